@@ -1,0 +1,111 @@
+/** All settings: the slices' fragments joined, read once from one TOML file and the environment. */
+import { existsSync, readFileSync } from "node:fs";
+import { parse as parseToml } from "smol-toml";
+import { z } from "zod";
+import { apiConfig } from "#api/config.ts";
+import { controlConfig } from "#control/config.ts";
+import { embeddedConfig } from "#embedded/config.ts";
+import { fleetConfig } from "#fleet/config.ts";
+import { optionalUrl, port } from "#kernel/setting.ts";
+import { notifyConfig } from "#notify/config.ts";
+import { rolloutConfig } from "#rollout/config.ts";
+
+const Config = z.strictObject({
+  data_dir: z.string().min(1).default(".vedette"),
+  log: z
+    .strictObject({
+      level: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
+      format: z.enum(["auto", "json", "pretty"]).default("auto"),
+    })
+    .prefault({}),
+  worker: z
+    .strictObject({
+      host: z.string().min(1).default("127.0.0.1"),
+      port: port(9480),
+      /** Where Restate reaches the worker. Empty: http://host:port. */
+      advertised_url: optionalUrl(),
+    })
+    .prefault({}),
+  ...apiConfig,
+  ...controlConfig,
+  ...embeddedConfig,
+  ...fleetConfig,
+  ...notifyConfig,
+  ...rolloutConfig,
+});
+export type Config = z.infer<typeof Config>;
+
+/** Short names that other programs already use for some settings. */
+const environmentAliases: Record<string, readonly string[]> = {
+  VEDETTE_ROOT_KEY: ["api", "root_key"],
+  INGRESS_TOKEN: ["control", "ingress_token"],
+  DATABASE_URL: ["database", "url"],
+};
+
+/** Settings that could not be read. `message` has one line per fault and never a value. */
+export class ConfigError extends Error {}
+
+export type ConfigSource = { file?: string | undefined; environment: NodeJS.ProcessEnv };
+
+/** Reads the settings: the file first, the environment over it. Throws one `ConfigError` with all faults. */
+export function readConfig(source: ConfigSource): Config {
+  const file = source.file ?? source.environment["VEDETTE_CONFIG"];
+  const path = file ?? "vedette.toml";
+  if (file !== undefined && !existsSync(file)) {
+    throw new ConfigError(`config file ${file} does not exist`);
+  }
+  const fromFile = existsSync(path) ? readToml(path) : {};
+  const result = Config.safeParse(overlayEnvironment(fromFile, source.environment));
+  if (!result.success) throw new ConfigError(describeFaults(result.error));
+  return result.data;
+}
+
+function readToml(path: string): Record<string, unknown> {
+  try {
+    return parseToml(readFileSync(path, "utf8"));
+  } catch (error) {
+    // The parser's message quotes the file around the fault, which may hold a secret: first line only.
+    const summary = (error as Error).message.split("\n")[0];
+    throw new ConfigError(`config file ${path} is not valid TOML: ${summary}`, { cause: error });
+  }
+}
+
+function overlayEnvironment(
+  settings: Record<string, unknown>,
+  environment: NodeJS.ProcessEnv,
+): Record<string, unknown> {
+  const merged = structuredClone(settings);
+  for (const [name, value] of Object.entries(environment)) {
+    const path = settingPath(name);
+    if (path !== undefined && value !== undefined) assign(merged, path, value);
+  }
+  return merged;
+}
+
+function settingPath(name: string): readonly string[] | undefined {
+  if (name in environmentAliases) return environmentAliases[name];
+  const words = /^VEDETTE_(.+)$/.exec(name)?.[1]?.toLowerCase().split("__");
+  if (words === undefined) return undefined;
+  // A single word is ours only when it names a setting: VEDETTE_CONFIG and the like are no settings.
+  return words.length > 1 || words[0] === "data_dir" ? words : undefined;
+}
+
+function assign(target: Record<string, unknown>, path: readonly string[], value: string): void {
+  const [head = "", ...rest] = path;
+  if (rest.length === 0) {
+    target[head] = value;
+    return;
+  }
+  const child = target[head];
+  const table = typeof child === "object" && child !== null ? child : {};
+  target[head] = table;
+  assign(table as Record<string, unknown>, rest, value);
+}
+
+function describeFaults(error: z.ZodError): string {
+  return error.issues
+    .map(
+      (issue) => `${issue.path.length === 0 ? "settings" : issue.path.join(".")}: ${issue.message}`,
+    )
+    .join("\n");
+}

@@ -1,0 +1,20 @@
+import { z } from "zod";
+import { optionalText, optionalUrl, port, textList } from "#kernel/setting.ts";
+
+export const embeddedConfig = {
+  restate: z
+    .strictObject({
+      /** Empty: the embedded server. */
+      ingress_url: optionalUrl(),
+      admin_url: optionalUrl(),
+      ingress_port: port(8480),
+      admin_port: port(9470),
+      /** Public keys (`publickeyv1_…`) of an external Restate; the embedded one brings its own. */
+      identity_keys: textList(),
+    })
+    .refine((restate) => (restate.ingress_url === "") === (restate.admin_url === ""), {
+      error: "set both ingress_url and admin_url (external Restate), or neither (embedded)",
+    })
+    .prefault({}),
+  database: z.strictObject({ url: optionalText(), port: port(5480) }).prefault({}),
+};

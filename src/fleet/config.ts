@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { optionalText, optionalUrl, port, wholeNumber } from "#kernel/setting.ts";
+
+export const fleetConfig = {
+  fleet: z
+    .strictObject({
+      driver: z.enum(["process", "http"]).default("process"),
+      /** How long a sentinel may take to become ready before its deploy has failed. */
+      deploy_timeout_seconds: wholeNumber({ min: 1, max: 86_400, default: 600 }),
+      process: z
+        .strictObject({
+          size: wholeNumber({ min: 0, max: 500, default: 12 }),
+          /** Where the local sentinels forward to. Empty: our own public API. */
+          upstream_url: optionalUrl(),
+          /** The first sentinel's port, the next one's is one higher; 0 takes free ones. */
+          base_port: port(0),
+        })
+        .prefault({}),
+      http: z.strictObject({ url: optionalUrl(), token: optionalText() }).prefault({}),
+    })
+    .refine((fleet) => fleet.driver !== "http" || fleet.http.url !== "", {
+      error: 'fleet.driver "http" needs fleet.http.url',
+    })
+    .prefault({}),
+};
+
+export type FleetConfig = z.infer<typeof fleetConfig.fleet>;

@@ -1,0 +1,92 @@
+import { iface } from "@restatedev/restate-sdk";
+import { z } from "zod";
+
+export const deployStatuses = ["progressing", "ready", "failed"] as const;
+export type DeployStatus = (typeof deployStatuses)[number];
+
+/**
+ * Why a deploy failed: stable words for programs and people. A reason is a code, and mostly
+ * `": "` and a sentence after it.
+ */
+export const reasonCodes = [
+  "image_not_found",
+  "image_auth",
+  "image_platform",
+  "registry_unavailable",
+  "pull_backoff",
+  "invalid_image",
+  "crash_loop",
+  "oom_killed",
+  "start_error",
+  "port_conflict",
+  "probe_failing",
+  "config_invalid",
+  "unschedulable",
+  "quota_exceeded",
+  "progress_deadline",
+  "conflict",
+  "target_gone",
+  "unreachable",
+  "unauthorized",
+  "cancelled",
+  "timeout_unknown",
+] as const;
+export type ReasonCode = (typeof reasonCodes)[number];
+
+/** A sentinel as the table `sentinels` has it. `image` is the desired one, `running_image` the observed. */
+export type Sentinel = {
+  id: string;
+  region: string;
+  image: string;
+  running_image: string;
+  previous_image: string | null;
+  deploy_status: DeployStatus;
+  deploy_reason: string | null;
+  health: "healthy" | "unhealthy" | "unknown";
+  updated_at: string;
+};
+
+/** What a rollout needs to know of a sentinel before it starts. */
+export type FleetMember = Pick<Sentinel, "id" | "region" | "image" | "running_image">;
+
+export const DeployRequest = z.strictObject({
+  image: z
+    .string()
+    .min(1)
+    .max(512)
+    .meta({
+      title: "Image",
+      description: "The image that the sentinel is to run.",
+      examples: ["registry.example.com/vedette/sentinel:v2"],
+    }),
+});
+
+export const DeployResult = z.object({
+  status: z.enum(["ready", "failed"]),
+  /** Only with `failed`: a reason code, and mostly `": "` and a sentence. */
+  reason: z.string().optional(),
+});
+export type DeployResult = z.infer<typeof DeployResult>;
+
+export const NotifyReadyRequest = z.strictObject({
+  image: z.string().min(1).max(512).meta({
+    title: "Image",
+    description: "The image that the sentinel now runs and serves with. Another one is ignored.",
+  }),
+});
+
+/** One object per sentinel, keyed by the sentinel's id. */
+export const sentinelService = iface.object("vedette.v1.SentinelService", {
+  /** Replaces the sentinel's image and answers once it is ready or has failed; never throws for a failed deploy. */
+  Deploy: iface.schemas({ input: DeployRequest, output: DeployResult }),
+  /** A push from whatever runs the sentinel. One for an image that is not being deployed is ignored. */
+  NotifyReady: iface.shared.schemas({
+    input: NotifyReadyRequest,
+    output: z.object({ accepted: z.boolean() }),
+  }),
+  /** Writes down that a deploy ended without a result, because its invocation was killed. */
+  Abandon: iface.schemas({
+    input: z.strictObject({ image: z.string(), reason: z.string() }),
+    output: z.null(),
+  }),
+});

@@ -1,0 +1,39 @@
+import { runner } from "node-pg-migrate";
+import pg from "pg";
+import type { Log } from "./log.ts";
+
+export type Database = pg.Pool;
+
+/** Every statement ends after this long, so that a stuck server is an error and not a silence. */
+const statementTimeoutMs = 30_000;
+
+/** A pool over `url` (postgres://…). Idle connections that break are replaced, not thrown. */
+export function openDatabase(url: string, log: Log): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 10,
+    connectionTimeoutMillis: 10_000,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + 5_000,
+    application_name: "vedette",
+  });
+  pool.on("error", (error) => log.warn({ err: error }, "database connection lost"));
+  return pool;
+}
+
+/** Brings the schema to the newest of `migrations/`: numbered SQL files, forward only. */
+export async function migrate(url: string, log: Log): Promise<void> {
+  await runner({
+    databaseUrl: url,
+    dir: new URL("../../migrations", import.meta.url).pathname,
+    direction: "up",
+    migrationsTable: "schema_migrations",
+    checkOrder: true,
+    logger: {
+      debug: () => {},
+      info: () => {},
+      warn: (message) => log.warn({ detail: message }, "migration warning"),
+      error: (message) => log.error({ detail: message }, "migration failed"),
+    },
+  });
+}

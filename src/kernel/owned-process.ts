@@ -1,0 +1,68 @@
+/** Processes that outlive the one that started them: found again by pid and start time, never by name. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** A pid alone may have been given to someone else since; with its start time it is one process. */
+export type ProcessIdentity = { pid: number; startedAt: string };
+
+/** The identity of a running process, or undefined when no process has this pid. */
+export function identifyProcess(pid: number): ProcessIdentity | undefined {
+  const startedAt = existsSync("/proc/self/stat") ? readProcStart(pid) : readPsStart(pid);
+  return startedAt === undefined ? undefined : { pid, startedAt };
+}
+
+/** Whether exactly this process still runs (a zombie does not). */
+export function isAlive(identity: ProcessIdentity): boolean {
+  return identifyProcess(identity.pid)?.startedAt === identity.startedAt;
+}
+
+/** Sends a signal to exactly this process; nothing when it is gone. */
+export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): void {
+  if (!isAlive(identity)) return;
+  try {
+    process.kill(identity.pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+/** Asks a process to end with `signal`, and kills it after `graceMs`. Resolves once it is gone. */
+export async function endProcess(
+  identity: ProcessIdentity,
+  options: { signal: NodeJS.Signals; graceMs: number },
+): Promise<void> {
+  signalProcess(identity, options.signal);
+  if (await waitUntilGone(identity, options.graceMs)) return;
+  signalProcess(identity, "SIGKILL");
+  await waitUntilGone(identity, 5_000);
+}
+
+async function waitUntilGone(identity: ProcessIdentity, withinMs: number): Promise<boolean> {
+  const deadline = Date.now() + withinMs;
+  while (isAlive(identity)) {
+    if (Date.now() >= deadline) return false;
+    await delay(10);
+  }
+  return true;
+}
+
+function readProcStart(pid: number): string | undefined {
+  try {
+    // The command name may hold spaces and parentheses: fields are counted from its last ")".
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").pop()?.split(" ") ?? [];
+    const isZombie = fields[0] === "Z";
+    return isZombie ? undefined : fields[19];
+  } catch {
+    return undefined;
+  }
+}
+
+function readPsStart(pid: number): string | undefined {
+  try {
+    const line = execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { timeout: 5_000 });
+    return line.toString().trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,90 @@
+import { TerminalError } from "@restatedev/restate-sdk";
+
+/** The body of every refusal, as RFC 9457 has it, with a stable `code` for programs. */
+export type Problem = {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code: string;
+};
+
+/** Codes that any part may answer; a slice's contract adds its own. */
+export type CommonProblemCode =
+  | "invalid_request"
+  | "unauthorized"
+  | "forbidden"
+  | "not_found"
+  | "method_not_allowed"
+  | "conflict"
+  | "payload_too_large"
+  | "unsupported_media_type"
+  | "timeout"
+  | "unavailable"
+  | "internal_error";
+
+type ProblemInit<Code extends string> = { status: number; code: Code; detail: string };
+
+/**
+ * A refusal that the caller can act on: `detail` says what is wrong and what to do.
+ * Anything else that is thrown is a bug, and is answered without its message.
+ */
+export class ProblemError<Code extends string = string> extends Error {
+  readonly status: number;
+  readonly code: Code;
+
+  constructor(init: ProblemInit<Code>, options?: ErrorOptions) {
+    super(init.detail, options);
+    this.name = "ProblemError";
+    this.status = init.status;
+    this.code = init.code;
+  }
+}
+
+const titles: Record<number, string> = {
+  400: "Bad request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not found",
+  405: "Method not allowed",
+  408: "Request timeout",
+  409: "Conflict",
+  412: "Precondition failed",
+  413: "Payload too large",
+  415: "Unsupported media type",
+  429: "Too many requests",
+  502: "Bad gateway",
+  503: "Service unavailable",
+  504: "Gateway timeout",
+};
+
+/** The HTTP body of a refusal. A throw that is no `ProblemError` becomes a plain 500. */
+export function toProblem(error: unknown): Problem {
+  if (!(error instanceof ProblemError)) {
+    return describeProblem({
+      status: 500,
+      code: "internal_error",
+      detail: "Something went wrong here; the log of this request has the cause.",
+    });
+  }
+  return describeProblem({ status: error.status, code: error.code, detail: error.message });
+}
+
+/** The RFC 9457 body of a status, a code and a detail. */
+export function describeProblem(init: ProblemInit<string>): Problem {
+  return {
+    type: `urn:vedette:problem:${init.code}`,
+    title: titles[init.status] ?? "Internal error",
+    status: init.status,
+    detail: init.detail,
+    code: init.code,
+  };
+}
+
+/** A refusal inside a Restate handler: answered at once with its status, never retried. */
+export function toTerminalError(problem: ProblemError): TerminalError {
+  return new TerminalError(problem.message, {
+    errorCode: problem.status,
+    metadata: { code: problem.code },
+  });
+}

@@ -1,0 +1,24 @@
+import { iface } from "@restatedev/restate-sdk";
+import { z } from "zod";
+
+/** A message for people in a chat channel, free of any chat service's format. */
+export const ChatMessage = z.object({
+  /** The same for every delivery of this message, so that a reader can tell a repetition. */
+  id: z.string(),
+  title: z.string(),
+  tone: z.enum(["info", "success", "warning", "danger"]),
+  /** One paragraph each, plain text. */
+  lines: z.array(z.string()),
+  fields: z.array(z.object({ name: z.string(), value: z.string() })),
+});
+export type ChatMessage = z.infer<typeof ChatMessage>;
+
+/** The channels that messages can go to; each has a webhook URL in the settings. */
+export const chatChannels = ["sentinel_rollout"] as const;
+export type ChatChannelName = (typeof chatChannels)[number];
+
+/** One object per channel, keyed by its name: messages leave in the order in which they were sent to it. */
+export const chatChannel = iface.object("vedette.v1.ChatChannel", {
+  /** Delivers one message, at least once. Send to it one way: it waits, paces and retries. */
+  Post: iface.schemas({ input: ChatMessage, output: z.null() }),
+});

@@ -1,0 +1,139 @@
+import { z } from "zod";
+
+export const rolloutStates = [
+  "idle",
+  "in_progress",
+  "paused",
+  "completed",
+  "cancelled",
+  "rolling_back",
+] as const;
+export type RolloutStateName = (typeof rolloutStates)[number];
+
+export const operations = ["Rollout", "Resume", "Cancel", "RollbackAll"] as const;
+export type Operation = (typeof operations)[number];
+
+/** The only key of the rollout object (spec, "Fleet rollout handlers"). */
+export const singletonKey = "singleton";
+
+/** What the rollout handlers refuse with, besides the common codes. */
+export type RolloutProblemCode =
+  | "illegal_operation"
+  | "unknown_key"
+  | "image_not_found"
+  | "image_not_allowed"
+  | "registry_auth"
+  | "registry_unavailable";
+
+/** Cumulative percentages of the fleet after each wave (spec, "Limits"). */
+export const defaultWavePercentages = [1, 5, 25, 50, 100];
+
+const imagePattern =
+  /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,5})?\/)(?:[a-z0-9]+(?:[._-]+[a-z0-9]+)*\/)*[a-z0-9]+(?:[._-]+[a-z0-9]+)*:[\w][\w.-]{0,127}(?:@sha256:[a-f0-9]{64})?$/;
+
+/** `{registry}/{repository}:<tag>`, optionally with `@sha256:…`. */
+export const ImageReference = z
+  .string()
+  .max(512)
+  .regex(imagePattern, {
+    error: "must be {registry}/{repository}:<tag>, for example registry.example.com/team/app:v2",
+  })
+  .meta({
+    title: "Image",
+    description: "The image for every sentinel: {registry}/{repository}:<tag>, digest optional.",
+    examples: ["registry.example.com/vedette/sentinel:v2"],
+  });
+
+/** Whole percentages from 1 to 100, strictly increasing, the last one 100, 100 at most. */
+export const WavePercentages = z
+  .array(z.int().min(1).max(100))
+  .min(1)
+  .max(100)
+  .refine((list) => list.every((percent, i) => i === 0 || percent > (list[i - 1] ?? 0)), {
+    error: "must be strictly increasing",
+  })
+  .refine((list) => list.at(-1) === 100, { error: "must end with 100" })
+  .meta({
+    title: "Wave percentages",
+    description: "Cumulative percent of the fleet covered after each wave; the last one is 100.",
+    examples: [defaultWavePercentages, [50, 100]],
+  });
+
+export const RolloutRequest = z
+  .strictObject({ image: ImageReference, wave_percentages: WavePercentages.optional() })
+  .meta({
+    title: "RolloutRequest",
+    examples: [{ image: "registry.example.com/vedette/sentinel:v2", wave_percentages: [25, 100] }],
+  });
+export type RolloutRequest = z.infer<typeof RolloutRequest>;
+
+export const EmptyRequest = z.strictObject({}).meta({ title: "EmptyRequest", examples: [{}] });
+
+const SentinelReason = z.object({ id: z.string(), reason: z.string() });
+export type SentinelReason = z.infer<typeof SentinelReason>;
+
+/** The answer of Rollout, Resume, Cancel and Status. Counts are of sentinels. */
+export const RolloutStatus = z.object({
+  /** null when no rollout ever ran. */
+  rollout_id: z.string().nullable(),
+  state: z.enum(rolloutStates),
+  image: z.string().nullable(),
+  /** From 1; 0 before the first wave. */
+  current_wave: z.int(),
+  total_waves: z.int(),
+  total: z.int(),
+  succeeded: z.int(),
+  failed: z.int(),
+  in_flight: z.int(),
+  /** 100 at most; `failed` has the count. */
+  failed_sentinels: z.array(SentinelReason),
+  started_at: z.string().nullable(),
+  updated_at: z.string().nullable(),
+  /** Why the rollout is where it is, when that was nobody's decision and no failed deploy. */
+  reason: z.string().optional(),
+});
+export type RolloutStatus = z.infer<typeof RolloutStatus>;
+
+/** The answer of RollbackAll. */
+export const RollbackResult = RolloutStatus.extend({
+  /** Sentinels that run their previous image again because of this call. */
+  reverted: z.int(),
+  /** Sentinels that still have the new image, or may have it: another RollbackAll takes just these. */
+  not_reverted: z.array(SentinelReason),
+});
+export type RollbackResult = z.infer<typeof RollbackResult>;
+
+/** The answer of Plan: what a Rollout with the same request would do now. */
+export const RolloutPlan = z.object({
+  image: z.string(),
+  total: z.int(),
+  /** Sentinels left out because they already run the image. */
+  already_running: z.int(),
+  waves: z.array(
+    z.object({
+      wave: z.int(),
+      /** The cumulative percentage that asked for this wave. */
+      percentage: z.int(),
+      size: z.int(),
+      /** Sentinels covered after this wave. */
+      covered: z.int(),
+      regions: z.record(z.string(), z.int()),
+      /** The first 100 of the wave, in the order in which they are deployed. */
+      sentinels: z.array(z.string()),
+    }),
+  ),
+});
+export type RolloutPlan = z.infer<typeof RolloutPlan>;
+
+/** The public handlers, as `control` and the command line call them. */
+export const rolloutHandlers = {
+  Rollout: { input: RolloutRequest, output: RolloutStatus },
+  Resume: { input: EmptyRequest, output: RolloutStatus },
+  Cancel: { input: EmptyRequest, output: RolloutStatus },
+  RollbackAll: { input: EmptyRequest, output: RollbackResult },
+  Status: { input: EmptyRequest, output: RolloutStatus },
+  Plan: { input: RolloutRequest, output: RolloutPlan },
+} as const;
+export type RolloutHandlerName = keyof typeof rolloutHandlers;
+
+export const rolloutServiceName = "vedette.v1.SentinelRolloutService";
