@@ -1,0 +1,49 @@
+/** The import table of the house guide, checked: each folder of src is a slice. */
+import { globSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+
+const contracts = "contract.ts";
+
+/** What each folder of src may import with `#`. Everything else is private to its folder. */
+const mayImport: Record<string, readonly string[]> = {
+  kernel: [],
+  embedded: ["kernel/"],
+  fleet: ["kernel/"],
+  notify: ["kernel/"],
+  registry: ["kernel/"],
+  sentinel: ["kernel/"],
+  api: ["kernel/"],
+  rollout: ["kernel/", "fleet/contract.ts", "notify/contract.ts"],
+  control: ["kernel/", contracts],
+  cli: ["kernel/", contracts, "app.ts", "config.ts"],
+};
+
+const importPattern = /\b(?:from|import)\s*\(?\s*"([^"]+)"/g;
+
+function importsOf(file: string): string[] {
+  return [...readFileSync(file, "utf8").matchAll(importPattern)].map((match) => match[1] ?? "");
+}
+
+function isAllowed(specifier: string, allowed: readonly string[]): boolean {
+  const target = specifier.slice(1);
+  return allowed.some((entry) =>
+    entry === contracts ? /^[a-z-]+\/contract\.ts$/.test(target) : target.startsWith(entry),
+  );
+}
+
+it.each(globSync("src/*/**/*.ts"))("%s imports only what its folder may", (file) => {
+  const folder = file.split("/")[1] ?? "";
+  const allowed = [`${folder}/`, ...(mayImport[folder] ?? [])];
+
+  const strangers = importsOf(file)
+    .filter((specifier) => specifier.startsWith("#") || specifier.startsWith("../"))
+    .filter((specifier) => !isAllowed(specifier, allowed));
+
+  expect(strangers).toEqual([]);
+});
+
+it.each(globSync("src/**/*.ts"))("%s fits on five screens", (file) => {
+  const lines = readFileSync(file, "utf8").split("\n").length;
+
+  expect(lines).toBeLessThanOrEqual(300);
+});
