@@ -125,6 +125,39 @@ export const RolloutPlan = z.object({
 });
 export type RolloutPlan = z.infer<typeof RolloutPlan>;
 
+export const HistoryRequest = z
+  .strictObject({
+    limit: z.int().min(1).max(100).default(20),
+    /** A rollout id: only rollouts that started before it. */
+    before: z.string().optional(),
+  })
+  .meta({ title: "HistoryRequest", examples: [{ limit: 20 }] });
+export type HistoryRequest = z.infer<typeof HistoryRequest>;
+
+/** The answer of History: rollouts, newest first. Times are ISO 8601 in UTC. */
+export const RolloutHistory = z.object({
+  rollouts: z.array(
+    z.object({
+      rollout_id: z.string(),
+      image: z.string(),
+      state: z.enum(rolloutStates),
+      reason: z.string().optional(),
+      started_by: z.string().nullable(),
+      wave_percentages: z.array(z.int()),
+      current_wave: z.int(),
+      total_waves: z.int(),
+      total: z.int(),
+      succeeded: z.int(),
+      failed: z.int(),
+      reverted: z.int(),
+      started_at: z.string(),
+      updated_at: z.string(),
+      ended_at: z.string().nullable(),
+    }),
+  ),
+});
+export type RolloutHistory = z.infer<typeof RolloutHistory>;
+
 /** The public handlers, as `control` and the command line call them. */
 export const rolloutHandlers = {
   Rollout: { input: RolloutRequest, output: RolloutStatus },
@@ -133,6 +166,7 @@ export const rolloutHandlers = {
   RollbackAll: { input: EmptyRequest, output: RollbackResult },
   Status: { input: EmptyRequest, output: RolloutStatus },
   Plan: { input: RolloutRequest, output: RolloutPlan },
+  History: { input: HistoryRequest, output: RolloutHistory },
 } as const;
 export type RolloutHandlerName = keyof typeof rolloutHandlers;
 

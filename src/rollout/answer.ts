@@ -1,0 +1,50 @@
+/** The durable state as the handlers answer it. */
+import type { RollbackResult, RolloutStatus } from "./contract.ts";
+import { type RolloutHead, reasonSampleLimit } from "./state.ts";
+
+const nothingEverRan: RolloutStatus = {
+  rollout_id: null,
+  state: "idle",
+  image: null,
+  current_wave: 0,
+  total_waves: 0,
+  total: 0,
+  succeeded: 0,
+  failed: 0,
+  in_flight: 0,
+  failed_sentinels: [],
+  started_at: null,
+  updated_at: null,
+};
+
+export function toStatus(head: RolloutHead | null): RolloutStatus {
+  if (head === null) return nothingEverRan;
+  return {
+    rollout_id: head.rolloutId,
+    state: head.state,
+    image: head.image,
+    current_wave: head.currentWave,
+    total_waves: head.totalWaves,
+    total: head.total,
+    succeeded: head.succeeded,
+    failed: head.failed,
+    in_flight: inFlight(head),
+    failed_sentinels: head.failedSample.slice(0, reasonSampleLimit),
+    started_at: head.startedAt,
+    updated_at: head.updatedAt,
+    ...(head.reason !== undefined && { reason: head.reason }),
+  };
+}
+
+export function toRollbackResult(head: RolloutHead): RollbackResult {
+  return {
+    ...toStatus(head),
+    reverted: head.revertedByLastRollback,
+    not_reverted: head.notReverted,
+  };
+}
+
+/** Deploys that were started and have no result recorded yet. */
+export function inFlight(head: RolloutHead): number {
+  return Object.values(head.openBatches).reduce((sum, batch) => sum + batch.inFlight, 0);
+}

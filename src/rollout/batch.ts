@@ -1,0 +1,151 @@
+/** The batch: deploys its members with a bound on how many at once, and records as results come in. */
+import {
+  type Context,
+  implement,
+  type internal,
+  RestatePromise,
+  type TerminalError,
+} from "@restatedev/restate-sdk";
+import { type DeployResult, sentinelService } from "#fleet/contract.ts";
+import { singletonKey } from "./contract.ts";
+import { rolloutBatch, rolloutObject } from "./internal.ts";
+import type { DeployOutcome, RunKind, Target } from "./outcome.ts";
+
+type BatchRun = { rolloutId: string; batch: number; kind: RunKind; parallel: number };
+
+type Event =
+  | { type: "settled"; target: Target; outcome: DeployOutcome; wasKilled: boolean }
+  | { type: "recorded" }
+  | { type: "stop" };
+
+export const batchService = implement(rolloutBatch, {
+  handlers: { run: runBatch },
+  options: {
+    ingressPrivate: true,
+    // A cancelled batch starts nothing more; its deploys in flight are left to finish.
+    explicitCancellation: true,
+    journalRetention: { minutes: 5 },
+  },
+});
+
+async function runBatch(ctx: Context, run: BatchRun): Promise<{ stopped: boolean }> {
+  const invocation = ctx.request().id;
+  const rollout = ctx.client(rolloutObject, singletonKey);
+  const targets = await rollout.openBatch({ ...run, invocation });
+  if (targets === null) return { stopped: true };
+  if (targets.length === 0) return { stopped: false };
+  const work = new BatchWork(ctx, run, targets);
+  while (!work.isDone()) {
+    work.launch();
+    work.record();
+    work.take(await work.nextEvent());
+  }
+  return { stopped: work.isStopped };
+}
+
+/** The deploys of a batch: which wait, which are in flight, and which results are yet to be recorded. */
+class BatchWork {
+  readonly #ctx: Context;
+  readonly #run: BatchRun;
+  readonly #waiting: Target[];
+  readonly #stop: RestatePromise<Event>;
+  readonly #inFlight = new Map<number, RestatePromise<Event>>();
+  #unrecorded: DeployOutcome[] = [];
+  #recording: RestatePromise<Event> | undefined;
+  #isClosed = false;
+  isStopped = false;
+
+  constructor(ctx: Context, run: BatchRun, targets: Target[]) {
+    this.#ctx = ctx;
+    this.#run = run;
+    this.#waiting = targets;
+    this.#stop = stopEvent(ctx);
+  }
+
+  isDone(): boolean {
+    return this.#isClosed && this.#recording === undefined;
+  }
+
+  /** Starts as many deploys as the bound allows. */
+  launch(): void {
+    while (!this.isStopped && this.#inFlight.size < this.#run.parallel) {
+      const target = this.#waiting.shift();
+      if (target === undefined) return;
+      this.#inFlight.set(target.index, deploy(this.#ctx, target));
+    }
+  }
+
+  /**
+   * Records what has come in, one record at a time: while it is on its way results gather, so that
+   * a fast fleet is recorded in handfuls and a slow one result by result.
+   */
+  record(): void {
+    if (this.#recording !== undefined) return;
+    const closed = this.#inFlight.size === 0 && (this.isStopped || this.#waiting.length === 0);
+    if (!closed && this.#unrecorded.length === 0) return;
+    this.#recording = this.#ctx
+      .client(rolloutObject, singletonKey)
+      .record({
+        ...this.#run,
+        invocation: this.#ctx.request().id,
+        results: this.#unrecorded,
+        inFlight: this.#inFlight.size,
+        closed,
+      })
+      .map((): Event => ({ type: "recorded" }));
+    this.#unrecorded = [];
+    this.#isClosed = closed;
+  }
+
+  nextEvent(): RestatePromise<Event> {
+    const others = [this.#recording, this.isStopped ? undefined : this.#stop];
+    return RestatePromise.race([
+      ...this.#inFlight.values(),
+      ...others.filter((other) => other !== undefined),
+    ]);
+  }
+
+  take(event: Event): void {
+    if (event.type === "stop") this.isStopped = true;
+    if (event.type === "recorded") this.#recording = undefined;
+    if (event.type !== "settled") return;
+    this.#inFlight.delete(event.outcome.index);
+    this.#unrecorded.push(event.outcome);
+    if (event.wasKilled) abandon(this.#ctx, event);
+  }
+}
+
+function stopEvent(ctx: Context): RestatePromise<Event> {
+  const toEvent = (): Event => ({ type: "stop" });
+  const cancelled = (ctx as unknown as internal.ContextInternal).cancellation();
+  return RestatePromise.race([ctx.signal<null>("stop").map(toEvent), cancelled.map(toEvent)]);
+}
+
+function deploy(ctx: Context, target: Target): RestatePromise<Event> {
+  const { index, id, image } = target;
+  return ctx
+    .client(sentinelService, id)
+    .Deploy({ image })
+    .map((result, failure): Event => {
+      const outcome = { index, id, ...judge(result, failure) };
+      return { type: "settled", target, outcome, wasKilled: failure !== undefined };
+    });
+}
+
+function judge(
+  result: DeployResult | undefined,
+  failure: TerminalError | undefined,
+): { ok: boolean; reason?: string } {
+  if (failure !== undefined) {
+    return { ok: false, reason: `cancelled: the deploy ended with "${failure.message}"` };
+  }
+  if (result?.status === "ready") return { ok: true };
+  return { ok: false, reason: result?.reason ?? "timeout_unknown" };
+}
+
+/** A deploy whose invocation was killed left its sentinel as progressing: that is put right. */
+function abandon(ctx: Context, event: { target: Target; outcome: DeployOutcome }): void {
+  const { target, outcome } = event;
+  const reason = outcome.reason ?? "cancelled";
+  ctx.sendClient(sentinelService, target.id).Abandon({ image: target.image, reason });
+}

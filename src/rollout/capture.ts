@@ -1,0 +1,50 @@
+/** Lists the fleet at the start of a rollout and freezes it into waves and batches. */
+import { type Context, implement } from "@restatedev/restate-sdk";
+import type { FleetMember } from "#fleet/contract.ts";
+import { singletonKey } from "./contract.ts";
+import { rolloutCapture, rolloutObject } from "./internal.ts";
+import { planMembers, toBatches, toWaveProgress } from "./plan.ts";
+import { inlineLists } from "./progress.ts";
+
+/** The fleet as it is now. Throws when it cannot be listed. */
+export type ListFleet = () => Promise<FleetMember[]>;
+
+/** Batches per write: their ids stay far below the size at which Restate refuses a message. */
+const batchesPerWrite = 20;
+
+/** How long the fleet may be unreachable before the rollout is paused instead. */
+const listForMs = 30_000;
+
+export function createCapture(listFleet: ListFleet) {
+  return implement(rolloutCapture, {
+    handlers: { run: (ctx, request) => captureFleet(ctx, request.rolloutId, listFleet) },
+    options: { ingressPrivate: true, journalRetention: { minutes: 5 } },
+  });
+}
+
+async function captureFleet(ctx: Context, rolloutId: string, listFleet: ListFleet): Promise<null> {
+  const rollout = ctx.client(rolloutObject, singletonKey);
+  const request = await rollout.toCapture({ rolloutId });
+  if (request === null) return null;
+  const plan = await ctx.run("list-fleet", async () => freezeFleet(await listFleet(), request), {
+    maxRetryDuration: listForMs,
+  });
+  for (let first = 0; first < plan.batches.length; first += batchesPerWrite) {
+    const batches = plan.batches.slice(first, first + batchesPerWrite);
+    await rollout.storeBatches({ rolloutId, first, batches });
+  }
+  await rollout.freeze({ rolloutId, waves: plan.waves, inline: plan.inline });
+  return null;
+}
+
+/** What is journaled is the plan, ids and numbered images: some 25 bytes per sentinel. */
+function freezeFleet(
+  fleet: readonly FleetMember[],
+  request: { image: string; wavePercentages: number[] },
+) {
+  const members = planMembers(fleet, request);
+  const batches = toBatches(members);
+  const waves = toWaveProgress(members);
+  const total = waves.reduce((sum, wave) => sum + wave.size, 0);
+  return { waves, batches, inline: inlineLists(total, batches) };
+}

@@ -1,0 +1,137 @@
+/** The exclusive handlers in which an operation is accepted or refused. Short: they hold the key. */
+import { InvocationIdParser, type ObjectContext, rpc } from "@restatedev/restate-sdk";
+import { announce } from "./announce.ts";
+import { toStatus } from "./answer.ts";
+import type { RolloutStatus } from "./contract.ts";
+import { type Begun, type Run, rolloutObject, rolloutRunner, rolloutWatch } from "./internal.ts";
+import { nextStep, passOverFailures } from "./progress.ts";
+import { clearBatches, type RolloutHead, readHead, writeRepair, writeSuperseded } from "./state.ts";
+import { nextState } from "./transitions.ts";
+
+/** How often a rollout at work is looked after, in case everything that waits for it was killed. */
+export const repairIntervalMs = 30_000;
+
+type BeginRequest = {
+  image: string;
+  requestedImage: string;
+  wavePercentages: number[];
+  startedBy: string;
+};
+
+export async function begin(ctx: ObjectContext, request: BeginRequest): Promise<Begun> {
+  const before = await readHead(ctx);
+  nextState("Rollout", before?.state ?? "idle");
+  if (before !== null) {
+    writeSuperseded(ctx, { ...toStatus(before), state: before.state });
+    clearBatches(ctx, before);
+  }
+  const rolloutId = ctx.rand.uuidv4();
+  const runner = await startRun(ctx, { rolloutId, kind: "rollout", drain: drainOf(before) });
+  ctx.console.info("starting sentinel rollout", { rolloutId, image: request.image });
+  const head = newHead({ ...request, rolloutId, runner, at: await now(ctx) });
+  await announce(ctx, head, "rollout started");
+  return { rolloutId, runner };
+}
+
+export async function beginResume(ctx: ObjectContext): Promise<Begun | { status: RolloutStatus }> {
+  const { reason: _, ...before } = await requireHead(ctx, "Resume");
+  const waves = passOverFailures(before.waves);
+  const isIdle = Object.keys(before.openBatches).length === 0;
+  const head: RolloutHead = { ...before, state: "in_progress", waves };
+  if (before.captured && isIdle && nextStep(waves, undefined).action === "complete") {
+    const resumed = await announce(ctx, head, "resumed");
+    return {
+      status: toStatus(await announce(ctx, { ...resumed, state: "completed" }, "completed")),
+    };
+  }
+  const run: Run = { rolloutId: head.rolloutId, kind: "rollout", drain: drainOf(before) };
+  const runner = await startRun(ctx, run);
+  await announce(ctx, { ...head, runner }, "resumed");
+  return { rolloutId: head.rolloutId, runner };
+}
+
+export async function beginRollback(ctx: ObjectContext): Promise<Begun> {
+  const { reason: _, ...before } = await requireHead(ctx, "RollbackAll");
+  const { rolloutId } = before;
+  const runner = await startRun(ctx, { rolloutId, kind: "rollback", drain: drainOf(before) });
+  const head: RolloutHead = {
+    ...before,
+    state: "rolling_back",
+    runner,
+    revertedByLastRollback: 0,
+    notReverted: [],
+  };
+  await announce(ctx, head, "rollback started");
+  return { rolloutId, runner };
+}
+
+export async function cancel(ctx: ObjectContext): Promise<RolloutStatus> {
+  const { reason: _, ...before } = await requireHead(ctx, "Cancel");
+  stopOpenBatches(ctx, before);
+  return toStatus(await announce(ctx, { ...before, state: "cancelled" }, "cancelled"));
+}
+
+/** Tells the batches at work to start nothing more: what is in flight finishes and is recorded. */
+export function stopOpenBatches(ctx: ObjectContext, head: RolloutHead): void {
+  for (const { invocation } of Object.values(head.openBatches)) {
+    ctx.invocation(InvocationIdParser.fromString(invocation)).signal<null>("stop").resolve(null);
+  }
+}
+
+/** The head, when the operation is legal now; else throws the 409. */
+async function requireHead(
+  ctx: ObjectContext,
+  operation: "Resume" | "RollbackAll" | "Cancel",
+): Promise<RolloutHead> {
+  const head = await readHead(ctx);
+  nextState(operation, head?.state ?? "idle");
+  return head as RolloutHead;
+}
+
+/** Sent, not called: a run lives on when whoever waits for it is killed. */
+async function startRun(ctx: ObjectContext, run: Run): Promise<string> {
+  const runner = await ctx.sendClient(rolloutRunner).run(run).invocationId;
+  ctx.sendClient(rolloutWatch).run({ rolloutId: run.rolloutId, runner });
+  await armRepair(ctx, runner);
+  return runner;
+}
+
+/** Sets the repair timer for a run. */
+export async function armRepair(ctx: ObjectContext, runner: string): Promise<void> {
+  writeRepair(ctx, { runner, atMs: await now(ctx) });
+  const delay = rpc.sendOpts<{ runner: string }>({ delay: repairIntervalMs });
+  ctx.sendClient(rolloutObject, ctx.key).repair({ runner }, delay);
+}
+
+/** What may still be deploying for the run before. */
+function drainOf(head: Pick<RolloutHead, "runner" | "openBatches"> | null): string[] {
+  if (head === null) return [];
+  return [head.runner, ...Object.values(head.openBatches).map(({ invocation }) => invocation)];
+}
+
+const now = (ctx: ObjectContext) => ctx.date.now();
+
+function newHead(init: BeginRequest & { rolloutId: string; runner: string; at: number }) {
+  const { at, ...rest } = init;
+  const startedAt = new Date(at).toISOString();
+  const head: RolloutHead = {
+    ...rest,
+    state: "in_progress",
+    startedAt,
+    updatedAt: startedAt,
+    sequence: 0,
+    captured: false,
+    currentWave: 0,
+    totalWaves: 0,
+    total: 0,
+    waves: [],
+    succeeded: 0,
+    failed: 0,
+    reverted: 0,
+    revertedByLastRollback: 0,
+    failedSample: [],
+    notReverted: [],
+    openBatches: {},
+  };
+  return head;
+}

@@ -1,0 +1,109 @@
+/** The shared handlers that callers see. They hold no lock, so that Cancel is never kept waiting. */
+import {
+  CancelledError,
+  InvocationIdParser,
+  type ObjectSharedContext,
+  TerminalError,
+} from "@restatedev/restate-sdk";
+import { toStatus } from "./answer.ts";
+import type { ListFleet } from "./capture.ts";
+import {
+  defaultWavePercentages,
+  type HistoryRequest,
+  type RollbackResult,
+  type RolloutHistory,
+  type RolloutPlan,
+  type RolloutRequest,
+  type RolloutStatus,
+} from "./contract.ts";
+import { type Begun, rolloutObject } from "./internal.ts";
+import { describePlan, planMembers } from "./plan.ts";
+import { reviveRepair } from "./repair.ts";
+import { readHead } from "./state.ts";
+import { nextState } from "./transitions.ts";
+
+/** Checks that an image exists and pins it: the answer has a digest. Throws a `ProblemError`. */
+export type ResolveImage = (image: string) => Promise<string>;
+
+export type ReadHistory = (request: HistoryRequest) => Promise<RolloutHistory>;
+
+export type FacadeParts = {
+  listFleet: ListFleet;
+  resolveImage: ResolveImage;
+  readHistory: ReadHistory;
+};
+
+/** How long an outside part may be unreachable before the caller is told. */
+const patience = { maxRetryDuration: 15_000 };
+
+export function createFacade(parts: FacadeParts) {
+  return {
+    async Rollout(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutStatus> {
+      // Refused here already, before the registry is asked: a second Rollout waits for nothing.
+      nextState("Rollout", (await readHead(ctx))?.state ?? "idle");
+      const image = await pin(ctx, parts, request.image);
+      const begun = await ctx.client(rolloutObject, ctx.key).begin({
+        image,
+        requestedImage: request.image,
+        wavePercentages: request.wave_percentages ?? defaultWavePercentages,
+        startedBy: actorOf(ctx),
+      });
+      return statusOf(await waitForRun(ctx, begun));
+    },
+
+    async Resume(ctx: ObjectSharedContext): Promise<RolloutStatus> {
+      const begun = await ctx.client(rolloutObject, ctx.key).beginResume({});
+      return "status" in begun ? begun.status : statusOf(await waitForRun(ctx, begun));
+    },
+
+    async RollbackAll(ctx: ObjectSharedContext): Promise<RollbackResult> {
+      return waitForRun(ctx, await ctx.client(rolloutObject, ctx.key).beginRollback({}));
+    },
+
+    async Status(ctx: ObjectSharedContext): Promise<RolloutStatus> {
+      const head = await readHead(ctx);
+      if (head !== null) await reviveRepair(ctx, head);
+      return toStatus(head);
+    },
+
+    async Plan(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutPlan> {
+      const image = await pin(ctx, parts, request.image);
+      const wavePercentages = request.wave_percentages ?? defaultWavePercentages;
+      const plan = async () => {
+        const fleet = await parts.listFleet();
+        return describePlan(image, fleet.length, planMembers(fleet, { image, wavePercentages }));
+      };
+      return ctx.run("plan-waves", plan, patience);
+    },
+
+    async History(ctx: ObjectSharedContext, request: HistoryRequest): Promise<RolloutHistory> {
+      return ctx.run("read-history", () => parts.readHistory(request), patience);
+    },
+  };
+}
+
+function pin(ctx: ObjectSharedContext, parts: FacadeParts, image: string): Promise<string> {
+  return ctx.run("resolve-image", () => parts.resolveImage(image), patience);
+}
+
+/** Waits for the run's own answer; when the run was killed the rollout is told, and answers itself. */
+async function waitForRun(ctx: ObjectSharedContext, begun: Begun): Promise<RollbackResult> {
+  try {
+    const runner = InvocationIdParser.fromString(begun.runner);
+    return await ctx.invocation(runner).attach<RollbackResult>();
+  } catch (error) {
+    if (!(error instanceof TerminalError) || error instanceof CancelledError) throw error;
+    const failure = `the run ended early: ${error.message}`;
+    return ctx.client(rolloutObject, ctx.key).runnerEnded({ ...begun, failure });
+  }
+}
+
+function statusOf(result: RollbackResult): RolloutStatus {
+  const { reverted: _reverted, not_reverted: _notReverted, ...status } = result;
+  return status;
+}
+
+/** Who called, as the gateway vouches for it; without it the call came from the Restate console. */
+function actorOf(ctx: ObjectSharedContext): string {
+  return ctx.request().headers.get("x-vedette-actor") ?? "restate-console";
+}

@@ -1,0 +1,165 @@
+/** What the parts of a rollout call on each other. Only the public handlers are reachable from outside. */
+import { iface } from "@restatedev/restate-sdk";
+import {
+  EmptyRequest,
+  HistoryRequest,
+  type RollbackResult,
+  RollbackResult as RollbackResultSchema,
+  RolloutHistory,
+  RolloutPlan,
+  RolloutRequest,
+  type RolloutStatus,
+  RolloutStatus as RolloutStatusSchema,
+  rolloutServiceName,
+} from "./contract.ts";
+import type { Change, DeployOutcome, RunKind, Target } from "./outcome.ts";
+import type { Batch, RolloutHead, WaveProgress } from "./state.ts";
+
+export type Begun = { rolloutId: string; runner: string };
+/** What a run starts from: `drain` are invocations that may still be deploying. */
+export type Run = { rolloutId: string; kind: RunKind; drain: string[] };
+/** What the fleet is to be frozen for; null when it is frozen already, or no longer wanted. */
+export type ToCapture = { image: string; wavePercentages: number[] } | null;
+/** A batch by its number, with the number of its members. */
+export type SizedBatch = { batch: number; size: number };
+export type Advance = { rolloutId: string; finishedWave?: number };
+export type Instruction =
+  | { action: "run"; waveIndex: number; batches: SizedBatch[] }
+  | { action: "stop"; status: RolloutStatus };
+export type OpenBatchRequest = {
+  rolloutId: string;
+  batch: number;
+  kind: RunKind;
+  invocation: string;
+  parallel: number;
+};
+export type RecordRequest = {
+  rolloutId: string;
+  batch: number;
+  kind: RunKind;
+  invocation: string;
+  results: DeployOutcome[];
+  inFlight: number;
+  closed: boolean;
+};
+export type RunnerEnded = { rolloutId: string; runner: string; failure: string };
+
+/** The virtual object, keyed `singleton`. Exclusive handlers are short: what takes long is a run. */
+export const rolloutObject = iface.object(
+  rolloutServiceName,
+  {
+    Rollout: iface.shared.schemas({
+      input: RolloutRequest,
+      output: RolloutStatusSchema,
+      description: "Starts a rollout and answers once it is completed, paused or cancelled.",
+    }),
+    Resume: iface.shared.schemas({
+      input: EmptyRequest,
+      output: RolloutStatusSchema,
+      description: "Goes on with the next wave after a failed one; answers like Rollout.",
+    }),
+    Cancel: iface.schemas({
+      input: EmptyRequest,
+      output: RolloutStatusSchema,
+      description: "Starts nothing more; deploys in flight finish and are recorded.",
+    }),
+    RollbackAll: iface.shared.schemas({
+      input: EmptyRequest,
+      output: RollbackResultSchema,
+      description: "Puts the previous image back on every sentinel that took the new one.",
+    }),
+    Status: iface.shared.schemas({
+      input: EmptyRequest,
+      output: RolloutStatusSchema,
+      description: "Where the rollout is now.",
+    }),
+    Plan: iface.shared.schemas({
+      input: RolloutRequest,
+      output: RolloutPlan,
+      description: "The exact waves that a Rollout with this request would run. Changes nothing.",
+    }),
+    History: iface.shared.schemas({
+      input: HistoryRequest,
+      output: RolloutHistory,
+      description: "Past rollouts, newest first.",
+    }),
+    begin: iface.json<
+      { image: string; requestedImage: string; wavePercentages: number[]; startedBy: string },
+      Begun
+    >(),
+    beginResume: iface.json<Record<string, never>, Begun | { status: RolloutStatus }>(),
+    beginRollback: iface.json<Record<string, never>, Begun>(),
+    // Exclusive although it only reads: the run may begin before `begin` has ended.
+    toCapture: iface.json<{ rolloutId: string }, ToCapture>(),
+    storeBatches: iface.json<{ rolloutId: string; first: number; batches: Batch[] }, null>(),
+    freeze: iface.json<
+      { rolloutId: string; waves: WaveProgress[]; inline: Partial<RolloutHead> },
+      null
+    >(),
+    advance: iface.json<Advance, Instruction>(),
+    openBatch: iface.json<OpenBatchRequest, Target[] | null>(),
+    record: iface.json<RecordRequest, null>(),
+    endRollback: iface.json<{ rolloutId: string }, RollbackResult>(),
+    rollbackBatches: iface.json<{ rolloutId: string }, SizedBatch[]>(),
+    runnerEnded: iface.json<RunnerEnded, RollbackResult>(),
+    repair: iface.json<{ runner: string }, null>(),
+    openInvocations: iface.shared.json<{ rolloutId: string }, string[]>(),
+    forgetBatches: iface.json<{ rolloutId: string; invocations: string[] }, null>(),
+  },
+  {
+    description: "Replaces the image of every sentinel, wave by wave. Its only key is `singleton`.",
+  },
+);
+
+/** Runs the waves of a rollout, or a rollback, from one end to the other. */
+export const rolloutRunner = iface.service("vedette.v1.RolloutRunner", {
+  run: iface.json<Run, RollbackResult>(),
+});
+
+/** Deploys the members of one batch and records each result. */
+export const rolloutBatch = iface.service("vedette.v1.RolloutBatch", {
+  run: iface.json<
+    { rolloutId: string; batch: number; kind: RunKind; parallel: number },
+    { stopped: boolean }
+  >(),
+});
+
+/** Lists the fleet and freezes it into batches. */
+export const rolloutCapture = iface.service("vedette.v1.RolloutCapture", {
+  run: iface.json<{ rolloutId: string }, null>(),
+});
+
+/** Looks whether a runner has ended without saying so. */
+export const rolloutWatch = iface.service("vedette.v1.RolloutWatch", {
+  run: iface.json<{ rolloutId: string; runner: string }, null>(),
+});
+
+/** Writes history, one object per rollout id, so that writes keep their order. */
+export const rolloutHistory = iface.object("vedette.v1.RolloutHistory", {
+  save: iface.json<HistoryEntry, null>(),
+  plan: iface.json<
+    { batches: { wave: number; ids: string[]; previousImages: string[] }[] },
+    null
+  >(),
+  outcomes: iface.json<{ changes: Change[]; atMs: number; isLate: boolean }, null>(),
+});
+
+/** A row of the table `rollouts`. */
+export type HistoryEntry = Pick<
+  RolloutHead,
+  | "image"
+  | "requestedImage"
+  | "wavePercentages"
+  | "state"
+  | "reason"
+  | "startedBy"
+  | "startedAt"
+  | "updatedAt"
+  | "currentWave"
+  | "totalWaves"
+  | "total"
+  | "succeeded"
+  | "failed"
+  | "reverted"
+  | "sequence"
+>;

@@ -1,0 +1,89 @@
+/** `SentinelRolloutService`: the virtual object that is the rollout. */
+import { implement, type ObjectSharedContext } from "@restatedev/restate-sdk";
+import { ProblemError, toTerminalError } from "#kernel/problem.ts";
+import { openBatch, record } from "./batch-steps.ts";
+import { type RolloutProblemCode, singletonKey } from "./contract.ts";
+import { begin, beginResume, beginRollback, cancel } from "./decisions.ts";
+import { createFacade, type FacadeParts } from "./facade.ts";
+import { rolloutObject } from "./internal.ts";
+import { forgetBatches, openInvocations, repair } from "./repair.ts";
+import {
+  advance,
+  endRollback,
+  freeze,
+  rollbackBatches,
+  runnerEnded,
+  storeBatches,
+  toCapture,
+} from "./steps.ts";
+
+const isPrivate = { ingressPrivate: true };
+
+export function createRolloutObject(parts: FacadeParts) {
+  const facade = createFacade(parts);
+  return implement(rolloutObject, {
+    handlers: {
+      Rollout: onlySingleton(facade.Rollout),
+      Resume: onlySingleton(facade.Resume),
+      Cancel: onlySingleton(cancel),
+      RollbackAll: onlySingleton(facade.RollbackAll),
+      Status: onlySingleton(facade.Status),
+      Plan: onlySingleton(facade.Plan),
+      History: onlySingleton(facade.History),
+      begin,
+      beginResume,
+      beginRollback,
+      toCapture,
+      storeBatches,
+      freeze,
+      advance,
+      openBatch,
+      record,
+      endRollback,
+      rollbackBatches,
+      runnerEnded,
+      repair,
+      openInvocations,
+      forgetBatches,
+    },
+    options: {
+      // The keys of a large fleet's batches are many: a handler reads those that it needs.
+      enableLazyState: true,
+      asTerminalError: (error) =>
+        error instanceof ProblemError ? toTerminalError(error) : undefined,
+      handlers: {
+        begin: isPrivate,
+        beginResume: isPrivate,
+        beginRollback: isPrivate,
+        toCapture: isPrivate,
+        storeBatches: isPrivate,
+        freeze: isPrivate,
+        advance: isPrivate,
+        openBatch: isPrivate,
+        record: isPrivate,
+        endRollback: isPrivate,
+        rollbackBatches: isPrivate,
+        runnerEnded: isPrivate,
+        repair: isPrivate,
+        openInvocations: isPrivate,
+        forgetBatches: isPrivate,
+      },
+    },
+  });
+}
+
+/** The object accepts one key only (spec, "Errors" 2). */
+function onlySingleton<Context extends ObjectSharedContext, Request, Answer>(
+  handler: (ctx: Context, request: Request) => Promise<Answer>,
+) {
+  return async (ctx: Context, request: Request): Promise<Answer> => {
+    if (ctx.key !== singletonKey) {
+      throw new ProblemError<RolloutProblemCode>({
+        status: 404,
+        code: "unknown_key",
+        detail: `the only key of this service is "${singletonKey}"`,
+      });
+    }
+    return handler(ctx, request);
+  };
+}

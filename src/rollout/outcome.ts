@@ -1,0 +1,67 @@
+/** What a batch still has to do, and what its results change. */
+import type { Batch, Outcome } from "./state.ts";
+
+/** A rollout brings the new image, a rollback each sentinel's previous one. */
+export type RunKind = "rollout" | "rollback";
+
+/** The result of one deploy: `index` is the sentinel's place in its batch. */
+export type DeployOutcome = { index: number; id: string; ok: boolean; reason?: string };
+
+export type Target = { index: number; id: string; image: string };
+
+/** One mark that a result has changed. */
+export type Change = { id: string; from: string; to: string; reason?: string };
+
+export function emptyOutcome(batch: Batch): Outcome {
+  return { marks: ".".repeat(batch.ids.length), reasons: {}, open: false };
+}
+
+export function previousImageOf(batch: Batch, index: number): string {
+  return batch.images[batch.imageOf[index] ?? -1] ?? "";
+}
+
+/**
+ * The members that a run has to deploy. A rollback takes those with the new image, and those of a
+ * batch that was killed: they may have it, and putting back one that has not changes nothing.
+ */
+export function targetsOf(
+  batch: Batch,
+  outcome: Outcome,
+  run: { kind: RunKind; image: string },
+): Target[] {
+  const wanted = run.kind === "rollout" ? "." : outcome.open ? "sn." : "sn";
+  return batch.ids
+    .map((id, index) => ({ index, id, image: imageFor(batch, index, run) }))
+    .filter(({ index }) => wanted.includes(outcome.marks[index] ?? ""));
+}
+
+function imageFor(batch: Batch, index: number, run: { kind: RunKind; image: string }): string {
+  return run.kind === "rollout" ? run.image : previousImageOf(batch, index);
+}
+
+/** Marks the results, each member once per run: a repeated record changes nothing. */
+export function applyResults(
+  batch: Batch,
+  outcome: Outcome,
+  run: { kind: RunKind; results: readonly DeployOutcome[] },
+): { outcome: Outcome; changes: Change[] } {
+  const marks = [...outcome.marks];
+  const reasons = { ...outcome.reasons };
+  const changes: Change[] = [];
+  for (const result of run.results) {
+    const from = marks[result.index] ?? "";
+    const to = nextMark(run.kind, from, result.ok);
+    const id = batch.ids[result.index];
+    if (to === undefined || id === undefined) continue;
+    marks[result.index] = to;
+    if (result.reason === undefined) delete reasons[id];
+    else reasons[id] = result.reason;
+    changes.push({ id, from, to, ...(result.reason && { reason: result.reason }) });
+  }
+  return { outcome: { ...outcome, marks: marks.join(""), reasons }, changes };
+}
+
+function nextMark(kind: RunKind, from: string, ok: boolean): string | undefined {
+  if (kind === "rollout") return from === "." ? (ok ? "s" : "f") : undefined;
+  return from !== "" && "sn.".includes(from) ? (ok ? "r" : "n") : undefined;
+}

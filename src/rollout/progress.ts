@@ -1,0 +1,96 @@
+/** How results and ended waves move the rollout on. Pure: the handlers read, ask here, and write. */
+import type { SentinelReason } from "./contract.ts";
+import type { Change } from "./outcome.ts";
+import {
+  type Batch,
+  inlineListLimit,
+  type RolloutHead,
+  reasonSampleLimit,
+  type WaveProgress,
+} from "./state.ts";
+
+/** The head after some results of one wave. */
+export function applyChanges(
+  head: RolloutHead,
+  waveIndex: number,
+  changes: readonly Change[],
+): RolloutHead {
+  const count = (match: (change: Change) => boolean) => changes.filter(match).length;
+  const succeeded = count(({ to }) => to === "s");
+  const failed = count(({ to }) => to === "f");
+  const reverted = count(({ to }) => to === "r");
+  const lost = count(({ from, to }) => to === "r" && from !== ".");
+  return {
+    ...head,
+    ...applyToLists(head, changes),
+    waves: head.waves.map((wave, i) =>
+      i === waveIndex
+        ? { ...wave, succeeded: wave.succeeded + succeeded, failed: wave.failed + failed }
+        : wave,
+    ),
+    succeeded: head.succeeded + succeeded - lost,
+    failed: head.failed + failed,
+    reverted: head.reverted + reverted,
+    revertedByLastRollback: head.revertedByLastRollback + reverted,
+    failedSample: sample(head.failedSample, changes, "f", reasonSampleLimit),
+    notReverted: sample(head.notReverted, changes, "n", inlineListLimit),
+  };
+}
+
+function sample(
+  list: SentinelReason[],
+  changes: readonly Change[],
+  mark: string,
+  limit: number,
+): SentinelReason[] {
+  const fresh = changes
+    .filter(({ to }) => to === mark)
+    .map(({ id, reason }) => ({ id, reason: reason ?? "unknown" }));
+  return fresh.length === 0 ? list : [...list, ...fresh].slice(0, limit);
+}
+
+function applyToLists(head: RolloutHead, changes: readonly Change[]): Partial<RolloutHead> {
+  if (head.succeededIds === undefined || head.failedIds === undefined) return {};
+  const idsOf = (mark: string) => changes.filter(({ to }) => to === mark).map(({ id }) => id);
+  const gone = new Set(idsOf("r"));
+  return {
+    succeededIds: [...head.succeededIds.filter((id) => !gone.has(id)), ...idsOf("s")],
+    failedIds: [...head.failedIds, ...idsOf("f")],
+  };
+}
+
+/** The id lists that stand in the head of a small fleet; none for a large one. */
+export function inlineLists(total: number, batches: readonly Batch[]): Partial<RolloutHead> {
+  if (total > inlineListLimit) return {};
+  const pairs = batches.flatMap((batch) =>
+    batch.ids.map((id, i): [string, string] => [id, batch.images[batch.imageOf[i] ?? -1] ?? ""]),
+  );
+  return { succeededIds: [], failedIds: [], previousImages: Object.fromEntries(pairs) };
+}
+
+export type Step =
+  | { action: "run"; waveIndex: number }
+  | { action: "pause"; reason?: string }
+  | { action: "complete" };
+
+/** What follows once the wave `finished` has been run, or at the start when it is undefined. */
+export function nextStep(waves: readonly WaveProgress[], finished: number | undefined): Step {
+  const ended = finished === undefined ? undefined : waves[finished];
+  if (ended !== undefined && ended.failed > ended.passedOver) return { action: "pause" };
+  if (ended !== undefined && unresolved(ended) > 0) {
+    const reason = `${unresolved(ended)} deploys of the wave ended without a result; Resume tries them again`;
+    return { action: "pause", reason };
+  }
+  const next = waves.findIndex((wave) => unresolved(wave) > 0);
+  return next === -1 ? { action: "complete" } : { action: "run", waveIndex: next };
+}
+
+/** Members of a wave that have no result yet. */
+export function unresolved(wave: WaveProgress): number {
+  return wave.size - wave.succeeded - wave.failed;
+}
+
+/** The waves as a Resume takes them up: what has failed so far is passed over, not retried. */
+export function passOverFailures(waves: readonly WaveProgress[]): WaveProgress[] {
+  return waves.map((wave) => ({ ...wave, passedOver: wave.failed }));
+}

@@ -1,0 +1,91 @@
+/** Looks after a rollout whose runner, or whoever waited for it, was killed. */
+import {
+  type Context,
+  InvocationIdParser,
+  implement,
+  type ObjectContext,
+  type ObjectSharedContext,
+  RestatePromise,
+} from "@restatedev/restate-sdk";
+import { inFlight } from "./answer.ts";
+import { singletonKey } from "./contract.ts";
+import { armRepair, repairIntervalMs } from "./decisions.ts";
+import { rolloutObject, rolloutWatch } from "./internal.ts";
+import { type RolloutHead, readHead, readRepair, writeHead } from "./state.ts";
+import { isRunning } from "./transitions.ts";
+
+/** Waits for a run's end and tells the rollout, which otherwise would look as if it went on. */
+export const watchService = implement(rolloutWatch, {
+  handlers: { run: watch },
+  options: { ingressPrivate: true, journalRetention: 0 },
+});
+
+async function watch(ctx: Context, run: { rolloutId: string; runner: string }): Promise<null> {
+  const rollout = ctx.client(rolloutObject, singletonKey);
+  const failure = await endOf(ctx, [run.runner]);
+  if (failure === undefined) return null;
+  await rollout.runnerEnded({ ...run, failure: `the run ended early: ${failure}` });
+  const invocations = await rollout.openInvocations({ rolloutId: run.rolloutId });
+  if (invocations.length === 0 || (await endOf(ctx, invocations)) === undefined) return null;
+  return rollout.forgetBatches({ rolloutId: run.rolloutId, invocations });
+}
+
+/** How the invocations ended, the first failure's message if any; undefined when some still run. */
+async function endOf(ctx: Context, invocations: string[]): Promise<string | undefined> {
+  const ends = invocations.map((id) =>
+    ctx
+      .invocation(InvocationIdParser.fromString(id))
+      .attach<unknown>()
+      .map((_, failure) => failure?.message),
+  );
+  const timeout = ctx.sleep(repairIntervalMs).map(() => null);
+  const first = await RestatePromise.race([RestatePromise.all(ends), timeout]);
+  if (first === null) return undefined;
+  return first.find((message) => message !== undefined) ?? "without a result";
+}
+
+/** The timer: sends a watch for the run, and itself again for as long as there is something to watch. */
+export async function repair(ctx: ObjectContext, request: { runner: string }): Promise<null> {
+  const head = await readHead(ctx);
+  if (head === null || head.runner !== request.runner || !needsWatch(head)) return null;
+  ctx.sendClient(rolloutWatch).run({ rolloutId: head.rolloutId, runner: head.runner });
+  await armRepair(ctx, head.runner);
+  return null;
+}
+
+/** Batches at work outlive a cancelled or paused run: they are watched until they have ended. */
+function needsWatch(head: RolloutHead): boolean {
+  return isRunning(head.state) || inFlight(head) > 0;
+}
+
+/** Sets the repair timer going again, should it have been killed too. Called whenever someone looks. */
+export async function reviveRepair(ctx: ObjectSharedContext, head: RolloutHead): Promise<void> {
+  if (!needsWatch(head)) return;
+  const mark = await readRepair(ctx);
+  const isDue = mark?.runner === head.runner && (await ctx.date.now()) - mark.atMs < overdueMs;
+  if (!isDue) ctx.sendClient(rolloutObject, ctx.key).repair({ runner: head.runner });
+}
+
+const overdueMs = 2 * repairIntervalMs;
+
+export async function openInvocations(
+  ctx: ObjectSharedContext,
+  request: { rolloutId: string },
+): Promise<string[]> {
+  const head = await readHead(ctx);
+  if (head?.rolloutId !== request.rolloutId) return [];
+  return Object.values(head.openBatches).map(({ invocation }) => invocation);
+}
+
+/** Batches that were killed never close themselves: nothing of theirs is in flight any more. */
+export async function forgetBatches(
+  ctx: ObjectContext,
+  request: { rolloutId: string; invocations: string[] },
+): Promise<null> {
+  const head = await readHead(ctx);
+  if (head?.rolloutId !== request.rolloutId) return null;
+  const gone = new Set(request.invocations);
+  const left = Object.entries(head.openBatches).filter(([, open]) => !gone.has(open.invocation));
+  writeHead(ctx, { ...head, openBatches: Object.fromEntries(left) });
+  return null;
+}

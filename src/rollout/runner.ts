@@ -1,0 +1,179 @@
+/** The run: leads a rollout through its waves, or a rollback through its batches. */
+import {
+  CancelledError,
+  type Context,
+  type InvocationId,
+  InvocationIdParser,
+  implement,
+  RestatePromise,
+  TerminalError,
+} from "@restatedev/restate-sdk";
+import { type RollbackResult, singletonKey } from "./contract.ts";
+import {
+  type Run,
+  rolloutBatch,
+  rolloutCapture,
+  rolloutObject,
+  rolloutRunner,
+  type SizedBatch,
+} from "./internal.ts";
+import type { RunKind } from "./outcome.ts";
+
+export type RunnerSettings = {
+  /** Deploys in flight over the whole fleet. */
+  maxParallel: number;
+  /** How long a deploy may take, which bounds the wait for what an earlier run left in flight. */
+  deployTimeoutMs: number;
+};
+
+/** Batches at work at once: enough that one straggler does not hold up the rest. */
+const batchesAtOnce = 4;
+
+/** How often a batch that was killed is started anew before its wave is given up. */
+const batchAttempts = 3;
+
+export function createRunner(settings: RunnerSettings) {
+  return implement(rolloutRunner, {
+    handlers: { run: (ctx, run) => runToEnd(ctx, run, settings) },
+    options: { ingressPrivate: true, journalRetention: { hours: 1 } },
+  });
+}
+
+async function runToEnd(ctx: Context, run: Run, settings: RunnerSettings): Promise<RollbackResult> {
+  try {
+    return await (run.kind === "rollout"
+      ? runRollout(ctx, run, settings)
+      : runRollback(ctx, run, settings));
+  } catch (error) {
+    if (!(error instanceof TerminalError)) throw error;
+    const failure =
+      error instanceof CancelledError ? "the run was cancelled in Restate" : error.message;
+    const { rolloutId } = run;
+    const ended = { rolloutId, runner: ctx.request().id, failure };
+    return ctx.client(rolloutObject, singletonKey).runnerEnded(ended);
+  }
+}
+
+async function runRollout(
+  ctx: Context,
+  run: Run,
+  settings: RunnerSettings,
+): Promise<RollbackResult> {
+  const { rolloutId } = run;
+  const rollout = ctx.client(rolloutObject, singletonKey);
+  await drain(ctx, run.drain, settings.deployTimeoutMs);
+  await ctx.client(rolloutCapture).run({ rolloutId });
+  let next = await rollout.advance({ rolloutId });
+  while (next.action === "run") {
+    await runBatches(ctx, { rolloutId, kind: run.kind, batches: next.batches }, settings);
+    next = await rollout.advance({ rolloutId, finishedWave: next.waveIndex });
+  }
+  return { ...next.status, reverted: 0, not_reverted: [] };
+}
+
+async function runRollback(
+  ctx: Context,
+  run: Run,
+  settings: RunnerSettings,
+): Promise<RollbackResult> {
+  const { rolloutId } = run;
+  const rollout = ctx.client(rolloutObject, singletonKey);
+  await drain(ctx, run.drain, settings.deployTimeoutMs);
+  const batches = await rollout.rollbackBatches({ rolloutId });
+  await runBatches(ctx, { rolloutId, kind: run.kind, batches }, settings);
+  return rollout.endRollback({ rolloutId });
+}
+
+/** Waits for what an earlier run may still have in flight; a killed invocation ends the wait too. */
+async function drain(ctx: Context, invocations: string[], deployTimeoutMs: number): Promise<void> {
+  const ends = invocations.map((id) =>
+    attach(ctx, InvocationIdParser.fromString(id)).orTimeout(deployTimeoutMs + 60_000),
+  );
+  await RestatePromise.allSettled(ends);
+}
+
+type BatchesRun = { rolloutId: string; kind: RunKind; batches: SizedBatch[] };
+
+/** Runs batches, a few at once, until all have ended or one was told to stop. */
+async function runBatches(ctx: Context, run: BatchesRun, settings: RunnerSettings): Promise<void> {
+  const lanes = new BatchLanes(ctx, run, settings);
+  while (lanes.hasWork()) {
+    await lanes.fill();
+    lanes.take(await lanes.nextEnd());
+  }
+}
+
+type Job = SizedBatch & { attempts: number };
+type BatchEnd = { job: Job; stopped: boolean; wasLost: boolean };
+
+/** The batches at work, which share the bound on deploys in flight. */
+class BatchLanes {
+  readonly #ctx: Context;
+  readonly #run: BatchesRun;
+  readonly #waiting: Job[];
+  readonly #atWork = new Map<number, { parallel: number; end: RestatePromise<BatchEnd> }>();
+  #freeSlots: number;
+  #isStopped = false;
+
+  constructor(ctx: Context, run: BatchesRun, settings: RunnerSettings) {
+    this.#ctx = ctx;
+    this.#run = run;
+    this.#waiting = run.batches.map((batch) => ({ ...batch, attempts: 1 }));
+    this.#freeSlots = settings.maxParallel;
+  }
+
+  hasWork(): boolean {
+    return this.#atWork.size > 0 || (!this.#isStopped && this.#waiting.length > 0);
+  }
+
+  async fill(): Promise<void> {
+    while (!this.#isStopped && this.#atWork.size < batchesAtOnce && this.#freeSlots > 0) {
+      const next = this.#waiting.slice(0, batchesAtOnce - this.#atWork.size);
+      const job = this.#waiting.shift();
+      if (job === undefined) return;
+      const sizes = next.map(({ size }) => size);
+      const parallel = shareOf(this.#freeSlots, sizes);
+      this.#freeSlots -= parallel;
+      const id = await this.#send(job, parallel);
+      this.#atWork.set(job.batch, { parallel, end: this.#endOf(id, job) });
+    }
+  }
+
+  /** Sent, not called: a batch lives on, and records, when this run is killed. */
+  #send({ batch }: Job, parallel: number): Promise<InvocationId> {
+    const { rolloutId, kind } = this.#run;
+    return this.#ctx.sendClient(rolloutBatch).run({ rolloutId, kind, batch, parallel })
+      .invocationId;
+  }
+
+  #endOf(id: InvocationId, job: Job): RestatePromise<BatchEnd> {
+    return attach(this.#ctx, id).map((end, failure) => ({
+      job,
+      stopped: end?.stopped === true,
+      wasLost: failure !== undefined,
+    }));
+  }
+
+  nextEnd(): RestatePromise<BatchEnd> {
+    return RestatePromise.race([...this.#atWork.values()].map(({ end }) => end));
+  }
+
+  take(end: BatchEnd): void {
+    this.#freeSlots += this.#atWork.get(end.job.batch)?.parallel ?? 0;
+    this.#atWork.delete(end.job.batch);
+    if (end.stopped) this.#isStopped = true;
+    if (!end.wasLost || end.job.attempts >= batchAttempts) return;
+    this.#waiting.push({ ...end.job, attempts: end.job.attempts + 1 });
+  }
+}
+
+function attach(ctx: Context, id: InvocationId): RestatePromise<{ stopped: boolean }> {
+  return ctx.invocation(id).attach<{ stopped: boolean }>();
+}
+
+/** How many of the free slots the first of the next batches takes: its share by size, one at least. */
+export function shareOf(freeSlots: number, sizes: readonly number[]): number {
+  const [first = 0] = sizes;
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  return Math.min(first, freeSlots, Math.max(1, Math.ceil((freeSlots * first) / total)));
+}

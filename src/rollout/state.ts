@@ -1,0 +1,104 @@
+/** The durable state of the rollout object: every key, what it holds and how it is reached. */
+import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
+import type { RolloutStateName, RolloutStatus, SentinelReason } from "./contract.ts";
+
+/** Up to this many sentinels the id lists stand in `rolloutState` itself, for people to read. */
+export const inlineListLimit = 1_000;
+
+/** Sentinels per batch: one invocation, one `batch:n` key, one `outcome:n` key. */
+export const batchSize = 250;
+
+/** How many reasons are kept in the head; the batches have all of them. */
+export const reasonSampleLimit = 100;
+
+export type WaveProgress = {
+  percentage: number;
+  size: number;
+  /** Batches are numbered over the whole rollout; a wave has `batches` of them from here on. */
+  firstBatch: number;
+  batches: number;
+  succeeded: number;
+  failed: number;
+  /** Failures that a Resume has passed over: they do not pause the rollout again. */
+  passedOver: number;
+};
+
+export type OpenBatch = { invocation: string; inFlight: number };
+
+/**
+ * Key `rolloutState`. `succeededIds`, `failedIds` and `previousImages` are there up to
+ * `inlineListLimit` sentinels; for any size the same facts stand in the keys `batch:n` and `outcome:n`.
+ */
+export type RolloutHead = {
+  state: Exclude<RolloutStateName, "idle">;
+  rolloutId: string;
+  image: string;
+  requestedImage: string;
+  wavePercentages: number[];
+  startedBy: string;
+  startedAt: string;
+  updatedAt: string;
+  reason?: string;
+  /** Transitions so far: numbers the messages and orders the writes of history. */
+  sequence: number;
+  /** The invocation at work, or the last one that was. */
+  runner: string;
+  /** Whether the fleet is frozen into batches yet. */
+  captured: boolean;
+  currentWave: number;
+  totalWaves: number;
+  total: number;
+  waves: WaveProgress[];
+  succeeded: number;
+  failed: number;
+  reverted: number;
+  revertedByLastRollback: number;
+  failedSample: SentinelReason[];
+  notReverted: SentinelReason[];
+  /** Batches whose deploys may be in flight, by batch number. */
+  openBatches: Record<string, OpenBatch>;
+  succeededIds?: string[];
+  failedIds?: string[];
+  previousImages?: Record<string, string>;
+};
+
+/** Key `batch:n`: who is in the batch, frozen when the rollout starts. Images are dictionary-coded. */
+export type Batch = { wave: number; ids: string[]; images: string[]; imageOf: number[] };
+
+/**
+ * Key `outcome:n`: one mark per member of batch n. `.` no result, `s` succeeded, `f` failed,
+ * `r` reverted, `n` not reverted. `open` while an invocation may be deploying its members.
+ */
+export type Outcome = { marks: string; reasons: Record<string, string>; open: boolean };
+
+type Reader = Pick<ObjectSharedContext, "get">;
+type Writer = Pick<ObjectContext, "set" | "clear">;
+
+export const readHead = (ctx: Reader) => ctx.get<RolloutHead>("rolloutState");
+export const writeHead = (ctx: Writer, head: RolloutHead) => ctx.set("rolloutState", head);
+
+export const readBatch = (ctx: Reader, n: number) => ctx.get<Batch>(`batch:${n}`);
+export const writeBatch = (ctx: Writer, n: number, batch: Batch) => ctx.set(`batch:${n}`, batch);
+
+export const readOutcome = (ctx: Reader, n: number) => ctx.get<Outcome>(`outcome:${n}`);
+export const writeOutcome = (ctx: Writer, n: number, outcome: Outcome) =>
+  ctx.set(`outcome:${n}`, outcome);
+
+/** Forgets the batches of the rollout before this one. */
+export function clearBatches(ctx: Writer, head: RolloutHead): void {
+  const count = head.waves.reduce((sum, wave) => sum + wave.batches, 0);
+  for (let n = 0; n < count; n++) {
+    ctx.clear(`batch:${n}`);
+    ctx.clear(`outcome:${n}`);
+  }
+}
+
+/** When the repair timer last looked after the rollout at work. Key `repair`. */
+export type RepairMark = { runner: string; atMs: number };
+export const readRepair = (ctx: Reader) => ctx.get<RepairMark>("repair");
+export const writeRepair = (ctx: Writer, mark: RepairMark) => ctx.set("repair", mark);
+
+/** The last word on a rollout that ended with deploys in flight, once the next one has begun. Key `superseded`. */
+export const readSuperseded = (ctx: Reader) => ctx.get<RolloutStatus>("superseded");
+export const writeSuperseded = (ctx: Writer, status: RolloutStatus) =>
+  ctx.set("superseded", status);

@@ -1,0 +1,147 @@
+/** The exclusive handlers that a run calls to move the rollout on. Short: they hold the key. */
+import type { ObjectContext } from "@restatedev/restate-sdk";
+import { announce, stamp } from "./announce.ts";
+import { toRollbackResult, toStatus } from "./answer.ts";
+import type { RollbackResult } from "./contract.ts";
+import { stopOpenBatches } from "./decisions.ts";
+import type { Advance, Instruction, RunnerEnded, SizedBatch, ToCapture } from "./internal.ts";
+import { batchesOf } from "./plan.ts";
+import { nextStep } from "./progress.ts";
+import {
+  type Batch,
+  type RolloutHead,
+  readHead,
+  readSuperseded,
+  type WaveProgress,
+  writeBatch,
+  writeHead,
+} from "./state.ts";
+import { isRunning } from "./transitions.ts";
+
+/** What the fleet is to be frozen for; null when that is done, or the rollout is no longer at work. */
+export async function toCapture(
+  ctx: ObjectContext,
+  request: { rolloutId: string },
+): Promise<ToCapture> {
+  const head = await readHead(ctx);
+  const isWanted = head?.rolloutId === request.rolloutId && head.state === "in_progress";
+  if (head === null || !isWanted || head.captured) return null;
+  return { image: head.image, wavePercentages: head.wavePercentages };
+}
+
+type StoreBatches = { rolloutId: string; first: number; batches: Batch[] };
+
+export async function storeBatches(ctx: ObjectContext, request: StoreBatches): Promise<null> {
+  const head = await readHead(ctx);
+  if (head?.rolloutId !== request.rolloutId) return null;
+  for (const [i, batch] of request.batches.entries()) writeBatch(ctx, request.first + i, batch);
+  return null;
+}
+
+type Freeze = { rolloutId: string; waves: WaveProgress[]; inline: Partial<RolloutHead> };
+
+/** The fleet is frozen: who is in which wave, and every previous image, are written down. */
+export async function freeze(ctx: ObjectContext, request: Freeze): Promise<null> {
+  const head = await readHead(ctx);
+  if (head?.rolloutId !== request.rolloutId || head.captured) return null;
+  const { waves, inline } = request;
+  const total = waves.reduce((sum, wave) => sum + wave.size, 0);
+  const frozen = { ...head, ...inline, waves, total, totalWaves: waves.length, captured: true };
+  writeHead(ctx, await stamp(ctx, frozen));
+  return null;
+}
+
+/** Ends the wave that was run, if any, and says what to do next. */
+export async function advance(ctx: ObjectContext, request: Advance): Promise<Instruction> {
+  const head = await readHead(ctx);
+  if (head === null || head.rolloutId !== request.rolloutId) return stopSuperseded(ctx);
+  // Whoever asks has waited for every batch: none is in flight, not even one that was killed.
+  const settled = { ...head, openBatches: {} };
+  if (head.state !== "in_progress") {
+    writeHead(ctx, settled);
+    return { action: "stop", status: { ...toStatus(settled), state: endedState(head) } };
+  }
+  const step = nextStep(head.waves, request.finishedWave);
+  if (step.action === "pause") {
+    const paused = { ...settled, state: "paused" as const, ...reasonOf(step.reason) };
+    return stopWith(await announce(ctx, paused, "paused"));
+  }
+  const ended =
+    request.finishedWave === undefined ? settled : await announce(ctx, settled, "wave completed");
+  if (step.action === "complete") {
+    return stopWith(await announce(ctx, { ...ended, state: "completed" }, "completed"));
+  }
+  return startWave(ctx, ended, step.waveIndex);
+}
+
+async function startWave(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  waveIndex: number,
+): Promise<Instruction> {
+  const wave = head.waves[waveIndex] as WaveProgress;
+  const currentWave = waveIndex + 1;
+  const { rolloutId } = head;
+  ctx.console.info("starting wave", { rolloutId, wave: currentWave, size: wave.size });
+  await announce(ctx, { ...head, currentWave }, "wave started");
+  return { action: "run", waveIndex, batches: batchesOf(wave) };
+}
+
+/** A run that is told to stop while a rollback has begun already was cancelled. */
+function endedState(head: RolloutHead): RolloutHead["state"] {
+  return head.state === "rolling_back" ? "cancelled" : head.state;
+}
+
+async function stopSuperseded(ctx: ObjectContext): Promise<Instruction> {
+  const status = await readSuperseded(ctx);
+  return { action: "stop", status: status ?? toStatus(null) };
+}
+
+function stopWith(head: RolloutHead): Instruction {
+  return { action: "stop", status: toStatus(head) };
+}
+
+/** The batches that a rollback looks through: those of every wave that was begun. */
+export async function rollbackBatches(
+  ctx: ObjectContext,
+  request: { rolloutId: string },
+): Promise<SizedBatch[]> {
+  const head = await readHead(ctx);
+  if (head?.rolloutId !== request.rolloutId) return [];
+  writeHead(ctx, { ...head, openBatches: {} });
+  return head.waves.slice(0, head.currentWave).flatMap(batchesOf);
+}
+
+export async function endRollback(
+  ctx: ObjectContext,
+  request: { rolloutId: string },
+): Promise<RollbackResult> {
+  const head = (await readHead(ctx)) as RolloutHead;
+  if (head.rolloutId !== request.rolloutId || head.state !== "rolling_back") {
+    return toRollbackResult(head);
+  }
+  const ended: RolloutHead = { ...head, state: "cancelled", openBatches: {} };
+  return toRollbackResult(await announce(ctx, ended, "rollback completed"));
+}
+
+/** A run has ended without leading the rollout to an end: it must not look as if it went on. */
+export async function runnerEnded(
+  ctx: ObjectContext,
+  request: RunnerEnded,
+): Promise<RollbackResult> {
+  const head = (await readHead(ctx)) as RolloutHead;
+  const isOurs = head.rolloutId === request.rolloutId && head.runner === request.runner;
+  if (!isOurs || !isRunning(head.state)) return toRollbackResult(head);
+  stopOpenBatches(ctx, head);
+  const { failure: reason } = request;
+  ctx.console.warn("rollout run ended early", { rolloutId: head.rolloutId, reason });
+  if (head.state === "in_progress") {
+    return toRollbackResult(await announce(ctx, { ...head, state: "paused", reason }, "paused"));
+  }
+  const ended: RolloutHead = { ...head, state: "cancelled", reason };
+  return toRollbackResult(await announce(ctx, ended, "rollback completed"));
+}
+
+function reasonOf(reason: string | undefined): { reason?: string } {
+  return reason === undefined ? {} : { reason };
+}
