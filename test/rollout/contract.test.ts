@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { RolloutRequest } from "#rollout/contract.ts";
+
+const digest = `sha256:${"a".repeat(64)}`;
+
+describe("RolloutRequest", () => {
+  it.each([
+    "registry.example.com/vedette/sentinel:v2",
+    "localhost:5000/sentinel:v2",
+    "127.0.0.1:5055/acme/sentinel:1.2.3-rc_1",
+    `ghcr.io/a/b/c:v1@${digest}`,
+    "acme/sentinel:v2",
+  ])("accepts the image %s", (image) => {
+    expect(RolloutRequest.safeParse({ image }).success).toBe(true);
+  });
+
+  it.each([
+    "",
+    "sentinel",
+    "sentinel:v2",
+    "registry.example.com/sentinel",
+    `registry.example.com/sentinel@${digest}`,
+    "registry.example.com/Sentinel:v2",
+    "registry.example.com/sentinel:",
+    "registry.example.com/sentinel:v 2",
+    "registry.example.com//sentinel:v2",
+    "https://registry.example.com/sentinel:v2",
+    `registry.example.com/${"a".repeat(600)}:v2`,
+    `registry.example.com/sentinel:${"v".repeat(129)}`,
+  ])("refuses the image %j", (image) => {
+    expect(RolloutRequest.safeParse({ image }).success).toBe(false);
+  });
+
+  it.each([[[100]], [[50, 100]], [[1, 5, 25, 50, 100]]])("accepts the waves %j", (list) => {
+    expect(parseWaves(list)).toBe(true);
+  });
+
+  it.each([
+    [[]],
+    [[50]],
+    [[100, 50]],
+    [[50, 50, 100]],
+    [[0, 100]],
+    [[-1, 100]],
+    [[50, 101]],
+    [[1.5, 100]],
+    [["50", 100]],
+    [100],
+    [null],
+    [Array.from({ length: 101 }, (_, i) => i)],
+  ])("refuses the waves %j", (list) => {
+    expect(parseWaves(list)).toBe(false);
+  });
+
+  it("refuses a field that it does not know", () => {
+    const request = { image: "acme/sentinel:v2", waves: [50, 100] };
+
+    expect(RolloutRequest.safeParse(request).success).toBe(false);
+  });
+});
+
+function parseWaves(wave_percentages: unknown): boolean {
+  return RolloutRequest.safeParse({ image: "acme/sentinel:v2", wave_percentages }).success;
+}

@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import { applyChanges, inlineLists, nextStep, passOverFailures } from "#rollout/progress.ts";
+import { buildBatch, buildHead, buildWave, imageV1 } from "../support/rollout-builders.ts";
+
+describe("nextStep", () => {
+  it("starts with the first wave", () => {
+    expect(nextStep([buildWave(), buildWave()], undefined)).toEqual({
+      action: "run",
+      waveIndex: 0,
+    });
+  });
+
+  it("goes on to the next wave after one without failures", () => {
+    expect(nextStep([buildWave({ succeeded: 2 }), buildWave()], 0)).toEqual({
+      action: "run",
+      waveIndex: 1,
+    });
+  });
+
+  it("pauses after a wave with a failure", () => {
+    const waves = [buildWave({ succeeded: 1, failed: 1 }), buildWave()];
+
+    expect(nextStep(waves, 0)).toEqual({ action: "pause" });
+  });
+
+  it("completes after the last wave", () => {
+    expect(nextStep([buildWave({ succeeded: 2 })], 0)).toEqual({ action: "complete" });
+  });
+
+  it("completes at once when there is no wave", () => {
+    expect(nextStep([], undefined)).toEqual({ action: "complete" });
+  });
+
+  it("does not pause again for failures that a Resume has passed over", () => {
+    const waves = passOverFailures([buildWave({ succeeded: 1, failed: 1 }), buildWave()]);
+
+    expect(nextStep(waves, undefined)).toEqual({ action: "run", waveIndex: 1 });
+  });
+
+  it("takes up the same wave after a Resume when some of it has no result", () => {
+    const waves = passOverFailures([buildWave({ size: 3, succeeded: 1, failed: 1 }), buildWave()]);
+
+    expect(nextStep(waves, undefined)).toEqual({ action: "run", waveIndex: 0 });
+  });
+
+  it("pauses with a reason when a wave ended with deploys that have no result", () => {
+    const step = nextStep([buildWave({ size: 3, succeeded: 1 })], 0);
+
+    expect(step).toMatchObject({ action: "pause", reason: expect.stringContaining("2 deploys") });
+  });
+});
+
+describe("applyChanges", () => {
+  it("counts results in the rollout and in their wave, and lists them", () => {
+    const head = applyChanges(buildHead(), 1, [
+      { id: "a", from: ".", to: "s" },
+      { id: "b", from: ".", to: "f", reason: "oom_killed" },
+    ]);
+
+    expect(head).toMatchObject({ succeeded: 1, failed: 1, succeededIds: ["a"], failedIds: ["b"] });
+    expect(head.waves[1]).toMatchObject({ succeeded: 1, failed: 1 });
+    expect(head.failedSample).toEqual([{ id: "b", reason: "oom_killed" }]);
+  });
+
+  it("no longer lists a sentinel as succeeded once it is reverted", () => {
+    const before = buildHead({ succeeded: 2, succeededIds: ["a", "b"] });
+
+    const head = applyChanges(before, 0, [{ id: "a", from: "s", to: "r" }]);
+
+    expect(head).toMatchObject({ succeeded: 1, succeededIds: ["b"], reverted: 1 });
+  });
+
+  it("keeps a sentinel that did not revert as succeeded, with its reason", () => {
+    const before = buildHead({ succeeded: 1, succeededIds: ["a"] });
+
+    const head = applyChanges(before, 0, [{ id: "a", from: "s", to: "n", reason: "unreachable" }]);
+
+    expect(head).toMatchObject({ succeeded: 1, succeededIds: ["a"], reverted: 0 });
+    expect(head.notReverted).toEqual([{ id: "a", reason: "unreachable" }]);
+  });
+
+  it("keeps at most 100 reasons", () => {
+    const changes = Array.from({ length: 150 }, (_, i) => ({ id: `s${i}`, from: ".", to: "f" }));
+
+    const head = applyChanges(buildHead(), 0, changes);
+
+    expect(head.failed).toBe(150);
+    expect(head.failedSample).toHaveLength(100);
+  });
+});
+
+describe("inlineLists", () => {
+  it("gives a small fleet's previous images by id", () => {
+    expect(inlineLists(2, [buildBatch(["a", "b"])]).previousImages).toEqual({
+      a: imageV1,
+      b: imageV1,
+    });
+  });
+
+  it("gives nothing for a fleet of more than 1,000", () => {
+    expect(inlineLists(1_001, [])).toEqual({});
+  });
+});
