@@ -6,9 +6,9 @@ import { apiConfig } from "#api/config.ts";
 import { controlConfig } from "#control/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
 import { fleetConfig } from "#fleet/config.ts";
-import { optionalUrl, port } from "#kernel/setting.ts";
 import { notifyConfig } from "#notify/config.ts";
 import { rolloutConfig } from "#rollout/config.ts";
+import { workerConfig } from "#worker/config.ts";
 
 const Config = z.strictObject({
   data_dir: z.string().min(1).default(".vedette"),
@@ -18,20 +18,13 @@ const Config = z.strictObject({
       format: z.enum(["auto", "json", "pretty"]).default("auto"),
     })
     .prefault({}),
-  worker: z
-    .strictObject({
-      host: z.string().min(1).default("127.0.0.1"),
-      port: port(9480),
-      /** Where Restate reaches the worker. Empty: http://host:port. */
-      advertised_url: optionalUrl(),
-    })
-    .prefault({}),
   ...apiConfig,
   ...controlConfig,
   ...embeddedConfig,
   ...fleetConfig,
   ...notifyConfig,
   ...rolloutConfig,
+  ...workerConfig,
 });
 export type Config = z.infer<typeof Config>;
 

@@ -12,6 +12,7 @@ const mayImport: Record<string, readonly string[]> = {
   notify: ["kernel/"],
   registry: ["kernel/"],
   sentinel: ["kernel/"],
+  worker: ["kernel/"],
   api: ["kernel/"],
   rollout: ["kernel/", "fleet/contract.ts", "notify/contract.ts"],
   control: ["kernel/", contracts],

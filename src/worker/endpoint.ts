@@ -1,0 +1,74 @@
+/** The Restate service endpoint: the address at which Restate calls our handlers. */
+import { once } from "node:events";
+import { createServer } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { createEndpointHandler, type EndpointOptions } from "@restatedev/restate-sdk";
+import type { Log } from "#kernel/log.ts";
+
+export type Endpoint = {
+  /** http://host:port as bound, also when port 0 was asked for. */
+  url: string;
+  stop: () => Promise<void>;
+};
+
+export type EndpointSettings = {
+  host: string;
+  port: number;
+  services: EndpointOptions["services"];
+  /** Only requests signed by these (`publickeyv1_…`) are served; none: every request. */
+  identityKeys: string[];
+  log: Log;
+};
+
+/**
+ * Serves the handlers on exactly this host: the SDK's own `serve` would listen on all interfaces.
+ * Throws when the port is taken.
+ */
+export async function serveEndpoint(settings: EndpointSettings): Promise<Endpoint> {
+  const { services, identityKeys, log } = settings;
+  const handler = createEndpointHandler({
+    services,
+    ...(identityKeys.length > 0 && { identityKeys }),
+    logger: toLog(log),
+  });
+  const server = createServer(handler);
+  const sessions = new Set<{ destroy: () => void }>();
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+  });
+  server.listen(settings.port, settings.host);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const stop = async () => {
+    // Restate keeps its connections open for ever: whatever runs on them is resumed elsewhere or later.
+    server.close();
+    for (const session of sessions) session.destroy();
+  };
+  return { url: `http://${settings.host}:${port}`, stop };
+}
+
+type Transport = NonNullable<EndpointOptions["logger"]>;
+
+/** Handlers log by `ctx.console(message, fields)`, which keeps quiet while a journal is replayed. */
+function toLog(log: Log): Transport {
+  return (meta, ...parts) => {
+    const level = meta.level === "trace" ? "trace" : meta.level;
+    if (meta.source !== "USER") {
+      // The SDK tells of every attempt; its warnings are about handlers of ours and worth a line.
+      const quieter = level === "warn" || level === "error" ? level : "trace";
+      log[quieter]({ detail: parts.map(describe).join(" ") }, "restate sdk");
+      return;
+    }
+    const [message, fields] = parts;
+    log[level](isFields(fields) ? fields : {}, String(message));
+  };
+}
+
+function describe(part: unknown): string {
+  return part instanceof Error ? part.message : String(part);
+}
+
+function isFields(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}

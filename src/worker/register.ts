@@ -1,0 +1,51 @@
+/** Tells Restate where the worker is and what it serves. */
+import { createHash } from "node:crypto";
+import { globSync, readFileSync } from "node:fs";
+import pRetry, { AbortError } from "p-retry";
+import { request } from "undici";
+
+export type Registration = {
+  adminUrl: string;
+  /** Where Restate reaches the worker, without a path. */
+  workerUrl: string;
+  /** Changes with the code: Restate looks at an address it knows never again. */
+  revision: string;
+};
+
+const requestTimeoutMs = 10_000;
+
+/**
+ * Registers the worker, again and again until Restate answers (30 s at most). Registering the same
+ * revision twice changes nothing; another revision makes new invocations use the new code.
+ */
+export async function registerWorker(registration: Registration): Promise<void> {
+  await pRetry(() => register(registration), { retries: 12, minTimeout: 100, maxTimeout: 4_000 });
+}
+
+async function register({ adminUrl, workerUrl, revision }: Registration): Promise<void> {
+  const answer = await request(`${adminUrl}/deployments`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ uri: `${workerUrl}/rev-${revision}`, breaking: true }),
+    headersTimeout: requestTimeoutMs,
+    bodyTimeout: requestTimeoutMs,
+  });
+  const body = await answer.body.text();
+  if (answer.statusCode < 300) return;
+  const message = `Restate refused the worker at ${workerUrl}: ${answer.statusCode} ${body}`;
+  // 4xx is about what we sent and stays so; 5xx is mostly Restate not reaching us yet.
+  throw answer.statusCode < 500 ? new AbortError(message) : new Error(message);
+}
+
+/** A short hash over the program's own source. */
+export function codeRevision(): string {
+  const root = new URL("../", import.meta.url).pathname;
+  const hash = createHash("sha256");
+  for (const file of globSync("**/*.ts", { cwd: root }).sort()) {
+    hash
+      .update(file)
+      .update("\0")
+      .update(readFileSync(`${root}${file}`));
+  }
+  return hash.digest("hex").slice(0, 16);
+}
