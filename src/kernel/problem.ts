@@ -1,5 +1,3 @@
-import { TerminalError } from "@restatedev/restate-sdk";
-
 /** The body of every refusal, as RFC 9457 has it, with a stable `code` for programs. */
 export type Problem = {
   type: string;
@@ -79,12 +77,4 @@ export function describeProblem(init: ProblemInit<string>): Problem {
     detail: init.detail,
     code: init.code,
   };
-}
-
-/** A refusal inside a Restate handler: answered at once with its status, never retried. */
-export function toTerminalError(problem: ProblemError): TerminalError {
-  return new TerminalError(problem.message, {
-    errorCode: problem.status,
-    metadata: { code: problem.code },
-  });
 }

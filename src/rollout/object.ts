@@ -1,6 +1,7 @@
 /** `SentinelRolloutService`: the virtual object that is the rollout. */
 import { implement, type ObjectSharedContext } from "@restatedev/restate-sdk";
-import { ProblemError, toTerminalError } from "#kernel/problem.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import { toTerminalError } from "#kernel/terminal.ts";
 import { openBatch, record } from "./batch-steps.ts";
 import { type RolloutProblemCode, singletonKey } from "./contract.ts";
 import { begin, beginResume, beginRollback, cancel } from "./decisions.ts";

@@ -1,0 +1,22 @@
+import { z } from "zod";
+
+/** `<data_dir>/endpoints.json`: where the parts of a running program listen. */
+export const Endpoints = z.object({
+  api: z.string().optional(),
+  control: z.string().optional(),
+  restate_ingress: z.string(),
+  restate_admin: z.string(),
+  worker: z.string().optional(),
+  pid: z.int(),
+});
+export type Endpoints = z.infer<typeof Endpoints>;
+
+/** `<data_dir>/credentials.json`, mode 0600: what was generated on the first start. All secret. */
+export const Credentials = z.object({
+  ingress_token: z.string().min(1),
+  root_key: z.string().min(1),
+  database_password: z.string().min(1),
+  /** ed25519, PKCS #8 PEM: Restate signs its requests to the worker with it. */
+  restate_identity_key: z.string().min(1),
+});
+export type Credentials = z.infer<typeof Credentials>;

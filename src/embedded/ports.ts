@@ -1,0 +1,22 @@
+import { createServer } from "node:net";
+import getPort from "get-port";
+
+const host = "127.0.0.1";
+
+/** The port to use: `wanted`, or a free one for 0. Throws one clear line when it is taken. */
+export async function takePort(wanted: number, setting: string): Promise<number> {
+  if (wanted === 0) return getPort({ host });
+  const isFree = await canListen(wanted);
+  if (isFree) return wanted;
+  throw new Error(
+    `port ${wanted} is taken by another program; end it or set ${setting} (0 takes a free port)`,
+  );
+}
+
+function canListen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, host, () => server.close(() => resolve(true)));
+  });
+}
