@@ -1,5 +1,6 @@
 import { createServer } from "node:net";
 import getPort from "get-port";
+import pRetry from "p-retry";
 
 const host = "127.0.0.1";
 
@@ -11,6 +12,15 @@ export async function takePort(wanted: number, setting: string): Promise<number>
   throw new Error(
     `port ${wanted} is taken by another program; end it or set ${setting} (0 takes a free port)`,
   );
+}
+
+/** Starts again where a free port was taken by someone else between the choice and the start. */
+export function startOnFreePorts<T>(start: () => Promise<T>): Promise<T> {
+  return pRetry(start, {
+    retries: 2,
+    minTimeout: 50,
+    shouldRetry: ({ error }) => /address (?:is )?already in use/i.test(error.message),
+  });
 }
 
 function canListen(port: number): Promise<boolean> {

@@ -1,6 +1,7 @@
 /** Postgres refuses to run as root: then it runs as another user, who may still reach its files. */
 import { execFileSync } from "node:child_process";
-import { chownSync } from "node:fs";
+import { chownSync, realpathSync, statSync } from "node:fs";
+import path from "node:path";
 
 export type RunAs = {
   /** What to put before the command. */
@@ -9,42 +10,73 @@ export type RunAs = {
   gid?: number;
 };
 
+type User = { uid: number; gid: number };
+
 /**
  * How to start Postgres here. As an ordinary user: as it is. As root: as `postgres`, or else
- * `nobody`, with the two capabilities that let it pass through directories which only root may
- * enter (/root, a private temporary directory). Without `setpriv` just as that user.
+ * `nobody`. Where that user cannot reach a file of `needed` (a data directory below /root, a
+ * private temporary directory) with one capability more, the smallest that this machine grants.
+ * Throws one clear line when there is no way.
  */
-export function runPostgresAs(): RunAs {
+export function runPostgresAs(needed: { program: string; directory: string }): RunAs {
   if (process.getuid?.() !== 0) return { prefix: [] };
-  const { uid, gid } = findUser();
-  const capabilities = "+dac_override,+dac_read_search";
-  const prefix = [
+  const user = findUser();
+  if (isReachable(needed.program, user) && isReachable(needed.directory, user)) {
+    return { prefix: [], ...user };
+  }
+  for (const capability of ["+dac_read_search", "+dac_override"]) {
+    const prefix = withCapability(user, capability);
+    if (canRun([...prefix, needed.program, "--version"])) return { prefix, ...user };
+  }
+  throw new Error(
+    `Postgres does not run as root, and another user cannot reach ${needed.directory} or ` +
+      `${needed.program}; set data_dir elsewhere, start as an ordinary user, or set database.url`,
+  );
+}
+
+/** Gives a file or directory to the user that Postgres runs as. */
+export function giveTo(runAs: RunAs, file: string): void {
+  if (runAs.uid !== undefined && runAs.gid !== undefined) chownSync(file, runAs.uid, runAs.gid);
+}
+
+/** Options for `spawn`: the user is set by us only where `setpriv` does not do it. */
+export function spawnIdentity(runAs: RunAs): { uid?: number; gid?: number } {
+  if (runAs.prefix.length > 0 || runAs.uid === undefined || runAs.gid === undefined) return {};
+  return { uid: runAs.uid, gid: runAs.gid };
+}
+
+function withCapability({ uid, gid }: User, capability: string): string[] {
+  return [
     "setpriv",
     `--reuid=${uid}`,
     `--regid=${gid}`,
     "--clear-groups",
     // Without it access(2) asks as a user without capabilities, and initdb finds no binaries.
     "--securebits=+no_setuid_fixup",
-    `--inh-caps=${capabilities}`,
-    `--ambient-caps=${capabilities}`,
+    `--inh-caps=${capability}`,
+    `--ambient-caps=${capability}`,
   ];
-  return canRun([...prefix, "true"]) ? { prefix, uid, gid } : { prefix: [], uid, gid };
 }
 
-/** Gives a directory to the user that Postgres runs as. */
-export function giveTo(runAs: RunAs, directory: string): void {
-  if (runAs.uid !== undefined && runAs.gid !== undefined) {
-    chownSync(directory, runAs.uid, runAs.gid);
-  }
+/** Whether the user may pass through every directory above the file. */
+function isReachable(file: string, user: User): boolean {
+  const parent = path.dirname(file);
+  if (parent === file) return true;
+  const real = realpathSync(parent);
+  return mayEnter(statSync(real), user) && isReachable(real, user);
 }
 
-/** Options for `spawn`: the uid is set by us only where `setpriv` does not do it. */
-export function spawnIdentity(runAs: RunAs): { uid?: number; gid?: number } {
-  if (runAs.prefix.length > 0 || runAs.uid === undefined || runAs.gid === undefined) return {};
-  return { uid: runAs.uid, gid: runAs.gid };
+/** Decides by the mode bits of a directory, as the kernel does for a user without further groups. */
+export function mayEnter(
+  directory: { mode: number; uid: number; gid: number },
+  user: User,
+): boolean {
+  if (directory.uid === user.uid) return (directory.mode & 0o100) !== 0;
+  if (directory.gid === user.gid) return (directory.mode & 0o010) !== 0;
+  return (directory.mode & 0o001) !== 0;
 }
 
-function findUser(): { uid: number; gid: number } {
+function findUser(): User {
   for (const name of ["postgres", "nobody"]) {
     const uid = idOf("-u", name);
     const gid = idOf("-g", name);
@@ -62,8 +94,7 @@ function idOf(option: string, name: string): number | undefined {
   }
 }
 
-function canRun(command: string[]): boolean {
-  const [file = "", ...args] = command;
+function canRun([file = "", ...args]: string[]): boolean {
   try {
     execFileSync(file, args, { timeout: 5_000, stdio: "ignore" });
     return true;

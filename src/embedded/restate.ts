@@ -1,11 +1,12 @@
 /** The Restate server that npm brings, for a machine that has no other. */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { request } from "undici";
 import type { Log } from "#kernel/log.ts";
-import { takePort } from "./ports.ts";
+import { startOnFreePorts, takePort } from "./ports.ts";
 import { endLeftover, type SupervisedServer, superviseServer } from "./supervised.ts";
 
 export type RestateSettings = {
@@ -22,38 +23,48 @@ export type RestateSettings = {
 
 export type RestateServer = SupervisedServer & { ingressUrl: string; adminUrl: string };
 
-/** Starts the server on loopback and keeps it running. Its data is in `<dataDir>/restate`. */
+const ending = { stopSignal: "SIGTERM", stopWithinMs: 10_000 } as const;
+
+/**
+ * Starts the server on loopback and keeps it running. Its data is in `<dataDir>/restate`. A server
+ * of an earlier, killed run is ended first. Throws one clear line when it cannot start.
+ */
 export async function startRestate(settings: RestateSettings): Promise<RestateServer> {
-  const baseDir = path.join(settings.dataDir, "restate");
+  const baseDir = path.resolve(settings.dataDir, "restate");
   mkdirSync(baseDir, { recursive: true, mode: 0o700 });
-  const lifecycle = {
-    pidFile: path.join(settings.dataDir, "restate.pid.json"),
-    stopSignal: "SIGTERM",
-    stopWithinMs: 10_000,
-  } as const;
-  await endLeftover(lifecycle);
-  const ingress = await takePort(settings.ingressPort, "restate.ingress_port");
-  const admin = await takePort(settings.adminPort, "restate.admin_port");
-  const fabric = await takePort(0, "");
-  const adminUrl = `http://127.0.0.1:${admin}`;
-  const environment = serverEnvironment({ ingress, admin, fabric, baseDir }, settings);
-  const server = await superviseServer({
-    ...lifecycle,
-    name: "restate",
-    launch: () =>
-      spawn(restateBinary(), ["--no-logo", "--config-file", configFile()], {
-        env: environment,
-        stdio: ["ignore", "pipe", "pipe"],
-      }),
-    isReady: () => isReady(adminUrl),
-    readyWithinMs: 60_000,
-    log: settings.log,
+  const pidFile = path.resolve(settings.dataDir, "restate.pid.json");
+  await endLeftover({ pidFile, ...ending });
+  return startOnFreePorts(async () => {
+    const ingress = await takePort(settings.ingressPort, "restate.ingress_port");
+    const admin = await takePort(settings.adminPort, "restate.admin_port");
+    // Where the servers of a cluster talk to each other: of no use to one server alone.
+    const fabric = await takePort(0, "");
+    const adminUrl = `http://127.0.0.1:${admin}`;
+    const environment = serverEnvironment({ ingress, admin, fabric, baseDir }, settings);
+    const server = await superviseServer({
+      ...ending,
+      name: "restate",
+      pidFile,
+      launch: () => launch(environment),
+      isReady: () => isReady(adminUrl),
+      readyWithinMs: 60_000,
+      log: settings.log,
+    });
+    return { ...server, ingressUrl: `http://127.0.0.1:${ingress}`, adminUrl };
   });
-  return { ...server, ingressUrl: `http://127.0.0.1:${ingress}`, adminUrl };
+}
+
+function launch(environment: NodeJS.ProcessEnv): ChildProcess {
+  return spawn(restateBinary(), ["--no-logo", "--config-file", configFile], {
+    env: environment,
+    stdio: ["ignore", "ignore", "pipe"],
+    detached: true,
+  });
 }
 
 type Places = { ingress: number; admin: number; fabric: number; baseDir: string };
 
+/** Nothing of our own environment: it holds secrets, and a RESTATE_… variable would be obeyed. */
 function serverEnvironment(places: Places, settings: RestateSettings): NodeJS.ProcessEnv {
   return {
     PATH: process.env["PATH"],
@@ -70,13 +81,20 @@ function serverEnvironment(places: Places, settings: RestateSettings): NodeJS.Pr
 
 /** The platform's own binary: npm's wrapper around it would be one more process to watch. */
 function restateBinary(): string {
-  const name = `@restatedev/restate-server-${process.platform}-${process.arch}/bin/restate-server`;
-  return createRequire(import.meta.url).resolve(name);
+  const platform = `@restatedev/restate-server-${process.platform}-${process.arch}`;
+  try {
+    const wrapper = createRequire(import.meta.url).resolve("@restatedev/restate-server");
+    return createRequire(wrapper).resolve(`${platform}/bin/restate-server`);
+  } catch (error) {
+    throw new Error(
+      `there is no embedded Restate here: ${platform} is not installed; install with optional ` +
+        "packages, or set restate.ingress_url and restate.admin_url",
+      { cause: error },
+    );
+  }
 }
 
-function configFile(): string {
-  return new URL("../../restate.toml", import.meta.url).pathname;
-}
+const configFile = fileURLToPath(new URL("../../restate.toml", import.meta.url));
 
 /** Ready means that the partitions answer: the health address answers earlier. */
 async function isReady(adminUrl: string): Promise<boolean> {

@@ -1,21 +1,30 @@
 /** A server process that is kept running: started, watched, started again, ended. */
 import type { ChildProcess } from "node:child_process";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { rmSync } from "node:fs";
+import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
-import { z } from "zod";
+import pRetry from "p-retry";
+import { writeFileAtomically } from "#kernel/atomic-file.ts";
 import type { Log } from "#kernel/log.ts";
 import { endProcess, identifyProcess, type ProcessIdentity } from "#kernel/owned-process.ts";
+import { readIdentity } from "./identity-file.ts";
 
 export type ServerProgram = {
   /** For log lines and errors, for example `restate`. */
   name: string;
   /** Where the running process is written down, for a start after a crash of ours. */
   pidFile: string;
-  /** Starts the process with stdout and stderr piped. */
+  /**
+   * Starts the process with stderr piped and `detached`: a Ctrl-C on the terminal would reach it
+   * otherwise at the same moment as us, and end it under the parts that still need it.
+   */
   launch: () => ChildProcess;
-  /** Resolves once the server does its work; called again and again until then. */
+  /** Whether the server does its work; asked until it does. Throws what waiting will not mend. */
   isReady: () => Promise<boolean>;
   readyWithinMs: number;
+  /** Whether a start that failed with these last words is worth another try at once. */
+  isPassing?: (lastWords: string) => boolean;
   /** The polite way to end it. */
   stopSignal: NodeJS.Signals;
   stopWithinMs: number;
@@ -24,15 +33,14 @@ export type ServerProgram = {
 
 export type SupervisedServer = { pid: () => number; stop: () => Promise<void> };
 
-const restartDelaysMs = [0, 200, 500, 1_000, 2_000];
-
 /** Ends what an earlier, killed run left behind, if anything. */
 export async function endLeftover(
   program: Pick<ServerProgram, "pidFile" | "stopSignal" | "stopWithinMs">,
 ): Promise<void> {
-  const leftover = readPidFile(program.pidFile);
-  if (leftover === undefined) return;
-  await endProcess(leftover, { signal: program.stopSignal, graceMs: program.stopWithinMs });
+  const leftover = readIdentity(program.pidFile);
+  if (leftover !== undefined) {
+    await endProcess(leftover, { signal: program.stopSignal, graceMs: program.stopWithinMs });
+  }
   rmSync(program.pidFile, { force: true });
 }
 
@@ -41,94 +49,144 @@ export async function endLeftover(
  * the first start fails; later it is started again for as long as it takes.
  */
 export async function superviseServer(program: ServerProgram): Promise<SupervisedServer> {
-  let isStopping = false;
-  let current = await startOnce(program);
-  const watched = (async () => {
-    for (;;) {
-      await current.ended;
-      if (isStopping) return;
-      program.log.warn({ server: program.name }, "server ended unasked, starting it again");
-      current = await startAgain(program, () => isStopping);
+  const stopping = new AbortController();
+  let current = await startFirst(program, stopping.signal);
+  const watch = async () => {
+    while (!stopping.signal.aborted) {
+      const ending = await current.ended;
+      if (stopping.signal.aborted) return;
+      const fields = { server: program.name, ending, last_words: current.lastWords() };
+      program.log.warn(fields, "server ended unasked, starting it again");
+      current = (await startAgain(program, stopping.signal)) ?? current;
     }
-  })();
+  };
+  const watched = watch();
   const stop = async () => {
-    isStopping = true;
-    const { stopSignal: signal, stopWithinMs: graceMs } = program;
-    await endProcess(current.identity, { signal, graceMs });
+    stopping.abort();
+    await end(program, current);
+    // A restart that was under way when the stop came has put another process in place.
     await watched;
+    await end(program, current);
     rmSync(program.pidFile, { force: true });
   };
-  return { pid: () => current.identity.pid, stop };
+  let stopped: Promise<void> | undefined;
+  return {
+    pid: () => current.identity.pid,
+    stop: () => {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
 }
 
-type Running = { identity: ProcessIdentity; ended: Promise<void> };
+type Running = {
+  identity: ProcessIdentity;
+  /** How it ended, in words. */
+  ended: Promise<string>;
+  lastWords: () => string;
+};
 
-async function startAgain(program: ServerProgram, isStopping: () => boolean): Promise<Running> {
-  for (let attempt = 0; ; attempt++) {
-    await delay(restartDelaysMs[attempt] ?? restartDelaysMs.at(-1));
-    try {
-      const running = await startOnce(program);
-      program.log.info({ server: program.name }, "server restarted");
-      return running;
-    } catch (error) {
-      if (isStopping()) return { identity: { pid: 0, startedAt: "" }, ended: Promise.resolve() };
-      program.log.error({ server: program.name, err: error }, "server did not start");
-    }
+function startFirst(program: ServerProgram, signal: AbortSignal): Promise<Running> {
+  return pRetry(() => startOnce(program, signal), {
+    retries: Number.POSITIVE_INFINITY,
+    minTimeout: 50,
+    maxTimeout: 500,
+    maxRetryTime: program.readyWithinMs,
+    shouldRetry: ({ error }) => program.isPassing?.(error.message) === true,
+  });
+}
+
+/** Resolves with nothing when the stop comes first. */
+async function startAgain(
+  program: ServerProgram,
+  signal: AbortSignal,
+): Promise<Running | undefined> {
+  try {
+    const running = await pRetry(() => startOnce(program, signal), {
+      retries: Number.POSITIVE_INFINITY,
+      minTimeout: 100,
+      maxTimeout: 5_000,
+      signal,
+      onFailedAttempt: ({ error }) => {
+        const level = program.isPassing?.(error.message) === true ? "debug" : "error";
+        program.log[level]({ server: program.name, err: error }, "server did not start again");
+      },
+    });
+    program.log.info({ server: program.name, pid: running.identity.pid }, "server restarted");
+    return running;
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
   }
 }
 
-async function startOnce(program: ServerProgram): Promise<Running> {
+async function startOnce(program: ServerProgram, signal: AbortSignal): Promise<Running> {
   const child = program.launch();
-  const lastWords = collectOutput(child);
-  const ended = new Promise<void>((resolve) => {
-    child.once("exit", () => resolve());
-    child.once("error", () => resolve());
-  });
+  const lastWords = collectOutput(child, program);
+  const ended = awaitEnd(child);
   const identity = child.pid === undefined ? undefined : identifyProcess(child.pid);
-  if (identity === undefined) throw startError(program, lastWords());
-  writeFileSync(program.pidFile, JSON.stringify(identity), { mode: 0o600 });
-  if (await becomesReady(program, ended)) return { identity, ended };
-  await endProcess(identity, { signal: "SIGKILL", graceMs: 0 });
-  throw startError(program, lastWords());
+  if (identity === undefined) throw startError(program, await ended, lastWords());
+  const running = { identity, ended, lastWords };
+  try {
+    writeFileAtomically(program.pidFile, JSON.stringify(identity));
+    await becomeReady(program, running, signal);
+  } catch (error) {
+    await end(program, running);
+    throw error;
+  }
+  return running;
 }
 
-async function becomesReady(program: ServerProgram, ended: Promise<void>): Promise<boolean> {
+async function becomeReady(
+  program: ServerProgram,
+  running: Running,
+  signal: AbortSignal,
+): Promise<void> {
   const deadline = Date.now() + program.readyWithinMs;
-  let hasEnded = false;
-  void ended.then(() => {
-    hasEnded = true;
+  let ending: string | undefined;
+  void running.ended.then((how) => {
+    ending = how;
   });
-  while (!hasEnded && Date.now() < deadline) {
-    if (await program.isReady()) return true;
+  while (Date.now() < deadline) {
+    signal.throwIfAborted();
+    if (ending !== undefined) throw startError(program, ending, running.lastWords());
+    if (await program.isReady()) return;
     await delay(20);
   }
-  return false;
+  const ms = program.readyWithinMs;
+  throw startError(program, `it did not answer within ${ms} ms`, running.lastWords());
 }
 
-function startError(program: ServerProgram, lastWords: string): Error {
-  const words = lastWords === "" ? "it said nothing" : `its last words: ${lastWords}`;
-  return new Error(`${program.name} did not start; ${words}`);
+function end(program: ServerProgram, { identity }: Running): Promise<void> {
+  return endProcess(identity, { signal: program.stopSignal, graceMs: program.stopWithinMs });
 }
 
-/** Keeps the last lines of what the server says, so that a failed start can be explained. */
-function collectOutput(child: ChildProcess): () => string {
-  let tail = "";
-  const keep = (chunk: Buffer) => {
-    tail = (tail + chunk.toString()).slice(-2_000);
-  };
-  child.stdout?.on("data", keep);
-  child.stderr?.on("data", keep);
-  child.on("error", (error) => keep(Buffer.from(error.message)));
-  return () => tail.trim().split("\n").slice(-5).join(" | ");
-}
-
-const PidFile = z.object({ pid: z.int().positive(), startedAt: z.string() });
-
-function readPidFile(path: string): ProcessIdentity | undefined {
+async function awaitEnd(child: ChildProcess): Promise<string> {
+  const streamsClosed = once(child, "close").catch(() => []);
   try {
-    return PidFile.parse(JSON.parse(readFileSync(path, "utf8")));
-  } catch {
-    // Absent, or cut short by a crash while it was written: then nothing is known to be left over.
-    return undefined;
+    const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+    // Its last words may come after its end; children of its own may keep the stream open longer.
+    await Promise.race([streamsClosed, delay(200)]);
+    return signal === null ? `it exited with code ${code}` : `it was ended by ${signal}`;
+  } catch (error) {
+    return (error as Error).message;
   }
+}
+
+function startError(program: ServerProgram, ending: string, lastWords: string): Error {
+  const words = lastWords === "" ? "" : `; its last words: ${lastWords}`;
+  return new Error(`${program.name} did not start: ${ending}${words}`);
+}
+
+/** Keeps the last lines of what the server says, so that its end can be explained. */
+function collectOutput(child: ChildProcess, program: ServerProgram): () => string {
+  const lines: string[] = [];
+  if (child.stderr !== null) {
+    createInterface({ input: child.stderr }).on("line", (line) => {
+      program.log.debug({ server: program.name, line }, "server said");
+      lines.push(line.trim().slice(0, 500));
+      if (lines.length > 5) lines.shift();
+    });
+  }
+  return () => lines.filter((line) => line !== "").join(" | ");
 }

@@ -2,7 +2,6 @@ import { iface } from "@restatedev/restate-sdk";
 import { z } from "zod";
 
 export const deployStatuses = ["progressing", "ready", "failed"] as const;
-export type DeployStatus = (typeof deployStatuses)[number];
 
 /**
  * Why a deploy failed: stable words for programs and people. A reason is a code, and mostly
@@ -32,22 +31,6 @@ export const reasonCodes = [
   "timeout_unknown",
 ] as const;
 export type ReasonCode = (typeof reasonCodes)[number];
-
-/** A sentinel as the table `sentinels` has it. `image` is the desired one, `running_image` the observed. */
-export type Sentinel = {
-  id: string;
-  region: string;
-  image: string;
-  running_image: string;
-  previous_image: string | null;
-  deploy_status: DeployStatus;
-  deploy_reason: string | null;
-  health: "healthy" | "unhealthy" | "unknown";
-  updated_at: string;
-};
-
-/** What a rollout needs to know of a sentinel before it starts. */
-export type FleetMember = Pick<Sentinel, "id" | "region" | "image" | "running_image">;
 
 export const DeployRequest = z.strictObject({
   image: z
@@ -88,5 +71,47 @@ export const sentinelService = iface.object("vedette.v1.SentinelService", {
   Abandon: iface.schemas({
     input: z.strictObject({ image: z.string(), reason: z.string() }),
     output: z.null(),
+  }),
+});
+
+export const FleetListRequest = z
+  .strictObject({
+    limit: z.int().min(1).max(1_000).default(100),
+    /** The id after which the page begins, as the page before gave it. */
+    cursor: z.string().optional(),
+  })
+  .meta({ title: "FleetListRequest", examples: [{ limit: 100 }] });
+
+export const FleetList = z.object({
+  sentinels: z.array(
+    z.object({
+      id: z.string(),
+      region: z.string(),
+      image: z.string(),
+      running_image: z.string(),
+      previous_image: z.string().nullable(),
+      deploy_status: z.enum(deployStatuses),
+      deploy_reason: z.string().nullable(),
+      health: z.enum(["healthy", "unhealthy", "unknown"]),
+      updated_at: z.string(),
+    }),
+  ),
+  /** Absent on the last page. */
+  next_cursor: z.string().optional(),
+});
+export type FleetList = z.infer<typeof FleetList>;
+
+/** A sentinel as the table `sentinels` has it. `image` is the desired one, `running_image` the observed. */
+export type Sentinel = FleetList["sentinels"][number];
+
+/** What a rollout needs to know of a sentinel before it starts. */
+export type FleetMember = Pick<Sentinel, "id" | "region" | "image" | "running_image">;
+
+/** The fleet as a whole. */
+export const fleetService = iface.service("vedette.v1.FleetService", {
+  List: iface.schemas({
+    input: FleetListRequest,
+    output: FleetList,
+    description: "The sentinels, ordered by id, with the state of their last deploy.",
   }),
 });

@@ -1,0 +1,40 @@
+/** What a rollout asks of whatever runs the sentinels. */
+
+/** A sentinel as its fleet lists it. `running_image` is absent where a fleet knows only one image. */
+export type ListedSentinel = {
+  id: string;
+  region: string;
+  image: string;
+  running_image?: string | undefined;
+  healthy: boolean;
+};
+
+/** What a sentinel does now. `reason` is a reason code, mostly with `": "` and a sentence. */
+export type Observation = {
+  status: "progressing" | "ready" | "failed";
+  running_image?: string | undefined;
+  reason?: string | undefined;
+};
+
+export type DeployOrder = {
+  sentinelId: string;
+  image: string;
+  /** The same for every repetition of one deploy: the driver does it once. */
+  deployId: string;
+};
+
+export type Driver = {
+  list: () => Promise<ListedSentinel[]>;
+  /**
+   * Starts to replace the image; short, and changes nothing when repeated. Answers a failure that
+   * no repetition would mend. Throws `UnreachableError` for trouble that may pass.
+   */
+  apply: (order: DeployOrder) => Promise<{ failure?: string }>;
+  /** How the replacement by `image` goes. Throws `UnreachableError` for trouble that may pass. */
+  observe: (order: Pick<DeployOrder, "sentinelId" | "image">) => Promise<Observation>;
+  start: () => Promise<void>;
+  stop: () => Promise<void>;
+};
+
+/** The fleet did not answer, or not sensibly; it may the next time. The message begins with a reason code. */
+export class UnreachableError extends Error {}

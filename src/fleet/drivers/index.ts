@@ -1,0 +1,31 @@
+/** The drivers by the name that `fleet.driver` gives. */
+import path from "node:path";
+import type { FleetConfig } from "#fleet/config.ts";
+import type { Log } from "#kernel/log.ts";
+import type { Driver } from "./driver.ts";
+import { createHttpDriver } from "./http.ts";
+import { createProcessDriver } from "./process.ts";
+
+export type DriverParts = {
+  fleet: FleetConfig;
+  dataDir: string;
+  /** For the gateways of the `process` driver: the public API and the key to call it with. */
+  apiUrl: string;
+  rootKey: string;
+  log: Log;
+};
+
+export const drivers: Record<FleetConfig["driver"], (parts: DriverParts) => Driver> = {
+  process: ({ fleet, dataDir, apiUrl, rootKey, log }) =>
+    createProcessDriver({
+      directory: path.join(dataDir, "sentinels"),
+      size: fleet.process.size,
+      basePort: fleet.process.base_port,
+      upstreamUrl: fleet.process.upstream_url || apiUrl,
+      readyTimeoutMs: fleet.deploy_timeout_seconds * 1_000,
+      apiUrl,
+      rootKey,
+      log,
+    }),
+  http: ({ fleet }) => createHttpDriver(fleet.http),
+};

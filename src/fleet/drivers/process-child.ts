@@ -1,0 +1,134 @@
+/** One child process of the reference sentinel: start it, ask it, let it serve. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { request } from "undici";
+import { z } from "zod";
+import { identifyProcess, isAlive } from "#kernel/owned-process.ts";
+import type { Child } from "./process-state.ts";
+
+export type ChildSettings = {
+  id: string;
+  region: string;
+  image: string;
+  publicPort: number;
+  apiUrl: string;
+  rootKey: string;
+  upstreamUrl: string;
+  logFile: string;
+};
+
+/** How long a process may take until it has told its port. */
+const startTimeoutMs = 20_000;
+
+const askTimeoutMs = 2_000;
+
+/** `exit` tells how the process ended, once it has. */
+export type StartedChild = { child: Child; exit: () => string | undefined };
+
+/** Starts a sentinel that lives on when we end. Throws with a reason code when it ends at once. */
+export async function startChild(settings: ChildSettings): Promise<StartedChild> {
+  const output = openSync(settings.logFile, "a", 0o600);
+  const program = new URL("../../sentinel/main.ts", import.meta.url).pathname;
+  const child = spawn(process.execPath, [program], {
+    detached: true,
+    env: childEnvironment(settings),
+    stdio: ["ignore", output, output, "ipc"],
+  });
+  closeSync(output);
+  const identity = child.pid === undefined ? undefined : identifyProcess(child.pid);
+  let ending: string | undefined;
+  child.once("exit", (code, signal) => {
+    ending = describeExit(code, signal);
+  });
+  try {
+    const healthPort = await toldPort(child);
+    if (identity === undefined) throw new Error("crash_loop: the process ended at once");
+    return { child: { ...identity, healthPort }, exit: () => ending };
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw error;
+  } finally {
+    if (child.connected) child.disconnect();
+    child.unref();
+  }
+}
+
+/** The port that the process tells once it listens. */
+function toldPort(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const fail = (reason: string) => reject(new Error(reason));
+    const timer = setTimeout(
+      fail,
+      startTimeoutMs,
+      "start_error: the process did not tell its port",
+    );
+    child.once("message", (message) => resolve(Ready.parse(message).healthPort));
+    child.once("error", (error) => fail(`start_error: ${error.message}`));
+    child.once("exit", (code, signal) => fail(describeExit(code, signal)));
+    for (const event of ["message", "error", "exit"]) child.once(event, () => clearTimeout(timer));
+  });
+}
+
+const Ready = z.object({ healthPort: z.int().positive() });
+
+function childEnvironment(settings: ChildSettings): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env["PATH"],
+    SENTINEL_ID: settings.id,
+    SENTINEL_REGION: settings.region,
+    SENTINEL_IMAGE: settings.image,
+    SENTINEL_PUBLIC_PORT: String(settings.publicPort),
+    SENTINEL_API_URL: settings.apiUrl,
+    SENTINEL_ROOT_KEY: settings.rootKey,
+    SENTINEL_UPSTREAM_URL: settings.upstreamUrl,
+  };
+}
+
+function describeExit(code: number | null, signal: NodeJS.Signals | null): string {
+  return `crash_loop: ${code === null ? `ended by ${signal}` : `exit code ${code}`}`;
+}
+
+/** What a look at a child found. */
+export type Probe =
+  | { state: "healthy" | "starting" }
+  | { state: "failing"; reason: string }
+  | { state: "gone" };
+
+const HealthAnswer = z.object({ id: z.string(), image: z.string() });
+
+/** Healthy means that this very sentinel with this very image says so, not that something answers. */
+export async function probeChild(
+  child: Child,
+  expected: { id: string; image: string },
+): Promise<Probe> {
+  if (!isAlive(child)) return { state: "gone" };
+  try {
+    const answer = await ask(child, "GET", "/health");
+    if (answer.status === 503) return { state: "starting" };
+    if (answer.status !== 200) return failing(`health answers ${answer.status}`);
+    const { id, image } = HealthAnswer.parse(JSON.parse(answer.text));
+    const isOurs = id === expected.id && image === expected.image;
+    return isOurs ? { state: "healthy" } : failing(`health names ${id} with ${image}`);
+  } catch (error) {
+    return isAlive(child) ? failing(`health: ${(error as Error).message}`) : { state: "gone" };
+  }
+}
+
+function failing(detail: string): Probe {
+  return { state: "failing", reason: `probe_failing: ${detail}` };
+}
+
+/** Lets a child open the sentinel's public port. Throws with a reason code when it cannot. */
+export async function activateChild(child: Child): Promise<void> {
+  const answer = await ask(child, "POST", "/activate");
+  if (answer.status !== 204) throw new Error(`port_conflict: ${answer.text}`);
+}
+
+async function ask(child: Child, method: "GET" | "POST", path: string) {
+  const answer = await request(`http://127.0.0.1:${child.healthPort}${path}`, {
+    method,
+    headersTimeout: askTimeoutMs,
+    bodyTimeout: askTimeoutMs,
+  });
+  return { status: answer.statusCode, text: await answer.body.text() };
+}

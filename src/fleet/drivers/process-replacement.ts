@@ -1,0 +1,92 @@
+/** Replaces the process of one sentinel: the new one up and healthy first, then the old one down. */
+import { setTimeout as delay } from "node:timers/promises";
+import { endProcess } from "#kernel/owned-process.ts";
+import {
+  activateChild,
+  type Probe,
+  probeChild,
+  type StartedChild,
+  startChild,
+} from "./process-child.ts";
+import type { SentinelState, StateFiles } from "./process-state.ts";
+
+export type ReplacementParts = {
+  files: StateFiles;
+  apiUrl: string;
+  rootKey: string;
+  upstreamUrl: string;
+  /** How long a new process may take to become healthy. */
+  readyTimeoutMs: number;
+};
+
+const probeEveryMs = 100;
+
+/** A process counts as healthy once it was so for this long: many crash right after their start. */
+const minHealthyMs = 400;
+
+/** For so long a health check may fail before the image is given up. */
+const failingForMs = 3_000;
+
+const endPolitely = { signal: "SIGTERM", graceMs: 12_000 } as const;
+
+/**
+ * Brings `state.image` into service. Every step is written down, so that a driver that starts anew
+ * finds which processes there are. A failed replacement leaves the old process serving.
+ */
+export async function replaceProcess(
+  state: SentinelState,
+  parts: ReplacementParts,
+): Promise<SentinelState> {
+  if (state.candidate !== null) await endProcess(state.candidate, endPolitely);
+  const { image } = state;
+  let current: SentinelState = { ...state, candidate: null, failure: null };
+  const save = (change: Partial<SentinelState>) => {
+    current = { ...current, ...change };
+    parts.files.write(current);
+  };
+  try {
+    save({});
+    const logFile = parts.files.logFile(state.id);
+    const started = await startChild({ ...parts, ...state, logFile });
+    const { child } = started;
+    save({ candidate: child });
+    await untilHealthy(started, { id: state.id, image }, parts.readyTimeoutMs);
+    await activateChild(child);
+    const old = current.serving;
+    save({ serving: child, candidate: null, runningImage: image });
+    if (old !== null) await endProcess(old, endPolitely);
+  } catch (error) {
+    if (current.candidate !== null) {
+      await endProcess(current.candidate, { signal: "SIGKILL", graceMs: 0 });
+    }
+    save({ candidate: null, failure: (error as Error).message });
+  }
+  return current;
+}
+
+/** Resolves once the child has been healthy for a while; throws with a reason code otherwise. */
+async function untilHealthy(
+  { child, exit }: StartedChild,
+  expected: { id: string; image: string },
+  timeoutMs: number,
+): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  let streak: Streak = { state: "starting", sinceMs: Date.now() };
+  while (Date.now() < deadline) {
+    const probe = await probeChild(child, expected);
+    if (probe.state === "gone") throw new Error(exit() ?? "crash_loop: the process ended");
+    streak = continueStreak(streak, probe.state, Date.now());
+    const lastedMs = Date.now() - streak.sinceMs;
+    if (probe.state === "healthy" && lastedMs >= minHealthyMs) return;
+    if (probe.state === "failing" && lastedMs >= failingForMs) throw new Error(probe.reason);
+    await delay(probeEveryMs);
+  }
+  throw new Error("progress_deadline: the process was not healthy in time");
+}
+
+/** Since when every probe has found the same. */
+type Streak = { state: Probe["state"]; sinceMs: number };
+
+function continueStreak(streak: Streak, state: Probe["state"], nowMs: number): Streak {
+  return streak.state === state ? streak : { state, sinceMs: nowMs };
+}

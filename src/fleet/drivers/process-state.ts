@@ -1,0 +1,59 @@
+/** What the process driver knows of each sentinel, one file each, so that it survives the driver. */
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { z } from "zod";
+import { writeFileAtomically } from "#kernel/atomic-file.ts";
+
+const Child = z.object({
+  pid: z.int().positive(),
+  startedAt: z.string(),
+  healthPort: z.int().positive(),
+});
+export type Child = z.infer<typeof Child>;
+
+const SentinelState = z.object({
+  id: z.string(),
+  region: z.string(),
+  publicPort: z.int().positive(),
+  /** The image that it is to run. */
+  image: z.string(),
+  /** The image that serves. */
+  runningImage: z.string(),
+  deployId: z.string().nullable(),
+  /** Why the last replacement failed; null while it goes on, and once it has worked. */
+  failure: z.string().nullable(),
+  serving: Child.nullable(),
+  /** The process that is being brought up in its place. */
+  candidate: Child.nullable(),
+});
+export type SentinelState = z.infer<typeof SentinelState>;
+
+export type StateFiles = {
+  readAll: () => SentinelState[];
+  write: (state: SentinelState) => void;
+  logFile: (id: string) => string;
+};
+
+export function createStateFiles(directory: string): StateFiles {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  return {
+    readAll: () =>
+      existsSync(directory)
+        ? readdirSync(directory)
+            .filter((name) => name.endsWith(".json"))
+            .sort()
+            .map((name) => readState(path.join(directory, name)))
+        : [],
+    write: (state) =>
+      writeFileAtomically(path.join(directory, `${state.id}.json`), JSON.stringify(state)),
+    logFile: (id) => path.join(directory, `${id}.log`),
+  };
+}
+
+function readState(file: string): SentinelState {
+  try {
+    return SentinelState.parse(JSON.parse(readFileSync(file, "utf8")));
+  } catch (cause) {
+    throw new Error(`${file} is damaged; delete it to set this sentinel up anew`, { cause });
+  }
+}

@@ -1,0 +1,209 @@
+/** Sentinels as child processes of this machine: the fleet that a laptop has, and tests too. */
+import getPort from "get-port";
+import pLimit from "p-limit";
+import type { Log } from "#kernel/log.ts";
+import { endProcess, isAlive } from "#kernel/owned-process.ts";
+import type { Driver, Observation } from "./driver.ts";
+import { type ReplacementParts, replaceProcess } from "./process-replacement.ts";
+import { createStateFiles, type SentinelState } from "./process-state.ts";
+
+export type ProcessDriverSettings = Omit<ReplacementParts, "files"> & {
+  /** Where the sentinels' files are. */
+  directory: string;
+  size: number;
+  /** The first sentinel's port, the next one's is one higher; 0 takes free ones. */
+  basePort: number;
+  log: Log;
+};
+
+const regions = ["eu-central-1", "us-east-1", "ap-southeast-1"];
+
+/** What a new fleet runs before its first rollout. */
+const firstImage = "registry.example.com/vedette/sentinel:v1";
+
+/** Processes being started at once: more would only wait for the machine's few cores. */
+const startsAtOnce = 4;
+
+const watchEveryMs = 1_000;
+
+export function createProcessDriver(settings: ProcessDriverSettings): Driver {
+  const files = createStateFiles(settings.directory);
+  const fleet = new ProcessFleet({ ...settings, files });
+  return {
+    list: async () =>
+      fleet.all().map((state) => ({
+        id: state.id,
+        region: state.region,
+        image: state.image,
+        running_image: state.runningImage,
+        healthy: fleet.isServing(state.id),
+      })),
+    apply: async ({ sentinelId, image, deployId }) => {
+      const state = fleet.find(sentinelId);
+      if (state === undefined) return { failure: `target_gone: no sentinel ${sentinelId} here` };
+      if (state.deployId !== deployId) fleet.order({ ...state, image, deployId, failure: null });
+      return {};
+    },
+    observe: async ({ sentinelId, image }) => fleet.observe(sentinelId, image),
+    start: () => fleet.start(),
+    stop: () => fleet.stop(),
+  };
+}
+
+type FleetParts = ProcessDriverSettings & ReplacementParts;
+
+class ProcessFleet {
+  readonly #parts: FleetParts;
+  readonly #states = new Map<string, SentinelState>();
+  readonly #replacing = new Map<string, Promise<void>>();
+  readonly #limit = pLimit(startsAtOnce);
+  #watch: NodeJS.Timeout | undefined;
+  #isStopping = false;
+
+  constructor(parts: FleetParts) {
+    this.#parts = parts;
+  }
+
+  all(): SentinelState[] {
+    return [...this.#states.values()];
+  }
+
+  find(id: string): SentinelState | undefined {
+    return this.#states.get(id);
+  }
+
+  isServing(id: string): boolean {
+    const serving = this.#states.get(id)?.serving;
+    return serving !== null && serving !== undefined && isAlive(serving);
+  }
+
+  /** Takes up the processes that still run, starts those that do not, and keeps looking after them. */
+  async start(): Promise<void> {
+    for (const state of this.#parts.files.readAll()) this.#states.set(state.id, state);
+    for (const state of await this.#newcomers()) this.#keep(state);
+    this.#repair();
+    await Promise.all(this.#replacing.values());
+    this.#watch = setInterval(() => this.#repair(), watchEveryMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    clearInterval(this.#watch);
+    await Promise.all(this.#replacing.values());
+    const children = this.all().flatMap(({ serving, candidate }) => [serving, candidate]);
+    await Promise.all(
+      children
+        .filter((child) => child !== null)
+        .map((child) => endProcess(child, { signal: "SIGTERM", graceMs: 12_000 })),
+    );
+  }
+
+  /** Writes an order down and begins with it. */
+  order(state: SentinelState): void {
+    this.#keep(state);
+    if (state.runningImage !== state.image || !this.isServing(state.id)) this.#replace(state.id);
+  }
+
+  observe(id: string, image: string): Observation {
+    const state = this.#states.get(id);
+    if (state === undefined) {
+      return { status: "failed", reason: `target_gone: no sentinel ${id} here` };
+    }
+    const running_image = state.runningImage;
+    if (this.#replacing.has(id) || state.image !== image) {
+      return { status: "progressing", running_image };
+    }
+    if (state.failure !== null) return { status: "failed", running_image, reason: state.failure };
+    const isReady = running_image === image && this.isServing(id);
+    return { status: isReady ? "ready" : "progressing", running_image };
+  }
+
+  /** Redoes what a crash of ours interrupted, and starts anew what has ended by itself. */
+  #repair(): void {
+    for (const state of this.all()) {
+      if (this.#replacing.has(state.id)) continue;
+      const isInterrupted = state.failure === null && state.runningImage !== state.image;
+      if (isInterrupted) this.#replace(state.id);
+      else if (!this.isServing(state.id)) this.#revive(state);
+    }
+  }
+
+  /** A sentinel that died runs what it ran, whatever it was to run when its replacement failed. */
+  #revive(state: SentinelState): void {
+    this.#parts.log.info({ sentinel: state.id }, "starting sentinel process");
+    const { image, failure } = state;
+    this.#work(state.id, async () => {
+      const revived = await replaceProcess({ ...state, image: state.runningImage }, this.#parts);
+      if (revived.failure !== null) {
+        this.#parts.log.error({ sentinel: state.id, reason: revived.failure }, "sentinel is down");
+      }
+      const latest = this.#states.get(state.id) ?? state;
+      const isReordered = latest.deployId !== state.deployId;
+      const kept = isReordered ? latest : { ...revived, image, failure };
+      this.#keep({ ...kept, serving: revived.serving, candidate: null });
+    });
+  }
+
+  #replace(id: string): void {
+    this.#work(id, async () => {
+      const state = this.#states.get(id) as SentinelState;
+      const replaced = await replaceProcess(state, this.#parts);
+      const latest = this.#states.get(id) ?? state;
+      // An order that came meanwhile stands; `#repair` sees that it is not carried out yet.
+      const { serving, runningImage } = replaced;
+      const isReordered = latest.deployId !== state.deployId;
+      this.#keep(isReordered ? { ...latest, serving, runningImage, candidate: null } : replaced);
+    });
+  }
+
+  #work(id: string, action: () => Promise<void>): void {
+    if (this.#replacing.has(id) || this.#isStopping) return;
+    const work = this.#limit(async () => {
+      if (!this.#isStopping) await action();
+    })
+      .catch((err: unknown) =>
+        this.#parts.log.error({ sentinel: id, err }, "sentinel not replaced"),
+      )
+      .finally(() => this.#replacing.delete(id));
+    this.#replacing.set(id, work);
+  }
+
+  #keep(state: SentinelState): void {
+    this.#states.set(state.id, state);
+    this.#parts.files.write(state);
+  }
+
+  async #newcomers(): Promise<SentinelState[]> {
+    const taken = new Set(this.all().map(({ publicPort }) => publicPort));
+    const missing = Array.from({ length: this.#parts.size }, (_, i) => i).filter(
+      (i) => !this.#states.has(sentinelName(i)),
+    );
+    const newcomers: SentinelState[] = [];
+    for (const i of missing) {
+      const { basePort } = this.#parts;
+      const publicPort =
+        basePort === 0 ? await getPort({ host: "127.0.0.1", exclude: taken }) : basePort + i;
+      taken.add(publicPort);
+      newcomers.push(newSentinel(i, publicPort));
+    }
+    return newcomers;
+  }
+}
+
+function sentinelName(index: number): string {
+  return `sentinel-${String(index + 1).padStart(2, "0")}`;
+}
+
+function newSentinel(index: number, publicPort: number): SentinelState {
+  return {
+    id: sentinelName(index),
+    region: regions[index % regions.length] ?? "",
+    publicPort,
+    image: firstImage,
+    runningImage: firstImage,
+    deployId: null,
+    failure: null,
+    serving: null,
+    candidate: null,
+  };
+}

@@ -1,0 +1,121 @@
+/** `SentinelService`: one virtual object per sentinel, which replaces its image. */
+import {
+  type Context,
+  InvocationIdParser,
+  implement,
+  type ObjectContext,
+  type ObjectSharedContext,
+  RestatePromise,
+  TerminalError,
+} from "@restatedev/restate-sdk";
+import { type DeployResult, fleetService, sentinelService } from "./contract.ts";
+import type { Deployer, DeployStep } from "./deployer.ts";
+import type { DeployOrder } from "./drivers/driver.ts";
+import type { FleetStore } from "./store.ts";
+
+/** Key `deploying`: whom a push that says "ready" is for. */
+type Deploying = { image: string; invocation: string };
+
+export type SentinelServiceParts = { deployer: Deployer; deployTimeoutMs: number };
+
+const firstPollMs = 200;
+const lastPollMs = 2_000;
+
+export function createSentinelService(parts: SentinelServiceParts) {
+  return implement(sentinelService, {
+    handlers: {
+      Deploy: (ctx, { image }) => deploy(ctx, image, parts),
+      NotifyReady: (ctx, { image }) => notifyReady(ctx, image),
+      Abandon: async (ctx, { image, reason }) => {
+        ctx.clear("deploying");
+        await ctx.run("abandon", () => parts.deployer.abandon(ctx.key, image, reason));
+        return null;
+      },
+    },
+    options: {
+      // A fleet of 50,000 would otherwise leave as many journals behind for a day.
+      journalRetention: 0,
+      handlers: { Deploy: { ingressPrivate: true }, Abandon: { ingressPrivate: true } },
+    },
+  });
+}
+
+async function deploy(
+  ctx: ObjectContext,
+  image: string,
+  parts: SentinelServiceParts,
+): Promise<DeployResult> {
+  const order = { sentinelId: ctx.key, image, deployId: ctx.request().id };
+  // Before anything is applied: a push that comes at once must find whom to wake.
+  ctx.set<Deploying>("deploying", { image, invocation: order.deployId });
+  try {
+    // One journaled step for all that a quick deploy needs, because a fleet has very many of them.
+    const first = await ctx.run("deploy", () => parts.deployer.begin(order));
+    const isPending = first.isPending === true;
+    const result =
+      first.status === "progressing" ? await waitReady(ctx, { ...order, isPending }, parts) : first;
+    ctx.clear("deploying");
+    return toResult(ctx, image, result);
+  } catch (error) {
+    if (!(error instanceof TerminalError)) throw error;
+    const reason = `cancelled: ${error.message}`;
+    ctx.clear("deploying");
+    await ctx.run("abandon", () => parts.deployer.abandon(ctx.key, image, reason));
+    return toResult(ctx, image, { status: "failed", reason });
+  }
+}
+
+async function waitReady(
+  ctx: ObjectContext,
+  { isPending, ...order }: DeployOrder & { isPending: boolean },
+  { deployer, deployTimeoutMs }: SentinelServiceParts,
+): Promise<DeployStep> {
+  const pushed = ctx.signal<null>("ready").map(() => "pushed" as const);
+  const deadline = ctx.sleep(deployTimeoutMs).map(() => "deadline" as const);
+  for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 2, lastPollMs)) {
+    const poll = ctx.sleep(pollMs).map(() => "poll" as const);
+    const cause = await RestatePromise.race([pushed, deadline, poll]);
+    const mustApply = isPending;
+    const step = await ctx.run("observe", () => deployer.observe(order, cause, mustApply));
+    if (step.status !== "progressing") return step;
+    isPending = step.isPending === true;
+  }
+}
+
+function toResult(ctx: Context, image: string, step: DeployStep): DeployResult {
+  if (step.status === "ready") return { status: "ready" };
+  const reason = step.reason ?? "timeout_unknown";
+  const sentinel = (ctx as ObjectContext).key;
+  ctx.console.warn("sentinel deploy failed", { sentinel, image, reason });
+  return { status: "failed", reason };
+}
+
+async function notifyReady(
+  ctx: ObjectSharedContext,
+  image: string,
+): Promise<{ accepted: boolean }> {
+  const deploying = await ctx.get<Deploying>("deploying");
+  if (deploying?.image !== image) return { accepted: false };
+  const invocation = InvocationIdParser.fromString(deploying.invocation);
+  ctx.invocation(invocation).signal<null>("ready").resolve(null);
+  return { accepted: true };
+}
+
+export function createFleetService(store: FleetStore) {
+  return implement(fleetService, {
+    handlers: {
+      List: (ctx, request) =>
+        ctx.run(
+          "list-sentinels",
+          async () => {
+            const sentinels = await store.list(request);
+            const last = sentinels.at(-1);
+            const isFull = sentinels.length === request.limit && last !== undefined;
+            return isFull ? { sentinels, next_cursor: last.id } : { sentinels };
+          },
+          { maxRetryDuration: 15_000 },
+        ),
+    },
+    options: { journalRetention: 0 },
+  });
+}

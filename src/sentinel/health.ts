@@ -1,0 +1,39 @@
+/** How a sentinel is: the private port that whoever replaces it asks, and tells to begin. */
+import { createServer, type Server, type ServerResponse } from "node:http";
+
+export type Health = {
+  id: string;
+  region: string;
+  image: string;
+  status: "healthy" | "starting" | "sick";
+};
+
+const statusCodes = { healthy: 200, starting: 503, sick: 500 } as const;
+
+export function answerHealth(outgoing: ServerResponse, health: Health): void {
+  outgoing.writeHead(statusCodes[health.status], { "content-type": "application/json" });
+  outgoing.end(JSON.stringify(health));
+}
+
+type PrivateParts = {
+  health: () => Health;
+  /** Opens the public port; resolves once it is open. */
+  activate: () => Promise<void>;
+};
+
+/** `GET /health`, and `POST /activate` to open the public port. Loopback only. */
+export function createPrivateServer(parts: PrivateParts): Server {
+  return createServer({ headersTimeout: 5_000, requestTimeout: 5_000 }, (incoming, outgoing) => {
+    const asked = `${incoming.method} ${incoming.url}`;
+    if (asked === "GET /health") {
+      answerHealth(outgoing, parts.health());
+    } else if (asked === "POST /activate") {
+      parts.activate().then(
+        () => outgoing.writeHead(204).end(),
+        (error: Error) => outgoing.writeHead(500).end(error.message),
+      );
+    } else {
+      outgoing.writeHead(404).end();
+    }
+  });
+}

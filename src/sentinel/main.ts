@@ -1,0 +1,66 @@
+/** The reference sentinel: a small gateway, run by the `process` driver as a child process. */
+import { once } from "node:events";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { createForward } from "./forward.ts";
+import { createGateway } from "./gateway.ts";
+import { createPrivateServer, type Health } from "./health.ts";
+import { type Behaviour, behaviourOf, readSettings, type SentinelSettings } from "./settings.ts";
+import { createVerifyKey } from "./verify.ts";
+
+const host = "127.0.0.1";
+
+/** How long a `-slow` image takes to become healthy, and a `-crash` one to end. */
+const slowMs = 5_000;
+const crashMs = 150;
+
+/** What is in flight may finish for this long after the sentinel was told to end. */
+const drainMs = 10_000;
+
+async function run(settings: SentinelSettings): Promise<void> {
+  const behaviour = behaviourOf(settings.image);
+  const health = createHealth(settings, behaviour);
+  const gateway = createGateway({
+    verifyKey: createVerifyKey({ url: settings.apiUrl, rootKey: settings.rootKey }),
+    forward:
+      settings.upstreamUrl === "" ? undefined : createForward(settings.upstreamUrl, settings.id),
+    health,
+  });
+  const activate = async () => {
+    // The old process still holds this port while the new one opens it: no moment is without either.
+    if (!gateway.listening) await listen(gateway, { port: settings.publicPort, reusePort: true });
+  };
+  const privateServer = createPrivateServer({ health, activate });
+  await listen(privateServer, { port: 0 });
+  process.once("SIGTERM", () => void drain(gateway));
+  process.once("SIGINT", () => void drain(gateway));
+  // Whoever started us may be gone again by then; we serve on.
+  process.on("disconnect", () => {});
+  process.send?.({ healthPort: (privateServer.address() as AddressInfo).port });
+  if (behaviour === "crash") setTimeout(() => process.exit(1), crashMs);
+}
+
+function createHealth(settings: SentinelSettings, behaviour: Behaviour): () => Health {
+  const { id, region, image } = settings;
+  const healthyFrom = Date.now() + (behaviour === "slow" ? slowMs : 0);
+  const status = () => {
+    if (behaviour === "sick") return "sick";
+    return Date.now() < healthyFrom ? "starting" : "healthy";
+  };
+  return () => ({ id, region, image, status: status() });
+}
+
+async function listen(server: Server, at: { port: number; reusePort?: boolean }): Promise<void> {
+  server.listen({ host, ...at });
+  await once(server, "listening");
+}
+
+async function drain(gateway: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => gateway.close(() => resolve()));
+  gateway.closeIdleConnections();
+  await Promise.race([closed, delay(drainMs)]);
+  process.exit(0);
+}
+
+await run(readSettings(process.env));

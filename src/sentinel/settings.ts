@@ -1,0 +1,39 @@
+/** What a sentinel is told at its start. By environment: arguments are for everyone to read. */
+
+export type SentinelSettings = {
+  id: string;
+  region: string;
+  image: string;
+  publicPort: number;
+  /** The public API that verifies keys, and the root key to call it with. */
+  apiUrl: string;
+  rootKey: string;
+  /** Empty: nothing to forward to. */
+  upstreamUrl: string;
+};
+
+export function readSettings(environment: NodeJS.ProcessEnv): SentinelSettings {
+  const text = (name: string) => environment[`SENTINEL_${name}`] ?? "";
+  const settings = {
+    id: text("ID"),
+    region: text("REGION"),
+    image: text("IMAGE"),
+    publicPort: Number(text("PUBLIC_PORT")),
+    apiUrl: text("API_URL"),
+    rootKey: text("ROOT_KEY"),
+    upstreamUrl: text("UPSTREAM_URL"),
+  };
+  if (settings.id === "" || settings.image === "" || !(settings.publicPort > 0)) {
+    throw new Error("SENTINEL_ID, SENTINEL_IMAGE and SENTINEL_PUBLIC_PORT must be set");
+  }
+  return settings;
+}
+
+/** How an image misbehaves, by the end of its tag: for demonstrations and tests of rollouts. */
+export type Behaviour = "normal" | "crash" | "sick" | "slow";
+
+export function behaviourOf(image: string): Behaviour {
+  const tag = image.split("@")[0] ?? "";
+  const suffix = /-(crash|sick|slow)$/.exec(tag)?.[1];
+  return (suffix as Behaviour | undefined) ?? "normal";
+}

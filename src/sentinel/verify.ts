@@ -1,0 +1,49 @@
+/** Asks the public API whether a caller's key is good. */
+import { ProblemError } from "#kernel/problem.ts";
+
+export type VerifiedKey = { keyId: string };
+
+export type VerifyKey = (key: string) => Promise<VerifiedKey>;
+
+const verifyTimeoutMs = 5_000;
+
+type Answer = { data?: { valid?: boolean; code?: string; keyId?: string } };
+
+/** The answer to a caller, by the code with which the API refuses a key. */
+const refusals: Record<string, { status: number; detail: string }> = {
+  RATE_LIMITED: { status: 429, detail: "this key is over its rate limit; try again later" },
+  USAGE_EXCEEDED: { status: 429, detail: "this key has no credits left" },
+  FORBIDDEN: { status: 403, detail: "this key may not be used from here" },
+  INSUFFICIENT_PERMISSIONS: { status: 403, detail: "this key lacks a permission" },
+  DISABLED: { status: 403, detail: "this key is disabled" },
+  EXPIRED: { status: 401, detail: "this key has expired" },
+  NOT_FOUND: { status: 401, detail: "this key is not known" },
+};
+
+/** Throws a `ProblemError`: 401, 403 or 429 for a bad key, 503 when the API gives no answer. */
+export function createVerifyKey(api: { url: string; rootKey: string }): VerifyKey {
+  return async (key) => {
+    const { data } = await callApi(api, key);
+    if (data?.valid === true && data.keyId !== undefined) return { keyId: data.keyId };
+    const known = refusals[data?.code ?? ""];
+    const { status, detail } = known ?? { status: 401, detail: "this key is not accepted" };
+    throw new ProblemError({ status, code: (data?.code ?? "unauthorized").toLowerCase(), detail });
+  };
+}
+
+async function callApi(api: { url: string; rootKey: string }, key: string): Promise<Answer> {
+  try {
+    const answer = await fetch(`${api.url}/v2/keys.verifyKey`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${api.rootKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ key }),
+      signal: AbortSignal.timeout(verifyTimeoutMs),
+    });
+    if (answer.status === 200) return (await answer.json()) as Answer;
+    await answer.body?.cancel();
+    throw new Error(`the API answered ${answer.status}`);
+  } catch (cause) {
+    const detail = "keys cannot be verified at the moment; try again later";
+    throw new ProblemError({ status: 503, code: "unavailable", detail }, { cause });
+  }
+}
