@@ -1,6 +1,6 @@
 /** The Postgres server that npm brings, for a machine that has no other. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import pg from "pg";
 import type { Log } from "#kernel/log.ts";
@@ -43,6 +43,7 @@ const ending = { stopSignal: "SIGINT", stopWithinMs: 20_000 } as const;
 export async function startPostgres(settings: PostgresSettings): Promise<PostgresServer> {
   const directory = path.resolve(settings.dataDir, "postgres");
   const pidFile = path.resolve(settings.dataDir, "postgres.pid.json");
+  mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
   await endLeftover({ pidFile, ...ending });
   await clearStaleLock(directory, ending.stopWithinMs);
   const { initdb, postgres } = await findBinaries();
@@ -96,7 +97,7 @@ function serverOptions(port: number, settings: PostgresSettings): string[] {
     "max_connections=60",
     "shared_buffers=64MB",
     "password_encryption=scram-sha-256",
-    "log_timezone=UTC",
+    "log_line_prefix=",
     "timezone=UTC",
   ];
   return [...ours, ...(settings.options ?? [])].flatMap((option) => ["-c", option]);
