@@ -1,0 +1,16 @@
+import { z } from "zod";
+import { optionalText, textList } from "#kernel/setting.ts";
+
+export const registryConfig = {
+  registry: z
+    .strictObject({
+      /** Registries, or registry/repository prefixes, that images may come from. Empty: any. */
+      allowed: textList(),
+      /** Registries (host:port) spoken to over plain http, besides those on this machine. */
+      insecure: textList(),
+      /** A Docker `config.json` with credentials. Empty: none is read. */
+      docker_config: optionalText(),
+    })
+    .prefault({}),
+};
+export type RegistryConfig = z.infer<typeof registryConfig.registry>;
