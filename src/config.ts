@@ -7,6 +7,7 @@ import { controlConfig } from "#control/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
 import { fleetConfig } from "#fleet/config.ts";
 import { notifyConfig } from "#notify/config.ts";
+import { registryConfig } from "#registry/config.ts";
 import { rolloutConfig } from "#rollout/config.ts";
 import { workerConfig } from "#worker/config.ts";
 
@@ -23,6 +24,7 @@ const Config = z.strictObject({
   ...embeddedConfig,
   ...fleetConfig,
   ...notifyConfig,
+  ...registryConfig,
   ...rolloutConfig,
   ...workerConfig,
 });

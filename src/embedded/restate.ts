@@ -83,7 +83,9 @@ function serverEnvironment(places: Places, settings: RestateSettings): NodeJS.Pr
 function restateBinary(): string {
   const platform = `@restatedev/restate-server-${process.platform}-${process.arch}`;
   try {
-    const wrapper = createRequire(import.meta.url).resolve("@restatedev/restate-server/package.json");
+    const wrapper = createRequire(import.meta.url).resolve(
+      "@restatedev/restate-server/package.json",
+    );
     return createRequire(wrapper).resolve(`${platform}/bin/restate-server`);
   } catch (error) {
     throw new Error(

@@ -2,59 +2,59 @@
  * Real servers for integration tests, each with a temporary directory and free ports. By default
  * they are the npm binaries; with TEST_ENGINE=docker they are containers.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import type { EndpointOptions } from "@restatedev/restate-sdk";
-import { startPostgres } from "#embedded/postgres.ts";
-import { startRestate } from "#embedded/restate.ts";
+import { type PostgresSettings, startPostgres } from "#embedded/postgres.ts";
+import { type RestateSettings, startRestate } from "#embedded/restate.ts";
+import type { SupervisedServer } from "#embedded/supervised.ts";
 import { createLog } from "#kernel/log.ts";
-import { type Endpoint, serveEndpoint } from "#worker/endpoint.ts";
+import { identifyProcess, signalProcess } from "#kernel/owned-process.ts";
+import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
-import { startPostgresContainer, startRestateContainer } from "./containers.ts";
+import { makeTempDir } from "./temp-dir.ts";
 
 const log = createLog({ level: process.env["TEST_LOG"] ?? "silent", format: "json" });
 
-export type TestDatabase = { url: string; pid: () => number; stop: () => Promise<void> };
-
-export type TestRestate = {
-  ingressUrl: string;
-  adminUrl: string;
+export type TestServer = {
   /** 0 in a container. */
   pid: () => number;
+  /** For good: its data is removed. */
   stop: () => Promise<void>;
+  /** Ends it as a power failure would. It stays down until `restart`. */
+  kill9: () => Promise<void>;
+  /** Starts it again on the same ports and the same data, after an orderly stop if it runs. */
+  restart: () => Promise<void>;
 };
+
+export type TestDatabase = TestServer & { url: string };
+
+export type TestRestate = TestServer & { ingressUrl: string; adminUrl: string };
 
 type RestateOptions = {
   services: EndpointOptions["services"];
   /** Every step is replayed from the journal: finds handlers that are not deterministic. */
   alwaysReplay?: boolean;
+  /** Further `RESTATE_…` variables. */
+  environment?: Record<string, string>;
 };
 
 const isDocker = process.env["TEST_ENGINE"] === "docker";
 
-export function makeTempDir(): { path: string; remove: () => void } {
-  const directory = mkdtempSync(path.join(tmpdir(), "vedette-test-"));
-  return { path: directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
-}
+/** Loaded only where it is asked for: it takes longer to load than a server to start. */
+const containers = () => import("./containers.ts");
 
-/** An empty Postgres. `options` are further `name=value` settings of the server. */
+/** An empty Postgres. It forgets what it was just told when the machine fails, not when it is killed. */
 export async function startTestDatabase(): Promise<TestDatabase> {
-  if (isDocker) return startPostgresContainer();
+  if (isDocker) return (await containers()).startPostgresContainer();
   const dir = makeTempDir();
   const options = ["fsync=off", "synchronous_commit=off", "full_page_writes=off"];
-  const server = await startPostgres({
-    dataDir: dir.path,
-    port: 0,
-    password: "test",
-    options,
-    log,
-  });
-  const stop = async () => {
-    await server.stop();
-    dir.remove();
+  const start = (port: number) => {
+    const settings = { dataDir: dir.path, port, password: "test", options, log };
+    return startPostgres(settings satisfies PostgresSettings);
   };
-  return { ...server, stop };
+  const first = await start(0);
+  const port = Number(new URL(first.url).port);
+  const server = controllable(first, () => start(port));
+  return { ...server, url: first.url, stop: () => server.stop().finally(dir.remove) };
 }
 
 /** A Restate server with these services registered, which run in the test's own process. */
@@ -63,39 +63,69 @@ export async function startTestRestate(options: RestateOptions): Promise<TestRes
   const { services } = options;
   const endpoint = await serveEndpoint({ host, port: 0, services, identityKeys: [], log });
   const environment = serverEnvironment(options);
-  if (isDocker) return startRestateContainer(endpoint, environment);
-  const dir = makeTempDir();
-  const server = await startRestate({
-    dataDir: dir.path,
-    ingressPort: 0,
-    adminPort: 0,
-    environment,
-    log,
-  });
-  await registerWorker({
-    adminUrl: server.adminUrl,
-    workerUrl: endpoint.url,
-    revision: "test",
-  });
-  return { ...server, stop: () => stopAll(endpoint, server, dir) };
+  const { restate, workerUrl } = isDocker
+    ? await (await containers()).restateContainer(environment, endpoint.url)
+    : { restate: await startRestateProcess(environment), workerUrl: endpoint.url };
+  const stop = () => restate.stop().finally(endpoint.stop);
+  try {
+    await registerWorker({ adminUrl: restate.adminUrl, workerUrl, revision: "test" });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { ...restate, stop };
 }
 
-function serverEnvironment({ alwaysReplay }: RestateOptions): Record<string, string> {
+async function startRestateProcess(environment: Record<string, string>): Promise<TestRestate> {
+  const dir = makeTempDir();
+  const start = (ingressPort: number, adminPort: number) => {
+    const settings = { dataDir: dir.path, ingressPort, adminPort, environment, log };
+    return startRestate(settings satisfies RestateSettings);
+  };
+  const first = await start(0, 0);
+  const { ingressUrl, adminUrl } = first;
+  const portOf = (url: string) => Number(new URL(url).port);
+  const server = controllable(first, () => start(portOf(ingressUrl), portOf(adminUrl)));
+  return { ...server, ingressUrl, adminUrl, stop: () => server.stop().finally(dir.remove) };
+}
+
+function serverEnvironment(options: RestateOptions): Record<string, string> {
   return {
     RESTATE_DEFAULT_NUM_PARTITIONS: "1",
     RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: "64 MiB",
     RESTATE_BIFROST__LOCAL__ROCKSDB_DISABLE_WAL_FSYNC: "true",
     RESTATE_LOG_SERVER__ROCKSDB_DISABLE_WAL_FSYNC: "true",
-    ...(alwaysReplay === true && { RESTATE_WORKER__INVOKER__INACTIVITY_TIMEOUT: "0s" }),
+    ...(options.alwaysReplay === true && { RESTATE_WORKER__INVOKER__INACTIVITY_TIMEOUT: "0s" }),
+    ...options.environment,
   };
 }
 
-async function stopAll(
-  endpoint: Endpoint,
-  server: { stop: () => Promise<void> },
-  dir: { remove: () => void },
-): Promise<void> {
-  await server.stop();
-  await endpoint.stop();
-  dir.remove();
+/** A server that a test may end and start again at will: its own watch does not interfere. */
+function controllable(first: SupervisedServer, again: () => Promise<SupervisedServer>): TestServer {
+  let server = first;
+  let isUp = true;
+  const killNow = () => {
+    const identity = isUp ? identifyProcess(server.pid()) : undefined;
+    if (identity !== undefined) signalProcess(identity, "SIGKILL");
+  };
+  // A test run that ends in the middle leaves nothing behind.
+  process.once("exit", killNow);
+  const stop = async () => {
+    isUp = false;
+    await server.stop();
+  };
+  return {
+    pid: () => server.pid(),
+    kill9: () => {
+      killNow();
+      // In the same moment, so that the watch takes the end for one that was asked for.
+      return stop();
+    },
+    restart: async () => {
+      await stop();
+      server = await again();
+      isUp = true;
+    },
+    stop: () => stop().finally(() => process.removeListener("exit", killNow)),
+  };
 }

@@ -1,0 +1,29 @@
+/** Everything of a rollout that Restate calls, put together. */
+import type { Database } from "#kernel/database.ts";
+import { batchService } from "./batch.ts";
+import { createCapture, type ListFleet } from "./capture.ts";
+import type { ResolveImage } from "./facade.ts";
+import { createHistoryStore } from "./history.ts";
+import { createHistoryObject } from "./history-object.ts";
+import { createRolloutObject } from "./object.ts";
+import { watchService } from "./repair.ts";
+import { createRunner, type RunnerSettings } from "./runner.ts";
+
+export type RolloutParts = RunnerSettings & {
+  listFleet: ListFleet;
+  resolveImage: ResolveImage;
+  database: Database;
+};
+
+export function createRolloutServices(parts: RolloutParts) {
+  const { listFleet, resolveImage } = parts;
+  const history = createHistoryStore(parts.database);
+  return [
+    createRolloutObject({ listFleet, resolveImage, readHistory: history.list }),
+    createRunner(parts),
+    batchService,
+    createCapture(listFleet),
+    watchService,
+    createHistoryObject(history),
+  ];
+}

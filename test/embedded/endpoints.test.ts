@@ -1,0 +1,33 @@
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { Endpoints } from "#embedded/contract.ts";
+import { publishEndpoints } from "#embedded/endpoints.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+const endpoints = {
+  api: "http://127.0.0.1:7070",
+  control: "http://127.0.0.1:7071",
+  restate_ingress: "http://127.0.0.1:8480",
+  restate_admin: "http://127.0.0.1:9470",
+  worker: "http://127.0.0.1:9480",
+  pid: 42,
+};
+
+it("publishes the addresses as the contract has them", () => {
+  const directory = tempDir();
+
+  publishEndpoints(directory, endpoints);
+
+  const text = readFileSync(path.join(directory, "endpoints.json"), "utf8");
+  expect(Endpoints.parse(JSON.parse(text))).toEqual(endpoints);
+});
+
+it("takes the addresses back on stop", () => {
+  const directory = tempDir();
+  const withdraw = publishEndpoints(directory, endpoints);
+
+  withdraw();
+
+  expect(existsSync(path.join(directory, "endpoints.json"))).toBe(false);
+});

@@ -1,0 +1,123 @@
+import { spawn } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import path from "node:path";
+import getPort from "get-port";
+import pg from "pg";
+import { expect, it, onTestFinished } from "vitest";
+import { startPostgres } from "#embedded/postgres.ts";
+import { createLog } from "#kernel/log.ts";
+import { startTestDatabase } from "../../support/servers.ts";
+import { tempDir } from "../../support/temp-dir.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const log = createLog({ level: "silent", format: "json" });
+
+async function start(dataDir: string, changes: { port?: number; password?: string } = {}) {
+  const server = await startPostgres({ dataDir, port: 0, password: "test", log, ...changes });
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+it("listens on loopback only, over TCP only", async () => {
+  const server = await start(tempDir());
+
+  const [row] = await query(
+    server.url,
+    "SELECT current_setting('listen_addresses') AS at, current_setting('unix_socket_directories') AS sockets",
+  );
+
+  expect(row).toEqual({ at: "127.0.0.1", sockets: "" });
+});
+
+it("keeps its password out of the process list and the data directory", async () => {
+  const dataDir = tempDir();
+  const server = await start(dataDir, { password: "s3cret-s3cret" });
+
+  const command = readFileSync(`/proc/${server.pid()}/cmdline`, "utf8");
+
+  expect(command).not.toContain("s3cret");
+  expect(() => readFileSync(path.join(dataDir, "postgres.password"))).toThrow("ENOENT");
+});
+
+it("comes back on the same port with its data after a kill -9", async () => {
+  const server = await start(tempDir());
+  const first = server.pid();
+  await query(server.url, "CREATE TABLE kept AS SELECT 42 AS answer");
+
+  process.kill(first, "SIGKILL");
+
+  await waitFor(() => server.pid() !== first, { withinMs: 30_000, what: "the restart" });
+  expect(await query(server.url, "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
+});
+
+it("starts on the data of a server that was killed with all its processes around", async () => {
+  const database = await startTestDatabase();
+  onTestFinished(database.stop);
+  await query(database.url, "CREATE TABLE kept AS SELECT 42 AS answer");
+  const busy = query(database.url, "SELECT pg_sleep(60)").catch(() => {});
+
+  await database.kill9();
+  await database.restart();
+
+  expect(await query(database.url, "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
+  await busy;
+});
+
+it("starts although its old pid is a stranger's now", async () => {
+  const dataDir = tempDir();
+  await (await start(dataDir)).stop();
+  const stranger = spawn("sleep", ["60"], { stdio: "ignore" });
+  onTestFinished(() => void stranger.kill("SIGKILL"));
+  const lock = path.join(dataDir, "postgres", "postmaster.pid");
+  writeFileSync(lock, `${stranger.pid}\n${dataDir}/postgres\n0\n5480\n\n127.0.0.1\n`);
+
+  const server = await start(dataDir);
+
+  expect(await query(server.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+});
+
+it("takes over a server that nobody wrote down", async () => {
+  const dataDir = tempDir();
+  const first = await start(dataDir);
+  writeFileSync(path.join(dataDir, "postgres.pid.json"), "");
+
+  // The first one is still watched: the second start has to win by ending it for good.
+  const stopped = first.stop();
+  const second = await start(dataDir);
+
+  await stopped;
+  expect(await query(second.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+});
+
+it("says in one line that its port is taken", async () => {
+  const port = await getPort({ host: "127.0.0.1" });
+  const other = createServer().listen(port, "127.0.0.1");
+  onTestFinished(() => void other.close());
+
+  const starting = startPostgres({ dataDir: tempDir(), port, password: "test", log });
+
+  await expect(starting).rejects.toThrow(
+    `port ${port} is taken by another program; end it or set database.port (0 takes a free port)`,
+  );
+});
+
+it("says that the password is not the one of the first start", async () => {
+  const dataDir = tempDir();
+  await (await start(dataDir)).stop();
+
+  const starting = startPostgres({ dataDir, port: 0, password: "another", log });
+
+  await expect(starting).rejects.toThrow("set up with another password than credentials.json has");
+});

@@ -1,0 +1,118 @@
+import { createServer } from "node:net";
+import { type ObjectContext, object } from "@restatedev/restate-sdk";
+import getPort from "get-port";
+import { request } from "undici";
+import { expect, it, onTestFinished } from "vitest";
+import { loadCredentials, publicIdentity, writeIdentityKey } from "#embedded/credentials.ts";
+import { startRestate } from "#embedded/restate.ts";
+import { createLog } from "#kernel/log.ts";
+import { serveEndpoint } from "#worker/endpoint.ts";
+import { registerWorker } from "#worker/register.ts";
+import { startTestRestate } from "../../support/servers.ts";
+import { tempDir } from "../../support/temp-dir.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const log = createLog({ level: "silent", format: "json" });
+
+const counter = object({
+  name: "Counter",
+  handlers: {
+    add: async (ctx: ObjectContext) => {
+      const count = ((await ctx.get<number>("count")) ?? 0) + 1;
+      ctx.set("count", count);
+      return count;
+    },
+  },
+});
+
+async function add(ingressUrl: string): Promise<unknown> {
+  const answer = await request(`${ingressUrl}/Counter/one/add`, {
+    method: "POST",
+    headersTimeout: 20_000,
+  });
+  return answer.body.json();
+}
+
+it("comes back on the same ports with its data after a kill -9", async () => {
+  const dataDir = tempDir();
+  const endpoint = await serveEndpoint({
+    host: "127.0.0.1",
+    port: 0,
+    services: [counter],
+    identityKeys: [],
+    log,
+  });
+  onTestFinished(endpoint.stop);
+  const server = await startRestate({ dataDir, ingressPort: 0, adminPort: 0, log });
+  onTestFinished(server.stop);
+  const { adminUrl } = server;
+  await registerWorker({ adminUrl, workerUrl: endpoint.url, revision: "test" });
+  await add(server.ingressUrl);
+  const first = server.pid();
+
+  process.kill(first, "SIGKILL");
+
+  await waitFor(() => server.pid() !== first, { withinMs: 30_000, what: "the restart" });
+  expect(await add(server.ingressUrl)).toBe(2);
+});
+
+it("stays down after a kill in a test until it is started again", async () => {
+  const restate = await startTestRestate({ services: [counter] });
+  onTestFinished(restate.stop);
+  await add(restate.ingressUrl);
+
+  await restate.kill9();
+  const whileDown = await add(restate.ingressUrl).catch((error: Error) => error);
+  await restate.restart();
+
+  expect(whileDown).toBeInstanceOf(Error);
+  expect(await add(restate.ingressUrl)).toBe(2);
+});
+
+it("signs its requests to the worker with the identity key", async () => {
+  const dataDir = tempDir();
+  const credentials = loadCredentials(dataDir);
+  const endpoint = await serveEndpoint({
+    host: "127.0.0.1",
+    port: 0,
+    services: [counter],
+    identityKeys: [publicIdentity(credentials)],
+    log,
+  });
+  onTestFinished(endpoint.stop);
+  const identityKeyFile = writeIdentityKey(dataDir, credentials);
+  const ports = { ingressPort: 0, adminPort: 0 };
+  const server = await startRestate({ dataDir, ...ports, identityKeyFile, log });
+  onTestFinished(server.stop);
+  const { adminUrl } = server;
+  await registerWorker({ adminUrl, workerUrl: endpoint.url, revision: "test" });
+
+  const count = await add(server.ingressUrl);
+
+  expect(count).toBe(1);
+});
+
+it.each([
+  ["ingressPort", "restate.ingress_port"],
+  ["adminPort", "restate.admin_port"],
+])("says in one line that its %s is taken", async (name, setting) => {
+  const port = await getPort({ host: "127.0.0.1" });
+  const other = createServer().listen(port, "127.0.0.1");
+  onTestFinished(() => void other.close());
+  const ports = { ingressPort: 0, adminPort: 0, [name]: port };
+
+  const starting = startRestate({ dataDir: tempDir(), ...ports, log });
+
+  await expect(starting).rejects.toThrow(
+    `port ${port} is taken by another program; end it or set ${setting} (0 takes a free port)`,
+  );
+});
+
+it("says with the server's last words why it did not start", async () => {
+  const environment = { RESTATE_DEFAULT_NUM_PARTITIONS: "many" };
+  const ports = { ingressPort: 0, adminPort: 0 };
+
+  const starting = startRestate({ dataDir: tempDir(), ...ports, environment, log });
+
+  await expect(starting).rejects.toThrow(/^restate did not start: it exited with code .*many/s);
+});

@@ -1,0 +1,96 @@
+/** A fleet in memory behind the driver contract: quick, scripted, and it remembers what it was told. */
+import type { Driver } from "#fleet/drivers/driver.ts";
+import { imageV1 } from "./rollout-builders.ts";
+
+type Behaviour = { status: "ready" } | { status: "failed"; reason: string };
+
+type Member = { region: string; image: string; running: string; pending?: Behaviour };
+
+export type AppliedOrder = { id: string; image: string; atMs: number };
+
+export type MemoryFleet = ReturnType<typeof createMemoryFleet>;
+
+/** Sentinels s01… over three regions; all deploys succeed at once until told otherwise. */
+export function createMemoryFleet(size: number) {
+  const members = new Map<string, Member>();
+  const applied: AppliedOrder[] = [];
+  const settled = new Set<string>();
+  let behave: (id: string, image: string) => Behaviour = () => ({ status: "ready" });
+  let isHeld = false;
+  let inFlight = 0;
+  let maxInFlight = 0;
+
+  const reset = () => {
+    for (let i = 1; i <= size; i++) {
+      const id = `s${String(i).padStart(2, "0")}`;
+      const region = ["eu", "us", "ap"][i % 3] ?? "";
+      members.set(id, { region, image: imageV1, running: imageV1 });
+    }
+  };
+  reset();
+
+  const settle = (id: string) => {
+    const member = members.get(id);
+    if (member?.pending === undefined || isHeld) return;
+    if (member.pending.status === "ready") member.running = member.image;
+    if (!settled.has(id)) inFlight--;
+    settled.add(id);
+  };
+
+  const driver: Driver = {
+    list: async () =>
+      [...members].map(([id, { region, image, running }]) => ({
+        id,
+        region,
+        image,
+        running_image: running,
+        healthy: true,
+      })),
+    apply: async ({ sentinelId: id, image }) => {
+      const member = members.get(id);
+      if (member === undefined) return { failure: "target_gone" };
+      applied.push({ id, image, atMs: Date.now() });
+      inFlight++;
+      maxInFlight = Math.max(maxInFlight, inFlight);
+      settled.delete(id);
+      members.set(id, { ...member, image, pending: behave(id, image) });
+      return {};
+    },
+    observe: async ({ sentinelId: id }) => {
+      settle(id);
+      const member = members.get(id);
+      if (member?.pending === undefined) return { status: "failed", reason: "target_gone" };
+      if (isHeld && !settled.has(id))
+        return { status: "progressing", running_image: member.running };
+      return { ...member.pending, running_image: member.running };
+    },
+    start: async () => {},
+    stop: async () => {},
+  };
+
+  return {
+    driver,
+    applied,
+    reset,
+    /** Decides what comes of each deploy from now on. */
+    behave: (decide: typeof behave) => {
+      behave = decide;
+    },
+    /** Keeps every deploy in flight until `release`. */
+    hold: () => {
+      isHeld = true;
+    },
+    release: () => {
+      isHeld = false;
+    },
+    running: () => new Map([...members].map(([id, { running }]) => [id, running])),
+    maxInFlight: () => maxInFlight,
+  };
+}
+
+/** Fails the deploys of these sentinels, whatever the image. */
+export function failing(ids: Iterable<string>, reason = "crash_loop: exit code 1") {
+  const set = new Set(ids);
+  return (id: string): Behaviour =>
+    set.has(id) ? { status: "failed", reason } : { status: "ready" };
+}

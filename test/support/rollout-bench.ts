@@ -1,0 +1,89 @@
+/** All services of a rollout on a real Restate and a real Postgres, over a fleet in memory. */
+
+import { createDeployer } from "#fleet/deployer.ts";
+import { createFleetService, createSentinelService } from "#fleet/service.ts";
+import { createFleetStore } from "#fleet/store.ts";
+import { migrate, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { createChatChannel } from "#notify/chat-channel.ts";
+import type { RolloutHandlerName } from "#rollout/contract.ts";
+import { createRolloutServices } from "#rollout/services.ts";
+import { startFakeChat } from "./fake-chat.ts";
+import { createMemoryFleet } from "./memory-fleet.ts";
+import { startTestDatabase, startTestRestate } from "./servers.ts";
+
+export type RolloutBench = Awaited<ReturnType<typeof startRolloutBench>>;
+
+export type Answer = { status: number; body: Record<string, unknown> & { state?: string } };
+
+type BenchOptions = { size?: number; maxParallel?: number; alwaysReplay?: boolean };
+
+const objectPath = "vedette.v1.SentinelRolloutService/singleton";
+
+export async function startRolloutBench(options: BenchOptions = {}) {
+  const { size = 12, maxParallel = 100, alwaysReplay = false } = options;
+  const log = createLog({ level: "silent", format: "json" });
+  const fleet = createMemoryFleet(size);
+  const chat = await startFakeChat();
+  const server = await startTestDatabase();
+  await migrate(server.url, log);
+  const database = openDatabase(server.url, log);
+  const store = createFleetStore(database);
+  const deployTimeoutMs = 20_000;
+  const restate = await startTestRestate({
+    alwaysReplay,
+    services: [
+      createSentinelService({ deployer: createDeployer(fleet.driver, store), deployTimeoutMs }),
+      createFleetService(store),
+      createChatChannel({ webhookUrlOf: () => chat.url, spacingMs: 0 }),
+      ...createRolloutServices({
+        listFleet: async () => store.sync(await fleet.driver.list()),
+        resolveImage: async (image) => image,
+        database,
+        maxParallel,
+        deployTimeoutMs,
+      }),
+    ],
+  });
+
+  const post = async (path: string, body: unknown): Promise<Answer> => {
+    const answer = await fetch(`${restate.ingressUrl}/${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.status, body: (await answer.json()) as Answer["body"] };
+  };
+
+  return {
+    fleet,
+    chat,
+    database,
+    restate,
+    post,
+    call: (handler: RolloutHandlerName, body: unknown = {}) =>
+      post(`${objectPath}/${handler}`, body),
+    send: (handler: RolloutHandlerName, body: unknown = {}) =>
+      post(`${objectPath}/${handler}/send`, body),
+    /** Runs SQL on Restate's own tables. */
+    query: async (query: string): Promise<Record<string, string>[]> => {
+      const answer = await fetch(`${restate.adminUrl}/query`, {
+        method: "POST",
+        headers: { "content-type": "application/json", accept: "application/json" },
+        body: JSON.stringify({ query }),
+      });
+      const { rows } = (await answer.json()) as { rows: Record<string, string>[] };
+      return rows;
+    },
+    kill: async (invocation: string) => {
+      await fetch(`${restate.adminUrl}/invocations/${invocation}/kill`, { method: "PATCH" });
+    },
+    stop: async () => {
+      fleet.release();
+      await restate.stop();
+      await database.end();
+      await server.stop();
+      await chat.stop();
+    },
+  };
+}
