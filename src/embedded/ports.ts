@@ -19,7 +19,7 @@ export function startOnFreePorts<T>(start: () => Promise<T>): Promise<T> {
   return pRetry(start, {
     retries: 2,
     minTimeout: 50,
-    shouldRetry: ({ error }) => /address (?:is )?already in use/i.test(error.message),
+    shouldRetry: ({ error }) => /address (?:already )?in use/i.test(error.message),
   });
 }
 

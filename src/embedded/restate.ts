@@ -1,6 +1,6 @@
 /** The Restate server that npm brings, for a machine that has no other. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -34,6 +34,8 @@ export async function startRestate(settings: RestateSettings): Promise<RestateSe
   mkdirSync(baseDir, { recursive: true, mode: 0o700 });
   const pidFile = path.resolve(settings.dataDir, "restate.pid.json");
   await endLeftover({ pidFile, ...ending });
+  rmSync(temporaryDir(baseDir), { recursive: true, force: true });
+  mkdirSync(temporaryDir(baseDir));
   return startOnFreePorts(async () => {
     const ingress = await takePort(settings.ingressPort, "restate.ingress_port");
     const admin = await takePort(settings.adminPort, "restate.admin_port");
@@ -64,11 +66,17 @@ function launch(environment: NodeJS.ProcessEnv): ChildProcess {
 
 type Places = { ingress: number; admin: number; fabric: number; baseDir: string };
 
+function temporaryDir(baseDir: string): string {
+  return path.join(baseDir, "tmp");
+}
+
 /** Nothing of our own environment: it holds secrets, and a RESTATE_… variable would be obeyed. */
 function serverEnvironment(places: Places, settings: RestateSettings): NodeJS.ProcessEnv {
   return {
     PATH: process.env["PATH"],
     RESTATE_BASE_DIR: places.baseDir,
+    // A killed server leaves its temporary files: here they are found again, and removed.
+    TMPDIR: temporaryDir(places.baseDir),
     RESTATE_BIND_PORT: String(places.fabric),
     RESTATE_INGRESS__BIND_ADDRESS: `127.0.0.1:${places.ingress}`,
     RESTATE_ADMIN__BIND_ADDRESS: `127.0.0.1:${places.admin}`,

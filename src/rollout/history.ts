@@ -85,11 +85,11 @@ const saveRollout = `
 
 const savePlan = `
   INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, updated_at)
-  SELECT $1, id, $2, previous_image, now() FROM unnest($3::text[], $4::text[]) AS t (id, previous_image)
+  SELECT $1::text, id, $2::integer, previous_image, now() FROM unnest($3::text[], $4::text[]) AS t (id, previous_image)
   ON CONFLICT DO NOTHING`;
 
 const saveOutcomes = `
-  UPDATE rollout_sentinels AS s SET outcome = t.outcome, reason = t.reason, updated_at = $5
+  UPDATE rollout_sentinels AS s SET outcome = t.outcome, reason = t.reason, updated_at = $5::timestamptz
   FROM unnest($2::text[], $3::text[], $4::text[]) AS t (id, outcome, reason)
   WHERE s.rollout_id = $1 AND s.sentinel_id = t.id`;
 

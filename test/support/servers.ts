@@ -46,7 +46,8 @@ const containers = () => import("./containers.ts");
 export async function startTestDatabase(): Promise<TestDatabase> {
   if (isDocker) return (await containers()).startPostgresContainer();
   const dir = makeTempDir();
-  const options = ["fsync=off", "synchronous_commit=off", "full_page_writes=off"];
+  // Not synchronous_commit=off: what was committed has to survive a kill -9.
+  const options = ["fsync=off", "full_page_writes=off"];
   const start = (port: number) => {
     const settings = { dataDir: dir.path, port, password: "test", options, log };
     return startPostgres(settings satisfies PostgresSettings);

@@ -1,6 +1,8 @@
 /** Both servers under a program of their own, which is ended in the ways that programs are. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { rmSync } from "node:fs";
+import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
@@ -66,4 +68,17 @@ it("a start after a kill -9 of the program ends what was left and goes on", asyn
   expect(identifyProcess(first.up.restate)).toBeUndefined();
   expect(identifyProcess(second.up.postgres)).toBeDefined();
   expect(identifyProcess(second.up.restate)).toBeDefined();
+});
+
+it("a start ends a Postgres that was left behind before it was written down", async () => {
+  const dataDir = tempDataDir();
+  const first = await startParent(dataDir);
+  first.child.kill("SIGKILL");
+  await once(first.child, "exit");
+  rmSync(path.join(dataDir, "postgres.pid.json"));
+
+  const second = await startParent(dataDir);
+
+  expect(identifyProcess(first.up.postgres)).toBeUndefined();
+  expect(identifyProcess(second.up.postgres)).toBeDefined();
 });

@@ -1,0 +1,187 @@
+/** Wires the program: which parts there are, in which order they start, and what each is given. */
+import type { EndpointOptions } from "@restatedev/restate-sdk";
+import { createControl } from "#control/control.ts";
+import type { Credentials, Endpoints } from "#embedded/contract.ts";
+import { loadCredentials, publicIdentity, writeIdentityKey } from "#embedded/credentials.ts";
+import { openDataDir } from "#embedded/data-dir.ts";
+import { publishEndpoints } from "#embedded/endpoints.ts";
+import { startPostgres } from "#embedded/postgres.ts";
+import { startRestate } from "#embedded/restate.ts";
+import { createDeployer } from "#fleet/deployer.ts";
+import type { Driver } from "#fleet/drivers/driver.ts";
+import { drivers } from "#fleet/drivers/index.ts";
+import { createFleetService, createSentinelService } from "#fleet/service.ts";
+import { createFleetStore, type FleetStore } from "#fleet/store.ts";
+import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import type { Log } from "#kernel/log.ts";
+import { createChatChannel } from "#notify/chat-channel.ts";
+import { createFindCredential } from "#registry/credentials.ts";
+import { createPinImage } from "#registry/pin.ts";
+import { createRolloutServices } from "#rollout/services.ts";
+import { serveEndpoint } from "#worker/endpoint.ts";
+import { codeRevision, registerWorker } from "#worker/register.ts";
+import type { Config } from "./config.ts";
+
+/** What one process can be; a laptop is all of them (design, section 1). */
+export const roles = ["worker", "control", "api"] as const;
+export type Role = (typeof roles)[number];
+
+export type App = { endpoints: Endpoints; dataDir: string; stop: () => Promise<void> };
+
+type Base = { config: Config; log: Log; dataDir: string; credentials: Credentials };
+
+/** Slack takes about one message a second and channel. */
+const chatSpacingMs = 1_000;
+
+/**
+ * Starts the roles, and the embedded servers that no URL replaces. When a part does not start,
+ * those before it are stopped again and its error is thrown.
+ */
+export async function startApp(config: Config, of: { roles: Role[]; log: Log }): Promise<App> {
+  const stops: (() => unknown)[] = [];
+  const stop = async () => {
+    for (const stopPart of stops.splice(0).reverse()) await stopPart();
+  };
+  try {
+    const dataDir = openDataDir(config.data_dir);
+    stops.push(dataDir.release);
+    const credentials = withSettings(loadCredentials(dataDir.path), config);
+    const base: Base = { config, log: of.log, dataDir: dataDir.path, credentials };
+    const endpoints = await startParts(base, of.roles, stops);
+    stops.push(publishEndpoints(dataDir.path, endpoints));
+    return { endpoints, dataDir: dataDir.path, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** What the operator has set stands over what was generated. */
+function withSettings(credentials: Credentials, config: Config): Credentials {
+  return {
+    ...credentials,
+    ingress_token: config.control.ingress_token || credentials.ingress_token,
+    root_key: config.api.root_key || credentials.root_key,
+  };
+}
+
+async function startParts(
+  base: Base,
+  wanted: Role[],
+  stops: (() => unknown)[],
+): Promise<Endpoints> {
+  const database = await startDatabase(base, stops);
+  const restate = await startRestateServer(base, stops);
+  const worker = wanted.includes("worker")
+    ? await startWorker(base, { database, adminUrl: restate.adminUrl, stops })
+    : undefined;
+  const control = wanted.includes("control")
+    ? await startControl(base, restate.ingressUrl, stops)
+    : undefined;
+  return {
+    ...(control !== undefined && { control }),
+    ...(worker !== undefined && { worker }),
+    restate_ingress: restate.ingressUrl,
+    restate_admin: restate.adminUrl,
+    pid: process.pid,
+  };
+}
+
+async function startDatabase(base: Base, stops: (() => unknown)[]): Promise<Database> {
+  const { config, log, dataDir, credentials } = base;
+  let { url } = config.database;
+  if (url === "") {
+    const { port } = config.database;
+    const password = credentials.database_password;
+    const server = await startPostgres({ dataDir, port, password, log });
+    stops.push(server.stop);
+    url = server.url;
+  }
+  await migrate(url, log);
+  const database = openDatabase(url, log);
+  stops.push(() => database.end());
+  return database;
+}
+
+async function startRestateServer(base: Base, stops: (() => unknown)[]) {
+  const { config, log, dataDir, credentials } = base;
+  const { ingress_url, admin_url, ingress_port, admin_port } = config.restate;
+  if (ingress_url !== "") return { ingressUrl: ingress_url, adminUrl: admin_url };
+  const server = await startRestate({
+    dataDir,
+    ingressPort: ingress_port,
+    adminPort: admin_port,
+    identityKeyFile: writeIdentityKey(dataDir, credentials),
+    log,
+  });
+  stops.push(server.stop);
+  return server;
+}
+
+type WorkerParts = { database: Database; adminUrl: string; stops: (() => unknown)[] };
+
+async function startWorker(base: Base, parts: WorkerParts): Promise<string> {
+  const { config, log, credentials } = base;
+  const { adminUrl, stops } = parts;
+  const store = createFleetStore(parts.database);
+  const driver = createDriver(base);
+  stops.push(driver.stop);
+  await driver.start();
+  await store.sync(await driver.list());
+  const isEmbedded = config.restate.ingress_url === "";
+  const endpoint = await serveEndpoint({
+    host: config.worker.host,
+    port: config.worker.port,
+    services: createServices(base, { database: parts.database, store, driver }),
+    identityKeys: isEmbedded ? [publicIdentity(credentials)] : config.restate.identity_keys,
+    log,
+  });
+  stops.push(endpoint.stop);
+  const workerUrl = config.worker.advertised_url || endpoint.url;
+  await registerWorker({ adminUrl, workerUrl, revision: codeRevision() });
+  return endpoint.url;
+}
+
+function createDriver({ config, dataDir, credentials, log }: Base): Driver {
+  const { fleet, api } = config;
+  const apiUrl = `http://${api.host}:${api.port}`;
+  return drivers[fleet.driver]({ fleet, dataDir, apiUrl, rootKey: credentials.root_key, log });
+}
+
+type ServiceParts = { database: Database; store: FleetStore; driver: Driver };
+
+function createServices(base: Base, parts: ServiceParts): EndpointOptions["services"] {
+  const { config } = base;
+  const { store, driver, database } = parts;
+  const deployTimeoutMs = config.fleet.deploy_timeout_seconds * 1_000;
+  const isGated = config.rollout.require_image_in_registry ?? config.fleet.driver !== "process";
+  const findCredential = createFindCredential(process.env, config.registry.docker_config);
+  const pinImage = createPinImage(config.registry, findCredential);
+  return [
+    createSentinelService({ deployer: createDeployer(driver, store), deployTimeoutMs }),
+    createFleetService(store),
+    createChatChannel({
+      webhookUrlOf: () => config.slack.sentinel_rollout_webhook_url,
+      spacingMs: chatSpacingMs,
+    }),
+    ...createRolloutServices({
+      listFleet: async () => store.sync(await driver.list()),
+      resolveImage: isGated ? pinImage : async (image) => image,
+      database,
+      maxParallel: config.rollout.max_parallel,
+      deployTimeoutMs,
+    }),
+  ];
+}
+
+async function startControl(
+  base: Base,
+  ingressUrl: string,
+  stops: (() => unknown)[],
+): Promise<string> {
+  const { config, log, credentials } = base;
+  const { host, port } = config.control;
+  const control = createControl({ ingressUrl, ingressToken: credentials.ingress_token, log });
+  stops.push(() => control.close());
+  return control.listen({ host, port });
+}

@@ -1,0 +1,114 @@
+/** The command line: what there is to call, and what becomes of errors. */
+import { Command, CommanderError } from "commander";
+import { parseLimit, parseWaves } from "./options.ts";
+
+type Action = (...args: never[]) => Promise<number>;
+
+/**
+ * Runs one command and answers the exit code: 0 done (of a rollout: completed), 2 paused,
+ * 3 cancelled, 1 anything that went wrong.
+ */
+export async function runCommand(argv: string[]): Promise<number> {
+  let exitCode = 0;
+  const program = createProgram((code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync(argv);
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode;
+    for (const line of messageOf(error).split("\n")) process.stderr.write(`vedette: ${line}\n`);
+    return 1;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function createProgram(exit: (code: number) => void): Command {
+  const program = new Command("vedette")
+    .description("Rolls a container image out to every sentinel of a fleet, wave by wave.")
+    .showHelpAfterError("(add --help for what there is)")
+    .exitOverride();
+  program
+    .command("start")
+    .description("run the program until it is told to stop")
+    .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
+    .option("--role <role...>", "only these parts: worker, control, api (default: all)")
+    .action(async (options) => (await import("./start.ts")).runStart(options));
+  addRolloutCommands(program, exit);
+  const sentinels = program.command("sentinels").description("the fleet");
+  withConnection(sentinels.command("list"))
+    .description("list the sentinels and the state of their last deploy")
+    .action(load(exit, async () => (await import("./sentinels.ts")).listSentinels));
+  return program;
+}
+
+function addRolloutCommands(program: Command, exit: (code: number) => void): void {
+  const rollout = program
+    .command("rollout")
+    .description("start, follow and steer rollouts")
+    .addHelpText("after", examples);
+  const add = (name: string, description: string) =>
+    withConnection(rollout.command(name)).description(description);
+  const from = async () => import("./rollout.ts");
+  const wavesHelp = "cumulative percentages, for example 5,25,100 (default: 1,5,25,50,100)";
+
+  add("start <image>", "start a rollout")
+    .option("--waves <percentages>", wavesHelp, parseWaves)
+    .option("--wait", "follow it to its end; exit code 0 completed, 2 paused, 3 cancelled")
+    .action(load(exit, async () => (await from()).startRollout));
+  add("plan <image>", "show the waves that a rollout would run, and change nothing")
+    .option("--waves <percentages>", wavesHelp, parseWaves)
+    .action(load(exit, async () => (await from()).showPlan));
+  add("status", "show where the rollout is").action(
+    load(exit, async () => (await from()).showStatus),
+  );
+  add("watch", "follow the rollout to its end; exit codes as with start --wait").action(
+    load(exit, async () => (await from()).watch),
+  );
+  add("resume", "go on with the next wave after a failed one")
+    .option("--wait", "follow it to its end")
+    .action(load(exit, async () => (await from()).resumeRollout));
+  add("cancel", "start nothing more; what is in flight finishes").action(
+    load(exit, async () => (await from()).cancelRollout),
+  );
+  add("rollback", "put the previous images back; exit code 2 when some did not revert").action(
+    load(exit, async () => (await from()).rollBack),
+  );
+  add("history", "list past rollouts, newest first")
+    .option("--limit <count>", "how many, 100 at most", parseLimit, 20)
+    .action(load(exit, async () => (await from()).showHistory));
+}
+
+/** Commands are loaded when they are called: `--help` answers at once. */
+function load(exit: (code: number) => void, find: () => Promise<Action>) {
+  return async (...args: unknown[]) => {
+    // The last argument is the command itself, the one before it the options.
+    const given = args.slice(0, -1) as never[];
+    exit(await (await find())(...given));
+  };
+}
+
+function withConnection(command: Command): Command {
+  return command
+    .option("--url <address>", "where control listens (default: VEDETTE_CONTROL_URL, else local)")
+    .option(
+      "--token-file <file>",
+      "file with the ingress token (default: INGRESS_TOKEN, else local)",
+    )
+    .option(
+      "--data-dir <directory>",
+      "of a local Vedette (default: VEDETTE_DATA_DIR, else .vedette)",
+    )
+    .option("--json", "print JSON for programs", false);
+}
+
+const examples = `
+Examples:
+  vedette rollout plan registry.example.com/team/sentinel:v2
+  vedette rollout start registry.example.com/team/sentinel:v2 --waves 10,50,100 --wait
+  vedette rollout resume --wait
+`;

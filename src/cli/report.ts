@@ -1,0 +1,115 @@
+/** Results for people. */
+import { styleText } from "node:util";
+import Table from "cli-table3";
+import type { FleetList } from "#fleet/contract.ts";
+import type {
+  RollbackResult,
+  RolloutHistory,
+  RolloutPlan,
+  RolloutStatus,
+} from "#rollout/contract.ts";
+
+type Colour = "green" | "red" | "yellow" | "cyan";
+
+const colours: Record<RolloutStatus["state"], Colour> = {
+  idle: "cyan",
+  in_progress: "cyan",
+  completed: "green",
+  paused: "red",
+  cancelled: "yellow",
+  rolling_back: "yellow",
+};
+
+/** How many failed sentinels are named before the rest is a number. */
+const namedFailures = 20;
+
+export function reportStatus(status: RolloutStatus): string {
+  if (status.rollout_id === null) return "No rollout ever ran here.";
+  const { state, image, current_wave, total_waves, total, succeeded, failed, in_flight } = status;
+  return [
+    `${paint(colours[state], state.padEnd(12))} ${image}`,
+    `  rollout    ${status.rollout_id}`,
+    `  waves      ${current_wave} of ${total_waves}`,
+    `  sentinels  ${succeeded} of ${total} on the image, ${failed} failed, ${in_flight} in flight`,
+    ...(status.reason === undefined ? [] : [`  reason     ${status.reason}`]),
+    ...named("failed", status.failed_sentinels, failed),
+    ...nextSteps(status),
+  ].join("\n");
+}
+
+export function reportRollback(result: RollbackResult): string {
+  const lines = [
+    `${paint(colours[result.state], result.state)}: ${result.reverted} sentinels run their previous image again`,
+    ...named("not reverted", result.not_reverted, result.not_reverted.length),
+  ];
+  if (result.not_reverted.length > 0) {
+    lines.push("Next: npx vedette rollout rollback   tries those again");
+  }
+  return lines.join("\n");
+}
+
+function named(title: string, list: { id: string; reason: string }[], count: number): string[] {
+  if (count === 0) return [];
+  const lines = list.slice(0, namedFailures).map(({ id, reason }) => `    ${id}  ${reason}`);
+  const more = count > lines.length ? [`    … and ${count - lines.length} more`] : [];
+  return [`  ${title}`, ...lines, ...more];
+}
+
+function nextSteps({ state }: RolloutStatus): string[] {
+  if (state !== "paused") return [];
+  return [
+    "Next: npx vedette rollout resume     goes on with the next wave",
+    "      npx vedette rollout rollback   puts the previous images back",
+    "      npx vedette rollout cancel     leaves things as they are",
+  ];
+}
+
+export function reportPlan(plan: RolloutPlan): string {
+  const table = createTable(["wave", "percent", "sentinels", "covered", "regions"]);
+  for (const { wave, percentage, size, covered, regions } of plan.waves) {
+    const spread = Object.entries(regions).map(([region, count]) => `${region} ${count}`);
+    table.push([wave, `${percentage} %`, size, `${covered}/${plan.total}`, spread.join(", ")]);
+  }
+  const left = plan.already_running > 0 ? ` (${plan.already_running} run it already)` : "";
+  return `${plan.image}\n${plan.total} sentinels in ${plan.waves.length} waves${left}\n${table}`;
+}
+
+export function reportHistory({ rollouts }: RolloutHistory): string {
+  if (rollouts.length === 0) return "No rollout ever ran here.";
+  const table = createTable(["started", "state", "image", "done", "failed", "by", "rollout"]);
+  for (const rollout of rollouts) {
+    const { started_at, state, image, succeeded, total, failed, started_by } = rollout;
+    const started = started_at.replace("T", " ").slice(0, 16);
+    const done = `${succeeded}/${total}`;
+    table.push([started, state, image, done, failed, started_by ?? "", rollout.rollout_id]);
+  }
+  return String(table);
+}
+
+export function reportSentinels(sentinels: FleetList["sentinels"]): string {
+  if (sentinels.length === 0) return "There are no sentinels.";
+  const table = createTable(["sentinel", "region", "running", "deploy", "health", "reason"]);
+  for (const { id, region, running_image, deploy_status, health, deploy_reason } of sentinels) {
+    table.push([id, region, running_image, deploy_status, health, deploy_reason ?? ""]);
+  }
+  return String(table);
+}
+
+const noBorders = Object.fromEntries(
+  ["top", "bottom", "left", "right"].flatMap((side) =>
+    ["", "-mid", "-left", "-right"].map((part): [string, string] => [`${side}${part}`, ""]),
+  ),
+);
+
+function createTable(head: string[]) {
+  return new Table({
+    head,
+    chars: { ...noBorders, mid: "", "mid-mid": "", "left-mid": "", "right-mid": "", middle: "  " },
+    style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
+  });
+}
+
+/** Colours only where someone sees them; `NO_COLOR` is honoured. */
+function paint(colour: Colour, text: string): string {
+  return styleText(colour, text, { stream: process.stdout });
+}

@@ -1,0 +1,73 @@
+/** `vedette start`: runs the program until it is told to stop. */
+import path from "node:path";
+import { type App, type Role, roles, startApp } from "#app.ts";
+import { readConfig } from "#config.ts";
+import { createLog, type Log } from "#kernel/log.ts";
+
+export type StartOptions = { config?: string | undefined; role?: string[] | undefined };
+
+/** Resolves when everything has been stopped after SIGTERM or SIGINT. */
+export async function runStart(options: StartOptions): Promise<void> {
+  const config = readConfig({ file: options.config, environment: process.env });
+  const log = createLog(config.log);
+  const asked = stopAsked();
+  const app = await startApp(config, { roles: readRoles(options.role), log });
+  announce(app, log);
+  await asked;
+  log.info("stopping");
+  await app.stop();
+  log.info("stopped");
+}
+
+function readRoles(names: string[] | undefined): Role[] {
+  if (names === undefined || names.length === 0) return [...roles];
+  const unknown = names.filter((name) => !roles.some((role) => role === name));
+  if (unknown.length > 0) {
+    throw new Error(`there is no role ${unknown.join(", ")}; roles are ${roles.join(", ")}`);
+  }
+  return roles.filter((role) => names.includes(role));
+}
+
+/** A second signal ends the program at once: someone is in a hurry, and nothing is lost by it. */
+function stopAsked(): Promise<void> {
+  return new Promise((resolve) => {
+    let isAsked = false;
+    const ask = () => {
+      if (isAsked) process.exit(1);
+      isAsked = true;
+      resolve();
+    };
+    process.on("SIGTERM", ask);
+    process.on("SIGINT", ask);
+  });
+}
+
+function announce({ endpoints, dataDir }: App, log: Log): void {
+  const tryThis = "npx vedette rollout start registry.example.com/vedette/sentinel:v2 --wait";
+  const credentials = path.join(dataDir, "credentials.json");
+  if (!process.stdout.isTTY) {
+    log.info({ ...endpoints, credentials, try: tryThis }, "vedette is ready");
+    return;
+  }
+  const lines = [
+    "",
+    "  Vedette is ready.",
+    ...Object.entries(places).flatMap(([key, label]) => {
+      const address = endpoints[key as keyof typeof places];
+      return address === undefined ? [] : [`    ${label.padEnd(16)} ${address}`];
+    }),
+    `    ${"Credentials".padEnd(16)} ${credentials}`,
+    "",
+    "  Try a rollout:",
+    `    ${tryThis}`,
+    "",
+  ];
+  process.stdout.write(`${lines.join("\n")}\n`);
+}
+
+const places = {
+  api: "Public API",
+  control: "Rollouts",
+  restate_ingress: "Restate ingress",
+  restate_admin: "Restate console",
+} as const;

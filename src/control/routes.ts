@@ -1,0 +1,61 @@
+/** The allow-list: every way through the gateway is a row here. */
+import type { z } from "zod";
+import {
+  FleetListRequest,
+  fleetService,
+  NotifyReadyRequest,
+  sentinelService,
+} from "#fleet/contract.ts";
+import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
+
+export type Route = {
+  /** Matched against the raw path, before anything is decoded. */
+  path: RegExp;
+  input: z.ZodType;
+  /**
+   * Whether the call changes something. Such a call carries an idempotency key, so that it is made
+   * once however often the way to Restate breaks; one that only reads is simply made again.
+   */
+  isWrite: boolean;
+};
+
+const readers = new Set(["Status", "Plan", "History"]);
+
+export const routes: readonly Route[] = [
+  ...Object.entries(rolloutHandlers).map(([handler, { input }]) => ({
+    path: exactly(`/${rolloutServiceName}/${singletonKey}/${handler}`),
+    input,
+    isWrite: !readers.has(handler),
+  })),
+  { path: exactly(`/${fleetService.name}/List`), input: FleetListRequest, isWrite: false },
+  {
+    // A push from whatever runs a sentinel; its id is one path segment.
+    path: new RegExp(
+      `^/${escapeDots(sentinelService.name)}/[\\w.~%-]{1,300}/NotifyReady(?:/send)?$`,
+    ),
+    input: NotifyReadyRequest,
+    isWrite: true,
+  },
+];
+
+export function findRoute(path: string): Route | undefined {
+  return routes.find((route) => route.path.test(path));
+}
+
+/** Whether the path names the rollout service with a key that it does not have. */
+export function isForeignKey(path: string): boolean {
+  const [, service, key] = path.split("/");
+  return service === rolloutServiceName && key !== undefined && key !== singletonKey;
+}
+
+export function isSend(path: string): boolean {
+  return path.endsWith("/send");
+}
+
+function exactly(path: string): RegExp {
+  return new RegExp(`^${escapeDots(path)}(?:/send)?$`);
+}
+
+function escapeDots(text: string): string {
+  return text.replaceAll(".", "\\.");
+}
