@@ -1,4 +1,5 @@
 /** Wires the program: which parts there are, in which order they start, and what each is given. */
+import path from "node:path";
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import { createControl } from "#control/control.ts";
 import type { Credentials, Endpoints } from "#embedded/contract.ts";
@@ -18,7 +19,7 @@ import { createChatChannel } from "#notify/chat-channel.ts";
 import { createFindCredential } from "#registry/credentials.ts";
 import { createPinImage } from "#registry/pin.ts";
 import { createRolloutServices } from "#rollout/services.ts";
-import { serveEndpoint } from "#worker/endpoint.ts";
+import { serveOnKnownPort } from "#worker/known-port.ts";
 import { codeRevision, registerWorker } from "#worker/register.ts";
 import type { Config } from "./config.ts";
 
@@ -27,6 +28,8 @@ export const roles = ["worker", "control", "api"] as const;
 export type Role = (typeof roles)[number];
 
 export type App = { endpoints: Endpoints; dataDir: string; stop: () => Promise<void> };
+
+type Stop = () => unknown;
 
 type Base = { config: Config; log: Log; dataDir: string; credentials: Credentials };
 
@@ -38,9 +41,12 @@ const chatSpacingMs = 1_000;
  * those before it are stopped again and its error is thrown.
  */
 export async function startApp(config: Config, of: { roles: Role[]; log: Log }): Promise<App> {
-  const stops: (() => unknown)[] = [];
+  const stops: Stop[] = [];
   const stop = async () => {
-    for (const stopPart of stops.splice(0).reverse()) await stopPart();
+    for (const stopPart of stops.splice(0).reverse()) {
+      // One part that does not stop well must not leave the others running.
+      await Promise.try(stopPart).catch((err) => of.log.error({ err }, "part not stopped"));
+    }
   };
   try {
     const dataDir = openDataDir(config.data_dir);
@@ -65,11 +71,7 @@ function withSettings(credentials: Credentials, config: Config): Credentials {
   };
 }
 
-async function startParts(
-  base: Base,
-  wanted: Role[],
-  stops: (() => unknown)[],
-): Promise<Endpoints> {
+async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<Endpoints> {
   const database = await startDatabase(base, stops);
   const restate = await startRestateServer(base, stops);
   const worker = wanted.includes("worker")
@@ -87,7 +89,7 @@ async function startParts(
   };
 }
 
-async function startDatabase(base: Base, stops: (() => unknown)[]): Promise<Database> {
+async function startDatabase(base: Base, stops: Stop[]): Promise<Database> {
   const { config, log, dataDir, credentials } = base;
   let { url } = config.database;
   if (url === "") {
@@ -103,7 +105,7 @@ async function startDatabase(base: Base, stops: (() => unknown)[]): Promise<Data
   return database;
 }
 
-async function startRestateServer(base: Base, stops: (() => unknown)[]) {
+async function startRestateServer(base: Base, stops: Stop[]) {
   const { config, log, dataDir, credentials } = base;
   const { ingress_url, admin_url, ingress_port, admin_port } = config.restate;
   if (ingress_url !== "") return { ingressUrl: ingress_url, adminUrl: admin_url };
@@ -118,7 +120,7 @@ async function startRestateServer(base: Base, stops: (() => unknown)[]) {
   return server;
 }
 
-type WorkerParts = { database: Database; adminUrl: string; stops: (() => unknown)[] };
+type WorkerParts = { database: Database; adminUrl: string; stops: Stop[] };
 
 async function startWorker(base: Base, parts: WorkerParts): Promise<string> {
   const { config, log, credentials } = base;
@@ -129,7 +131,7 @@ async function startWorker(base: Base, parts: WorkerParts): Promise<string> {
   await driver.start();
   await store.sync(await driver.list());
   const isEmbedded = config.restate.ingress_url === "";
-  const endpoint = await serveEndpoint({
+  const endpoint = await serveOnKnownPort(path.join(base.dataDir, "worker-port"), {
     host: config.worker.host,
     port: config.worker.port,
     services: createServices(base, { database: parts.database, store, driver }),
@@ -174,11 +176,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
   ];
 }
 
-async function startControl(
-  base: Base,
-  ingressUrl: string,
-  stops: (() => unknown)[],
-): Promise<string> {
+async function startControl(base: Base, ingressUrl: string, stops: Stop[]): Promise<string> {
   const { config, log, credentials } = base;
   const { host, port } = config.control;
   const control = createControl({ ingressUrl, ingressToken: credentials.ingress_token, log });

@@ -67,7 +67,7 @@ export function createDeployer(driver: Driver, store: FleetStore): Deployer {
     },
 
     async abandon(sentinelId, image, reason) {
-      await store.record({ id: sentinelId, image, status: "failed", reason });
+      await store.abandon({ id: sentinelId, image, reason });
     },
   };
 }

@@ -22,6 +22,11 @@ export function createFleetStore(database: Database) {
     /** Writes how a deploy goes. Resolves once it is committed. */
     record: (record: DeployRecord): Promise<void> => writer.write(record),
 
+    /** Marks a deploy that is still at work as failed; one that has ended keeps its result. */
+    async abandon({ id, image, reason }: { id: string; image: string; reason: string }) {
+      await database.query(abandonDeploy, [id, image, reason]);
+    },
+
     /** Brings the table in step with the fleet's own list, and answers it with what we know besides. */
     async sync(listed: readonly ListedSentinel[]): Promise<FleetMember[]> {
       await database.query(upsertFleet, [
@@ -69,22 +74,27 @@ const updateSentinels = `
     AS t (id, image, status, reason, running_image)
   WHERE s.id = t.id`;
 
+const abandonDeploy = `
+  UPDATE sentinels SET deploy_status = 'failed', deploy_reason = $3, health = 'unknown',
+    updated_at = now()
+  WHERE id = $1 AND image = $2 AND deploy_status = 'progressing'`;
+
 // A fleet that names no running image may list the one that a failed deploy asked for: then what we
-// saw running before still runs. A deploy at work is left alone: it writes for itself.
+// saw running before still runs. The image that a deploy at work has asked for is left alone.
 const upsertFleet = `
   INSERT INTO sentinels AS s (id, region, image, running_image, deploy_status, health)
   SELECT id, region, image, coalesce(running_image, image), 'ready', health
   FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
     AS t (id, region, image, running_image, health)
   ON CONFLICT (id) DO UPDATE SET
-    region = excluded.region, image = excluded.image, health = excluded.health,
+    region = excluded.region, health = excluded.health,
+    image = CASE s.deploy_status WHEN 'progressing' THEN s.image ELSE excluded.image END,
     running_image = CASE
       WHEN s.deploy_status = 'failed' AND s.image = excluded.image
         AND excluded.running_image = excluded.image THEN s.running_image
       ELSE excluded.running_image END,
     updated_at = now()
-  WHERE s.deploy_status <> 'progressing'
-    AND (s.region, s.image, s.running_image, s.health)
+  WHERE (s.region, s.image, s.running_image, s.health)
       IS DISTINCT FROM (excluded.region, excluded.image, excluded.running_image, excluded.health)`;
 
 const listPage = `

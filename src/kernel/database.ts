@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { runner } from "node-pg-migrate";
 import pg from "pg";
 import type { Log } from "./log.ts";
@@ -25,7 +26,7 @@ export function openDatabase(url: string, log: Log): Database {
 export async function migrate(url: string, log: Log): Promise<void> {
   await runner({
     databaseUrl: url,
-    dir: new URL("../../migrations", import.meta.url).pathname,
+    dir: fileURLToPath(new URL("../../migrations", import.meta.url)),
     direction: "up",
     migrationsTable: "schema_migrations",
     checkOrder: true,

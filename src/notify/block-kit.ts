@@ -2,7 +2,7 @@
 import type { IncomingWebhookSendArguments } from "@slack/webhook";
 import type { ChatMessage } from "./contract.ts";
 
-/** Slack's limits, in characters (api.slack.com/reference/block-kit/blocks). */
+/** Slack's limits, in characters (docs.slack.dev/reference/block-kit/blocks). */
 const headerLimit = 150;
 const textLimit = 3_000;
 const fieldLimit = 2_000;
@@ -15,7 +15,10 @@ const marks: Record<ChatMessage["tone"], string> = {
   danger: "🔴",
 };
 
-/** `text` is what notifications and readers without blocks show; the id tells a repetition. */
+/**
+ * `text` is what notifications and readers without blocks show. The message's id stands in the last
+ * block for people and in the metadata for programs: a repetition has the same.
+ */
 export function renderMessage(message: ChatMessage): IncomingWebhookSendArguments {
   const title = `${marks[message.tone]} ${message.title}`;
   const body = message.lines.map(escapeText).join("\n");
@@ -24,15 +27,19 @@ export function renderMessage(message: ChatMessage): IncomingWebhookSendArgument
     text: cut(`*${escapeText(name)}*\n${escapeText(value)}`, fieldLimit),
   }));
   return {
-    text: cut(`${title}: ${body}`, textLimit),
+    text: cut(body === "" ? escapeText(title) : `${escapeText(title)}: ${body}`, textLimit),
     unfurl_links: false,
     unfurl_media: false,
     metadata: { event_type: "vedette_message", event_payload: { id: message.id } },
     blocks: [
+      // Plain text: the only one that is not escaped.
       { type: "header", text: { type: "plain_text", text: cut(title, headerLimit), emoji: true } },
       ...(body === "" ? [] : [section(body)]),
       ...(fields.length === 0 ? [] : [{ type: "section" as const, fields }]),
-      { type: "context", elements: [{ type: "mrkdwn", text: cut(message.id, textLimit) }] },
+      {
+        type: "context",
+        elements: [{ type: "mrkdwn", text: cut(escapeText(message.id), textLimit) }],
+      },
     ],
   };
 }
@@ -49,6 +56,8 @@ function escapeText(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
+/** Shortens without leaving half an escape or half a surrogate pair at the end. */
 function cut(text: string, limit: number): string {
-  return text.length <= limit ? text : `${text.slice(0, limit - 1)}…`;
+  if (text.length <= limit) return text;
+  return `${text.slice(0, limit - 1).replace(/(?:&[a-z]{0,3}|[\uD800-\uDBFF])$/, "")}…`;
 }

@@ -7,21 +7,30 @@ import { attemptDelivery, backoffMs } from "./delivery.ts";
 export type ChatChannelParts = {
   /** The webhook URL of a channel; empty: messages to it are dropped. */
   webhookUrlOf: (channel: ChatChannelName) => string;
-  /** The least time between two messages: Slack takes about one a second. */
+  /** The least time between two attempts on a channel: Slack takes about one message a second. */
   spacingMs: number;
+  /** A message that could not be delivered for so long is given up, for those behind it. One day. */
+  giveUpAfterMs?: number;
 };
 
-/** A message that could not be delivered for so long is given up, for those behind it. */
-const giveUpAfterMs = 24 * 60 * 60_000;
+const oneDayMs = 24 * 60 * 60_000;
 
-/** While it waits, the object's other messages wait in their order: it takes one at a time. */
+/** When the channel's last attempt ended, in ms since 1970; null before the first. */
+const lastAttemptKey = "lastAttemptMs";
+
+/** While it waits, the channel's other messages wait in their order: it takes one at a time. */
 export function createChatChannel(parts: ChatChannelParts) {
+  const { webhookUrlOf, spacingMs, giveUpAfterMs = oneDayMs } = parts;
   return implement(chatChannel, {
     handlers: {
       Post: async (ctx, message) => {
         const channel = chatChannels.find((name) => name === ctx.key);
-        const url = channel === undefined ? "" : parts.webhookUrlOf(channel);
-        if (url !== "") await deliver(ctx, message, { url, spacingMs: parts.spacingMs });
+        const url = channel === undefined ? "" : webhookUrlOf(channel);
+        if (url === "") {
+          ctx.console.debug("chat message dropped", { channel: ctx.key, message: message.id });
+          return null;
+        }
+        await deliver(ctx, message, { url, spacingMs, giveUpAfterMs });
         return null;
       },
     },
@@ -29,31 +38,37 @@ export function createChatChannel(parts: ChatChannelParts) {
   });
 }
 
-type Target = { url: string; spacingMs: number };
+type Terms = { url: string; spacingMs: number; giveUpAfterMs: number };
 
-async function deliver(ctx: ObjectContext, message: ChatMessage, target: Target): Promise<void> {
-  await pace(ctx, target.spacingMs);
+async function deliver(ctx: ObjectContext, message: ChatMessage, terms: Terms): Promise<void> {
+  await pace(ctx, terms.spacingMs);
+  const { url } = terms;
   const rendered = renderMessage(message);
-  for (let attempt = 0, waitedMs = 0; waitedMs < giveUpAfterMs; attempt++) {
-    const delivery = await ctx.run("post-message", () => attemptDelivery(target.url, rendered));
-    ctx.set("lastAttemptMs", await ctx.date.now());
+  const giveUpAtMs = (await ctx.date.now()) + terms.giveUpAfterMs;
+  for (let attempt = 0; ; attempt++) {
+    const delivery = await ctx.run("post-message", () => attemptDelivery(url, rendered));
+    const endedAtMs = await ctx.date.now();
+    ctx.set(lastAttemptKey, endedAtMs);
     if (delivery.outcome === "delivered") return;
     const fields = { channel: ctx.key, message: message.id, cause: delivery.cause };
     if (delivery.outcome === "refused") {
       ctx.console.error("chat message refused", fields);
       return;
     }
-    const waitMs = backoffMs(attempt, delivery.afterMs);
+    const waitMs = Math.max(backoffMs(attempt, delivery.afterMs), terms.spacingMs);
+    if (endedAtMs + waitMs > giveUpAtMs) {
+      ctx.console.error("chat message given up", fields);
+      return;
+    }
     ctx.console.warn("chat message not delivered yet", { ...fields, retryInMs: waitMs });
     await ctx.sleep(waitMs);
-    waitedMs += waitMs + 1;
   }
-  ctx.console.error("chat message given up", { channel: ctx.key, message: message.id });
 }
 
 async function pace(ctx: ObjectContext, spacingMs: number): Promise<void> {
-  const last = await ctx.get<number>("lastAttemptMs");
-  if (last === null) return;
-  const waitMs = last + spacingMs - (await ctx.date.now());
-  if (waitMs > 0) await ctx.sleep(waitMs);
+  const lastMs = await ctx.get<number>(lastAttemptKey);
+  if (lastMs === null) return;
+  const waitMs = lastMs + spacingMs - (await ctx.date.now());
+  // Never longer than the spacing, also after the clock was set back.
+  if (waitMs > 0) await ctx.sleep(Math.min(waitMs, spacingMs));
 }

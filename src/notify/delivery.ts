@@ -1,10 +1,12 @@
-/** One attempt to deliver a message, and what its outcome means. */
+/** One attempt to deliver a message, what its outcome means, and how long to wait for the next. */
 import {
   IncomingWebhook,
-  type IncomingWebhookHTTPError,
+  IncomingWebhookHTTPError,
+  IncomingWebhookRequestError,
   type IncomingWebhookSendArguments,
 } from "@slack/webhook";
 
+/** `cause` is for the log: a status or a network error's code, never a part of the URL. */
 export type Delivery =
   | { outcome: "delivered" }
   /** Tried again later; `afterMs` only when the service said when. */
@@ -33,37 +35,51 @@ export async function attemptDelivery(
     await webhook.send(message);
     return { outcome: "delivered" };
   } catch (error) {
-    const { statusCode } = error as Partial<IncomingWebhookHTTPError>;
-    return judgeFailure(statusCode, retryAfter, Date.now());
+    if (!(error instanceof IncomingWebhookHTTPError)) return judgeSilence(error);
+    const { statusCode, body } = error;
+    return judgeRefusal({ status: statusCode, body, retryAfter }, Date.now());
   }
 }
 
-/** What a failure means. Without a status the service was not reached, or did not answer in time. */
-export function judgeFailure(
-  status: number | undefined,
-  retryAfter: string | null,
-  nowMs: number,
-): Delivery {
-  if (status === undefined) return { outcome: "retry", cause: "not reached" };
-  const cause = `status ${status}`;
-  if (status === 429) return { outcome: "retry", cause, ...afterOf(retryAfter, nowMs) };
-  return status >= 500 || status === 408
-    ? { outcome: "retry", cause }
-    : { outcome: "refused", cause };
+/** No answer, or none in time: the message may have arrived all the same. It is sent again. */
+export function judgeSilence(error: unknown): Delivery {
+  return { outcome: "retry", cause: describeFailure(error) };
+}
+
+export type Refusal = { status: number; body: string; retryAfter: string | null };
+
+/** What an answer other than success means (docs.slack.dev/messaging/sending-messages-using-incoming-webhooks). */
+export function judgeRefusal({ status, body, retryAfter }: Refusal, nowMs: number): Delivery {
+  // Slack names its reason in one word; anything longer may quote what was sent to it.
+  const reason = /^[a-z_]{1,40}$/.test(body) ? ` ${body}` : "";
+  const cause = `status ${status}${reason}`;
+  if (status === 429) return { outcome: "retry", cause, ...readRetryAfter(retryAfter, nowMs) };
+  const isPassing = status >= 500 || status === 408;
+  return { outcome: isPassing ? "retry" : "refused", cause };
 }
 
 /** `Retry-After` is seconds or a date (RFC 9110, section 10.2.3). */
-function afterOf(retryAfter: string | null, nowMs: number): { afterMs?: number } {
-  if (retryAfter === null) return {};
-  const seconds = Number(retryAfter);
-  const afterMs = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(retryAfter) - nowMs;
+function readRetryAfter(header: string | null, nowMs: number): { afterMs?: number } {
+  if (header === null) return {};
+  const afterMs = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs;
   return Number.isFinite(afterMs) ? { afterMs: Math.max(0, afterMs) } : {};
 }
 
-const firstBackoffMs = 1_000;
-const lastBackoffMs = 5 * 60_000;
+/** Only names and codes: a message could quote the URL. */
+function describeFailure(error: unknown): string {
+  const original = error instanceof IncomingWebhookRequestError ? error.original : error;
+  if (!(original instanceof Error)) return "not reached";
+  const { code } = (original.cause ?? {}) as NodeJS.ErrnoException;
+  return `not reached: ${typeof code === "string" ? code : original.name}`;
+}
 
-/** How long to wait before the next attempt: as told, or twice as long each time, 5 minutes at most. */
-export function backoffMs(attempt: number, afterMs: number | undefined): number {
-  return afterMs ?? Math.min(firstBackoffMs * 2 ** Math.min(attempt, 20), lastBackoffMs);
+const firstBackoffMs = 1_000;
+const longestBackoffMs = 5 * 60_000;
+/** However long a service asks us to wait, it is asked again after this long. */
+const longestAskedWaitMs = 60 * 60_000;
+
+/** How long to wait after failed attempt number `attempt` (from 0): as told, else 1 s, 2 s, 4 s … 5 min. */
+export function backoffMs(attempt: number, askedMs?: number): number {
+  if (askedMs !== undefined) return Math.min(askedMs, longestAskedWaitMs);
+  return Math.min(firstBackoffMs * 2 ** Math.min(attempt, 20), longestBackoffMs);
 }

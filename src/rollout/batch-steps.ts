@@ -1,14 +1,20 @@
-/** The exclusive handlers that a batch calls: what it is to deploy, and what came of it. */
+/** The exclusive handlers around a batch: it is launched, it records, it is closed. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
+import { sentinelService } from "#fleet/contract.ts";
 import { stamp } from "./announce.ts";
-import { type OpenBatchRequest, type RecordRequest, rolloutHistory } from "./internal.ts";
+import {
+  type Launched,
+  type LaunchRequest,
+  type RecordRequest,
+  rolloutBatch,
+  rolloutHistory,
+} from "./internal.ts";
 import {
   applyResults,
   type Change,
   emptyOutcome,
   previousImageOf,
   type RunKind,
-  type Target,
   targetsOf,
 } from "./outcome.ts";
 import { applyChanges } from "./progress.ts";
@@ -23,27 +29,50 @@ import {
 } from "./state.ts";
 
 /**
- * Opens a batch: answers who is to be deployed. null once the rollout is no longer at work, which
- * is what makes a Cancel hold from the moment in which it is written.
+ * Launches a batch over those of its members that are to be deployed. Refused once the rollout is
+ * no longer at work, which is what makes a Cancel hold from the moment in which it is written. The
+ * batch is sent from here, because Restate kills what a killed invocation has sent: a run that is
+ * killed must not take deploys in flight with it.
  */
-export async function openBatch(
-  ctx: ObjectContext,
-  request: OpenBatchRequest,
-): Promise<Target[] | null> {
+export async function launchBatch(ctx: ObjectContext, request: LaunchRequest): Promise<Launched> {
   const head = await readHead(ctx);
-  if (head === null || !isWanted(head, request)) return null;
   const batch = await readBatch(ctx, request.batch);
-  if (batch === null) return [];
+  if (head === null || batch === null || !isWanted(head, request)) return "stopped";
   const known = await readOutcome(ctx, request.batch);
   const outcome = known ?? emptyOutcome(batch);
   const targets = targetsOf(batch, outcome, { kind: request.kind, image: head.image });
-  if (targets.length === 0) return [];
+  if (targets.length === 0) return "idle";
+  const invocation = await ctx.sendClient(rolloutBatch).run({ ...request, targets }).invocationId;
   const inFlight = Math.min(request.parallel, targets.length);
-  const open = { invocation: request.invocation, inFlight };
-  writeHead(ctx, { ...head, openBatches: { ...head.openBatches, [request.batch]: open } });
+  const openBatches = { ...head.openBatches, [request.batch]: { invocation, inFlight } };
+  writeHead(ctx, { ...head, openBatches });
   writeOutcome(ctx, request.batch, { ...outcome, open: true });
   if (known === null) planHistory(ctx, head.rolloutId, batch);
-  return targets;
+  return { invocation };
+}
+
+/**
+ * Closes batches that ended without closing themselves, because they were killed. Their members
+ * without a result are told that their deploys are over. What they run then is not known: a
+ * rollback still takes them.
+ */
+export async function closeLostBatches(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  lost: readonly string[],
+): Promise<RolloutHead> {
+  for (const n of lost) {
+    const batch = await readBatch(ctx, Number(n));
+    const outcome = await readOutcome(ctx, Number(n));
+    if (batch === null || outcome === null) continue;
+    for (const { id } of targetsOf(batch, outcome, { kind: "rollout", image: head.image })) {
+      const abandoned = { image: head.image, reason: "cancelled: the deploy's batch was killed" };
+      ctx.sendClient(sentinelService, id).Abandon(abandoned);
+    }
+  }
+  const gone = new Set(lost);
+  const left = Object.entries(head.openBatches).filter(([n]) => !gone.has(n));
+  return { ...head, openBatches: Object.fromEntries(left) };
 }
 
 function isWanted(head: RolloutHead, request: { rolloutId: string; kind: RunKind }): boolean {

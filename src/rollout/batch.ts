@@ -8,10 +8,8 @@ import {
 } from "@restatedev/restate-sdk";
 import { type DeployResult, sentinelService } from "#fleet/contract.ts";
 import { singletonKey } from "./contract.ts";
-import { rolloutBatch, rolloutObject } from "./internal.ts";
-import type { DeployOutcome, RunKind, Target } from "./outcome.ts";
-
-type BatchRun = { rolloutId: string; batch: number; kind: RunKind; parallel: number };
+import { type BatchRun, type LaunchRequest, rolloutBatch, rolloutObject } from "./internal.ts";
+import type { DeployOutcome, Target } from "./outcome.ts";
 
 type Event =
   | { type: "settled"; target: Target; outcome: DeployOutcome; wasKilled: boolean }
@@ -29,12 +27,7 @@ export const batchService = implement(rolloutBatch, {
 });
 
 async function runBatch(ctx: Context, run: BatchRun): Promise<{ stopped: boolean }> {
-  const invocation = ctx.request().id;
-  const rollout = ctx.client(rolloutObject, singletonKey);
-  const targets = await rollout.openBatch({ ...run, invocation });
-  if (targets === null) return { stopped: true };
-  if (targets.length === 0) return { stopped: false };
-  const work = new BatchWork(ctx, run, targets);
+  const work = new BatchWork(ctx, run);
   while (!work.isDone()) {
     work.launch();
     work.record();
@@ -46,7 +39,7 @@ async function runBatch(ctx: Context, run: BatchRun): Promise<{ stopped: boolean
 /** The deploys of a batch: which wait, which are in flight, and which results are yet to be recorded. */
 class BatchWork {
   readonly #ctx: Context;
-  readonly #run: BatchRun;
+  readonly #run: LaunchRequest;
   readonly #waiting: Target[];
   readonly #stop: RestatePromise<Event>;
   readonly #inFlight = new Map<number, RestatePromise<Event>>();
@@ -55,10 +48,10 @@ class BatchWork {
   #isClosed = false;
   isStopped = false;
 
-  constructor(ctx: Context, run: BatchRun, targets: Target[]) {
+  constructor(ctx: Context, { targets, ...run }: BatchRun) {
     this.#ctx = ctx;
     this.#run = run;
-    this.#waiting = targets;
+    this.#waiting = [...targets];
     this.#stop = stopEvent(ctx);
   }
 

@@ -26,13 +26,11 @@ export type Advance = { rolloutId: string; finishedWave?: number };
 export type Instruction =
   | { action: "run"; waveIndex: number; batches: SizedBatch[] }
   | { action: "stop"; status: RolloutStatus };
-export type OpenBatchRequest = {
-  rolloutId: string;
-  batch: number;
-  kind: RunKind;
-  invocation: string;
-  parallel: number;
-};
+export type LaunchRequest = { rolloutId: string; batch: number; kind: RunKind; parallel: number };
+/** `idle`: everyone in the batch has a result already. `stopped`: the rollout is no longer at work. */
+export type Launched = { invocation: string } | "idle" | "stopped";
+/** The work of one batch. */
+export type BatchRun = LaunchRequest & { targets: Target[] };
 export type RecordRequest = {
   rolloutId: string;
   batch: number;
@@ -97,7 +95,7 @@ export const rolloutObject = iface.object(
       null
     >(),
     advance: iface.json<Advance, Instruction>(),
-    openBatch: iface.json<OpenBatchRequest, Target[] | null>(),
+    launchBatch: iface.json<LaunchRequest, Launched>(),
     record: iface.json<RecordRequest, null>(),
     endRollback: iface.json<{ rolloutId: string }, RollbackResult>(),
     rollbackBatches: iface.json<{ rolloutId: string }, SizedBatch[]>(),
@@ -118,10 +116,7 @@ export const rolloutRunner = iface.service("vedette.v1.RolloutRunner", {
 
 /** Deploys the members of one batch and records each result. */
 export const rolloutBatch = iface.service("vedette.v1.RolloutBatch", {
-  run: iface.json<
-    { rolloutId: string; batch: number; kind: RunKind; parallel: number },
-    { stopped: boolean }
-  >(),
+  run: iface.json<BatchRun, { stopped: boolean }>(),
 });
 
 /** Lists the fleet and freezes it into batches. */

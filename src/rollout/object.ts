@@ -2,7 +2,7 @@
 import { implement, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { toTerminalError } from "#kernel/terminal.ts";
-import { openBatch, record } from "./batch-steps.ts";
+import { launchBatch, record } from "./batch-steps.ts";
 import { type RolloutProblemCode, singletonKey } from "./contract.ts";
 import { begin, beginResume, beginRollback, cancel } from "./decisions.ts";
 import { createFacade, type FacadeParts } from "./facade.ts";
@@ -38,7 +38,7 @@ export function createRolloutObject(parts: FacadeParts) {
       storeBatches,
       freeze,
       advance,
-      openBatch,
+      launchBatch,
       record,
       endRollback,
       rollbackBatches,
@@ -60,7 +60,7 @@ export function createRolloutObject(parts: FacadeParts) {
         storeBatches: isPrivate,
         freeze: isPrivate,
         advance: isPrivate,
-        openBatch: isPrivate,
+        launchBatch: isPrivate,
         record: isPrivate,
         endRollback: isPrivate,
         rollbackBatches: isPrivate,

@@ -8,6 +8,7 @@ import {
   RestatePromise,
 } from "@restatedev/restate-sdk";
 import { inFlight } from "./answer.ts";
+import { closeLostBatches } from "./batch-steps.ts";
 import { singletonKey } from "./contract.ts";
 import { armRepair, repairIntervalMs } from "./decisions.ts";
 import { rolloutObject, rolloutWatch } from "./internal.ts";
@@ -85,7 +86,8 @@ export async function forgetBatches(
   const head = await readHead(ctx);
   if (head?.rolloutId !== request.rolloutId) return null;
   const gone = new Set(request.invocations);
-  const left = Object.entries(head.openBatches).filter(([, open]) => !gone.has(open.invocation));
-  writeHead(ctx, { ...head, openBatches: Object.fromEntries(left) });
+  const lost = Object.entries(head.openBatches).filter(([, open]) => gone.has(open.invocation));
+  const numbers = lost.map(([n]) => n);
+  writeHead(ctx, await closeLostBatches(ctx, head, numbers));
   return null;
 }

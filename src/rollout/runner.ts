@@ -11,7 +11,6 @@ import {
 import { type RollbackResult, singletonKey } from "./contract.ts";
 import {
   type Run,
-  rolloutBatch,
   rolloutCapture,
   rolloutObject,
   rolloutRunner,
@@ -99,7 +98,7 @@ async function runBatches(ctx: Context, run: BatchesRun, settings: RunnerSetting
   const lanes = new BatchLanes(ctx, run, settings);
   while (lanes.hasWork()) {
     await lanes.fill();
-    lanes.take(await lanes.nextEnd());
+    if (lanes.isAtWork()) lanes.take(await lanes.nextEnd());
   }
 }
 
@@ -126,6 +125,10 @@ class BatchLanes {
     return this.#atWork.size > 0 || (!this.#isStopped && this.#waiting.length > 0);
   }
 
+  isAtWork(): boolean {
+    return this.#atWork.size > 0;
+  }
+
   async fill(): Promise<void> {
     while (!this.#isStopped && this.#atWork.size < batchesAtOnce && this.#freeSlots > 0) {
       const next = this.#waiting.slice(0, batchesAtOnce - this.#atWork.size);
@@ -133,17 +136,19 @@ class BatchLanes {
       if (job === undefined) return;
       const sizes = next.map(({ size }) => size);
       const parallel = shareOf(this.#freeSlots, sizes);
-      this.#freeSlots -= parallel;
-      const id = await this.#send(job, parallel);
-      this.#atWork.set(job.batch, { parallel, end: this.#endOf(id, job) });
+      await this.#launch(job, parallel);
     }
   }
 
-  /** Sent, not called: a batch lives on, and records, when this run is killed. */
-  #send({ batch }: Job, parallel: number): Promise<InvocationId> {
+  async #launch(job: Job, parallel: number): Promise<void> {
     const { rolloutId, kind } = this.#run;
-    return this.#ctx.sendClient(rolloutBatch).run({ rolloutId, kind, batch, parallel })
-      .invocationId;
+    const request = { rolloutId, kind, batch: job.batch, parallel };
+    const launched = await this.#ctx.client(rolloutObject, singletonKey).launchBatch(request);
+    if (launched === "stopped") this.#isStopped = true;
+    if (launched === "stopped" || launched === "idle") return;
+    const id = InvocationIdParser.fromString(launched.invocation);
+    this.#freeSlots -= parallel;
+    this.#atWork.set(job.batch, { parallel, end: this.#endOf(id, job) });
   }
 
   #endOf(id: InvocationId, job: Job): RestatePromise<BatchEnd> {

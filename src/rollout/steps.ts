@@ -2,6 +2,7 @@
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { announce, stamp } from "./announce.ts";
 import { toRollbackResult, toStatus } from "./answer.ts";
+import { closeLostBatches } from "./batch-steps.ts";
 import type { RollbackResult } from "./contract.ts";
 import { stopOpenBatches } from "./decisions.ts";
 import type { Advance, Instruction, RunnerEnded, SizedBatch, ToCapture } from "./internal.ts";
@@ -55,8 +56,8 @@ export async function freeze(ctx: ObjectContext, request: Freeze): Promise<null>
 export async function advance(ctx: ObjectContext, request: Advance): Promise<Instruction> {
   const head = await readHead(ctx);
   if (head === null || head.rolloutId !== request.rolloutId) return stopSuperseded(ctx);
-  // Whoever asks has waited for every batch: none is in flight, not even one that was killed.
-  const settled = { ...head, openBatches: {} };
+  // Whoever asks has waited for every batch: one that is still open was killed.
+  const settled = await closeLostBatches(ctx, head, Object.keys(head.openBatches));
   if (head.state !== "in_progress") {
     writeHead(ctx, settled);
     return { action: "stop", status: { ...toStatus(settled), state: endedState(head) } };
@@ -108,7 +109,7 @@ export async function rollbackBatches(
 ): Promise<SizedBatch[]> {
   const head = await readHead(ctx);
   if (head?.rolloutId !== request.rolloutId) return [];
-  writeHead(ctx, { ...head, openBatches: {} });
+  writeHead(ctx, await closeLostBatches(ctx, head, Object.keys(head.openBatches)));
   return head.waves.slice(0, head.currentWave).flatMap(batchesOf);
 }
 

@@ -1,6 +1,7 @@
 /** Tells Restate where the worker is and what it serves. */
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import pRetry, { AbortError } from "p-retry";
 import { request } from "undici";
 
@@ -39,7 +40,7 @@ async function register({ adminUrl, workerUrl, revision }: Registration): Promis
 
 /** A short hash over the program's own source. */
 export function codeRevision(): string {
-  const root = new URL("../", import.meta.url).pathname;
+  const root = fileURLToPath(new URL("../", import.meta.url));
   const hash = createHash("sha256");
   for (const file of globSync("**/*.ts", { cwd: root }).sort()) {
     hash

@@ -1,39 +1,56 @@
 /** A chat service's webhook that checks what it gets against Slack's limits, and answers by script. */
 import { once } from "node:events";
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { z } from "zod";
 
-const Text = z.object({
-  type: z.enum(["mrkdwn", "plain_text"]),
-  text: z.string().min(1).max(3_000),
+/** Text whose `&`, `<` and `>` are escaped: a bare one would be taken for a link or a mention. */
+const markup = (limit: number) =>
+  z.object({
+    type: z.literal("mrkdwn"),
+    text: z
+      .string()
+      .min(1)
+      .max(limit)
+      .refine((text) => !/[<>]|&(?!amp;|lt;|gt;)/.test(text), { error: "is not escaped" })
+      .refine((text) => text.isWellFormed(), { error: "is not Unicode" }),
+  });
+
+const Header = z.object({
+  type: z.literal("header"),
+  text: z.object({ type: z.literal("plain_text"), text: z.string().min(1).max(150) }),
 });
 
-const Block = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("header"), text: Text.extend({ text: z.string().min(1).max(150) }) }),
-  z
-    .object({
-      type: z.literal("section"),
-      text: Text.optional(),
-      fields: z
-        .array(Text.extend({ text: z.string().min(1).max(2_000) }))
-        .max(10)
-        .optional(),
-    })
-    .refine((section) => section.text !== undefined || section.fields !== undefined),
-  z.object({ type: z.literal("context"), elements: z.array(Text).min(1).max(10) }),
-]);
+const Section = z
+  .object({
+    type: z.literal("section"),
+    text: markup(3_000).optional(),
+    fields: z.array(markup(2_000)).min(1).max(10).optional(),
+  })
+  .refine((section) => section.text !== undefined || section.fields !== undefined);
+
+const Context = z.object({
+  type: z.literal("context"),
+  elements: z.array(markup(3_000)).min(1).max(10),
+});
 
 /** What Slack takes, of what we send. */
 export const SlackMessage = z.object({
   text: z.string().min(1).max(40_000),
-  blocks: z.array(Block).min(1).max(50),
+  blocks: z
+    .array(z.discriminatedUnion("type", [Header, Section, Context]))
+    .min(1)
+    .max(50),
   metadata: z.object({ event_type: z.string(), event_payload: z.object({ id: z.string() }) }),
 });
 export type SlackMessage = z.infer<typeof SlackMessage>;
 
-/** `hang` never answers, `reset` breaks the connection. */
-export type Reply = { status: number; headers?: Record<string, string> } | "hang" | "reset";
+/** `hang` never answers, `reset` breaks the connection; `lost` takes the message and breaks it then. */
+export type Reply =
+  | { status: number; headers?: Record<string, string>; body?: string }
+  | "hang"
+  | "reset"
+  | "lost";
 
 export type FakeChat = {
   /** With a secret path, as the real one. */
@@ -47,7 +64,7 @@ export type FakeChat = {
   stop: () => Promise<void>;
 };
 
-/** Answers the first requests with `replies`, and 200 from then on. */
+/** Answers the first requests with `replies`; from then on 200, or 400 to what Slack would not take. */
 export async function startFakeChat(options: { replies?: Reply[] } = {}): Promise<FakeChat> {
   const replies = [...(options.replies ?? [])];
   const messages: SlackMessage[] = [];
@@ -55,17 +72,12 @@ export async function startFakeChat(options: { replies?: Reply[] } = {}): Promis
   const faults: string[] = [];
   const server = createServer(async (incoming, outgoing) => {
     attemptsAtMs.push(Date.now());
-    const body = await readBody(incoming);
     const reply = replies.shift() ?? { status: 200 };
-    if (reply === "hang") return;
-    if (reply === "reset") {
-      incoming.socket.resetAndDestroy();
-      return;
-    }
-    const parsed = SlackMessage.safeParse(body);
-    if (!parsed.success) faults.push(parsed.error.message);
-    else if (reply.status === 200) messages.push(parsed.data);
-    outgoing.writeHead(reply.status, reply.headers).end(reply.status === 200 ? "ok" : "error");
+    const { message, fault } = await readMessage(incoming);
+    if (fault !== undefined) faults.push(fault);
+    else if (message !== undefined && isTaken(reply)) messages.push(message);
+    const isWrong = fault !== undefined && typeof reply === "object" && reply.status === 200;
+    answer(outgoing, isWrong ? { status: 400, body: "invalid_blocks" } : reply);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -82,8 +94,33 @@ export async function startFakeChat(options: { replies?: Reply[] } = {}): Promis
   };
 }
 
-async function readBody(incoming: IncomingMessage): Promise<unknown> {
+function isTaken(reply: Reply): boolean {
+  return reply === "lost" || (typeof reply === "object" && reply.status === 200);
+}
+
+function answer(outgoing: ServerResponse, reply: Reply): void {
+  if (reply === "hang") return;
+  if (typeof reply === "string") {
+    outgoing.socket?.resetAndDestroy();
+    return;
+  }
+  const body = reply.body ?? (reply.status === 200 ? "ok" : "error");
+  outgoing.writeHead(reply.status, reply.headers).end(body);
+}
+
+type Received = { message?: SlackMessage; fault?: string };
+
+async function readMessage(incoming: IncomingMessage): Promise<Received> {
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk as Buffer);
-  return JSON.parse(Buffer.concat(chunks).toString());
+  const { method, headers } = incoming;
+  if (method !== "POST") return { fault: `method ${method}` };
+  if (headers["content-type"] !== "application/json") {
+    return { fault: `content-type ${headers["content-type"]}` };
+  }
+  try {
+    return { message: SlackMessage.parse(JSON.parse(Buffer.concat(chunks).toString())) };
+  } catch (error) {
+    return { fault: (error as Error).message };
+  }
 }

@@ -1,12 +1,14 @@
 /** All services of a rollout on a real Restate and a real Postgres, over a fleet in memory. */
 
+import { type Context, service } from "@restatedev/restate-sdk";
 import { createDeployer } from "#fleet/deployer.ts";
 import { createFleetService, createSentinelService } from "#fleet/service.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
-import type { RolloutHandlerName } from "#rollout/contract.ts";
+import { type RolloutHandlerName, singletonKey } from "#rollout/contract.ts";
+import { rolloutObject } from "#rollout/internal.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { startFakeChat } from "./fake-chat.ts";
 import { createMemoryFleet } from "./memory-fleet.ts";
@@ -19,6 +21,15 @@ export type Answer = { status: number; body: Record<string, unknown> & { state?:
 type BenchOptions = { size?: number; maxParallel?: number; alwaysReplay?: boolean };
 
 const objectPath = "vedette.v1.SentinelRolloutService/singleton";
+
+/** Reaches the private handlers that time would call. */
+const testService = service({
+  name: "Test",
+  handlers: {
+    repair: (ctx: Context, request: { runner: string }) =>
+      ctx.client(rolloutObject, singletonKey).repair(request),
+  },
+});
 
 export async function startRolloutBench(options: BenchOptions = {}) {
   const { size = 12, maxParallel = 100, alwaysReplay = false } = options;
@@ -36,6 +47,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
       createSentinelService({ deployer: createDeployer(fleet.driver, store), deployTimeoutMs }),
       createFleetService(store),
       createChatChannel({ webhookUrlOf: () => chat.url, spacingMs: 0 }),
+      testService,
       ...createRolloutServices({
         listFleet: async () => store.sync(await fleet.driver.list()),
         resolveImage: async (image) => image,
@@ -55,25 +67,36 @@ export async function startRolloutBench(options: BenchOptions = {}) {
     return { status: answer.status, body: (await answer.json()) as Answer["body"] };
   };
 
+  const query = async (sql: string): Promise<Record<string, string>[]> => {
+    const answer = await fetch(`${restate.adminUrl}/query`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json" },
+      body: JSON.stringify({ query: sql }),
+    });
+    const { rows } = (await answer.json()) as { rows: Record<string, string>[] };
+    return rows;
+  };
+
   return {
     fleet,
     chat,
     database,
     restate,
     post,
+    /** Calls the timer's own handler, which only services may, through one that may. */
+    repair: (runner: string) => post("Test/repair", { runner }),
     call: (handler: RolloutHandlerName, body: unknown = {}) =>
       post(`${objectPath}/${handler}`, body),
     send: (handler: RolloutHandlerName, body: unknown = {}) =>
       post(`${objectPath}/${handler}/send`, body),
     /** Runs SQL on Restate's own tables. */
-    query: async (query: string): Promise<Record<string, string>[]> => {
-      const answer = await fetch(`${restate.adminUrl}/query`, {
-        method: "POST",
-        headers: { "content-type": "application/json", accept: "application/json" },
-        body: JSON.stringify({ query }),
-      });
-      const { rows } = (await answer.json()) as { rows: Record<string, string>[] };
-      return rows;
+    query,
+    /** A key of the rollout object's durable state. */
+    state: async (key: string): Promise<Record<string, string>> => {
+      const [row] = await query(
+        `SELECT value_utf8 FROM state WHERE service_name = 'vedette.v1.SentinelRolloutService' AND key = '${key}'`,
+      );
+      return JSON.parse(row?.["value_utf8"] ?? "{}") as Record<string, string>;
     },
     kill: async (invocation: string) => {
       await fetch(`${restate.adminUrl}/invocations/${invocation}/kill`, { method: "PATCH" });

@@ -1,6 +1,7 @@
 /** One child process of the reference sentinel: start it, ask it, let it serve. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { request } from "undici";
 import { z } from "zod";
 import { identifyProcess, isAlive } from "#kernel/owned-process.ts";
@@ -28,7 +29,7 @@ export type StartedChild = { child: Child; exit: () => string | undefined };
 /** Starts a sentinel that lives on when we end. Throws with a reason code when it ends at once. */
 export async function startChild(settings: ChildSettings): Promise<StartedChild> {
   const output = openSync(settings.logFile, "a", 0o600);
-  const program = new URL("../../sentinel/main.ts", import.meta.url).pathname;
+  const program = fileURLToPath(new URL("../../sentinel/main.ts", import.meta.url));
   const child = spawn(process.execPath, [program], {
     detached: true,
     env: childEnvironment(settings),

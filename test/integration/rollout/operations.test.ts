@@ -274,14 +274,17 @@ describe.each([
   });
 
   it("answers a send at once with the invocation", async () => {
+    const before = (await bench.call("Status")).body["rollout_id"];
+
     const { status, body } = await bench.send("Rollout", halves);
 
     expect(status).toBe(202);
     expect(body["invocationId"]).toMatch(/^inv_/);
-    await waitFor(async () => (await bench.call("Status")).body.state === "completed", {
-      withinMs: 10_000,
-      what: "the sent rollout to complete",
-    });
+    const isDone = async () => {
+      const { state, rollout_id } = (await bench.call("Status")).body;
+      return state === "completed" && rollout_id !== before;
+    };
+    await waitFor(isDone, { withinMs: 10_000, what: "the sent rollout to complete" });
   });
 
   it("keeps every rollout in history with who, what and outcome per sentinel", async () => {

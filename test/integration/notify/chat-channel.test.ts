@@ -1,0 +1,189 @@
+import { describe, expect, it } from "vitest";
+import { startChatBench } from "../../support/chat-bench.ts";
+import { buildMessage } from "../../support/chat-builders.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const messagesOf = (...ids: string[]) => ids.map((id) => buildMessage({ id }));
+
+type Bench = Awaited<ReturnType<typeof startChatBench>>;
+
+const untilReceived = (bench: Bench, count: number) =>
+  waitFor(() => bench.chat.messages.length >= count, {
+    withinMs: 30_000,
+    what: `${count} messages to arrive`,
+  });
+
+const untilLogged = (bench: Bench, text: string) =>
+  waitFor(() => bench.logLines.some((line) => line.includes(text)), {
+    withinMs: 30_000,
+    what: `the log line "${text}"`,
+  });
+
+const untilAttempted = (bench: Bench, count: number) =>
+  waitFor(() => bench.chat.attemptsAtMs.length >= count, {
+    withinMs: 30_000,
+    what: `${count} attempts`,
+  });
+
+const gaps = (timesMs: number[]) => timesMs.slice(1).map((timeMs, i) => timeMs - (timesMs[i] ?? 0));
+
+describe("chat channel", () => {
+  it.each([
+    { mode: "as usual", alwaysReplay: false },
+    { mode: "with every step replayed", alwaysReplay: true },
+  ])("delivers messages once each, in the order they were sent, $mode", async (mode) => {
+    const ids = Array.from({ length: 10 }, (_, i) => `r-1#${i}`);
+    const bench = await startChatBench(mode);
+
+    await bench.send(messagesOf(...ids));
+
+    await untilReceived(bench, ids.length);
+    expect(bench.receivedIds()).toEqual(ids);
+    expect(bench.chat.faults).toEqual([]);
+  });
+
+  it("leaves the spacing between messages", async () => {
+    const bench = await startChatBench({ spacingMs: 300 });
+
+    await bench.send(messagesOf("a", "b", "c", "d"));
+
+    await untilReceived(bench, 4);
+    expect(Math.min(...gaps(bench.chat.attemptsAtMs))).toBeGreaterThanOrEqual(295);
+  });
+
+  it("waits as long as the chat service asks, and keeps the order", async () => {
+    const bench = await startChatBench({
+      replies: [{ status: 429, headers: { "retry-after": "2" } }],
+    });
+
+    await bench.send(messagesOf("a", "b"));
+
+    await untilReceived(bench, 2);
+    expect(bench.receivedIds()).toEqual(["a", "b"]);
+    expect(gaps(bench.chat.attemptsAtMs)[0]).toBeGreaterThanOrEqual(1_990);
+  });
+
+  it("leaves the spacing before the next attempt also when the chat service asks for none", async () => {
+    const bench = await startChatBench({
+      replies: [{ status: 429, headers: { "retry-after": "0" } }],
+      spacingMs: 500,
+    });
+
+    await bench.send(messagesOf("a"));
+
+    await untilReceived(bench, 1);
+    expect(gaps(bench.chat.attemptsAtMs)[0]).toBeGreaterThanOrEqual(495);
+  });
+
+  it("tries again after an error and after a broken connection, later each time", async () => {
+    const bench = await startChatBench({ replies: [{ status: 500 }, "reset"] });
+
+    await bench.send(messagesOf("a", "b"));
+
+    await untilReceived(bench, 2);
+    expect(bench.receivedIds()).toEqual(["a", "b"]);
+    const [first = 0, second = 0] = gaps(bench.chat.attemptsAtMs);
+    expect(first).toBeGreaterThanOrEqual(990);
+    expect(second).toBeGreaterThanOrEqual(1_990);
+  });
+
+  it("does not wait for ever for an answer", async () => {
+    const bench = await startChatBench({ replies: ["hang"] });
+
+    await bench.send(messagesOf("a"));
+
+    await untilReceived(bench, 1);
+    expect(gaps(bench.chat.attemptsAtMs)[0]).toBeGreaterThanOrEqual(5_900);
+    expect(bench.logLines.join("")).toContain("not reached: TimeoutError");
+  });
+
+  it("sends a message again under the same id when its answer was lost", async () => {
+    const bench = await startChatBench({ replies: ["lost"] });
+
+    await bench.send(messagesOf("a", "b"));
+
+    await untilReceived(bench, 3);
+    expect(bench.receivedIds()).toEqual(["a", "a", "b"]);
+  });
+
+  it("drops a message that the chat service refuses, and goes on with the next", async () => {
+    const bench = await startChatBench({ replies: [{ status: 400, body: "invalid_blocks" }] });
+
+    await bench.send(messagesOf("a", "b"));
+
+    await untilReceived(bench, 1);
+    expect(bench.receivedIds()).toEqual(["b"]);
+    const refusal = bench.logLines.find((line) => line.includes("chat message refused"));
+    expect(JSON.parse(refusal ?? "{}")).toMatchObject({
+      level: 50,
+      channel: "sentinel_rollout",
+      message: "a",
+      cause: "status 400 invalid_blocks",
+    });
+  });
+
+  it("gives a message up when its time is over, and goes on with the next", async () => {
+    const unavailable = { status: 503 };
+    const bench = await startChatBench({
+      replies: [unavailable, unavailable],
+      giveUpAfterMs: 2_500,
+    });
+
+    await bench.send(messagesOf("a", "b"));
+
+    await untilReceived(bench, 1);
+    expect(bench.receivedIds()).toEqual(["b"]);
+    const line = bench.logLines.find((text) => text.includes("chat message given up"));
+    expect(JSON.parse(line ?? "{}")).toMatchObject({ level: 50, message: "a" });
+  });
+
+  it("drops messages silently when there is no webhook", async () => {
+    const bench = await startChatBench({ webhookUrl: "" });
+
+    await bench.send(messagesOf("a"));
+
+    await untilLogged(bench, "chat message dropped");
+    expect(bench.chat.attemptsAtMs).toEqual([]);
+    expect(bench.logLines.map((line) => JSON.parse(line).level)).not.toContain(40);
+  });
+
+  it("delivers what was waiting after Restate and the worker were killed", async () => {
+    const bench = await startChatBench({ replies: [{ status: 500 }, { status: 500 }] });
+    await bench.send(messagesOf("a", "b", "c"));
+    await untilAttempted(bench, 2);
+
+    await bench.restate.kill9();
+    await bench.restartWorker();
+    await bench.restate.restart();
+
+    await untilReceived(bench, 3);
+    expect(bench.receivedIds()).toEqual(["a", "b", "c"]);
+  });
+
+  it("keeps the webhook URL out of the log and of what Restate stores", async () => {
+    const bench = await startChatBench({
+      replies: [{ status: 500 }, "reset", { status: 404, body: "no_service" }],
+      giveUpAfterMs: 60_000,
+    });
+    await bench.send(messagesOf("a", "b"));
+    await untilAttempted(bench, 2);
+    await untilLogged(bench, "not reached");
+
+    const stored = await bench.readStored();
+    await untilReceived(bench, 1);
+
+    // What is searched through is really there: a search of nothing finds nothing.
+    expect(stored).toContain("post-message");
+    expect(bench.logLines.join("")).toContain("no_service");
+    for (const text of [stored, ...bench.logLines]) expect(text).not.toContain("secret-part");
+  });
+
+  it("keeps a URL that cannot be reached out of the log", async () => {
+    const bench = await startChatBench({ webhookUrl: "http://127.0.0.1:1/services/secret-part" });
+
+    await bench.send(messagesOf("a"));
+
+    await untilLogged(bench, "chat message not delivered yet");
+    expect(bench.logLines.join("")).not.toContain("secret-part");
+  });
+});

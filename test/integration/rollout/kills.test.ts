@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { failing } from "../../support/memory-fleet.ts";
+import { type RolloutBench, startRolloutBench } from "../../support/rollout-bench.ts";
+import { imageV1, imageV2 } from "../../support/rollout-builders.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const allAtOnce = { image: imageV2, wave_percentages: [100] };
+
+/** Every invocation of a rollout, by the name of its service and handler. */
+const victims = {
+  caller:
+    "target_service_name = 'vedette.v1.SentinelRolloutService' AND target_handler_name = 'Rollout'",
+  runner: "target_service_name = 'vedette.v1.RolloutRunner'",
+  batch: "target_service_name = 'vedette.v1.RolloutBatch'",
+  deploy: "target_service_name = 'vedette.v1.SentinelService'",
+  watch: "target_service_name = 'vedette.v1.RolloutWatch'",
+  timer: "target_handler_name = 'repair'",
+} as const;
+
+describe("a rollout of which something is killed", () => {
+  let bench: RolloutBench;
+
+  beforeAll(async () => {
+    bench = await startRolloutBench({ maxParallel: 4 });
+  });
+
+  afterAll(() => bench.stop());
+
+  beforeEach(async () => {
+    bench.fleet.release();
+    await untilStill();
+    await bench.call("Cancel");
+    bench.fleet.reset();
+    bench.fleet.behave(() => ({ status: "ready" }));
+  });
+
+  const untilStill = () =>
+    waitFor(
+      async () => {
+        const { body } = await bench.call("Status");
+        const isMoving = body.state === "in_progress" || body.state === "rolling_back";
+        return !isMoving && body["in_flight"] === 0 && body;
+      },
+      { withinMs: 30_000, what: "the rollout to stand still" },
+    );
+
+  const untilInFlight = (count: number) =>
+    waitFor(async () => (await bench.call("Status")).body["in_flight"] === count, {
+      withinMs: 10_000,
+      what: `${count} deploys in flight`,
+    });
+
+  const killAll = async (...names: (keyof typeof victims)[]) => {
+    const where = names.map((name) => `(${victims[name]})`).join(" OR ");
+    const rows = await bench.query(
+      `SELECT id FROM sys_invocation WHERE (${where}) AND status <> 'completed'`,
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    await Promise.all(rows.map(({ id = "" }) => bench.kill(id)));
+  };
+
+  const startHeld = async () => {
+    bench.fleet.hold();
+    await bench.send("Rollout", allAtOnce);
+    await untilInFlight(4);
+  };
+
+  it("goes on to its end without its caller", async () => {
+    await startHeld();
+
+    await killAll("caller");
+
+    bench.fleet.release();
+    expect(await untilStill()).toMatchObject({ state: "completed", succeeded: 12 });
+  });
+
+  it("is paused with the reason when the runner is killed, and keeps what is in flight", async () => {
+    await startHeld();
+
+    await killAll("runner");
+
+    const paused = await waitFor(
+      async () => {
+        const { body } = await bench.call("Status");
+        return body.state === "paused" && body;
+      },
+      { withinMs: 10_000, what: "the rollout to pause" },
+    );
+    bench.fleet.release();
+    expect(paused["reason"]).toContain("the run ended early: killed");
+    expect(await untilStill()).toMatchObject({ state: "paused", succeeded: 4, failed: 0 });
+  });
+
+  it("takes up the rest of the wave on Resume after the runner was killed", async () => {
+    await startHeld();
+    await killAll("runner");
+    bench.fleet.release();
+    await untilStill();
+
+    const { body } = await bench.call("Resume");
+
+    expect(body).toMatchObject({ state: "completed", succeeded: 12, failed: 0 });
+    expect(body).not.toHaveProperty("reason");
+  });
+
+  it("starts a killed batch anew and goes on", async () => {
+    await startHeld();
+
+    await killAll("batch");
+
+    bench.fleet.release();
+    expect(await untilStill()).toMatchObject({ state: "completed", succeeded: 12, failed: 0 });
+    expect(new Set(bench.fleet.running().values())).toEqual(new Set([imageV2]));
+  });
+
+  it("counts a killed deploy as failed with the reason, and pauses", async () => {
+    await startHeld();
+
+    await killAll("deploy");
+
+    bench.fleet.release();
+    const status = await untilStill();
+    expect(status).toMatchObject({ state: "paused", succeeded: 8, failed: 4 });
+    expect(JSON.stringify(status["failed_sentinels"])).toContain("cancelled: the deploy ended");
+  });
+
+  it("leaves no sentinel progressing after its deploy was killed", async () => {
+    await startHeld();
+    await killAll("deploy");
+    bench.fleet.release();
+    await untilStill();
+
+    const query = "SELECT count(*)::int AS n FROM sentinels WHERE deploy_status = 'progressing'";
+
+    await waitFor(async () => (await bench.database.query(query)).rows[0].n === 0, {
+      withinMs: 5_000,
+      what: "no sentinel to be progressing",
+    });
+  });
+
+  it("can be cancelled and rolled back when caller, runner, batch, watch and timer are all killed", async () => {
+    await startHeld();
+
+    await killAll("caller", "runner", "batch", "watch", "timer");
+
+    bench.fleet.release();
+    const cancelled = await bench.call("Cancel");
+    const { body } = await bench.call("RollbackAll");
+    expect(cancelled.status).toBe(200);
+    expect(body).toMatchObject({ state: "cancelled", in_flight: 0, not_reverted: [] });
+    expect(new Set(bench.fleet.running().values())).toEqual(new Set([imageV1]));
+  });
+
+  it("is found by the repair timer when caller, runner and watch are all killed", async () => {
+    await startHeld();
+
+    await killAll("caller", "runner", "watch");
+    const { runner = "" } = await bench.state("rolloutState");
+    bench.fleet.release();
+    // The timer fires after 30 s; here it is called at once.
+    await bench.repair(runner);
+
+    expect(await untilStill()).toMatchObject({ state: "paused" });
+  });
+
+  it("ends a rollback whose runner is killed, and lets it be called again", async () => {
+    bench.fleet.behave(failing(["s01"]));
+    await bench.call("Rollout", allAtOnce);
+    bench.fleet.behave(() => ({ status: "ready" }));
+    bench.fleet.hold();
+    await bench.send("RollbackAll");
+    await untilInFlight(4);
+
+    await killAll("runner");
+
+    bench.fleet.release();
+    const status = await untilStill();
+    const again = await bench.call("RollbackAll");
+    expect(status).toMatchObject({ state: "cancelled", succeeded: 7 });
+    expect(status["reason"]).toContain("killed");
+    expect(again.body).toMatchObject({ state: "cancelled", reverted: 7, succeeded: 0 });
+    expect(new Set(bench.fleet.running().values())).toEqual(new Set([imageV1]));
+  });
+
+  it("stops like a Cancel of that batch's wave when the batch is cancelled in Restate", async () => {
+    await startHeld();
+    const [row] = await bench.query(
+      `SELECT id FROM sys_invocation WHERE ${victims.batch} AND status <> 'completed'`,
+    );
+
+    await fetch(`${bench.restate.adminUrl}/invocations/${row?.["id"]}/cancel`, { method: "PATCH" });
+
+    bench.fleet.release();
+    expect(await untilStill()).toMatchObject({ state: "paused", succeeded: 4, failed: 0 });
+  });
+});

@@ -1,0 +1,13 @@
+import type { ChatMessage } from "#notify/contract.ts";
+
+/** A message with everything in it, and `changes` to it. */
+export function buildMessage(changes: Partial<ChatMessage> = {}): ChatMessage {
+  return {
+    id: "r-1#1",
+    title: "Wave started",
+    tone: "info",
+    lines: ["Wave 1 of 5: 3 sentinels."],
+    fields: [{ name: "Image", value: "registry.example.com/vedette/sentinel:v2" }],
+    ...changes,
+  };
+}
