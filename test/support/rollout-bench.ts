@@ -79,6 +79,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
 
   return {
     fleet,
+    maxParallel,
     chat,
     database,
     restate,

@@ -1,0 +1,144 @@
+/** Kills the program's parts at many points of a rollout, and looks at what is left afterwards. */
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type FakeChat, startFakeChat } from "../../support/fake-chat.ts";
+import { type FakeFleet, startFakeFleet } from "../../support/fake-fleet.ts";
+import { type Part, type Program, startProgram } from "../../support/program.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const size = 40;
+
+/** What is killed, and how long after the rollout began: in every wave, and between them. */
+const killings: [Part[], number][] = (
+  [["main"], ["restate"], ["postgres"], ["main", "restate", "postgres"]] as Part[][]
+).flatMap((parts) => [50, 300, 700, 1_200].map((ms): [Part[], number] => [parts, ms]));
+
+let program: Program;
+let fleet: FakeFleet;
+let chat: FakeChat;
+let imageNumber = 1;
+
+beforeAll(async () => {
+  fleet = await startFakeFleet({ size, behave: () => ({ readyAfterMs: 60 }) });
+  chat = await startFakeChat();
+  program = await startProgram({
+    VEDETTE_FLEET__DRIVER: "http",
+    VEDETTE_FLEET__HTTP__URL: fleet.url,
+    VEDETTE_FLEET__HTTP__TOKEN: fleet.token,
+    VEDETTE_ROLLOUT__MAX_PARALLEL: "5",
+    VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
+    VEDETTE_SLACK__SENTINEL_ROLLOUT_WEBHOOK_URL: chat.url,
+  });
+});
+
+afterAll(async () => {
+  await program?.dispose();
+  await fleet?.stop();
+  await chat?.stop();
+});
+
+const statusOnce = async () => (await program.call("Status")).body;
+
+const untilState = (state: string, rolloutId: unknown) =>
+  waitFor(
+    async () => {
+      const status = await statusOnce();
+      return status["rollout_id"] === rolloutId && status["state"] === state && status;
+    },
+    { withinMs: 60_000, what: `state ${state}` },
+  );
+
+const begin = async (image: string) => {
+  await program.call("Rollout/send", { image, wave_percentages: [10, 50, 100] });
+  const status = await waitFor(
+    async () => {
+      const now = await statusOnce();
+      return now["image"] === image && now;
+    },
+    { withinMs: 30_000, what: "the rollout to begin" },
+  );
+  return status["rollout_id"] as string;
+};
+
+const killAndRestart = async (parts: Part[]) => {
+  // The program's own process first: it would start the others again.
+  for (const part of parts) program.kill9(part);
+  if (parts.includes("main")) await program.start();
+};
+
+/** The transitions that messages tell of, as numbers; a repetition counts once. */
+const messageNumbers = (rolloutId: string) => {
+  const ids = chat.messages.map(({ metadata }) => metadata.event_payload.id);
+  return [...new Set(ids.filter((id) => id.startsWith(rolloutId)))].map((id) =>
+    Number(id.split("#")[1]),
+  );
+};
+
+describe("a rollout whose servers are killed", () => {
+  it.each(killings)(
+    "goes on to its end when %j is killed after %i ms",
+    async (parts, afterMs) => {
+      const image = `registry.example.com/vedette/sentinel:c${++imageNumber}`;
+      const rolloutId = await begin(image);
+      await delay(afterMs);
+
+      await killAndRestart(parts);
+
+      const status = await untilState("completed", rolloutId);
+      expect(status).toMatchObject({ total: size, succeeded: size, failed: 0, in_flight: 0 });
+      expect(new Set(fleet.running().values())).toEqual(new Set([image]));
+    },
+    120_000,
+  );
+
+  it("rolls every sentinel back although all is killed in the middle of the rollback", async () => {
+    const before = new Map(fleet.running());
+    fleet.behave((id) =>
+      id === "gw-0040"
+        ? { failAfterMs: 30, reason: "crash_loop: exit code 1" }
+        : { readyAfterMs: 60 },
+    );
+    const rolloutId = await begin("registry.example.com/vedette/sentinel:bad");
+    const paused = await untilState("paused", rolloutId);
+    fleet.behave(() => ({ readyAfterMs: 60 }));
+    await program.call("RollbackAll/send");
+    await untilState("rolling_back", rolloutId);
+
+    await killAndRestart(["main", "restate", "postgres"]);
+
+    const status = await untilState("cancelled", rolloutId);
+    expect(Number(paused["succeeded"])).toBeGreaterThan(0);
+    expect(status).toMatchObject({ succeeded: 0, in_flight: 0 });
+    expect(fleet.running()).toEqual(before);
+  }, 120_000);
+
+  it("keeps every rollout in history, as it ended", async () => {
+    const history = await waitFor(
+      async () => {
+        const { body } = await program.call("History", { limit: 100 });
+        const rollouts = body["rollouts"] as { state: string; succeeded: number }[];
+        const isWritten = rollouts.every(({ state }) => ["completed", "cancelled"].includes(state));
+        return rollouts.length === killings.length + 1 && isWritten && rollouts;
+      },
+      { withinMs: 30_000, what: "history to be written" },
+    );
+
+    expect(history.filter(({ succeeded }) => succeeded === size)).toHaveLength(killings.length);
+  }, 60_000);
+
+  it("has sent every transition's message, in order", async () => {
+    const { body } = await program.call("History", { limit: 100 });
+    const rollouts = body["rollouts"] as { rollout_id: string; state: string }[];
+    // Three waves: started, three times begun and ended, completed.
+    const completed = rollouts.filter(({ state }) => state === "completed");
+    const whole = [1, 2, 3, 4, 5, 6, 7, 8];
+
+    await waitFor(
+      () => completed.every(({ rollout_id }) => messageNumbers(rollout_id).length === whole.length),
+      { withinMs: 240_000, what: "all messages, one a second" },
+    );
+
+    for (const { rollout_id } of completed) expect(messageNumbers(rollout_id)).toEqual(whole);
+    expect(chat.faults).toEqual([]);
+  }, 300_000);
+});

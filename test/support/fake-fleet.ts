@@ -1,0 +1,119 @@
+/** A fleet behind the `http` driver's protocol, in this process: it outlives the program under test. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { z } from "zod";
+import { imageV1 } from "./rollout-builders.ts";
+
+/** What comes of one deploy: after so long ready, or failed; `hang` stays progressing for ever. */
+export type FleetOutcome =
+  | { readyAfterMs: number }
+  | { failAfterMs: number; reason: string }
+  | "hang";
+
+type Deploy = { id: string; startedAtMs: number; outcome: FleetOutcome };
+
+type Member = { id: string; region: string; image: string; running: string; deploy?: Deploy };
+
+export type FleetPut = { id: string; image: string; deployId: string; atMs: number };
+
+type FakeFleetOptions = {
+  size: number;
+  token?: string;
+  behave?: (id: string, image: string) => FleetOutcome;
+};
+
+const PutBody = z.strictObject({ image: z.string().min(1), deploy_id: z.string().min(1) });
+
+export type FakeFleet = Awaited<ReturnType<typeof startFakeFleet>>;
+
+export async function startFakeFleet(options: FakeFleetOptions) {
+  const { size, token = "fleet-token" } = options;
+  let behave = options.behave ?? ((): FleetOutcome => ({ readyAfterMs: 0 }));
+  const members = new Map<string, Member>();
+  const puts: FleetPut[] = [];
+  for (let i = 1; i <= size; i++) {
+    const id = `gw-${String(i).padStart(4, "0")}`;
+    const region = ["eu", "us", "ap"][i % 3] ?? "";
+    members.set(id, { id, region, image: imageV1, running: imageV1 });
+  }
+
+  const put = (member: Member, { image, deploy_id }: z.infer<typeof PutBody>) => {
+    puts.push({ id: member.id, image, deployId: deploy_id, atMs: Date.now() });
+    if (member.deploy?.id === deploy_id) return;
+    member.image = image;
+    const outcome = behave(member.id, image);
+    member.deploy = { id: deploy_id, startedAtMs: Date.now(), outcome };
+  };
+
+  const handle = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    if (incoming.headers.authorization !== `Bearer ${token}`) return answer(outgoing, 401);
+    const url = new URL(incoming.url ?? "/", "http://fleet");
+    if (url.pathname === "/sentinels") return answer(outgoing, 200, page(members, url));
+    const member = members.get(decodeURIComponent(url.pathname.replace("/sentinels/", "")));
+    if (member === undefined) return answer(outgoing, 404);
+    if (incoming.method === "GET") return answer(outgoing, 200, report(member));
+    put(member, PutBody.parse(await readBody(incoming)));
+    return answer(outgoing, 202);
+  };
+
+  const server = createServer((incoming, outgoing) => {
+    handle(incoming, outgoing).catch(() => answer(outgoing, 400));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    token,
+    puts,
+    behave: (decide: typeof behave) => {
+      behave = decide;
+    },
+    running: () =>
+      new Map([...members.values()].map((member) => [member.id, report(member).running_image])),
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function page(members: Map<string, Member>, url: URL) {
+  const limit = Number(url.searchParams.get("limit") ?? 100);
+  const cursor = url.searchParams.get("cursor") ?? "";
+  const rest = [...members.values()].filter(({ id }) => id > cursor);
+  const sentinels = rest.slice(0, limit).map((member) => {
+    const { id, region, image } = member;
+    return { id, region, image, running_image: report(member).running_image, healthy: true };
+  });
+  return rest.length > limit ? { sentinels, next_cursor: sentinels.at(-1)?.id } : { sentinels };
+}
+
+/** Settles a deploy whose time has come, and tells how the sentinel is. */
+function report(member: Member) {
+  const { id, region, image, deploy } = member;
+  const base = { id, region, image };
+  if (deploy === undefined) return { ...base, running_image: member.running, status: "ready" };
+  const { outcome } = deploy;
+  const agedMs = Date.now() - deploy.startedAtMs;
+  if (outcome !== "hang" && "readyAfterMs" in outcome && agedMs >= outcome.readyAfterMs) {
+    member.running = image;
+    return { ...base, running_image: image, status: "ready" };
+  }
+  if (outcome !== "hang" && "failAfterMs" in outcome && agedMs >= outcome.failAfterMs) {
+    return { ...base, running_image: member.running, status: "failed", reason: outcome.reason };
+  }
+  return { ...base, running_image: member.running, status: "progressing" };
+}
+
+function answer(outgoing: ServerResponse, status: number, body?: unknown): void {
+  outgoing.writeHead(status, { "content-type": "application/json" });
+  outgoing.end(body === undefined ? "" : JSON.stringify(body));
+}
+
+async function readBody(incoming: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString());
+}

@@ -1,0 +1,91 @@
+/** The spec's table of states and operations as a plain model, written without looking at the code. */
+
+type State = "idle" | "in_progress" | "paused" | "completed" | "cancelled" | "rolling_back";
+
+export type ModelOperation = "Rollout" | "Resume" | "Cancel" | "RollbackAll";
+
+const legal: Record<State, ModelOperation[]> = {
+  idle: ["Rollout"],
+  in_progress: ["Cancel"],
+  paused: ["Resume", "Cancel", "RollbackAll"],
+  completed: ["Rollout"],
+  cancelled: ["Rollout", "RollbackAll"],
+  rolling_back: [],
+};
+
+/** A fleet and its one rollout, moved by whole operations. */
+export class RolloutModel {
+  state: State = "idle";
+  /** What each sentinel runs. */
+  readonly running: Map<string, string>;
+  image = "";
+  waves: string[][] = [];
+  currentWave = 0;
+  succeeded = new Set<string>();
+  failed = new Set<string>();
+  #previous = new Map<string, string>();
+
+  constructor(running: Map<string, string>) {
+    this.running = new Map(running);
+  }
+
+  allows(operation: ModelOperation): boolean {
+    return legal[this.state].includes(operation);
+  }
+
+  /** Freezes the fleet: who is in which wave, and what each runs now. */
+  begin(image: string, waves: string[][]): void {
+    this.state = "in_progress";
+    this.image = image;
+    this.waves = waves;
+    this.currentWave = 0;
+    this.succeeded = new Set();
+    this.failed = new Set();
+    this.#previous = new Map(this.running);
+  }
+
+  /** Runs waves from the next one on until one fails, or all are done. */
+  run(failing: ReadonlySet<string>): void {
+    this.state = "in_progress";
+    while (this.currentWave < this.waves.length) {
+      const wave = this.waves[this.currentWave++] ?? [];
+      for (const id of wave) this.#deploy(id, failing);
+      if (wave.some((id) => failing.has(id))) {
+        this.state = "paused";
+        return;
+      }
+    }
+    this.state = "completed";
+  }
+
+  /** A Cancel while the first `done` of the current wave were in flight: those end, no other begins. */
+  cancelDuring(done: readonly string[], failing: ReadonlySet<string>): void {
+    this.currentWave++;
+    for (const id of done) this.#deploy(id, failing);
+    this.state = "cancelled";
+  }
+
+  cancel(): void {
+    this.state = "cancelled";
+  }
+
+  /** Puts back what took the image; what fails to go back stays in `succeeded`. Answers the reverted. */
+  rollBack(failing: ReadonlySet<string>): string[] {
+    const reverted = [...this.succeeded].filter((id) => !failing.has(id));
+    for (const id of reverted) {
+      this.running.set(id, this.#previous.get(id) ?? "");
+      this.succeeded.delete(id);
+    }
+    this.state = "cancelled";
+    return reverted;
+  }
+
+  #deploy(id: string, failing: ReadonlySet<string>): void {
+    if (failing.has(id)) {
+      this.failed.add(id);
+    } else {
+      this.succeeded.add(id);
+      this.running.set(id, this.image);
+    }
+  }
+}
