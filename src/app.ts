@@ -33,9 +33,6 @@ type Stop = () => unknown;
 
 type Base = { config: Config; log: Log; dataDir: string; credentials: Credentials };
 
-/** Slack takes about one message a second and channel. */
-const chatSpacingMs = 1_000;
-
 /**
  * Starts the roles, and the embedded servers that no URL replaces. When a part does not start,
  * those before it are stopped again and its error is thrown.
@@ -164,7 +161,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     createFleetService(store),
     createChatChannel({
       webhookUrlOf: () => config.slack.sentinel_rollout_webhook_url,
-      spacingMs: chatSpacingMs,
+      spacingMs: config.slack.message_spacing_ms,
     }),
     ...createRolloutServices({
       listFleet: async () => store.sync(await driver.list()),

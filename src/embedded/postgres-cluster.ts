@@ -1,8 +1,18 @@
 /** The files of a Postgres server: written on the first start, made startable after a crash. */
 import { execFile, execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { endProcess, identifyProcess } from "#kernel/owned-process.ts";
@@ -80,13 +90,43 @@ async function runInitdb(command: string[], runAs: RunAs): Promise<void> {
 export async function clearStaleLock(directory: string, stopWithinMs: number): Promise<void> {
   const lock = path.join(directory, "postmaster.pid");
   if (!existsSync(lock)) return;
-  const holder = identifyProcess(Number.parseInt(readFileSync(lock, "utf8"), 10));
-  if (holder === undefined) return;
+  const pid = Number.parseInt(readFileSync(lock, "utf8"), 10);
+  const holder = identifyProcess(pid);
+  if (holder === undefined) {
+    await clearZombieLock(lock, { pid, directory, withinMs: stopWithinMs });
+    return;
+  }
   if (commandOf(holder.pid).includes(directory)) {
     await endProcess(holder, { signal: "SIGINT", graceMs: stopWithinMs });
   } else {
     rmSync(lock, { force: true });
   }
+}
+
+type ZombieLock = { pid: number; directory: string; withinMs: number };
+
+/**
+ * A killed server whose parent is gone stays a zombie where nobody reaps it, as in a container
+ * without an init: Postgres takes its pid for alive, for ever. Its sessions end by themselves; the
+ * lock, which guards their memory, is removed once they have.
+ */
+async function clearZombieLock(lock: string, zombie: ZombieLock): Promise<void> {
+  if (!existsSync(`/proc/${zombie.pid}`)) return;
+  const deadline = Date.now() + zombie.withinMs;
+  while (hasSessions(zombie.directory) && Date.now() < deadline) await delay(20);
+  if (!hasSessions(zombie.directory)) rmSync(lock, { force: true });
+}
+
+/** Whether a process works in the cluster's directory, as every one of Postgres does. */
+function hasSessions(directory: string): boolean {
+  return readdirSync("/proc").some((entry) => {
+    try {
+      return /^\d+$/.test(entry) && readlinkSync(`/proc/${entry}/cwd`) === directory;
+    } catch {
+      // It has ended since, or is none of ours.
+      return false;
+    }
+  });
 }
 
 function commandOf(pid: number): string {

@@ -33,7 +33,7 @@ export function renderMessage(message: ChatMessage): IncomingWebhookSendArgument
     metadata: { event_type: "vedette_message", event_payload: { id: message.id } },
     blocks: [
       // Plain text: the only one that is not escaped.
-      { type: "header", text: { type: "plain_text", text: title, emoji: true } },
+      { type: "header", text: { type: "plain_text", text: cut(title, headerLimit), emoji: true } },
       ...(body === "" ? [] : [section(body)]),
       ...(fields.length === 0 ? [] : [{ type: "section" as const, fields }]),
       {

@@ -1,87 +1,76 @@
 /** What a registry asks for when it answers 401: a name and password, or a token from elsewhere. */
-import { request } from "undici";
-import { z } from "zod";
-import type { Credential } from "./credentials.ts";
-import { isLoopback } from "./image-name.ts";
+import { isIP } from "node:net";
+import { isLoopback, isPlainHttp } from "./image-name.ts";
 import { refuse } from "./refusal.ts";
 
-export type Challenge =
-  | { scheme: "basic" }
-  | { scheme: "bearer"; realm: string; service: string; scope: string };
+export type BearerChallenge = { scheme: "bearer"; realm: string; service: string; scope: string };
 
-/** Reads a `WWW-Authenticate` header; undefined for a scheme that no registry uses. */
-export function parseChallenge(header: string): Challenge | undefined {
-  const [scheme = "", ...rest] = header.trim().split(/\s+/);
+export type Challenge = { scheme: "basic" } | BearerChallenge;
+
+/** Reads `WWW-Authenticate` headers: a token before a password; undefined for schemes we do not know. */
+export function parseChallenge(headers: readonly string[]): Challenge | undefined {
+  const known = headers.map(parseOne).filter((challenge) => challenge !== undefined);
+  return known.find(({ scheme }) => scheme === "bearer") ?? known[0];
+}
+
+function parseOne(header: string): Challenge | undefined {
+  const [, scheme = "", rest = ""] = /^\s*(\S+)\s*(.*)$/s.exec(header) ?? [];
   if (/^basic$/i.test(scheme)) return { scheme: "basic" };
   if (!/^bearer$/i.test(scheme)) return undefined;
   const fields = new Map(
-    [...rest.join(" ").matchAll(/(\w+)="([^"]*)"/g)].map((match) => [match[1], match[2]]),
+    [...rest.matchAll(/(\w+)\s*=\s*(?:"([^"]*)"|([^\s,"]+))/g)].map(
+      ([, name = "", quoted, plain = ""]) => [name.toLowerCase(), quoted ?? plain],
+    ),
   );
-  const [realm, service = "", scope = ""] = ["realm", "service", "scope"].map((key) =>
-    fields.get(key),
-  );
-  return realm === undefined ? undefined : { scheme: "bearer", realm, service, scope };
+  const realm = fields.get("realm");
+  if (realm === undefined) return undefined;
+  const [service = "", scope = ""] = [fields.get("service"), fields.get("scope")];
+  return { scheme: "bearer", realm, service, scope };
 }
 
-export function basicAuthorization({ user, password }: Credential): string {
-  return `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
-}
+export type RealmRules = { insecure: readonly string[]; tokenHosts: readonly string[] };
 
-const TokenAnswer = z.object({
-  token: z.string().optional(),
-  access_token: z.string().optional(),
-  expires_in: z.number().default(60),
-});
-
-type Token = { value: string; expiresAtMs: number };
-
-export type TokenSource = (
-  challenge: Extract<Challenge, { scheme: "bearer" }>,
-  credential: Credential | undefined,
-) => Promise<string>;
-
-/** Fetches tokens, and keeps each until shortly before it expires. */
-export function createTokenSource(timeoutMs: number): TokenSource {
-  const tokens = new Map<string, Token>();
-  return async (challenge, credential) => {
-    const name = [challenge.realm, challenge.service, challenge.scope, credential?.user].join("\n");
-    const known = tokens.get(name);
-    if (known !== undefined && known.expiresAtMs > Date.now()) return known.value;
-    const token = await fetchToken(challenge, credential, timeoutMs);
-    tokens.set(name, token);
-    return token.value;
-  };
-}
-
-async function fetchToken(
-  challenge: Extract<Challenge, { scheme: "bearer" }>,
-  credential: Credential | undefined,
-  timeoutMs: number,
-): Promise<Token> {
-  const address = new URL(challenge.realm);
-  // The password goes there: never in the clear over a network.
-  if (address.protocol !== "https:" && !isLoopback(address.host)) {
-    throw refuse(
-      "registry_auth",
-      `the registry sends credentials to ${address.origin} in the clear`,
-    );
+/**
+ * The address of the token service of the registry at `host`. The password goes there, and the
+ * request comes from inside our network: throws a `ProblemError` (registry_auth) when it would go
+ * in the clear, or to a host that has nothing to do with the registry.
+ */
+export function checkRealm(realm: string, host: string, rules: RealmRules): URL {
+  const address = URL.parse(realm);
+  if (address === null || !/^https?:$/.test(address.protocol)) {
+    throw refuse("registry_auth", `the registry ${host} names a token service without an address`);
   }
-  if (challenge.service !== "") address.searchParams.set("service", challenge.service);
-  if (challenge.scope !== "") address.searchParams.set("scope", challenge.scope);
-  const answer = await request(address, {
-    headers: credential === undefined ? {} : { authorization: basicAuthorization(credential) },
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-  });
-  const text = await answer.body.text();
-  if (answer.statusCode >= 500) throw new Error(`the token service answered ${answer.statusCode}`);
-  if (answer.statusCode !== 200) {
-    throw refuse(
-      "registry_auth",
-      `the token service of the registry answered ${answer.statusCode}`,
-    );
+  const isListed = rules.tokenHosts.includes(address.host);
+  if (!isListed && !isNeighbour(address.host, host)) {
+    const detail = `the registry ${host} sends us for a token to ${address.host}, a foreign host`;
+    throw refuse("registry_auth", `${detail}; list it in registry.token_hosts if it is right`);
   }
-  const { token, access_token, expires_in } = TokenAnswer.parse(JSON.parse(text));
-  const value = token ?? access_token ?? "";
-  return { value, expiresAtMs: Date.now() + (expires_in - 10) * 1_000 };
+  if (address.protocol === "http:" && !isPlainHttp(address.host, rules.insecure)) {
+    const detail = `the registry ${host} wants credentials sent in the clear to ${address.host}`;
+    throw refuse("registry_auth", `${detail}; list it in registry.insecure if it is right`);
+  }
+  return address;
+}
+
+/**
+ * Whether a token service may be a registry's own: the same host, one below it, or one beside or
+ * above it in the same domain (registry.example.com: auth.example.com, example.com). Docker's is
+ * auth.docker.io for registry-1.docker.io. A domain of one label (`io`) joins nobody.
+ */
+function isNeighbour(realm: string, registry: string): boolean {
+  if (isLoopback(realm) || isLoopback(registry)) return isLoopback(realm) && isLoopback(registry);
+  const [realmName, registryName] = [withoutPort(realm), withoutPort(registry)];
+  if (realmName === registryName) return true;
+  if (isAddress(realmName) || isAddress(registryName)) return false;
+  if (realmName.endsWith(`.${registryName}`)) return registryName.includes(".");
+  const domain = registryName.slice(registryName.indexOf(".") + 1);
+  return domain.includes(".") && (realmName === domain || realmName.endsWith(`.${domain}`));
+}
+
+function withoutPort(host: string): string {
+  return host.replace(/:\d+$/, "");
+}
+
+function isAddress(name: string): boolean {
+  return name.startsWith("[") || isIP(name) !== 0;
 }

@@ -8,6 +8,8 @@ export const registryConfig = {
       allowed: textList(),
       /** Registries (host:port) spoken to over plain http, besides those on this machine. */
       insecure: textList(),
+      /** Token services that are no neighbours of their registry, for example api.scaleway.com. */
+      token_hosts: textList(),
       /** A Docker `config.json` with credentials. Empty: none is read. */
       docker_config: optionalText(),
     })

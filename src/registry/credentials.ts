@@ -2,7 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
 
-export type Credential = { user: string; password: string };
+/** An identity token is what `docker login` keeps for registries that hand out tokens themselves. */
+export type Credential = { user: string; password: string } | { identityToken: string };
 
 /** undefined: ask anonymously. */
 export type FindCredential = (registry: string) => Credential | undefined;
@@ -15,36 +16,72 @@ const DockerConfig = z.object({
     )
     .default({}),
 });
+type DockerAuth = z.infer<typeof DockerConfig>["auths"][string];
 
-/** `REGISTRY_AUTH_<HOST>` = "user:password" first, then `auths` of the file at `dockerConfig`. */
+const variablePrefix = "REGISTRY_AUTH_";
+
+/**
+ * `REGISTRY_AUTH_<HOST>` = "user:password" first (`REGISTRY_AUTH_GHCR_IO`: upper case, all but
+ * letters and digits as `_`), then `auths` of the file at `dockerConfig` (empty: no file). Credential
+ * helpers of that file are not run. Throws, without quoting a secret, when one cannot be read.
+ */
 export function createFindCredential(
   environment: NodeJS.ProcessEnv,
   dockerConfig: string,
 ): FindCredential {
-  const auths = dockerConfig === "" ? {} : readDockerConfig(dockerConfig).auths;
-  return (registry) => {
-    const fromEnvironment = environment[`REGISTRY_AUTH_${registry.replace(/[^A-Za-z0-9]/g, "_")}`];
-    if (fromEnvironment !== undefined) return splitPair(fromEnvironment);
-    const entry = auths[registry] ?? auths[`https://${registry}`];
-    if (entry?.auth === undefined) return undefined;
-    const pair = splitPair(Buffer.from(entry.auth, "base64").toString());
-    return entry.identitytoken === undefined
-      ? pair
-      : { user: pair.user, password: entry.identitytoken };
-  };
+  const fromEnvironment = readEnvironment(environment);
+  const fromFile = dockerConfig === "" ? new Map() : readDockerConfig(dockerConfig);
+  return (registry) => fromEnvironment.get(variableName(registry)) ?? fromFile.get(registry);
 }
 
-function splitPair(pair: string): Credential {
+function variableName(registry: string): string {
+  return variablePrefix + registry.toUpperCase().replace(/[^A-Z0-9]/g, "_");
+}
+
+function readEnvironment(environment: NodeJS.ProcessEnv): Map<string, Credential> {
+  const variables = Object.entries(environment).filter(([name]) => name.startsWith(variablePrefix));
+  return new Map(variables.map(([name, pair = ""]) => [name, splitPair(pair, name)]));
+}
+
+/** A password may hold colons, a user name may not (RFC 7617, section 2). */
+function splitPair(pair: string, source: string): Credential {
   const colon = pair.indexOf(":");
+  if (colon <= 0) throw new Error(`${source} is not "user:password"`);
   return { user: pair.slice(0, colon), password: pair.slice(colon + 1) };
 }
 
-function readDockerConfig(file: string): z.infer<typeof DockerConfig> {
-  if (!existsSync(file)) throw new Error(`registry.docker_config: ${file} does not exist`);
+function readDockerConfig(file: string): Map<string, Credential> {
+  const source = `registry.docker_config: ${file}`;
+  if (!existsSync(file)) throw new Error(`${source} does not exist`);
+  const { auths } = parseDockerConfig(file, source);
+  return new Map(
+    Object.entries(auths).flatMap(([key, auth]) => {
+      const credential = toCredential(auth, `${source}: the entry of ${key}`);
+      return credential === undefined ? [] : [[hostOf(key), credential] as const];
+    }),
+  );
+}
+
+function parseDockerConfig(file: string, source: string): z.infer<typeof DockerConfig> {
   try {
     return DockerConfig.parse(JSON.parse(readFileSync(file, "utf8")));
   } catch {
     // Without the cause: a parser quotes what it read, which is a secret here.
-    throw new Error(`registry.docker_config: ${file} is not a Docker configuration`);
+    throw new Error(`${source} is not a Docker configuration`);
   }
+}
+
+/** An entry without a secret is one whose secret a credential helper keeps. */
+function toCredential(entry: DockerAuth, source: string): Credential | undefined {
+  if (entry.identitytoken) return { identityToken: entry.identitytoken };
+  return entry.auth ? splitPair(Buffer.from(entry.auth, "base64").toString(), source) : undefined;
+}
+
+/** Keys are hosts, or addresses as `docker login` wrote them once: `https://index.docker.io/v1/`. */
+function hostOf(key: string): string {
+  const host = key
+    .replace(/^https?:\/\//, "")
+    .replace(/\/(v[12]\/?)?$/, "")
+    .toLowerCase();
+  return host === "index.docker.io" ? "docker.io" : host;
 }

@@ -1,45 +1,73 @@
 /** An image reference, taken apart. */
+import { refuse } from "./refusal.ts";
 
 export type ImageName = {
-  /** host[:port] as it is asked. */
+  /** host[:port] as people write it, in lower case. */
   registry: string;
+  /** host[:port] that is asked. */
+  host: string;
   repository: string;
   tag: string;
+  /** `sha256:…`, when the reference had one. */
   digest: string | undefined;
   /** The reference without its digest: what people read. */
   tagged: string;
 };
 
+const pattern =
+  /^(?<registry>[A-Za-z0-9[\]:.-]+)\/(?<repository>[a-z0-9._/-]+):(?<tag>\w[\w.-]{0,127})(?:@(?<digest>sha256:[a-f0-9]{64}))?$/;
+
 /**
- * Takes `{registry}/{repository}:<tag>[@digest]` apart. The caller has checked its form. Docker's
- * own registry answers under another name than people write.
+ * Takes `{registry}/{repository}:<tag>[@digest]` apart. Throws a `ProblemError` (400
+ * invalid_request) for anything else, and for a first part that is no host: container engines take
+ * `team/app:v2` for an image of Docker's registry, so that we would check another one than they run.
  */
 export function parseImageName(image: string): ImageName {
-  const [tagged = "", digest] = image.split("@");
-  const slash = tagged.indexOf("/");
-  const colon = tagged.lastIndexOf(":");
-  const registry = tagged.slice(0, slash);
+  const parts = pattern.exec(image)?.groups;
+  if (parts === undefined) {
+    throw refuse("invalid_request", `"${image}" is not {registry}/{repository}:<tag>`);
+  }
+  const { registry = "", repository = "", tag = "", digest } = parts;
+  if (!isHost(registry)) {
+    const hint = `for an image of Docker's registry write docker.io/${registry}/${repository}:${tag}`;
+    throw refuse("invalid_request", `"${image}" names no registry; ${hint}`);
+  }
+  const name = registry.toLowerCase();
+  const isDockerHub = name === "docker.io" || name === "index.docker.io";
   return {
-    registry: registry === "docker.io" ? "registry-1.docker.io" : registry,
-    repository: tagged.slice(slash + 1, colon),
-    tag: tagged.slice(colon + 1),
+    registry: isDockerHub ? "docker.io" : name,
+    // Docker's registry answers under another name than people write.
+    host: isDockerHub ? "registry-1.docker.io" : name,
+    repository: isDockerHub && !repository.includes("/") ? `library/${repository}` : repository,
+    tag,
     digest,
-    tagged,
+    tagged: `${registry}/${repository}:${tag}`,
   };
 }
 
-/** Whether an image may come from where it does. A prefix ends where a part of the name ends. */
+/** The rule by which container engines tell a host from the first part of a repository. */
+function isHost(text: string): boolean {
+  return text === "localhost" || /[.:]/.test(text);
+}
+
+/**
+ * Whether an image may come from where it does: `allowed` has registries and registry/repository
+ * prefixes, which end where a part of the name ends; empty allows all.
+ */
 export function isAllowed(image: ImageName, allowed: readonly string[]): boolean {
   if (allowed.length === 0) return true;
-  const name = image.tagged.slice(0, image.tagged.lastIndexOf(":"));
-  return allowed.some((prefix) => name === prefix || name.startsWith(`${prefix}/`));
+  const name = `${image.registry}/${image.repository}`;
+  return allowed
+    .map((entry) => entry.replace(/\/+$/, ""))
+    .some((prefix) => name === prefix || name.startsWith(`${prefix}/`));
 }
 
-/** Whether a registry on this host may be spoken to over plain http. */
-export function isPlainHttp(registry: string, insecure: readonly string[]): boolean {
-  return insecure.includes(registry) || isLoopback(registry);
+/** Whether this host[:port] may be spoken to over plain http: on this machine, or listed. */
+export function isPlainHttp(host: string, insecure: readonly string[]): boolean {
+  return insecure.includes(host) || isLoopback(host);
 }
 
+/** Whether a host[:port] is this machine. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/.test(host);
 }

@@ -1,15 +1,11 @@
-/** Asks a registry for the digest of a tag (OCI distribution specification, "Pulling manifests"). */
+/** Asks a registry for the digest of an image (OCI distribution specification, "Pulling manifests"). */
 import { createHash } from "node:crypto";
-import { type Dispatcher, request } from "undici";
-import {
-  basicAuthorization,
-  createTokenSource,
-  parseChallenge,
-  type TokenSource,
-} from "./challenge.ts";
+import { type Challenge, parseChallenge } from "./challenge.ts";
 import type { FindCredential } from "./credentials.ts";
+import { type Answer, askFollowing, type Question, throwTrouble } from "./exchange.ts";
 import { type ImageName, isPlainHttp } from "./image-name.ts";
 import { refuse } from "./refusal.ts";
+import { basicAuthorization, createTokenSource, type TokenSource } from "./token.ts";
 
 /** All four, always: a registry answers 404 for an image whose kind of manifest was not asked for. */
 const accept = [
@@ -19,100 +15,102 @@ const accept = [
   "application/vnd.docker.distribution.manifest.v2+json",
 ].join(", ");
 
-const timeoutMs = 10_000;
+export type ManifestSettings = {
+  findCredential: FindCredential;
+  insecure: readonly string[];
+  tokenHosts: readonly string[];
+};
 
-export type ManifestSettings = { findCredential: FindCredential; insecure: readonly string[] };
-
-/** Trouble that may pass: the caller tries again. */
-export class RegistryTrouble extends Error {
-  readonly afterMs: number | undefined;
-
-  constructor(message: string, afterMs?: number) {
-    super(message);
-    this.afterMs = afterMs;
-  }
-}
+export type ReadDigest = (image: ImageName, reference: string) => Promise<string>;
 
 /**
  * Answers the digest (`sha256:…`) that `reference`, a tag or digest of the image, has now. Throws a
  * `ProblemError` for what asking again would not change, and `RegistryTrouble` for the rest.
  */
-export function createReadDigest(settings: ManifestSettings) {
-  const tokens = createTokenSource(timeoutMs);
-  return async (image: ImageName, reference: string): Promise<string> => {
-    const scheme = isPlainHttp(image.registry, settings.insecure) ? "http" : "https";
-    const address = `${scheme}://${image.registry}/v2/${image.repository}/manifests/${reference}`;
-    const authorization = await authorize(address, image, settings.findCredential, tokens);
-    const head = await ask("HEAD", address, authorization);
-    judge(head, image);
-    const digest = head.headers["docker-content-digest"];
-    if (typeof digest === "string") return digest;
-    const whole = await ask("GET", address, authorization);
+export function createReadDigest(settings: ManifestSettings): ReadDigest {
+  const tokens = createTokenSource(settings);
+  return async (image, reference) => {
+    const address = addressOf(image, reference, settings.insecure);
+    const exchange = createExchange({ image, settings, tokens });
+    const head = await exchange({ method: "HEAD", address, headers: { accept } });
+    // 405: a registry that knows no HEAD is asked for the whole.
+    if (head.status !== 405) judge(head, image);
+    const digest = readDigestHeader(head);
+    if (digest !== undefined) return digest;
+    const whole = await exchange({ method: "GET", address, headers: { accept } });
     judge(whole, image);
-    return `sha256:${createHash("sha256").update(whole.body).digest("hex")}`;
+    return readDigestHeader(whole) ?? computeDigest(whole.body);
   };
 }
 
-/** What to send along: found out by asking without, because only the registry knows its scheme. */
-async function authorize(
-  address: string,
-  image: ImageName,
-  findCredential: FindCredential,
-  tokens: TokenSource,
-): Promise<string | undefined> {
-  const answer = await ask("HEAD", address, undefined);
-  if (answer.status !== 401) return undefined;
-  const challenge = parseChallenge([answer.headers["www-authenticate"]].flat()[0] ?? "");
-  const credential = findCredential(image.registry);
-  if (challenge?.scheme === "bearer") return `Bearer ${await tokens(challenge, credential)}`;
-  return credential === undefined ? undefined : basicAuthorization(credential);
+function addressOf(image: ImageName, reference: string, insecure: readonly string[]): URL {
+  const scheme = isPlainHttp(image.host, insecure) ? "http" : "https";
+  return new URL(`${scheme}://${image.host}/v2/${image.repository}/manifests/${reference}`);
 }
 
-type Answer = {
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  body: Buffer;
-};
+/** Another algorithm than sha256 is left aside: everything after us expects that one. */
+function readDigestHeader({ status, header }: Answer): string | undefined {
+  const digest = status === 200 ? header("docker-content-digest") : undefined;
+  return digest !== undefined && /^sha256:[a-f0-9]{64}$/.test(digest) ? digest : undefined;
+}
 
-async function ask(
-  method: Dispatcher.HttpMethod,
-  address: string,
-  authorization: string | undefined,
-): Promise<Answer> {
-  const headers = { accept, ...(authorization !== undefined && { authorization }) };
-  try {
-    const answer = await request(address, {
-      method,
-      headers,
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-    });
-    const body = Buffer.from(await answer.body.arrayBuffer());
-    return { status: answer.statusCode, headers: answer.headers, body };
-  } catch (error) {
-    const { code = "error" } = error as NodeJS.ErrnoException;
-    throw new RegistryTrouble(`${code} on the way to ${new URL(address).host}`);
+function computeDigest(bytes: Buffer): string {
+  return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+}
+
+type ExchangeParts = { image: ImageName; settings: ManifestSettings; tokens: TokenSource };
+
+/** Asks, and does what the registry wants to be shown first; the next question shows it at once. */
+function createExchange(parts: ExchangeParts): (question: Question) => Promise<Answer> {
+  let authorization: string | undefined;
+  return async (question) => {
+    const put = () => {
+      const shown = authorization === undefined ? {} : { authorization };
+      const headers = { ...question.headers, ...shown };
+      return askFollowing({ ...question, headers }, parts.settings.insecure);
+    };
+    const first = await put();
+    // Where a redirect led is not the registry: it gets none of its credentials.
+    if (first.status !== 401 || first.address.origin !== question.address.origin) return first;
+    for await (const attempt of authorizations(first, parts)) {
+      authorization = attempt;
+      const answer = await put();
+      if (answer.status !== 401) return answer;
+    }
+    return first;
+  };
+}
+
+/** What to show a registry that answered 401: nothing when there is nothing, a second token after a stale one. */
+async function* authorizations(answer: Answer, parts: ExchangeParts): AsyncGenerator<string> {
+  const { image, settings, tokens } = parts;
+  const challenge: Challenge | undefined = parseChallenge(answer.headers("www-authenticate"));
+  const credential = settings.findCredential(image.registry);
+  if (challenge?.scheme === "basic") {
+    const authorization = credential && basicAuthorization(credential);
+    if (authorization !== undefined) yield authorization;
   }
+  if (challenge?.scheme !== "bearer") return;
+  const scope = challenge.scope || `repository:${image.repository}:pull`;
+  const wanted = { host: image.host, challenge: { ...challenge, scope }, credential };
+  const token = await tokens.find(wanted);
+  yield `Bearer ${token.value}`;
+  if (token.isKept) yield `Bearer ${(await tokens.refresh(wanted)).value}`;
 }
 
-function judge({ status, headers }: Answer, image: ImageName): void {
+function judge(answer: Answer, image: ImageName): void {
+  const { status } = answer;
   if (status === 200) return;
   if (status === 404) {
-    throw refuse(
-      "image_not_found",
-      `${image.tagged} does not exist in its registry; push it first`,
-    );
+    const detail = `${image.tagged}${image.digest === undefined ? "" : `@${image.digest}`}`;
+    throw refuse("image_not_found", `${detail} does not exist in its registry; push it first`);
   }
   if (status === 401 || status === 403) {
     // Many registries answer so for a name that does not exist as well.
-    const detail = `${image.registry} gives no access to ${image.tagged}, or it does not exist`;
+    const detail = `${image.tagged} was not found, or ${image.registry} gives no access to it`;
     throw refuse("registry_auth", `${detail}; check the name and the registry's credentials`);
   }
-  if (status === 429) throw new RegistryTrouble("429", retryAfterMs(headers["retry-after"]));
-  throw new RegistryTrouble(`${image.registry} answered ${status}`);
-}
-
-function retryAfterMs(header: string | string[] | undefined): number | undefined {
-  const seconds = Number([header].flat()[0]);
-  return Number.isFinite(seconds) ? seconds * 1_000 : undefined;
+  throwTrouble(answer);
+  const detail = `the registry ${image.registry} answered ${status} to ${image.tagged}`;
+  throw refuse("registry_unavailable", `${detail}; check that it is a registry`);
 }

@@ -4,46 +4,67 @@ import pRetry from "p-retry";
 import type { RegistryConfig } from "./config.ts";
 import type { FindCredential } from "./credentials.ts";
 import { isAllowed, parseImageName } from "./image-name.ts";
-import { createReadDigest, RegistryTrouble } from "./manifest.ts";
-import { refuse } from "./refusal.ts";
+import { createReadDigest } from "./manifest.ts";
+import { RegistryTrouble, refuse } from "./refusal.ts";
 
-/** Attempts besides the first, and the longest wait that a registry may ask for between two. */
+/** Attempts besides the first, how long they may take in all, and the longest wait we take orders for. */
 const retries = 3;
-const longestWaitMs = 5_000;
+const patienceMs = 30_000;
+const longestAskedWaitMs = 10_000;
 
 /**
  * Answers `image` with the digest that its tag has now: every sentinel then gets the same bits, even
- * when the tag moves. An image that has a digest already keeps it, whatever its tag says. Throws a
- * `ProblemError` (400 image_not_found, image_not_allowed, registry_auth; 503 registry_unavailable).
+ * when the tag moves. An image that has a digest already keeps it once the registry knows it: where
+ * tag and digest disagree the digest wins, as it does wherever the image is pulled. Throws a
+ * `ProblemError` (400 invalid_request, image_not_found, image_not_allowed, registry_auth; 503
+ * registry_unavailable, never taken for a missing image).
  */
 export function createPinImage(settings: RegistryConfig, findCredential: FindCredential) {
-  const readDigest = createReadDigest({ findCredential, insecure: settings.insecure });
+  const { insecure, token_hosts: tokenHosts } = settings;
+  const readDigest = createReadDigest({ findCredential, insecure, tokenHosts });
   return async (image: string): Promise<string> => {
     const name = parseImageName(image);
     if (!isAllowed(name, settings.allowed)) {
       const allowed = settings.allowed.join(", ");
-      throw refuse("image_not_allowed", `${name.tagged} is not from an allowed place: ${allowed}`);
+      const detail = `${name.tagged} comes from a place that is not allowed`;
+      throw refuse("image_not_allowed", `${detail}; registry.allowed has ${allowed}`);
     }
     const digest = await insist(() => readDigest(name, name.digest ?? name.tag), name.registry);
     return `${name.tagged}@${name.digest ?? digest}`;
   };
 }
 
-/** Tries again after trouble; a registry that stays silent is never taken for one without the image. */
+/** Tries again after trouble, no sooner than the registry asks for. */
 async function insist<T>(action: () => Promise<T>, registry: string): Promise<T> {
+  let notBeforeMs = 0;
+  const attempt = async () => {
+    await delayUntil(notBeforeMs);
+    return action();
+  };
   try {
-    return await pRetry(action, {
+    return await pRetry(attempt, {
       retries,
       minTimeout: 200,
-      shouldRetry: ({ error }) => error instanceof RegistryTrouble,
-      onFailedAttempt: async ({ error }) => {
-        if (!(error instanceof RegistryTrouble) || error.afterMs === undefined) return;
-        await delay(Math.min(error.afterMs, longestWaitMs));
+      maxRetryTime: patienceMs,
+      onFailedAttempt: ({ error }) => {
+        const { afterMs = 0 } = error instanceof RegistryTrouble ? error : {};
+        notBeforeMs = Date.now() + afterMs;
       },
+      shouldRetry: ({ error }) =>
+        error instanceof RegistryTrouble && (error.afterMs ?? 0) <= longestAskedWaitMs,
     });
   } catch (error) {
     if (!(error instanceof RegistryTrouble)) throw error;
-    const detail = `the registry ${registry} gave no answer (${error.message}); try again later`;
-    throw refuse("registry_unavailable", detail);
+    throw refuse("registry_unavailable", describeTrouble(error, registry));
   }
+}
+
+async function delayUntil(timeMs: number): Promise<void> {
+  const waitMs = timeMs - Date.now();
+  if (waitMs > 0) await delay(waitMs);
+}
+
+function describeTrouble({ message, afterMs = 0 }: RegistryTrouble, registry: string): string {
+  const when = afterMs === 0 ? "later" : `in ${Math.ceil(afterMs / 1_000)} seconds`;
+  return `the registry ${registry} cannot tell now whether the image exists (${message}); try again ${when}`;
 }

@@ -1,12 +1,15 @@
+/** What can go wrong at a registry: refusals, which stay so, and trouble, which may pass. */
 import { ProblemError } from "#kernel/problem.ts";
 
 export type RegistryProblemCode =
+  | "invalid_request"
   | "image_not_found"
   | "image_not_allowed"
   | "registry_auth"
   | "registry_unavailable";
 
 const statuses: Record<RegistryProblemCode, number> = {
+  invalid_request: 400,
   image_not_found: 400,
   image_not_allowed: 400,
   registry_auth: 400,
@@ -18,4 +21,22 @@ export function refuse(
   detail: string,
 ): ProblemError<RegistryProblemCode> {
   return new ProblemError({ status: statuses[code], code, detail });
+}
+
+/** Trouble that may pass: the caller tries again, after `afterMs` when the other side said so. */
+export class RegistryTrouble extends Error {
+  readonly afterMs: number | undefined;
+
+  constructor(message: string, afterMs?: number) {
+    super(message);
+    this.name = "RegistryTrouble";
+    this.afterMs = afterMs;
+  }
+}
+
+/** `Retry-After` is seconds or a date (RFC 9110, section 10.2.3); undefined when it is neither. */
+export function readRetryAfter(header: string | undefined, nowMs: number): number | undefined {
+  if (header === undefined) return undefined;
+  const afterMs = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs;
+  return Number.isFinite(afterMs) ? Math.max(0, afterMs) : undefined;
 }

@@ -1,0 +1,111 @@
+/** Tokens for registries, fetched from where their challenge says and kept until they expire. */
+import { z } from "zod";
+import { type BearerChallenge, checkRealm, type RealmRules } from "./challenge.ts";
+import type { Credential } from "./credentials.ts";
+import { type Answer, ask, type Question, throwTrouble } from "./exchange.ts";
+import { RegistryTrouble, refuse } from "./refusal.ts";
+
+/** Lifetimes are in seconds; 60 when the service does not say (distribution, "Token authentication"). */
+const TokenAnswer = z
+  .object({
+    token: z.string().min(1).optional(),
+    access_token: z.string().min(1).optional(),
+    expires_in: z.number().default(60),
+  })
+  .transform(({ token, access_token, expires_in }, context) => {
+    const value = token ?? access_token;
+    if (value !== undefined) return { value, lifetimeSeconds: expires_in };
+    context.addIssue({ code: "custom", message: "no token" });
+    return z.NEVER;
+  });
+
+/** A token is not used in its last seconds: it has to live until the registry reads it. */
+const marginSeconds = 10;
+
+export type TokenRequest = {
+  /** The registry that asks for the token. */
+  host: string;
+  challenge: BearerChallenge;
+  credential: Credential | undefined;
+};
+
+export type Token = { value: string; isKept: boolean };
+
+export type TokenSource = {
+  /** Throws a `ProblemError` (registry_auth) or `RegistryTrouble`. */
+  find: (wanted: TokenRequest) => Promise<Token>;
+  /** Fetches anew: the registry did not take the one that was kept. */
+  refresh: (wanted: TokenRequest) => Promise<Token>;
+};
+
+export function createTokenSource(rules: RealmRules): TokenSource {
+  const kept = new Map<string, { value: string; expiresAtMs: number }>();
+  const refresh = async (wanted: TokenRequest) => {
+    const { value, lifetimeSeconds } = await fetchToken(wanted, rules);
+    for (const [name, token] of kept) if (token.expiresAtMs <= Date.now()) kept.delete(name);
+    const expiresAtMs = Date.now() + (lifetimeSeconds - marginSeconds) * 1_000;
+    kept.set(nameOf(wanted), { value, expiresAtMs });
+    return { value, isKept: false };
+  };
+  const find = async (wanted: TokenRequest) => {
+    const token = kept.get(nameOf(wanted));
+    if (token === undefined || token.expiresAtMs <= Date.now()) return refresh(wanted);
+    return { value: token.value, isKept: true };
+  };
+  return { find, refresh };
+}
+
+/** By registry as well: what one registry was given is never shown to another. */
+function nameOf({ host, challenge }: TokenRequest): string {
+  return [host, challenge.realm, challenge.service, challenge.scope].join("\n");
+}
+
+async function fetchToken(wanted: TokenRequest, rules: RealmRules) {
+  const { host, challenge } = wanted;
+  const answer = await ask(questionOf(wanted, checkRealm(challenge.realm, host, rules)));
+  throwTrouble(answer);
+  if (answer.status !== 200) {
+    const detail = `the token service of ${host} answered ${answer.status}`;
+    throw refuse("registry_auth", `${detail}; check the registry's credentials`);
+  }
+  return readToken(answer, host);
+}
+
+function questionOf({ challenge, credential }: TokenRequest, realm: URL): Question {
+  const { service, scope } = challenge;
+  if (credential !== undefined && "identityToken" in credential) {
+    return exchangeIdentity(realm, { service, scope, refresh_token: credential.identityToken });
+  }
+  const address = new URL(realm);
+  if (service !== "") address.searchParams.set("service", service);
+  if (scope !== "") address.searchParams.set("scope", scope);
+  const authorization = credential && basicAuthorization(credential);
+  return { method: "GET", address, headers: authorization === undefined ? {} : { authorization } };
+}
+
+/** An identity token is a refresh token (distribution, "Docker Registry v2 OAuth2 tokens"). */
+function exchangeIdentity(address: URL, fields: Record<string, string>): Question {
+  const form = { grant_type: "refresh_token", client_id: "vedette", ...fields };
+  return {
+    method: "POST",
+    address,
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+    body: new URLSearchParams(form).toString(),
+  };
+}
+
+function readToken({ body }: Answer, host: string): z.infer<typeof TokenAnswer> {
+  try {
+    return TokenAnswer.parse(JSON.parse(body.toString()));
+  } catch {
+    // Without the cause: it could quote the token.
+    throw new RegistryTrouble(`no token in the answer of the token service of ${host}`);
+  }
+}
+
+/** The header for a name and password; undefined for an identity token, which is neither. */
+export function basicAuthorization(credential: Credential): string | undefined {
+  if ("identityToken" in credential) return undefined;
+  const pair = `${credential.user}:${credential.password}`;
+  return `Basic ${Buffer.from(pair).toString("base64")}`;
+}
