@@ -22,7 +22,7 @@ export type ConnectionOptions = {
 export class ConnectionError extends Error {}
 
 /** The program refused. The message is its own. */
-export class RefusedError extends Error {
+class RefusedError extends Error {
   readonly status: number;
 
   constructor(status: number, message: string) {

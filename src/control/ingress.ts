@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Agent, errors, request } from "undici";
 import { ProblemError } from "#kernel/problem.ts";
 
-export type IngressCall = {
+type IngressCall = {
   path: string;
   body: unknown;
   /** The name under which the call is kept in history. */

@@ -21,7 +21,7 @@ export type Route = {
 
 const readers = new Set(["Status", "Plan", "History"]);
 
-export const routes: readonly Route[] = [
+const routes: readonly Route[] = [
   ...Object.entries(rolloutHandlers).map(([handler, { input }]) => ({
     path: exactly(`/${rolloutServiceName}/${singletonKey}/${handler}`),
     input,

@@ -1,13 +1,13 @@
 import { iface } from "@restatedev/restate-sdk";
 import { z } from "zod";
 
-export const deployStatuses = ["progressing", "ready", "failed"] as const;
+const deployStatuses = ["progressing", "ready", "failed"] as const;
 
 /**
  * Why a deploy failed: stable words for programs and people. A reason is a code, and mostly
  * `": "` and a sentence after it.
  */
-export const reasonCodes = [
+const reasonCodes = [
   "image_not_found",
   "image_auth",
   "image_platform",
@@ -32,7 +32,7 @@ export const reasonCodes = [
 ] as const;
 export type ReasonCode = (typeof reasonCodes)[number];
 
-export const DeployRequest = z.strictObject({
+const DeployRequest = z.strictObject({
   image: z
     .string()
     .min(1)

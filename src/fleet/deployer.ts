@@ -16,7 +16,7 @@ export type DeployStep = {
 };
 
 /** Why a deploy looks at its sentinel again. */
-export type ObserveCause = "poll" | "pushed" | "deadline";
+type ObserveCause = "poll" | "pushed" | "deadline";
 
 export type Deployer = {
   /** Starts the deploy and looks once. Repeating it changes nothing. */

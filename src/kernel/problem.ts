@@ -7,20 +7,6 @@ export type Problem = {
   code: string;
 };
 
-/** Codes that any part may answer; a slice's contract adds its own. */
-export type CommonProblemCode =
-  | "invalid_request"
-  | "unauthorized"
-  | "forbidden"
-  | "not_found"
-  | "method_not_allowed"
-  | "conflict"
-  | "payload_too_large"
-  | "unsupported_media_type"
-  | "timeout"
-  | "unavailable"
-  | "internal_error";
-
 type ProblemInit<Code extends string> = { status: number; code: Code; detail: string };
 
 /**

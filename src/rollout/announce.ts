@@ -27,7 +27,7 @@ export async function stamp(ctx: ObjectContext, head: RolloutHead): Promise<Roll
 }
 
 /** Sends the head's totals to history; one way, so that a database that is down holds nothing up. */
-export function saveHistory(ctx: ObjectContext, head: RolloutHead): void {
+function saveHistory(ctx: ObjectContext, head: RolloutHead): void {
   ctx.sendClient(rolloutHistory, head.rolloutId).save({
     image: head.image,
     requestedImage: head.requestedImage,

@@ -32,7 +32,7 @@ const imagePattern =
   /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,5})?\/)(?:[a-z0-9]+(?:[._-]+[a-z0-9]+)*\/)*[a-z0-9]+(?:[._-]+[a-z0-9]+)*:[\w][\w.-]{0,127}(?:@sha256:[a-f0-9]{64})?$/;
 
 /** `{registry}/{repository}:<tag>`, optionally with `@sha256:…`. */
-export const ImageReference = z
+const ImageReference = z
   .string()
   .max(512)
   .regex(imagePattern, {

@@ -25,7 +25,7 @@ import { nextState } from "./transitions.ts";
 /** Checks that an image exists and pins it: the answer has a digest. Throws a `ProblemError`. */
 export type ResolveImage = (image: string) => Promise<string>;
 
-export type ReadHistory = (request: HistoryRequest) => Promise<RolloutHistory>;
+type ReadHistory = (request: HistoryRequest) => Promise<RolloutHistory>;
 
 export type FacadeParts = {
   listFleet: ListFleet;

@@ -86,7 +86,7 @@ export function nextStep(waves: readonly WaveProgress[], finished: number | unde
 }
 
 /** Members of a wave that have no result yet. */
-export function unresolved(wave: WaveProgress): number {
+function unresolved(wave: WaveProgress): number {
   return wave.size - wave.succeeded - wave.failed;
 }
 

@@ -23,7 +23,7 @@ export type WaveProgress = {
   passedOver: number;
 };
 
-export type OpenBatch = { invocation: string; inFlight: number };
+type OpenBatch = { invocation: string; inFlight: number };
 
 /**
  * Key `rolloutState`. `succeededIds`, `failedIds` and `previousImages` are there up to

@@ -7,7 +7,7 @@ import {
 } from "./contract.ts";
 
 /** From which states an operation is legal, and what follows at once (spec, "States and transitions"). */
-export const transitions: Record<
+const transitions: Record<
   Operation,
   { legalFrom: readonly RolloutStateName[]; next: RolloutStateName }
 > = {
@@ -21,7 +21,7 @@ export const transitions: Record<
   RollbackAll: { legalFrom: ["paused", "cancelled"], next: "rolling_back" },
 };
 
-export function isLegal(operation: Operation, state: RolloutStateName): boolean {
+function isLegal(operation: Operation, state: RolloutStateName): boolean {
   return transitions[operation].legalFrom.includes(state);
 }
 

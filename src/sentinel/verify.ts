@@ -1,7 +1,7 @@
 /** Asks the public API whether a caller's key is good. */
 import { ProblemError } from "#kernel/problem.ts";
 
-export type VerifiedKey = { keyId: string };
+type VerifiedKey = { keyId: string };
 
 export type VerifyKey = (key: string) => Promise<VerifiedKey>;
 

@@ -15,7 +15,7 @@ type Deploy = { id: string; startedAtMs: number; outcome: FleetOutcome };
 
 type Member = { id: string; region: string; image: string; running: string; deploy?: Deploy };
 
-export type FleetPut = { id: string; image: string; deployId: string; atMs: number };
+type FleetPut = { id: string; image: string; deployId: string; atMs: number };
 
 type FakeFleetOptions = {
   size: number;

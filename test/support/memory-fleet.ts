@@ -6,9 +6,7 @@ type Behaviour = { status: "ready" } | { status: "failed"; reason: string };
 
 type Member = { region: string; image: string; running: string; pending?: Behaviour };
 
-export type AppliedOrder = { id: string; image: string; atMs: number };
-
-export type MemoryFleet = ReturnType<typeof createMemoryFleet>;
+type AppliedOrder = { id: string; image: string; atMs: number };
 
 /** Sentinels s01… over three regions; all deploys succeed at once until told otherwise. */
 export function createMemoryFleet(size: number) {

@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { ConfigError, readConfig } from "#config.ts";
+
+function writeToml(text: string): string {
+  const directory = mkdtempSync(path.join(tmpdir(), "vedette-config-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const file = path.join(directory, "vedette.toml");
+  writeFileSync(file, text);
+  return file;
+}
+
+describe("readConfig", () => {
+  it("has the documented value for every setting that is absent", () => {
+    const config = readConfig({ environment: {} });
+
+    expect(config).toMatchObject({
+      data_dir: ".vedette",
+      api: { host: "127.0.0.1", port: 7070, root_key: "" },
+      control: { host: "127.0.0.1", port: 7071, ingress_token: "" },
+      worker: { host: "127.0.0.1", port: 9480 },
+      restate: { ingress_url: "", admin_url: "", ingress_port: 8480, admin_port: 9470 },
+      database: { url: "", port: 5480 },
+      slack: { sentinel_rollout_webhook_url: "" },
+      fleet: { driver: "process", deploy_timeout_seconds: 600, process: { size: 12 } },
+      rollout: { max_parallel: 100 },
+    });
+  });
+
+  it("reads the file, and puts the environment over it", () => {
+    const file = writeToml("[fleet]\ndeploy_timeout_seconds = 30\n[fleet.process]\nsize = 3\n");
+
+    const config = readConfig({ file, environment: { VEDETTE_FLEET__PROCESS__SIZE: "5" } });
+
+    expect(config.fleet.deploy_timeout_seconds).toBe(30);
+    expect(config.fleet.process.size).toBe(5);
+  });
+
+  it.each([
+    ["INGRESS_TOKEN", (config: ReturnType<typeof readConfig>) => config.control.ingress_token],
+    ["VEDETTE_ROOT_KEY", (config: ReturnType<typeof readConfig>) => config.api.root_key],
+    ["DATABASE_URL", (config: ReturnType<typeof readConfig>) => config.database.url],
+    [
+      "VEDETTE_SLACK__SENTINEL_ROLLOUT_WEBHOOK_URL",
+      (config: ReturnType<typeof readConfig>) => config.slack.sentinel_rollout_webhook_url,
+    ],
+  ])("takes %s from the environment", (name, read) => {
+    const config = readConfig({ environment: { [name]: "https://example.com/x" } });
+
+    expect(read(config)).toBe("https://example.com/x");
+  });
+
+  it("finds the file by VEDETTE_CONFIG", () => {
+    const file = writeToml("[rollout]\nmax_parallel = 7\n");
+
+    expect(readConfig({ environment: { VEDETTE_CONFIG: file } }).rollout.max_parallel).toBe(7);
+  });
+
+  it("reports all faults together, each with its setting", () => {
+    const environment = {
+      VEDETTE_CONTROL__PORT: "banana",
+      VEDETTE_FLEET__DRIVER: "raft",
+      VEDETTE_ROLLOUT__MAX_PARALLEL: "0",
+      VEDETTE_FLEET__SIZE: "3",
+    };
+
+    const lines = faultsOf(() => readConfig({ environment }));
+
+    expect(lines).toEqual([
+      expect.stringMatching(/^control\.port: /),
+      expect.stringMatching(/^fleet\.driver: /),
+      expect.stringMatching(/^fleet: .*"size"/),
+      expect.stringMatching(/^rollout\.max_parallel: /),
+    ]);
+  });
+
+  it("never shows a value in a fault", () => {
+    const environment = { VEDETTE_SLACK__SENTINEL_ROLLOUT_WEBHOOK_URL: "not-a-url-but-secret" };
+
+    expect(faultsOf(() => readConfig({ environment })).join()).not.toContain("secret");
+  });
+
+  it("says so when the named file does not exist", () => {
+    expect(() => readConfig({ file: "/nowhere/vedette.toml", environment: {} })).toThrow(
+      "config file /nowhere/vedette.toml does not exist",
+    );
+  });
+
+  it("says so when the file is no TOML, without quoting it", () => {
+    const file = writeToml('token = "secret-value\n');
+
+    expect(faultsOf(() => readConfig({ file, environment: {} })).join()).not.toContain("secret");
+  });
+
+  it.each([
+    [{ VEDETTE_FLEET__DRIVER: "http" }, "fleet.http.url"],
+    [{ VEDETTE_RESTATE__INGRESS_URL: "http://restate:8080" }, "admin_url"],
+  ])("refuses settings that do not make sense together: %j", (environment, named) => {
+    expect(faultsOf(() => readConfig({ environment })).join()).toContain(named);
+  });
+});
+
+function faultsOf(action: () => unknown): string[] {
+  try {
+    action();
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError);
+    return (error as Error).message.split("\n");
+  }
+  throw new Error("nothing was refused");
+}

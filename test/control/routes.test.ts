@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { findRoute } from "#control/routes.ts";
+
+const rollout = "/vedette.v1.SentinelRolloutService";
+
+describe("findRoute", () => {
+  it.each([
+    `${rollout}/singleton/Rollout`,
+    `${rollout}/singleton/Rollout/send`,
+    `${rollout}/singleton/RollbackAll`,
+    `${rollout}/singleton/Status`,
+    "/vedette.v1.SentinelService/gw-1/NotifyReady",
+    "/vedette.v1.FleetService/List",
+  ])("lets %s through", (path) => {
+    expect(findRoute(path)).toBeDefined();
+  });
+
+  it.each([
+    "/",
+    rollout,
+    `${rollout}/singleton`,
+    `${rollout}/other/Rollout`,
+    `${rollout}/singleton/begin`,
+    `${rollout}/singleton/record`,
+    `${rollout}/singleton/rollout`,
+    `${rollout}/singleton/Rollout/`,
+    `${rollout}/singleton/Rollout/attach`,
+    `${rollout}/singleton/Rollout%2f..`,
+    `${rollout}/singleton/../singleton/Rollout`,
+    `/x${rollout}/singleton/Rollout`,
+    "/vedettexv1.SentinelRolloutService/singleton/Rollout",
+    "/vedette.v1.SentinelService/gw-1/Deploy",
+    "/vedette.v1.SentinelService/a/b/NotifyReady",
+    "/vedette.v1.RolloutRunner/run",
+    "/restate/health",
+    "/restate/invocation/inv_1/output",
+  ])("keeps %s out", (path) => {
+    expect(findRoute(path)).toBeUndefined();
+  });
+
+  it("knows which calls change something", () => {
+    expect(findRoute(`${rollout}/singleton/Rollout`)?.isWrite).toBe(true);
+    expect(findRoute(`${rollout}/singleton/Status`)?.isWrite).toBe(false);
+  });
+});

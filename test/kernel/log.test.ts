@@ -1,0 +1,30 @@
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+
+const module_ = fileURLToPath(new URL("../../src/kernel/log.ts", import.meta.url));
+
+function logFromChild(call: string): string {
+  const script = `import { createLog } from ${JSON.stringify(module_)};
+    const log = createLog({ level: "info", format: "auto" }); ${call}`;
+  const args = ["--input-type=module-typescript", "--eval", script];
+  return execFileSync(process.execPath, args, { timeout: 20_000 }).toString();
+}
+
+it("writes one JSON object per line when nobody watches", () => {
+  const lines = logFromChild('log.info({ wave: 1 }, "starting wave"); log.info("second");');
+
+  const parsed = lines
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(parsed).toMatchObject([{ wave: 1, msg: "starting wave" }, { msg: "second" }]);
+});
+
+it("keeps secrets out, wherever a field carries them", () => {
+  const lines = logFromChild(
+    'log.info({ token: "s1", a: { authorization: "s2", b: { password: "s3" } } }, "x");',
+  );
+
+  expect(lines).not.toMatch(/s1|s2|s3/);
+});
