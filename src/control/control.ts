@@ -37,6 +37,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     genReqId: () => randomUUID(),
     clientErrorHandler: refuseBrokenRequest,
   });
+  app.removeContentTypeParser("text/plain");
   app.addHook("onClose", () => ingress.close());
   app.addHook("onRequest", async (request, reply) => {
     reply.headers({ "cache-control": "no-store", "x-content-type-options": "nosniff" });

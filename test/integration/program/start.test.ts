@@ -1,0 +1,196 @@
+/** The program as it is started, called, stopped and started again, with its real sentinel processes. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { identifyProcess } from "#kernel/owned-process.ts";
+import { type Program, startProgram } from "../../support/program.ts";
+
+const entry = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
+const image = (tag: string) => `registry.example.com/vedette/sentinel:${tag}`;
+
+let program: Program;
+
+beforeAll(async () => {
+  program = await startProgram({ VEDETTE_FLEET__PROCESS__SIZE: "3" });
+});
+
+afterAll(() => program?.dispose());
+
+type Run = { code: number | null; stdout: string; stderr: string };
+
+async function run(args: string[], environment: Record<string, string> = {}): Promise<Run> {
+  const child = spawn(process.execPath, [entry, ...args], {
+    env: {
+      PATH: process.env["PATH"],
+      VEDETTE_DATA_DIR: program.dataDir,
+      ...environment,
+    },
+    timeout: 60_000,
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, stdout, stderr };
+}
+
+const pidsOfSentinels = () =>
+  [1, 2, 3].map((n) => {
+    const file = path.join(program.dataDir, "sentinels", `sentinel-0${n}.json`);
+    return JSON.parse(readFileSync(file, "utf8")).serving.pid as number;
+  });
+
+describe("the program", () => {
+  it("tells where everything is, in a log of one JSON object per line", () => {
+    const lines = program.output().trim().split("\n");
+
+    const parsed = lines.map((line) => JSON.parse(line));
+
+    expect(parsed.at(-1)).toMatchObject({
+      msg: "vedette is ready",
+      control: program.endpoints().control,
+      try: expect.stringContaining("rollout start"),
+    });
+  });
+
+  it("keeps its secrets to its owner, and out of its log", () => {
+    const { mode } = statSync(path.join(program.dataDir, "credentials.json"));
+
+    expect(mode & 0o777).toBe(0o600);
+    expect(program.output()).not.toContain(program.token());
+  });
+
+  it("rolls an image out to its real sentinels by the command line", async () => {
+    const { code, stdout } = await run(["rollout", "start", image("v2"), "--wait"]);
+
+    expect(code).toBe(0);
+    expect(stdout).toContain("completed: 3 of 3 sentinels ready, 0 failed, 0 in flight");
+  });
+
+  it("ends with code 2 and says what can be done when a wave fails", async () => {
+    const { code, stdout } = await run(["rollout", "start", image("v3-crash"), "--wait"]);
+
+    expect(code).toBe(2);
+    expect(stdout).toContain("crash_loop: exit code 1");
+    expect(stdout).toContain("npx vedette rollout rollback");
+  });
+
+  it("refuses what is not legal with one line and code 1", async () => {
+    const { code, stderr } = await run(["rollout", "start", image("v4"), "--wait"]);
+
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^vedette: Rollout is not legal in state paused; .*\n$/);
+  });
+
+  it("rolls back, and answers JSON for programs", async () => {
+    const { code, stdout } = await run(["rollout", "rollback", "--json"]);
+
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ state: "cancelled", not_reverted: [] });
+  });
+
+  it("lists its sentinels with the reason of a failed deploy", async () => {
+    const { stdout } = await run(["sentinels", "list", "--json"]);
+
+    const { sentinels } = JSON.parse(stdout) as { sentinels: Record<string, string>[] };
+    expect(sentinels).toHaveLength(3);
+    expect(sentinels.map(({ running_image }) => running_image)).toEqual([
+      image("v2"),
+      image("v2"),
+      image("v2"),
+    ]);
+    expect(sentinels.filter(({ deploy_status }) => deploy_status === "failed")).toHaveLength(1);
+  });
+
+  it("lists past rollouts with who started them", async () => {
+    const { stdout } = await run(["rollout", "history", "--json"]);
+
+    const { rollouts } = JSON.parse(stdout) as { rollouts: Record<string, unknown>[] };
+    expect(rollouts).toMatchObject([
+      { image: image("v3-crash"), state: "cancelled", failed: 1, started_by: "ingress-token" },
+      { image: image("v2"), state: "completed", succeeded: 3 },
+    ]);
+  });
+
+  it("refuses a second program on the same data directory with one line", async () => {
+    const { code, stderr } = await run(["start"]);
+
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^vedette: data_dir .* is in use by process \d+; .*\n$/);
+  });
+
+  it("names every broken setting at once, one line each", async () => {
+    const { code, stderr } = await run(["start"], {
+      VEDETTE_CONTROL__PORT: "x",
+      VEDETTE_FLEET__DRIVER: "y",
+    });
+
+    expect(code).toBe(1);
+    expect(stderr.trim().split("\n")).toHaveLength(2);
+  });
+
+  it("says which port is taken and which setting moves it", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const { port } = taken.address() as AddressInfo;
+
+    const { code, stderr } = await run(["start"], {
+      VEDETTE_DATA_DIR: `${program.dataDir}-other`,
+      VEDETTE_DATABASE__PORT: String(port),
+    });
+
+    taken.close();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(new RegExp(`^vedette: port ${port} is taken .*database\\.port.*\\n$`));
+  });
+
+  it("accepts only signed requests at the worker", async () => {
+    const { worker = "" } = program.endpoints();
+
+    const answer = await requestHttp2(worker, "/discover");
+
+    expect(answer).toBe(401);
+  });
+
+  it("keeps the sentinels serving over a kill -9, and takes them up again", async () => {
+    const before = pidsOfSentinels();
+    program.kill9("main");
+
+    await program.start();
+
+    expect(pidsOfSentinels()).toEqual(before);
+    expect((await program.call("Status")).body).toMatchObject({ state: "cancelled" });
+  });
+
+  it("stops everything on SIGTERM and goes on where it was when it is started again", async () => {
+    const pids = pidsOfSentinels();
+
+    const code = await program.stop();
+
+    expect(code).toBe(0);
+    expect(pids.filter((pid) => identifyProcess(pid) !== undefined)).toEqual([]);
+    expect(existsSync(path.join(program.dataDir, "endpoints.json"))).toBe(false);
+    await program.start();
+    const { body } = await program.call("Rollout", { image: image("v5") });
+    expect(body).toMatchObject({ state: "completed", succeeded: 3 });
+  });
+});
+
+async function requestHttp2(url: string, requestPath: string): Promise<number> {
+  const { connect } = await import("node:http2");
+  const session = connect(url);
+  const stream = session.request({ ":path": requestPath, accept: "application/json" });
+  const [headers] = (await once(stream, "response")) as [Record<string, unknown>];
+  session.destroy();
+  return Number(headers[":status"]);
+}
