@@ -1,6 +1,7 @@
 /** The public side of a sentinel: authenticate, forward, answer. */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { Server as NetServer } from "node:net";
 import { ProblemError, toProblem } from "#kernel/problem.ts";
 import type { Forward } from "./forward.ts";
 import { answerHealth, type Health } from "./health.ts";
@@ -15,10 +16,22 @@ export type GatewayParts = {
 
 const publicHealthPath = "/.sentinel/health";
 
-export function createGateway(parts: GatewayParts): Server {
+export type Gateway = {
+  server: Server;
+  /** Takes no new connections; resolves once those that there are have ended. */
+  drain: () => Promise<void>;
+};
+
+/** How long a connection may be idle: also how long a drain waits for those that stay so. */
+const keepAliveTimeoutMs = 3_000;
+
+export function createGateway(parts: GatewayParts): Gateway {
+  let isDraining = false;
   const server = createServer(
-    { headersTimeout: 10_000, requestTimeout: 300_000, keepAliveTimeout: 5_000 },
+    { headersTimeout: 10_000, requestTimeout: 300_000, keepAliveTimeout: keepAliveTimeoutMs },
     (incoming, outgoing) => {
+      // Told with an answer, a caller opens its next connection elsewhere; cut off, it would fail.
+      if (isDraining) outgoing.setHeader("connection", "close");
       if (incoming.url === publicHealthPath) {
         answerHealth(outgoing, parts.health());
         return;
@@ -29,7 +42,15 @@ export function createGateway(parts: GatewayParts): Server {
       });
     },
   );
-  return server;
+  const drain = () => {
+    isDraining = true;
+    // Not the HTTP server's own close: that cuts off idle connections, on which a request may just be
+    // under way. In the next turn, so that what has connected already is accepted first.
+    return new Promise<void>((resolve) => {
+      setImmediate(() => NetServer.prototype.close.call(server, () => resolve()));
+    });
+  };
+  return { server, drain };
 }
 
 async function serve(

@@ -4,7 +4,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { createForward } from "./forward.ts";
-import { createGateway } from "./gateway.ts";
+import { createGateway, type Gateway } from "./gateway.ts";
 import { createPrivateServer, type Health } from "./health.ts";
 import { type Behaviour, behaviourOf, readSettings, type SentinelSettings } from "./settings.ts";
 import { createVerifyKey } from "./verify.ts";
@@ -29,12 +29,13 @@ async function run(settings: SentinelSettings): Promise<void> {
   });
   const activate = async () => {
     // The old process still holds this port while the new one opens it: no moment is without either.
-    if (!gateway.listening) await listen(gateway, { port: settings.publicPort, reusePort: true });
+    if (!gateway.server.listening)
+      await listen(gateway.server, { port: settings.publicPort, reusePort: true });
   };
   const privateServer = createPrivateServer({ health, activate });
   await listen(privateServer, { port: 0 });
-  process.once("SIGTERM", () => void drain(gateway));
-  process.once("SIGINT", () => void drain(gateway));
+  process.once("SIGTERM", () => void end(gateway));
+  process.once("SIGINT", () => void end(gateway));
   // Whoever started us may be gone again by then; we serve on.
   process.on("disconnect", () => {});
   process.send?.({ healthPort: (privateServer.address() as AddressInfo).port });
@@ -56,10 +57,8 @@ async function listen(server: Server, at: { port: number; reusePort?: boolean })
   await once(server, "listening");
 }
 
-async function drain(gateway: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => gateway.close(() => resolve()));
-  gateway.closeIdleConnections();
-  await Promise.race([closed, delay(drainMs)]);
+async function end(gateway: Gateway): Promise<void> {
+  await Promise.race([gateway.drain(), delay(drainMs)]);
   process.exit(0);
 }
 

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { identifyProcess } from "#kernel/owned-process.ts";
 import { type Program, startProgram } from "../../support/program.ts";
+import { tempDir } from "../../support/temp-dir.ts";
 
 const entry = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 const image = (tag: string) => `registry.example.com/vedette/sentinel:${tag}`;
@@ -145,7 +146,7 @@ describe("the program", () => {
     const { port } = taken.address() as AddressInfo;
 
     const { code, stderr } = await run(["start"], {
-      VEDETTE_DATA_DIR: `${program.dataDir}-other`,
+      VEDETTE_DATA_DIR: tempDir(),
       VEDETTE_DATABASE__PORT: String(port),
     });
 

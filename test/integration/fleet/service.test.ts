@@ -1,0 +1,202 @@
+/** SentinelService on a real Restate and Postgres, over the fake fleet's http protocol. */
+import { type Context, service } from "@restatedev/restate-sdk";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type DeployResult, sentinelService } from "#fleet/contract.ts";
+import { createDeployer } from "#fleet/deployer.ts";
+import { createHttpDriver } from "#fleet/drivers/http.ts";
+import { createFleetService, createSentinelService } from "#fleet/service.ts";
+import { createFleetStore } from "#fleet/store.ts";
+import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { type FakeFleet, startFakeFleet } from "../../support/fake-fleet.ts";
+import {
+  startTestDatabase,
+  startTestRestate,
+  type TestDatabase,
+  type TestRestate,
+} from "../../support/servers.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const v2 = "registry.example.com/vedette/sentinel:v2";
+const v3 = "registry.example.com/vedette/sentinel:v3";
+const log = createLog({ level: "silent", format: "json" });
+
+/** Deploy is private: only services call it. */
+const caller = service({
+  name: "Caller",
+  handlers: {
+    deploy: (ctx: Context, request: { id: string; image: string }): Promise<DeployResult> =>
+      ctx.client(sentinelService, request.id).Deploy({ image: request.image }),
+  },
+});
+
+let fleet: FakeFleet;
+let server: TestDatabase;
+let database: Database;
+let restate: TestRestate;
+let next = 0;
+let id = "";
+
+beforeAll(async () => {
+  fleet = await startFakeFleet({ size: 30 });
+  server = await startTestDatabase();
+  await migrate(server.url, log);
+  database = openDatabase(server.url, log);
+  const store = createFleetStore(database);
+  const driver = createHttpDriver({ url: fleet.url, token: fleet.token });
+  await store.sync(await driver.list());
+  const deployer = createDeployer(driver, store);
+  restate = await startTestRestate({
+    services: [
+      createSentinelService({ deployer, deployTimeoutMs: 1_500 }),
+      createFleetService(store),
+      caller,
+    ],
+  });
+});
+
+afterAll(async () => {
+  await restate.stop();
+  await database.end();
+  await server.stop();
+  await fleet.stop();
+});
+
+beforeEach(() => {
+  id = `gw-${String(++next).padStart(4, "0")}`;
+  fleet.behave(() => ({ readyAfterMs: 0 }));
+});
+
+const post = async (path: string, body: unknown) => {
+  const answer = await fetch(`${restate.ingressUrl}/${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+};
+
+const deploy = async (image: string) => (await post("Caller/deploy", { id, image })).body;
+
+const notify = async (image: string) =>
+  (await post(`vedette.v1.SentinelService/${id}/NotifyReady`, { image })).body;
+
+const row = async () => {
+  const { rows } = await database.query("SELECT * FROM sentinels WHERE id = $1", [id]);
+  return rows[0] as Record<string, unknown>;
+};
+
+const untilOrdered = (image: string) =>
+  waitFor(() => fleet.puts.some((put) => put.id === id && put.image === image), {
+    withinMs: 5_000,
+    what: "the order to reach the fleet",
+  });
+
+describe("Deploy", () => {
+  it("answers ready and writes down what runs and what ran", async () => {
+    const result = await deploy(v2);
+
+    expect(result).toEqual({ status: "ready" });
+    expect(await row()).toMatchObject({
+      image: v2,
+      running_image: v2,
+      previous_image: "registry.example.com/vedette/sentinel:v1",
+      deploy_status: "ready",
+      deploy_reason: null,
+      health: "healthy",
+    });
+  });
+
+  it("is progressing while the fleet is at it", async () => {
+    fleet.behave(() => ({ readyAfterMs: 600 }));
+    const deployed = deploy(v2);
+    await untilOrdered(v2);
+
+    const during = await row();
+
+    expect(during).toMatchObject({ image: v2, deploy_status: "progressing" });
+    expect(await deployed).toEqual({ status: "ready" });
+  });
+
+  it("fails with the fleet's reason", async () => {
+    fleet.behave(() => ({ failAfterMs: 0, reason: "oom_killed: 128 MiB" }));
+
+    const result = await deploy(v2);
+
+    expect(result).toEqual({ status: "failed", reason: "oom_killed: 128 MiB" });
+    expect(await row()).toMatchObject({
+      image: v2,
+      running_image: "registry.example.com/vedette/sentinel:v1",
+      deploy_status: "failed",
+      deploy_reason: "oom_killed: 128 MiB",
+    });
+  });
+
+  it("fails at its deadline when the sentinel never becomes ready", async () => {
+    fleet.behave(() => "hang");
+
+    const result = await deploy(v2);
+
+    expect(result["status"]).toBe("failed");
+    expect(result["reason"]).toMatch(/^progress_deadline: /);
+  });
+
+  it("orders a deploy once, however often it looks", async () => {
+    fleet.behave(() => ({ readyAfterMs: 700 }));
+
+    await deploy(v2);
+
+    expect(fleet.puts.filter((put) => put.id === id)).toHaveLength(1);
+  });
+
+  it("cannot be called from outside", async () => {
+    const { status } = await post(`vedette.v1.SentinelService/${id}/Deploy`, { image: v2 });
+
+    expect(status).toBe(400);
+  });
+});
+
+describe("NotifyReady", () => {
+  it("ends a deploy of the same image at once", async () => {
+    fleet.behave(() => "hang");
+    const deployed = deploy(v2);
+    await untilOrdered(v2);
+
+    const answer = await notify(v2);
+
+    expect(answer).toEqual({ accepted: true });
+    expect(await deployed).toEqual({ status: "ready" });
+  });
+
+  it("for another image is ignored", async () => {
+    fleet.behave(() => "hang");
+    const deployed = deploy(v2);
+    await untilOrdered(v2);
+
+    const answer = await notify(v3);
+
+    expect(answer).toEqual({ accepted: false });
+    expect(await deployed).toMatchObject({ status: "failed" });
+  });
+
+  it("is ignored when nothing is being deployed", async () => {
+    await deploy(v2);
+
+    expect(await notify(v2)).toEqual({ accepted: false });
+  });
+});
+
+describe("FleetService", () => {
+  it("lists the fleet page by page", async () => {
+    const first = (await post("vedette.v1.FleetService/List", { limit: 20 })).body;
+    const cursor = first["next_cursor"];
+    const second = (await post("vedette.v1.FleetService/List", { limit: 20, cursor })).body;
+
+    const ids = [first, second].flatMap((page) =>
+      (page["sentinels"] as { id: string }[]).map((sentinel) => sentinel.id),
+    );
+    expect(ids).toHaveLength(30);
+    expect(new Set(ids).size).toBe(30);
+    expect(second).not.toHaveProperty("next_cursor");
+  });
+});
