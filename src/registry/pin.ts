@@ -7,7 +7,7 @@ import { isAllowed, parseImageName } from "./image-name.ts";
 import { createReadDigest } from "./manifest.ts";
 import { RegistryTrouble, refuse } from "./refusal.ts";
 
-/** Attempts besides the first, how long they may take in all, and the longest wait we take orders for. */
+/** Attempts besides the first; how long all may take; the longest wait a registry may ask for between two. */
 const retries = 3;
 const patienceMs = 30_000;
 const longestAskedWaitMs = 10_000;

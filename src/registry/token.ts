@@ -22,14 +22,14 @@ const TokenAnswer = z
 /** A token is not used in its last seconds: it has to live until the registry reads it. */
 const marginSeconds = 10;
 
-export type TokenRequest = {
+type TokenRequest = {
   /** The registry that asks for the token. */
   host: string;
   challenge: BearerChallenge;
   credential: Credential | undefined;
 };
 
-export type Token = { value: string; isKept: boolean };
+type Token = { value: string; isKept: boolean };
 
 export type TokenSource = {
   /** Throws a `ProblemError` (registry_auth) or `RegistryTrouble`. */

@@ -1,0 +1,250 @@
+/** The image gate in front of registries that are slow, broken, busy or hostile. */
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import type { Credential } from "#registry/credentials.ts";
+import { createPinImage } from "#registry/pin.ts";
+import {
+  type RegistryReply,
+  type RegistryRequest,
+  startFakeRegistry,
+} from "../../support/fake-registry.ts";
+
+const settings = { allowed: [], insecure: [], token_hosts: [], docker_config: "" };
+
+const digest = `sha256:${"ab".repeat(32)}`;
+const found: RegistryReply = { status: 200, headers: { "docker-content-digest": digest } };
+
+const credential = { user: "deployer", password: "secret-word" };
+
+type Reply = (request: RegistryRequest, count: number) => RegistryReply;
+
+/** A registry that answers so, and what the gate makes of an image of it. */
+async function startGate(reply: Reply, known?: Credential) {
+  const registry = await startFakeRegistry(reply);
+  const pin = createPinImage(settings, () => known);
+  const image = `${registry.host}/acme/sentinel:v1`;
+  return { registry, image, pin: () => pin(image) };
+}
+
+const replies =
+  (...list: RegistryReply[]): Reply =>
+  (_request, count) =>
+    list[count - 1] ?? found;
+
+const refusal = (code: string, status: number) => expect.objectContaining({ code, status });
+
+describe("trouble that passes", () => {
+  it.each([500, 502, 503, 504, 408, 429])("tries again after status %i", async (status) => {
+    const { image, pin } = await startGate(replies({ status }, { status }));
+
+    expect(await pin()).toBe(`${image}@${digest}`);
+  });
+
+  it("gives up after four attempts, and does not say that the image is missing", async () => {
+    const { registry, pin } = await startGate(() => ({ status: 503 }));
+
+    await expect(pin()).rejects.toEqual(refusal("registry_unavailable", 503));
+
+    expect(registry.requests).toHaveLength(4);
+  });
+
+  it("waits as long as a busy registry asks", async () => {
+    const { registry, pin } = await startGate(
+      replies({ status: 429, headers: { "retry-after": "1" } }),
+    );
+
+    await pin();
+
+    const [first = 0, second = 0] = registry.atMs;
+    expect(second - first).toBeGreaterThanOrEqual(990);
+  });
+
+  it("hands a long wait on to the caller", async () => {
+    const { registry, pin } = await startGate(() => ({
+      status: 429,
+      headers: { "retry-after": "120" },
+    }));
+
+    await expect(pin()).rejects.toThrow("try again in 120 seconds");
+
+    expect(registry.requests).toHaveLength(1);
+  });
+
+  it("does not wait for ever for an answer", async () => {
+    const { image, pin } = await startGate(replies("hang"));
+
+    expect(await pin()).toBe(`${image}@${digest}`);
+  });
+});
+
+describe("answers out of the ordinary", () => {
+  const body = '{"schemaVersion": 2}\n';
+  const computed = `sha256:${createHash("sha256").update(body).digest("hex")}`;
+
+  it.each([
+    { what: "names no digest", head: { status: 200 } },
+    { what: "names one of another kind", head: withDigest("sha512:abcd") },
+    { what: "knows no HEAD", head: { status: 405 } },
+  ])("computes the digest of the exact bytes for a registry that $what", async ({ head }) => {
+    const { image, pin } = await startGate(({ method }) =>
+      method === "HEAD" ? head : { status: 200, body },
+    );
+
+    expect(await pin()).toBe(`${image}@${computed}`);
+  });
+
+  it("does not read more than a manifest may be long", async () => {
+    const { pin } = await startGate(({ method }) =>
+      method === "HEAD" ? { status: 200 } : { status: 200, body: "x".repeat(4_194_305) },
+    );
+
+    await expect(pin()).rejects.toEqual(refusal("registry_unavailable", 503));
+  });
+
+  it.each([400, 418])("asks once only after status %i", async (status) => {
+    const { registry, pin } = await startGate(() => ({ status }));
+
+    await expect(pin()).rejects.toEqual(refusal("registry_unavailable", 503));
+
+    expect(registry.requests).toHaveLength(1);
+  });
+
+  it("keeps the digest that was asked for when the registry names another", async () => {
+    const { image } = await startGate(() => found);
+    const pin = createPinImage(settings, () => undefined);
+    const asked = `${image}@sha256:${"cd".repeat(32)}`;
+
+    expect(await pin(asked)).toBe(asked);
+  });
+
+  it("ends a redirect in a circle", async () => {
+    const { registry, pin } = await startGate(({ path }) => ({
+      status: 302,
+      headers: { location: path },
+    }));
+
+    await expect(pin()).rejects.toEqual(refusal("registry_unavailable", 503));
+
+    expect(registry.requests).toHaveLength(24);
+  });
+
+  function withDigest(value: string) {
+    return { status: 200, headers: { "docker-content-digest": value } };
+  }
+});
+
+describe("credentials", () => {
+  const basic = { status: 401, headers: { "www-authenticate": 'Basic realm="x"' } };
+
+  it("are not shown to a registry that does not ask", async () => {
+    const { registry, pin } = await startGate(() => found, credential);
+
+    await pin();
+
+    expect(registry.requests.map(({ authorization }) => authorization)).toEqual([undefined]);
+  });
+
+  it("do not go where a redirect leads", async () => {
+    const store = await startFakeRegistry(() => found);
+    const location = `http://${store.host}/elsewhere`;
+    const { registry, pin } = await startGate(
+      ({ authorization }) =>
+        authorization === undefined ? basic : { status: 307, headers: { location } },
+      credential,
+    );
+
+    expect(await pin()).toContain(digest);
+
+    expect(registry.requests.at(-1)?.authorization).toMatch(/^Basic /);
+    expect(store.requests).toEqual([
+      { method: "HEAD", path: "/elsewhere", authorization: undefined },
+    ]);
+  });
+
+  it("are not shown to another host that asks for them after a redirect", async () => {
+    const stranger = await startFakeRegistry(() => basic);
+    const location = `http://${stranger.host}/elsewhere`;
+    const { pin } = await startGate(() => ({ status: 307, headers: { location } }), credential);
+
+    await expect(pin()).rejects.toEqual(refusal("registry_auth", 400));
+
+    expect(stranger.requests.map(({ authorization }) => authorization)).toEqual([undefined]);
+  });
+
+  it.each([
+    { what: "a foreign host", realm: "https://auth.example.com/token" },
+    { what: "no address", realm: "token" },
+  ])("are not sent to $what for a token", async ({ realm }) => {
+    const challenge = { "www-authenticate": `Bearer realm="${realm}",service="x"` };
+    const { registry, pin } = await startGate(
+      () => ({ status: 401, headers: challenge }),
+      credential,
+    );
+
+    await expect(pin()).rejects.toEqual(refusal("registry_auth", 400));
+
+    expect(registry.requests).toHaveLength(1);
+  });
+
+  it("are not in what is said about a token service that fails", async () => {
+    const tokens = await startFakeRegistry(() => ({ status: 500 }));
+    const challenge = { "www-authenticate": `Bearer realm="http://${tokens.host}/token"` };
+    const { pin } = await startGate(() => ({ status: 401, headers: challenge }), credential);
+
+    const error = await pin().catch((thrown: unknown) => thrown);
+
+    expect(error).toEqual(refusal("registry_unavailable", 503));
+    expect(String(error)).not.toMatch(/secret-word|Basic/);
+    expect(tokens.requests).toHaveLength(4);
+  });
+
+  it.each([
+    { what: "is no JSON", body: "<html>" },
+    { what: "has no token", body: '{"expires_in": 300}' },
+  ])("bring nothing when the answer of the token service $what", async ({ body }) => {
+    const tokens = await startFakeRegistry(() => ({ status: 200, body }));
+    const challenge = { "www-authenticate": `Bearer realm="http://${tokens.host}/token"` };
+    const { pin } = await startGate(() => ({ status: 401, headers: challenge }), credential);
+
+    await expect(pin()).rejects.toEqual(refusal("registry_unavailable", 503));
+  });
+
+  it("are used once more when the registry takes the token that was kept no longer", async () => {
+    const tokens = await startFakeRegistry((_request, count) => ({
+      status: 200,
+      body: JSON.stringify({ access_token: `token-${count}`, expires_in: 300 }),
+    }));
+    const challenge = { "www-authenticate": `Bearer realm="http://${tokens.host}/token"` };
+    let taken = "Bearer token-1";
+    const { registry, pin } = await startGate(
+      ({ authorization }) =>
+        authorization === taken ? found : { status: 401, headers: challenge },
+      credential,
+    );
+    await pin();
+    taken = "Bearer token-2";
+
+    await pin();
+
+    expect(registry.requests.map(({ authorization }) => authorization)).toEqual([
+      undefined,
+      "Bearer token-1",
+      undefined,
+      "Bearer token-1",
+      "Bearer token-2",
+    ]);
+  });
+});
+
+describe("places that are not allowed", () => {
+  it("are not even asked", async () => {
+    const registry = await startFakeRegistry(() => found);
+    const allowed = [`${registry.host}/other`, "registry.example.com"];
+    const pin = createPinImage({ ...settings, allowed }, () => undefined);
+
+    const pinning = pin(`${registry.host}/acme/sentinel:v1`);
+
+    await expect(pinning).rejects.toEqual(refusal("image_not_allowed", 400));
+    expect(registry.requests).toEqual([]);
+  });
+});

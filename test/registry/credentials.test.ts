@@ -1,0 +1,87 @@
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { createFindCredential } from "#registry/credentials.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+const encode = (pair: string) => Buffer.from(pair).toString("base64");
+
+function writeConfig(content: unknown): string {
+  const file = path.join(tempDir(), "config.json");
+  writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content));
+  return file;
+}
+
+describe("createFindCredential", () => {
+  it("knows nobody when nothing is set", () => {
+    const find = createFindCredential({}, "");
+
+    expect(find("ghcr.io")).toBeUndefined();
+  });
+
+  it.each([
+    { registry: "ghcr.io", variable: "REGISTRY_AUTH_GHCR_IO" },
+    { registry: "my-reg.example.com:5000", variable: "REGISTRY_AUTH_MY_REG_EXAMPLE_COM_5000" },
+    { registry: "docker.io", variable: "REGISTRY_AUTH_DOCKER_IO" },
+  ])("reads $variable for $registry", ({ registry, variable }) => {
+    const find = createFindCredential({ [variable]: "user:pass:word" }, "");
+
+    expect(find(registry)).toEqual({ user: "user", password: "pass:word" });
+  });
+
+  it.each(["secretword", ":secretword", ""])("refuses a variable without a user: %j", (value) => {
+    const create = () => createFindCredential({ REGISTRY_AUTH_GHCR_IO: value }, "");
+
+    expect(create).toThrow('REGISTRY_AUTH_GHCR_IO is not "user:password"');
+  });
+
+  it.each([
+    { key: "ghcr.io", registry: "ghcr.io" },
+    { key: "https://ghcr.io", registry: "ghcr.io" },
+    { key: "https://reg.example.com/v2/", registry: "reg.example.com" },
+    { key: "https://index.docker.io/v1/", registry: "docker.io" },
+  ])("finds $registry under $key in Docker's configuration", ({ key, registry }) => {
+    const find = createFindCredential(
+      {},
+      writeConfig({ auths: { [key]: { auth: encode("u:p") } } }),
+    );
+
+    expect(find(registry)).toEqual({ user: "u", password: "p" });
+  });
+
+  it("takes an identity token before a password", () => {
+    const entry = { auth: encode("u:p"), identitytoken: "token" };
+    const find = createFindCredential({}, writeConfig({ auths: { "reg.example.com": entry } }));
+
+    expect(find("reg.example.com")).toEqual({ identityToken: "token" });
+  });
+
+  it("has none for an entry whose secret a helper keeps", () => {
+    const content = { auths: { "ghcr.io": {} }, credsStore: "desktop" };
+    const find = createFindCredential({}, writeConfig(content));
+
+    expect(find("ghcr.io")).toBeUndefined();
+  });
+
+  it("takes the environment before the file", () => {
+    const file = writeConfig({ auths: { "ghcr.io": { auth: encode("file:p") } } });
+    const find = createFindCredential({ REGISTRY_AUTH_GHCR_IO: "environment:p" }, file);
+
+    expect(find("ghcr.io")).toEqual({ user: "environment", password: "p" });
+  });
+
+  it("says so when the file does not exist", () => {
+    expect(() => createFindCredential({}, "/nowhere/config.json")).toThrow("does not exist");
+  });
+
+  it.each([
+    '{"auths": {"ghcr.io": {"auth": "secretword"',
+    { auths: { "ghcr.io": { auth: 5 }, secretword: 1 } },
+    { auths: { "ghcr.io": { auth: encode("secretword") } } },
+  ])("does not quote a file that it cannot read: %j", (content) => {
+    const file = writeConfig(content);
+    const create = () => createFindCredential({}, file);
+
+    expect(create).toThrow(/^registry\.docker_config: (?!.*secretword)/);
+  });
+});
