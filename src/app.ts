@@ -1,4 +1,5 @@
 /** Wires the program: which parts there are, in which order they start, and what each is given. */
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import { createControl } from "#control/control.ts";
@@ -14,6 +15,7 @@ import { drivers } from "#fleet/drivers/index.ts";
 import { createFleetService, createSentinelService } from "#fleet/service.ts";
 import { createFleetStore, type FleetStore } from "#fleet/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { listening } from "#kernel/listen.ts";
 import type { Log } from "#kernel/log.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
 import { createFindCredential } from "#registry/credentials.ts";
@@ -127,18 +129,26 @@ async function startWorker(base: Base, parts: WorkerParts): Promise<string> {
   stops.push(driver.stop);
   await driver.start();
   await store.sync(await driver.list());
-  const isEmbedded = config.restate.ingress_url === "";
-  const endpoint = await serveOnKnownPort(path.join(base.dataDir, "worker-port"), {
-    host: config.worker.host,
-    port: config.worker.port,
+  const { host, port } = config.worker;
+  const serving = serveOnKnownPort(path.join(base.dataDir, "worker-port"), {
+    host,
+    port,
     services: createServices(base, { database: parts.database, store, driver }),
-    identityKeys: isEmbedded ? [publicIdentity(credentials)] : config.restate.identity_keys,
+    identityKeys: identityKeys(config, credentials),
     log,
   });
+  const endpoint = await listening(serving, { port, setting: "worker.port" });
   stops.push(endpoint.stop);
   const workerUrl = config.worker.advertised_url || endpoint.url;
   await registerWorker({ adminUrl, workerUrl, revision: codeRevision() });
   return endpoint.url;
+}
+
+/** Whose signature the worker asks for: our own Restate's, or that of the one that is named. */
+function identityKeys({ restate }: Config, credentials: Credentials): string[] {
+  if (restate.ingress_url === "") return [publicIdentity(credentials)];
+  const { identity_keys, identity_key_file: file } = restate;
+  return file === "" ? identity_keys : [...identity_keys, readFileSync(file, "utf8").trim()];
 }
 
 function createDriver({ config, dataDir, credentials, log }: Base): Driver {
@@ -178,5 +188,5 @@ async function startControl(base: Base, ingressUrl: string, stops: Stop[]): Prom
   const { host, port } = config.control;
   const control = createControl({ ingressUrl, ingressToken: credentials.ingress_token, log });
   stops.push(() => control.close());
-  return control.listen({ host, port });
+  return listening(control.listen({ host, port }), { port, setting: "control.port" });
 }

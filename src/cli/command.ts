@@ -38,6 +38,11 @@ function createProgram(exit: (code: number) => void): Command {
     .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
     .option("--role <role...>", "only these parts: worker, control, api (default: all)")
     .action(async (options) => (await import("./start.ts")).runStart(options));
+  program
+    .command("identity")
+    .description("make the key pair with which a Restate of your own signs its requests")
+    .requiredOption("--out <directory>", "where private.pem and public.key go")
+    .action(load(exit, async () => (await import("./identity.ts")).writeIdentity));
   addRolloutCommands(program, exit);
   const sentinels = program.command("sentinels").description("the fleet");
   withConnection(sentinels.command("list"))

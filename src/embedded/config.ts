@@ -11,6 +11,8 @@ export const embeddedConfig = {
       admin_port: port(9470),
       /** Public keys (`publickeyv1_…`) of an external Restate; the embedded one brings its own. */
       identity_keys: textList(),
+      /** A file with such a key, as `vedette identity` writes it. Empty: none. */
+      identity_key_file: optionalText(),
     })
     .refine((restate) => (restate.ingress_url === "") === (restate.admin_url === ""), {
       error: "set both ingress_url and admin_url (external Restate), or neither (embedded)",

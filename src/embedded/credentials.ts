@@ -1,9 +1,9 @@
 /** The secrets of an installation, generated once. */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import bs58 from "bs58";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
+import { generateIdentityKey, publicIdentityOf } from "#kernel/identity-key.ts";
 import { Credentials } from "./contract.ts";
 
 /**
@@ -29,12 +29,11 @@ function readCredentials(file: string): Credentials {
 }
 
 function generateCredentials(): Credentials {
-  const { privateKey } = generateKeyPairSync("ed25519");
   return {
     ingress_token: randomBytes(32).toString("base64url"),
     root_key: `vedette_root_${randomBytes(32).toString("base64url")}`,
     database_password: randomBytes(32).toString("base64url"),
-    restate_identity_key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+    restate_identity_key: generateIdentityKey(),
   };
 }
 
@@ -45,10 +44,7 @@ export function writeIdentityKey(dataDir: string, credentials: Credentials): str
   return file;
 }
 
-/** The public half of the identity key as the SDK takes it: `publickeyv1_` and base58. */
+/** The public half of the identity key, which the worker checks signatures with. */
 export function publicIdentity(credentials: Credentials): string {
-  const key = createPublicKey(createPrivateKey(credentials.restate_identity_key));
-  // The last 32 bytes of an ed25519 key in SPKI form are the key itself (RFC 8410).
-  const raw = key.export({ type: "spki", format: "der" }).subarray(-32);
-  return `publickeyv1_${bs58.encode(raw)}`;
+  return publicIdentityOf(credentials.restate_identity_key);
 }

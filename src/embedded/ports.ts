@@ -1,6 +1,7 @@
 import { createServer } from "node:net";
 import getPort from "get-port";
 import pRetry from "p-retry";
+import { portTaken } from "#kernel/listen.ts";
 
 const host = "127.0.0.1";
 
@@ -9,9 +10,7 @@ export async function takePort(wanted: number, setting: string): Promise<number>
   if (wanted === 0) return getPort({ host });
   const isFree = await canListen(wanted);
   if (isFree) return wanted;
-  throw new Error(
-    `port ${wanted} is taken by another program; end it or set ${setting} (0 takes a free port)`,
-  );
+  throw portTaken(wanted, setting);
 }
 
 /** Starts again where a free port was taken by someone else between the choice and the start. */

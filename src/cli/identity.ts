@@ -1,0 +1,20 @@
+/** `vedette identity`: the key pair for a Restate server of its own, which signs what it sends us. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { writeFileAtomically } from "#kernel/atomic-file.ts";
+import { generateIdentityKey, publicIdentityOf } from "#kernel/identity-key.ts";
+
+/**
+ * Writes `private.pem` (0600, for Restate) and `public.key` (for `restate.identity_key_file`) into a
+ * directory. A private key that is there already is kept.
+ */
+export async function writeIdentity(options: { out: string }): Promise<number> {
+  mkdirSync(options.out, { recursive: true });
+  const privateFile = path.join(options.out, "private.pem");
+  if (!existsSync(privateFile)) writeFileAtomically(privateFile, generateIdentityKey());
+  const publicFile = path.join(options.out, "public.key");
+  const publicKey = publicIdentityOf(readFileSync(privateFile, "utf8"));
+  writeFileSync(publicFile, `${publicKey}\n`, { mode: 0o644 });
+  process.stdout.write(`${publicKey}\n`);
+  return 0;
+}

@@ -1,0 +1,18 @@
+/** The one clear line about a port that another program has. */
+export function portTaken(port: number, setting: string, options?: ErrorOptions): Error {
+  const advice = `end it or set ${setting} (0 takes a free port)`;
+  return new Error(`port ${port} is taken by another program; ${advice}`, options);
+}
+
+/** Awaits a server that begins to listen. Throws `portTaken` when it cannot. */
+export async function listening<T>(
+  start: Promise<T>,
+  at: { port: number; setting: string },
+): Promise<T> {
+  try {
+    return await start;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "EADDRINUSE") throw cause;
+    throw portTaken(at.port, at.setting, { cause });
+  }
+}
