@@ -40,7 +40,7 @@ const ImageReference = z
   })
   .meta({
     title: "Image",
-    description: "The image for every sentinel: {registry}/{repository}:<tag>, digest optional.",
+    description: "The image for every sentinel: {registry}/{repository}:{tag}, optionally with a digest.",
     examples: ["registry.example.com/vedette/sentinel:v2"],
   });
 
