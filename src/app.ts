@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import type { EndpointOptions } from "@restatedev/restate-sdk";
+import { createApi } from "#api/server.ts";
 import { createControl } from "#control/control.ts";
 import type { Credentials, Endpoints } from "#embedded/contract.ts";
 import { loadCredentials, publicIdentity, writeIdentityKey } from "#embedded/credentials.ts";
@@ -71,15 +72,17 @@ function withSettings(credentials: Credentials, config: Config): Credentials {
 }
 
 async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<Endpoints> {
+  const api = wanted.includes("api") ? await startApi(base, stops) : undefined;
   const database = await startDatabase(base, stops);
   const restate = await startRestateServer(base, stops);
   const worker = wanted.includes("worker")
-    ? await startWorker(base, { database, adminUrl: restate.adminUrl, stops })
+    ? await startWorker(base, { database, adminUrl: restate.adminUrl, apiUrl: api, stops })
     : undefined;
   const control = wanted.includes("control")
     ? await startControl(base, restate.ingressUrl, stops)
     : undefined;
   return {
+    ...(api !== undefined && { api }),
     ...(control !== undefined && { control }),
     ...(worker !== undefined && { worker }),
     restate_ingress: restate.ingressUrl,
@@ -119,13 +122,19 @@ async function startRestateServer(base: Base, stops: Stop[]) {
   return server;
 }
 
-type WorkerParts = { database: Database; adminUrl: string; stops: Stop[] };
+type WorkerParts = {
+  database: Database;
+  adminUrl: string;
+  /** Of this process; undefined: another process serves the API, where the settings say. */
+  apiUrl: string | undefined;
+  stops: Stop[];
+};
 
 async function startWorker(base: Base, parts: WorkerParts): Promise<string> {
   const { config, log, credentials } = base;
   const { adminUrl, stops } = parts;
   const store = createFleetStore(parts.database);
-  const driver = createDriver(base);
+  const driver = createDriver(base, parts.apiUrl);
   stops.push(driver.stop);
   await driver.start();
   await store.sync(await driver.list());
@@ -151,9 +160,10 @@ function identityKeys({ restate }: Config, credentials: Credentials): string[] {
   return file === "" ? identity_keys : [...identity_keys, readFileSync(file, "utf8").trim()];
 }
 
-function createDriver({ config, dataDir, credentials, log }: Base): Driver {
+function createDriver(base: Base, ownApiUrl: string | undefined): Driver {
+  const { config, dataDir, credentials, log } = base;
   const { fleet, api } = config;
-  const apiUrl = `http://${api.host}:${api.port}`;
+  const apiUrl = ownApiUrl ?? `http://${api.host}:${api.port}`;
   return drivers[fleet.driver]({ fleet, dataDir, apiUrl, rootKey: credentials.root_key, log });
 }
 
@@ -181,6 +191,13 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       deployTimeoutMs,
     }),
   ];
+}
+
+async function startApi({ config }: Base, stops: Stop[]): Promise<string> {
+  const { host, port } = config.api;
+  const api = createApi();
+  stops.push(() => api.close());
+  return listening(api.listen({ host, port }), { port, setting: "api.port" });
 }
 
 async function startControl(base: Base, ingressUrl: string, stops: Stop[]): Promise<string> {

@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { createApi } from "#api/server.ts";
+
+describe("GET /v2/liveness", () => {
+  it("answers as the contract has it, to anyone", async () => {
+    const answer = await createApi().inject({ method: "GET", url: "/v2/liveness" });
+
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers["content-type"]).toContain("application/json");
+    expect(answer.json()).toEqual({
+      meta: { requestId: expect.stringMatching(/^req_[A-Za-z0-9]{16}$/) },
+      data: { message: "OK" },
+    });
+  });
+
+  it("names each request differently", async () => {
+    const app = createApi();
+    const ids = await Promise.all(
+      [1, 2, 3].map(async () => (await app.inject("/v2/liveness")).json().meta.requestId),
+    );
+
+    expect(new Set(ids).size).toBe(3);
+  });
+});
+
+it("answers 404 in plain text for what is no procedure", async () => {
+  const answer = await createApi().inject({ method: "POST", url: "/v2/keys.nothing" });
+
+  expect(answer.statusCode).toBe(404);
+  expect(answer.headers["content-type"]).toContain("text/plain");
+});
