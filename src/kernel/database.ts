@@ -18,7 +18,9 @@ export function openDatabase(url: string, log: Log): Database {
     query_timeout: statementTimeoutMs + 5_000,
     application_name: "vedette",
   });
-  pool.on("error", (error) => log.warn({ err: error }, "database connection lost"));
+  pool.on("error", (error) => {
+    if (!pool.ending) log.warn({ detail: error.message }, "database connection lost");
+  });
   return pool;
 }
 
