@@ -12,17 +12,24 @@ export type ListFleet = () => Promise<FleetMember[]>;
 /** Batches per write: their ids stay far below the size at which Restate refuses a message. */
 const batchesPerWrite = 20;
 
-/** How long the fleet may be unreachable before the rollout is paused instead. */
-const listForMs = 30_000;
+export type CaptureParts = {
+  listFleet: ListFleet;
+  /** How long the fleet may be unreachable before the rollout is paused instead. */
+  listForMs: number;
+};
 
-export function createCapture(listFleet: ListFleet) {
+export function createCapture(parts: CaptureParts) {
   return implement(rolloutCapture, {
-    handlers: { run: (ctx, request) => captureFleet(ctx, request.rolloutId, listFleet) },
+    handlers: { run: (ctx, request) => captureFleet(ctx, request.rolloutId, parts) },
     options: { ingressPrivate: true, journalRetention: { minutes: 5 } },
   });
 }
 
-async function captureFleet(ctx: Context, rolloutId: string, listFleet: ListFleet): Promise<null> {
+async function captureFleet(
+  ctx: Context,
+  rolloutId: string,
+  { listFleet, listForMs }: CaptureParts,
+): Promise<null> {
   const rollout = ctx.client(rolloutObject, singletonKey);
   const request = await rollout.toCapture({ rolloutId });
   if (request === null) return null;

@@ -40,7 +40,8 @@ const ImageReference = z
   })
   .meta({
     title: "Image",
-    description: "The image for every sentinel: {registry}/{repository}:{tag}, optionally with a digest.",
+    description:
+      "The image for every sentinel: {registry}/{repository}:{tag}, optionally with a digest.",
     examples: ["registry.example.com/vedette/sentinel:v2"],
   });
 

@@ -13,16 +13,18 @@ export type RolloutParts = RunnerSettings & {
   listFleet: ListFleet;
   resolveImage: ResolveImage;
   database: Database;
+  /** How long the fleet may be unreachable at the start of a rollout. */
+  listForMs?: number;
 };
 
 export function createRolloutServices(parts: RolloutParts) {
-  const { listFleet, resolveImage } = parts;
+  const { listFleet, resolveImage, listForMs = 30_000 } = parts;
   const history = createHistoryStore(parts.database);
   return [
     createRolloutObject({ listFleet, resolveImage, readHistory: history.list }),
     createRunner(parts),
     batchService,
-    createCapture(listFleet),
+    createCapture({ listFleet, listForMs }),
     watchService,
     createHistoryObject(history),
   ];

@@ -39,6 +39,9 @@ async function run(settings: SentinelSettings): Promise<void> {
   // Whoever started us may be gone again by then; we serve on.
   process.on("disconnect", () => {});
   process.send?.({ healthPort: (privateServer.address() as AddressInfo).port });
+  setTimeout(() => {
+    if (!gateway.server.listening) process.exit(0);
+  }, settings.activateWithinMs).unref();
   if (behaviour === "crash") setTimeout(() => process.exit(1), crashMs);
 }
 

@@ -10,6 +10,8 @@ export type SentinelSettings = {
   rootKey: string;
   /** Empty: nothing to forward to. */
   upstreamUrl: string;
+  /** A sentinel that nobody has let serve by then was forgotten, and ends. */
+  activateWithinMs: number;
 };
 
 export function readSettings(environment: NodeJS.ProcessEnv): SentinelSettings {
@@ -22,6 +24,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): SentinelSettings {
     apiUrl: text("API_URL"),
     rootKey: text("ROOT_KEY"),
     upstreamUrl: text("UPSTREAM_URL"),
+    activateWithinMs: Number(text("ACTIVATE_WITHIN_MS")) || 900_000,
   };
   if (settings.id === "" || settings.image === "" || !(settings.publicPort > 0)) {
     throw new Error("SENTINEL_ID, SENTINEL_IMAGE and SENTINEL_PUBLIC_PORT must be set");

@@ -15,6 +15,7 @@ export function createMemoryFleet(size: number) {
   const settled = new Set<string>();
   let behave: (id: string, image: string) => Behaviour = () => ({ status: "ready" });
   let isHeld = false;
+  let isAway = false;
   let inFlight = 0;
   let maxInFlight = 0;
 
@@ -36,14 +37,16 @@ export function createMemoryFleet(size: number) {
   };
 
   const driver: Driver = {
-    list: async () =>
-      [...members].map(([id, { region, image, running }]) => ({
+    list: async () => {
+      if (isAway) throw new Error("unreachable: the fleet is away");
+      return [...members].map(([id, { region, image, running }]) => ({
         id,
         region,
         image,
         running_image: running,
         healthy: true,
-      })),
+      }));
+    },
     apply: async ({ sentinelId: id, image }) => {
       const member = members.get(id);
       if (member === undefined) return { failure: "target_gone" };
@@ -80,6 +83,10 @@ export function createMemoryFleet(size: number) {
     },
     release: () => {
       isHeld = false;
+    },
+    /** Whether the fleet cannot be listed. */
+    away: (away: boolean) => {
+      isAway = away;
     },
     running: () => new Map([...members].map(([id, { running }]) => [id, running])),
     maxInFlight: () => maxInFlight,

@@ -52,6 +52,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         listFleet: async () => store.sync(await fleet.driver.list()),
         resolveImage: async (image) => image,
         database,
+        listForMs: 300,
         maxParallel,
         deployTimeoutMs,
       }),

@@ -15,6 +15,8 @@ export type ChildSettings = {
   apiUrl: string;
   rootKey: string;
   upstreamUrl: string;
+  /** How long it may take to become healthy: much later it was forgotten, by a driver that crashed. */
+  readyTimeoutMs: number;
   logFile: string;
 };
 
@@ -82,6 +84,7 @@ function childEnvironment(settings: ChildSettings): NodeJS.ProcessEnv {
     SENTINEL_API_URL: settings.apiUrl,
     SENTINEL_ROOT_KEY: settings.rootKey,
     SENTINEL_UPSTREAM_URL: settings.upstreamUrl,
+    SENTINEL_ACTIVATE_WITHIN_MS: String(settings.readyTimeoutMs + 60_000),
   };
 }
 

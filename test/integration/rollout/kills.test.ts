@@ -163,6 +163,18 @@ describe("a rollout of which something is killed", () => {
     expect(await untilStill()).toMatchObject({ state: "paused" });
   });
 
+  it("is paused with the reason when the fleet cannot be listed, and begins on Resume", async () => {
+    bench.fleet.away(true);
+    const { body: paused } = await bench.call("Rollout", allAtOnce);
+    bench.fleet.away(false);
+
+    const { body: resumed } = await bench.call("Resume");
+
+    expect(paused).toMatchObject({ state: "paused", total: 0, total_waves: 0 });
+    expect(paused["reason"]).toContain("unreachable: the fleet is away");
+    expect(resumed).toMatchObject({ state: "completed", total: 12, succeeded: 12 });
+  });
+
   it("ends a rollback whose runner is killed, and lets it be called again", async () => {
     bench.fleet.behave(failing(["s01"]));
     await bench.call("Rollout", allAtOnce);
