@@ -1,5 +1,6 @@
 /** The command line: what there is to call, and what becomes of errors. */
-import { Command, CommanderError } from "commander";
+import { readFileSync } from "node:fs";
+import { Command, CommanderError, Option } from "commander";
 import { parseLimit, parseWaves } from "./options.ts";
 
 type Action = (...args: never[]) => Promise<number>;
@@ -30,7 +31,9 @@ function messageOf(error: unknown): string {
 function createProgram(exit: (code: number) => void): Command {
   const program = new Command("vedette")
     .description("Rolls a container image out to every sentinel of a fleet, wave by wave.")
+    .version(readVersion(), "-V, --version", "print the version")
     .showHelpAfterError("(add --help for what there is)")
+    .addHelpText("after", examples)
     .exitOverride();
   program
     .command("start")
@@ -51,11 +54,16 @@ function createProgram(exit: (code: number) => void): Command {
   return program;
 }
 
+function readVersion(): string {
+  const file = new URL("../../package.json", import.meta.url);
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}
+
 function addRolloutCommands(program: Command, exit: (code: number) => void): void {
   const rollout = program
     .command("rollout")
     .description("start, follow and steer rollouts")
-    .addHelpText("after", examples);
+    .addHelpText("after", rolloutExamples);
   const add = (name: string, description: string) =>
     withConnection(rollout.command(name)).description(description);
   const from = async () => import("./rollout.ts");
@@ -63,7 +71,8 @@ function addRolloutCommands(program: Command, exit: (code: number) => void): voi
 
   add("start <image>", "start a rollout")
     .option("--waves <percentages>", wavesHelp, parseWaves)
-    .option("--wait", "follow it to its end; exit code 0 completed, 2 paused, 3 cancelled")
+    .addOption(waitOption())
+    .addOption(detachOption())
     .action(load(exit, async () => (await from()).startRollout));
   add("plan <image>", "show the waves that a rollout would run, and change nothing")
     .option("--waves <percentages>", wavesHelp, parseWaves)
@@ -75,7 +84,8 @@ function addRolloutCommands(program: Command, exit: (code: number) => void): voi
     load(exit, async () => (await from()).watch),
   );
   add("resume", "go on with the next wave after a failed one")
-    .option("--wait", "follow it to its end")
+    .addOption(waitOption())
+    .addOption(detachOption())
     .action(load(exit, async () => (await from()).resumeRollout));
   add("cancel", "start nothing more; what is in flight finishes").action(
     load(exit, async () => (await from()).cancelRollout),
@@ -97,6 +107,17 @@ function load(exit: (code: number) => void, find: () => Promise<Action>) {
   };
 }
 
+function waitOption(): Option {
+  return new Option(
+    "--wait",
+    "follow it to its end; exit code 0 completed, 2 paused, 3 cancelled, 1 error",
+  ).conflicts("detach");
+}
+
+function detachOption(): Option {
+  return new Option("--detach", "come back as soon as it has begun (default)");
+}
+
 function withConnection(command: Command): Command {
   return command
     .option("--url <address>", "where control listens (default: VEDETTE_CONTROL_URL, else local)")
@@ -113,7 +134,24 @@ function withConnection(command: Command): Command {
 
 const examples = `
 Examples:
-  vedette rollout plan registry.example.com/team/sentinel:v2
+  vedette start                                         everything on this machine
+  vedette rollout start registry.example.com/team/sentinel:v2 --wait
+  vedette sentinels list
+
+Away from the machine that Vedette runs on:
+  export VEDETTE_CONTROL_URL=https://rollouts.example.com INGRESS_TOKEN=…
+  vedette rollout status
+`;
+
+const rolloutExamples = `
+Examples:
+  vedette rollout plan registry.example.com/team/sentinel:v2      who is in which wave; changes nothing
   vedette rollout start registry.example.com/team/sentinel:v2 --waves 10,50,100 --wait
-  vedette rollout resume --wait
+  vedette rollout watch                                           come back to one that runs
+  vedette rollout resume --wait                                   a wave failed: go on with the next
+  vedette rollout rollback                                        a wave failed: put everything back
+  vedette rollout status --json | jq .failed_sentinels
+
+Exit codes of start --wait, resume --wait and watch:
+  0 completed   2 paused, a wave failed   3 cancelled   1 error   130 detached by Ctrl-C
 `;

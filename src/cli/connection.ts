@@ -1,9 +1,8 @@
-/** Where the command line finds a running Vedette, and how it calls it. */
-import { existsSync, readFileSync } from "node:fs";
-import path from "node:path";
+/** How the command line calls a running Vedette. */
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import { request } from "undici";
 import type { z } from "zod";
-import { Credentials, Endpoints } from "#embedded/contract.ts";
 import { FleetList, fleetService } from "#fleet/contract.ts";
 import {
   type RolloutHandlerName,
@@ -11,25 +10,10 @@ import {
   rolloutServiceName,
   singletonKey,
 } from "#rollout/contract.ts";
-
-export type ConnectionOptions = {
-  url?: string | undefined;
-  tokenFile?: string | undefined;
-  dataDir?: string | undefined;
-};
+import { findTarget, type Target, type TargetOptions } from "./target.ts";
 
 /** The program did not answer: it may the next time. */
 export class ConnectionError extends Error {}
-
-/** The program refused. The message is its own. */
-class RefusedError extends Error {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
-}
 
 type Output<Handler extends RolloutHandlerName> = z.infer<
   (typeof rolloutHandlers)[Handler]["output"]
@@ -37,89 +21,102 @@ type Output<Handler extends RolloutHandlerName> = z.infer<
 
 export type Connection = ReturnType<typeof connect>;
 
-const answerTimeoutMs = 30_000;
+/** A little longer than the gateway itself waits for an answer, so that its refusal is what is shown. */
+const answerTimeoutMs = 40_000;
 
-/** Reads address and token: options first, then the environment, then the data directory. */
-export function connect(options: ConnectionOptions) {
-  const target = findTarget(options);
+const retryEveryMs = 1_000;
+
+export function connect(options: TargetOptions) {
+  const target = findTarget(options, process.env);
+
+  const rollout = async <Handler extends RolloutHandlerName>(
+    handler: Handler,
+    body: object,
+    call: Omit<Call, "body"> = {},
+  ): Promise<Output<Handler>> => {
+    const address = `${rolloutServiceName}/${singletonKey}/${handler}`;
+    const { output } = rolloutHandlers[handler];
+    return read(output, await post(target, address, { body, ...call })) as Output<Handler>;
+  };
+
   return {
-    /** Calls a handler of the rollout. A call that blocks waits for as long as it takes. */
-    rollout: async <Handler extends RolloutHandlerName>(
+    /** Calls a handler of the rollout that answers at once. Throws what was refused, or `ConnectionError`. */
+    rollout,
+
+    /**
+     * Calls a handler that answers when the rollout stands still. A connection that breaks is taken
+     * up again under the same key, until the signal ends it: the call is made once.
+     */
+    rolloutToEnd: async <Handler extends RolloutHandlerName>(
       handler: Handler,
-      body: object = {},
-      wait: { blocks?: boolean; signal?: AbortSignal } = {},
+      body: object,
+      signal: AbortSignal,
     ): Promise<Output<Handler>> => {
-      const path_ = `/${rolloutServiceName}/${singletonKey}/${handler}`;
-      const answer = await post(target, path_, { body, ...wait });
-      return rolloutHandlers[handler].output.parse(answer) as Output<Handler>;
+      const idempotencyKey = randomUUID();
+      for (;;) {
+        try {
+          return await rollout(handler, body, { signal, idempotencyKey });
+        } catch (error) {
+          if (signal.aborted || !(error instanceof ConnectionError)) throw error;
+        }
+        await delay(retryEveryMs, undefined, { signal });
+      }
     },
-    sentinels: async (page: { limit: number; cursor?: string | undefined }): Promise<FleetList> =>
-      FleetList.parse(await post(target, `/${fleetService.name}/List`, { body: page })),
+
+    sentinels: async (page: { limit: number; cursor?: string }): Promise<FleetList> =>
+      read(FleetList, await post(target, `${fleetService.name}/List`, { body: page })),
   };
 }
 
-type Target = { url: string; token: string };
+type Call = {
+  body: object;
+  signal?: AbortSignal;
+  /** A call with a key waits for as long as it takes: then no time limit is ours to set. */
+  idempotencyKey?: string;
+};
 
-function findTarget(options: ConnectionOptions): Target {
-  const environment = process.env;
-  const dataDir = options.dataDir ?? environment["VEDETTE_DATA_DIR"] ?? ".vedette";
-  const url = options.url ?? environment["VEDETTE_CONTROL_URL"] ?? readControlUrl(dataDir);
-  const token =
-    options.tokenFile === undefined
-      ? (environment["INGRESS_TOKEN"] ?? readLocalToken(dataDir))
-      : readFileSync(options.tokenFile, "utf8").trim();
-  return { url: url.replace(/\/+$/, ""), token };
+type Answer = { status: number; text: string };
+
+async function post(target: Target, address: string, call: Call): Promise<unknown> {
+  const answer = await send(target, address, call);
+  const body = parseJson(answer.text);
+  if (answer.status < 300) return body;
+  const { detail } = (body ?? {}) as { detail?: string };
+  const message = detail ?? `${target.url} answered ${answer.status}`;
+  // What a gateway, or a proxy before it, answers while something behind it is away.
+  throw [502, 503, 504].includes(answer.status) ? new ConnectionError(message) : new Error(message);
 }
 
-function readControlUrl(dataDir: string): string {
-  const file = path.join(dataDir, "endpoints.json");
-  const control = existsSync(file) ? Endpoints.parse(readJson(file)).control : undefined;
-  if (control !== undefined) return control;
-  throw new Error(
-    `no Vedette runs on ${path.resolve(dataDir)}: start one with "npm start", or name another with --url`,
-  );
-}
-
-function readLocalToken(dataDir: string): string {
-  const file = path.join(dataDir, "credentials.json");
-  if (existsSync(file)) return Credentials.parse(readJson(file)).ingress_token;
-  throw new Error("no token: set INGRESS_TOKEN, or name a file with --token-file");
-}
-
-function readJson(file: string): unknown {
+async function send(target: Target, address: string, call: Call): Promise<Answer> {
+  const { signal, idempotencyKey } = call;
+  const timeoutMs = idempotencyKey === undefined ? answerTimeoutMs : 0;
   try {
-    return JSON.parse(readFileSync(file, "utf8"));
-  } catch {
-    throw new Error(`${file} cannot be read as JSON`);
+    const answer = await request(`${target.url}/${address}`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${target.token}`,
+        "content-type": "application/json",
+        ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+      },
+      body: JSON.stringify(call.body),
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      ...(signal !== undefined && { signal }),
+    });
+    return { status: answer.statusCode, text: await answer.body.text() };
+  } catch (cause) {
+    const { code = "no answer" } = cause as { code?: string };
+    throw new ConnectionError(`${target.url} cannot be reached (${code})`, { cause });
   }
 }
 
-type Call = { body: object; blocks?: boolean; signal?: AbortSignal };
-
-async function post(target: Target, path_: string, call: Call): Promise<unknown> {
-  // A rollout answers when it is over: then no time limit is ours to set.
-  const timeoutMs = call.blocks === true ? 0 : answerTimeoutMs;
-  const answer = await request(`${target.url}${path_}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${target.token}`, "content-type": "application/json" },
-    body: JSON.stringify(call.body),
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-    ...(call.signal !== undefined && { signal: call.signal }),
-  }).catch((cause: unknown) => {
-    const { code = "no answer" } = cause as { code?: string };
-    throw new ConnectionError(`${target.url} cannot be reached (${code})`, { cause });
-  });
-  const text = await answer.body.text();
-  const body = parseBody(text);
-  if (answer.statusCode < 300) return body;
-  const { detail } = (body ?? {}) as { detail?: string };
-  const message = detail ?? `${target.url} answered ${answer.statusCode}`;
-  if (answer.statusCode >= 500) throw new ConnectionError(message);
-  throw new RefusedError(answer.statusCode, message);
+function read<Schema extends z.ZodType>(schema: Schema, answer: unknown): z.infer<Schema> {
+  const result = schema.safeParse(answer);
+  if (result.success) return result.data;
+  throw new Error("the answer is none of Vedette's: is the address that of control?");
 }
 
-function parseBody(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from "commander";
 import { WavePercentages } from "#rollout/contract.ts";
-import type { ConnectionOptions } from "./connection.ts";
+import type { TargetOptions } from "./target.ts";
 
-export type GlobalOptions = ConnectionOptions & { json: boolean };
+export type GlobalOptions = TargetOptions & { json: boolean };
 
 /** `25,100` as percentages; refuses what the service would refuse. */
 export function parseWaves(text: string): number[] {

@@ -1,6 +1,7 @@
 /** The progress of a rollout: bars on a terminal, lines in a log, JSON for programs. */
 import cliProgress from "cli-progress";
-import type { RolloutPlan, RolloutStatus } from "#rollout/contract.ts";
+import type { RolloutStatus } from "#rollout/contract.ts";
+import type { WaveSize } from "./wave-sizes.ts";
 
 export type Progress = {
   show: (status: RolloutStatus) => void;
@@ -9,18 +10,16 @@ export type Progress = {
   stop: () => void;
 };
 
-type Output = Pick<NodeJS.WriteStream, "write" | "isTTY">;
+type Output = Pick<NodeJS.WriteStream, "write" | "isTTY" | "rows">;
 
-export type WaveSizes = Pick<RolloutPlan["waves"][number], "wave" | "size" | "covered">[];
-
-/** Bars need to know the waves; without them, or without a terminal, there are lines. */
+/** Bars need to know the waves, and a terminal with room for them; otherwise there are lines. */
 export function createProgress(
   output: Output,
-  options: { json: boolean; waves?: WaveSizes | undefined },
+  { json, waves = [] }: { json: boolean; waves?: WaveSize[] | undefined },
 ): Progress {
-  if (options.json) return createJsonLines(output);
-  if (output.isTTY !== true || options.waves === undefined) return createLines(output);
-  return createBars(options.waves);
+  if (json) return createJsonLines(output);
+  const hasRoom = output.isTTY === true && waves.length > 0 && waves.length < output.rows - 2;
+  return hasRoom ? createBars(output as NodeJS.WriteStream, waves) : createLines(output);
 }
 
 function createJsonLines(output: Output): Progress {
@@ -60,39 +59,73 @@ function onChange(write: (status: RolloutStatus) => void, note: (text: string) =
 /** For example `wave 2/5: 12 of 40 sentinels ready, 0 failed, 4 in flight`. */
 export function describeStatus(status: RolloutStatus): string {
   const { current_wave, total_waves, total, succeeded, failed, in_flight, state } = status;
+  if (state === "rolling_back") {
+    return `rolling back: ${succeeded} of ${total} sentinels still on the new image, ${in_flight} in flight`;
+  }
   const place = state === "in_progress" ? `wave ${current_wave}/${total_waves}` : state;
   return `${place}: ${succeeded} of ${total} sentinels ready, ${failed} failed, ${in_flight} in flight`;
 }
 
-/** One bar per wave. What is done of a wave follows from what is done in all: waves run in order. */
-export function doneOfWave(wave: { size: number; covered: number }, done: number): number {
-  return Math.max(0, Math.min(wave.size, done - (wave.covered - wave.size)));
+/**
+ * How much of each wave is done. Waves run in order, but a failed one may have left sentinels out
+ * (they are passed over by Resume): then the count of the wave begins at `doneBefore`.
+ */
+export function fillWaves(
+  waves: readonly WaveSize[],
+  { status, doneBefore }: { status: RolloutStatus; doneBefore: number },
+): number[] {
+  const done = status.succeeded + status.failed;
+  return waves.map(({ wave, size }) => {
+    if (status.state === "completed" || wave < status.current_wave) return size;
+    if (wave > status.current_wave) return 0;
+    return Math.max(0, Math.min(size, done - doneBefore));
+  });
 }
 
-function createBars(waves: WaveSizes): Progress {
+function createBars(stream: NodeJS.WriteStream, waves: readonly WaveSize[]): Progress {
   const multi = new cliProgress.MultiBar({
-    format: "  wave {wave} {bar} {value}/{total}  {note}",
+    stream,
+    format: "  wave {wave}  {bar}  {value}/{total}  {note}",
     barCompleteChar: "█",
     barIncompleteChar: "░",
     hideCursor: true,
     clearOnComplete: false,
     stopOnComplete: false,
+    // Signals are the command's own to handle.
+    gracefulExit: false,
   });
   const bars = waves.map(({ wave, size }) => multi.create(size, 0, { wave, note: "" }));
+  let current = { wave: 0, doneBefore: 0 };
+  let isStopped = false;
   return {
     show(status) {
-      const done = status.succeeded + status.failed;
-      for (const [i, wave] of waves.entries()) {
-        const isCurrent = status.state === "in_progress" && status.current_wave === wave.wave;
-        const note = isCurrent ? `${status.in_flight} in flight, ${status.failed} failed` : "";
-        bars[i]?.update(doneOfWave(wave, done), { wave: wave.wave, note });
+      const { current_wave: wave } = status;
+      if (wave !== current.wave) current = { wave, doneBefore: doneBeforeWave(waves, status) };
+      const fills = fillWaves(waves, { status, doneBefore: current.doneBefore });
+      for (const [i, fill] of fills.entries()) {
+        const number = i + 1;
+        const note = number === wave ? noteOf(status) : "";
+        bars[i]?.update(fill, { wave: String(number).padStart(2), note });
       }
     },
     note(text) {
       multi.log(`  ${text}\n`);
     },
     stop() {
-      multi.stop();
+      if (!isStopped) multi.stop();
+      isStopped = true;
     },
   };
+}
+
+/** What was done when the wave began, seen some moments later. */
+function doneBeforeWave(waves: readonly WaveSize[], status: RolloutStatus): number {
+  const covered = waves[status.current_wave - 2]?.covered ?? 0;
+  return status.failed === 0 ? covered : Math.min(covered, status.succeeded + status.failed);
+}
+
+function noteOf({ state, in_flight, failed }: RolloutStatus): string {
+  if (state === "completed") return "";
+  const failures = failed > 0 ? `, ${failed} failed` : "";
+  return state === "in_progress" ? `${in_flight} in flight${failures}` : `${state}${failures}`;
 }

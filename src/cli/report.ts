@@ -8,6 +8,7 @@ import type {
   RolloutPlan,
   RolloutStatus,
 } from "#rollout/contract.ts";
+import { isStill } from "./follow.ts";
 
 type Colour = "green" | "red" | "yellow" | "cyan";
 
@@ -31,7 +32,7 @@ export function reportStatus(status: RolloutStatus): string {
     `  rollout    ${status.rollout_id}`,
     `  waves      ${current_wave} of ${total_waves}`,
     `  sentinels  ${succeeded} of ${total} on the image, ${failed} failed, ${in_flight} in flight`,
-    ...(status.reason === undefined ? [] : [`  reason     ${status.reason}`]),
+    ...(status.reason === undefined ? [] : [`  reason     ${plain(status.reason)}`]),
     ...named("failed", status.failed_sentinels, failed),
     ...nextSteps(status),
   ].join("\n");
@@ -50,18 +51,23 @@ export function reportRollback(result: RollbackResult): string {
 
 function named(title: string, list: { id: string; reason: string }[], count: number): string[] {
   if (count === 0) return [];
-  const lines = list.slice(0, namedFailures).map(({ id, reason }) => `    ${id}  ${reason}`);
+  const lines = list.slice(0, namedFailures).map(({ id, reason }) => `    ${id}  ${plain(reason)}`);
   const more = count > lines.length ? [`    … and ${count - lines.length} more`] : [];
   return [`  ${title}`, ...lines, ...more];
 }
 
-function nextSteps({ state }: RolloutStatus): string[] {
-  if (state !== "paused") return [];
-  return [
-    "Next: npx vedette rollout resume     goes on with the next wave",
-    "      npx vedette rollout rollback   puts the previous images back",
-    "      npx vedette rollout cancel     leaves things as they are",
-  ];
+function nextSteps({ state, succeeded }: RolloutStatus): string[] {
+  if (state === "paused") {
+    return [
+      "Next: npx vedette rollout resume     goes on with the next wave",
+      "      npx vedette rollout rollback   puts the previous images back",
+      "      npx vedette rollout cancel     leaves things as they are",
+    ];
+  }
+  if (state === "cancelled" && succeeded > 0) {
+    return ["Next: npx vedette rollout rollback   puts the previous images back"];
+  }
+  return isStill({ state }) ? [] : ["Follow it: npx vedette rollout watch"];
 }
 
 export function reportPlan(plan: RolloutPlan): string {
@@ -90,7 +96,7 @@ export function reportSentinels(sentinels: FleetList["sentinels"]): string {
   if (sentinels.length === 0) return "There are no sentinels.";
   const table = createTable(["sentinel", "region", "running", "deploy", "health", "reason"]);
   for (const { id, region, running_image, deploy_status, health, deploy_reason } of sentinels) {
-    table.push([id, region, running_image, deploy_status, health, deploy_reason ?? ""]);
+    table.push([id, region, running_image, deploy_status, health, plain(deploy_reason ?? "")]);
   }
   return String(table);
 }
@@ -107,6 +113,11 @@ function createTable(head: string[]) {
     chars: { ...noBorders, mid: "", "mid-mid": "", "left-mid": "", "right-mid": "", middle: "  " },
     style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
   });
+}
+
+/** Reasons quote what broken programs said: nothing of it may steer the terminal. */
+function plain(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, " ");
 }
 
 /** Colours only where someone sees them; `NO_COLOR` is honoured. */

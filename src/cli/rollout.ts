@@ -1,194 +1,148 @@
 /** The commands that start, follow and steer a rollout. Each answers its exit code. */
-import type {
-  RollbackResult,
-  RolloutPlan,
-  RolloutRequest,
-  RolloutStatus,
-} from "#rollout/contract.ts";
-import { type Connection, ConnectionError, connect } from "./connection.ts";
+import type { RollbackResult, RolloutRequest, RolloutStatus } from "#rollout/contract.ts";
+import { type Connection, connect } from "./connection.ts";
+import { untilDetached } from "./detach.ts";
+import { type Begin, callBeside, exitCodeOf, isStill, poll } from "./follow.ts";
 import type { GlobalOptions } from "./options.ts";
+import { print, printJson } from "./print.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { reportHistory, reportPlan, reportRollback, reportStatus } from "./report.ts";
-import { exitCodeOf, isStill, watchRollout } from "./watch.ts";
+import { planOf, sizesOf } from "./wave-sizes.ts";
 
 export type StartOptions = GlobalOptions & { waves?: number[]; wait?: boolean };
 
-/** The shell's own code for a program that Ctrl-C ended. */
-const detachedCode = 130;
+const pollEveryMs = 500;
+
+/** Until a detached command has seen its rollout begin, someone looks at a silent terminal. */
+const beginPollEveryMs = 100;
 
 export async function startRollout(image: string, options: StartOptions): Promise<number> {
-  const request: RolloutRequest = {
-    image,
-    ...(options.waves !== undefined && { wave_percentages: options.waves }),
-  };
   const connection = connect(options);
-  const { waves } = await connection.rollout("Plan", request);
-  const begin = (signal: AbortSignal) =>
-    connection.rollout("Rollout", request, { blocks: true, signal });
-  return follow(connection, { ...options, waves_: waves, begin });
+  const begin: Begin = { handler: "Rollout", body: requestOf(image, options) };
+  if (options.wait !== true) return beginOnly(connection, begin, options);
+  const progress = await createBarsFor(options, () => planOf(connection, begin.body));
+  return beginAndWait(connection, begin, { progress, json: options.json });
 }
 
 export async function resumeRollout(options: StartOptions): Promise<number> {
   const connection = connect(options);
-  const begin = (signal: AbortSignal) => connection.rollout("Resume", {}, { blocks: true, signal });
-  return follow(connection, { ...options, begin });
+  const begin: Begin = { handler: "Resume", body: {} };
+  if (options.wait !== true) return beginOnly(connection, begin, options);
+  const progress = await createBarsFor(options, () => sizesOf(connection));
+  return beginAndWait(connection, begin, { progress, json: options.json });
 }
 
-export async function watch(options: GlobalOptions): Promise<number> {
-  return follow(connect(options), { ...options, wait: true });
+function requestOf(image: string, { waves }: StartOptions): RolloutRequest {
+  return { image, ...(waves !== undefined && { wave_percentages: waves }) };
 }
 
-type Follow = GlobalOptions & {
-  wait?: boolean;
-  waves_?: RolloutPlan["waves"];
-  /** The call that blocks until the rollout stands still; absent: just watch. */
-  begin?: (signal: AbortSignal) => Promise<RolloutStatus>;
-};
+/** The sizes of the waves are asked for only where they are shown. */
+async function createBarsFor(
+  { json }: GlobalOptions,
+  findWaves: () => ReturnType<typeof sizesOf>,
+): Promise<Progress> {
+  const waves = process.stdout.isTTY && !json ? await findWaves() : undefined;
+  return createProgress(process.stdout, { json, waves });
+}
 
-/**
- * Makes the blocking call and watches beside it: a refusal comes back at once, and a connection
- * that breaks costs nothing, because the watch goes on.
- */
-async function follow(connection: Connection, options: Follow): Promise<number> {
-  const progress = createProgress(process.stdout, { json: options.json, waves: options.waves_ });
-  const { signal, release } = detachOnInterrupt();
-  try {
-    const begun = options.begin?.(signal).catch(toleratingLoss);
-    if (options.wait !== true) return await untilBegun(connection, options, { begun, signal });
-    const first = await Promise.race([begun, hasBegun(connection, signal, options)]);
-    const status =
-      first !== undefined && isStill(first)
-        ? first
-        : await watchRollout(connection, progress, signal);
+type Shown = { progress: Progress; json: boolean };
+
+async function beginAndWait(connection: Connection, begin: Begin, shown: Shown): Promise<number> {
+  const { progress } = shown;
+  const isEnd = (status: RolloutStatus) => {
     progress.show(status);
-    progress.stop();
-    if (!options.json) print(reportStatus(status));
-    return exitCodeOf(status);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    progress.stop();
-    process.stderr.write("\nDetached; the rollout goes on. Come back: npx vedette rollout watch\n");
-    return detachedCode;
-  } finally {
-    progress.stop();
-    release();
-  }
+    return false;
+  };
+  const follow = async (signal: AbortSignal) => {
+    const wanted = { everyMs: pollEveryMs, signal, isEnd, note: progress.note };
+    return showEnd(await callBeside(connection, begin, wanted), shown);
+  };
+  return untilDetached(follow, progress.stop);
 }
 
-/** A lost connection does not end a rollout: undefined, and the watch tells how it goes. */
-function toleratingLoss(error: unknown): undefined {
-  if (error instanceof ConnectionError) return undefined;
-  throw error;
+function showEnd(status: RolloutStatus, { progress, json }: Shown): number {
+  progress.show(status);
+  progress.stop();
+  if (!json) print(reportStatus(status));
+  return exitCodeOf(status);
 }
 
-const beganWithinMs = 10_000;
-
-/** Resolves once the rollout is at work, or after a while: then the watch finds out. */
-async function hasBegun(
+async function beginOnly(
   connection: Connection,
-  signal: AbortSignal,
-  options: Follow,
-): Promise<RolloutStatus | undefined> {
-  if (options.begin === undefined) return undefined;
-  const deadline = Date.now() + beganWithinMs;
-  while (Date.now() < deadline) {
-    const status = await connection.rollout("Status", {}, { signal }).catch(toleratingLoss);
-    if (status !== undefined && !isStill(status)) return status;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  return undefined;
-}
-
-async function untilBegun(
-  connection: Connection,
-  options: Follow,
-  call: { begun: Promise<RolloutStatus | undefined> | undefined; signal: AbortSignal },
+  begin: Begin,
+  { json }: GlobalOptions,
 ): Promise<number> {
-  const { begun, signal } = call;
-  const status = await Promise.race([begun, hasBegun(connection, signal, options)]);
-  if (status !== undefined) {
-    print(options.json ? JSON.stringify(status) : reportStatus(status));
-    if (!isStill(status) && !options.json) print("Follow it: npx vedette rollout watch");
-  }
-  return 0;
-}
-
-/** `release` also lets go of a call that still blocks: what it started goes on without us. */
-function detachOnInterrupt(): { signal: AbortSignal; release: () => void } {
-  const controller = new AbortController();
-  const detach = () => controller.abort();
-  process.once("SIGINT", detach);
-  const release = () => {
-    process.off("SIGINT", detach);
-    controller.abort();
+  const follow = async (signal: AbortSignal) => {
+    const { note } = createProgress(process.stderr, { json: false });
+    const wanted = { everyMs: beginPollEveryMs, signal, isEnd: () => true, note };
+    const status = await callBeside(connection, begin, wanted);
+    if (json) printJson(status);
+    else print(reportStatus(status));
+    return 0;
   };
-  return { signal: controller.signal, release };
+  return untilDetached(follow, () => {});
 }
 
-export async function showStatus(options: GlobalOptions): Promise<number> {
-  const status = await connect(options).rollout("Status");
-  print(options.json ? JSON.stringify(status) : reportStatus(status));
-  return 0;
-}
-
-export async function showPlan(image: string, options: StartOptions): Promise<number> {
-  const request = {
-    image,
-    ...(options.waves !== undefined && { wave_percentages: options.waves }),
+/** Follows whatever runs now. Nothing running is an end, too. */
+export async function watch(options: GlobalOptions): Promise<number> {
+  const connection = connect(options);
+  const progress = await createBarsFor(options, () => sizesOf(connection));
+  const follow = async (signal: AbortSignal) => {
+    // The first answer is awaited without patience: a wrong address is said at once.
+    await connection.rollout("Status", {}, { signal });
+    const isEnd = (status: RolloutStatus) => {
+      progress.show(status);
+      return isStill(status);
+    };
+    const wanted = { everyMs: pollEveryMs, signal, isEnd, note: progress.note };
+    return showEnd(await poll(connection, wanted), { progress, json: options.json });
   };
-  const plan = await connect(options).rollout("Plan", request);
-  print(options.json ? JSON.stringify(plan) : reportPlan(plan));
-  return 0;
-}
-
-export async function cancelRollout(options: GlobalOptions): Promise<number> {
-  const status = await connect(options).rollout("Cancel");
-  print(options.json ? JSON.stringify(status) : reportStatus(status));
-  return 0;
+  return untilDetached(follow, progress.stop);
 }
 
 /** Exit code 0 when everything was reverted, 2 when something was not. */
 export async function rollBack(options: GlobalOptions): Promise<number> {
   const connection = connect(options);
   const progress = createProgress(process.stderr, { json: false });
-  const { signal, release } = detachOnInterrupt();
-  try {
-    const result = await rollBackWatched(connection, progress, signal);
-    print(options.json ? JSON.stringify(result) : reportRollback(result));
+  const isEnd = (status: RolloutStatus) => {
+    progress.show(status);
+    return false;
+  };
+  const follow = async (signal: AbortSignal) => {
+    const wanted = { everyMs: pollEveryMs, signal, isEnd, note: progress.note };
+    const begin: Begin = { handler: "RollbackAll", body: {} };
+    const result = (await callBeside(connection, begin, wanted)) as RollbackResult;
+    if (options.json) printJson(result);
+    else print(reportRollback(result));
     return result.not_reverted.length === 0 ? 0 : 2;
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    process.stderr.write(
-      "\nDetached; the rollback goes on. Come back: npx vedette rollout watch\n",
-    );
-    return detachedCode;
-  } finally {
-    release();
-  }
+  };
+  return untilDetached(follow, progress.stop);
 }
 
-async function rollBackWatched(
-  connection: Connection,
-  progress: Progress,
-  signal: AbortSignal,
-): Promise<RollbackResult> {
-  const watching = new AbortController();
-  const both = AbortSignal.any([signal, watching.signal]);
-  const watched = watchRollout(connection, progress, both).catch(() => undefined);
-  try {
-    return await connection.rollout("RollbackAll", {}, { blocks: true, signal });
-  } finally {
-    watching.abort();
-    await watched;
-  }
+export async function showStatus(options: GlobalOptions): Promise<number> {
+  const status = await connect(options).rollout("Status", {});
+  if (options.json) printJson(status);
+  else print(reportStatus(status));
+  return 0;
+}
+
+export async function showPlan(image: string, options: StartOptions): Promise<number> {
+  const plan = await connect(options).rollout("Plan", requestOf(image, options));
+  if (options.json) printJson(plan);
+  else print(reportPlan(plan));
+  return 0;
+}
+
+export async function cancelRollout(options: GlobalOptions): Promise<number> {
+  const status = await connect(options).rollout("Cancel", {});
+  if (options.json) printJson(status);
+  else print(reportStatus(status));
+  return 0;
 }
 
 export async function showHistory(options: GlobalOptions & { limit: number }): Promise<number> {
   const history = await connect(options).rollout("History", { limit: options.limit });
-  print(options.json ? JSON.stringify(history) : reportHistory(history));
+  if (options.json) printJson(history);
+  else print(reportHistory(history));
   return 0;
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
 }

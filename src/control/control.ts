@@ -3,12 +3,20 @@
  * reaches Restate but an authenticated, listed and well-formed call.
  */
 import { createHash, randomUUID } from "node:crypto";
-import { STATUS_CODES } from "node:http";
-import type { Socket } from "node:net";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import type { Log } from "#kernel/log.ts";
-import { describeProblem, ProblemError, toProblem } from "#kernel/problem.ts";
-import { createIngress, type Ingress, type IngressAnswer } from "./ingress.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import { createIngress, type Ingress, type IngressLimits } from "./ingress.ts";
+import {
+  createRefuse,
+  noQuery,
+  noSuchHandler,
+  pathOf,
+  refuseBrokenRequest,
+  refuseForIngress,
+  safetyHeaders,
+  unauthorized,
+} from "./refusal.ts";
 import { findRoute, isForeignKey, isSend, type Route } from "./routes.ts";
 import { createTokenCheck } from "./token.ts";
 
@@ -16,37 +24,57 @@ export type ControlSettings = {
   ingressUrl: string;
   ingressToken: string;
   log: Log;
-  /** How long a caller may take to send its headers, and then its body. */
+  /** How long a caller may take to send its headers and its body. */
   receiveTimeoutMs?: number;
+  /** How long Restate is waited for; absent ones are the defaults. */
+  ingressLimits?: Partial<IngressLimits>;
 };
 
 const bodyLimitBytes = 1024 * 1024;
 
 const healthPath = "/healthz";
 
+/** The gateway, not listening yet. `close` lets go of blocked callers; what they started goes on. */
 export function createControl(settings: ControlSettings): FastifyInstance {
   const { log, receiveTimeoutMs = 10_000 } = settings;
-  const ingress = createIngress({ url: settings.ingressUrl });
+  const ingress = createIngress({ url: settings.ingressUrl, ...settings.ingressLimits });
   const isToken = createTokenCheck(settings.ingressToken);
+  const refuse = createRefuse(log);
+  const requireToken = (request: FastifyRequest) => {
+    if (!isToken(request.headers.authorization)) throw unauthorized();
+  };
   const app = fastify({
     bodyLimit: bodyLimitBytes,
     requestTimeout: receiveTimeoutMs,
-    http: { headersTimeout: receiveTimeoutMs, connectionsCheckingInterval: 500 },
+    http: {
+      headersTimeout: receiveTimeoutMs,
+      connectionsCheckingInterval: 500,
+      // A call may block for hours: this is how the end of a caller's machine is noticed.
+      keepAlive: true,
+      keepAliveInitialDelay: 30_000,
+    },
     // A blocked Rollout does not keep the program from ending: the rollout goes on without it.
     forceCloseConnections: true,
     genReqId: () => randomUUID(),
     clientErrorHandler: refuseBrokenRequest,
+    // The router's own refusals, of an address that it cannot decode, come before every hook.
+    frameworkErrors: (_error, request, reply) =>
+      refuse(
+        isToken(request.headers.authorization) ? noSuchHandler() : unauthorized(),
+        request as FastifyRequest,
+        reply as FastifyReply,
+      ),
   });
-  app.removeContentTypeParser("text/plain");
   app.addHook("onClose", () => ingress.close());
   app.addHook("onRequest", async (request, reply) => {
-    reply.headers({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
-    reply.header("x-request-id", request.id);
-    if (pathOf(request) === healthPath) return;
-    if (!isToken(request.headers.authorization)) throw unauthorized();
+    reply.headers(safetyHeaders).header("x-request-id", request.id);
+    if (isHealthCheck(request)) return;
+    requireToken(request);
     requireRoute(request);
   });
-  app.setErrorHandler((error, request, reply) => refuse(error, { request, reply, log }));
+  app.addHook("onResponse", async (request, reply) => record(log, request, reply));
+  app.setErrorHandler((error, request, reply) => refuse(error, request, reply));
+  readBodiesAsJson(app);
   app.get(healthPath, async () => ({ status: "ok" }));
   app.post("/*", (request, reply) => passOn(request, reply, ingress));
   app.setNotFoundHandler((request) => {
@@ -55,18 +83,38 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   return app;
 }
 
-/** Finds the row for a request. Throws what is wrong with its path or method. */
+function isHealthCheck(request: FastifyRequest): boolean {
+  return request.method === "GET" && pathOf(request) === healthPath;
+}
+
+/** JSON and nothing else. No body at all is left to the handler's schema. */
+function readBodiesAsJson(app: FastifyInstance): void {
+  const parseJson = app.getDefaultJsonParser("error", "error");
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    "application/json",
+    { parseAs: "string" },
+    (request: FastifyRequest, body: string, done) => {
+      if (body === "") done(null, undefined);
+      else void parseJson(request, body, done);
+    },
+  );
+}
+
+/** Finds the row for a request. Throws what is wrong with its address or method. */
 function requireRoute(request: FastifyRequest): Route {
   const path = pathOf(request);
   const route = findRoute(path);
   if (route === undefined) {
-    const detail = isForeignKey(path)
-      ? 'the only key of this service is "singleton"'
-      : "there is no such handler here";
-    throw new ProblemError({ status: 404, code: "not_found", detail });
+    throw noSuchHandler(
+      isForeignKey(path) ? 'the only key of this service is "singleton"' : undefined,
+    );
   }
-  if (request.method === "POST") return route;
-  throw new ProblemError({ status: 405, code: "method_not_allowed", detail: "use POST" });
+  if (request.method !== "POST") {
+    throw new ProblemError({ status: 405, code: "method_not_allowed", detail: "use POST" });
+  }
+  if (request.url.includes("?")) throw noQuery();
+  return route;
 }
 
 async function passOn(request: FastifyRequest, reply: FastifyReply, ingress: Ingress) {
@@ -77,15 +125,16 @@ async function passOn(request: FastifyRequest, reply: FastifyReply, ingress: Ing
     body: readBody(request, route),
     actor: "ingress-token",
     idempotencyKey: route.isWrite ? idempotencyKey(request) : undefined,
+    blocks: route.blocks && !isSend(path),
     signal: signalOf(reply),
   });
   if (answer.invocationId !== undefined) reply.header("x-restate-id", answer.invocationId);
-  if (answer.status >= 400) throw toRefusal(answer);
+  if (answer.status >= 400) throw refuseForIngress(answer);
   return reply.code(isSend(path) ? 202 : answer.status).send(answer.body ?? null);
 }
 
 function readBody(request: FastifyRequest, route: Route): unknown {
-  const parsed = route.input.safeParse(request.body ?? {});
+  const parsed = route.input.safeParse(request.body === undefined ? {} : request.body);
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map((issue) => {
     const where = issue.path.length === 0 ? "body" : issue.path.join(".");
@@ -107,72 +156,14 @@ function signalOf(reply: FastifyReply): AbortSignal {
   return controller.signal;
 }
 
-/** What Restate refused, without anything of ours that its 5xx may carry. */
-function toRefusal({ status, body }: IngressAnswer): Error {
-  const { message, metadata } = (body ?? {}) as {
-    message?: string;
-    metadata?: { code?: string };
-  };
-  const isOurs = typeof metadata?.code === "string";
-  if (status >= 500 && !isOurs) return new Error(`the handler failed with ${status}: ${message}`);
-  const code = metadata?.code ?? (status === 409 ? "conflict" : "invalid_request");
-  return new ProblemError({ status, code, detail: message ?? "refused" });
-}
-
-function unauthorized(): ProblemError {
-  const detail = 'send the ingress token as "Authorization: Bearer <INGRESS_TOKEN>"';
-  return new ProblemError({ status: 401, code: "unauthorized", detail });
-}
-
-type Refusal = { request: FastifyRequest; reply: FastifyReply; log: Log };
-
-function refuse(error: unknown, { request, reply, log }: Refusal): void {
-  if (reply.raw.destroyed) return;
-  const problem = toProblem(translate(error));
-  if (problem.status >= 500) {
-    log.error({ err: error, requestId: request.id, path: pathOf(request) }, "call failed");
-  }
-  if (problem.status === 401) reply.header("www-authenticate", "Bearer");
-  if (problem.status === 405) reply.header("allow", "POST");
-  if (problem.status === 503) reply.header("retry-after", "5");
-  reply
-    .code(problem.status)
-    .type("application/problem+json")
-    // Callers of Restate read `message`; it says the same as `detail`.
-    .send(JSON.stringify({ ...problem, message: problem.detail, requestId: request.id }));
-}
-
-const frameworkProblems: Record<number, { code: string; detail: string }> = {
-  400: { code: "invalid_request", detail: "the body is not valid JSON" },
-  413: { code: "payload_too_large", detail: "the body is larger than 1 MiB" },
-  415: { code: "unsupported_media_type", detail: "send the body as application/json" },
-};
-
-/** The framework's own refusals, in our words. */
-function translate(error: unknown): unknown {
-  const status = (error as { statusCode?: number }).statusCode;
-  const known = status === undefined ? undefined : frameworkProblems[status];
-  if (error instanceof ProblemError || known === undefined || status === undefined) return error;
-  return new ProblemError({ status, ...known });
-}
-
-/** A request that never became one: too slow, too long, or not HTTP. */
-function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket) {
-  if (!socket.writable) return;
-  const isSlow = error.code === "ERR_HTTP_REQUEST_TIMEOUT";
-  const problem = isSlow
-    ? { status: 408, code: "timeout", detail: "the request was not received in time" }
-    : { status: 400, code: "invalid_request", detail: "this is not a valid HTTP request" };
-  const body = JSON.stringify(describeProblem(problem));
-  const head = [
-    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
-    "content-type: application/problem+json",
-    `content-length: ${Buffer.byteLength(body)}`,
-    "connection: close",
-  ];
-  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
-}
-
-function pathOf(request: FastifyRequest): string {
-  return request.url.split("?")[0] ?? "";
+/** Who changed something, and who was kept out, is worth a line; who only looked is not. */
+function record(log: Log, request: FastifyRequest, reply: FastifyReply): void {
+  const path = pathOf(request).slice(0, 200);
+  const { statusCode: status } = reply;
+  const fields = { requestId: request.id, path, status, remote: request.ip };
+  const durationMs = Math.round(reply.elapsedTime);
+  if (status === 401) log.warn(fields, "caller without a valid token");
+  else if (!reply.raw.writableFinished) log.info({ ...fields, durationMs }, "caller went away");
+  else if (findRoute(path)?.isWrite === true) log.info({ ...fields, durationMs }, "call answered");
+  else log.debug({ ...fields, durationMs }, "call answered");
 }

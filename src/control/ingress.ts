@@ -10,6 +10,8 @@ type IngressCall = {
   actor: string;
   /** With it a repeated call is attached to the first one; undefined for a call that only reads. */
   idempotencyKey: string | undefined;
+  /** Whether the answer may take hours. */
+  blocks: boolean;
   /** Aborted when the caller goes away. What was started goes on. */
   signal: AbortSignal;
 };
@@ -21,79 +23,127 @@ export type Ingress = {
   close: () => Promise<void>;
 };
 
-export type IngressSettings = {
-  url: string;
+export type IngressLimits = {
   /** How long one attempt waits for an answer before it attaches anew. */
-  attemptMs?: number;
-  /** How long Restate may be unreachable. */
-  patienceMs?: number;
-  /** How long a caller may wait in all: rollouts of large fleets take hours. */
-  totalMs?: number;
+  attemptMs: number;
+  /** How long a call that does not block may take, and how long Restate may be out of reach at first. */
+  patienceMs: number;
+  /** How long a caller may be blocked in all: rollouts of large fleets take hours. */
+  totalMs: number;
+};
+
+const defaults: IngressLimits = {
+  attemptMs: 60_000,
+  patienceMs: 30_000,
+  totalMs: 24 * 3_600_000,
 };
 
 const retryEveryMs = 250;
 
-export function createIngress(settings: IngressSettings): Ingress {
-  const { url, attemptMs = 60_000, patienceMs = 30_000, totalMs = 24 * 3_600_000 } = settings;
-  const agent = new Agent({
-    connect: { timeout: 5_000 },
-    headersTimeout: attemptMs,
-    bodyTimeout: attemptMs,
-    connections: 256,
-    pipelining: 1,
-  });
+export function createIngress(settings: { url: string } & Partial<IngressLimits>): Ingress {
+  const limits = { ...defaults, ...settings };
+  // No bound on connections: callers that block must not keep a Cancel waiting for one.
+  const agent = new Agent({ connect: { timeout: 5_000 }, pipelining: 1 });
 
   const call = async (wanted: IngressCall): Promise<IngressAnswer> => {
-    const startedAt = Date.now();
-    let reachedAt = startedAt;
+    const startedMs = Date.now();
+    let isTaken = false;
     for (;;) {
-      const attempt = await attemptCall(url, wanted, agent);
+      const attempt = await attemptCall(wanted, { url: settings.url, agent, limits });
       if (attempt.outcome === "answered") return attempt.answer;
-      if (attempt.outcome === "waiting") reachedAt = Date.now();
-      else await delay(retryEveryMs);
-      requireWithin(startedAt, totalMs, tooLong);
-      requireWithin(reachedAt, patienceMs, unreachable);
+      isTaken ||= attempt.outcome !== "absent";
+      const afterMs = Date.now() - startedMs;
+      const refusal = giveUp({ afterMs, isTaken, blocks: wanted.blocks }, limits);
+      if (refusal !== undefined) throw refusal;
+      if (attempt.outcome !== "waiting") await delay(retryEveryMs);
     }
   };
 
   return { call, close: () => agent.destroy() };
 }
 
+type Waited = {
+  afterMs: number;
+  /** Whether Restate has, or may have, the call. */
+  isTaken: boolean;
+  blocks: boolean;
+};
+
+/**
+ * Whether to stop trying, and what the caller is told. A blocking call that Restate may have is
+ * followed as long as a rollout may take: Restate can be away for minutes while it is upgraded.
+ */
+export function giveUp(
+  { afterMs, isTaken, blocks }: Waited,
+  { patienceMs, totalMs }: IngressLimits,
+): ProblemError | undefined {
+  if (!isTaken) return afterMs >= patienceMs ? unreachable() : undefined;
+  return afterMs >= (blocks ? totalMs : patienceMs) ? tooLong() : undefined;
+}
+
 type Attempt =
   | { outcome: "answered"; answer: IngressAnswer }
   /** Restate has the call and is at it. */
   | { outcome: "waiting" }
-  /** The way to Restate broke, or was not there. */
-  | { outcome: "broken" };
+  /** The connection broke, or Restate itself could not take the call now: it may have it. */
+  | { outcome: "broken" }
+  /** There was no connection: Restate has nothing. */
+  | { outcome: "absent" };
 
-async function attemptCall(url: string, wanted: IngressCall, agent: Agent): Promise<Attempt> {
-  const { idempotencyKey } = wanted;
+type Way = { url: string; agent: Agent; limits: IngressLimits };
+
+async function attemptCall(wanted: IngressCall, way: Way): Promise<Attempt> {
   try {
-    const answer = await request(`${url}${wanted.path}`, {
-      dispatcher: agent,
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        "x-vedette-actor": wanted.actor,
-        ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
-      },
-      body: JSON.stringify(wanted.body),
-      signal: wanted.signal,
-    });
-    const text = await answer.body.text();
-    const id = answer.headers["x-restate-id"];
-    const invocationId = typeof id === "string" ? id : undefined;
-    const body = readJson(text);
-    return { outcome: "answered", answer: { status: answer.statusCode, body, invocationId } };
+    return readAttempt(await post(wanted, way));
   } catch (error) {
     if (wanted.signal.aborted) throw error;
-    const isWaiting = error instanceof errors.HeadersTimeoutError;
-    return { outcome: isWaiting ? "waiting" : "broken" };
+    if (error instanceof errors.HeadersTimeoutError) return { outcome: "waiting" };
+    return { outcome: isWithoutConnection(error) ? "absent" : "broken" };
   }
 }
 
-function requireWithin(sinceMs: number, limitMs: number, refusal: () => ProblemError): void {
-  if (Date.now() - sinceMs > limitMs) throw refusal();
+async function post(wanted: IngressCall, { url, agent, limits }: Way): Promise<IngressAnswer> {
+  const { idempotencyKey, blocks } = wanted;
+  const timeoutMs = blocks ? limits.attemptMs : Math.min(limits.attemptMs, limits.patienceMs);
+  const answer = await request(`${url}${wanted.path}`, {
+    dispatcher: agent,
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "x-vedette-actor": wanted.actor,
+      ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+    },
+    body: JSON.stringify(wanted.body),
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    signal: wanted.signal,
+  });
+  const id = answer.headers["x-restate-id"];
+  return {
+    status: answer.statusCode,
+    body: readJson(await answer.body.text()),
+    invocationId: typeof id === "string" ? id : undefined,
+  };
+}
+
+/** Restate's own 5xx, as while it starts, is no answer of the handler. */
+function readAttempt(answer: IngressAnswer): Attempt {
+  const { source } = (answer.body ?? {}) as { source?: string };
+  if (answer.status >= 500 && source === "ingress") return { outcome: "broken" };
+  return { outcome: "answered", answer };
+}
+
+const withoutConnection = new Set([
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+function isWithoutConnection(error: unknown): boolean {
+  return withoutConnection.has((error as { code?: string }).code ?? "");
 }
 
 function readJson(text: string): unknown {
@@ -105,12 +155,12 @@ function readJson(text: string): unknown {
 }
 
 function unreachable(): ProblemError {
-  const detail =
-    "Restate cannot be reached. If the call was made before it went away, it goes on by itself: ask Status";
+  const detail = "Restate cannot be reached; nothing was started. Try again in a moment";
   return new ProblemError({ status: 503, code: "unavailable", detail });
 }
 
 function tooLong(): ProblemError {
-  const detail = "the call is still at work and goes on by itself: ask Status for its progress";
+  const detail =
+    "there was no answer in time. What the call started goes on by itself: ask Status for it";
   return new ProblemError({ status: 504, code: "timeout", detail });
 }

@@ -17,17 +17,26 @@ export type Route = {
    * once however often the way to Restate breaks; one that only reads is simply made again.
    */
   isWrite: boolean;
+  /** Whether the call answers when the rollout stands still, which may take hours. */
+  blocks: boolean;
 };
 
 const readers = new Set(["Status", "Plan", "History"]);
+const blocking = new Set(["Rollout", "Resume", "RollbackAll"]);
 
 const routes: readonly Route[] = [
   ...Object.entries(rolloutHandlers).map(([handler, { input }]) => ({
     path: exactly(`/${rolloutServiceName}/${singletonKey}/${handler}`),
     input,
     isWrite: !readers.has(handler),
+    blocks: blocking.has(handler),
   })),
-  { path: exactly(`/${fleetService.name}/List`), input: FleetListRequest, isWrite: false },
+  {
+    path: exactly(`/${fleetService.name}/List`),
+    input: FleetListRequest,
+    isWrite: false,
+    blocks: false,
+  },
   {
     // A push from whatever runs a sentinel; its id is one path segment.
     path: new RegExp(
@@ -35,6 +44,7 @@ const routes: readonly Route[] = [
     ),
     input: NotifyReadyRequest,
     isWrite: true,
+    blocks: false,
   },
 ];
 

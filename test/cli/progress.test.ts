@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createProgress, describeStatus, doneOfWave } from "#cli/progress.ts";
-import { exitCodeOf } from "#cli/watch.ts";
+import { createProgress, describeStatus, fillWaves } from "#cli/progress.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 
 function buildStatus(over: Partial<RolloutStatus> = {}): RolloutStatus {
@@ -64,24 +63,28 @@ describe("describeStatus", () => {
   });
 });
 
-describe("doneOfWave", () => {
-  it.each([
-    [0, 0],
-    [10, 0],
-    [12, 2],
-    [40, 30],
-  ])("with %i done in all has %i done of the wave of 30 after the first 10", (done, expected) => {
-    expect(doneOfWave({ size: 30, covered: 40 }, done)).toBe(expected);
+describe("describeStatus of a rollback", () => {
+  it("counts down what still has the new image", () => {
+    expect(describeStatus(buildStatus({ state: "rolling_back", succeeded: 7 }))).toBe(
+      "rolling back: 7 of 40 sentinels still on the new image, 4 in flight",
+    );
   });
 });
 
-describe("exitCodeOf", () => {
+describe("fillWaves", () => {
+  const waves = [
+    { wave: 1, size: 10, covered: 10 },
+    { wave: 2, size: 30, covered: 40 },
+  ];
+
   it.each([
-    ["completed", 0],
-    ["paused", 2],
-    ["cancelled", 3],
-    ["in_progress", 1],
-  ] as const)("of %s is %i", (state, code) => {
-    expect(exitCodeOf(buildStatus({ state }))).toBe(code);
+    ["the first wave at work", { current_wave: 1, succeeded: 4 }, 0, [4, 0]],
+    ["the second wave at work", { current_wave: 2, succeeded: 12 }, 10, [10, 2]],
+    ["a second wave after one of which 5 were passed over", { succeeded: 7 }, 5, [10, 2]],
+    ["more done than a wave has", { current_wave: 1, succeeded: 14 }, 0, [10, 0]],
+    ["failed ones, which are done too", { succeeded: 10, failed: 3 }, 10, [10, 3]],
+    ["a completed rollout", { state: "completed" as const, succeeded: 35 }, 10, [10, 30]],
+  ])("shows %s", (_, over, doneBefore, expected) => {
+    expect(fillWaves(waves, { status: buildStatus(over), doneBefore })).toEqual(expected);
   });
 });

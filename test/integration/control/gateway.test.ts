@@ -8,12 +8,13 @@ import { createLog } from "#kernel/log.ts";
 
 type Reached = { path: string; headers: IncomingHttpHeaders; body: string };
 type IngressReply = { status: number; body: unknown } | "reset" | "hang";
+type Limits = NonNullable<Parameters<typeof createControl>[0]["ingressLimits"]>;
 
 const token = "the-ingress-token";
 const rollout = "/vedette.v1.SentinelRolloutService/singleton";
 const image = "registry.example.com/vedette/sentinel:v2";
 
-async function startBench(replies: IngressReply[] = []) {
+async function startBench(replies: IngressReply[] = [], ingressLimits: Limits = {}) {
   const reached: Reached[] = [];
   const ingress = createServer(async (incoming, outgoing) => {
     const chunks: Buffer[] = [];
@@ -34,6 +35,7 @@ async function startBench(replies: IngressReply[] = []) {
     ingressToken: token,
     log: createLog({ level: "silent", format: "json" }),
     receiveTimeoutMs: 500,
+    ingressLimits,
   });
   const url = await control.listen({ host: "127.0.0.1", port: 0 });
   const call = async (path: string, init: RequestInit = {}) => {
@@ -50,14 +52,18 @@ async function startBench(replies: IngressReply[] = []) {
     const text = await answer.text();
     return { status: answer.status, headers: answer.headers, text, body: JSON.parse(text || "{}") };
   };
+  const stopIngress = () => {
+    ingress.closeAllConnections();
+    return new Promise((resolve) => ingress.close(resolve));
+  };
   return {
     reached,
     url,
     call,
+    stopIngress,
     stop: async () => {
       await control.close();
-      ingress.closeAllConnections();
-      await new Promise((resolve) => ingress.close(resolve));
+      await stopIngress();
     },
   };
 }
@@ -92,10 +98,19 @@ describe("what the gateway keeps from Restate", () => {
     const headers = { authorization: "Bearer wrong" };
 
     const answers = await Promise.all(
-      ["/", `${rollout}/begin`, "/nowhere"].map((path) => bench.call(path, { headers })),
+      ["/", `${rollout}/begin`, "/nowhere", "/healthz", "/%zz"].map((path) =>
+        bench.call(path, { headers }),
+      ),
     );
 
-    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401]);
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 401));
+  });
+
+  it("stops reading from a stranger who does not stop sending", async () => {
+    const { answer, atMs } = await streamForever(bench.url);
+
+    expect(answer).toContain("401");
+    expect(atMs).toBeLessThan(5_000);
   });
 
   it.each([
@@ -105,6 +120,7 @@ describe("what the gateway keeps from Restate", () => {
     "/vedette.v1.SentinelService/gw-1/Deploy",
     "/vedette.v1.RolloutRunner/run",
     "/restate/health",
+    "/%zz",
     "/",
   ])("answers 404 for %s", async (path) => {
     expect((await bench.call(path)).status).toBe(404);
@@ -116,6 +132,42 @@ describe("what the gateway keeps from Restate", () => {
     expect(body.detail).toContain('"singleton"');
   });
 
+  it("refuses query parameters, of which Restate knows some", async () => {
+    const { status } = await bench.call(`${rollout}/Resume/send?delay=1h`);
+
+    expect(status).toBe(400);
+  });
+
+  it("takes no body for a Rollout without an image", async () => {
+    const { status, body } = await bench.call(`${rollout}/Rollout`, { body: "" });
+
+    expect(status).toBe(400);
+    expect(body.detail).toMatch(/^image: /);
+  });
+
+  it.each(["text/plain", "application/x-www-form-urlencoded", "application/json-patch+json"])(
+    "refuses %s with 415",
+    async (type) => {
+      const { status } = await bench.call(`${rollout}/Status`, {
+        headers: { "content-type": type },
+      });
+
+      expect(status).toBe(415);
+    },
+  );
+
+  it("answers a head that is too large as a problem with an id", async () => {
+    const answer = await rawRequest(bench.url, [
+      "GET / HTTP/1.1",
+      `x: ${"a".repeat(20_000)}`,
+      "",
+      "",
+    ]);
+
+    expect(answer).toMatch(/^HTTP\/1\.1 431 /);
+    expect(answer).toContain('"requestId":"');
+  });
+
   it.each(["GET", "PUT", "DELETE", "PATCH", "OPTIONS"])("refuses %s with 405", async (method) => {
     const init = method === "GET" ? { method, body: null } : { method };
 
@@ -125,15 +177,12 @@ describe("what the gateway keeps from Restate", () => {
     expect(headers.get("allow")).toBe("POST");
   });
 
-  it("refuses a body that is no JSON, and one of another type", async () => {
-    const broken = await bench.call(`${rollout}/Rollout`, { body: "{image" });
-    const typed = await bench.call(`${rollout}/Rollout`, {
-      body: "x",
-      headers: { "content-type": "text/plain" },
-    });
-
-    expect([broken.status, typed.status]).toEqual([400, 415]);
-  });
+  it.each(["{image", "", "[]", '"text"', "null", '{"__proto__": {}}'])(
+    "refuses the body %j of a Rollout with 400",
+    async (body) => {
+      expect((await bench.call(`${rollout}/Rollout`, { body })).status).toBe(400);
+    },
+  );
 
   it.each([`${rollout}/Rollout`, `${rollout}/Rollout/send`])(
     "refuses a request that is not well-formed at %s, with one line per fault",
@@ -196,6 +245,15 @@ describe("what the gateway passes on", () => {
     expect(call?.headers.authorization).toBeUndefined();
   });
 
+  it("takes no body for an empty one where the handler needs nothing", async () => {
+    bench = await startBench();
+
+    const { status } = await bench.call(`${rollout}/Cancel`, { body: "" });
+
+    expect(status).toBe(200);
+    expect(bench.reached[0]?.body).toBe("{}");
+  });
+
   it("answers a send with 202 and the invocation", async () => {
     const accepted = { invocationId: "inv_1", status: "Accepted" };
     bench = await startBench([{ status: 202, body: accepted }]);
@@ -245,6 +303,66 @@ describe("what the gateway passes on", () => {
     expect(new Set(keys).size).toBe(1);
   });
 
+  it("attaches again under the same key when an answer takes its time", async () => {
+    bench = await startBench(["hang", "hang"], { attemptMs: 300 });
+
+    const { status } = await bench.call(`${rollout}/Rollout`, { body: JSON.stringify({ image }) });
+
+    const keys = bench.reached.map(({ headers }) => headers["idempotency-key"]);
+    expect(status).toBe(200);
+    expect(keys).toHaveLength(3);
+    expect(new Set(keys).size).toBe(1);
+  });
+
+  it("makes a call again while Restate itself cannot take it", async () => {
+    const starting = { status: 503, body: { message: "no leader yet", source: "ingress" } };
+    bench = await startBench([starting]);
+
+    expect((await bench.call(`${rollout}/Status`)).status).toBe(200);
+    expect(bench.reached).toHaveLength(2);
+  });
+
+  it("follows a blocked call no longer than its limit, and says how it goes on", async () => {
+    bench = await startBench(["hang", "hang", "hang"], { attemptMs: 200, totalMs: 500 });
+
+    const answer = await bench.call(`${rollout}/Rollout`, { body: JSON.stringify({ image }) });
+
+    expect(answer).toMatchObject({ status: 504, body: { code: "timeout" } });
+    expect(answer.body.detail).toContain("Status");
+  });
+
+  it("does not let a Status wait for long", async () => {
+    bench = await startBench(["hang"], { patienceMs: 300 });
+
+    expect((await bench.call(`${rollout}/Status`)).status).toBe(504);
+  });
+
+  it("says 503 and when to come back while Restate cannot be reached", async () => {
+    bench = await startBench([], { patienceMs: 300 });
+    await bench.stopIngress();
+
+    const { status, headers } = await bench.call(`${rollout}/Cancel`);
+
+    expect(status).toBe(503);
+    expect(headers.get("retry-after")).toBe("5");
+  });
+
+  it("keeps a Cancel from waiting behind callers that are blocked", async () => {
+    bench = await startBench(Array.from({ length: 300 }, () => "hang" as const));
+    const gone = new AbortController();
+    const init = { body: JSON.stringify({ image }), signal: gone.signal };
+    const blocked = Array.from({ length: 300 }, () =>
+      bench.call(`${rollout}/Rollout`, init).catch(() => undefined),
+    );
+    await expect.poll(() => bench.reached.length, { timeout: 10_000 }).toBe(300);
+
+    const { status } = await bench.call(`${rollout}/Cancel`);
+
+    gone.abort();
+    await Promise.all(blocked);
+    expect(status).toBe(200);
+  });
+
   it("gives the same key for the same caller's key, and not the key itself", async () => {
     bench = await startBench();
     const headers = { "idempotency-key": "build-42" };
@@ -278,6 +396,24 @@ describe("what the gateway passes on", () => {
     expect(await answer.json()).toEqual({ status: "ok" });
   });
 });
+
+/** Sends a body without a token and without an end, and answers when it was cut off. */
+async function streamForever(url: string): Promise<{ answer: string; atMs: number }> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const startedMs = Date.now();
+  let answer = "";
+  socket.on("data", (chunk) => {
+    answer += chunk.toString();
+  });
+  // Writing into a connection that was cut off is what is expected here.
+  socket.on("error", () => {});
+  socket.write(`POST ${rollout}/Status HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n`);
+  const writing = setInterval(() => socket.write("5\r\nhello\r\n"), 20);
+  await once(socket, "close");
+  clearInterval(writing);
+  return { answer, atMs: Date.now() - startedMs };
+}
 
 /** Sends these lines and no more, and answers what came back until the connection was closed. */
 async function rawRequest(url: string, lines: string[]): Promise<string> {

@@ -1,0 +1,136 @@
+/** How the gateway says no: one body for every refusal, and never what is inside. */
+import { randomUUID } from "node:crypto";
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Log } from "#kernel/log.ts";
+import { describeProblem, type Problem, ProblemError, toProblem } from "#kernel/problem.ts";
+import type { IngressAnswer } from "./ingress.ts";
+
+/** With every answer: not for caches, not for frames, and no other type than it says. */
+export const safetyHeaders = {
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+};
+
+/** Answers an error as a problem, and logs it when it is ours. */
+export function createRefuse(log: Log) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    if (reply.raw.destroyed) return;
+    const problem = toProblem(inOurWords(error));
+    if (problem.status >= 500) {
+      log.error({ err: error, requestId: request.id, path: pathOf(request) }, "call failed");
+    }
+    if (problem.status === 401) reply.header("www-authenticate", "Bearer");
+    if (problem.status === 405) reply.header("allow", "POST");
+    if (problem.status === 503) reply.header("retry-after", "5");
+    reply
+      .headers(safetyHeaders)
+      .header("x-request-id", request.id)
+      .code(problem.status)
+      .type("application/problem+json")
+      .send(bodyOf(problem, request.id));
+  };
+}
+
+/** Callers of Restate read `message`; it says the same as `detail`. */
+function bodyOf(problem: Problem, requestId: string): string {
+  return JSON.stringify({ ...problem, message: problem.detail, requestId });
+}
+
+const frameworkProblems: Record<number, { code: string; detail: string }> = {
+  400: { code: "invalid_request", detail: "the body is not valid JSON" },
+  413: { code: "payload_too_large", detail: "the body is larger than 1 MiB" },
+  415: { code: "unsupported_media_type", detail: "send the body as application/json" },
+};
+
+function inOurWords(error: unknown): unknown {
+  const status = (error as { statusCode?: number }).statusCode;
+  const known = status === undefined ? undefined : frameworkProblems[status];
+  if (error instanceof ProblemError || known === undefined || status === undefined) return error;
+  return new ProblemError({ status, ...known });
+}
+
+/** What Restate refused, without anything of ours that its 5xx may carry. */
+export function refuseForIngress({ status, body }: IngressAnswer): ProblemError {
+  const { message, metadata, source } = (body ?? {}) as Partial<IngressRefusal>;
+  // Our own handlers' refusals carry a code; their message is meant for the caller.
+  if (metadata?.code !== undefined && message !== undefined) {
+    return new ProblemError({ status, code: metadata.code, detail: message });
+  }
+  if (status === 404 && source === "ingress") return notRegistered(message);
+  if (status < 500) {
+    const code = status === 409 ? "conflict" : "invalid_request";
+    return new ProblemError({ status, code, detail: message ?? "Restate refused the call" });
+  }
+  const detail = "Something went wrong here; the log of this request has the cause.";
+  const cause = new Error(`Restate answered ${status}: ${message}`);
+  return new ProblemError({ status, code: "internal_error", detail }, { cause });
+}
+
+type IngressRefusal = { message: string; metadata: { code?: string }; source: string };
+
+/** The allow-list has the handler and Restate does not: no worker has told it yet. */
+function notRegistered(message: string | undefined): ProblemError {
+  const detail = "no worker has registered this service with Restate yet; try again in a moment";
+  const cause = new Error(message);
+  return new ProblemError({ status: 503, code: "unavailable", detail }, { cause });
+}
+
+export function unauthorized(): ProblemError {
+  const detail = 'send the ingress token as "Authorization: Bearer <INGRESS_TOKEN>"';
+  return new ProblemError({ status: 401, code: "unauthorized", detail });
+}
+
+export function noSuchHandler(detail = "there is no such handler here"): ProblemError {
+  return new ProblemError({ status: 404, code: "not_found", detail });
+}
+
+/** Restate's own ingress knows some, a delay for example: better refused than left out unsaid. */
+export function noQuery(): ProblemError {
+  const detail = "query parameters are not taken here";
+  return new ProblemError({ status: 400, code: "invalid_request", detail });
+}
+
+const brokenRequests: Record<string, { status: number; code: string; detail: string }> = {
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: 408,
+    code: "timeout",
+    detail: "the request was not received in time",
+  },
+  HPE_HEADER_OVERFLOW: {
+    status: 431,
+    code: "headers_too_large",
+    detail: "the headers are too large",
+  },
+};
+
+const notHttp = {
+  status: 400,
+  code: "invalid_request",
+  detail: "this is not a valid HTTP request",
+};
+
+/** A request that never became one: too slow, too long, or not HTTP. */
+export function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (!socket.writable) return;
+  const problem = brokenRequests[error.code ?? ""] ?? notHttp;
+  const requestId = randomUUID();
+  const title = STATUS_CODES[problem.status] ?? "Bad Request";
+  const body = bodyOf({ ...describeProblem(problem), title }, requestId);
+  const headers = {
+    ...safetyHeaders,
+    "x-request-id": requestId,
+    "content-type": "application/problem+json",
+    "content-length": Buffer.byteLength(body),
+    connection: "close",
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  socket.end(`${[`HTTP/1.1 ${problem.status} ${title}`, ...lines].join("\r\n")}\r\n\r\n${body}`);
+}
+
+export function pathOf(request: FastifyRequest): string {
+  return request.url.split("?")[0] ?? "";
+}

@@ -1,0 +1,84 @@
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { findTarget } from "#cli/target.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+/** The files that a running program has in its data directory, with what a newer one may add. */
+function localVedette(files: { endpoints?: unknown; credentials?: unknown } = {}): string {
+  const dataDir = tempDir();
+  const endpoints = files.endpoints ?? { control: "http://127.0.0.1:7071", newer: [1] };
+  const credentials = files.credentials ?? { ingress_token: "local-token", newer: "x" };
+  writeFileSync(path.join(dataDir, "endpoints.json"), JSON.stringify(endpoints));
+  writeFileSync(path.join(dataDir, "credentials.json"), JSON.stringify(credentials));
+  return dataDir;
+}
+
+describe("findTarget", () => {
+  it("finds a local Vedette by its data directory, whatever else its files hold", () => {
+    const target = findTarget({ dataDir: localVedette() }, {});
+
+    expect(target).toEqual({ url: "http://127.0.0.1:7071", token: "local-token" });
+  });
+
+  it("takes the environment before the data directory, and options before both", () => {
+    const environment = {
+      VEDETTE_DATA_DIR: localVedette(),
+      VEDETTE_CONTROL_URL: "https://a.example.com/",
+      INGRESS_TOKEN: "environment-token",
+    };
+
+    expect(findTarget({}, environment)).toEqual({
+      url: "https://a.example.com",
+      token: "environment-token",
+    });
+    expect(findTarget({ url: "https://b.example.com/v" }, environment).url).toBe(
+      "https://b.example.com/v",
+    );
+  });
+
+  it("reads a token from a file, without the line's end", () => {
+    const file = path.join(tempDir(), "token");
+    writeFileSync(file, "file-token\n");
+
+    const { token } = findTarget(
+      { url: "https://a.example.com", tokenFile: file },
+      { INGRESS_TOKEN: "other" },
+    );
+
+    expect(token).toBe("file-token");
+  });
+
+  it("takes an empty variable for none", () => {
+    const environment = {
+      VEDETTE_DATA_DIR: localVedette(),
+      VEDETTE_CONTROL_URL: "",
+      INGRESS_TOKEN: "",
+    };
+
+    expect(findTarget({}, environment).token).toBe("local-token");
+  });
+
+  it.each(["https://elsewhere.example.com", "http://127.0.0.1.example.com:7071"])(
+    "does not send the local token to %s",
+    (url) => {
+      const environment = { VEDETTE_DATA_DIR: localVedette() };
+
+      expect(() => findTarget({ url }, environment)).toThrow(/^no token for .*INGRESS_TOKEN/);
+    },
+  );
+
+  it("says how to go on when nothing runs", () => {
+    expect(() => findTarget({ dataDir: tempDir() }, {})).toThrow(/no Vedette runs on .*npm start/);
+  });
+
+  it.each(["localhost:7071", "ftp://x", "7071"])("refuses %s as an address", (url) => {
+    expect(() => findTarget({ url }, { INGRESS_TOKEN: "t" })).toThrow("is no address");
+  });
+
+  it("names a damaged file, and nothing of what is in it", () => {
+    const dataDir = localVedette({ credentials: { ingress_token: 5, secret: "s3cret" } });
+
+    expect(() => findTarget({ dataDir }, {})).toThrow(/credentials\.json is damaged$/);
+  });
+});

@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { refuseForIngress } from "#control/refusal.ts";
+
+const refuse = (status: number, body: unknown) =>
+  refuseForIngress({ status, body, invocationId: undefined });
+
+describe("refuseForIngress", () => {
+  it("keeps the status, the code and the message of our own refusals", () => {
+    const body = {
+      code: 503,
+      message: "registry is away",
+      metadata: { code: "registry_unavailable" },
+    };
+
+    expect(refuse(503, body)).toMatchObject({
+      status: 503,
+      code: "registry_unavailable",
+      message: "registry is away",
+    });
+  });
+
+  it("says conflict for a 409 that has no code, as of a killed invocation", () => {
+    expect(refuse(409, { message: "killed" })).toMatchObject({ code: "conflict" });
+  });
+
+  it("passes on nothing that a failed handler said, and keeps it for the log", () => {
+    const refusal = refuse(500, { message: "TypeError at object.ts" });
+
+    expect(refusal.message).not.toContain("TypeError");
+    expect(String(refusal.cause)).toContain("TypeError");
+  });
+
+  it("takes a listed handler that Restate does not know for a worker that is not there yet", () => {
+    const body = { message: "service 'x' not found", source: "ingress" };
+
+    expect(refuse(404, body)).toMatchObject({ status: 503, code: "unavailable" });
+  });
+
+  it.each([undefined, "text", 5, []])("makes do with %j as a body", (body) => {
+    expect(refuse(400, body)).toMatchObject({ status: 400, code: "invalid_request" });
+  });
+});

@@ -1,0 +1,422 @@
+/** The command line as a child process, before a scripted control. */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import {
+  buildStatus,
+  type FakeControl,
+  fakeImage as image,
+  refusal,
+  startFakeControl,
+} from "../../support/fake-control.ts";
+import { tempDir } from "../../support/temp-dir.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const entry = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
+
+let control: FakeControl;
+
+beforeEach(async () => {
+  control = await startFakeControl();
+});
+
+afterEach(() => control.stop());
+
+type Options = { program?: string[]; environment?: Record<string, string> };
+
+/** Starts the command; `ended` answers what it said and its exit code. */
+function begin(args: string[], { program, environment = {} }: Options = {}) {
+  const [file = "", ...rest] = program ?? [process.execPath, entry, ...args];
+  const child = spawn(file, rest, {
+    env: {
+      PATH: process.env["PATH"],
+      VEDETTE_DATA_DIR: path.join(tempDir(), "none"),
+      VEDETTE_CONTROL_URL: control.url,
+      INGRESS_TOKEN: control.token,
+      ...environment,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: 60_000,
+  });
+  const said = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk) => {
+    said.stdout += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    said.stderr += chunk;
+  });
+  const ended = once(child, "close").then(([code]) => ({ ...said, code: code as number | null }));
+  return { child, said, ended };
+}
+
+const run = (args: string[], options?: Options) => begin(args, options).ended;
+
+const linesOf = (text: string) => text.trim().split("\n");
+
+describe("rollout start --wait", () => {
+  it("makes one call with the token in its header and nowhere else", async () => {
+    control.play({ state: "completed", succeeded: 10 });
+
+    const { stdout, stderr } = await run([
+      "rollout",
+      "start",
+      image,
+      "--waves",
+      "20,100",
+      "--wait",
+    ]);
+
+    const [call, ...more] = control.callsOf("Rollout");
+    expect(more).toEqual([]);
+    expect(call?.body).toEqual({ image, wave_percentages: [20, 100] });
+    expect(call?.headers.authorization).toBe(`Bearer ${control.token}`);
+    expect(stdout + stderr).not.toContain(control.token);
+  });
+
+  it("writes a line for each change where there is no terminal, in no colour", async () => {
+    control.play(
+      { current_wave: 1, succeeded: 1, in_flight: 1 },
+      { current_wave: 1, succeeded: 1, in_flight: 1 },
+      { current_wave: 2, succeeded: 6, in_flight: 2 },
+      { state: "completed", current_wave: 2, succeeded: 10 },
+    );
+
+    const { stdout, code } = await run(["rollout", "start", image, "--wait"]);
+
+    expect(code).toBe(0);
+    expect(linesOf(stdout).slice(0, 3)).toEqual([
+      "wave 1/2: 1 of 10 sentinels ready, 0 failed, 1 in flight",
+      "wave 2/2: 6 of 10 sentinels ready, 0 failed, 2 in flight",
+      "completed: 10 of 10 sentinels ready, 0 failed, 0 in flight",
+    ]);
+    expect(stdout).toBe(stripVTControlCharacters(stdout));
+  });
+
+  it.each([
+    ["completed", 0],
+    ["paused", 2],
+    ["cancelled", 3],
+  ] as const)("ends as the rollout does: %s is exit code %i", async (state, expected) => {
+    control.play({ state, succeeded: 3 });
+
+    expect((await run(["rollout", "start", image, "--wait"])).code).toBe(expected);
+  });
+
+  it("names the failed sentinels with their reasons, and what can be done", async () => {
+    const failed_sentinels = [{ id: "gw-7", reason: "crash_loop: exit code 1\u001b[2J" }];
+    control.play({ state: "paused", succeeded: 1, failed: 1, failed_sentinels });
+
+    const { stdout } = await run(["rollout", "start", image, "--wait"]);
+
+    expect(stdout).toMatch(/gw-7 +crash_loop: exit code 1/);
+    expect(stdout).not.toContain("\u001b");
+    for (const next of ["resume", "rollback", "cancel"]) {
+      expect(stdout).toContain(`npx vedette rollout ${next}`);
+    }
+  });
+
+  it("writes one JSON document for each change, the last one being the end", async () => {
+    control.play({ succeeded: 1 }, { succeeded: 2 }, { state: "completed", succeeded: 10 });
+
+    const { stdout } = await run(["rollout", "start", image, "--wait", "--json"]);
+
+    const documents = linesOf(stdout).map((line) => JSON.parse(line));
+    expect(documents.map(({ state, succeeded }) => [state, succeeded])).toEqual([
+      ["in_progress", 1],
+      ["in_progress", 2],
+      ["completed", 10],
+    ]);
+  });
+
+  it("says at once and on one line why it was refused", async () => {
+    control.stand({ rollout_id: "r-1", image: "registry.example.com/other:v1" });
+    control.reply(
+      "Rollout",
+      refusal(409, "Rollout is not legal in state in_progress; legal now: Cancel"),
+    );
+
+    const { stdout, stderr, code } = await run(["rollout", "start", image, "--wait"]);
+
+    expect(code).toBe(1);
+    expect(stdout).toBe("");
+    expect(stderr).toBe("vedette: Rollout is not legal in state in_progress; legal now: Cancel\n");
+  });
+
+  it("takes the call up again under the same key when its connection breaks", async () => {
+    control.reply("Rollout", "reset", refusal(503, "Restate cannot be reached"));
+    control.play({ state: "completed", succeeded: 10 });
+
+    const { code } = await run(["rollout", "start", image, "--wait"]);
+
+    const keys = control.callsOf("Rollout").map(({ headers }) => headers["idempotency-key"]);
+    expect(code).toBe(0);
+    expect(keys).toHaveLength(3);
+    expect(new Set(keys).size).toBe(1);
+    expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it("says that the connection was lost while it follows, and goes on", async () => {
+    const first = { status: 200, body: buildStatus({ rollout_id: "r-1", state: "completed" }) };
+    control.reply("Status", first, "reset", "reset");
+    control.play({ succeeded: 2 }, { state: "completed", succeeded: 10 });
+
+    const { stdout, code } = await run(["rollout", "start", image, "--wait"]);
+
+    expect(code).toBe(0);
+    expect(stdout.match(/connection lost, trying again; the rollout goes on/g)).toHaveLength(1);
+  });
+
+  it("lets go on Ctrl-C and says how to come back", async () => {
+    control.play({ succeeded: 1 });
+    const { child, said, ended } = begin(["rollout", "start", image, "--wait"]);
+    await waitFor(() => said.stdout.includes("wave 1/2"), { withinMs: 20_000, what: "progress" });
+
+    child.kill("SIGINT");
+
+    const { code, stderr } = await ended;
+    expect(code).toBe(130);
+    expect(stderr).toContain("npx vedette rollout watch");
+    expect(control.callsOf("Cancel")).toEqual([]);
+  });
+});
+
+describe("rollout start without --wait", () => {
+  it("comes back as soon as its rollout has begun, pinned to a digest or not", async () => {
+    control.play({ image: `${image}@sha256:${"0".repeat(64)}`, succeeded: 1 });
+
+    const { stdout, code } = await run(["rollout", "start", image]);
+
+    expect(code).toBe(0);
+    expect(stdout).toContain("in_progress");
+    expect(stdout).toContain("npx vedette rollout watch");
+  });
+
+  it("does not take someone else's rollout, begun in the same moment, for its own", async () => {
+    const theirs = buildStatus({ rollout_id: "r-9", image: "registry.example.com/other:v1" });
+    const seen = () => control.callsOf("Status").length >= 4;
+    const late = waitFor(seen, { withinMs: 20_000, what: "theirs to be seen" });
+    control.reply(
+      "Rollout",
+      late.then(() => refusal(409, "not legal now")),
+    );
+    control.reply(
+      "Status",
+      { status: 200, body: buildStatus({ rollout_id: "r-1", state: "completed" }) },
+      ...Array.from({ length: 50 }, () => ({ status: 200, body: theirs })),
+    );
+
+    const { stdout, stderr, code } = await run(["rollout", "start", image, "--detach"]);
+
+    expect(code).toBe(1);
+    expect(stderr).toBe("vedette: not legal now\n");
+    expect(stdout).toBe("");
+  });
+
+  it("refuses --wait and --detach together", async () => {
+    const { code, stderr } = await run(["rollout", "start", image, "--wait", "--detach"]);
+
+    expect(code).toBe(1);
+    expect(stderr).toContain("cannot be used with");
+  });
+});
+
+describe("the other commands", () => {
+  it("watch follows what runs to its end", async () => {
+    control.reply(
+      "Status",
+      ...[1, 2].map((succeeded) => ({ status: 200, body: buildStatus({ succeeded }) })),
+    );
+    control.stand({ state: "paused", failed: 1 });
+
+    const { stdout, code } = await run(["rollout", "watch"]);
+
+    expect(code).toBe(2);
+    expect(stdout).toContain("paused: 0 of 10 sentinels ready, 1 failed");
+  });
+
+  it("resume --wait follows the waves that are left", async () => {
+    control.stand({ state: "paused", succeeded: 1, failed: 1 });
+    control.play(
+      { current_wave: 2, succeeded: 4, failed: 1 },
+      { state: "completed", succeeded: 9 },
+    );
+
+    const { stdout, code } = await run(["rollout", "resume", "--wait"]);
+
+    expect(code).toBe(0);
+    expect(stdout).toContain("wave 2/2: 4 of 10 sentinels ready, 1 failed");
+  });
+
+  it("rollback shows its progress and ends with 2 when something did not revert", async () => {
+    control.stand({ state: "paused", succeeded: 5 });
+    control.play({ state: "rolling_back", succeeded: 3, in_flight: 2 }, {
+      state: "cancelled",
+      succeeded: 1,
+      reverted: 4,
+      not_reverted: [{ id: "gw-3", reason: "unreachable" }],
+    } as never);
+
+    const { stdout, stderr, code } = await run(["rollout", "rollback"]);
+
+    expect(code).toBe(2);
+    expect(stderr).toContain("rolling back: 3 of 10 sentinels still on the new image, 2 in flight");
+    expect(stdout).toMatch(/4 sentinels run their previous image again[\s\S]*gw-3 +unreachable/);
+  });
+
+  it.each([
+    ["status", "Status", {}],
+    ["cancel", "Cancel", {}],
+  ])("%s --json prints one document", async (name, handler, body) => {
+    control.reply(handler, { status: 200, body: buildStatus({ state: "cancelled" }) });
+
+    const { stdout, code } = await run(["rollout", name, "--json"]);
+
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ state: "cancelled" });
+    expect(control.callsOf(handler)[0]?.body).toEqual(body);
+  });
+
+  it("plan shows the waves without changing anything", async () => {
+    const wave = {
+      wave: 1,
+      percentage: 100,
+      size: 3,
+      covered: 3,
+      regions: { fra: 2, sin: 1 },
+      sentinels: [],
+    };
+    control.reply("Plan", {
+      status: 200,
+      body: { image, total: 3, already_running: 1, waves: [wave] },
+    });
+
+    const { stdout } = await run(["rollout", "plan", image]);
+
+    expect(stdout).toMatch(/1 +100 % +3 +3\/3 +fra 2, sin 1/);
+    expect(control.calls.map(({ handler }) => handler)).toEqual(["Plan"]);
+  });
+
+  it("sentinels list reads page after page", async () => {
+    const sentinel = (id: string) => ({
+      id,
+      region: "fra",
+      image,
+      running_image: image,
+      previous_image: null,
+      deploy_status: "ready",
+      deploy_reason: null,
+      health: "healthy",
+      updated_at: "2026-01-01T00:00:00.000Z",
+    });
+    control.reply(
+      "List",
+      { status: 200, body: { sentinels: [sentinel("a")], next_cursor: "a" } },
+      { status: 200, body: { sentinels: [sentinel("b")] } },
+    );
+
+    const { stdout } = await run(["sentinels", "list", "--json"]);
+
+    expect(JSON.parse(stdout).sentinels.map(({ id }: { id: string }) => id)).toEqual(["a", "b"]);
+    expect(control.callsOf("List")[1]?.body).toMatchObject({ cursor: "a" });
+  });
+});
+
+describe("errors", () => {
+  it.each([
+    [
+      "nobody is there",
+      "http://127.0.0.1:1",
+      /^vedette: http:\/\/127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\)\n$/,
+    ],
+    ["the address is none", "7071", /^vedette: 7071 is no address; .*\n$/],
+  ])("are one line and exit code 1 when %s", async (_, url, expected) => {
+    const { stderr, code } = await run(["rollout", "start", image, "--wait", "--url", url]);
+
+    expect(code).toBe(1);
+    expect(stderr).toMatch(expected);
+  });
+
+  it("are one line when something else answers at the address", async () => {
+    control.reply("Status", { status: 200, body: { hello: "world" } });
+
+    const { stderr, code } = await run(["rollout", "status"]);
+
+    expect(code).toBe(1);
+    expect(linesOf(stderr)).toEqual([
+      "vedette: the answer is none of Vedette's: is the address that of control?",
+    ]);
+  });
+});
+
+/** Of util-linux: runs a program on a terminal of its own. */
+const terminal = "script";
+const hasTerminal = spawnSync(terminal, ["--version"]).status === 0;
+if (!hasTerminal)
+  process.stdout.write("skipped: progress on a terminal needs script of util-linux\n");
+
+describe.skipIf(!hasTerminal)("on a terminal", () => {
+  const onTerminal = (args: string, environment: Record<string, string> = {}) => {
+    // A new terminal has no size, which is no room for bars.
+    const command = `stty rows 24 cols 100; exec '${process.execPath}' '${entry}' ${args}`;
+    const program = [terminal, "-qec", command, "/dev/null"];
+    return begin([], { program, environment: { TERM: "xterm", ...environment } });
+  };
+  const plan = {
+    image,
+    total: 10,
+    already_running: 0,
+    waves: [1, 2].map((wave) => ({
+      wave,
+      percentage: wave * 50,
+      size: 5,
+      covered: wave * 5,
+      regions: {},
+      sentinels: [],
+    })),
+  };
+
+  it("shows a bar for each wave, and the end in colour", async () => {
+    control.reply("Plan", { status: 200, body: plan });
+    control.play(
+      { current_wave: 1, succeeded: 2, in_flight: 1 },
+      { current_wave: 2, succeeded: 7, in_flight: 3 },
+      { state: "completed", current_wave: 2, succeeded: 10 },
+    );
+
+    const { stdout, code } = await onTerminal(`rollout start ${image} --wait`).ended;
+
+    const text = stripVTControlCharacters(stdout);
+    expect(code).toBe(0);
+    expect(text).toMatch(/wave +1 +[█░]+ +2\/5 +1 in flight/);
+    expect(text).toMatch(/wave +2 +[█░]+ +2\/5 +3 in flight/);
+    expect(text).toMatch(/wave +1 +█+ +5\/5/);
+    expect(stdout).toContain("\u001b[32mcompleted");
+  });
+
+  it("shows bars when it comes back to a rollout that runs", async () => {
+    const running = { status: 200, body: buildStatus({ current_wave: 2, succeeded: 7 }) };
+    const { rollout_id, state, total } = running.body;
+    const past = { rollout_id, state, total, image, wave_percentages: [50, 100] };
+    const counts = { current_wave: 2, total_waves: 2, succeeded: 7, failed: 0, reverted: 0 };
+    const times = { started_at: "x", updated_at: "x", ended_at: null };
+    const rollouts = [{ ...past, ...counts, ...times, started_by: "x" }];
+    control.reply("History", { status: 200, body: { rollouts } });
+    control.reply("Status", running, running, running);
+    control.stand({ state: "completed", current_wave: 2, succeeded: 10 });
+
+    const { stdout, code } = await onTerminal("rollout watch").ended;
+
+    expect(code).toBe(0);
+    expect(stripVTControlCharacters(stdout)).toMatch(/wave +2 +[█░]+ +2\/5/);
+  });
+
+  it("honours NO_COLOR", async () => {
+    const { stdout } = await onTerminal("rollout status", { NO_COLOR: "1" }).ended;
+
+    expect(stdout).toContain("completed");
+    expect(stdout).not.toContain("\u001b[3");
+  });
+});
