@@ -6,21 +6,24 @@ ENV NODE_ENV=production \
     VEDETTE_LOG__FORMAT=json
 WORKDIR /app
 
-# The base image is Node 26: the copy that npm brings along for laptops is not needed.
+# A layer of its own, which only another package-lock.json makes anew. The optional packages are the
+# embedded servers; and the base image is Node 26, so the copy that npm brings for laptops goes too.
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts \
   && npm cache clean --force \
   && rm -f node_modules/.bin/node \
   && install -d -o node -g node -m 0700 /data
 
-COPY tsconfig.json restate.toml ./
 COPY migrations migrations
 COPY src src
+# So that `docker compose exec vedette vedette rollout status` works.
+RUN chmod 0755 src/main.ts && ln -s /app/src/main.ts /usr/local/bin/vedette
 
 USER node
 VOLUME /data
-EXPOSE 7071
-HEALTHCHECK --interval=5s --timeout=3s --start-period=30s \
+EXPOSE 7070 7071 9480
+HEALTHCHECK --interval=5s --timeout=3s --start-period=60s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.VEDETTE_CONTROL__PORT || 7071) + '/healthz').then((a) => process.exit(a.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "src/main.ts"]
+# Run it with --init (compose does): something has to collect what the sentinels leave behind.
+ENTRYPOINT ["vedette"]
 CMD ["start"]

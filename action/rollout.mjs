@@ -1,128 +1,284 @@
 /**
- * The step of the GitHub Action: starts a rollout and follows it. It has no dependencies and runs on
- * the Node that runners have (20 and newer). Exit codes: 0 completed, 2 paused, 3 cancelled, 1 error.
+ * The step of the GitHub Action: starts a rollout and follows it to its end. It has no dependencies
+ * and runs on the Node that runners have (20 and newer). Settings come by the environment alone.
+ * Exit codes: 0 completed, 2 paused, 3 cancelled, 1 anything else.
  */
 import { randomUUID } from "node:crypto";
 import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
 const { env } = process;
-const base = `${need("VEDETTE_CONTROL_URL").replace(/\/+$/, "")}/vedette.v1.SentinelRolloutService/singleton`;
-const token = need("INGRESS_TOKEN");
-const pollEveryMs = Number(env.VEDETTE_POLL_MS ?? 3_000);
-
-/** How long Vedette may be out of reach while a rollout is followed. */
-const awayForMs = 10 * 60_000;
-
 const exitCodes = { completed: 0, paused: 2, cancelled: 3 };
 
-function need(name) {
-  const value = env[name];
-  if (value) return value;
-  fail(`${name} is not set`);
+/** How long Vedette may be out of reach: at first, and while there is a rollout to follow. */
+const patienceMs = { toBegin: 30_000, toFollow: 10 * 60_000 };
+const statusTimeoutMs = 40_000;
+/** A blocking call is made anew after this, under its key: connections that idle are cut off. */
+const attemptTimeoutMs = 240_000;
+
+/** What the operator has to look at; it is said without a stack. */
+class StepError extends Error {}
+
+/** Refused, or failed for good: `status` is that of the answer. */
+class AnswerError extends StepError {
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
 }
 
-function fail(message) {
-  process.stdout.write(`::error::${message.replaceAll("\n", "%0A")}\n`);
-  process.exit(1);
+function readSettings() {
+  const required = (name) => {
+    if (env[name]) return env[name];
+    throw new StepError(`${name} is not set`);
+  };
+  return {
+    url: readUrl(required("VEDETTE_CONTROL_URL")),
+    token: required("INGRESS_TOKEN").trim(),
+    request: { image: required("VEDETTE_IMAGE"), ...readWaves(env.VEDETTE_WAVES) },
+    waits: oneOf("wait", env.VEDETTE_WAIT || "true", ["true", "false"]) === "true",
+    onFailure: oneOf("on-failure", env.VEDETTE_ON_FAILURE || "none", [
+      "none",
+      "rollback",
+      "cancel",
+    ]),
+    pollMs: Number(env.VEDETTE_POLL_MS || 3_000),
+  };
 }
 
-/** Calls a handler until there is an answer; under one key, so that a repetition starts nothing twice. */
-async function call(handler, body = {}) {
+function readUrl(text) {
+  if (/^https?:/.test(text) && URL.canParse(text)) return text.replace(/\/+$/, "");
+  throw new StepError("control-url is an address such as https://vedette.example.com");
+}
+
+function oneOf(name, value, allowed) {
+  if (allowed.includes(value)) return value;
+  throw new StepError(`${name} is ${allowed.join(" or ")}, not "${value}"`);
+}
+
+function readWaves(text) {
+  if (!text) return {};
+  const percentages = text.split(",").map((part) => Number(part.trim() || Number.NaN));
+  if (percentages.every(Number.isInteger)) return { wave_percentages: percentages };
+  throw new StepError(`wave-percentages is a list such as 5,25,100, not "${text}"`);
+}
+
+const say = (line) => process.stdout.write(`${line}\n`);
+/** The runner reads commands from its log line by line: what others have written must not be one. */
+const escapeCommand = (text) =>
+  text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+
+const sayError = (message) => say(`::error::${escapeCommand(message)}`);
+
+/** One attempt: the answer's body; undefined when there was none and there may be one the next time. */
+async function attempt({ url, token }, { handler, body, key, signal }) {
+  let answer;
+  let text;
+  try {
+    answer = await fetch(`${url}/vedette.v1.SentinelRolloutService/singleton/${handler}`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        "idempotency-key": key,
+      },
+      body: JSON.stringify(body),
+      redirect: "manual",
+      signal,
+    });
+    text = await answer.text();
+  } catch {
+    return undefined;
+  }
+  if ([408, 429, 502, 503, 504].includes(answer.status)) return undefined;
+  const parsed = parseObject(text);
+  if (answer.ok && parsed !== undefined) return parsed;
+  if (answer.ok) throw new StepError(`${url} does not answer as Vedette's control does`);
+  throw new AnswerError(parsed?.detail ?? `Vedette answered ${answer.status}`, answer.status);
+}
+
+function parseObject(text) {
+  try {
+    const parsed = JSON.parse(text);
+    return typeof parsed === "object" && parsed !== null ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A call that answers at once, made until it does. */
+async function call(step, handler, limitMs) {
   const key = randomUUID();
-  const giveUpAt = Date.now() + awayForMs;
+  const giveUpAt = Date.now() + limitMs;
   for (;;) {
-    try {
-      const answer = await fetch(`${base}/${handler}`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${token}`,
-          "content-type": "application/json",
-          "idempotency-key": key,
-        },
-        body: JSON.stringify(body),
-        signal: AbortSignal.timeout(30_000),
-      });
-      const parsed = await answer.json();
-      if (answer.ok) return parsed;
-      if (answer.status < 500) fail(parsed.detail ?? `Vedette answered ${answer.status}`);
-    } catch (error) {
-      if (Date.now() > giveUpAt) fail(`Vedette cannot be reached: ${error.message}`);
-      process.stdout.write("connection lost, trying again\n");
-    }
-    await delay(Math.min(pollEveryMs, 3_000));
+    const signal = AbortSignal.timeout(statusTimeoutMs);
+    const answer = await attempt(step, { handler, body: {}, key, signal });
+    if (answer !== undefined) return answer;
+    if (Date.now() > giveUpAt) throw new StepError(`Vedette at ${step.url} cannot be reached`);
+    say("Vedette does not answer, trying again");
+    await delay(step.pollMs);
+  }
+}
+
+/** A call that answers when the rollout stands still, taken up again whenever its connection breaks. */
+async function callToEnd(step, { handler, body }, over) {
+  const key = randomUUID();
+  while (!over.aborted) {
+    const signal = AbortSignal.any([over, AbortSignal.timeout(attemptTimeoutMs)]);
+    const answer = await attempt(step, { handler, body, key, signal });
+    if (answer !== undefined) return answer;
+    await delay(step.pollMs);
   }
 }
 
 const isStill = ({ state }) => state !== "in_progress" && state !== "rolling_back";
 
-/** The rollout that this step has begun; what another one has left behind is not it. */
-async function begin(request) {
-  const before = await call("Status");
-  if (!isStill(before) || before.state === "paused") {
-    fail(`a rollout of ${before.image} is ${before.state}; end it first`);
-  }
-  await call("Rollout/send", request);
-  for (let tries = 0; tries < 100; tries++) {
-    const status = await call("Status");
-    if (status.rollout_id !== before.rollout_id) return status;
-    await delay(Math.min(pollEveryMs, 1_000));
-  }
-  return fail(
-    "the rollout did not begin; Vedette's log has the reason, for example a missing image",
-  );
-}
-
-async function follow(first) {
-  let status = first;
+/** Says each status of ours once. */
+function createShow(isOurs) {
   let last = "";
-  for (;;) {
-    const { current_wave, total_waves, succeeded, total, failed } = status;
-    const line = `${status.state}: wave ${current_wave}/${total_waves}, ${succeeded} of ${total} sentinels ready, ${failed} failed`;
-    if (line !== last) process.stdout.write(`${line}\n`);
+  return (status) => {
+    if (!isOurs(status)) return;
+    const { state, current_wave, total_waves, succeeded, total, failed } = status;
+    const line = `${state}: wave ${current_wave}/${total_waves}, ${succeeded} of ${total} sentinels ready, ${failed} failed`;
+    if (line !== last) say(line);
     last = line;
-    if (isStill(status)) return status;
-    await delay(pollEveryMs);
-    status = await call("Status");
+  };
+}
+
+/** Whether a look at the status is the end. Throws what stands. */
+function createIsOver({ isOurs, isEnd, enoughEnds }) {
+  let ends = 0;
+  return (now, error) => {
+    const ours = isOurs(now);
+    // A refusal stands, whoever's rollout there is; a call that was killed says nothing about ours.
+    if (error !== undefined && !(ours && error.status >= 500)) throw error;
+    ends = ours && isEnd(now) ? ends + 1 : 0;
+    return ends >= (error === undefined ? enoughEnds : 1);
+  };
+}
+
+/**
+ * Makes a blocking call and asks for the status beside it. Ends with the call's answer; or, when that
+ * stays out (its invocation was killed, a proxy swallowed it), with a status of ours that is an end.
+ */
+async function operate(step, operation) {
+  const show = createShow(operation.isOurs);
+  const isOver = createIsOver(operation);
+  const over = new AbortController();
+  const outcome = {};
+  const blocking = callToEnd(step, operation, over.signal).then(
+    (answer) => Object.assign(outcome, { answer }),
+    (error) => Object.assign(outcome, { error }),
+  );
+  try {
+    for (;;) {
+      const now = await call(step, "Status", patienceMs.toFollow);
+      const { answer, error } = outcome;
+      show(answer ?? now);
+      if (answer !== undefined) return answer;
+      if (isOver(now, error)) return now;
+      const pause = delay(step.pollMs);
+      await (error === undefined ? Promise.race([blocking, pause]) : pause);
+    }
+  } finally {
+    // What was begun goes on by itself.
+    over.abort();
   }
 }
 
-async function afterFailure(status) {
-  const wanted = env.VEDETTE_ON_FAILURE || "none";
-  if (status.state !== "paused" || wanted === "none") return status;
-  if (wanted === "cancel") return call("Cancel");
-  if (wanted !== "rollback") fail(`on-failure is none, rollback or cancel, not ${wanted}`);
-  await call("RollbackAll/send");
-  await delay(pollEveryMs);
-  return follow(await call("Status"));
+async function rollOut(step) {
+  const { request, waits } = step;
+  const before = await call(step, "Status", patienceMs.toBegin);
+  return operate(step, {
+    handler: "Rollout",
+    body: request,
+    // The call's own answer is waited for a little longer: it is the one that cannot be another's.
+    enoughEnds: waits ? 3 : 1,
+    // The image may have been pinned to its digest.
+    isOurs: ({ rollout_id, image }) =>
+      rollout_id !== before.rollout_id && `${image}@`.startsWith(`${request.image}@`),
+    isEnd: (now) => !waits || isStill(now),
+  });
 }
 
-function report(status) {
+/** What on-failure asks for. When that fails, too, the rollout is still paused. */
+async function afterPause(step, paused) {
+  if (step.onFailure === "none") return paused;
+  say(`the rollout has paused: ${step.onFailure}`);
+  try {
+    if (step.onFailure === "rollback") return await rollBack(step, paused);
+    return await call(step, "Cancel", patienceMs.toFollow);
+  } catch (error) {
+    sayError(`${step.onFailure} failed: ${error.message}`);
+    return paused;
+  }
+}
+
+async function rollBack(step, paused) {
+  let hasBegun = false;
+  const result = await operate(step, {
+    handler: "RollbackAll",
+    body: {},
+    enoughEnds: 3,
+    isOurs: ({ rollout_id, state }) => {
+      hasBegun ||= state !== "paused";
+      return rollout_id === paused.rollout_id && hasBegun;
+    },
+    isEnd: isStill,
+  });
+  for (const { id, reason } of result.not_reverted ?? []) {
+    sayError(`${id} still has the new image: ${reason}`);
+  }
+  return result;
+}
+
+/** Of what ended as `end`; the reasons are those of `ended`, before anything was undone. */
+function report(end, ended) {
   const outputs = {
-    state: status.state,
-    "rollout-id": status.rollout_id,
-    succeeded: status.succeeded,
-    failed: status.failed,
+    state: end.state,
+    "rollout-id": end.rollout_id,
+    succeeded: end.succeeded,
+    failed: end.failed,
   };
-  const lines = Object.entries(outputs).map(([name, value]) => `${name}=${value}\n`);
+  const lines = Object.entries(outputs).map(
+    ([name, value]) => `${name}=${String(value).replace(/[\r\n]+/g, " ")}\n`,
+  );
   if (env.GITHUB_OUTPUT) appendFileSync(env.GITHUB_OUTPUT, lines.join(""));
-  if (!env.GITHUB_STEP_SUMMARY) return;
-  const failures = status.failed_sentinels.map(({ id, reason }) => `| ${id} | ${reason} |\n`);
-  const table =
-    failures.length > 0 ? `\n| sentinel | reason |\n|---|---|\n${failures.join("")}` : "";
-  const summary = `### Rollout ${status.state}\n\n\`${status.image}\`: ${status.succeeded} of ${status.total} sentinels, ${status.failed} failed.\n${table}`;
-  appendFileSync(env.GITHUB_STEP_SUMMARY, summary);
+  if (env.GITHUB_STEP_SUMMARY) appendFileSync(env.GITHUB_STEP_SUMMARY, summaryOf(end, ended));
 }
 
-process.stdout.write(`::add-mask::${token}\n`);
-const waves = env.VEDETTE_WAVES
-  ? { wave_percentages: env.VEDETTE_WAVES.split(",").map(Number) }
-  : {};
-const begun = await begin({ image: need("VEDETTE_IMAGE"), ...waves });
-if (env.VEDETTE_WAIT === "false") {
-  report(begun);
-} else {
-  const ended = await follow(begun);
-  process.exitCode = exitCodes[ended.state] ?? 1;
-  report(await afterFailure(ended));
+function summaryOf(end, ended) {
+  const { state, image, succeeded, total, failed, reason } = end;
+  const rows = (ended.failed_sentinels ?? []).map(
+    (sentinel) => `| ${inTable(sentinel.id)} | ${inTable(sentinel.reason)} |\n`,
+  );
+  const table = rows.length > 0 ? `\n| sentinel | reason |\n|---|---|\n${rows.join("")}` : "";
+  const because = reason === undefined ? "" : `\n${inTable(reason)}\n`;
+  return `### Rollout ${state}\n\n\`${image}\`: ${succeeded} of ${total} sentinels, ${failed} failed.\n${because}${table}`;
+}
+
+const inTable = (text) =>
+  String(text)
+    .replace(/[\r\n]+/g, " ")
+    .replace(/[\\|`<>*_[\]]/g, "\\$&");
+
+async function run() {
+  if (env.GITHUB_ACTIONS === "true" && env.INGRESS_TOKEN) {
+    say(`::add-mask::${escapeCommand(env.INGRESS_TOKEN)}`);
+  }
+  const step = readSettings();
+  const ended = await rollOut(step);
+  for (const { id, reason } of ended.failed_sentinels ?? []) {
+    sayError(`${id}: ${reason}`);
+  }
+  report(ended.state === "paused" ? await afterPause(step, ended) : ended, ended);
+  return step.waits ? (exitCodes[ended.state] ?? 1) : 0;
+}
+
+try {
+  process.exitCode = await run();
+} catch (error) {
+  const message = error instanceof StepError ? error.message : String(error.stack);
+  sayError(message);
+  process.exitCode = 1;
 }

@@ -1,13 +1,13 @@
 /** What the measurements share: real servers as `npm start` has them, and a fleet that costs nothing. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { startPostgres } from "#embedded/postgres.ts";
 import { startRestate } from "#embedded/restate.ts";
-import { createDeployer } from "#fleet/deployer.ts";
+import { createDeployer, type Deployer } from "#fleet/deployer.ts";
 import type { Driver } from "#fleet/drivers/driver.ts";
 import { createSentinelService } from "#fleet/service.ts";
-import { createFleetStore } from "#fleet/store.ts";
+import { createFleetStore, type FleetStore } from "#fleet/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
@@ -15,11 +15,17 @@ import { createRolloutServices } from "#rollout/services.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 
+/** Deploys in flight at most, for every engine. */
 export const maxParallel = 100;
 
 export const log = createLog({ level: "silent", format: "json" });
 
-export type Fleet = { driver: Driver; sizeTo: (size: number) => void; image: () => string };
+export type Fleet = {
+  driver: Driver;
+  sizeTo: (size: number) => void;
+  /** An image that no rollout had before. */
+  image: () => string;
+};
 
 /** Sentinels in this process: every deploy succeeds at once, or after `delayMs`. */
 export function createFleet(delayMs = 0): Fleet {
@@ -61,17 +67,47 @@ export type Servers = {
   databaseUrl: string;
   ingressUrl: string;
   restatePid: () => number;
-  stop: () => Promise<void>;
+  postgresPid: () => number;
+  store: FleetStore;
+  deployer: Deployer;
+  /** Has something stopped before the servers are, whatever comes of the measurement. */
+  defer: (stop: () => unknown) => void;
 };
 
-/** Restate and Postgres with the durability that `npm start` gives them, and our services on them. */
-export async function startServers(fleet: Fleet): Promise<Servers> {
+/**
+ * Restate and Postgres with the durability that `npm start` gives them, and our services on them, for
+ * as long as `measure` runs. Nothing is left behind when it fails or is interrupted.
+ */
+export async function withServers(
+  fleet: Fleet,
+  measure: (servers: Servers) => Promise<void>,
+): Promise<void> {
+  const stops: (() => unknown)[] = [];
+  const interrupted = Promise.withResolvers<never>();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => interrupted.reject(new Error(`interrupted by ${signal}`)));
+  }
+  const run = async () => measure(await startServers(fleet, (stop) => stops.push(stop)));
+  try {
+    await Promise.race([run(), interrupted.promise]);
+  } finally {
+    for (const stop of stops.reverse()) {
+      // One part that does not stop well must not leave the others running.
+      await Promise.try(stop).catch((error) => console.error("a part was not stopped:", error));
+    }
+  }
+}
+
+async function startServers(fleet: Fleet, defer: Servers["defer"]): Promise<Servers> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "vedette-bench-"));
+  defer(() => rmSync(dataDir, { recursive: true, force: true }));
   const postgres = await startPostgres({ dataDir, port: 0, password: "bench", log });
+  defer(postgres.stop);
   await migrate(postgres.url, log);
   const database = openDatabase(postgres.url, log);
-  const restate = await startRestate({ dataDir, ingressPort: 0, adminPort: 0, log });
+  defer(() => database.end());
   const store = createFleetStore(database);
+  const deployer = createDeployer(fleet.driver, store);
   const deployTimeoutMs = 60_000;
   const endpoint = await serveEndpoint({
     host: "127.0.0.1",
@@ -79,7 +115,7 @@ export async function startServers(fleet: Fleet): Promise<Servers> {
     identityKeys: [],
     log,
     services: [
-      createSentinelService({ deployer: createDeployer(fleet.driver, store), deployTimeoutMs }),
+      createSentinelService({ deployer, deployTimeoutMs }),
       createChatChannel({ webhookUrlOf: () => "", spacingMs: 0 }),
       ...createRolloutServices({
         listFleet: async () => store.sync(await fleet.driver.list()),
@@ -90,6 +126,9 @@ export async function startServers(fleet: Fleet): Promise<Servers> {
       }),
     ],
   });
+  defer(endpoint.stop);
+  const restate = await startRestate({ dataDir, ingressPort: 0, adminPort: 0, log });
+  defer(restate.stop);
   const { adminUrl, ingressUrl } = restate;
   await registerWorker({ adminUrl, workerUrl: endpoint.url, revision: "bench" });
   return {
@@ -97,50 +136,41 @@ export async function startServers(fleet: Fleet): Promise<Servers> {
     databaseUrl: postgres.url,
     ingressUrl,
     restatePid: restate.pid,
-    stop: async () => {
-      await restate.stop();
-      await endpoint.stop();
-      await database.end();
-      await postgres.stop();
-      rmSync(dataDir, { recursive: true, force: true });
-    },
+    postgresPid: postgres.pid,
+    store,
+    deployer,
+    defer,
   };
 }
 
 export type Answer = Record<string, unknown>;
 
-export async function callRollout(url: string, handler: string, body: unknown = {}) {
+type Call = { url: string; handler: string; body?: unknown; token?: string };
+
+/** Calls a handler of the rollout. Throws an answer that is not a success. */
+export async function callRollout({ url, handler, body = {}, token }: Call): Promise<Answer> {
   const answer = await fetch(`${url}/vedette.v1.SentinelRolloutService/singleton/${handler}`, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: {
+      "content-type": "application/json",
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(600_000),
   });
+  if (!answer.ok) throw new Error(`${handler}: ${answer.status} ${await answer.text()}`);
   return (await answer.json()) as Answer;
 }
 
-/** Processor time and resident memory of a process, from /proc; zeros where there is none. */
-export function usageOf(pid: number): { cpuMs: number; rssMb: number } {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").pop()?.split(" ") ?? [];
-    const status = readFileSync(`/proc/${pid}/status`, "utf8");
-    const ticks = Number(fields[11]) + Number(fields[12]);
-    return { cpuMs: ticks * 10, rssMb: Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024 };
-  } catch {
-    return { cpuMs: 0, rssMb: 0 };
+/** Throws unless the table says that every sentinel of the fleet runs the image. */
+export async function checkFleet(database: Database, image: string, size: number): Promise<void> {
+  const { rows } = await database.query(
+    `SELECT count(*)::int AS total, count(*) FILTER (
+       WHERE running_image = $1 AND deploy_status = 'ready')::int AS ready FROM sentinels`,
+    [image],
+  );
+  const { total, ready } = rows[0];
+  if (total !== size || ready !== size) {
+    throw new Error(`${ready} of ${total} sentinels run ${image}; there should be ${size}`);
   }
-}
-
-export function sizesFrom(preset: number[]): number[] {
-  return process.env["BENCH_SIZES"]?.split(",").map(Number) ?? preset;
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
-}
-
-export function percentile(values: readonly number[], p: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.ceil((sorted.length * p) / 100) - 1)] ?? 0;
 }

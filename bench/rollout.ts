@@ -1,34 +1,105 @@
-/** How long a rollout takes when its deploys take no time: what is left is ours. */
-import { callRollout, createFleet, sizesFrom, startServers, usageOf } from "./fixture.ts";
+/**
+ * How long a rollout takes when its deploys take no time: what is left is ours. Ends with exit code 1
+ * when a limit is missed. BENCH_SIZES: fleets, with commas between them; BENCH_ROUNDS: tries of each.
+ */
+import {
+  callRollout,
+  checkFleet,
+  createFleet,
+  type Fleet,
+  type Servers,
+  withServers,
+} from "./fixture.ts";
+import { countFrom, countsFrom, cpuMsOf, forgetPeak, median, peakMbOf } from "./measure.ts";
 
-const fleet = createFleet();
-const servers = await startServers(fleet);
-const rows: Record<string, string | number>[] = [];
+/** What a sentinel may cost at 10,000, and how much more one of 50,000 than one of 5,000. */
+const limits = { wallMsAt10k: 1.5, growth: 1.2 };
 
-fleet.sizeTo(1_000);
-await callRollout(servers.ingressUrl, "Rollout", { image: fleet.image() });
+const sizes = countsFrom("BENCH_SIZES", [5_000, 10_000, 50_000]);
+const rounds = countFrom("BENCH_ROUNDS", 3);
 
-for (const size of sizesFrom([5_000, 10_000, 50_000])) {
+type Sample = {
+  wallMs: number;
+  nodeMs: number;
+  restateMs: number;
+  postgresMs: number;
+  nodeMb: number;
+  restateMb: number;
+};
+
+async function rollOut(fleet: Fleet, servers: Servers, size: number): Promise<Sample> {
   fleet.sizeTo(size);
-  const node = process.cpuUsage();
-  const restate = usageOf(servers.restatePid());
-  const startedAt = performance.now();
-  const answer = await callRollout(servers.ingressUrl, "Rollout", { image: fleet.image() });
-  const wallMs = performance.now() - startedAt;
-  const used = process.cpuUsage(node);
-  const after = usageOf(servers.restatePid());
-  if (answer["succeeded"] !== size) throw new Error(`incomplete: ${JSON.stringify(answer)}`);
-  rows.push({
-    sentinels: size,
-    "wall s": (wallMs / 1_000).toFixed(1),
-    "wall ms each": (wallMs / size).toFixed(3),
-    "node cpu ms each": ((used.user + used.system) / 1_000 / size).toFixed(3),
-    "restate cpu ms each": ((after.cpuMs - restate.cpuMs) / size).toFixed(3),
-    "node MB": Math.round(usageOf(process.pid).rssMb),
-    "restate MB": Math.round(after.rssMb),
+  const image = fleet.image();
+  const restatePid = servers.restatePid();
+  const readCpu = () => ({
+    node: process.cpuUsage(),
+    restate: cpuMsOf(restatePid),
+    postgres: cpuMsOf(servers.postgresPid()),
   });
+  forgetPeak(process.pid);
+  forgetPeak(restatePid);
+  const before = readCpu();
+  const startedAt = performance.now();
+  const answer = await callRollout({
+    url: servers.ingressUrl,
+    handler: "Rollout",
+    body: { image },
+  });
+  const wallMs = performance.now() - startedAt;
+  const after = readCpu();
+  if (answer["state"] !== "completed") throw new Error(`incomplete: ${JSON.stringify(answer)}`);
+  await checkFleet(servers.database, image, size);
+  const { user, system } = process.cpuUsage(before.node);
+  return {
+    wallMs,
+    nodeMs: (user + system) / 1_000,
+    restateMs: after.restate - before.restate,
+    postgresMs: after.postgres - before.postgres,
+    nodeMb: peakMbOf(process.pid),
+    restateMb: peakMbOf(restatePid),
+  };
 }
 
-console.table(rows);
-await servers.stop();
-process.exit(0);
+function toRow(size: number, samples: readonly Sample[]) {
+  const middle = (of: (sample: Sample) => number) => median(samples.map(of));
+  return {
+    sentinels: size,
+    rounds: samples.length,
+    "wall s": (middle(({ wallMs }) => wallMs) / 1_000).toFixed(1),
+    "wall ms each": (middle(({ wallMs }) => wallMs) / size).toFixed(3),
+    "from–to": spread(samples.map(({ wallMs }) => wallMs / size)),
+    "node cpu ms each": (middle(({ nodeMs }) => nodeMs) / size).toFixed(3),
+    "restate cpu ms each": (middle(({ restateMs }) => restateMs) / size).toFixed(3),
+    "postgres cpu ms each": (middle(({ postgresMs }) => postgresMs) / size).toFixed(3),
+    "node peak MB": Math.round(Math.max(...samples.map(({ nodeMb }) => nodeMb))),
+    "restate peak MB": Math.round(Math.max(...samples.map(({ restateMb }) => restateMb))),
+  };
+}
+
+function spread(values: readonly number[]): string {
+  return `${Math.min(...values).toFixed(2)}–${Math.max(...values).toFixed(2)}`;
+}
+
+function judge(eachMs: (size: number) => number): void {
+  const report = (what: string, measured: number, limit: number) => {
+    // A size that was not measured has no verdict.
+    if (Number.isNaN(measured)) return;
+    const isMet = measured <= limit;
+    console.log(`${isMet ? "met" : "MISSED"}: ${what} ${measured.toFixed(3)}, limit ${limit}`);
+    if (!isMet) process.exitCode = 1;
+  };
+  report("wall ms per sentinel at 10,000:", eachMs(10_000), limits.wallMsAt10k);
+  report("growth from 5,000 to 50,000:", eachMs(50_000) / eachMs(5_000), limits.growth);
+}
+
+const fleet = createFleet();
+await withServers(fleet, async (servers) => {
+  await rollOut(fleet, servers, 1_000);
+  const samples = new Map(sizes.map((size) => [size, [] as Sample[]]));
+  for (let round = 0; round < rounds; round++) {
+    for (const [size, taken] of samples) taken.push(await rollOut(fleet, servers, size));
+  }
+  console.table([...samples].map(([size, taken]) => toRow(size, taken)));
+  judge((size) => median((samples.get(size) ?? []).map(({ wallMs }) => wallMs)) / size);
+});
+process.exit();

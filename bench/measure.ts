@@ -1,0 +1,85 @@
+/** What processes have used, and what is made of many tries. */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+
+const tickMs = 10;
+
+/**
+ * Processor time of a process and of all that it has started, also of those that have ended since.
+ * Zero where there is no /proc.
+ */
+export function cpuMsOf(pid: number): number {
+  const processes = readProcesses();
+  const ticksOf = (root: number): number => {
+    const own = processes.get(root)?.ticks ?? 0;
+    const children = [...processes].filter(([, { parent }]) => parent === root);
+    return children.reduce((sum, [child]) => sum + ticksOf(child), own);
+  };
+  return ticksOf(pid) * tickMs;
+}
+
+type ProcessTimes = { parent: number; ticks: number };
+
+function readProcesses(): Map<number, ProcessTimes> {
+  const processes = new Map<number, ProcessTimes>();
+  for (const name of listOrNothing("/proc").filter((entry) => /^\d+$/.test(entry))) {
+    const fields = readOrNothing(`/proc/${name}/stat`).split(") ").pop()?.split(" ") ?? [];
+    // utime, stime, and the same two of children that were waited for.
+    const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+    processes.set(Number(name), { parent: Number(fields[1]), ticks });
+  }
+  return processes;
+}
+
+/** The most memory that was resident since `forgetPeak`, or since the process started. */
+export function peakMbOf(pid: number): number {
+  return Number(/VmHWM:\s+(\d+)/.exec(readOrNothing(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;
+}
+
+export function forgetPeak(pid: number): void {
+  try {
+    writeFileSync(`/proc/${pid}/clear_refs`, "5");
+  } catch {
+    // No /proc, or not ours to write: then the peak is that of the whole run.
+  }
+}
+
+function readOrNothing(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function listOrNothing(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+/** A whole number of at least 1 from the environment. Throws what is wrong with it. */
+export function countFrom(name: string, preset: number): number {
+  return countsFrom(name, [preset])[0] ?? preset;
+}
+
+export function countsFrom(name: string, preset: readonly number[]): number[] {
+  const counts = process.env[name]?.split(",").map(Number) ?? [...preset];
+  if (counts.some((count) => !Number.isInteger(count) || count < 1)) {
+    throw new Error(`${name} must be whole numbers of at least 1, with commas between them`);
+  }
+  return counts;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
+}
+
+export function percentile(values: readonly number[], p: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.ceil((sorted.length * p) / 100) - 1] ?? Number.NaN;
+}

@@ -1,0 +1,245 @@
+/** The script of the GitHub Action, as a child process before a scripted control. */
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { tempDir } from "../../support/temp-dir.ts";
+import { runChild } from "./run-child.ts";
+import { image, refuse, startScriptedControl, token } from "./scripted-control.ts";
+
+const script = fileURLToPath(new URL("../../../action/rollout.mjs", import.meta.url));
+
+const working = [
+  { state: "in_progress", succeeded: 0 },
+  { state: "in_progress", succeeded: 2 },
+];
+const completing = [...working, { state: "completed", succeeded: 4 }];
+const pausing = [...working, { state: "paused", succeeded: 3, failed: 1 }];
+
+async function runStep(url: string, over: Record<string, string> = {}) {
+  const directory = tempDir();
+  const outputFile = path.join(directory, "output");
+  const summaryFile = path.join(directory, "summary");
+  for (const file of [outputFile, summaryFile]) writeFileSync(file, "");
+  const result = await runChild([process.execPath, script], {
+    VEDETTE_CONTROL_URL: url,
+    INGRESS_TOKEN: token,
+    VEDETTE_IMAGE: image,
+    VEDETTE_POLL_MS: "20",
+    GITHUB_OUTPUT: outputFile,
+    GITHUB_STEP_SUMMARY: summaryFile,
+    ...over,
+  });
+  return {
+    ...result,
+    outputs: readFileSync(outputFile, "utf8"),
+    summary: readFileSync(summaryFile, "utf8"),
+  };
+}
+
+it("asks for the rollout that its inputs describe, once", async () => {
+  const control = await startScriptedControl({ scenes: completing });
+
+  await runStep(control.url, { VEDETTE_WAVES: "50, 100" });
+
+  const bodies = control.callsOf("Rollout").map(({ body }) => body);
+  expect(bodies).toEqual([{ image, wave_percentages: [50, 100] }]);
+});
+
+it("ends with 0 and sets its outputs when the rollout completes", async () => {
+  const control = await startScriptedControl({ scenes: completing });
+
+  const { code, outputs } = await runStep(control.url);
+
+  expect({ code, outputs }).toEqual({
+    code: 0,
+    outputs: "state=completed\nrollout-id=r-2\nsucceeded=4\nfailed=0\n",
+  });
+});
+
+it("prints a plain line for each change", async () => {
+  const control = await startScriptedControl({ scenes: completing });
+
+  const { output } = await runStep(control.url);
+
+  const waves = [0, 2].map((n) => `in_progress: wave 1/2, ${n} of 4 sentinels ready, 0 failed`);
+  const last = "completed: wave 1/2, 4 of 4 sentinels ready, 0 failed";
+  expect(output.trim().split("\n")).toEqual([...waves, last]);
+});
+
+it("ends with 2 when the rollout pauses", async () => {
+  const control = await startScriptedControl({ scenes: pausing });
+
+  const { code, outputs } = await runStep(control.url);
+
+  expect({ code, outputs }).toMatchObject({ code: 2, outputs: expect.stringContaining("=paused") });
+});
+
+it("names failed sentinels in the summary, whatever their reasons hold", async () => {
+  const control = await startScriptedControl({ scenes: pausing });
+
+  const { summary } = await runStep(control.url);
+
+  expect(summary).toContain("| s\\|1 | crash\\_loop: exit code 1 |\n");
+});
+
+it("says why a sentinel failed on one line of the log", async () => {
+  const control = await startScriptedControl({ scenes: pausing });
+
+  const { output } = await runStep(control.url);
+
+  expect(output).toContain("::error::s|1: crash_loop: exit%0Acode 1\n");
+});
+
+it("ends with 3 when someone cancels the rollout", async () => {
+  const control = await startScriptedControl({ scenes: [...working, { state: "cancelled" }] });
+
+  const { code } = await runStep(control.url);
+
+  expect(code).toBe(3);
+});
+
+it("rolls a paused rollout back when it is told to, and still fails", async () => {
+  const rollback = [{ state: "rolling_back", failed: 1 }, { state: "cancelled" }];
+  const control = await startScriptedControl({ scenes: pausing, rollback });
+
+  const { code, outputs } = await runStep(control.url, { VEDETTE_ON_FAILURE: "rollback" });
+
+  expect(control.callsOf("RollbackAll")).toHaveLength(1);
+  expect({ code, outputs }).toMatchObject({
+    code: 2,
+    outputs: expect.stringContaining("state=cancelled\n"),
+  });
+});
+
+it("names sentinels that could not be rolled back", async () => {
+  const left = { state: "cancelled", not_reverted: [{ id: "s2", reason: "target_gone" }] };
+  const control = await startScriptedControl({ scenes: pausing, rollback: [left] });
+
+  const { output } = await runStep(control.url, { VEDETTE_ON_FAILURE: "rollback" });
+
+  expect(output).toContain("::error::s2 still has the new image: target_gone");
+});
+
+it("cancels a paused rollout when it is told to, and still fails", async () => {
+  const control = await startScriptedControl({ scenes: pausing });
+
+  const { code, outputs } = await runStep(control.url, { VEDETTE_ON_FAILURE: "cancel" });
+
+  expect(control.callsOf("Cancel")).toHaveLength(1);
+  expect({ code, outputs }).toMatchObject({
+    code: 2,
+    outputs: expect.stringContaining("state=cancelled\n"),
+  });
+});
+
+it("reports the pause when the rollback is refused", async () => {
+  const replies = { RollbackAll: [refuse(409, "Resume runs")] };
+  const control = await startScriptedControl({ scenes: pausing, replies });
+
+  const { code, output, outputs } = await runStep(control.url, { VEDETTE_ON_FAILURE: "rollback" });
+
+  expect(output).toContain("::error::rollback failed: Resume runs");
+  expect({ code, outputs }).toMatchObject({ code: 2, outputs: expect.stringContaining("=paused") });
+});
+
+it("ends with 0 once the rollout has begun when it is not to wait", async () => {
+  const control = await startScriptedControl({ scenes: completing });
+
+  const { code, outputs } = await runStep(control.url, { VEDETTE_WAIT: "false" });
+
+  expect({ code, outputs }).toMatchObject({
+    code: 0,
+    outputs: expect.stringContaining("state=in_progress\nrollout-id=r-2\n"),
+  });
+});
+
+it("makes a call whose connection broke again under the same key", async () => {
+  const replies: Parameters<typeof startScriptedControl>[0]["replies"] = {
+    Rollout: ["break", { status: 502, body: "<html>" }],
+  };
+  const control = await startScriptedControl({ scenes: completing, replies });
+
+  const { code } = await runStep(control.url);
+
+  const keys = control.callsOf("Rollout").map(({ headers }) => headers["idempotency-key"]);
+  expect(code).toBe(0);
+  expect(keys).toHaveLength(3);
+  expect(new Set(keys).size).toBe(1);
+});
+
+it("goes on when Vedette is away for a while", async () => {
+  const away = { status: 503, body: {} };
+  const before = { status: 200, body: { rollout_id: "r-1", state: "completed" } };
+  const replies = { Status: [before, "break" as const, away, "break" as const] };
+  const control = await startScriptedControl({ scenes: completing, replies });
+
+  const { code, output } = await runStep(control.url);
+
+  expect(output).toContain("Vedette does not answer, trying again");
+  expect(code).toBe(0);
+});
+
+it("follows the rollout by its state when the call itself was killed", async () => {
+  const control = await startScriptedControl({ scenes: pausing, isCallKilled: true });
+
+  const { code } = await runStep(control.url);
+
+  expect(code).toBe(2);
+});
+
+it.each([
+  ["a wrong token", { INGRESS_TOKEN: "wrong" }, "no"],
+  ["a setting that is missing", { VEDETTE_IMAGE: "" }, "VEDETTE_IMAGE is not set"],
+  [
+    "a wrong on-failure",
+    { VEDETTE_ON_FAILURE: "undo" },
+    "on-failure is none or rollback or cancel",
+  ],
+  ["a wrong wait", { VEDETTE_WAIT: "yes" }, "wait is true or false"],
+  ["wrong percentages", { VEDETTE_WAVES: "5,x" }, "wave-percentages is a list such as"],
+  ["a wrong address", { VEDETTE_CONTROL_URL: "vedette" }, "control-url is an address such as"],
+])("ends with 1, says why and starts nothing for %s", async (_, over, reason) => {
+  const control = await startScriptedControl({ scenes: completing });
+
+  const { code, output } = await runStep(control.url, over);
+
+  expect({ code, output }).toEqual({
+    code: 1,
+    output: expect.stringContaining(`::error::${reason}`),
+  });
+  expect(control.callsOf("Rollout")).toEqual([]);
+});
+
+it("ends with 1 and the reason when the rollout is refused", async () => {
+  const replies = { Rollout: [refuse(409, "a rollout is in progress")] };
+  const control = await startScriptedControl({ scenes: completing, replies });
+
+  const { code, output } = await runStep(control.url);
+
+  expect({ code, output }).toEqual({ code: 1, output: "::error::a rollout is in progress\n" });
+});
+
+it("does not take a page of something else for an answer", async () => {
+  const replies = { Status: [{ status: 200, body: "<html>" }] };
+  const control = await startScriptedControl({ scenes: completing, replies });
+
+  const { code, output } = await runStep(control.url);
+
+  expect({ code, output }).toEqual({
+    code: 1,
+    output: expect.stringContaining("does not answer as"),
+  });
+});
+
+it.each([
+  ["prints the token only for the runner to mask it", { GITHUB_ACTIONS: "true" }, 1],
+  ["never prints the token where nobody masks it", {}, 0],
+])("%s", async (_, over, times) => {
+  const control = await startScriptedControl({ scenes: pausing });
+
+  const { output } = await runStep(control.url, over);
+
+  expect(output.split(token)).toHaveLength(times + 1);
+  expect(output.split(`::add-mask::${token}\n`)).toHaveLength(times + 1);
+});

@@ -1,0 +1,21 @@
+/** A program run to its end, with nothing of this environment but the way to its tools. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+
+export async function runChild(
+  [command = "", ...args]: string[],
+  environment: Record<string, string>,
+): Promise<{ code: number | null; output: string }> {
+  const child = spawn(command, args, {
+    env: { PATH: process.env["PATH"], ...environment },
+    timeout: 60_000,
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (chunk) => {
+      output += chunk;
+    });
+  }
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, output };
+}

@@ -1,0 +1,109 @@
+/** The shell step of docs/ci.md, cut out of the page and run as it is before a scripted control. */
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { runChild } from "./run-child.ts";
+import { image, refuse, startScriptedControl, token } from "./scripted-control.ts";
+
+const page = fileURLToPath(new URL("../../../docs/ci.md", import.meta.url));
+const step = /```sh\n(#!\/bin\/sh\n[\s\S]*?)```/.exec(readFileSync(page, "utf8"))?.[1] ?? "exit 99";
+
+const lacking = ["curl", "jq"].filter((name) => spawnSync(name, ["--version"]).status !== 0);
+if (lacking.length > 0) {
+  process.stdout.write(`skipped: the shell step of docs/ci.md needs ${lacking.join(" and ")}\n`);
+}
+
+const working = [{ state: "in_progress" }, { state: "in_progress", succeeded: 2 }];
+
+function runStep(url: string, over: Record<string, string> = {}) {
+  return runChild(["sh", "-c", step], {
+    VEDETTE_CONTROL_URL: url,
+    INGRESS_TOKEN: token,
+    IMAGE: image,
+    POLL_SECONDS: "0.2",
+    AWAY_TRIES: "4",
+    ...over,
+  });
+}
+
+describe.skipIf(lacking.length > 0)("the shell step of docs/ci.md", () => {
+  it.each([
+    ["completed", 0],
+    ["paused", 2],
+    ["cancelled", 3],
+  ])("ends as the rollout does: %s is %i", async (state, expected) => {
+    const control = await startScriptedControl({ scenes: [...working, { state, succeeded: 3 }] });
+
+    const { code, output } = await runStep(control.url);
+
+    expect(output).toContain("in_progress: 2 of 4 sentinels ready, 0 failed\n");
+    expect({ code, output }).toEqual({
+      code: expected,
+      output: expect.stringContaining(`${state}: 3 of 4 sentinels ready, 0 failed\n`),
+    });
+  });
+
+  it("names failed sentinels with their reasons", async () => {
+    const paused = { state: "paused", succeeded: 3, failed: 1 };
+    const control = await startScriptedControl({ scenes: [...working, paused] });
+
+    const { output } = await runStep(control.url);
+
+    expect(output).toContain("s|1: crash_loop: exit\ncode 1\n");
+  });
+
+  it("makes every call under one key, however often it has to", async () => {
+    const control = await startScriptedControl({
+      scenes: [...working, { state: "completed" }],
+      replies: { Rollout: ["break", { status: 502, body: "<html>" }], Status: ["break"] },
+    });
+
+    const { code } = await runStep(control.url);
+
+    const calls = control.callsOf("Rollout");
+    expect(code).toBe(0);
+    expect(calls.length).toBeGreaterThanOrEqual(3);
+    expect(new Set(calls.map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
+    expect(calls[0]?.body).toEqual({ image });
+  });
+
+  it("ends with 1 and the reason when it is refused", async () => {
+    const replies = { Rollout: [refuse(409, "a rollout is in progress")] };
+    const control = await startScriptedControl({ scenes: working, replies });
+
+    const { code, output } = await runStep(control.url);
+
+    expect({ code, output }).toEqual({ code: 1, output: "a rollout is in progress\n" });
+  });
+
+  it("ends with 1 when nobody is there", async () => {
+    const { code, output } = await runStep("http://127.0.0.1:1");
+
+    expect({ code, output }).toEqual({ code: 1, output: "Vedette cannot be reached\n" });
+  });
+
+  it("ends with 1 before a page of something else", async () => {
+    const replies = { Rollout: [{ status: 200, body: "<html>" }] };
+    const control = await startScriptedControl({ scenes: working, replies });
+
+    const { code } = await runStep(control.url);
+
+    expect(code).toBe(1);
+  });
+
+  it("keeps the token out of the arguments of what it runs", async () => {
+    const control = await startScriptedControl({ scenes: [...working, { state: "completed" }] });
+
+    const { output } = await runChild(["sh", "-xc", step], {
+      VEDETTE_CONTROL_URL: control.url,
+      INGRESS_TOKEN: token,
+      IMAGE: image,
+      POLL_SECONDS: "0.2",
+    });
+
+    const programs = output.split("\n").filter((line) => /^\+ (curl|jq|od|tr) /.test(line));
+    expect(programs.length).toBeGreaterThan(0);
+    expect(programs.filter((line) => line.includes(token))).toEqual([]);
+  });
+});
