@@ -147,6 +147,7 @@ describe("the program", () => {
 
     const { code, stderr } = await run(["start"], {
       VEDETTE_DATA_DIR: tempDir(),
+      VEDETTE_API__PORT: "0",
       VEDETTE_DATABASE__PORT: String(port),
     });
 
