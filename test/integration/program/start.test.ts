@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { identifyProcess } from "#kernel/owned-process.ts";
 import { type Program, startProgram } from "../../support/program.ts";
 import { tempDir } from "../../support/temp-dir.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 const entry = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 const image = (tag: string) => `registry.example.com/vedette/sentinel:${tag}`;
@@ -52,10 +53,18 @@ const pidsOfSentinels = () =>
   });
 
 describe("the program", () => {
-  it("tells where everything is, in a log of one JSON object per line", () => {
-    const lines = program.output().trim().split("\n");
+  it("tells where everything is, in a log of one JSON object per line", async () => {
+    // The file with the addresses is there a moment before the line.
+    await waitFor(() => program.output().endsWith('"msg":"vedette is ready"}\n'), {
+      withinMs: 5_000,
+      what: "the line that says so",
+    });
 
-    const parsed = lines.map((line) => JSON.parse(line));
+    const parsed = program
+      .output()
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
 
     expect(parsed.at(-1)).toMatchObject({
       msg: "vedette is ready",
