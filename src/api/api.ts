@@ -9,6 +9,7 @@ import { createMakeChange, type MakeChange } from "./change.ts";
 import type { Invalidations } from "./invalidation.ts";
 import { KeyCache } from "./keys/key-cache.ts";
 import { loadKeyRecord } from "./keys/key-record.ts";
+import { createPermissionProcedures } from "./permissions/procedures.ts";
 import type { Procedures } from "./procedure.ts";
 import type { Limiter } from "./ratelimit/limiter.ts";
 import { createServer } from "./server.ts";
@@ -43,6 +44,8 @@ export function createApi(parts: ApiParts): FastifyInstance {
 }
 
 /** One line per namespace. */
-function createNamespaces(_parts: NamespaceParts): Record<string, Procedures> {
-  return {};
+function createNamespaces(parts: NamespaceParts): Record<string, Procedures> {
+  return {
+    permissions: createPermissionProcedures(parts),
+  };
 }

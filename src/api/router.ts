@@ -60,7 +60,7 @@ function envelope(answer: Answer<unknown>, requestId: string) {
 }
 
 function parseBody(procedure: Procedure, path: string, body: unknown): unknown {
-  const result = procedure.input.safeParse(body);
+  const result = procedure.input.safeParse(body, { reportInput: true });
   if (result.success) return result.data;
   throw unreadableBody(path, faultsOf(result.error));
 }
