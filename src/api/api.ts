@@ -4,8 +4,10 @@ import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import { createAdmit } from "./admission.ts";
 import type { Recorder } from "./analytics/recorder.ts";
+import { createApiProcedures } from "./apis/procedures.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { createMakeChange, type MakeChange } from "./change.ts";
+import { createIdentityProcedures } from "./identities/procedures.ts";
 import type { Invalidations } from "./invalidation.ts";
 import { KeyCache } from "./keys/key-cache.ts";
 import { loadKeyRecord } from "./keys/key-record.ts";
@@ -46,6 +48,8 @@ export function createApi(parts: ApiParts): FastifyInstance {
 /** One line per namespace. */
 function createNamespaces(parts: NamespaceParts): Record<string, Procedures> {
   return {
+    apis: createApiProcedures(parts),
+    identities: createIdentityProcedures(parts),
     permissions: createPermissionProcedures(parts),
   };
 }
