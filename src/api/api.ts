@@ -4,14 +4,19 @@ import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import { createAdmit } from "./admission.ts";
 import type { Recorder } from "./analytics/recorder.ts";
-import { createApiProcedures } from "./apis/procedures.ts";
+import { apisProcedures } from "./apis/procedures.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { createMakeChange, type MakeChange } from "./change.ts";
-import { createIdentityProcedures } from "./identities/procedures.ts";
+import { identitiesProcedures } from "./identities/procedures.ts";
 import type { Invalidations } from "./invalidation.ts";
+import { readCredits, spendCredits } from "./keys/credits.ts";
+import { createFindKey } from "./keys/find-key.ts";
 import { KeyCache } from "./keys/key-cache.ts";
 import { loadKeyRecord } from "./keys/key-record.ts";
-import { createPermissionProcedures } from "./permissions/procedures.ts";
+import type { KeyRing } from "./keys/key-ring.ts";
+import { keysProcedures } from "./keys/procedures.ts";
+import type { VerifyParts } from "./keys/verify.ts";
+import { permissionsProcedures } from "./permissions/procedures.ts";
 import type { Procedures } from "./procedure.ts";
 import type { Limiter } from "./ratelimit/limiter.ts";
 import { createServer } from "./server.ts";
@@ -22,6 +27,11 @@ export type ApiParts = {
   limiter: Limiter;
   recorder: Recorder;
   log: Log;
+  /** Opens and seals recoverable keys. */
+  keyRing: KeyRing;
+  /** Where this process runs, for analytics. */
+  region: string;
+  /** See `ServerParts`. */
   docsUrl: string;
   trustedProxies: string[];
   validatesAnswers: boolean;
@@ -48,8 +58,21 @@ export function createApi(parts: ApiParts): FastifyInstance {
 /** One line per namespace. */
 function createNamespaces(parts: NamespaceParts): Record<string, Procedures> {
   return {
-    apis: createApiProcedures(parts),
-    identities: createIdentityProcedures(parts),
-    permissions: createPermissionProcedures(parts),
+    apis: apisProcedures(parts),
+    identities: identitiesProcedures(parts),
+    keys: keysProcedures({ ...parts, verify: verifyParts(parts) }),
+    permissions: permissionsProcedures(parts),
+  };
+}
+
+function verifyParts(parts: NamespaceParts): VerifyParts {
+  const { database, limiter, recorder, region, keyCache } = parts;
+  return {
+    findKey: createFindKey(keyCache, database),
+    limiter,
+    recorder,
+    region,
+    spendCredits: (keyId, cost) => spendCredits(database, keyId, cost),
+    readCredits: (keyId) => readCredits(database, keyId),
   };
 }

@@ -4,6 +4,7 @@ import { HTTPClient } from "@unkey/api/lib/http.js";
 import { createApi } from "#api/api.ts";
 import { newId } from "#api/ids.ts";
 import { type Invalidations, listenForInvalidations } from "#api/invalidation.ts";
+import { createKeyRing } from "#api/keys/key-ring.ts";
 import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
 import { insertRootKey } from "#api/root-key.ts";
 import { type Database, inTransaction, migrate, openDatabase } from "#kernel/database.ts";
@@ -66,6 +67,8 @@ function parts(database: Database, invalidations: Invalidations) {
     limiter: createLocalLimiter(),
     recorder: unrecorded,
     log,
+    keyRing: createKeyRing([`test:${Buffer.alloc(32, 7).toString("base64")}`]),
+    region: "test",
     docsUrl: "https://docs.test/errors",
     trustedProxies: [],
     validatesAnswers: true,

@@ -2,8 +2,8 @@
 import type { Change } from "#api/change.ts";
 import { ApiError } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
+import { apiNotFound } from "#api/keys/key-access.ts";
 import type { Call } from "#api/procedure.ts";
-import { apiNotFound } from "./api-store.ts";
 
 /** Answers the new API's id. Names may be used more than once. */
 export async function createApi(

@@ -2,14 +2,16 @@
 import { z } from "zod";
 import type { NamespaceParts } from "#api/api.ts";
 import { tuple } from "#api/grants.ts";
+import { findApi } from "#api/keys/key-access.ts";
+import { KeyResponse } from "#api/keys/schemas.ts";
 import { type Procedures, procedure } from "#api/procedure.ts";
-import { ApiId, Empty, text } from "#api/schema.ts";
+import { ApiId, Empty, pageSize, text } from "#api/schema.ts";
 import { createApi, deleteApi } from "./api-changes.ts";
-import { findApi } from "./api-store.ts";
+import { listKeys } from "./list-keys.ts";
 
-type Parts = Pick<NamespaceParts, "database" | "change">;
+type Parts = Pick<NamespaceParts, "database" | "change" | "keyRing">;
 
-export function createApiProcedures({ database, change }: Parts): Procedures {
+export function apisProcedures({ database, change, keyRing }: Parts): Procedures {
   return {
     createApi: procedure({
       summary: "Creates an API, to which keys can be added.",
@@ -26,10 +28,25 @@ export function createApiProcedures({ database, change }: Parts): Procedures {
       output: z.object({ id: z.string(), name: z.string() }),
       permission: ({ apiId }) => tuple("api", apiId, "read_api"),
       refusals: [404],
-      handle: async ({ apiId }, { workspaceId }) => {
-        const { id, name } = await findApi(database, workspaceId, apiId);
-        return { data: { id, name } };
+      handle: async ({ apiId }, call) => {
+        const { name } = await findApi(database, call, apiId);
+        return { data: { id: apiId, name } };
       },
+    }),
+    listKeys: procedure({
+      summary: "Lists the keys of an API by id, a page at a time.",
+      input: z.strictObject({
+        apiId: text({ min: 1 }),
+        limit: pageSize(100),
+        cursor: text().optional(),
+        externalId: text({ min: 1 }).optional(),
+        decrypt: z.boolean().default(false),
+        // Nothing here is cached.
+        revalidateKeysCache: z.boolean().default(false),
+      }),
+      output: z.array(KeyResponse),
+      refusals: [404, 412],
+      handle: (input, call) => listKeys({ database, keyRing }, call, input),
     }),
     deleteApi: procedure({
       summary: "Deletes an API; its keys are not valid any more.",

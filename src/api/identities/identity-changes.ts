@@ -4,7 +4,7 @@ import type { Change } from "#api/change.ts";
 import { ApiError } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import { checkMetaSize } from "#api/meta-size.ts";
-import { replaceLimits } from "#api/owned-limits.ts";
+import { replaceRatelimits } from "#api/owned-ratelimits.ts";
 import type { Call } from "#api/procedure.ts";
 import type { RatelimitRequest } from "#api/schema.ts";
 import { findIdentity, type IdentityRow, identityNotFound } from "./identity-store.ts";
@@ -30,7 +30,7 @@ export async function createIdentity(
     throw new ApiError("unkey/data/identity_already_exists", detail);
   }
   change.record(entry("create", { id, externalId }));
-  await replaceLimits(change, call, { owner: ownerOf(id), limits: ratelimits ?? [] });
+  await replaceRatelimits(change, ownerOf(call, id), ratelimits ?? []);
   return id;
 }
 
@@ -48,7 +48,7 @@ export async function updateIdentity(
   );
   change.record(entry("update", found));
   if (ratelimits !== undefined) {
-    await replaceLimits(change, call, { owner: ownerOf(found.id), limits: ratelimits });
+    await replaceRatelimits(change, ownerOf(call, found.id), ratelimits);
   }
   change.stale(`identity:${found.id}`);
   return findIdentity(transaction, call.workspaceId, found.id);
@@ -81,7 +81,8 @@ async function lockIdentity(
   return { id, externalId };
 }
 
-const ownerOf = (id: string) => ({ column: "identity_id", id }) as const;
+const ownerOf = ({ workspaceId }: Call, id: string) =>
+  ({ workspaceId, column: "identity_id", id }) as const;
 
 const verbs = { create: "Created", update: "Updated", delete: "Deleted" } as const;
 

@@ -1,28 +1,17 @@
 /** The table `identities`, as it is answered. */
 import type { ClientBase, Pool } from "pg";
 import { ApiError } from "#api/error.ts";
-import { type LimitsColumn, limitsOf } from "#api/owned-limits.ts";
-import type { IdentityResponse } from "#api/schema.ts";
+import { type RatelimitRule, rulesOf } from "#api/keys/key-record.ts";
 
 export type IdentityRow = {
   id: string;
   externalId: string;
   meta: Record<string, unknown> | null;
-  ratelimits: LimitsColumn;
+  ratelimits: RatelimitRule[];
 };
 
-/** What is empty is left out. */
-export function toIdentity({ id, externalId, meta, ratelimits }: IdentityRow): IdentityResponse {
-  return {
-    id,
-    externalId,
-    ...(meta !== null && Object.keys(meta).length > 0 && { meta }),
-    ...(ratelimits.length > 0 && { ratelimits }),
-  };
-}
-
 const columns = `i.id, i.external_id AS "externalId", i.meta,
-  ${limitsOf("r.identity_id = i.id")} AS ratelimits`;
+  ${rulesOf("r.identity_id = i.id")} AS ratelimits`;
 
 /** The identity of this id, else of this external id. Throws the 404. */
 export async function findIdentity(

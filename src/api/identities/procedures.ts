@@ -1,6 +1,7 @@
 /** The namespace `identities`: who holds keys, with limits that all their keys share. */
 import { z } from "zod";
 import type { NamespaceParts } from "#api/api.ts";
+import { describeIdentity } from "#api/keys/verify-answer.ts";
 import { likePattern, toPage } from "#api/page.ts";
 import { demand, type Procedures, procedure } from "#api/procedure.ts";
 import {
@@ -12,7 +13,7 @@ import {
   text,
 } from "#api/schema.ts";
 import { createIdentity, deleteIdentity, updateIdentity } from "./identity-changes.ts";
-import { findIdentity, listIdentities, toIdentity } from "./identity-store.ts";
+import { findIdentity, listIdentities } from "./identity-store.ts";
 import { ofIdentities, ofIdentity } from "./requirement.ts";
 
 type Parts = Pick<NamespaceParts, "database" | "change">;
@@ -21,7 +22,7 @@ type Parts = Pick<NamespaceParts, "database" | "change">;
 const Identity = text({ min: 1 });
 const Ratelimits = z.array(RatelimitRequest).max(50).optional();
 
-export function createIdentityProcedures(parts: Parts): Procedures {
+export function identitiesProcedures(parts: Parts): Procedures {
   return { ...readProcedures(parts), ...changeProcedures(parts) };
 }
 
@@ -35,7 +36,7 @@ function readProcedures({ database }: Parts) {
       handle: async (input, call) => {
         const identity = await findIdentity(database, call.workspaceId, input.identity);
         demand(call, ofIdentity(call, identity.id, "read_identity"));
-        return { data: toIdentity(identity) };
+        return { data: describeIdentity(identity) };
       },
     }),
     listIdentities: procedure({
@@ -52,7 +53,7 @@ function readProcedures({ database }: Parts) {
         const { rows, pagination } = toPage(await listIdentities(database, query), limit);
         if (rows.length === 0) demand(call, ofIdentities(call, "read_identity"));
         for (const { id } of rows) demand(call, ofIdentity(call, id, "read_identity"));
-        return { data: rows.map(toIdentity), pagination };
+        return { data: rows.map(describeIdentity), pagination };
       },
     }),
   };
@@ -89,7 +90,7 @@ function changeProcedures({ change }: Parts) {
         demand(call, ofIdentities(call, "update_identity"));
         const identity = await change(call, (made) => updateIdentity(made, call, input));
         // As the contract's own server has it: only metadata that was sent is echoed.
-        return { data: toIdentity({ ...identity, meta: input.meta ?? null }) };
+        return { data: describeIdentity({ ...identity, meta: input.meta ?? null }) };
       },
     }),
     deleteIdentity: procedure({

@@ -22,7 +22,6 @@ import { findRole, listRoles } from "./role-store.ts";
 type Parts = Pick<NamespaceParts, "database" | "change">;
 
 const Description = text({ max: 512 }).optional();
-/** No upper number in the contract; see `ensurePermissions` for ours. */
 const Slugs = z.array(PermissionSlug);
 const RoleId = patterned(/^[a-zA-Z0-9_-]+$/, { min: 3, max: 255 });
 const Page = z.strictObject({
@@ -31,7 +30,7 @@ const Page = z.strictObject({
   search: text({ max: 256 }).optional(),
 });
 
-export function createPermissionProcedures(parts: Parts): Procedures {
+export function permissionsProcedures(parts: Parts): Procedures {
   return { ...permissionProcedures(parts), ...roleProcedures(parts) };
 }
 

@@ -1,13 +1,13 @@
 /** Roles made, changed and deleted. */
 import type { AuditEntry } from "#api/audit.ts";
 import type { Change } from "#api/change.ts";
-import { ApiError } from "#api/error.ts";
+import { ApiError, invalidInput } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import type { Call } from "#api/procedure.ts";
 import type { PermissionResponse } from "#api/schema.ts";
 import { keysWithRole, staleKeys } from "./affected-keys.ts";
-import { ensurePermissions } from "./ensure-permissions.ts";
 import { toPermission } from "./permission-store.ts";
+import { ensurePermissions } from "./resolve.ts";
 import { findRole, roleNotFound } from "./role-store.ts";
 
 type Role = { id: string; name: string };
@@ -36,7 +36,7 @@ export async function createRole(change: Change, call: Call, input: NewRole): Pr
     description: `Created role ${role.name} (${role.id})`,
     targets: [{ type: "role", ...role }],
   });
-  await connect(change, role, await ensurePermissions(change, call, input.permissions ?? []));
+  await connect(change, role, await permissionsFor(change, call, input.permissions ?? []));
   return role.id;
 }
 
@@ -47,7 +47,7 @@ export async function setRolePermissions(
   input: { roleId: string; permissions: string[] },
 ): Promise<PermissionResponse[]> {
   const role = await lockRole(change, call.workspaceId, input.roleId);
-  const wanted = await ensurePermissions(change, call, input.permissions);
+  const wanted = await permissionsFor(change, call, input.permissions);
   const current = await permissionsOf(change, role.id);
   const added = without(wanted, current);
   const removed = without(current, wanted);
@@ -57,6 +57,18 @@ export async function setRolePermissions(
     change.stale(...staleKeys(call.workspaceId, await keysWithRole(change.transaction, role.id)));
   }
   return wanted.map(toPermission);
+}
+
+/** The contract sets no number for a role; more than this is no list that anyone means. */
+const maxPermissions = 1_000;
+
+/** Ordered by slug. Throws the 400 when they are too many. */
+async function permissionsFor(change: Change, call: Call, slugs: readonly string[]) {
+  if (slugs.length > maxPermissions) {
+    throw invalidInput(`A role can be given at most ${maxPermissions} permissions.`);
+  }
+  const found = await ensurePermissions(change, call, { slugs, mayCreate: "withPermission" });
+  return found.sort((a, b) => (a.slug < b.slug ? -1 : 1));
 }
 
 /** Deletes it by id or name from keys too. Throws the 404. */
