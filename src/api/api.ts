@@ -56,7 +56,7 @@ export function createApi(parts: ApiParts): FastifyInstance {
 }
 
 /** One line per namespace. */
-function createNamespaces(parts: NamespaceParts): Record<string, Procedures> {
+export function createNamespaces(parts: NamespaceParts): Record<string, Procedures> {
   return {
     apis: apisProcedures(parts),
     identities: identitiesProcedures(parts),
