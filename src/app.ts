@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import type { EndpointOptions } from "@restatedev/restate-sdk";
+import type { Registry } from "prom-client";
 import { createApi } from "#api/server.ts";
 import { createControl } from "#control/control.ts";
 import type { Credentials, Endpoints } from "#embedded/contract.ts";
@@ -18,6 +19,9 @@ import { createFleetStore, type FleetStore } from "#fleet/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
 import type { Log } from "#kernel/log.ts";
+import { startProber } from "#metrics/prober.ts";
+import { createRegistry } from "#metrics/registry.ts";
+import { createMetricsServer } from "#metrics/server.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
 import { createFindCredential } from "#registry/credentials.ts";
 import { createPinImage } from "#registry/pin.ts";
@@ -34,7 +38,14 @@ export type App = { endpoints: Endpoints; dataDir: string; stop: () => Promise<v
 
 type Stop = () => unknown;
 
-type Base = { config: Config; log: Log; dataDir: string; credentials: Credentials };
+type Base = {
+  config: Config;
+  log: Log;
+  dataDir: string;
+  credentials: Credentials;
+  /** Every part adds its own numbers to it. */
+  registry: Registry;
+};
 
 /**
  * Starts the roles, and the embedded servers that no URL replaces. When a part does not start,
@@ -52,7 +63,8 @@ export async function startApp(config: Config, of: { roles: Role[]; log: Log }):
     const dataDir = openDataDir(config.data_dir);
     stops.push(dataDir.release);
     const credentials = withSettings(loadCredentials(dataDir.path), config);
-    const base: Base = { config, log: of.log, dataDir: dataDir.path, credentials };
+    const registry = createRegistry(of.roles);
+    const base: Base = { config, log: of.log, dataDir: dataDir.path, credentials, registry };
     const endpoints = await startParts(base, of.roles, stops);
     stops.push(publishEndpoints(dataDir.path, endpoints));
     return { endpoints, dataDir: dataDir.path, stop };
@@ -72,8 +84,10 @@ function withSettings(credentials: Credentials, config: Config): Credentials {
 }
 
 async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<Endpoints> {
+  const metrics = await startMetrics(base, stops);
   const api = wanted.includes("api") ? await startApi(base, stops) : undefined;
   const database = await startDatabase(base, stops);
+  startProbing(base, database, stops);
   const restate = await startRestateServer(base, stops);
   const worker = wanted.includes("worker")
     ? await startWorker(base, { database, adminUrl: restate.adminUrl, apiUrl: api, stops })
@@ -87,6 +101,7 @@ async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<En
     ...(worker !== undefined && { worker }),
     restate_ingress: restate.ingressUrl,
     restate_admin: restate.adminUrl,
+    metrics,
     pid: process.pid,
   };
 }
@@ -206,4 +221,16 @@ async function startControl(base: Base, ingressUrl: string, stops: Stop[]): Prom
   const control = createControl({ ingressUrl, ingressToken: credentials.ingress_token, log });
   stops.push(() => control.close());
   return listening(control.listen({ host, port }), { port, setting: "control.port" });
+}
+
+async function startMetrics({ config, registry }: Base, stops: Stop[]): Promise<string> {
+  const { host, port } = config.metrics;
+  const server = createMetricsServer(registry);
+  stops.push(() => server.close());
+  return listening(server.listen({ host, port }), { port, setting: "metrics.port" });
+}
+
+function startProbing({ registry, log }: Base, database: Database, stops: Stop[]): void {
+  const dependencies = [{ name: "postgres", ask: () => database.query("SELECT 1") }];
+  stops.push(startProber({ registry, log, dependencies }).stop);
 }

@@ -7,6 +7,7 @@ export const Endpoints = z.object({
   restate_ingress: z.string(),
   restate_admin: z.string(),
   worker: z.string().optional(),
+  metrics: z.string().optional(),
   pid: z.int(),
 });
 export type Endpoints = z.infer<typeof Endpoints>;
