@@ -3,7 +3,11 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Registry } from "prom-client";
-import { createApi } from "#api/server.ts";
+import type { Recorder } from "#api/analytics/recorder.ts";
+import { createApi } from "#api/api.ts";
+import { listenForInvalidations } from "#api/invalidation.ts";
+import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
+import { ensureRootKey } from "#api/root-key.ts";
 import { createControl } from "#control/control.ts";
 import type { Credentials, Endpoints } from "#embedded/contract.ts";
 import { loadCredentials, publicIdentity, writeIdentityKey } from "#embedded/credentials.ts";
@@ -85,9 +89,11 @@ function withSettings(credentials: Credentials, config: Config): Credentials {
 
 async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<Endpoints> {
   const metrics = await startMetrics(base, stops);
-  const api = wanted.includes("api") ? await startApi(base, stops) : undefined;
-  const database = await startDatabase(base, stops);
+  const { database, databaseUrl } = await startDatabase(base, stops);
   startProbing(base, database, stops);
+  const api = wanted.includes("api")
+    ? await startApi(base, { database, databaseUrl, stops })
+    : undefined;
   const restate = await startRestateServer(base, stops);
   const worker = wanted.includes("worker")
     ? await startWorker(base, { database, adminUrl: restate.adminUrl, apiUrl: api, stops })
@@ -106,7 +112,9 @@ async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<En
   };
 }
 
-async function startDatabase(base: Base, stops: Stop[]): Promise<Database> {
+type ApiDatabase = { database: Database; databaseUrl: string };
+
+async function startDatabase(base: Base, stops: Stop[]): Promise<ApiDatabase> {
   const { config, log, dataDir, credentials } = base;
   let { url } = config.database;
   if (url === "") {
@@ -119,7 +127,7 @@ async function startDatabase(base: Base, stops: Stop[]): Promise<Database> {
   await migrate(url, log);
   const database = openDatabase(url, log);
   stops.push(() => database.end());
-  return database;
+  return { database, databaseUrl: url };
 }
 
 async function startRestateServer(base: Base, stops: Stop[]) {
@@ -208,9 +216,33 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
   ];
 }
 
-async function startApi({ config }: Base, stops: Stop[]): Promise<string> {
+/** Until analytics is there. */
+const unrecorded: Recorder = {
+  verification: () => {},
+  ratelimit: () => {},
+  flush: async () => {},
+  close: async () => {},
+};
+
+async function startApi(base: Base, parts: ApiDatabase & { stops: Stop[] }): Promise<string> {
+  const { config, log, credentials } = base;
+  const { database, databaseUrl, stops } = parts;
   const { host, port } = config.api;
-  const api = createApi();
+  await ensureRootKey(database, credentials.root_key);
+  const invalidations = listenForInvalidations(databaseUrl, log);
+  stops.push(invalidations.close);
+  const limiter = createLocalLimiter();
+  stops.push(limiter.close);
+  const api = createApi({
+    database,
+    invalidations,
+    limiter,
+    recorder: unrecorded,
+    log,
+    docsUrl: config.api.error_docs_url,
+    trustedProxies: config.api.trusted_proxies,
+    validatesAnswers: config.api.validate_answers,
+  });
   stops.push(() => api.close());
   return listening(api.listen({ host, port }), { port, setting: "api.port" });
 }

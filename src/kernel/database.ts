@@ -40,3 +40,32 @@ export async function migrate(url: string, log: Log): Promise<void> {
     },
   });
 }
+
+/**
+ * Runs `work` in one transaction on a connection of its own: committed when it returns, rolled back
+ * when it throws. A connection that cannot even roll back is thrown away.
+ */
+export async function inTransaction<Result>(
+  database: Database,
+  work: (transaction: pg.PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await database.connect();
+  let broken = true;
+  try {
+    await client.query("BEGIN");
+    const result = await work(client);
+    await client.query("COMMIT");
+    broken = false;
+    return result;
+  } catch (error) {
+    await client.query("ROLLBACK").then(
+      () => {
+        broken = false;
+      },
+      () => {},
+    );
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}

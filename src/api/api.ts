@@ -1,0 +1,48 @@
+/** The public API put together: its caches, its namespaces and its server. */
+import type { FastifyInstance } from "fastify";
+import type { Database } from "#kernel/database.ts";
+import type { Log } from "#kernel/log.ts";
+import { createAdmit } from "./admission.ts";
+import type { Recorder } from "./analytics/recorder.ts";
+import { createAuthenticate } from "./authenticate.ts";
+import { createMakeChange, type MakeChange } from "./change.ts";
+import type { Invalidations } from "./invalidation.ts";
+import { KeyCache } from "./keys/key-cache.ts";
+import { loadKeyRecord } from "./keys/key-record.ts";
+import type { Procedures } from "./procedure.ts";
+import type { Limiter } from "./ratelimit/limiter.ts";
+import { createServer } from "./server.ts";
+
+export type ApiParts = {
+  database: Database;
+  invalidations: Invalidations;
+  limiter: Limiter;
+  recorder: Recorder;
+  log: Log;
+  docsUrl: string;
+  trustedProxies: string[];
+  validatesAnswers: boolean;
+};
+
+/** What the namespaces are made of. */
+export type NamespaceParts = ApiParts & { keyCache: KeyCache; change: MakeChange };
+
+export function createApi(parts: ApiParts): FastifyInstance {
+  const { database, invalidations } = parts;
+  const keyCache = new KeyCache((keyHash) => loadKeyRecord(database, keyHash), invalidations);
+  const change = createMakeChange({ database, invalidations });
+  return createServer({
+    authenticate: createAuthenticate((keyHash) => keyCache.get(keyHash)),
+    admit: createAdmit(parts.limiter),
+    validatesAnswers: parts.validatesAnswers,
+    log: parts.log,
+    docsUrl: parts.docsUrl,
+    trustProxy: parts.trustedProxies.length > 0 ? parts.trustedProxies : false,
+    namespaces: createNamespaces({ ...parts, keyCache, change }),
+  });
+}
+
+/** One line per namespace. */
+function createNamespaces(_parts: NamespaceParts): Record<string, Procedures> {
+  return {};
+}
