@@ -203,7 +203,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     createSentinelService({ deployer: createDeployer(driver, store), deployTimeoutMs }),
     createFleetService(store),
     createChatChannel({
-      webhookUrlOf: () => config.slack.sentinel_rollout_webhook_url,
+      webhookUrlOf: (channel) => config.slack[`${channel}_webhook_url`],
       spacingMs: config.slack.message_spacing_ms,
     }),
     ...createRolloutServices({

@@ -10,6 +10,7 @@ const mayImport: Record<string, readonly string[]> = {
   embedded: ["kernel/"],
   fleet: ["kernel/"],
   metrics: ["kernel/"],
+  cron: ["kernel/", "notify/contract.ts"],
   notify: ["kernel/"],
   registry: ["kernel/"],
   sentinel: ["kernel/"],

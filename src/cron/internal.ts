@@ -3,7 +3,7 @@ import { iface } from "@restatedev/restate-sdk";
 import { type CronRun, cronHandlers, cronServiceName } from "./contract.ts";
 
 /** `runId` names the run in messages and in the log. */
-export type RunOrder = { runId: string; dueAtMs: number; startedAtMs: number };
+export type RunOrder = { runId: string; startedAtMs: number };
 
 /** One object per job: its timer, and who runs. Every exclusive handler is short. */
 export const cronObject = iface.object(

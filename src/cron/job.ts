@@ -5,8 +5,8 @@ import type { Schedule } from "./schedule.ts";
 /** What a job is given for one run. */
 export type JobRun = {
   runId: string;
-  /** The grid point of the run, or the moment at which an operator asked for it. */
-  dueAtMs: number;
+  /** When the run began, unix milliseconds: later than its grid point when everything was down. */
+  nowMs: number;
   /**
    * Does something with an effect. Its result is kept: a run that goes on after a crash does not do
    * it again, except a step that had not ended. A step that throws is repeated for a while.

@@ -78,7 +78,7 @@ async function tick(ctx: ObjectContext, jobs: Jobs, generation: number): Promise
     ctx.console.warn("cron job still at work, run skipped", { job: ctx.key });
     return null;
   }
-  await launchRun(ctx, timer.dueAtMs);
+  await launchRun(ctx);
   return null;
 }
 
@@ -91,10 +91,10 @@ async function arm(ctx: ObjectContext, jobs: Jobs, dueAtMs: number): Promise<voi
   ctx.sendClient(cronObject, ctx.key).tick({ generation }, rpc.sendOpts({ delay }));
 }
 
-async function launchRun(ctx: ObjectContext, dueAtMs: number): Promise<string> {
+async function launchRun(ctx: ObjectContext): Promise<string> {
   const runId = ctx.rand.uuidv4();
   const startedAtMs = await ctx.date.now();
-  const order = { runId, dueAtMs, startedAtMs };
+  const order = { runId, startedAtMs };
   const invocation = await ctx.sendClient(cronRunner, ctx.key).run(order).invocationId;
   writeRunning(ctx, { runId, invocation, startedAtMs });
   return invocation;
@@ -105,7 +105,7 @@ async function launch(ctx: ObjectContext): Promise<{ invocation: string }> {
   if (await isAtWork(ctx)) {
     throw problem(409, "already_running", `${ctx.key} runs already; one run at a time`);
   }
-  return { invocation: await launchRun(ctx, await ctx.date.now()) };
+  return { invocation: await launchRun(ctx) };
 }
 
 async function runNow(ctx: ObjectSharedContext, jobs: Jobs): Promise<CronRun> {

@@ -59,11 +59,11 @@ async function attempt(ctx: ObjectContext, order: RunOrder, job: Job): Promise<E
   }
 }
 
-function jobRun(ctx: ObjectContext, { runId, dueAtMs }: RunOrder, job: Job): JobRun {
+function jobRun(ctx: ObjectContext, { runId, startedAtMs }: RunOrder, job: Job): JobRun {
   const options = { maxRetryDuration: job.retryForMs, maxRetryInterval: 30_000 };
   return {
     runId,
-    dueAtMs,
+    nowMs: startedAtMs,
     step: async (name, action) => await ctx.run(name, action, options),
     recall: async (key) => await ctx.get(key),
     remember: (key, value) => ctx.set(key, value),
