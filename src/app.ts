@@ -9,12 +9,14 @@ import { listenForInvalidations } from "#api/invalidation.ts";
 import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
 import { ensureRootKey } from "#api/root-key.ts";
 import { createControl } from "#control/control.ts";
+import { startCron } from "#cron/start.ts";
 import type { Credentials, Endpoints } from "#embedded/contract.ts";
 import { loadCredentials, publicIdentity, writeIdentityKey } from "#embedded/credentials.ts";
 import { openDataDir } from "#embedded/data-dir.ts";
 import { publishEndpoints } from "#embedded/endpoints.ts";
 import { startPostgres } from "#embedded/postgres.ts";
 import { startRestate } from "#embedded/restate.ts";
+import { withoutCredentials } from "#embedded/running.ts";
 import { createDeployer } from "#fleet/deployer.ts";
 import type { Driver } from "#fleet/drivers/driver.ts";
 import { drivers } from "#fleet/drivers/index.ts";
@@ -32,6 +34,7 @@ import { createPinImage } from "#registry/pin.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { serveOnKnownPort } from "#worker/known-port.ts";
 import { codeRevision, registerWorker } from "#worker/register.ts";
+import { createCron } from "./app-cron.ts";
 import type { Config } from "./config.ts";
 
 /** What one process can be; a laptop is all of them (design, section 1). */
@@ -96,7 +99,7 @@ async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<En
     : undefined;
   const restate = await startRestateServer(base, stops);
   const worker = wanted.includes("worker")
-    ? await startWorker(base, { database, adminUrl: restate.adminUrl, apiUrl: api, stops })
+    ? await startWorker(base, { database, ...restate, apiUrl: api, stops })
     : undefined;
   const control = wanted.includes("control")
     ? await startControl(base, restate.ingressUrl, stops)
@@ -108,6 +111,7 @@ async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<En
     restate_ingress: restate.ingressUrl,
     restate_admin: restate.adminUrl,
     metrics,
+    ...(base.config.database.url === "" && { database: withoutCredentials(databaseUrl) }),
     pid: process.pid,
   };
 }
@@ -148,6 +152,7 @@ async function startRestateServer(base: Base, stops: Stop[]) {
 type WorkerParts = {
   database: Database;
   adminUrl: string;
+  ingressUrl: string;
   /** Of this process; undefined: another process serves the API, where the settings say. */
   apiUrl: string | undefined;
   stops: Stop[];
@@ -173,6 +178,7 @@ async function startWorker(base: Base, parts: WorkerParts): Promise<string> {
   stops.push(endpoint.stop);
   const workerUrl = config.worker.advertised_url || endpoint.url;
   await registerWorker({ adminUrl, workerUrl, revision: codeRevision() });
+  await startCron(parts.ingressUrl);
   return endpoint.url;
 }
 
@@ -193,7 +199,7 @@ function createDriver(base: Base, ownApiUrl: string | undefined): Driver {
 type ServiceParts = { database: Database; store: FleetStore; driver: Driver };
 
 function createServices(base: Base, parts: ServiceParts): EndpointOptions["services"] {
-  const { config } = base;
+  const { config, registry } = base;
   const { store, driver, database } = parts;
   const deployTimeoutMs = config.fleet.deploy_timeout_seconds * 1_000;
   const isGated = config.rollout.require_image_in_registry ?? config.fleet.driver !== "process";
@@ -206,6 +212,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       webhookUrlOf: (channel) => config.slack[`${channel}_webhook_url`],
       spacingMs: config.slack.message_spacing_ms,
     }),
+    ...createCron({ config, database, registry }),
     ...createRolloutServices({
       listFleet: async () => store.sync(await driver.list()),
       resolveImage: isGated ? pinImage : async (image) => image,

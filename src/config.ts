@@ -4,6 +4,7 @@ import { parse as parseToml } from "smol-toml";
 import { z } from "zod";
 import { apiConfig } from "#api/config.ts";
 import { controlConfig } from "#control/config.ts";
+import { cronConfig } from "#cron/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
 import { fleetConfig } from "#fleet/config.ts";
 import { metricsConfig } from "#metrics/config.ts";
@@ -22,6 +23,7 @@ const Config = z.strictObject({
     .prefault({}),
   ...apiConfig,
   ...controlConfig,
+  ...cronConfig,
   ...embeddedConfig,
   ...fleetConfig,
   ...metricsConfig,
