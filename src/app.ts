@@ -6,6 +6,7 @@ import type { Registry } from "prom-client";
 import type { Recorder } from "#api/analytics/recorder.ts";
 import { createApi } from "#api/api.ts";
 import { listenForInvalidations } from "#api/invalidation.ts";
+import { createKeyRing } from "#api/keys/key-ring.ts";
 import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
 import { ensureRootKey } from "#api/root-key.ts";
 import { createControl } from "#control/control.ts";
@@ -240,12 +241,16 @@ async function startApi(base: Base, parts: ApiDatabase & { stops: Stop[] }): Pro
   stops.push(invalidations.close);
   const limiter = createLocalLimiter();
   stops.push(limiter.close);
+  const set = config.api.encryption_keys;
+  const encryptionKeys = set.length > 0 ? set : [credentials.encryption_key];
   const api = createApi({
     database,
     invalidations,
     limiter,
     recorder: unrecorded,
     log,
+    keyRing: createKeyRing(encryptionKeys),
+    region: config.api.region,
     docsUrl: config.api.error_docs_url,
     trustedProxies: config.api.trusted_proxies,
     validatesAnswers: config.api.validate_answers,

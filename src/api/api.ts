@@ -7,8 +7,13 @@ import type { Recorder } from "./analytics/recorder.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { createMakeChange, type MakeChange } from "./change.ts";
 import type { Invalidations } from "./invalidation.ts";
+import { readCredits, spendCredits } from "./keys/credits.ts";
+import { createFindKey } from "./keys/find-key.ts";
 import { KeyCache } from "./keys/key-cache.ts";
 import { loadKeyRecord } from "./keys/key-record.ts";
+import type { KeyRing } from "./keys/key-ring.ts";
+import { keysProcedures } from "./keys/procedures.ts";
+import type { VerifyParts } from "./keys/verify.ts";
 import type { Procedures } from "./procedure.ts";
 import type { Limiter } from "./ratelimit/limiter.ts";
 import { createServer } from "./server.ts";
@@ -19,6 +24,11 @@ export type ApiParts = {
   limiter: Limiter;
   recorder: Recorder;
   log: Log;
+  /** Opens and seals recoverable keys. */
+  keyRing: KeyRing;
+  /** Where this process runs, for analytics. */
+  region: string;
+  /** See `ServerParts`. */
   docsUrl: string;
   trustedProxies: string[];
   validatesAnswers: boolean;
@@ -43,6 +53,20 @@ export function createApi(parts: ApiParts): FastifyInstance {
 }
 
 /** One line per namespace. */
-function createNamespaces(_parts: NamespaceParts): Record<string, Procedures> {
-  return {};
+function createNamespaces(parts: NamespaceParts): Record<string, Procedures> {
+  return {
+    keys: keysProcedures({ ...parts, verify: verifyParts(parts) }),
+  };
+}
+
+function verifyParts(parts: NamespaceParts): VerifyParts {
+  const { database, limiter, recorder, region, keyCache } = parts;
+  return {
+    findKey: createFindKey(keyCache, database),
+    limiter,
+    recorder,
+    region,
+    spendCredits: (keyId, cost) => spendCredits(database, keyId, cost),
+    readCredits: (keyId) => readCredits(database, keyId),
+  };
 }

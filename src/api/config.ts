@@ -17,6 +17,8 @@ export const apiConfig = {
        * Empty: one is generated on the first start and kept in `<data_dir>/credentials.json`.
        */
       encryption_keys: textList(),
+      /** Where this process runs, as analytics tells it. */
+      region: z.string().min(1).default("local"),
       /** For tests: an answer that is not what its procedure declares becomes a 500. */
       validate_answers: flag().default(false),
     })

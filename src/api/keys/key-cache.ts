@@ -62,6 +62,11 @@ export class KeyCache {
     return this.#reload(keyHash, entry.record);
   }
 
+  /** There is a key of this hash now. */
+  forgetUnknown(keyHash: string): void {
+    this.#unknown.delete(keyHash);
+  }
+
   #forget(stale: Stale | undefined): void {
     for (const meanwhile of this.#staleMeanwhile) meanwhile.add(stale);
     this.#unknown.clear();

@@ -15,7 +15,7 @@ export type RatelimitRule = z.infer<typeof Rule>;
 
 const Json = z.record(z.string(), z.unknown());
 
-const KeyRow = z.object({
+export const KeyRecord = z.object({
   id: z.string(),
   workspaceId: z.string(),
   keySpaceId: z.string(),
@@ -48,7 +48,7 @@ const KeyRow = z.object({
     })
     .nullable(),
 });
-export type KeyRecord = z.infer<typeof KeyRow>;
+export type KeyRecord = z.infer<typeof KeyRecord>;
 
 /** What a key is stored and looked up by. */
 export function hashKey(key: string): string {
@@ -62,10 +62,10 @@ export async function loadKeyRecord(
 ): Promise<KeyRecord | undefined> {
   const { rows } = await database.query({
     name: "load-key-record",
-    text: keyRecordQuery,
+    text: `SELECT ${keyColumns} ${keyTables} WHERE k.hash = $1`,
     values: [keyHash],
   });
-  return rows[0] === undefined ? undefined : KeyRow.parse(rows[0]);
+  return rows[0] === undefined ? undefined : KeyRecord.parse(rows[0]);
 }
 
 /** The limits of one owner as JSON; `owner` is a column of `key_ratelimits` and what it equals. */
@@ -74,8 +74,8 @@ const rulesOf = (owner: string) => `
      'durationMs', r.duration_ms, 'autoApply', r.auto_apply) ORDER BY r.name), '[]')
    FROM key_ratelimits r WHERE ${owner})`;
 
-const keyRecordQuery = `
-SELECT k.id, k.workspace_id AS "workspaceId", k.key_space_id AS "keySpaceId",
+/** The columns of a `KeyRecord`, over `keyTables`. */
+export const keyColumns = `k.id, k.workspace_id AS "workspaceId", k.key_space_id AS "keySpaceId",
   k.for_workspace_id AS "forWorkspaceId", a.id AS "apiId",
   a.deleted_at IS NOT NULL AS "isApiDeleted",
   w.enabled AS "isWorkspaceEnabled",
@@ -100,10 +100,11 @@ SELECT k.id, k.workspace_id AS "workspaceId", k.key_space_id AS "keySpaceId",
   ${rulesOf("r.key_id = k.id")} AS ratelimits,
   CASE WHEN i.id IS NULL THEN NULL ELSE jsonb_build_object('id', i.id,
     'externalId', i.external_id, 'meta', i.meta,
-    'ratelimits', ${rulesOf("r.identity_id = i.id")}) END AS identity
+    'ratelimits', ${rulesOf("r.identity_id = i.id")}) END AS identity`;
+
+export const keyTables = `
 FROM keys k
 JOIN workspaces w ON w.id = k.workspace_id
 LEFT JOIN workspaces f ON f.id = k.for_workspace_id
 LEFT JOIN apis a ON a.key_space_id = k.key_space_id
-LEFT JOIN identities i ON i.id = k.identity_id AND i.deleted_at IS NULL
-WHERE k.hash = $1`;
+LEFT JOIN identities i ON i.id = k.identity_id AND i.deleted_at IS NULL`;

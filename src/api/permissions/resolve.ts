@@ -1,0 +1,92 @@
+/** Permissions and roles by the names that callers use; neither is told apart by its case. */
+import type { Change } from "#api/change.ts";
+import { ApiError } from "#api/error.ts";
+import { newId } from "#api/ids.ts";
+import { type Call, demand } from "#api/procedure.ts";
+
+export type Permission = { id: string; name: string; slug: string; description: string | null };
+
+type Wanted = { slugs: readonly string[]; mayCreate: "always" | "withPermission" };
+
+/**
+ * The permissions with these slugs, in the order asked and without duplicates. Missing ones are made;
+ * where `mayCreate` says so, only for who holds `rbac.*.create_permission` (else 403).
+ */
+export async function ensurePermissions(
+  change: Change,
+  call: Call,
+  { slugs, mayCreate }: Wanted,
+): Promise<Permission[]> {
+  const wanted = unique(slugs);
+  if (wanted.length === 0) return [];
+  const known = await findPermissions(change, call.workspaceId, wanted);
+  const missing = wanted.filter((slug) => !known.has(slug.toLowerCase()));
+  if (missing.length > 0) {
+    if (mayCreate === "withPermission") demand(call, "rbac.*.create_permission");
+    await createPermissions(change, call.workspaceId, missing);
+  }
+  const all = missing.length > 0 ? await findPermissions(change, call.workspaceId, wanted) : known;
+  return wanted.map((slug) => all.get(slug.toLowerCase()) as Permission);
+}
+
+/** Permissions by their lower-case slug. */
+export async function findPermissions(
+  { transaction }: Pick<Change, "transaction">,
+  workspaceId: string,
+  slugs: readonly string[],
+): Promise<Map<string, Permission>> {
+  const { rows } = await transaction.query<Permission>(
+    `SELECT id, name, slug, description FROM permissions
+     WHERE workspace_id = $1 AND lower(slug) = ANY($2)`,
+    [workspaceId, slugs.map((slug) => slug.toLowerCase())],
+  );
+  return new Map(rows.map((row) => [row.slug.toLowerCase(), row]));
+}
+
+async function createPermissions(
+  change: Change,
+  workspaceId: string,
+  slugs: readonly string[],
+): Promise<void> {
+  // Someone else may make the same one meanwhile: theirs is as good.
+  const { rows } = await change.transaction.query<{ id: string; slug: string }>(
+    `INSERT INTO permissions (id, workspace_id, name, slug)
+     SELECT id, $1, slug, slug FROM unnest($2::text[], $3::text[]) AS new (id, slug)
+     ORDER BY lower(slug)
+     ON CONFLICT (workspace_id, lower(slug)) DO NOTHING RETURNING id, slug`,
+    [workspaceId, slugs.map(() => newId("permission")), slugs],
+  );
+  for (const { id, slug } of rows) {
+    change.record({
+      event: "permission.create",
+      description: `Created permission ${slug}`,
+      targets: [{ type: "permission", id, name: slug }],
+    });
+  }
+}
+
+/** The ids of the roles with these names, by the name asked; throws 404 for the first unknown one. */
+export async function findRoleIds(
+  { transaction }: Pick<Change, "transaction">,
+  workspaceId: string,
+  names: readonly string[],
+): Promise<Map<string, string>> {
+  if (names.length === 0) return new Map();
+  // Postgres alone knows what is the same to its index.
+  const { rows } = await transaction.query<{ id: string; wanted: string }>(
+    `SELECT r.id, w.name AS wanted FROM unnest($2::text[]) AS w (name)
+     JOIN roles r ON r.workspace_id = $1 AND lower(r.name) = lower(w.name)`,
+    [workspaceId, names],
+  );
+  const ids = new Map(rows.map((row) => [row.wanted, row.id]));
+  const unknown = names.find((name) => !ids.has(name));
+  if (unknown === undefined) return ids;
+  throw new ApiError("unkey/data/role_not_found", `Role '${unknown}' was not found.`);
+}
+
+/** Without those that differ in case alone; the first spelling stays. */
+function unique(names: readonly string[]): string[] {
+  return [
+    ...new Map(names.toReversed().map((name) => [name.toLowerCase(), name])).values(),
+  ].reverse();
+}
