@@ -5,6 +5,7 @@ import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Registry } from "prom-client";
 import type { Recorder } from "#api/analytics/recorder.ts";
 import { createApi } from "#api/api.ts";
+import { closeGracefully } from "#api/close.ts";
 import { listenForInvalidations } from "#api/invalidation.ts";
 import { createKeyRing } from "#api/keys/key-ring.ts";
 import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
@@ -233,7 +234,7 @@ const unrecorded: Recorder = {
 };
 
 async function startApi(base: Base, parts: ApiDatabase & { stops: Stop[] }): Promise<string> {
-  const { config, log, credentials } = base;
+  const { config, log, credentials, registry } = base;
   const { database, databaseUrl, stops } = parts;
   const { host, port } = config.api;
   await ensureRootKey(database, credentials.root_key);
@@ -254,8 +255,10 @@ async function startApi(base: Base, parts: ApiDatabase & { stops: Stop[] }): Pro
     docsUrl: config.api.error_docs_url,
     trustedProxies: config.api.trusted_proxies,
     validatesAnswers: config.api.validate_answers,
+    registry,
+    logsRequests: config.api.log_requests,
   });
-  stops.push(() => api.close());
+  stops.push(() => closeGracefully(api));
   return listening(api.listen({ host, port }), { port, setting: "api.port" });
 }
 
