@@ -9,6 +9,8 @@ const mayImport: Record<string, readonly string[]> = {
   kernel: [],
   embedded: ["kernel/"],
   fleet: ["kernel/"],
+  metrics: ["kernel/"],
+  cron: ["kernel/", "notify/contract.ts"],
   notify: ["kernel/"],
   registry: ["kernel/"],
   sentinel: ["kernel/"],
@@ -16,7 +18,7 @@ const mayImport: Record<string, readonly string[]> = {
   api: ["kernel/"],
   rollout: ["kernel/", "fleet/contract.ts", "notify/contract.ts"],
   control: ["kernel/", contracts],
-  cli: ["kernel/", contracts, "app.ts", "config.ts"],
+  cli: ["kernel/", contracts, "app.ts", "app-operator.ts", "config.ts"],
 };
 
 const importPattern = /\b(?:from|import)\s*\(?\s*"([^"]+)"/g;
