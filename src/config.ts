@@ -6,6 +6,7 @@ import { apiConfig } from "#api/config.ts";
 import { controlConfig } from "#control/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
 import { fleetConfig } from "#fleet/config.ts";
+import { monitorConfig } from "#monitor/config.ts";
 import { notifyConfig } from "#notify/config.ts";
 import { registryConfig } from "#registry/config.ts";
 import { rolloutConfig } from "#rollout/config.ts";
@@ -23,6 +24,7 @@ const Config = z.strictObject({
   ...controlConfig,
   ...embeddedConfig,
   ...fleetConfig,
+  ...monitorConfig,
   ...notifyConfig,
   ...registryConfig,
   ...rolloutConfig,

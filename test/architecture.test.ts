@@ -9,6 +9,7 @@ const mayImport: Record<string, readonly string[]> = {
   kernel: [],
   embedded: ["kernel/"],
   fleet: ["kernel/"],
+  monitor: ["kernel/", "alerting/contract.ts"],
   notify: ["kernel/"],
   registry: ["kernel/"],
   sentinel: ["kernel/"],
