@@ -92,6 +92,10 @@ export const Phases = z.object({
 });
 export type Phases = z.infer<typeof Phases>;
 
+/** Why a result is not ok: too slow, an answer with the wrong content, or no (whole) answer at all. */
+export const causes = ["slow", "assertion", "error"] as const;
+export type Cause = (typeof causes)[number];
+
 /** What a probe saw, before it is graded. `durationMs` counts from the start to the end, or to the error. */
 export type Observation = {
   durationMs: number;
@@ -111,6 +115,8 @@ export const CheckResult = z.object({
   scheduledAtMs: z.int(),
   startedAtMs: z.int(),
   grade: z.enum(grades),
+  /** null when it is ok. */
+  cause: z.enum(causes).nullable(),
   durationMs: z.number(),
   phases: Phases,
   /** HTTP status; null when there was no answer. */
@@ -200,8 +206,8 @@ export const HeartbeatState = z.object({
   startedAtMs: z.int().nullable(),
   /** How long the last run took that said when it began. */
   lastDurationMs: z.int().nullable(),
-  /** Not alerted before this time although due: the monitor was away and may have missed a ping. */
-  heldUntilMs: z.int().nullable(),
+  /** Due, but not alerted before `untilMs`: the monitor was away and may have missed a ping. */
+  held: z.object({ untilMs: z.int(), awayFromMs: z.int(), awayToMs: z.int() }).nullable(),
   episodes: z.int(),
   alert: OpenAlert.nullable(),
 });
