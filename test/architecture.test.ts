@@ -12,6 +12,7 @@ const mayImport: Record<string, readonly string[]> = {
   monitor: ["kernel/", "alerting/contract.ts"],
   notify: ["kernel/"],
   registry: ["kernel/"],
+  results: ["kernel/", "monitor/contract.ts"],
   sentinel: ["kernel/"],
   worker: ["kernel/"],
   api: ["kernel/"],

@@ -174,6 +174,7 @@ const LocationState = z.object({
   reportedAtMs: z.int(),
   durationMs: z.number(),
   reason: z.string().nullable(),
+  tlsDaysLeft: z.int().nullable(),
   /** Whether it said nothing in the last run: then `grade` is what it said before. */
   isSilent: z.boolean(),
 });
@@ -236,3 +237,22 @@ export type Ping =
   | { kind: "success"; atMs: number }
   | { kind: "start"; atMs: number }
   | { kind: "fail"; atMs: number; exitCode: number | null };
+
+/** How a check stands, as its object last wrote it down; what every reader shows. */
+export const CheckSnapshot = z.object({
+  checkId: z.string(),
+  kind: z.enum(["api", "heartbeat"]),
+  takenAtMs: z.int(),
+  status: z.enum(checkStatuses),
+  sinceMs: z.int(),
+  /** The tick of the last decided run, or the last successful ping; null before the first. */
+  lastAtMs: z.int().nullable(),
+  /** Of an API check the slowest location of the last run; of a heartbeat the job's duration. */
+  lastDurationMs: z.number().nullable(),
+  /** Of a heartbeat: when it alerts unless it pings. null while an alert is open, and for API checks. */
+  dueAtMs: z.int().nullable(),
+  alert: OpenAlert.nullable(),
+  quiet: Quiet,
+  locations: z.record(z.string(), LocationState),
+});
+export type CheckSnapshot = z.infer<typeof CheckSnapshot>;

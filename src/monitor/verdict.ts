@@ -118,9 +118,9 @@ function noteReports(state: CheckState, run: Run): Record<string, LocationState>
       places[location] = { ...before, isSilent: run.isClosed || before.isSilent };
     }
   }
-  for (const { location, grade, durationMs, reason } of reports) {
-    const reportedAtMs = run.scheduledAtMs;
-    places[location] = { grade, reportedAtMs, durationMs, reason, isSilent: false };
+  for (const { location, grade, durationMs, reason, tlsDaysLeft } of reports) {
+    const report = { grade, durationMs, reason, tlsDaysLeft };
+    places[location] = { ...report, reportedAtMs: run.scheduledAtMs, isSilent: false };
   }
   return places;
 }
