@@ -82,7 +82,10 @@ describe("createKey", () => {
 
   it.each([
     [{ remaining: null, refill: { interval: "daily", amount: 1 } }, "`credits.remaining` must be"],
-    [{ remaining: 1, refill: { interval: "monthly", amount: 1 } }, "`credits.refill.refillDay` must"],
+    [
+      { remaining: 1, refill: { interval: "monthly", amount: 1 } },
+      "`credits.refill.refillDay` must",
+    ],
     [{ remaining: 1, refill: { interval: "daily", amount: 1, refillDay: 2 } }, "must not be given"],
   ])("refuses credits %j", async (credits, detail) => {
     await expect(newKey({ credits })).rejects.toThrow(detail);
@@ -361,7 +364,12 @@ describe("migrateKeys", () => {
     const hashes = ["old_key_one", "old_key_two"].map((key) =>
       createHash("sha256").update(key).digest("hex"),
     );
-    const keys = hashes.map((hash) => ({ hash, enabled: true, roles: ["migrated"], externalId: "m" }));
+    const keys = hashes.map((hash) => ({
+      hash,
+      enabled: true,
+      roles: ["migrated"],
+      externalId: "m",
+    }));
 
     const first = await unkey.keys.migrateKeys({ migrationId, apiId, keys });
     const second = await unkey.keys.migrateKeys({ migrationId, apiId, keys });
