@@ -4,8 +4,11 @@ import { parse as parseToml } from "smol-toml";
 import { z } from "zod";
 import { apiConfig } from "#api/config.ts";
 import { controlConfig } from "#control/config.ts";
+import { cronConfig } from "#cron/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
 import { fleetConfig } from "#fleet/config.ts";
+import { metricsConfig } from "#metrics/config.ts";
+import { monitorConfig } from "#monitor/config.ts";
 import { notifyConfig } from "#notify/config.ts";
 import { registryConfig } from "#registry/config.ts";
 import { rolloutConfig } from "#rollout/config.ts";
@@ -21,8 +24,11 @@ const Config = z.strictObject({
     .prefault({}),
   ...apiConfig,
   ...controlConfig,
+  ...cronConfig,
   ...embeddedConfig,
   ...fleetConfig,
+  ...metricsConfig,
+  ...monitorConfig,
   ...notifyConfig,
   ...registryConfig,
   ...rolloutConfig,

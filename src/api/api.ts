@@ -1,5 +1,6 @@
 /** The public API put together: its caches, its namespaces and its server. */
 import type { FastifyInstance } from "fastify";
+import type { Registry } from "prom-client";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import { createAdmit } from "./admission.ts";
@@ -16,6 +17,7 @@ import { loadKeyRecord } from "./keys/key-record.ts";
 import type { KeyRing } from "./keys/key-ring.ts";
 import { keysProcedures } from "./keys/procedures.ts";
 import type { VerifyParts } from "./keys/verify.ts";
+import { countKeyCache, showInvalidations } from "./metrics.ts";
 import { permissionsProcedures } from "./permissions/procedures.ts";
 import type { Procedures } from "./procedure.ts";
 import type { Limiter } from "./ratelimit/limiter.ts";
@@ -35,6 +37,8 @@ export type ApiParts = {
   docsUrl: string;
   trustedProxies: string[];
   validatesAnswers: boolean;
+  registry: Registry;
+  logsRequests: boolean;
 };
 
 /** What the namespaces are made of. */
@@ -43,12 +47,16 @@ export type NamespaceParts = ApiParts & { keyCache: KeyCache; change: MakeChange
 export function createApi(parts: ApiParts): FastifyInstance {
   const { database, invalidations } = parts;
   const keyCache = new KeyCache((keyHash) => loadKeyRecord(database, keyHash), invalidations);
+  countKeyCache(keyCache, parts.registry);
+  showInvalidations(invalidations.isLive, parts.registry);
   const change = createMakeChange({ database, invalidations });
   return createServer({
     authenticate: createAuthenticate((keyHash) => keyCache.get(keyHash)),
     admit: createAdmit(parts.limiter),
     validatesAnswers: parts.validatesAnswers,
     log: parts.log,
+    registry: parts.registry,
+    logsRequests: parts.logsRequests,
     docsUrl: parts.docsUrl,
     trustProxy: parts.trustedProxies.length > 0 ? parts.trustedProxies : false,
     namespaces: createNamespaces({ ...parts, keyCache, change }),

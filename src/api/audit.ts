@@ -10,6 +10,7 @@ export type AuditEvent =
   | `ratelimit.${"create" | "update" | "delete" | "set_override" | "delete_override"}`
   | `ratelimitNamespace.${"create" | "delete"}`
   | `permission.${"create" | "delete"}`
+  | `workspace.${"create" | "update"}`
   | `role.${"create" | "update" | "delete"}`
   | `authorization.${"connect" | "disconnect"}_${"role_and_key" | "permission_and_key" | "role_and_permission"}`;
 
@@ -43,5 +44,26 @@ export async function audit(
       call.requestId,
       JSON.stringify(rows),
     ],
+  );
+}
+
+/** Writes entries of what the program itself did, each in the workspace that it is about. */
+export async function auditSystem(
+  transaction: ClientBase,
+  actorId: string,
+  entries: readonly (AuditEntry & { workspaceId: string })[],
+): Promise<void> {
+  if (entries.length === 0) return;
+  const rows = entries.map(({ workspaceId, ...entry }) => ({
+    id: newId("auditEvent"),
+    workspace_id: workspaceId,
+    ...entry,
+  }));
+  await transaction.query(
+    `INSERT INTO audit_log (id, workspace_id, event, description, actor_type, actor_id, targets, meta)
+     SELECT id, workspace_id, event, description, 'system', $1, targets, meta
+     FROM jsonb_to_recordset($2::jsonb) AS row(
+       id text, workspace_id text, event text, description text, targets jsonb, meta jsonb)`,
+    [actorId, JSON.stringify(rows)],
   );
 }

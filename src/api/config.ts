@@ -19,6 +19,8 @@ export const apiConfig = {
       encryption_keys: textList(),
       /** Where this process runs, as analytics tells it. */
       region: z.string().min(1).default("local"),
+      /** One log line per request: path, status, time; never a body or a header. */
+      log_requests: flag().default(false),
       /** For tests: an answer that is not what its procedure declares becomes a 500. */
       validate_answers: flag().default(false),
     })

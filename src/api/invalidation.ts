@@ -66,7 +66,8 @@ export function listenForInvalidations(databaseUrl: string, log: Log): Invalidat
   };
 }
 
-async function announce(transaction: ClientBase, stale: readonly Stale[]): Promise<void> {
+/** Tells all processes, when and if `transaction` commits. */
+export async function announce(transaction: ClientBase, stale: readonly Stale[]): Promise<void> {
   const tags = [...new Set(stale)];
   for (let start = 0; start < tags.length; start += tagsPerNotification) {
     const payload = tags.slice(start, start + tagsPerNotification).join(" ");

@@ -59,11 +59,6 @@ const ownRefusals: Record<string, (error: FastifyError, request: FastifyRequest)
       "user/bad_request/request_body_too_large",
       `The request body exceeds the maximum allowed size of ${request.routeOptions.bodyLimit} bytes.`,
     ),
-  FST_ERR_HANDLER_TIMEOUT: () =>
-    new ApiError(
-      "user/bad_request/request_timeout",
-      "The request took too long. Please try again, or ask for less at once.",
-    ),
 };
 
 function toRefusal(error: FastifyError, request: FastifyRequest): ApiError {

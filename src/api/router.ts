@@ -6,6 +6,7 @@ import { ApiError } from "./error.ts";
 import { faultsOf } from "./faults.ts";
 import { type Answer, type Call, demand, type Procedure, type Procedures } from "./procedure.ts";
 import { Pagination } from "./schema.ts";
+import type { TimeLimit } from "./time-limit.ts";
 
 type Headers = Record<string, string>;
 
@@ -13,6 +14,8 @@ export type RouterParts = {
   authenticate: (header: string | undefined, nowMs: number) => Caller | Promise<Caller>;
   /** Counts a call against its workspace's limit; answers headers, or throws the 429. */
   admit: (caller: Caller, nowMs: number) => Headers | undefined | Promise<Headers>;
+  /** Ends a request that takes too long. */
+  limitTime: TimeLimit;
   /** In tests: an answer that is not what its procedure declares is a 500. */
   validatesAnswers: boolean;
 };
@@ -38,7 +41,7 @@ export function mountProcedures(
 type Route = { path: string; procedure: Procedure };
 
 function createHandler({ path, procedure }: Route, parts: RouterParts) {
-  return async (request: FastifyRequest, reply: FastifyReply) => {
+  const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const nowMs = Date.now();
     const input = parseBody(procedure, path, request.body);
     const found = parts.authenticate(request.headers.authorization, nowMs);
@@ -52,6 +55,7 @@ function createHandler({ path, procedure }: Route, parts: RouterParts) {
     if (parts.validatesAnswers) procedure.output?.parse(answer.data);
     return envelope(answer, call.requestId);
   };
+  return (request: FastifyRequest, reply: FastifyReply) => parts.limitTime(handle(request, reply));
 }
 
 function envelope(answer: Answer<unknown>, requestId: string) {

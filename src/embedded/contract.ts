@@ -7,6 +7,9 @@ export const Endpoints = z.object({
   restate_ingress: z.string(),
   restate_admin: z.string(),
   worker: z.string().optional(),
+  metrics: z.string().optional(),
+  /** The embedded Postgres, without user and password. */
+  database: z.string().optional(),
   pid: z.int(),
 });
 export type Endpoints = z.infer<typeof Endpoints>;

@@ -1,10 +1,14 @@
 /** The public API's HTTP side alone, for tests that need no database. */
 import { createAuthenticate } from "#api/authenticate.ts";
 import type { Procedures } from "#api/procedure.ts";
-import { createServer } from "#api/server.ts";
+import { createServer, type ServerParts } from "#api/server.ts";
 import { createLog } from "#kernel/log.ts";
 
-export function testServer(namespaces: Record<string, Procedures> = {}) {
+/** `parts` over those of a server that knows no key. */
+export function testServer(
+  namespaces: Record<string, Procedures> = {},
+  parts: Partial<ServerParts> = {},
+) {
   return createServer({
     authenticate: createAuthenticate(() => undefined),
     admit: () => undefined,
@@ -13,5 +17,6 @@ export function testServer(namespaces: Record<string, Procedures> = {}) {
     docsUrl: "https://docs.test/errors",
     trustProxy: false,
     namespaces,
+    ...parts,
   });
 }
