@@ -1,6 +1,7 @@
 /** The public API on a Postgres of its own, with each answer held against the wire contract. */
 import { Unkey } from "@unkey/api";
 import { HTTPClient } from "@unkey/api/lib/http.js";
+import { Registry } from "prom-client";
 import { createApi } from "#api/api.ts";
 import { newId } from "#api/ids.ts";
 import { type Invalidations, listenForInvalidations } from "#api/invalidation.ts";
@@ -72,6 +73,8 @@ function parts(database: Database, invalidations: Invalidations) {
     docsUrl: "https://docs.test/errors",
     trustedProxies: [],
     validatesAnswers: true,
+    registry: new Registry(),
+    logsRequests: false,
   };
 }
 
