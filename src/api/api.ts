@@ -5,8 +5,10 @@ import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import { createAdmit } from "./admission.ts";
 import type { Recorder } from "./analytics/recorder.ts";
+import { apisProcedures } from "./apis/procedures.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { createMakeChange, type MakeChange } from "./change.ts";
+import { identitiesProcedures } from "./identities/procedures.ts";
 import type { Invalidations } from "./invalidation.ts";
 import { readCredits, spendCredits } from "./keys/credits.ts";
 import { createFindKey } from "./keys/find-key.ts";
@@ -16,6 +18,7 @@ import type { KeyRing } from "./keys/key-ring.ts";
 import { keysProcedures } from "./keys/procedures.ts";
 import type { VerifyParts } from "./keys/verify.ts";
 import { countKeyCache, showInvalidations } from "./metrics.ts";
+import { permissionsProcedures } from "./permissions/procedures.ts";
 import type { Procedures } from "./procedure.ts";
 import type { Limiter } from "./ratelimit/limiter.ts";
 import { createServer } from "./server.ts";
@@ -63,7 +66,10 @@ export function createApi(parts: ApiParts): FastifyInstance {
 /** One line per namespace. */
 function createNamespaces(parts: NamespaceParts): Record<string, Procedures> {
   return {
+    apis: apisProcedures(parts),
+    identities: identitiesProcedures(parts),
     keys: keysProcedures({ ...parts, verify: verifyParts(parts) }),
+    permissions: permissionsProcedures(parts),
   };
 }
 

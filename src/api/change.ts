@@ -13,31 +13,49 @@ export type Change = {
   stale: (...tags: Stale[]) => void;
 };
 
+/** `work` runs again after a deadlock: what it does outside of the transaction must bear that. */
 export type MakeChange = <Result>(
   call: Call,
   work: (change: Change) => Promise<Result>,
 ) => Promise<Result>;
+
+/** Two changes that wait for each other's rows: Postgres ends one of them, and it begins anew. */
+const deadlock = "40P01";
+const maxTries = 4;
 
 /** When the promise fulfils, the change is committed and this process answers by it. */
 export function createMakeChange(parts: {
   database: Database;
   invalidations: Invalidations;
 }): MakeChange {
-  const { database, invalidations } = parts;
   return async (call, work) => {
-    const entries: AuditEntry[] = [];
-    const stale: Stale[] = [];
-    const result = await inTransaction(database, async (transaction) => {
-      const done = await work({
-        transaction,
-        record: (entry) => entries.push(entry),
-        stale: (...tags) => stale.push(...tags),
-      });
-      await audit(transaction, call, entries);
-      await invalidations.announce(transaction, stale);
-      return done;
-    });
-    invalidations.apply(stale);
-    return result;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await makeOnce(parts, call, work);
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== deadlock || tries === maxTries) throw error;
+      }
+    }
   };
+}
+
+async function makeOnce<Result>(
+  { database, invalidations }: { database: Database; invalidations: Invalidations },
+  call: Call,
+  work: (change: Change) => Promise<Result>,
+): Promise<Result> {
+  const entries: AuditEntry[] = [];
+  const stale: Stale[] = [];
+  const result = await inTransaction(database, async (transaction) => {
+    const done = await work({
+      transaction,
+      record: (entry) => entries.push(entry),
+      stale: (...tags) => stale.push(...tags),
+    });
+    await audit(transaction, call, entries);
+    await invalidations.announce(transaction, stale);
+    return done;
+  });
+  invalidations.apply(stale);
+  return result;
 }

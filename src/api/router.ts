@@ -64,9 +64,11 @@ function envelope(answer: Answer<unknown>, requestId: string) {
 }
 
 function parseBody(procedure: Procedure, path: string, body: unknown): unknown {
-  const result = procedure.input.safeParse(body);
+  const result = procedure.input.safeParse(body, { reportInput: true });
   if (result.success) return result.data;
-  throw unreadableBody(path, faultsOf(result.error));
+  // Once more, to be told the values: naming them each time would cost every good request.
+  const { error = result.error } = procedure.input.safeParse(body, { reportInput: true });
+  throw unreadableBody(path, faultsOf(error));
 }
 
 /** The 400 of a body that is not what the procedure takes. */

@@ -68,6 +68,7 @@ SELECT id, $1, $2, hash, start, name, identity_id, meta, enabled,
 FROM jsonb_to_recordset($3::jsonb) AS new (id text, hash text, start text, name text,
   identity_id text, meta jsonb, enabled boolean, expires_ms double precision, remaining bigint,
   refill_amount bigint, refill_day integer, pending_migration_id text)
+ORDER BY hash
 ON CONFLICT (hash) DO NOTHING
 RETURNING id, hash`;
 

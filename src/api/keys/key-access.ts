@@ -21,6 +21,7 @@ export function onKey(key: Place, action: string): Requirement {
 
 export type ApiPlace = {
   apiId: string;
+  name: string;
   workspaceId: string;
   keySpaceId: string;
   storesEncryptedKeys: boolean;
@@ -79,7 +80,7 @@ export async function findApi(
   apiId: string,
 ): Promise<ApiPlace> {
   const { rows } = await connection.query<ApiPlace>(
-    `SELECT a.id AS "apiId", a.workspace_id AS "workspaceId", a.key_space_id AS "keySpaceId",
+    `SELECT a.id AS "apiId", a.name, a.workspace_id AS "workspaceId", a.key_space_id AS "keySpaceId",
        s.store_encrypted_keys AS "storesEncryptedKeys", s.default_prefix AS "defaultPrefix",
        s.default_bytes AS "defaultBytes"
      FROM apis a JOIN key_spaces s ON s.id = a.key_space_id

@@ -36,7 +36,10 @@ ${keyTables}
 JOIN key_spaces s ON s.id = k.key_space_id
 LEFT JOIN encrypted_keys e ON e.key_id = k.id`;
 
-/** The keys that `where` (over `k`, with `values`) names, by id; deleted ones only if it says so. */
+/**
+ * The keys that `where` (over `k`, with `values`; order and limit may follow) names; deleted ones too,
+ * unless it says otherwise.
+ */
 export async function loadKeyDetails(
   connection: Database | ClientBase,
   where: string,
@@ -61,7 +64,7 @@ export function describeKey(key: KeyDetails, ring?: KeyRing): KeyResponse {
     permissions: key.permissions.length === 0 ? undefined : key.permissions,
     roles: key.roles.length === 0 ? undefined : key.roles,
     credits: describeCredits(key),
-    identity: describeIdentity(key.identity),
+    identity: key.identity === null ? undefined : describeIdentity(key.identity),
     plaintext: ring === undefined ? undefined : openKey(key, ring),
     ratelimits: describeRules(key.ratelimits),
   };

@@ -69,7 +69,7 @@ export async function loadKeyRecord(
 }
 
 /** The limits of one owner as JSON; `owner` is a column of `key_ratelimits` and what it equals. */
-const rulesOf = (owner: string) => `
+export const rulesOf = (owner: string) => `
   (SELECT coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name, 'limit', r."limit",
      'durationMs', r.duration_ms, 'autoApply', r.auto_apply) ORDER BY r.name), '[]')
    FROM key_ratelimits r WHERE ${owner})`;

@@ -106,6 +106,7 @@ async function ensureRoles(
   const { rows } = await change.transaction.query<{ id: string; name: string }>(
     `INSERT INTO roles (id, workspace_id, name)
      SELECT id, $1, name FROM unnest($2::text[], $3::text[]) AS new (id, name)
+     ORDER BY lower(name)
      ON CONFLICT (workspace_id, lower(name)) DO NOTHING RETURNING id, name`,
     [call.workspaceId, names.map(() => newId("role")), names],
   );

@@ -16,13 +16,12 @@ export function describeVerification(record: KeyRecord, verdict: Verdict): Verif
     enabled: record.isEnabled,
     permissions: presentList(record.permissions),
     roles: presentList(record.roles),
-    identity: describeIdentity(record.identity),
+    identity: record.identity === null ? undefined : describeIdentity(record.identity),
     ratelimits: describeLimits(verdict.limits),
   };
 }
 
-export function describeIdentity(identity: KeyRecord["identity"]): IdentityResponse | undefined {
-  if (identity === null) return undefined;
+export function describeIdentity(identity: NonNullable<KeyRecord["identity"]>): IdentityResponse {
   return {
     id: identity.id,
     externalId: identity.externalId,

@@ -3,41 +3,48 @@ import type { Change } from "#api/change.ts";
 import { ApiError } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import { type Call, demand } from "#api/procedure.ts";
-
-export type Permission = { id: string; name: string; slug: string; description: string | null };
+import { permissionCreated } from "./permission-changes.ts";
+import { type PermissionRow, permissionColumns } from "./permission-store.ts";
 
 type Wanted = { slugs: readonly string[]; mayCreate: "always" | "withPermission" };
 
+/** One try more than a permission that is deleted while it is asked for may cost. */
+const maxTries = 4;
+
 /**
  * The permissions with these slugs, in the order asked and without duplicates. Missing ones are made;
- * where `mayCreate` says so, only for who holds `rbac.*.create_permission` (else 403).
+ * where `mayCreate` says so, only for who holds `rbac.*.create_permission` (else 403). Nobody deletes
+ * them before the change is committed.
  */
 export async function ensurePermissions(
   change: Change,
   call: Call,
   { slugs, mayCreate }: Wanted,
-): Promise<Permission[]> {
+): Promise<PermissionRow[]> {
   const wanted = unique(slugs);
   if (wanted.length === 0) return [];
-  const known = await findPermissions(change, call.workspaceId, wanted);
-  const missing = wanted.filter((slug) => !known.has(slug.toLowerCase()));
-  if (missing.length > 0) {
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const known = await findPermissions(change, call.workspaceId, wanted);
+    const missing = wanted.filter((slug) => !known.has(slug.toLowerCase()));
+    if (missing.length === 0) {
+      return wanted.map((slug) => known.get(slug.toLowerCase()) as PermissionRow);
+    }
     if (mayCreate === "withPermission") demand(call, "rbac.*.create_permission");
     await createPermissions(change, call.workspaceId, missing);
   }
-  const all = missing.length > 0 ? await findPermissions(change, call.workspaceId, wanted) : known;
-  return wanted.map((slug) => all.get(slug.toLowerCase()) as Permission);
+  throw new Error("permissions are deleted as fast as they are made");
 }
 
-/** Permissions by their lower-case slug. */
+/** Permissions by their lower-case slug, which nobody deletes before the change is committed. */
 export async function findPermissions(
   { transaction }: Pick<Change, "transaction">,
   workspaceId: string,
   slugs: readonly string[],
-): Promise<Map<string, Permission>> {
-  const { rows } = await transaction.query<Permission>(
-    `SELECT id, name, slug, description FROM permissions
-     WHERE workspace_id = $1 AND lower(slug) = ANY($2)`,
+): Promise<Map<string, PermissionRow>> {
+  const { rows } = await transaction.query<PermissionRow>(
+    `SELECT ${permissionColumns} FROM permissions p
+     WHERE p.workspace_id = $1 AND lower(p.slug) = ANY($2)
+     ORDER BY lower(p.slug) FOR KEY SHARE`,
     [workspaceId, slugs.map((slug) => slug.toLowerCase())],
   );
   return new Map(rows.map((row) => [row.slug.toLowerCase(), row]));
@@ -56,16 +63,13 @@ async function createPermissions(
      ON CONFLICT (workspace_id, lower(slug)) DO NOTHING RETURNING id, slug`,
     [workspaceId, slugs.map(() => newId("permission")), slugs],
   );
-  for (const { id, slug } of rows) {
-    change.record({
-      event: "permission.create",
-      description: `Created permission ${slug}`,
-      targets: [{ type: "permission", id, name: slug }],
-    });
-  }
+  for (const { id, slug } of rows) change.record(permissionCreated(id, slug));
 }
 
-/** The ids of the roles with these names, by the name asked; throws 404 for the first unknown one. */
+/**
+ * The ids of the roles with these names, by the name asked; nobody deletes them before the change is
+ * committed. Throws 404 for the first unknown one.
+ */
 export async function findRoleIds(
   { transaction }: Pick<Change, "transaction">,
   workspaceId: string,
@@ -75,7 +79,8 @@ export async function findRoleIds(
   // Postgres alone knows what is the same to its index.
   const { rows } = await transaction.query<{ id: string; wanted: string }>(
     `SELECT r.id, w.name AS wanted FROM unnest($2::text[]) AS w (name)
-     JOIN roles r ON r.workspace_id = $1 AND lower(r.name) = lower(w.name)`,
+     JOIN roles r ON r.workspace_id = $1 AND lower(r.name) = lower(w.name)
+     ORDER BY r.id FOR KEY SHARE OF r`,
     [workspaceId, names],
   );
   const ids = new Map(rows.map((row) => [row.wanted, row.id]));
