@@ -1,6 +1,6 @@
 /** The public API put together: its caches, its namespaces and its server. */
 import type { FastifyInstance } from "fastify";
-import type { Registry } from "prom-client";
+import { Registry } from "prom-client";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import { createAdmit } from "./admission.ts";
@@ -37,8 +37,10 @@ export type ApiParts = {
   docsUrl: string;
   trustedProxies: string[];
   validatesAnswers: boolean;
-  registry: Registry;
-  logsRequests: boolean;
+  /** Where it is counted what is done; absent: nowhere. */
+  registry?: Registry;
+  /** A log line per request. */
+  logsRequests?: boolean;
 };
 
 /** What the namespaces are made of. */
@@ -47,16 +49,17 @@ export type NamespaceParts = ApiParts & { keyCache: KeyCache; change: MakeChange
 export function createApi(parts: ApiParts): FastifyInstance {
   const { database, invalidations } = parts;
   const keyCache = new KeyCache((keyHash) => loadKeyRecord(database, keyHash), invalidations);
-  countKeyCache(keyCache, parts.registry);
-  showInvalidations(invalidations.isLive, parts.registry);
+  const registry = parts.registry ?? new Registry();
+  countKeyCache(keyCache, registry);
+  showInvalidations(invalidations.isLive, registry);
   const change = createMakeChange({ database, invalidations });
   return createServer({
     authenticate: createAuthenticate((keyHash) => keyCache.get(keyHash)),
     admit: createAdmit(parts.limiter),
     validatesAnswers: parts.validatesAnswers,
     log: parts.log,
-    registry: parts.registry,
-    logsRequests: parts.logsRequests,
+    registry,
+    logsRequests: parts.logsRequests === true,
     docsUrl: parts.docsUrl,
     trustProxy: parts.trustedProxies.length > 0 ? parts.trustedProxies : false,
     namespaces: createNamespaces({ ...parts, keyCache, change }),
