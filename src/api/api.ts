@@ -1,6 +1,6 @@
 /** The public API put together: its caches, its namespaces and its server. */
 import type { FastifyInstance } from "fastify";
-import type { Registry } from "prom-client";
+import { Registry } from "prom-client";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import { createAdmit } from "./admission.ts";
@@ -18,6 +18,7 @@ import { keysProcedures } from "./keys/procedures.ts";
 import type { VerifyParts } from "./keys/verify.ts";
 import { LiveCache } from "./live-cache.ts";
 import { countCaches, showInvalidations } from "./metrics.ts";
+import { countKeyCache, showInvalidations } from "./metrics.ts";
 import { permissionsProcedures } from "./permissions/procedures.ts";
 import type { Procedures } from "./procedure.ts";
 import type { Limiter } from "./ratelimit/limiter.ts";
@@ -39,8 +40,10 @@ export type ApiParts = {
   docsUrl: string;
   trustedProxies: string[];
   validatesAnswers: boolean;
-  registry: Registry;
-  logsRequests: boolean;
+  /** Where it is counted what is done; absent: nowhere. */
+  registry?: Registry;
+  /** A log line per request. */
+  logsRequests?: boolean;
 };
 
 /** What the namespaces are made of. */
@@ -62,6 +65,10 @@ export function createApi(parts: ApiParts): FastifyInstance {
     maxEntries: maxCachedKeys,
   });
   showInvalidations(invalidations.isLive, parts.registry);
+  const keyCache = new KeyCache((keyHash) => loadKeyRecord(database, keyHash), invalidations);
+  const registry = parts.registry ?? new Registry();
+  countKeyCache(keyCache, registry);
+  showInvalidations(invalidations.isLive, registry);
   const change = createMakeChange({ database, invalidations });
   const ratelimitNamespaces = createNamespaceStore({ database, change, invalidations });
   countCaches({ keys: keyCache, namespaces: ratelimitNamespaces.cache }, parts.registry);
@@ -70,8 +77,8 @@ export function createApi(parts: ApiParts): FastifyInstance {
     admit: createAdmit(parts.limiter),
     validatesAnswers: parts.validatesAnswers,
     log: parts.log,
-    registry: parts.registry,
-    logsRequests: parts.logsRequests,
+    registry,
+    logsRequests: parts.logsRequests === true,
     docsUrl: parts.docsUrl,
     trustProxy: parts.trustedProxies.length > 0 ? parts.trustedProxies : false,
     namespaces: createNamespaces({ ...parts, keyCache, change, ratelimitNamespaces }),
