@@ -4,8 +4,10 @@ import { parse as parseToml } from "smol-toml";
 import { z } from "zod";
 import { apiConfig } from "#api/config.ts";
 import { controlConfig } from "#control/config.ts";
+import { cronConfig } from "#cron/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
 import { fleetConfig } from "#fleet/config.ts";
+import { metricsConfig } from "#metrics/config.ts";
 import { monitorConfig } from "#monitor/config.ts";
 import { notifyConfig } from "#notify/config.ts";
 import { registryConfig } from "#registry/config.ts";
@@ -22,9 +24,11 @@ const Config = z.strictObject({
     .prefault({}),
   ...apiConfig,
   ...controlConfig,
+  ...cronConfig,
   ...embeddedConfig,
   ...fleetConfig,
   ...monitorConfig,
+  ...metricsConfig,
   ...notifyConfig,
   ...registryConfig,
   ...rolloutConfig,

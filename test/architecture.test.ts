@@ -10,6 +10,8 @@ const mayImport: Record<string, readonly string[]> = {
   embedded: ["kernel/"],
   fleet: ["kernel/"],
   monitor: ["kernel/", "alerting/contract.ts"],
+  metrics: ["kernel/"],
+  cron: ["kernel/", "notify/contract.ts"],
   notify: ["kernel/"],
   registry: ["kernel/"],
   results: ["kernel/", "monitor/contract.ts"],
@@ -18,7 +20,7 @@ const mayImport: Record<string, readonly string[]> = {
   api: ["kernel/"],
   rollout: ["kernel/", "fleet/contract.ts", "notify/contract.ts"],
   control: ["kernel/", contracts],
-  cli: ["kernel/", contracts, "app.ts", "config.ts"],
+  cli: ["kernel/", contracts, "app.ts", "app-operator.ts", "config.ts"],
 };
 
 const importPattern = /\b(?:from|import)\s*\(?\s*"([^"]+)"/g;

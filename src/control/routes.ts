@@ -1,5 +1,6 @@
 /** The allow-list: every way through the gateway is a row here. */
 import type { z } from "zod";
+import { cronHandlers, cronJobs, cronServiceName } from "#cron/contract.ts";
 import {
   FleetListRequest,
   fleetService,
@@ -37,6 +38,14 @@ const routes: readonly Route[] = [
     isWrite: false,
     blocks: false,
   },
+  ...cronJobs.flatMap((job) =>
+    Object.entries(cronHandlers).map(([handler, { input }]) => ({
+      path: exactly(`/${cronServiceName}/${job}/${handler}`),
+      input,
+      isWrite: handler === "Run",
+      blocks: handler === "Run",
+    })),
+  ),
   {
     // A push from whatever runs a sentinel; its id is one path segment.
     path: new RegExp(

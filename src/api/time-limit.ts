@@ -1,0 +1,48 @@
+import { ApiError } from "./error.ts";
+
+type Waiting = { dueMs: number; reject: (error: Error) => void };
+
+export type TimeLimit = <Result>(work: Promise<Result>) => Promise<Result>;
+
+/**
+ * Answers 408 for work that takes longer than `limitMs`; the work itself goes on, unheard. One timer
+ * serves all requests. (Fastify's own `handlerTimeout` ends with the request's body, before the
+ * handler has begun.)
+ */
+export function createTimeLimit(limitMs: number): TimeLimit {
+  // All wait equally long: the first is always the first that is due.
+  const waiting = new Set<Waiting>();
+  let timer: NodeJS.Timeout | undefined;
+  const sweep = () => {
+    const nowMs = performance.now();
+    for (const one of waiting) {
+      if (one.dueMs > nowMs) break;
+      waiting.delete(one);
+      one.reject(tooLong());
+    }
+    if (waiting.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+  return (work) =>
+    new Promise((resolve, reject) => {
+      const one: Waiting = { dueMs: performance.now() + limitMs, reject };
+      waiting.add(one);
+      timer ??= setInterval(sweep, Math.min(1_000, limitMs)).unref();
+      work.then(
+        (result) => {
+          waiting.delete(one);
+          resolve(result);
+        },
+        (error: Error) => {
+          waiting.delete(one);
+          reject(error);
+        },
+      );
+    });
+}
+
+function tooLong(): ApiError {
+  const detail = "The request took too long. Please try again, or ask for less at once.";
+  return new ApiError("user/bad_request/request_timeout", detail);
+}
