@@ -8,7 +8,7 @@ import { createApi } from "#api/api.ts";
 import { closeGracefully } from "#api/close.ts";
 import { listenForInvalidations } from "#api/invalidation.ts";
 import { createKeyRing } from "#api/keys/key-ring.ts";
-import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
+import { startLimiter } from "#api/ratelimit/start-limiter.ts";
 import { ensureRootKey } from "#api/root-key.ts";
 import { createControl } from "#control/control.ts";
 import { startCron } from "#cron/start.ts";
@@ -245,7 +245,7 @@ async function startApi(base: Base, parts: ApiDatabase & { stops: Stop[] }): Pro
   await ensureRootKey(database, credentials.root_key);
   const invalidations = listenForInvalidations(databaseUrl, log);
   stops.push(invalidations.close);
-  const limiter = createLocalLimiter();
+  const limiter = await startLimiter({ redisUrl: config.redis.url, log, registry });
   stops.push(limiter.close);
   const set = config.api.encryption_keys;
   const encryptionKeys = set.length > 0 ? set : [credentials.encryption_key];
