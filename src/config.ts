@@ -8,6 +8,7 @@ import { cronConfig } from "#cron/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
 import { fleetConfig } from "#fleet/config.ts";
 import { metricsConfig } from "#metrics/config.ts";
+import { monitorConfig } from "#monitor/config.ts";
 import { notifyConfig } from "#notify/config.ts";
 import { registryConfig } from "#registry/config.ts";
 import { rolloutConfig } from "#rollout/config.ts";
@@ -26,6 +27,7 @@ const Config = z.strictObject({
   ...cronConfig,
   ...embeddedConfig,
   ...fleetConfig,
+  ...monitorConfig,
   ...metricsConfig,
   ...notifyConfig,
   ...registryConfig,

@@ -11,6 +11,7 @@ export function faultsOf(error: z.ZodError): Fault[] {
 
 function faultsOfIssue(issue: Issue): Fault[] {
   const at = issue.path.map(schemaStep).join("");
+  if (issue.input === undefined && issue.path.length > 0) return [missingFault(issue)];
   switch (issue.code) {
     case "invalid_type":
       return [typeFault(issue, at)];
@@ -42,12 +43,13 @@ function schemaStep(step: PropertyKey): string {
   return typeof step === "number" ? "/items" : `/properties/${String(step)}`;
 }
 
+/** JSON has no undefined: what is, was not given. */
+function missingFault({ path }: Issue): Fault {
+  const parent = path.slice(0, -1).map(schemaStep).join("");
+  return { location: `${parent}/required`, message: `missing property '${String(path.at(-1))}'` };
+}
+
 function typeFault(issue: Extract<Issue, { code: "invalid_type" }>, at: string): Fault {
-  if (issue.input === undefined && issue.path.length > 0) {
-    const parent = issue.path.slice(0, -1).map(schemaStep).join("");
-    const name = String(issue.path.at(-1));
-    return { location: `${parent}/required`, message: `missing property '${name}'` };
-  }
   const expected = issue.expected === "int" ? "integer" : issue.expected;
   return { location: `${at}/type`, message: `got ${jsonType(issue.input)}, want ${expected}` };
 }
