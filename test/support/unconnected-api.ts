@@ -18,8 +18,6 @@ export function unconnectedApi() {
     recorder: {
       verification: () => {},
       ratelimit: () => {},
-      flush: async () => {},
-      close: async () => {},
     },
     keyRing: createKeyRing([`test:${Buffer.alloc(32, 7).toString("base64")}`]),
     region: "test",
