@@ -123,7 +123,7 @@ it("with one failing location enough and no quiet, every closed failed run leave
     fc.property(history, (of) => {
       const loud = {
         ticks: of.ticks.map((entry) => ({ ...entry, isQuiet: false })),
-        failedAtPercent: 0,
+        failedAtPercent: 0 as const,
         failedRunThreshold: 1,
       };
       for (const { run, after } of play(loud)) {
