@@ -1,28 +1,19 @@
 /** The schemas of our procedures take and refuse the bodies that the wire contract takes and refuses. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createNamespaces, type NamespaceParts } from "#api/api.ts";
 import { faultsOf } from "#api/faults.ts";
 import type { Procedure } from "#api/procedure.ts";
 import { procedureNames, requestSchema, requestValidator } from "../support/api-contract.ts";
-import { neverAsked } from "../support/never-asked.ts";
 import { bodiesOf, breakagesOf, mutated } from "../support/schema-bodies.ts";
-
-const namespaces = createNamespaces(neverAsked<NamespaceParts>());
-
-const served = Object.entries(namespaces).flatMap(([namespace, procedures]) =>
-  Object.entries(procedures).map(
-    ([name, procedure]) => [`${namespace}.${name}`, procedure] as const,
-  ),
-);
+import { servedProcedures } from "../support/served-procedures.ts";
 
 it("there is a procedure for each of the contract's, and no other", () => {
-  const names = served.map(([name]) => name);
+  const names = servedProcedures.map(([name]) => name);
 
   expect(names.toSorted()).toEqual(procedureNames.toSorted());
 });
 
-describe.each(served)("%s", (name, procedure) => {
+describe.each(servedProcedures)("%s", (name, procedure) => {
   const schema = requestSchema(name);
   const isTaken = requestValidator(name);
 

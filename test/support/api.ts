@@ -1,6 +1,7 @@
 /** The public API on a Postgres of its own, with each answer held against the wire contract. */
 import { Unkey } from "@unkey/api";
 import { HTTPClient } from "@unkey/api/lib/http.js";
+import { Registry } from "prom-client";
 import { createApi } from "#api/api.ts";
 import { newId } from "#api/ids.ts";
 import { type Invalidations, listenForInvalidations } from "#api/invalidation.ts";
@@ -72,6 +73,8 @@ function parts(database: Database, invalidations: Invalidations) {
     docsUrl: "https://docs.test/errors",
     trustedProxies: [],
     validatesAnswers: true,
+    registry: new Registry(),
+    logsRequests: false,
   };
 }
 
@@ -117,4 +120,16 @@ async function callProcedure(url: string, body: unknown, rootKey: string): Promi
   const contentType = headers.get("content-type");
   const procedure = url.split("/v2/")[1] ?? "";
   return { status, headers, body: expectContract({ procedure, status, contentType, text }) };
+}
+
+/** What the audit log of a workspace has, oldest first. */
+export async function auditEvents(
+  { database }: Pick<TestApi, "database">,
+  workspaceId: string,
+): Promise<string[]> {
+  const { rows } = await database.query<{ event: string }>(
+    "SELECT event FROM audit_log WHERE workspace_id = $1 ORDER BY time, ctid",
+    [workspaceId],
+  );
+  return rows.map(({ event }) => event);
 }
