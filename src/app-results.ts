@@ -4,11 +4,13 @@ import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import type { Definitions } from "#monitor/contract.ts";
 import { defineMonitor } from "#monitor/definitions.ts";
+import { createReplay } from "#monitor/replay.ts";
 import { startKeeping } from "#results/keep.ts";
 import { countRecords, showChecks } from "#results/metrics.ts";
 import { createPublicPages, type FindPublicPage } from "#results/public-pages.ts";
 import { createResultReader } from "#results/read.ts";
 import { createRecorder, type Recorder } from "#results/record.ts";
+import { createReplayCheck } from "#results/replay.ts";
 import { createCheckReads } from "#results/service.ts";
 import { createViewChecks } from "#results/view.ts";
 import type { Config } from "./config.ts";
@@ -33,11 +35,14 @@ export function createResults({ config, database, registry, log }: ResultParts):
   const days = { resultDays: result_days, minuteDays: result_days, hourDays: hour_days };
   const reader = createResultReader(database, { failedAtPercent });
   const viewChecks = createViewChecks({ database, reader, definitions, failedAtPercent, nowMs });
+  const { apiChecks } = definitions;
+  const replaying = { database, apiChecks, failedAtPercent, createReplay, nowMs };
+  const replayCheck = createReplayCheck(replaying);
   showChecks(viewChecks, registry);
   return {
     definitions,
     recorder: countRecords(createRecorder(database), registry),
-    reads: createCheckReads({ definitions, viewChecks, reader, nowMs }),
+    reads: createCheckReads({ definitions, viewChecks, reader, replayCheck, nowMs }),
     findPublicPage: config.monitor.public_status ? createPublicPages(viewChecks) : null,
     startKeeping: () =>
       startKeeping({ database, settings: { failedAtPercent, ...days }, log, nowMs }),

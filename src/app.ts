@@ -231,11 +231,9 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
 }
 
 /** Until analytics is there. */
-const unrecorded: Recorder = {
+const unrecorded: Pick<Recorder, "verification" | "ratelimit"> = {
   verification: () => {},
   ratelimit: () => {},
-  flush: async () => {},
-  close: async () => {},
 };
 
 async function startApi(base: Base, parts: ApiDatabase & { stops: Stop[] }): Promise<string> {

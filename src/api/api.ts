@@ -18,7 +18,6 @@ import { keysProcedures } from "./keys/procedures.ts";
 import type { VerifyParts } from "./keys/verify.ts";
 import { LiveCache } from "./live-cache.ts";
 import { countCaches, showInvalidations } from "./metrics.ts";
-import { countKeyCache, showInvalidations } from "./metrics.ts";
 import { permissionsProcedures } from "./permissions/procedures.ts";
 import type { Procedures } from "./procedure.ts";
 import type { Limiter } from "./ratelimit/limiter.ts";
@@ -30,7 +29,7 @@ export type ApiParts = {
   database: Database;
   invalidations: Invalidations;
   limiter: Limiter;
-  recorder: Recorder;
+  recorder: Pick<Recorder, "verification" | "ratelimit">;
   log: Log;
   /** Opens and seals recoverable keys. */
   keyRing: KeyRing;
@@ -64,14 +63,11 @@ export function createApi(parts: ApiParts): FastifyInstance {
     invalidations,
     maxEntries: maxCachedKeys,
   });
-  showInvalidations(invalidations.isLive, parts.registry);
-  const keyCache = new KeyCache((keyHash) => loadKeyRecord(database, keyHash), invalidations);
   const registry = parts.registry ?? new Registry();
-  countKeyCache(keyCache, registry);
   showInvalidations(invalidations.isLive, registry);
   const change = createMakeChange({ database, invalidations });
   const ratelimitNamespaces = createNamespaceStore({ database, change, invalidations });
-  countCaches({ keys: keyCache, namespaces: ratelimitNamespaces.cache }, parts.registry);
+  countCaches({ keys: keyCache, namespaces: ratelimitNamespaces.cache }, registry);
   return createServer({
     authenticate: createAuthenticate((keyHash) => keyCache.get(keyHash)),
     admit: createAdmit(parts.limiter),

@@ -21,7 +21,7 @@ describe.each(servedProcedures)("%s", (name, procedure) => {
     const bodies = fc.oneof(
       { weight: 4, arbitrary: bodiesOf(schema) },
       { weight: 4, arbitrary: mutated(bodiesOf(schema)) },
-      { weight: 2, arbitrary: mutated(mutated(bodiesOf(schema, true))) },
+      { weight: 2, arbitrary: mutated(mutated(bodiesOf(schema, { full: true }))) },
       { weight: 1, arbitrary: fc.jsonValue() },
     );
 
@@ -37,7 +37,7 @@ describe.each(servedProcedures)("%s", (name, procedure) => {
   it.each(breakagesOf(schema))(
     "refuses a broken $location and names it",
     ({ location, breakIn }) => {
-      const [whole] = fc.sample(fc.noShrink(bodiesOf(schema, true).filter(isStorable)), {
+      const [whole] = fc.sample(fc.noShrink(bodiesOf(schema, { full: true }).filter(isStorable)), {
         numRuns: 1,
         seed: 20_261_121,
       });

@@ -13,7 +13,7 @@ export type RatelimitParts = {
   change: MakeChange;
   namespaces: Namespaces;
   limiter: Limiter;
-  recorder: Recorder;
+  recorder: Pick<Recorder, "ratelimit">;
 };
 
 export function ratelimitProcedures(parts: RatelimitParts): Procedures {
