@@ -11,8 +11,8 @@ type Found = KeyRecord | undefined;
 export function createFindKey(keyCache: LiveCache<KeyRecord>, database: Database) {
   const adopt = async (key: string, migrationId: string, call: Call): Promise<Found> => {
     const { workspaceId } = call;
-    const isAdopted = await adoptMigratedKey(database, { key, migrationId, workspaceId });
-    if (!isAdopted) return undefined;
+    await adoptMigratedKey(database, { key, migrationId, workspaceId });
+    // Also when there was nothing to adopt: another call may have been first.
     const keyHash = hashKey(key);
     keyCache.forgetUnknown(keyHash);
     return keyCache.get(keyHash);
