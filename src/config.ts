@@ -3,9 +3,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { parse as parseToml } from "smol-toml";
 import { z } from "zod";
 import { apiConfig } from "#api/config.ts";
+import { ratelimitConfig } from "#api/ratelimit/config.ts";
 import { controlConfig } from "#control/config.ts";
+import { cronConfig } from "#cron/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
 import { fleetConfig } from "#fleet/config.ts";
+import { metricsConfig } from "#metrics/config.ts";
+import { monitorConfig } from "#monitor/config.ts";
 import { notifyConfig } from "#notify/config.ts";
 import { registryConfig } from "#registry/config.ts";
 import { rolloutConfig } from "#rollout/config.ts";
@@ -21,9 +25,13 @@ const Config = z.strictObject({
     .prefault({}),
   ...apiConfig,
   ...controlConfig,
+  ...cronConfig,
   ...embeddedConfig,
   ...fleetConfig,
+  ...monitorConfig,
+  ...metricsConfig,
   ...notifyConfig,
+  ...ratelimitConfig,
   ...registryConfig,
   ...rolloutConfig,
   ...workerConfig,
@@ -35,6 +43,7 @@ const environmentAliases: Record<string, readonly string[]> = {
   VEDETTE_ROOT_KEY: ["api", "root_key"],
   INGRESS_TOKEN: ["control", "ingress_token"],
   DATABASE_URL: ["database", "url"],
+  REDIS_URL: ["redis", "url"],
 };
 
 /** Settings that could not be read. `message` has one line per fault and never a value. */

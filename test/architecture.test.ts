@@ -9,14 +9,18 @@ const mayImport: Record<string, readonly string[]> = {
   kernel: [],
   embedded: ["kernel/"],
   fleet: ["kernel/"],
+  monitor: ["kernel/", "alerting/contract.ts"],
+  metrics: ["kernel/"],
+  cron: ["kernel/", "notify/contract.ts"],
   notify: ["kernel/"],
   registry: ["kernel/"],
+  results: ["kernel/", "monitor/contract.ts"],
   sentinel: ["kernel/"],
   worker: ["kernel/"],
   api: ["kernel/"],
   rollout: ["kernel/", "fleet/contract.ts", "notify/contract.ts"],
   control: ["kernel/", contracts],
-  cli: ["kernel/", contracts, "app.ts", "config.ts"],
+  cli: ["kernel/", contracts, "app.ts", "app-operator.ts", "config.ts"],
 };
 
 const importPattern = /\b(?:from|import)\s*\(?\s*"([^"]+)"/g;

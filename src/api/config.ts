@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { optionalText, port } from "#kernel/setting.ts";
+import { flag, optionalText, optionalUrl, port, textList } from "#kernel/setting.ts";
 
 export const apiConfig = {
   api: z
@@ -8,6 +8,21 @@ export const apiConfig = {
       port: port(7070),
       /** Empty: generated on the first start and kept in `<data_dir>/credentials.json`. */
       root_key: optionalText(),
+      /** Where the `type` of an error leads; empty: `/docs/errors` of this API. */
+      error_docs_url: optionalUrl(),
+      /** Addresses (CIDR) of proxies in front, whose X-Forwarded-For is believed. */
+      trusted_proxies: textList(),
+      /**
+       * Keys that seal recoverable keys, `<id>:<32 bytes in base64>`. The first one seals; all open.
+       * Empty: one is generated on the first start and kept in `<data_dir>/credentials.json`.
+       */
+      encryption_keys: textList(),
+      /** Where this process runs, as analytics tells it. */
+      region: z.string().min(1).default("local"),
+      /** One log line per request: path, status, time; never a body or a header. */
+      log_requests: flag().default(false),
+      /** For tests: an answer that is not what its procedure declares becomes a 500. */
+      validate_answers: flag().default(false),
     })
     .prefault({}),
 };

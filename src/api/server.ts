@@ -1,30 +1,67 @@
 /** The public API's HTTP side: `/v2/{service}.{procedure}`. */
-import { randomBytes } from "node:crypto";
-import { type FastifyInstance, fastify } from "fastify";
+import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
+import type { Registry } from "prom-client";
+import type { Log } from "#kernel/log.ts";
+import { createRefuseBrokenRequest } from "./broken-request.ts";
+import { mountDocs } from "./docs/routes.ts";
+import { newId } from "./ids.ts";
 import { livenessBody } from "./liveness.ts";
+import { countRequests } from "./metrics.ts";
+import type { Procedure, Procedures } from "./procedure.ts";
+import { answerRefusals } from "./refusal.ts";
+import { logRequests } from "./request-log.ts";
+import { mountProcedures, type RouterParts } from "./router.ts";
+import { createTimeLimit } from "./time-limit.ts";
 
-/** Limits of the wire contract: 10 MiB of body, 10 s to receive a request. */
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Set on the routes of procedures. */
+    procedure?: Procedure;
+  }
+}
+
+/** Limits of the wire contract: 10 MiB of body, 10 s to receive a request, a minute to answer it. */
 const bodyLimitBytes = 10 * 1024 * 1024;
-const receiveTimeoutMs = 10_000;
+const limits = { receiveTimeoutMs: 10_000, answerTimeoutMs: 60_000 };
+
+export type ServerParts = Omit<RouterParts, "limitTime"> & {
+  log: Log;
+  /** Where the pages of the error codes are, no trailing slash; empty: on this server. */
+  docsUrl: string;
+  /** Proxies in front, whose X-Forwarded-For is believed; false: none. */
+  trustProxy: boolean | string[];
+  namespaces: Record<string, Procedures>;
+  /** Where requests are counted; absent: nowhere. */
+  registry?: Registry;
+  /** A log line per request. */
+  logsRequests?: boolean;
+  /** Over those of the contract, for tests. */
+  limits?: Partial<typeof limits>;
+};
 
 /** The API without a listener: `listen` and `close` are the caller's. CORS is off. */
-export function createApi(): FastifyInstance {
+export function createServer(parts: ServerParts): FastifyInstance {
+  const { receiveTimeoutMs, answerTimeoutMs } = { ...limits, ...parts.limits };
   const app = fastify({
     bodyLimit: bodyLimitBytes,
     requestTimeout: receiveTimeoutMs,
-    http: { headersTimeout: receiveTimeoutMs, connectionsCheckingInterval: 1_000 },
-    forceCloseConnections: true,
-    genReqId: newRequestId,
+    http: { headersTimeout: receiveTimeoutMs, connectionsCheckingInterval: 500 },
+    // Closing lets requests in flight finish, also those that come on a connection kept alive.
+    forceCloseConnections: "idle",
+    return503OnClosing: false,
+    clientErrorHandler: createRefuseBrokenRequest(parts.docsUrl),
+    // An address that cannot be decoded, which comes before every hook.
+    frameworkErrors: (_error, _request, reply) =>
+      (reply as FastifyReply).code(400).type("text/plain").send("400 bad request\n"),
+    trustProxy: parts.trustProxy,
+    genReqId: () => newId("request"),
   });
+  // Before the first route, to see them all.
+  if (parts.registry !== undefined) countRequests(app, parts.registry);
+  if (parts.logsRequests === true) logRequests(app, parts.log);
   app.get("/v2/liveness", async (request) => livenessBody(request.id));
-  // As the contract has it: what is no procedure is answered in plain text, not as an error body.
-  app.setNotFoundHandler((_, reply) =>
-    reply.code(404).type("text/plain").send("404 page not found\n"),
-  );
+  answerRefusals(app, parts);
+  mountProcedures(app, parts.namespaces, { ...parts, limitTime: createTimeLimit(answerTimeoutMs) });
+  mountDocs(app, parts.namespaces);
   return app;
-}
-
-/** `req_` and 16 letters and digits, as clients of the contract expect. */
-function newRequestId(): string {
-  return `req_${randomBytes(12).toString("base64url").replace(/[-_]/g, "0")}`;
 }

@@ -1,9 +1,9 @@
 /** The command line: what there is to call, and what becomes of errors. */
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
-import { parseLimit, parseWaves } from "./options.ts";
-
-type Action = (...args: never[]) => Promise<number>;
+import { load } from "./load.ts";
+import { addOperatorCommands } from "./operator-commands.ts";
+import { parseJob, parseLimit, parseWaves } from "./options.ts";
 
 /**
  * Runs one command and answers the exit code: 0 done (of a rollout: completed), 2 paused,
@@ -51,6 +51,8 @@ function createProgram(exit: (code: number) => void): Command {
   withConnection(sentinels.command("list"))
     .description("list the sentinels and the state of their last deploy")
     .action(load(exit, async () => (await import("./sentinels.ts")).listSentinels));
+  addCronCommands(program, exit);
+  addOperatorCommands(program, exit);
   return program;
 }
 
@@ -98,13 +100,16 @@ function addRolloutCommands(program: Command, exit: (code: number) => void): voi
     .action(load(exit, async () => (await from()).showHistory));
 }
 
-/** Commands are loaded when they are called: `--help` answers at once. */
-function load(exit: (code: number) => void, find: () => Promise<Action>) {
-  return async (...args: unknown[]) => {
-    // The last argument is the command itself, the one before it the options.
-    const given = args.slice(0, -1) as never[];
-    exit(await (await find())(...given));
-  };
+function addCronCommands(program: Command, exit: (code: number) => void): void {
+  const cron = program.command("cron").description("the timed jobs");
+  const from = async () => import("./cron.ts");
+  withConnection(cron.command("list"))
+    .description("list the jobs: when each runs next, and how it last ended")
+    .action(load(exit, async () => (await from()).listJobs));
+  withConnection(cron.command("run"))
+    .argument("<job>", "its name, as `vedette cron list` has it", parseJob)
+    .description("run a job now and wait for its end; exit code 1 when it failed")
+    .action(load(exit, async () => (await from()).runJob));
 }
 
 function waitOption(): Option {

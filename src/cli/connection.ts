@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { request } from "undici";
 import type { z } from "zod";
+import { type CronJobName, cronHandlers, cronServiceName } from "#cron/contract.ts";
 import { FleetList, fleetService } from "#fleet/contract.ts";
 import {
   type RolloutHandlerName,
@@ -39,7 +40,25 @@ export function connect(options: TargetOptions) {
     return read(output, await post(target, address, { body, ...call })) as Output<Handler>;
   };
 
+  const cron = async <Handler extends keyof typeof cronHandlers>(
+    job: CronJobName,
+    handler: Handler,
+    call: Omit<Call, "body"> = {},
+  ) => {
+    const { output } = cronHandlers[handler];
+    const answer = await post(target, `${cronServiceName}/${job}/${handler}`, {
+      body: {},
+      ...call,
+    });
+    return read(output, answer) as z.infer<(typeof cronHandlers)[Handler]["output"]>;
+  };
+
   return {
+    cronStatus: (job: CronJobName) => cron(job, "Status"),
+
+    /** Answers when the run has ended, however long that takes. */
+    cronRun: (job: CronJobName) => cron(job, "Run", { idempotencyKey: randomUUID() }),
+
     /** Calls a handler of the rollout that answers at once. Throws what was refused, or `ConnectionError`. */
     rollout,
 

@@ -1,8 +1,13 @@
+import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
+import { type CronJobName, cronJobs } from "#cron/contract.ts";
 import { WavePercentages } from "#rollout/contract.ts";
 import type { TargetOptions } from "./target.ts";
 
 export type GlobalOptions = TargetOptions & { json: boolean };
+
+/** Of commands that work on the database. */
+export type DatabaseOptions = { config?: string; dataDir?: string; json: boolean };
 
 /** `25,100` as percentages; refuses what the service would refuse. */
 export function parseWaves(text: string): number[] {
@@ -16,4 +21,64 @@ export function parseLimit(text: string): number {
   const limit = Number(text);
   if (Number.isInteger(limit) && limit >= 1 && limit <= 100) return limit;
   throw new InvalidArgumentError("a whole number from 1 to 100.");
+}
+
+export function parseJob(text: string): CronJobName {
+  const job = cronJobs.find((name) => name === text);
+  if (job !== undefined) return job;
+  throw new InvalidArgumentError(`jobs are ${cronJobs.join(", ")}.`);
+}
+
+/** Null: none. */
+export type Count = { count: number | null };
+
+export function parseCount(text: string): Count {
+  if (text === "none") return { count: null };
+  const count = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(count)) return { count };
+  throw new InvalidArgumentError("a whole number, or none.");
+}
+
+const spansMs: Record<string, number> = { h: 3_600_000, d: 86_400_000 };
+
+/** A moment (`2027-01-31`, with a time or without) or a span from now (`90d`, `12h`). */
+export function parseExpiry(text: string): Date {
+  const [, amount, unit = ""] = /^(\d{1,5})([hd])$/.exec(text) ?? [];
+  const at =
+    amount === undefined ? parseIso(text) : Date.now() + Number(amount) * (spansMs[unit] ?? 0);
+  if (at > Date.now()) return new Date(at);
+  throw new InvalidArgumentError("a time to come, such as 2027-01-31, or a span such as 90d.");
+}
+
+function parseIso(text: string): number {
+  return /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+}
+
+/** As root keys hold them: plain names, URNs, or `*` for all. */
+export function parsePermissions(text: string): string[] {
+  const names = text.split(",").map((name) => name.trim());
+  if (names.every((name) => /^[\w.*:#/-]{1,256}$/.test(name))) return [...new Set(names)];
+  throw new InvalidArgumentError("names separated by commas, such as api.*.create_key.");
+}
+
+/** `on` or `off`. */
+export function parseSwitch(text: string): boolean {
+  if (text === "on" || text === "off") return text === "on";
+  throw new InvalidArgumentError("on or off.");
+}
+
+/** Addresses and ranges separated by commas, or none. */
+export function parseAddresses(text: string): { addresses: string[] | null } {
+  if (text === "none") return { addresses: null };
+  const addresses = text.split(",").map((entry) => entry.trim());
+  if (addresses.every(isAddressOrRange)) return { addresses };
+  throw new InvalidArgumentError("such as 203.0.113.7,10.0.0.0/8, or none.");
+}
+
+function isAddressOrRange(entry: string): boolean {
+  const [address = "", bits, ...rest] = entry.split("/");
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  if (bits === undefined) return true;
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
 }

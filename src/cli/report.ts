@@ -1,6 +1,5 @@
 /** Results for people. */
 import { styleText } from "node:util";
-import Table from "cli-table3";
 import type { FleetList } from "#fleet/contract.ts";
 import type {
   RollbackResult,
@@ -9,6 +8,7 @@ import type {
   RolloutStatus,
 } from "#rollout/contract.ts";
 import { isStill } from "./follow.ts";
+import { createTable, plain } from "./table.ts";
 
 type Colour = "green" | "red" | "yellow" | "cyan";
 
@@ -99,25 +99,6 @@ export function reportSentinels(sentinels: FleetList["sentinels"]): string {
     table.push([id, region, running_image, deploy_status, health, plain(deploy_reason ?? "")]);
   }
   return String(table);
-}
-
-const noBorders = Object.fromEntries(
-  ["top", "bottom", "left", "right"].flatMap((side) =>
-    ["", "-mid", "-left", "-right"].map((part): [string, string] => [`${side}${part}`, ""]),
-  ),
-);
-
-function createTable(head: string[]) {
-  return new Table({
-    head,
-    chars: { ...noBorders, mid: "", "mid-mid": "", "left-mid": "", "right-mid": "", middle: "  " },
-    style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
-  });
-}
-
-/** Reasons quote what broken programs said: nothing of it may steer the terminal. */
-function plain(text: string): string {
-  return text.replaceAll(/\p{Cc}+/gu, " ");
 }
 
 /** Colours only where someone sees them; `NO_COLOR` is honoured. */

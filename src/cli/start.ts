@@ -70,4 +70,5 @@ const places = {
   control: "Rollouts",
   restate_ingress: "Restate ingress",
   restate_admin: "Restate console",
+  metrics: "Metrics",
 } as const;

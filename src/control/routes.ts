@@ -1,11 +1,13 @@
 /** The allow-list: every way through the gateway is a row here. */
 import type { z } from "zod";
+import { cronHandlers, cronJobs, cronServiceName } from "#cron/contract.ts";
 import {
   FleetListRequest,
   fleetService,
   NotifyReadyRequest,
   sentinelService,
 } from "#fleet/contract.ts";
+import { checkReaders, checkReads } from "#results/contract.ts";
 import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
 
 export type Route = {
@@ -37,6 +39,20 @@ const routes: readonly Route[] = [
     isWrite: false,
     blocks: false,
   },
+  ...cronJobs.flatMap((job) =>
+    Object.entries(cronHandlers).map(([handler, { input }]) => ({
+      path: exactly(`/${cronServiceName}/${job}/${handler}`),
+      input,
+      isWrite: handler === "Run",
+      blocks: handler === "Run",
+    })),
+  ),
+  ...Object.entries(checkReaders).map(([handler, { input }]) => ({
+    path: exactly(`/${checkReads.name}/${handler}`),
+    input,
+    isWrite: false,
+    blocks: false,
+  })),
   {
     // A push from whatever runs a sentinel; its id is one path segment.
     path: new RegExp(

@@ -7,6 +7,9 @@ export const Endpoints = z.object({
   restate_ingress: z.string(),
   restate_admin: z.string(),
   worker: z.string().optional(),
+  metrics: z.string().optional(),
+  /** The embedded Postgres, without user and password. */
+  database: z.string().optional(),
   pid: z.int(),
 });
 export type Endpoints = z.infer<typeof Endpoints>;
@@ -18,5 +21,7 @@ export const Credentials = z.object({
   database_password: z.string().min(1),
   /** ed25519, PKCS #8 PEM: Restate signs its requests to the worker with it. */
   restate_identity_key: z.string().min(1),
+  /** Seals recoverable keys at rest: `<id>:<32 bytes in base64>`. */
+  encryption_key: z.string().min(1),
 });
 export type Credentials = z.infer<typeof Credentials>;

@@ -7,20 +7,23 @@ import { generateIdentityKey, publicIdentityOf } from "#kernel/identity-key.ts";
 import { Credentials } from "./contract.ts";
 
 /**
- * Reads `<dataDir>/credentials.json`, or generates it on the first start. A file that cannot be
- * read is an error: new secrets in its place would lock everyone out.
+ * Reads `<dataDir>/credentials.json`, or generates it on the first start, and what a newer version
+ * needs beside it. A file that cannot be read is an error: new secrets in its place would lock
+ * everyone out.
  */
 export function loadCredentials(dataDir: string): Credentials {
   const file = path.join(dataDir, "credentials.json");
-  if (existsSync(file)) return readCredentials(file);
-  const credentials = generateCredentials();
-  writeFileAtomically(file, `${JSON.stringify(credentials, null, 2)}\n`);
-  return credentials;
+  const generated = generateCredentials();
+  const kept = existsSync(file) ? readCredentials(file, generated) : generated;
+  const text = `${JSON.stringify(kept, null, 2)}\n`;
+  if (!existsSync(file) || readFileSync(file, "utf8") !== text) writeFileAtomically(file, text);
+  return kept;
 }
 
-function readCredentials(file: string): Credentials {
+/** `generated` stands in for what the file, if it is an older one, does not have yet. */
+function readCredentials(file: string, { encryption_key }: Credentials): Credentials {
   try {
-    return Credentials.parse(JSON.parse(readFileSync(file, "utf8")));
+    return Credentials.parse({ encryption_key, ...JSON.parse(readFileSync(file, "utf8")) });
   } catch (error) {
     const advice = "restore it from a backup, or delete it to generate new secrets";
     // Neither the parser's message nor the cause: both may quote a secret.
@@ -34,6 +37,7 @@ function generateCredentials(): Credentials {
     root_key: `vedette_root_${randomBytes(32).toString("base64url")}`,
     database_password: randomBytes(32).toString("base64url"),
     restate_identity_key: generateIdentityKey(),
+    encryption_key: `generated:${randomBytes(32).toString("base64")}`,
   };
 }
 

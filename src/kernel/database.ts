@@ -40,3 +40,38 @@ export async function migrate(url: string, log: Log): Promise<void> {
     },
   });
 }
+
+/**
+ * Runs `work` in one transaction on a connection of its own: committed when it returns, rolled back
+ * when it throws. A connection that cannot even roll back is thrown away.
+ */
+export async function inTransaction<Result>(
+  database: Database,
+  work: (transaction: pg.PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await database.connect();
+  // The pool listens on idle connections alone; a loss without a listener would end the process.
+  client.on("error", ignoreLoss);
+  let broken = true;
+  try {
+    await client.query("BEGIN");
+    const result = await work(client);
+    await client.query("COMMIT");
+    broken = false;
+    return result;
+  } catch (error) {
+    await client.query("ROLLBACK").then(
+      () => {
+        broken = false;
+      },
+      () => {},
+    );
+    throw error;
+  } finally {
+    client.off("error", ignoreLoss);
+    client.release(broken);
+  }
+}
+
+/** The statement that runs, or the next one, fails by itself. */
+function ignoreLoss(): void {}

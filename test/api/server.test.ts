@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createApi } from "#api/server.ts";
+import { testServer } from "../support/api-server.ts";
 
 describe("GET /v2/liveness", () => {
   it("answers as the contract has it, to anyone", async () => {
-    const answer = await createApi().inject({ method: "GET", url: "/v2/liveness" });
+    const answer = await testServer().inject({ method: "GET", url: "/v2/liveness" });
 
     expect(answer.statusCode).toBe(200);
     expect(answer.headers["content-type"]).toContain("application/json");
@@ -14,7 +14,7 @@ describe("GET /v2/liveness", () => {
   });
 
   it("names each request differently", async () => {
-    const app = createApi();
+    const app = testServer();
     const ids = await Promise.all(
       [1, 2, 3].map(async () => (await app.inject("/v2/liveness")).json().meta.requestId),
     );
@@ -24,7 +24,7 @@ describe("GET /v2/liveness", () => {
 });
 
 it("answers 404 in plain text for what is no procedure", async () => {
-  const answer = await createApi().inject({ method: "POST", url: "/v2/keys.nothing" });
+  const answer = await testServer().inject({ method: "POST", url: "/v2/keys.nothing" });
 
   expect(answer.statusCode).toBe(404);
   expect(answer.headers["content-type"]).toContain("text/plain");

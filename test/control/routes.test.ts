@@ -11,6 +11,8 @@ describe("findRoute", () => {
     `${rollout}/singleton/Status`,
     "/vedette.v1.SentinelService/gw-1/NotifyReady",
     "/vedette.v1.FleetService/List",
+    "/vedette.v1.CronService/key-refill/Status",
+    "/vedette.v1.CronService/key-refill/Run",
   ])("lets %s through", (path) => {
     expect(findRoute(path)).toBeDefined();
   });
@@ -32,6 +34,10 @@ describe("findRoute", () => {
     "/vedette.v1.SentinelService/gw-1/Deploy",
     "/vedette.v1.SentinelService/a/b/NotifyReady",
     "/vedette.v1.RolloutRunner/run",
+    "/vedette.v1.CronService/key-refill/tick",
+    "/vedette.v1.CronService/key-refill/start",
+    "/vedette.v1.CronService/unknown/Run",
+    "/vedette.v1.CronRunner/key-refill/run",
     "/restate/health",
     "/restate/invocation/inv_1/output",
   ])("keeps %s out", (path) => {

@@ -21,6 +21,7 @@ const freePorts = {
   VEDETTE_RESTATE__INGRESS_PORT: "0",
   VEDETTE_RESTATE__ADMIN_PORT: "0",
   VEDETTE_DATABASE__PORT: "0",
+  VEDETTE_METRICS__PORT: "0",
 };
 
 /** Starts the program and waits until it is ready. `environment` are settings over free ports. */

@@ -1,0 +1,105 @@
+/** The public API put together: its caches, its namespaces and its server. */
+import type { FastifyInstance } from "fastify";
+import { Registry } from "prom-client";
+import type { Database } from "#kernel/database.ts";
+import type { Log } from "#kernel/log.ts";
+import { createAdmit } from "./admission.ts";
+import type { Recorder } from "./analytics/recorder.ts";
+import { apisProcedures } from "./apis/procedures.ts";
+import { createAuthenticate } from "./authenticate.ts";
+import { createMakeChange, type MakeChange } from "./change.ts";
+import { identitiesProcedures } from "./identities/procedures.ts";
+import type { Invalidations } from "./invalidation.ts";
+import { readCredits, spendCredits } from "./keys/credits.ts";
+import { createFindKey } from "./keys/find-key.ts";
+import { type KeyRecord, loadKeyRecord, tagsOfKey } from "./keys/key-record.ts";
+import type { KeyRing } from "./keys/key-ring.ts";
+import { keysProcedures } from "./keys/procedures.ts";
+import type { VerifyParts } from "./keys/verify.ts";
+import { LiveCache } from "./live-cache.ts";
+import { countCaches, showInvalidations } from "./metrics.ts";
+import { permissionsProcedures } from "./permissions/procedures.ts";
+import type { Procedures } from "./procedure.ts";
+import type { Limiter } from "./ratelimit/limiter.ts";
+import { createNamespaceStore, type Namespaces } from "./ratelimit/namespaces.ts";
+import { ratelimitProcedures } from "./ratelimit/procedures.ts";
+import { createServer } from "./server.ts";
+
+export type ApiParts = {
+  database: Database;
+  invalidations: Invalidations;
+  limiter: Limiter;
+  recorder: Pick<Recorder, "verification" | "ratelimit">;
+  log: Log;
+  /** Opens and seals recoverable keys. */
+  keyRing: KeyRing;
+  /** Where this process runs, for analytics. */
+  region: string;
+  /** See `ServerParts`. */
+  docsUrl: string;
+  trustedProxies: string[];
+  validatesAnswers: boolean;
+  /** Where it is counted what is done; absent: nowhere. */
+  registry?: Registry;
+  /** A log line per request. */
+  logsRequests?: boolean;
+};
+
+/** What the namespaces are made of. */
+export type NamespaceParts = ApiParts & {
+  keyCache: LiveCache<KeyRecord>;
+  change: MakeChange;
+  ratelimitNamespaces: Namespaces;
+};
+
+/** About 1 kB each. */
+const maxCachedKeys = 100_000;
+
+export function createApi(parts: ApiParts): FastifyInstance {
+  const { database, invalidations } = parts;
+  const keyCache = new LiveCache({
+    load: (keyHash) => loadKeyRecord(database, keyHash),
+    tagsOf: tagsOfKey,
+    invalidations,
+    maxEntries: maxCachedKeys,
+  });
+  const registry = parts.registry ?? new Registry();
+  showInvalidations(invalidations.isLive, registry);
+  const change = createMakeChange({ database, invalidations });
+  const ratelimitNamespaces = createNamespaceStore({ database, change, invalidations });
+  countCaches({ keys: keyCache, namespaces: ratelimitNamespaces.cache }, registry);
+  return createServer({
+    authenticate: createAuthenticate((keyHash) => keyCache.get(keyHash)),
+    admit: createAdmit(parts.limiter),
+    validatesAnswers: parts.validatesAnswers,
+    log: parts.log,
+    registry,
+    logsRequests: parts.logsRequests === true,
+    docsUrl: parts.docsUrl,
+    trustProxy: parts.trustedProxies.length > 0 ? parts.trustedProxies : false,
+    namespaces: createNamespaces({ ...parts, keyCache, change, ratelimitNamespaces }),
+  });
+}
+
+/** One line per namespace. */
+export function createNamespaces(parts: NamespaceParts): Record<string, Procedures> {
+  return {
+    apis: apisProcedures(parts),
+    identities: identitiesProcedures(parts),
+    keys: keysProcedures({ ...parts, verify: verifyParts(parts) }),
+    permissions: permissionsProcedures(parts),
+    ratelimit: ratelimitProcedures({ ...parts, namespaces: parts.ratelimitNamespaces }),
+  };
+}
+
+function verifyParts(parts: NamespaceParts): VerifyParts {
+  const { database, limiter, recorder, region, keyCache } = parts;
+  return {
+    findKey: createFindKey(keyCache, database),
+    limiter,
+    recorder,
+    region,
+    spendCredits: (keyId, cost) => spendCredits(database, keyId, cost),
+    readCredits: (keyId) => readCredits(database, keyId),
+  };
+}

@@ -1,0 +1,62 @@
+/** apis.listKeys. */
+import { allOf, anyOf, type Requirement, tuple } from "#api/grants.ts";
+import {
+  type ApiPlace,
+  apiNotFound,
+  findApi,
+  onApi,
+  requireRecoverable,
+} from "#api/keys/key-access.ts";
+import { describeKey, type KeyDetails, loadKeyDetails } from "#api/keys/key-details.ts";
+import type { KeyRing } from "#api/keys/key-ring.ts";
+import type { KeyResponse } from "#api/keys/schemas.ts";
+import { toPage } from "#api/page.ts";
+import { type Answer, type Call, demand } from "#api/procedure.ts";
+import type { Database } from "#kernel/database.ts";
+
+type Parts = { database: Database; keyRing: KeyRing };
+
+type Input = {
+  apiId: string;
+  limit: number;
+  cursor?: string | undefined;
+  externalId?: string | undefined;
+  decrypt: boolean;
+};
+
+/** Who may not list an API's keys is told that there is no such API. */
+export async function listKeys(
+  { database, keyRing }: Parts,
+  call: Call,
+  input: Input,
+): Promise<Answer<KeyResponse[]>> {
+  const api = await findApi(database, call, input.apiId);
+  if (!call.grants.allow(mayList(api))) throw apiNotFound();
+  if (input.decrypt) {
+    demand(call, onApi(api, "decrypt_key"));
+    requireRecoverable(api);
+  }
+  const { rows, pagination } = toPage(await readPage(database, api, input), input.limit);
+  const ring = input.decrypt ? keyRing : undefined;
+  return { data: rows.map((key) => describeKey(key, ring)), pagination };
+}
+
+function mayList({ apiId, workspaceId, keySpaceId }: ApiPlace): Requirement {
+  const urn = `unkey:v1:${workspaceId}:keyspaces/${keySpaceId}`;
+  return anyOf(
+    allOf(tuple("api", apiId, "read_key"), tuple("api", apiId, "read_api")),
+    allOf(`${urn}/keys/*#read_key`, `${urn}#read_keyspace`),
+  );
+}
+
+/** A page and the first key of the next one; of one identity only if it is named. */
+function readPage(
+  database: Database,
+  { keySpaceId }: ApiPlace,
+  { cursor = "", limit, externalId }: Input,
+): Promise<KeyDetails[]> {
+  const page = `k.key_space_id = $1 AND k.deleted_at IS NULL AND k.id >= $2
+    AND ($3::text IS NULL OR i.external_id = $3)
+    ORDER BY k.id LIMIT $4`;
+  return loadKeyDetails(database, page, [keySpaceId, cursor, externalId ?? null, limit + 1]);
+}

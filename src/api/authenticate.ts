@@ -1,0 +1,84 @@
+/** Who calls: the root key in the Authorization header. */
+import { ApiError, invalidInput } from "./error.ts";
+import { Grants } from "./grants.ts";
+import { hashKey, type KeyRecord } from "./keys/key-record.ts";
+
+/** A root key as it may be used now. */
+export type Caller = {
+  keyId: string;
+  name: string | undefined;
+  workspaceId: string;
+  grants: Grants;
+  /** Calls that its workspace may make in a minute; undefined: as many as it likes. */
+  limitPerMinute: number | undefined;
+};
+
+type FindKey = (keyHash: string) => KeyRecord | undefined | Promise<KeyRecord | undefined>;
+
+const malformed =
+  "You must provide a valid root key in the Authorization header in the format " +
+  "'Bearer ROOT_KEY'. Your authorization header is missing the 'Bearer ' prefix.";
+
+/** Answers the caller, or throws what the wire contract has for each way in which a key is bad. */
+export function createAuthenticate(findKey: FindKey) {
+  const grantsOf = new WeakMap<KeyRecord, Grants>();
+  const toCaller = (record: KeyRecord | undefined, nowMs: number): Caller => {
+    const key = usable(record, nowMs);
+    let grants = grantsOf.get(key);
+    if (grants === undefined) {
+      grants = new Grants(key.permissions);
+      grantsOf.set(key, grants);
+    }
+    return {
+      keyId: key.id,
+      name: key.name ?? undefined,
+      workspaceId: key.forWorkspaceId,
+      grants,
+      limitPerMinute: key.forWorkspaceLimitPerMinute ?? undefined,
+    };
+  };
+  return (header: string | undefined, nowMs: number): Caller | Promise<Caller> => {
+    const found = findKey(hashKey(readToken(header)));
+    return found instanceof Promise
+      ? found.then((record) => toCaller(record, nowMs))
+      : toCaller(found, nowMs);
+  };
+}
+
+function readToken(header: string | undefined): string {
+  if (header === undefined || header === "") {
+    throw invalidInput("Authorization header for 'bearer' scheme");
+  }
+  const token = /^bearer +(\S.*)$/i.exec(header)?.[1]?.trim();
+  if (token === undefined) throw new ApiError("unkey/authentication/malformed", malformed);
+  return token;
+}
+
+const invalid = "The provided root key is invalid.";
+
+type RootKey = KeyRecord & { forWorkspaceId: string };
+
+function isRootKey(record: KeyRecord): record is RootKey {
+  return record.forWorkspaceId !== null;
+}
+
+function usable(record: KeyRecord | undefined, nowMs: number): RootKey {
+  if (record === undefined || record.isDeleted) {
+    const detail = `${invalid} We could not find the requested key.`;
+    throw new ApiError("unkey/authentication/key_not_found", detail);
+  }
+  if (!isRootKey(record)) throw new ApiError("unkey/authentication/key_not_found", invalid);
+  if (!record.isEnabled) {
+    throw new ApiError("unkey/authorization/key_disabled", `${invalid} The key is disabled.`);
+  }
+  if (record.expiresMs !== null && record.expiresMs <= nowMs) {
+    const when = new Date(record.expiresMs).toISOString();
+    const detail = `${invalid} the key has expired on ${when}`;
+    throw new ApiError("unkey/authorization/forbidden", detail);
+  }
+  if (!record.isForWorkspaceEnabled) {
+    const detail = `${invalid} The workspace is disabled.`;
+    throw new ApiError("unkey/authorization/workspace_disabled", detail);
+  }
+  return record;
+}

@@ -1,0 +1,53 @@
+/** The table `identities`, as it is answered. */
+import type { ClientBase, Pool } from "pg";
+import { ApiError } from "#api/error.ts";
+import { type RatelimitRule, rulesOf } from "#api/keys/key-record.ts";
+
+export type IdentityRow = {
+  id: string;
+  externalId: string;
+  meta: Record<string, unknown> | null;
+  ratelimits: RatelimitRule[];
+};
+
+const columns = `i.id, i.external_id AS "externalId", i.meta,
+  ${rulesOf("r.identity_id = i.id")} AS ratelimits`;
+
+/** The identity of this id, else of this external id. Throws the 404. */
+export async function findIdentity(
+  database: Pool | ClientBase,
+  workspaceId: string,
+  idOrExternalId: string,
+): Promise<IdentityRow> {
+  const { rows } = await database.query<IdentityRow>(
+    `SELECT ${columns} FROM identities i
+     WHERE i.workspace_id = $1 AND i.deleted_at IS NULL AND (i.id = $2 OR i.external_id = $2)
+     ORDER BY i.id = $2 DESC LIMIT 1`,
+    [workspaceId, idOrExternalId],
+  );
+  if (rows[0] === undefined) throw identityNotFound();
+  return rows[0];
+}
+
+/** What was asked for is not repeated: it may be of any length. */
+export function identityNotFound(): ApiError {
+  return new ApiError("unkey/data/identity_not_found", "This identity does not exist.");
+}
+
+/** `pattern` for ILIKE; `cursor` is the first id, "" for the beginning. */
+type ListQuery = { workspaceId: string; limit: number; cursor: string; pattern: string };
+
+/** A page and the first row of the next one. */
+export async function listIdentities(
+  database: Pool,
+  { workspaceId, limit, cursor, pattern }: ListQuery,
+): Promise<IdentityRow[]> {
+  const { rows } = await database.query<IdentityRow>(
+    `SELECT ${columns} FROM identities i
+     WHERE i.workspace_id = $1 AND i.deleted_at IS NULL AND i.id >= $2
+       AND (i.id ILIKE $3 OR i.external_id ILIKE $3)
+     ORDER BY i.id LIMIT $4`,
+    [workspaceId, cursor, pattern, limit + 1],
+  );
+  return rows;
+}

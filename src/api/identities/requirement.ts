@@ -1,0 +1,18 @@
+/** Which grants cover identities: plain permissions, or URNs with wildcards. */
+import { anyOf, type Requirement, tuple } from "#api/grants.ts";
+import type { Call } from "#api/procedure.ts";
+
+type Action = `${"create" | "read" | "update" | "delete"}_identity`;
+
+/** Whatever identity it is about, also one that is not there. */
+export function ofIdentities({ workspaceId }: Call, action: Action): Requirement {
+  return anyOf(`identity.*.${action}`, urn(workspaceId, "*", action));
+}
+
+export function ofIdentity({ workspaceId }: Call, id: string, action: Action): Requirement {
+  return anyOf(tuple("identity", id, action), urn(workspaceId, id, action));
+}
+
+function urn(workspaceId: string, id: string, action: Action): string {
+  return `unkey:v1:${workspaceId}:identities/${id}#${action}`;
+}

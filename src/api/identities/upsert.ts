@@ -1,0 +1,62 @@
+import type { Change } from "#api/change.ts";
+import { newId } from "#api/ids.ts";
+
+/** One try more than an identity that is deleted while it is asked for may cost. */
+const maxTries = 4;
+
+/**
+ * The ids of the identities with these external ids, by external id; made where there are none.
+ * Nobody deletes them before the change is committed.
+ */
+export async function ensureIdentities(
+  change: Change,
+  workspaceId: string,
+  externalIds: readonly string[],
+): Promise<Map<string, string>> {
+  const wanted = [...new Set(externalIds)];
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const known = await lockIdentities(change, workspaceId, wanted);
+    const missing = wanted.filter((externalId) => !known.has(externalId));
+    if (missing.length === 0) return known;
+    await createIdentities(change, workspaceId, missing);
+  }
+  throw new Error("identities are deleted as fast as they are made");
+}
+
+async function lockIdentities(
+  { transaction }: Change,
+  workspaceId: string,
+  externalIds: readonly string[],
+): Promise<Map<string, string>> {
+  if (externalIds.length === 0) return new Map();
+  const { rows } = await transaction.query<{ id: string; external_id: string }>(
+    `SELECT id, external_id FROM identities
+     WHERE workspace_id = $1 AND external_id = ANY($2) AND deleted_at IS NULL
+     ORDER BY external_id FOR KEY SHARE`,
+    [workspaceId, externalIds],
+  );
+  return new Map(rows.map(({ id, external_id: name }) => [name, id]));
+}
+
+async function createIdentities(
+  { transaction, record }: Change,
+  workspaceId: string,
+  externalIds: readonly string[],
+): Promise<void> {
+  // Someone else may make the same one meanwhile: theirs is as good.
+  const { rows } = await transaction.query<{ id: string; external_id: string }>(
+    `INSERT INTO identities (id, workspace_id, external_id)
+     SELECT id, $1, external_id FROM unnest($2::text[], $3::text[]) AS new (id, external_id)
+     ORDER BY external_id
+     ON CONFLICT (workspace_id, external_id) WHERE deleted_at IS NULL DO NOTHING
+     RETURNING id, external_id`,
+    [workspaceId, externalIds.map(() => newId("identity")), externalIds],
+  );
+  for (const { id, external_id: name } of rows) {
+    record({
+      event: "identity.create",
+      description: `Created identity ${name} (${id})`,
+      targets: [{ type: "identity", id, name }],
+    });
+  }
+}

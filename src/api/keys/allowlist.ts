@@ -1,0 +1,54 @@
+/** From where a key may be used. */
+import { BlockList, isIP } from "node:net";
+
+/** Whether `address` is one of `entries`: addresses, or ranges such as 10.0.0.0/8. */
+export function isAddressAllowed(entries: readonly string[], address: string): boolean {
+  const family = familyOf(address);
+  if (family === undefined) return false;
+  return listOf(entries).check(address, family);
+}
+
+const lists = new WeakMap<readonly string[], BlockList>();
+
+function listOf(entries: readonly string[]): BlockList {
+  const known = lists.get(entries);
+  if (known !== undefined) return known;
+  const list = new BlockList();
+  for (const entry of entries) add(list, entry.trim());
+  lists.set(entries, list);
+  return list;
+}
+
+function add(list: BlockList, entry: string): void {
+  const [address = "", bits] = entry.split("/", 2);
+  const family = familyOf(address);
+  // An entry that is no address allows nothing, rather than everything.
+  if (family === undefined) return;
+  if (bits === undefined) list.addAddress(address, family);
+  else if (isPrefix(bits, family)) list.addSubnet(address, Number(bits), family);
+}
+
+function isPrefix(bits: string, family: "ipv4" | "ipv6"): boolean {
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= (family === "ipv4" ? 32 : 128);
+}
+
+function familyOf(address: string): "ipv4" | "ipv6" | undefined {
+  const version = isIP(address);
+  if (version === 0) return undefined;
+  return version === 4 ? "ipv4" : "ipv6";
+}
+
+/**
+ * Whom a gateway asks for: the first address it forwards, without its port; the gateway itself when
+ * it forwards none. Who calls has a root key, so that it is believed.
+ */
+export function clientAddress(forwardedFor: string | string[] | undefined, own: string): string {
+  const first =
+    String(forwardedFor ?? "")
+      .split(",", 1)[0]
+      ?.trim() ?? "";
+  if (first === "") return own;
+  const bracketed = /^\[([^\]]+)\](?::\d+)?$/.exec(first)?.[1];
+  if (bracketed !== undefined) return bracketed;
+  return /^[\d.]+:\d+$/.test(first) ? (first.split(":", 1)[0] as string) : first;
+}

@@ -1,0 +1,75 @@
+/** Which rate limits a verification counts against. */
+import { ApiError, invalidInput } from "#api/error.ts";
+import type { LimitRequest } from "#api/ratelimit/limiter.ts";
+import type { KeyRecord, RatelimitRule } from "./key-record.ts";
+
+/** What a verification asks for by name. */
+export type AskedLimit = {
+  name: string;
+  cost: number;
+  limit?: number | undefined;
+  duration?: number | undefined;
+};
+
+export type AppliedLimit = {
+  /** Empty for a limit that only the request knows. */
+  id: string;
+  name: string;
+  limit: number;
+  durationMs: number;
+  autoApply: boolean;
+  cost: number;
+  /** The key's id or the identity's: an identity's limit is shared by its keys. */
+  ownerId: string;
+};
+
+/**
+ * The limits that apply by themselves, and those asked for. One asked for takes the place of one
+ * that applies by itself; a limit of the key goes before its identity's of the same name. Throws
+ * 412 for a name that neither has.
+ */
+export function chooseLimits(record: KeyRecord, asked: readonly AskedLimit[]): AppliedLimit[] {
+  const applied = new Map<string, AppliedLimit>();
+  for (const { rule, ownerId } of rulesOf(record)) {
+    if (rule.autoApply && !applied.has(rule.name)) {
+      applied.set(rule.name, { ...rule, cost: 1, ownerId });
+    }
+  }
+  for (const ask of asked) applied.set(ask.name, resolve(record, ask));
+  return [...applied.values()];
+}
+
+type OwnedRule = { rule: RatelimitRule; ownerId: string };
+
+function rulesOf({ id, ratelimits, identity }: KeyRecord): OwnedRule[] {
+  const own = ratelimits.map((rule) => ({ rule, ownerId: id }));
+  if (identity === null) return own;
+  return [...own, ...identity.ratelimits.map((rule) => ({ rule, ownerId: identity.id }))];
+}
+
+function resolve(record: KeyRecord, ask: AskedLimit): AppliedLimit {
+  const { name, cost, limit, duration } = ask;
+  if (limit !== undefined && duration !== undefined) {
+    if (duration < 1_000) {
+      throw invalidInput(
+        `\`duration\` of rate limit '${name}' must be at least 1000 milliseconds.`,
+      );
+    }
+    const own = { id: "", name, limit, durationMs: duration, autoApply: false };
+    return { ...own, cost, ownerId: record.id };
+  }
+  const found = rulesOf(record).find(({ rule }) => rule.name === name);
+  if (found === undefined) {
+    throw new ApiError(
+      "unkey/application/precondition_failed",
+      `The requested rate limit '${name}' does not exist on the key or its identity. Create it there, or give \`limit\` and \`duration\` with it.`,
+    );
+  }
+  return { ...found.rule, cost, ownerId: found.ownerId };
+}
+
+/** What the limiter counts. The name comes last: it alone may hold any character. */
+export function toLimitRequest(workspaceId: string, applied: AppliedLimit): LimitRequest {
+  const { ownerId, name, limit, durationMs, cost } = applied;
+  return { key: `${workspaceId}/${ownerId}/${name}`, limit, durationMs, cost };
+}

@@ -1,0 +1,88 @@
+/** keys.createKey. */
+import { z } from "zod";
+import type { Change } from "#api/change.ts";
+import { allOf } from "#api/grants.ts";
+import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
+import { type Call, procedure } from "#api/procedure.ts";
+import { ExternalId, KeyId, patterned, whole } from "#api/schema.ts";
+import { insertKeys, type KeyToInsert } from "./insert-keys.ts";
+import { type ApiPlace, apiNotFound, findApi, onApi, requireRecoverable } from "./key-access.ts";
+import { defaultBytes, type KeyMaterial, newKeyMaterial } from "./key-material.ts";
+import type { KeyRing } from "./key-ring.ts";
+import type { KeyParts } from "./procedures.ts";
+import { newKeyFields } from "./schemas.ts";
+
+const CreateInput = z.strictObject({
+  apiId: KeyId,
+  prefix: patterned(/^[a-zA-Z0-9_]+$/, { min: 1, max: 16 }).optional(),
+  byteLength: whole({ min: 16, max: 255 }).optional(),
+  externalId: ExternalId.optional(),
+  ...newKeyFields,
+  recoverable: z.boolean().default(false),
+});
+type CreateInput = z.infer<typeof CreateInput>;
+
+export const NewKeyOutput = z.object({ keyId: z.string(), key: z.string() });
+
+export function createKey({ change, database, keyRing }: KeyParts) {
+  return procedure({
+    summary: "Makes a key. It is in the answer and never shown again, unless it is recoverable.",
+    input: CreateInput,
+    output: NewKeyOutput,
+    refusals: [404, 412],
+    handle: async (input, call) => {
+      const api = await findApi(database, call, input.apiId);
+      requireMayCreate(call, api, input.recoverable);
+      if (input.recoverable) requireRecoverable(api);
+      const material = newKeyMaterial({
+        prefix: input.prefix ?? api.defaultPrefix ?? undefined,
+        bytes: input.byteLength ?? api.defaultBytes ?? defaultBytes,
+      });
+      const keyId = await change(call, async (made) => {
+        const key = await toInsert(made, call, { input, material });
+        const ids = await insertKeys(made, api, [key]);
+        const id = ids.get(material.hash) as string;
+        if (input.recoverable) await storeSealed(made, call, { id, key: material.key, keyRing });
+        return id;
+      });
+      return { data: { keyId, key: material.key } };
+    },
+  });
+}
+
+/** Who may not is told that there is no such API. */
+function requireMayCreate(call: Call, api: ApiPlace, isRecoverable: boolean): void {
+  const create = onApi(api, "create_key");
+  const requirement = isRecoverable ? allOf(create, onApi(api, "encrypt_key")) : create;
+  if (!call.grants.allow(requirement)) throw apiNotFound();
+}
+
+async function toInsert(
+  change: Change,
+  call: Call,
+  { input, material }: { input: CreateInput; material: KeyMaterial },
+): Promise<KeyToInsert> {
+  const { roles = [], permissions: slugs = [], ...fields } = input;
+  const permissions = await ensurePermissions(change, call, { slugs, mayCreate: "always" });
+  return {
+    ...fields,
+    hash: material.hash,
+    start: material.start,
+    roleIds: [...(await findRoleIds(change, call.workspaceId, roles)).values()],
+    permissionIds: permissions.map(({ id }) => id),
+  };
+}
+
+/** Keeps a key so that it can be shown again. */
+export async function storeSealed(
+  { transaction }: Change,
+  call: Call,
+  of: { id: string; key: string; keyRing: KeyRing },
+): Promise<void> {
+  const { encryptionKeyId, sealed } = of.keyRing.seal(of.key, of.id);
+  await transaction.query(
+    `INSERT INTO encrypted_keys (key_id, workspace_id, encryption_key_id, sealed)
+     VALUES ($1, $2, $3, $4)`,
+    [of.id, call.workspaceId, encryptionKeyId, sealed],
+  );
+}

@@ -1,0 +1,25 @@
+import type { LiveCache } from "#api/live-cache.ts";
+import type { Call } from "#api/procedure.ts";
+import type { Database } from "#kernel/database.ts";
+import { hashKey, type KeyRecord } from "./key-record.ts";
+import { adoptMigratedKey } from "./migration.ts";
+import type { VerifyInput } from "./verify-schemas.ts";
+
+type Found = KeyRecord | undefined;
+
+/** Finds a key by the key itself; one of a migration that is not ours yet becomes so first. */
+export function createFindKey(keyCache: LiveCache<KeyRecord>, database: Database) {
+  const adopt = async (key: string, migrationId: string, call: Call): Promise<Found> => {
+    const { workspaceId } = call;
+    await adoptMigratedKey(database, { key, migrationId, workspaceId });
+    // Also when there was nothing to adopt: another call may have been first.
+    const keyHash = hashKey(key);
+    keyCache.forgetUnknown(keyHash);
+    return keyCache.get(keyHash);
+  };
+  return (key: string, { migrationId }: VerifyInput, call: Call): Found | Promise<Found> => {
+    const found = keyCache.get(hashKey(key));
+    if (migrationId === undefined || migrationId === "") return found;
+    return Promise.resolve(found).then((record) => record ?? adopt(key, migrationId, call));
+  };
+}

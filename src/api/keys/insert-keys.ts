@@ -1,0 +1,89 @@
+/** Puts new keys into the database, with all that they carry. */
+import type { Change } from "#api/change.ts";
+import { ensureIdentities } from "#api/identities/upsert.ts";
+import { newId } from "#api/ids.ts";
+import { toBigint } from "#api/int64.ts";
+import { replaceRatelimits } from "#api/owned-ratelimits.ts";
+import { addLinks } from "./links.ts";
+import { refillColumns, requireRemaining } from "./refill-rules.ts";
+import type { NewKey } from "./schemas.ts";
+
+export type KeyToInsert = Omit<NewKey, "roles" | "permissions"> & {
+  hash: string;
+  start: string;
+  roleIds: readonly string[];
+  permissionIds: readonly string[];
+  /** Set when the hash is of another program. */
+  pendingMigrationId?: string;
+};
+
+export type KeyPlace = { workspaceId: string; keySpaceId: string };
+
+/** Answers the new ids by hash; a hash that is there already is left out. */
+export async function insertKeys(
+  change: Change,
+  place: KeyPlace,
+  keys: readonly KeyToInsert[],
+): Promise<Map<string, string>> {
+  for (const { credits } of keys) if (credits !== undefined) requireRemaining(credits);
+  const externalIds = keys.flatMap(({ externalId }) => externalId ?? []);
+  const identities = await ensureIdentities(change, place.workspaceId, externalIds);
+  const rows = keys.map((key) => toRow(key, identities));
+  const { rows: inserted } = await change.transaction.query<{ id: string; hash: string }>(
+    insertQuery,
+    [place.workspaceId, place.keySpaceId, JSON.stringify(rows)],
+  );
+  const ids = new Map(inserted.map(({ id, hash }) => [hash, id]));
+  for (const key of keys) {
+    const id = ids.get(key.hash);
+    if (id !== undefined) await attach(change, place, { id, key });
+  }
+  return ids;
+}
+
+function toRow(key: KeyToInsert, identities: Map<string, string>) {
+  const { refillAmount, refillDay } = refillColumns(key.credits?.refill);
+  const remaining = key.credits?.remaining ?? null;
+  return {
+    id: newId("key"),
+    hash: key.hash,
+    start: key.start,
+    name: key.name ?? null,
+    identity_id: key.externalId === undefined ? null : identities.get(key.externalId),
+    meta: key.meta ?? null,
+    enabled: key.enabled,
+    expires_ms: key.expires ?? null,
+    remaining: remaining === null ? null : toBigint(remaining),
+    refill_amount: refillAmount === null ? null : toBigint(refillAmount),
+    refill_day: refillDay,
+    pending_migration_id: key.pendingMigrationId ?? null,
+  };
+}
+
+const insertQuery = `
+INSERT INTO keys (id, workspace_id, key_space_id, hash, start, name, identity_id, meta, enabled,
+  expires_at, remaining, refill_amount, refill_day, pending_migration_id)
+SELECT id, $1, $2, hash, start, name, identity_id, meta, enabled,
+  to_timestamp(expires_ms / 1000), remaining, refill_amount, refill_day, pending_migration_id
+FROM jsonb_to_recordset($3::jsonb) AS new (id text, hash text, start text, name text,
+  identity_id text, meta jsonb, enabled boolean, expires_ms double precision, remaining bigint,
+  refill_amount bigint, refill_day integer, pending_migration_id text)
+ORDER BY hash
+ON CONFLICT (hash) DO NOTHING
+RETURNING id, hash`;
+
+async function attach(
+  change: Change,
+  place: KeyPlace,
+  { id, key }: { id: string; key: KeyToInsert },
+): Promise<void> {
+  await addLinks(change, { keyId: id, kind: "permission", ids: key.permissionIds });
+  await addLinks(change, { keyId: id, kind: "role", ids: key.roleIds });
+  const owner = { workspaceId: place.workspaceId, column: "key_id" as const, id };
+  if (key.ratelimits !== undefined) await replaceRatelimits(change, owner, key.ratelimits);
+  change.record({
+    event: "key.create",
+    description: `Created key ${id}`,
+    targets: [{ type: "key", id, ...(key.name !== undefined && { name: key.name }) }],
+  });
+}

@@ -1,0 +1,96 @@
+/** A key with all that is shown of it. */
+import type { ClientBase } from "pg";
+import { z } from "zod";
+import type { Database } from "#kernel/database.ts";
+import { KeyRecord, keyColumns, keyTables } from "./key-record.ts";
+import type { KeyRing } from "./key-ring.ts";
+import type { CreditsResponse, KeyResponse } from "./schemas.ts";
+import { describeIdentity, describeRules, present } from "./verify-answer.ts";
+
+const KeyDetails = KeyRecord.extend({
+  hash: z.string(),
+  identityId: z.string().nullable(),
+  createdMs: z.coerce.number(),
+  updatedMs: z.coerce.number().nullable(),
+  lastUsedMs: z.coerce.number().nullable(),
+  remaining: z.coerce.number().nullable(),
+  refillAmount: z.coerce.number().nullable(),
+  refillDay: z.number().nullable(),
+  storesEncryptedKeys: z.boolean(),
+  defaultPrefix: z.string().nullable(),
+  defaultBytes: z.number().nullable(),
+  encryptionKeyId: z.string().nullable(),
+  sealed: z.instanceof(Buffer).nullable(),
+});
+export type KeyDetails = z.infer<typeof KeyDetails>;
+
+const detailsQuery = `
+SELECT ${keyColumns}, k.hash, k.identity_id AS "identityId",
+  extract(epoch FROM k.created_at) * 1000 AS "createdMs",
+  extract(epoch FROM k.updated_at) * 1000 AS "updatedMs",
+  extract(epoch FROM k.last_used_at) * 1000 AS "lastUsedMs",
+  k.remaining, k.refill_amount AS "refillAmount", k.refill_day AS "refillDay",
+  s.store_encrypted_keys AS "storesEncryptedKeys", s.default_prefix AS "defaultPrefix",
+  s.default_bytes AS "defaultBytes", e.encryption_key_id AS "encryptionKeyId", e.sealed
+${keyTables}
+JOIN key_spaces s ON s.id = k.key_space_id
+LEFT JOIN encrypted_keys e ON e.key_id = k.id`;
+
+/**
+ * The keys that `where` (over `k`, with `values`; order and limit may follow) names; deleted ones too,
+ * unless it says otherwise.
+ */
+export async function loadKeyDetails(
+  connection: Database | ClientBase,
+  where: string,
+  values: unknown[],
+): Promise<KeyDetails[]> {
+  const { rows } = await connection.query(`${detailsQuery} WHERE ${where}`, values);
+  return rows.map((row) => KeyDetails.parse(row));
+}
+
+/** What is shown of a key; `plaintext` only with a ring, and only if the key can be recovered. */
+export function describeKey(key: KeyDetails, ring?: KeyRing): KeyResponse {
+  return {
+    keyId: key.id,
+    start: key.start,
+    enabled: key.isEnabled,
+    name: key.name ?? undefined,
+    meta: present(key.meta),
+    createdAt: wholeMs(key.createdMs) ?? 0,
+    updatedAt: wholeMs(key.updatedMs),
+    lastUsedAt: wholeMs(key.lastUsedMs),
+    expires: wholeMs(key.expiresMs),
+    permissions: key.permissions.length === 0 ? undefined : key.permissions,
+    roles: key.roles.length === 0 ? undefined : key.roles,
+    credits: describeCredits(key),
+    identity: key.identity === null ? undefined : describeIdentity(key.identity),
+    plaintext: ring === undefined ? undefined : openKey(key, ring),
+    ratelimits: describeRules(key.ratelimits),
+  };
+}
+
+/** Undefined for a key without a limit. */
+export function describeCredits(
+  key: Pick<KeyDetails, "remaining" | "refillAmount" | "refillDay">,
+): CreditsResponse | undefined {
+  const { remaining, refillAmount, refillDay } = key;
+  if (remaining === null && refillAmount === null) return undefined;
+  if (refillAmount === null) return { remaining };
+  const refill =
+    refillDay === null
+      ? { interval: "daily" as const, amount: refillAmount }
+      : { interval: "monthly" as const, amount: refillAmount, refillDay };
+  return { remaining, refill };
+}
+
+function openKey(key: KeyDetails, ring: KeyRing): string | undefined {
+  const { encryptionKeyId, sealed } = key;
+  if (encryptionKeyId === null || sealed === null) return undefined;
+  return ring.open({ encryptionKeyId, sealed }, key.id);
+}
+
+/** Postgres counts microseconds; 0 and null are left out. */
+function wholeMs(ms: number | null): number | undefined {
+  return ms === null || ms === 0 ? undefined : Math.floor(ms);
+}

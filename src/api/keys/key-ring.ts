@@ -1,0 +1,58 @@
+/** Recoverable keys at rest: sealed by AES-256-GCM with a key from the settings. */
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+
+export type Sealed = { encryptionKeyId: string; sealed: Buffer };
+
+export type KeyRing = {
+  /** `keyId` is authenticated with the text: a sealed key put into another row does not open. */
+  seal: (text: string, keyId: string) => Sealed;
+  /** Throws when the encryption key is not in the ring or the bytes were changed. */
+  open: (sealed: Sealed, keyId: string) => string;
+  /** The encryption key that seals. */
+  currentId: string;
+};
+
+const algorithm = "aes-256-gcm";
+const nonceBytes = 12;
+const tagBytes = 16;
+
+/**
+ * `entries` are `<id>:<32 bytes in base64>`; the first one seals, all of them open. To rotate, put a
+ * new one in front and keep the old ones until nothing is sealed by them any more.
+ */
+export function createKeyRing(entries: readonly string[]): KeyRing {
+  const keys = new Map(entries.map(parseEntry));
+  const [currentId] = keys.keys();
+  if (currentId === undefined) throw new Error("api.encryption_keys: at least one key is needed");
+  return {
+    currentId,
+    seal: (text, keyId) => {
+      const nonce = randomBytes(nonceBytes);
+      const cipher = createCipheriv(algorithm, keys.get(currentId) as Buffer, nonce);
+      cipher.setAAD(Buffer.from(keyId));
+      const body = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
+      const sealed = Buffer.concat([nonce, body, cipher.getAuthTag()]);
+      return { encryptionKeyId: currentId, sealed };
+    },
+    open: ({ encryptionKeyId, sealed }, keyId) => {
+      const key = keys.get(encryptionKeyId);
+      if (key === undefined) {
+        throw new Error(`api.encryption_keys: no key "${encryptionKeyId}", which sealed ${keyId}`);
+      }
+      const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, nonceBytes));
+      decipher.setAAD(Buffer.from(keyId));
+      decipher.setAuthTag(sealed.subarray(-tagBytes));
+      const body = sealed.subarray(nonceBytes, -tagBytes);
+      return decipher.update(body, undefined, "utf8") + decipher.final("utf8");
+    },
+  };
+}
+
+function parseEntry(entry: string): [id: string, key: Buffer] {
+  const [id = "", encoded = ""] = entry.split(":", 2);
+  const key = Buffer.from(encoded, "base64");
+  if (id === "" || key.length !== 32) {
+    throw new Error("api.encryption_keys: each is <id>:<32 bytes in base64>, one is not");
+  }
+  return [id, key];
+}

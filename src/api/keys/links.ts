@@ -1,0 +1,58 @@
+/** The permissions and roles that a key has directly. */
+import type { Change } from "#api/change.ts";
+
+export type Links = {
+  keyId: string;
+  kind: "permission" | "role";
+  /** Of the permissions or roles. */
+  ids: readonly string[];
+};
+
+/** Gives the key these; what it has already stays. */
+export async function addLinks(change: Change, links: Links): Promise<void> {
+  const { keyId, kind, ids } = links;
+  if (ids.length === 0) return;
+  const { rows } = await change.transaction.query<{ id: string }>(
+    `INSERT INTO key_${kind}s (key_id, ${kind}_id) SELECT $1, unnest($2::text[])
+     ON CONFLICT DO NOTHING RETURNING ${kind}_id AS id`,
+    [keyId, ids],
+  );
+  for (const { id } of rows) recordLink(change, "connect", { ...links, id });
+}
+
+/** Takes these from the key. */
+export async function removeLinks(change: Change, links: Links): Promise<void> {
+  const { keyId, kind, ids } = links;
+  const { rows } = await change.transaction.query<{ id: string }>(
+    `DELETE FROM key_${kind}s WHERE key_id = $1 AND ${kind}_id = ANY($2) RETURNING ${kind}_id AS id`,
+    [keyId, ids],
+  );
+  for (const { id } of rows) recordLink(change, "disconnect", { ...links, id });
+}
+
+/** Makes these all that the key has. */
+export async function replaceLinks(change: Change, links: Links): Promise<void> {
+  const { keyId, kind, ids } = links;
+  const { rows } = await change.transaction.query<{ id: string }>(
+    `SELECT ${kind}_id AS id FROM key_${kind}s WHERE key_id = $1 AND NOT ${kind}_id = ANY($2)`,
+    [keyId, ids],
+  );
+  await removeLinks(change, { keyId, kind, ids: rows.map(({ id }) => id) });
+  await addLinks(change, links);
+}
+
+function recordLink(
+  change: Change,
+  verb: "connect" | "disconnect",
+  { keyId, kind, id }: Omit<Links, "ids"> & { id: string },
+): void {
+  const [what, join] = verb === "connect" ? ["Connected", "to"] : ["Disconnected", "from"];
+  change.record({
+    event: `authorization.${verb}_${kind}_and_key`,
+    description: `${what} ${kind} ${id} ${join} key ${keyId}`,
+    targets: [
+      { type: "key", id: keyId },
+      { type: kind, id },
+    ],
+  });
+}

@@ -1,0 +1,121 @@
+/** keys.migrateKeys: keys of another program, known by their hashes alone. */
+import { z } from "zod";
+import type { Change } from "#api/change.ts";
+import { ApiError } from "#api/error.ts";
+import { tuple } from "#api/grants.ts";
+import { newId } from "#api/ids.ts";
+import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
+import { type Call, procedure } from "#api/procedure.ts";
+import { text } from "#api/schema.ts";
+import { insertKeys, type KeyToInsert } from "./insert-keys.ts";
+import { findApi } from "./key-access.ts";
+import { storedHash } from "./migration.ts";
+import type { KeyParts } from "./procedures.ts";
+import { newKeyFields } from "./schemas.ts";
+
+const KeyToMigrate = z.strictObject({
+  hash: text({ min: 3 }),
+  externalId: text({ min: 1, max: 255 }).optional(),
+  ...newKeyFields,
+});
+type KeyToMigrate = z.infer<typeof KeyToMigrate>;
+
+export function migrateKeys({ change, database }: KeyParts) {
+  return procedure({
+    summary: "Takes over keys of another program by their hashes; known hashes are left alone.",
+    input: z.strictObject({
+      migrationId: text({ min: 3, max: 255 }),
+      apiId: text({ min: 3, max: 255 }),
+      keys: z.array(KeyToMigrate).min(1),
+    }),
+    output: z.object({
+      migrated: z.array(z.object({ hash: z.string(), keyId: z.string() })),
+      failed: z.array(z.string()),
+    }),
+    permission: ({ apiId }) => tuple("api", apiId, "create_key"),
+    refusals: [404],
+    handle: async (input, call) => {
+      const api = await findApi(database, call, input.apiId);
+      const algorithm = await findAlgorithm(database, call, input.migrationId);
+      const ids = await change(call, async (made) => {
+        const permissionIds = await resolvePermissions(made, call, input.keys);
+        const roleIds = await ensureRoles(made, call, input.keys);
+        const keys = input.keys.map((key): KeyToInsert => {
+          const { roles = [], permissions = [], hash, ...fields } = key;
+          return {
+            ...fields,
+            hash: storedHash(algorithm, hash),
+            start: "",
+            roleIds: roles.flatMap((name) => roleIds.get(name) ?? []),
+            permissionIds: permissions.flatMap((slug) => permissionIds.get(slug) ?? []),
+            pendingMigrationId: input.migrationId,
+          };
+        });
+        return insertKeys(made, api, firstOfEach(keys));
+      });
+      return { data: report(input.keys, (hash) => ids.get(storedHash(algorithm, hash))) };
+    },
+  });
+}
+
+/** A hash given twice in one call is one key. */
+function firstOfEach(keys: readonly KeyToInsert[]): KeyToInsert[] {
+  return [...new Map(keys.toReversed().map((key) => [key.hash, key])).values()].reverse();
+}
+
+function report(keys: readonly KeyToMigrate[], idOf: (hash: string) => string | undefined) {
+  const hashes = [...new Set(keys.map(({ hash }) => hash))];
+  return {
+    migrated: hashes.flatMap((hash) => {
+      const keyId = idOf(hash);
+      return keyId === undefined ? [] : [{ hash, keyId }];
+    }),
+    failed: hashes.filter((hash) => idOf(hash) === undefined),
+  };
+}
+
+async function findAlgorithm(
+  database: KeyParts["database"],
+  call: Call,
+  migrationId: string,
+): Promise<string> {
+  const { rows } = await database.query<{ algorithm: string }>(
+    "SELECT algorithm FROM key_migrations WHERE id = $1 AND workspace_id = $2",
+    [migrationId, call.workspaceId],
+  );
+  if (rows[0] !== undefined) return rows[0].algorithm;
+  throw new ApiError(
+    "unkey/data/migration_not_found",
+    "The requested migration does not exist. The operator makes one with `vedette keys create-migration`.",
+  );
+}
+
+async function resolvePermissions(change: Change, call: Call, keys: readonly KeyToMigrate[]) {
+  const slugs = keys.flatMap(({ permissions }) => permissions ?? []);
+  const found = await ensurePermissions(change, call, { slugs, mayCreate: "always" });
+  const ids = new Map(found.map(({ slug, id }) => [slug.toLowerCase(), id]));
+  return new Map(slugs.map((slug) => [slug, ids.get(slug.toLowerCase())]));
+}
+
+async function ensureRoles(
+  change: Change,
+  call: Call,
+  keys: readonly KeyToMigrate[],
+): Promise<Map<string, string>> {
+  const names = [...new Set(keys.flatMap(({ roles }) => roles ?? []))];
+  const { rows } = await change.transaction.query<{ id: string; name: string }>(
+    `INSERT INTO roles (id, workspace_id, name)
+     SELECT id, $1, name FROM unnest($2::text[], $3::text[]) AS new (id, name)
+     ORDER BY lower(name)
+     ON CONFLICT (workspace_id, lower(name)) DO NOTHING RETURNING id, name`,
+    [call.workspaceId, names.map(() => newId("role")), names],
+  );
+  for (const { id, name } of rows) {
+    change.record({
+      event: "role.create",
+      description: `Created role ${name}`,
+      targets: [{ type: "role", id, name }],
+    });
+  }
+  return findRoleIds(change, call.workspaceId, names);
+}

@@ -1,0 +1,82 @@
+/** Bodies of the namespace keys that more than one procedure has. */
+import { z } from "zod";
+import {
+  ExternalId,
+  IdentityResponse,
+  int64Max,
+  Meta,
+  PermissionSlug,
+  RatelimitRequest,
+  RatelimitResponse,
+  RoleName,
+  text,
+  whole,
+} from "#api/schema.ts";
+
+export const Refill = z.strictObject({
+  interval: z.enum(["daily", "monthly"]),
+  amount: whole({ min: 1, max: int64Max }),
+  refillDay: whole({ min: 1, max: 31 }).optional(),
+});
+export type Refill = z.infer<typeof Refill>;
+
+export const Credits = z.strictObject({
+  remaining: whole({ min: 0, max: int64Max }).nullable(),
+  refill: Refill.optional(),
+});
+export type Credits = z.infer<typeof Credits>;
+
+/** 2100-01-01: what lies behind it is a mistake in the unit. */
+const lastExpiryMs = 4_102_444_800_000;
+export const Expires = whole({ min: 0, max: lastExpiryMs });
+
+export const KeyName = text({ min: 1, max: 255 });
+export const RoleNames = z.array(RoleName).max(100);
+export const PermissionSlugs = z.array(PermissionSlug).max(1_000);
+export const Ratelimits = z.array(RatelimitRequest).max(50);
+
+/** What a new key may carry, made here or brought from elsewhere. */
+export const newKeyFields = {
+  name: KeyName.optional(),
+  meta: Meta.optional(),
+  roles: RoleNames.optional(),
+  permissions: PermissionSlugs.optional(),
+  expires: Expires.optional(),
+  credits: Credits.optional(),
+  ratelimits: Ratelimits.optional(),
+  enabled: z.boolean().default(true),
+};
+
+export const NewKey = z.strictObject({ ...newKeyFields, externalId: ExternalId.optional() });
+export type NewKey = z.infer<typeof NewKey>;
+
+export const CreditsResponse = z.object({
+  remaining: whole().nullable(),
+  refill: z
+    .object({
+      interval: z.enum(["daily", "monthly"]),
+      amount: whole(),
+      refillDay: whole().optional(),
+    })
+    .optional(),
+});
+export type CreditsResponse = z.infer<typeof CreditsResponse>;
+
+export const KeyResponse = z.object({
+  keyId: z.string(),
+  start: z.string(),
+  enabled: z.boolean(),
+  name: z.string().optional(),
+  meta: Meta.optional(),
+  createdAt: whole(),
+  updatedAt: whole().optional(),
+  lastUsedAt: whole().optional(),
+  expires: whole().optional(),
+  permissions: z.array(z.string()).optional(),
+  roles: z.array(z.string()).optional(),
+  credits: CreditsResponse.optional(),
+  identity: IdentityResponse.optional(),
+  plaintext: z.string().optional(),
+  ratelimits: z.array(RatelimitResponse).optional(),
+});
+export type KeyResponse = z.infer<typeof KeyResponse>;

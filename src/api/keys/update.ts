@@ -1,0 +1,171 @@
+/** keys.updateKey and keys.deleteKey. */
+import { z } from "zod";
+import type { Change } from "#api/change.ts";
+import { invalidInput } from "#api/error.ts";
+import { ensureIdentities } from "#api/identities/upsert.ts";
+import { toBigint } from "#api/int64.ts";
+import { replaceRatelimits } from "#api/owned-ratelimits.ts";
+import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
+import { type Call, demand, procedure } from "#api/procedure.ts";
+import { Empty, ExternalId, int64Max, KeyId, Meta, whole } from "#api/schema.ts";
+import { lockKey, onKey } from "./key-access.ts";
+import type { KeyDetails } from "./key-details.ts";
+import { replaceLinks } from "./links.ts";
+import type { KeyParts } from "./procedures.ts";
+import { refillColumns } from "./refill-rules.ts";
+import { Expires, KeyName, PermissionSlugs, Ratelimits, Refill, RoleNames } from "./schemas.ts";
+
+/** Absent: kept; null: cleared; else: set. */
+const UpdateInput = z.strictObject({
+  keyId: KeyId,
+  name: KeyName.nullable().optional(),
+  externalId: ExternalId.nullable().optional(),
+  meta: Meta.nullable().optional(),
+  expires: Expires.nullable().optional(),
+  credits: z
+    .strictObject({
+      remaining: whole({ min: 0, max: int64Max }).nullable().optional(),
+      refill: Refill.nullable().optional(),
+    })
+    .nullable()
+    .optional(),
+  ratelimits: Ratelimits.optional(),
+  enabled: z.boolean().optional(),
+  roles: RoleNames.optional(),
+  permissions: PermissionSlugs.optional(),
+});
+type UpdateInput = z.infer<typeof UpdateInput>;
+
+export function updateKey({ change }: KeyParts) {
+  return procedure({
+    summary: "Changes a key: what is absent stays, null clears, a value sets.",
+    input: UpdateInput,
+    output: Empty,
+    refusals: [404],
+    handle: (input, call) =>
+      change(call, async (made) => {
+        const key = await lockKey(made.transaction, call, input.keyId);
+        demand(call, onKey(key, "update_key"));
+        await setColumns(made, key, await columnsOf(made, call, { input, key }));
+        await replaceAttachments(made, call, input);
+        made.stale(`key:${key.id}`);
+        recordKey(made, "key.update", { id: key.id, description: `Updated key ${key.id}` });
+        return { data: {} };
+      }),
+  });
+}
+
+type Columns = Record<string, unknown>;
+
+async function columnsOf(
+  change: Change,
+  call: Call,
+  { input, key }: { input: UpdateInput; key: KeyDetails },
+): Promise<Columns> {
+  const { name, externalId, meta, expires, enabled } = input;
+  return {
+    ...(name !== undefined && { name }),
+    ...(enabled !== undefined && { enabled }),
+    ...(meta !== undefined && { meta: meta === null ? null : JSON.stringify(meta) }),
+    ...(expires !== undefined && { expires_at: expires === null ? null : new Date(expires) }),
+    ...(externalId !== undefined && {
+      identity_id: await identityOf(change, call.workspaceId, externalId),
+    }),
+    ...creditColumns(input.credits, key),
+  };
+}
+
+async function identityOf(
+  change: Change,
+  workspaceId: string,
+  externalId: string | null,
+): Promise<string | null> {
+  if (externalId === null) return null;
+  const ids = await ensureIdentities(change, workspaceId, [externalId]);
+  return ids.get(externalId) ?? null;
+}
+
+/** No credits, or an unlimited number of them, need no refill. */
+function creditColumns(credits: UpdateInput["credits"], key: KeyDetails): Columns {
+  if (credits === undefined) return {};
+  if (credits === null || credits.remaining === null) {
+    return { remaining: null, refill_amount: null, refill_day: null };
+  }
+  const { remaining, refill } = credits;
+  if (
+    remaining === undefined &&
+    key.remaining === null &&
+    refill !== null &&
+    refill !== undefined
+  ) {
+    throw invalidInput("`credits.remaining` must be provided when `credits.refill` is set.");
+  }
+  const { refillAmount, refillDay } = refillColumns(refill);
+  return {
+    ...(remaining !== undefined && { remaining: toBigint(remaining) }),
+    ...(refill !== undefined && {
+      refill_amount: refillAmount === null ? null : toBigint(refillAmount),
+      refill_day: refillDay,
+    }),
+  };
+}
+
+async function setColumns({ transaction }: Change, key: KeyDetails, columns: Columns) {
+  const names = Object.keys(columns);
+  const assignments = names.map((name, index) => `${name} = $${index + 2}`);
+  await transaction.query(
+    `UPDATE keys SET ${[...assignments, "updated_at = now()"].join(", ")} WHERE id = $1`,
+    [key.id, ...Object.values(columns)],
+  );
+}
+
+async function replaceAttachments(change: Change, call: Call, input: UpdateInput): Promise<void> {
+  const { keyId, ratelimits, roles, permissions: slugs } = input;
+  if (ratelimits !== undefined) {
+    const owner = { workspaceId: call.workspaceId, column: "key_id" as const, id: keyId };
+    await replaceRatelimits(change, owner, ratelimits);
+  }
+  if (roles !== undefined) {
+    const ids = [...(await findRoleIds(change, call.workspaceId, roles)).values()];
+    await replaceLinks(change, { keyId, kind: "role", ids });
+  }
+  if (slugs !== undefined) {
+    const permissions = await ensurePermissions(change, call, { slugs, mayCreate: "always" });
+    const ids = permissions.map(({ id }) => id);
+    await replaceLinks(change, { keyId, kind: "permission", ids });
+  }
+}
+
+export function deleteKey({ change }: KeyParts) {
+  return procedure({
+    summary: "Deletes a key; `permanent` also removes all that is known of it.",
+    input: z.strictObject({ keyId: KeyId, permanent: z.boolean().default(false) }),
+    output: Empty,
+    refusals: [404],
+    handle: ({ keyId, permanent }, call) =>
+      change(call, async (made) => {
+        const key = await lockKey(made.transaction, call, keyId);
+        demand(call, onKey(key, "delete_key"));
+        await made.transaction.query(
+          permanent
+            ? "DELETE FROM keys WHERE id = $1"
+            : "UPDATE keys SET deleted_at = now(), updated_at = now() WHERE id = $1",
+          [keyId],
+        );
+        made.stale(`key:${keyId}`);
+        const how = permanent ? "permanently" : "softly";
+        recordKey(made, "key.delete", { id: keyId, description: `Deleted key ${keyId} ${how}` });
+        return { data: {} };
+      }),
+  });
+}
+
+/** An audit entry of one key. */
+export function recordKey(
+  change: Change,
+  event: "key.update" | "key.delete",
+  of: { id: string; description: string },
+): void {
+  const { id, description } = of;
+  change.record({ event, description, targets: [{ type: "key", id }] });
+}

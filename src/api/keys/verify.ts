@@ -1,0 +1,149 @@
+/**
+ * keys.verifyKey: whether a key may be used now. The order of the checks is the wire contract's: what
+ * fails first gives the code, and what comes after it is neither counted nor spent.
+ */
+import type { Recorder } from "#api/analytics/recorder.ts";
+import type { Answer, Call } from "#api/procedure.ts";
+import type { Limiter, TakeAnswer } from "#api/ratelimit/limiter.ts";
+import { clientAddress, isAddressAllowed } from "./allowlist.ts";
+import { type AppliedLimit, chooseLimits, toLimitRequest } from "./applied-limits.ts";
+import type { Spending } from "./credits.ts";
+import type { KeyRecord } from "./key-record.ts";
+import { answersQuery, type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
+import { describeVerification } from "./verify-answer.ts";
+import type { VerifyCode, VerifyInput, VerifyOutput } from "./verify-schemas.ts";
+
+export type VerifyParts = {
+  findKey: (key: string, input: VerifyInput, call: Call) => Found | Promise<Found>;
+  limiter: Limiter;
+  recorder: Pick<Recorder, "verification">;
+  /** Where this process runs, for analytics. */
+  region: string;
+  spendCredits: (keyId: string, cost: number) => Promise<Spending>;
+  readCredits: (keyId: string) => Promise<number | null>;
+};
+
+type Found = KeyRecord | undefined;
+
+/** What the checks found, as far as they went. */
+export type Verdict = {
+  code: VerifyCode;
+  limits?: { applied: AppliedLimit[]; taken: TakeAnswer };
+  /** Credits left; null: the key has no limit. */
+  remaining?: number | null;
+  spentCredits: number;
+};
+
+export function createVerify(parts: VerifyParts) {
+  return async (input: VerifyInput, call: Call): Promise<Answer<VerifyOutput>> => {
+    const startedAt = performance.now();
+    const found = parts.findKey(input.key, input, call);
+    const record = found instanceof Promise ? await found : found;
+    if (record === undefined || !isVisible(record, call)) {
+      return { data: { valid: false, code: "NOT_FOUND" } };
+    }
+    const query =
+      input.permissions === undefined ? undefined : parsePermissionQuery(input.permissions);
+    const verdict = await judge(parts, { record, input, call, query });
+    recordVerdict(parts, { record, input, call, verdict, startedAt });
+    return { data: describeVerification(record, verdict) };
+  };
+}
+
+/** What a caller may not see is answered as if it were not there. */
+function isVisible(record: KeyRecord, { workspaceId, grants }: Call): boolean {
+  if (record.workspaceId !== workspaceId || record.isApiDeleted) return false;
+  return (
+    grants.allow("api.*.verify_key") ||
+    grants.allow(`api.${record.apiId}.verify_key`) ||
+    grants.allow(
+      `unkey:v1:${workspaceId}:keyspaces/${record.keySpaceId}/keys/${record.id}#verify_key`,
+    )
+  );
+}
+
+type Subject = {
+  record: KeyRecord;
+  input: VerifyInput;
+  call: Call;
+  query: PermissionQuery | undefined;
+};
+
+async function judge(parts: VerifyParts, subject: Subject): Promise<Verdict> {
+  const { record, input } = subject;
+  const applied = chooseLimits(record, input.ratelimits ?? []);
+  const code = checkRecord(subject);
+  if (code !== "VALID") return withCredits(parts, record, { code, spentCredits: 0 });
+  const limits = await takeLimits(parts, subject, applied);
+  if (limits?.taken.passed === false) {
+    return withCredits(parts, record, { code: "RATE_LIMITED", limits, spentCredits: 0 });
+  }
+  const limited = limits === undefined ? {} : { limits };
+  if (!record.hasCredits) return { code: "VALID", ...limited, spentCredits: 0 };
+  const cost = input.credits?.cost ?? 1;
+  const { isPaid, remaining } = await parts.spendCredits(record.id, cost);
+  return isPaid
+    ? { code: "VALID", ...limited, remaining, spentCredits: cost }
+    : { code: "USAGE_EXCEEDED", ...limited, remaining, spentCredits: 0 };
+}
+
+/** The checks that need nothing but what is known of the key. */
+function checkRecord({ record, call, query }: Subject): VerifyCode {
+  if (record.isDeleted) return "NOT_FOUND";
+  if (!record.isWorkspaceEnabled) return "FORBIDDEN";
+  if (!record.isEnabled) return "DISABLED";
+  if (record.expiresMs !== null && record.expiresMs <= call.nowMs) return "EXPIRED";
+  if (!isFromAllowedAddress(record, call)) return "FORBIDDEN";
+  if (query !== undefined && !answersQuery(query, new Set(record.permissions))) {
+    return "INSUFFICIENT_PERMISSIONS";
+  }
+  return "VALID";
+}
+
+function isFromAllowedAddress({ ipAllowlist }: KeyRecord, call: Call): boolean {
+  if (ipAllowlist === null || ipAllowlist.length === 0) return true;
+  const address = clientAddress(call.headers["x-forwarded-for"], call.remoteIp);
+  return isAddressAllowed(ipAllowlist, address);
+}
+
+async function takeLimits(
+  { limiter }: VerifyParts,
+  { call }: Subject,
+  applied: AppliedLimit[],
+): Promise<Verdict["limits"]> {
+  if (applied.length === 0) return undefined;
+  const requests = applied.map((limit) => toLimitRequest(call.workspaceId, limit));
+  const taking = limiter.take(requests, call.nowMs);
+  return { applied, taken: taking instanceof Promise ? await taking : taking };
+}
+
+/** A key with credits tells how many are left, also when it is refused for something else. */
+async function withCredits(
+  { readCredits }: VerifyParts,
+  record: KeyRecord,
+  verdict: Verdict,
+): Promise<Verdict> {
+  return record.hasCredits ? { ...verdict, remaining: await readCredits(record.id) } : verdict;
+}
+
+type Judged = Omit<Subject, "query"> & { verdict: Verdict; startedAt: number };
+
+function recordVerdict({ recorder, region }: VerifyParts, judged: Judged): void {
+  const { record, input, call, verdict, startedAt } = judged;
+  if (call.headers["x-unkey-metrics"] === "disabled") return;
+  recorder.verification({
+    request_id: call.requestId,
+    time: call.nowMs,
+    workspace_id: record.workspaceId,
+    key_space_id: record.keySpaceId,
+    identity_id: record.identity?.id ?? "",
+    external_id: record.identity?.externalId ?? "",
+    key_id: record.id,
+    region,
+    source: "api",
+    outcome: verdict.code,
+    tags: input.tags ?? [],
+    spent_credits: verdict.spentCredits,
+    latency: performance.now() - startedAt,
+  });
+}

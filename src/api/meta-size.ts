@@ -1,0 +1,15 @@
+/** How much metadata may be kept with a key or an identity. */
+import { invalidInput } from "./error.ts";
+
+const mebibyte = 1024 * 1024;
+
+/** `meta` as JSON. Throws the 400 above 1 MiB. */
+export function checkMetaSize(meta: Record<string, unknown>): string {
+  const json = JSON.stringify(meta);
+  const bytes = Buffer.byteLength(json);
+  if (bytes <= mebibyte) return json;
+  const megabytes = Math.max(1.1, bytes / mebibyte).toFixed(1);
+  throw invalidInput(
+    `Metadata is too large: it must be at most 1.0 MB, but is ${megabytes} MB. Please reduce its size.`,
+  );
+}

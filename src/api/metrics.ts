@@ -1,0 +1,137 @@
+/** What Prometheus is told of the public API. Counting costs a request next to nothing. */
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { Counter, Gauge, type Registry } from "prom-client";
+
+/** Upper bounds of the buckets, seconds. */
+const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60] as const;
+
+/** What was counted of one procedure. */
+class Tally {
+  readonly statuses = new Map<number, number>();
+  /** One more than bounds: the last is for what took longer than all of them. */
+  readonly buckets = new Array<number>(bounds.length + 1).fill(0);
+  seconds = 0;
+
+  add(status: number, seconds: number): void {
+    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
+    let bucket = 0;
+    while (bucket < bounds.length && seconds > (bounds[bucket] ?? 0)) bucket += 1;
+    this.buckets[bucket] = (this.buckets[bucket] ?? 0) + 1;
+    this.seconds += seconds;
+  }
+}
+
+/** Has to be called before the routes are mounted. */
+export function countRequests(app: FastifyInstance, registry: Registry): void {
+  const tallies = new Map<string, Tally>();
+  app.addHook("onRoute", (route) => {
+    const name = procedureOf(route.url);
+    if (name === undefined) return;
+    const tally = tallies.get(name) ?? new Tally();
+    tallies.set(name, tally);
+    route.onRequest = (_request, reply, done) => {
+      const startedAtMs = performance.now();
+      // Fastify's `onResponse` never hears of a caller who went away.
+      reply.raw.on("close", () => {
+        tally.add(statusOf(reply), (performance.now() - startedAtMs) / 1_000);
+      });
+      done();
+    };
+  });
+  registerRequests(registry, tallies);
+}
+
+/** `/v2/keys.verifyKey` is `keys.verifyKey`. Pages of documentation are not counted. */
+function procedureOf(url: string): string | undefined {
+  return /^\/v2\/([A-Za-z]+(?:\.[A-Za-z]+)?)$/.exec(url)?.[1];
+}
+
+/** 499 is a caller who did not wait for the answer. */
+function statusOf(reply: FastifyReply): number {
+  return reply.raw.writableFinished ? reply.statusCode : 499;
+}
+
+/**
+ * The numbers are put together when someone asks: the library's own `inc` and `observe` look their
+ * labels up anew each time, which is most of their cost.
+ */
+function registerRequests(registry: Registry, tallies: ReadonlyMap<string, Tally>): void {
+  new Counter({
+    name: "vedette_api_requests_total",
+    help: "Requests to the public API by procedure and status; 499: the caller went away.",
+    labelNames: ["procedure", "status"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [procedure, { statuses }] of tallies) {
+        for (const [status, count] of statuses) this.inc({ procedure, status }, count);
+      }
+    },
+  });
+  registry.registerMetric(durations(tallies));
+}
+
+const durationName = "vedette_api_request_duration_seconds";
+
+/** A histogram in the form in which the registry reads its metrics. */
+function durations(tallies: ReadonlyMap<string, Tally>) {
+  const histogram = {
+    name: durationName,
+    help: "How long requests to the public API took, from their headers to the end of the answer.",
+    type: "histogram",
+    aggregator: "sum",
+    get: async () => ({
+      ...histogram,
+      values: [...tallies].flatMap(([procedure, tally]) => samplesOf(procedure, tally)),
+    }),
+    reset: () => {},
+  };
+  return histogram as unknown as Gauge;
+}
+
+function samplesOf(procedure: string, { buckets, seconds }: Tally) {
+  let count = 0;
+  const samples = buckets.map((inBucket, index) => {
+    count += inBucket;
+    const le = bounds[index] ?? "+Inf";
+    return { metricName: `${durationName}_bucket`, labels: { procedure, le }, value: count };
+  });
+  if (count === 0) return [];
+  return [
+    ...samples,
+    { metricName: `${durationName}_sum`, labels: { procedure }, value: seconds },
+    { metricName: `${durationName}_count`, labels: { procedure }, value: count },
+  ];
+}
+
+type Counters = { counters: { hits: number; misses: number; outage: number } };
+
+/** `outage`: answered by what was known while the database was away. */
+export function countCaches(caches: Record<string, Counters>, registry: Registry): void {
+  new Counter({
+    name: "vedette_api_cache_total",
+    help: "Records looked up in a cache: hits, misses, and outage (the database was away).",
+    labelNames: ["cache", "result"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [cache, { counters }] of Object.entries(caches)) {
+        this.inc({ cache, result: "hit" }, counters.hits);
+        this.inc({ cache, result: "miss" }, counters.misses);
+        this.inc({ cache, result: "outage" }, counters.outage);
+      }
+    },
+  });
+}
+
+/** Whether this process hears of changes: while it does not, its caches are not believed. */
+export function showInvalidations(isLive: () => boolean, registry: Registry): void {
+  new Gauge({
+    name: "vedette_api_invalidations_live",
+    help: "1 while this process hears what other processes change, else 0.",
+    registers: [registry],
+    collect() {
+      this.set(isLive() ? 1 : 0);
+    },
+  });
+}

@@ -1,0 +1,36 @@
+/** Which keys a change of a role or a permission concerns, so that caches forget them. */
+import type { ClientBase } from "pg";
+import type { Stale } from "#api/invalidation.ts";
+
+/** Above it, it is cheaper for all processes to forget the workspace's keys than to be told of each. */
+const maxNamedKeys = 1_000;
+
+export function staleKeys(workspaceId: string, keyIds: readonly string[]): Stale[] {
+  return keyIds.length > maxNamedKeys
+    ? [`workspace:${workspaceId}`]
+    : keyIds.map((id): Stale => `key:${id}`);
+}
+
+/** At most one more than are named one by one. */
+export async function keysWithRole(transaction: ClientBase, roleId: string): Promise<string[]> {
+  return keyIds(transaction, "SELECT key_id FROM key_roles WHERE role_id = $1", roleId);
+}
+
+/** As `keysWithRole`; by a role or directly. */
+export async function keysWithPermission(
+  transaction: ClientBase,
+  permissionId: string,
+): Promise<string[]> {
+  const query = `
+    SELECT key_id FROM key_permissions WHERE permission_id = $1
+    UNION
+    SELECT kr.key_id FROM role_permissions rp JOIN key_roles kr ON kr.role_id = rp.role_id
+    WHERE rp.permission_id = $1`;
+  return keyIds(transaction, query, permissionId);
+}
+
+async function keyIds(transaction: ClientBase, query: string, id: string): Promise<string[]> {
+  const limited = `${query} LIMIT ${maxNamedKeys + 1}`;
+  const { rows } = await transaction.query<{ key_id: string }>(limited, [id]);
+  return rows.map(({ key_id }) => key_id);
+}

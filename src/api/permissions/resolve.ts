@@ -1,0 +1,97 @@
+/** Permissions and roles by the names that callers use; neither is told apart by its case. */
+import type { Change } from "#api/change.ts";
+import { ApiError } from "#api/error.ts";
+import { newId } from "#api/ids.ts";
+import { type Call, demand } from "#api/procedure.ts";
+import { permissionCreated } from "./permission-changes.ts";
+import { type PermissionRow, permissionColumns } from "./permission-store.ts";
+
+type Wanted = { slugs: readonly string[]; mayCreate: "always" | "withPermission" };
+
+/** One try more than a permission that is deleted while it is asked for may cost. */
+const maxTries = 4;
+
+/**
+ * The permissions with these slugs, in the order asked and without duplicates. Missing ones are made;
+ * where `mayCreate` says so, only for who holds `rbac.*.create_permission` (else 403). Nobody deletes
+ * them before the change is committed.
+ */
+export async function ensurePermissions(
+  change: Change,
+  call: Call,
+  { slugs, mayCreate }: Wanted,
+): Promise<PermissionRow[]> {
+  const wanted = unique(slugs);
+  if (wanted.length === 0) return [];
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const known = await findPermissions(change, call.workspaceId, wanted);
+    const missing = wanted.filter((slug) => !known.has(slug.toLowerCase()));
+    if (missing.length === 0) {
+      return wanted.map((slug) => known.get(slug.toLowerCase()) as PermissionRow);
+    }
+    if (mayCreate === "withPermission") demand(call, "rbac.*.create_permission");
+    await createPermissions(change, call.workspaceId, missing);
+  }
+  throw new Error("permissions are deleted as fast as they are made");
+}
+
+/** Permissions by their lower-case slug, which nobody deletes before the change is committed. */
+export async function findPermissions(
+  { transaction }: Pick<Change, "transaction">,
+  workspaceId: string,
+  slugs: readonly string[],
+): Promise<Map<string, PermissionRow>> {
+  const { rows } = await transaction.query<PermissionRow>(
+    `SELECT ${permissionColumns} FROM permissions p
+     WHERE p.workspace_id = $1 AND lower(p.slug) = ANY($2)
+     ORDER BY lower(p.slug) FOR KEY SHARE`,
+    [workspaceId, slugs.map((slug) => slug.toLowerCase())],
+  );
+  return new Map(rows.map((row) => [row.slug.toLowerCase(), row]));
+}
+
+async function createPermissions(
+  change: Change,
+  workspaceId: string,
+  slugs: readonly string[],
+): Promise<void> {
+  // Someone else may make the same one meanwhile: theirs is as good.
+  const { rows } = await change.transaction.query<{ id: string; slug: string }>(
+    `INSERT INTO permissions (id, workspace_id, name, slug)
+     SELECT id, $1, slug, slug FROM unnest($2::text[], $3::text[]) AS new (id, slug)
+     ORDER BY lower(slug)
+     ON CONFLICT (workspace_id, lower(slug)) DO NOTHING RETURNING id, slug`,
+    [workspaceId, slugs.map(() => newId("permission")), slugs],
+  );
+  for (const { id, slug } of rows) change.record(permissionCreated(id, slug));
+}
+
+/**
+ * The ids of the roles with these names, by the name asked; nobody deletes them before the change is
+ * committed. Throws 404 for the first unknown one.
+ */
+export async function findRoleIds(
+  { transaction }: Pick<Change, "transaction">,
+  workspaceId: string,
+  names: readonly string[],
+): Promise<Map<string, string>> {
+  if (names.length === 0) return new Map();
+  // Postgres alone knows what is the same to its index.
+  const { rows } = await transaction.query<{ id: string; wanted: string }>(
+    `SELECT r.id, w.name AS wanted FROM unnest($2::text[]) AS w (name)
+     JOIN roles r ON r.workspace_id = $1 AND lower(r.name) = lower(w.name)
+     ORDER BY r.id FOR KEY SHARE OF r`,
+    [workspaceId, names],
+  );
+  const ids = new Map(rows.map((row) => [row.wanted, row.id]));
+  const unknown = names.find((name) => !ids.has(name));
+  if (unknown === undefined) return ids;
+  throw new ApiError("unkey/data/role_not_found", `Role '${unknown}' was not found.`);
+}
+
+/** Without those that differ in case alone; the first spelling stays. */
+function unique(names: readonly string[]): string[] {
+  return [
+    ...new Map(names.toReversed().map((name) => [name.toLowerCase(), name])).values(),
+  ].reverse();
+}

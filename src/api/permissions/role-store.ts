@@ -1,0 +1,64 @@
+/** The table `roles`, as it is answered. */
+import type { ClientBase, Pool } from "pg";
+import { ApiError } from "#api/error.ts";
+import type { RoleResponse } from "#api/schema.ts";
+import { type ListQuery, type PermissionRow, toPermission } from "./permission-store.ts";
+
+type RoleRow = {
+  id: string;
+  name: string;
+  description: string | null;
+  permissions: PermissionRow[];
+};
+
+/** The columns that `toRole` reads; `r` is the table. */
+export const roleColumns = `r.id, r.name, r.description,
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name, 'slug', p.slug,
+     'description', p.description) ORDER BY p.slug), '[]')
+   FROM role_permissions rp JOIN permissions p ON p.id = rp.permission_id
+   WHERE rp.role_id = r.id) AS permissions`;
+
+/** What is empty is left out. */
+export function toRole({ id, name, description, permissions }: RoleRow): RoleResponse {
+  return {
+    id,
+    name,
+    ...(description && { description }),
+    ...(permissions.length > 0 && { permissions: permissions.map(toPermission) }),
+  };
+}
+
+/** The role of this id, else of this name, whatever its case. Throws the 404. */
+export async function findRole(
+  database: Pool | ClientBase,
+  workspaceId: string,
+  idOrName: string,
+): Promise<RoleResponse> {
+  const { rows } = await database.query<RoleRow>(
+    `SELECT ${roleColumns} FROM roles r
+     WHERE r.workspace_id = $1 AND (r.id = $2 OR lower(r.name) = lower($2))
+     ORDER BY r.id = $2 DESC LIMIT 1`,
+    [workspaceId, idOrName],
+  );
+  if (rows[0] === undefined) throw roleNotFound(idOrName);
+  return toRole(rows[0]);
+}
+
+export function roleNotFound(idOrName: string): ApiError {
+  return new ApiError("unkey/data/role_not_found", `Role '${idOrName}' was not found.`);
+}
+
+/** A page and the first row of the next one. */
+export async function listRoles(
+  database: Pool,
+  { workspaceId, limit, cursor, pattern }: ListQuery,
+): Promise<RoleResponse[]> {
+  const { rows } = await database.query<RoleRow>(
+    `SELECT ${roleColumns} FROM roles r
+     WHERE r.workspace_id = $1 AND r.id >= $2
+       AND (r.id ILIKE $3 OR r.name ILIKE $3 OR r.description ILIKE $3)
+     ORDER BY r.id LIMIT $4`,
+    [workspaceId, cursor, pattern, limit + 1],
+  );
+  return rows.map(toRole);
+}

@@ -1,0 +1,27 @@
+/** One line per request: never a body, a header or a query, which may all hold secrets. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Log } from "#kernel/log.ts";
+
+const longestPath = 200;
+
+export function logRequests(app: FastifyInstance, log: Log): void {
+  app.addHook("onRequest", (request, reply, done) => {
+    const startedAtMs = performance.now();
+    // Fastify's `onResponse` never hears of a caller who went away.
+    reply.raw.on("close", () => {
+      const durationMs = Math.round((performance.now() - startedAtMs) * 10) / 10;
+      log.info({ ...fieldsOf(request, reply), durationMs }, "request answered");
+    });
+    done();
+  });
+}
+
+function fieldsOf(request: FastifyRequest, reply: FastifyReply) {
+  return {
+    requestId: request.id,
+    method: request.method,
+    path: request.url.split("?", 1)[0]?.slice(0, longestPath),
+    status: reply.raw.writableFinished ? reply.statusCode : 499,
+    remote: request.ip,
+  };
+}

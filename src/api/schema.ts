@@ -1,0 +1,173 @@
+/**
+ * The building blocks of the wire contract's schemas. They accept and refuse exactly what JSON
+ * Schema does where zod by itself would differ: lengths count characters and not UTF-16 units, and
+ * whole numbers may be larger than a double holds exactly.
+ */
+import { z } from "zod";
+
+type Range = { min?: number; max?: number };
+
+/** Text of `min` to `max` characters that Postgres can hold. */
+export function text({ min = 0, max = Number.POSITIVE_INFINITY }: Range = {}) {
+  return z
+    .string()
+    .check((payload) => {
+      const { value, issues } = payload;
+      const length = characters(value, max);
+      if (length < min) {
+        issues.push({ code: "too_small", origin: "string", minimum: min, input: value });
+      }
+      if (length > max) {
+        issues.push({ code: "too_big", origin: "string", maximum: max, input: value });
+      }
+      if (!isStorable(value)) issues.push({ code: "custom", message: unstorable, input: value });
+    })
+    .meta({ ...(min > 0 && { minLength: min }), ...(Number.isFinite(max) && { maxLength: max }) });
+}
+
+/** Counts code points, and only where it can matter: `length` is never too small by itself. */
+function characters(value: string, max: number): number {
+  if (value.length > 2 * max) return value.length;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII is meant
+  return /^[\x00-\x7f]*$/.test(value) ? value.length : [...value].length;
+}
+
+/** Text of a pattern; lengths as in `text`. All patterns of the contract are ASCII. */
+export function patterned(pattern: RegExp, range: Range = {}) {
+  return text(range)
+    .check((payload) => {
+      if (pattern.test(payload.value)) return;
+      payload.issues.push({
+        code: "invalid_format",
+        format: "regex",
+        pattern: pattern.source,
+        input: payload.value,
+      });
+    })
+    .meta({ pattern: pattern.source, ...bounds(range) });
+}
+
+function bounds({ min, max }: Range) {
+  return {
+    ...(min !== undefined && { minLength: min }),
+    ...(max !== undefined && { maxLength: max }),
+  };
+}
+
+const unstorable = "must not contain NUL characters or half surrogate pairs";
+
+/** Postgres holds neither in text nor in JSON what this refuses. */
+function isStorable(value: string): boolean {
+  return !value.includes("\u0000") && value.isWellFormed();
+}
+
+const maxDepth = 100;
+
+/** What keeps a JSON value from being stored; without recursion, so that no depth ends the process. */
+function storageFault(root: unknown): string | undefined {
+  let level: unknown[] = [root];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > maxDepth) return `must not be nested deeper than ${maxDepth} levels`;
+    if (level.some((value) => typeof value === "string" && !isStorable(value))) return unstorable;
+    level = level.flatMap(childrenOf);
+  }
+  return undefined;
+}
+
+function childrenOf(value: unknown): unknown[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Array.isArray(value) ? value : Object.entries(value).flat();
+}
+
+/** The largest number the contract allows: 2^63 as a double. */
+export const int64Max = 9_223_372_036_854_776_000;
+
+/** A whole number. */
+export function whole({ min, max }: Range = {}) {
+  let schema = z.number();
+  if (min !== undefined) schema = schema.min(min);
+  if (max !== undefined) schema = schema.max(max);
+  return schema
+    .check((payload) => {
+      if (Number.isInteger(payload.value)) return;
+      payload.issues.push({
+        code: "invalid_type",
+        expected: "int",
+        input: payload.value,
+      });
+    })
+    .meta({ type: "integer" });
+}
+
+const identifierPattern = /^[a-zA-Z0-9_]+$/;
+const slugPattern = /^[a-zA-Z0-9_:\-.*]+$/;
+const externalIdPattern = /^[a-zA-Z0-9_.-]+$/;
+
+/** Metadata of a key or an identity: a JSON object of at most 100 properties, 100 levels deep. */
+export const Meta = z
+  .record(z.string(), z.unknown())
+  .check(({ value, issues }) => {
+    if (Object.keys(value).length > 100) {
+      issues.push({ code: "too_big", origin: "object", maximum: 100, input: value });
+    }
+    const fault = storageFault(value);
+    if (fault !== undefined) issues.push({ code: "custom", message: fault, input: value });
+  })
+  .meta({ type: "object", maxProperties: 100, additionalProperties: true });
+
+export const KeyId = patterned(identifierPattern, { min: 3, max: 255 });
+export const ApiId = patterned(identifierPattern, { min: 8, max: 255 });
+export const ExternalId = patterned(externalIdPattern, { min: 1, max: 255 });
+export const RoleName = text({ min: 1, max: 128 });
+export const PermissionSlug = patterned(slugPattern, { min: 1, max: 128 });
+
+/** A limit that a key or an identity carries. */
+export const RatelimitRequest = z.strictObject({
+  name: text({ min: 3, max: 128 }),
+  limit: whole({ min: 1 }),
+  duration: whole({ min: 1_000 }),
+  autoApply: z.boolean(),
+});
+export type RatelimitRequest = z.infer<typeof RatelimitRequest>;
+
+export const RatelimitResponse = z.object({
+  id: z.string(),
+  name: z.string(),
+  limit: whole(),
+  duration: whole(),
+  autoApply: z.boolean(),
+});
+export type RatelimitResponse = z.infer<typeof RatelimitResponse>;
+
+export const IdentityResponse = z.object({
+  id: z.string(),
+  externalId: z.string(),
+  meta: Meta.optional(),
+  ratelimits: z.array(RatelimitResponse).optional(),
+});
+export type IdentityResponse = z.infer<typeof IdentityResponse>;
+
+export const PermissionResponse = z.object({
+  id: z.string(),
+  name: z.string(),
+  slug: z.string(),
+  description: z.string().optional(),
+});
+export type PermissionResponse = z.infer<typeof PermissionResponse>;
+
+export const RoleResponse = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string().optional(),
+  permissions: z.array(PermissionResponse).optional(),
+});
+export type RoleResponse = z.infer<typeof RoleResponse>;
+
+/** The answer of a procedure that has nothing to tell. */
+export const Empty = z.object({});
+
+/** How many rows a page has, and where it begins. */
+export const pageSize = (preset: number) => whole({ min: 1, max: 100 }).default(preset);
+
+export const Pagination = z.object({ cursor: z.string().optional(), hasMore: z.boolean() });
+export type Pagination = z.infer<typeof Pagination>;

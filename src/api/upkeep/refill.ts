@@ -1,0 +1,78 @@
+/** Gives keys their credits back, some hundred in a transaction. */
+import type { PoolClient } from "pg";
+import { auditSystem } from "#api/audit.ts";
+import { announce, type Stale } from "#api/invalidation.ts";
+import { type Database, inTransaction } from "#kernel/database.ts";
+
+const batchSize = 500;
+
+/** A step goes on for so long before its progress is kept. */
+const stepMs = 5_000;
+
+export type RefillOrder = { todayMs: number; days: number[]; after: string };
+
+type Refill = { refilled: number; after: string | undefined };
+
+/**
+ * Refills, in order of their ids, keys after `after` that are due: daily ones and those with one of
+ * `days`, unless they were refilled since `todayMs` or hold more than their refill. Each key's audit
+ * entry commits with it. Doing it twice changes nothing. `after` of the answer undefined: the end.
+ */
+export function createRefillKeys(database: Database) {
+  return async (order: RefillOrder): Promise<Refill> => {
+    const endsAt = performance.now() + stepMs;
+    let refilled = 0;
+    let after: string | undefined = order.after;
+    while (after !== undefined && performance.now() < endsAt) {
+      const from: string = after;
+      const batch = await inTransaction(database, (transaction) =>
+        refillBatch(transaction, { ...order, after: from }),
+      );
+      refilled += batch.refilled;
+      after = batch.after;
+    }
+    return { refilled, after };
+  };
+}
+
+type Refilled = { id: string; workspaceId: string; amount: string; hadCredits: boolean };
+
+async function refillBatch(transaction: PoolClient, order: RefillOrder): Promise<Refill> {
+  const { rows } = await transaction.query<Refilled>(refillStatement, [
+    order.after,
+    new Date(order.todayMs),
+    order.days,
+    batchSize,
+  ]);
+  await auditSystem(
+    transaction,
+    "keyrefill",
+    rows.map(({ id, workspaceId, amount }) => ({
+      workspaceId,
+      event: "key.update",
+      description: `Refilled key ${id} to ${amount} credits`,
+      targets: [{ type: "key", id }],
+    })),
+  );
+  // Caches hold whether a key has credits, not how many.
+  const stale = rows.filter(({ hadCredits }) => !hadCredits).map(({ id }): Stale => `key:${id}`);
+  await announce(transaction, stale);
+  return { refilled: rows.length, after: rows.length < batchSize ? undefined : rows.at(-1)?.id };
+}
+
+/** In order of the ids, also when it locks: two refills at once wait for each other. */
+const refillStatement = `
+WITH due AS (
+  SELECT id, remaining IS NOT NULL AS had_credits FROM keys
+  WHERE refill_amount IS NOT NULL AND deleted_at IS NULL AND id > $1
+    AND (remaining IS NULL OR remaining < refill_amount)
+    AND (refill_day IS NULL OR refill_day = ANY ($3::int[]))
+    AND (last_refill_at IS NULL OR last_refill_at < $2)
+  ORDER BY id LIMIT $4 FOR UPDATE
+), refilled AS (
+  UPDATE keys SET remaining = refill_amount, last_refill_at = now()
+  FROM due WHERE keys.id = due.id
+  RETURNING keys.id, workspace_id, refill_amount, had_credits
+)
+SELECT id, workspace_id AS "workspaceId", refill_amount AS amount, had_credits AS "hadCredits"
+FROM refilled ORDER BY id`;

@@ -1,0 +1,38 @@
+/** Wires the timed jobs: which there are, and what each is given. */
+import type { EndpointOptions } from "@restatedev/restate-sdk";
+import type { Registry } from "prom-client";
+import { createCountKeys } from "#api/upkeep/count-keys.ts";
+import { createRefillKeys } from "#api/upkeep/refill.ts";
+import type { CronJobName } from "#cron/contract.ts";
+import { createPingHeartbeat } from "#cron/heartbeat.ts";
+import { createCountKeys as createCountKeysJob } from "#cron/jobs/count-keys.ts";
+import { createKeyRefill } from "#cron/jobs/key-refill.ts";
+import { createCronMetrics } from "#cron/metrics.ts";
+import { createCronServices } from "#cron/services.ts";
+import type { Database } from "#kernel/database.ts";
+import type { Config } from "./config.ts";
+
+export type CronParts = { config: Config; database: Database; registry: Registry };
+
+/** What Restate calls for the timed jobs. A job that lacks what it needs is off. */
+export function createCron(parts: CronParts): EndpointOptions["services"] {
+  const { config, database, registry } = parts;
+  return createCronServices({
+    jobs: {
+      "key-refill": createKeyRefill(createRefillKeys(database)),
+      "count-keys": createCountKeysJob(createCountKeys(database, registry)),
+    },
+    heartbeatUrlOf: (job) => config.cron[settingOf[job]].heartbeat_url || undefined,
+    pingHeartbeat: createPingHeartbeat(),
+    metrics: createCronMetrics(registry),
+  });
+}
+
+/** A job's table in the settings. */
+const settingOf = {
+  "key-refill": "key_refill",
+  "count-keys": "count_keys",
+  "quota-check": "quota_check",
+  "key-last-used-sync": "key_last_used_sync",
+  "certificate-renewal": "certificate_renewal",
+} as const satisfies Record<CronJobName, keyof Config["cron"]>;

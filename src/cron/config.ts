@@ -1,0 +1,17 @@
+import { z } from "zod";
+import { optionalUrl } from "#kernel/setting.ts";
+
+/** `heartbeat_url` is requested once after each run that went well; it is a secret. Empty: none. */
+const job = () => z.strictObject({ heartbeat_url: optionalUrl() }).prefault({});
+
+export const cronConfig = {
+  cron: z
+    .strictObject({
+      key_refill: job(),
+      count_keys: job(),
+      quota_check: job(),
+      key_last_used_sync: job(),
+      certificate_renewal: job(),
+    })
+    .prefault({}),
+};

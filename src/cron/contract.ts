@@ -1,0 +1,49 @@
+/** The timed jobs, as an operator sees and calls them. */
+import { z } from "zod";
+
+/** The keys of the service; also the names of the tables below `cron` in the settings, with `_`. */
+export const cronJobs = [
+  "key-refill",
+  "count-keys",
+  "quota-check",
+  "key-last-used-sync",
+  "certificate-renewal",
+] as const;
+export type CronJobName = (typeof cronJobs)[number];
+
+export const cronServiceName = "vedette.v1.CronService";
+
+export const CronRequest = z.strictObject({}).meta({ title: "Empty request" });
+
+/** How a run ended. `lost`: it was killed, and nobody knows how far it came. */
+const CronOutcome = z.enum(["succeeded", "failed", "lost"]);
+
+export const CronRun = z.object({
+  run_id: z.string(),
+  outcome: CronOutcome,
+  /** One line: what was done, or why it failed. */
+  summary: z.string(),
+  started_at: z.iso.datetime(),
+  ended_at: z.iso.datetime(),
+});
+export type CronRun = z.infer<typeof CronRun>;
+
+export const CronStatus = z.object({
+  job: z.enum(cronJobs),
+  /** In words, UTC. */
+  schedule: z.string(),
+  /** Absent when the job is off. */
+  next_at: z.iso.datetime().optional(),
+  running_since: z.iso.datetime().optional(),
+  last_run: CronRun.optional(),
+  last_success_at: z.iso.datetime().optional(),
+});
+export type CronStatus = z.infer<typeof CronStatus>;
+
+/** What control lets through, by handler. `Run` answers when the run has ended. */
+export const cronHandlers = {
+  Status: { input: CronRequest, output: CronStatus },
+  Run: { input: CronRequest, output: CronRun },
+} as const;
+
+export type CronProblemCode = "unknown_job" | "job_off" | "already_running";

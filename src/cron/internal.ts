@@ -1,0 +1,31 @@
+/** What the parts of a timed job call on each other. Control lets through `Status` and `Run` only. */
+import { iface } from "@restatedev/restate-sdk";
+import { type CronRun, cronHandlers, cronServiceName } from "./contract.ts";
+
+/** `runId` names the run in messages and in the log. */
+export type RunOrder = { runId: string; startedAtMs: number };
+
+/** One object per job: its timer, and who runs. Every exclusive handler is short. */
+export const cronObject = iface.object(
+  cronServiceName,
+  {
+    Status: iface.shared.schemas({
+      ...cronHandlers.Status,
+      description: "When the job runs next, whether it runs now, and how the last run ended.",
+    }),
+    Run: iface.shared.schemas({
+      ...cronHandlers.Run,
+      description: "Runs the job now and answers when it has ended. Refused while it runs.",
+    }),
+    start: iface.json<Record<string, never>, null>(),
+    tick: iface.json<{ generation: number }, null>(),
+    launch: iface.json<Record<string, never>, { invocation: string }>(),
+    finished: iface.json<CronRun, null>(),
+  },
+  { description: "A timed job; the key is its name." },
+);
+
+/** One object per job: runs it. The key's lock is what keeps two runs apart, whatever happens. */
+export const cronRunner = iface.object("vedette.v1.CronRunner", {
+  run: iface.json<RunOrder, CronRun>(),
+});

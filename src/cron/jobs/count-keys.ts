@@ -1,0 +1,17 @@
+/** Keeps the number of keys of each key space, which is too dear to count when someone asks. */
+import type { Job } from "#cron/job.ts";
+import { everyMinutes } from "#cron/schedule.ts";
+
+export type CountKeys = () => Promise<{ keySpaces: number; keys: number }>;
+
+/** Its heartbeat is expected every 5 minutes (spec, "Heartbeat checks"). */
+export function createCountKeys(countKeys: CountKeys): Job {
+  return {
+    schedule: everyMinutes(5),
+    retryForMs: 60_000,
+    run: async ({ step }) => {
+      const { keySpaces, keys } = await step("count-keys", countKeys);
+      return `${keys} keys in ${keySpaces} key spaces`;
+    },
+  };
+}

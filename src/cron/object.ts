@@ -1,0 +1,193 @@
+/** The timers: one virtual object per job, which survive whatever ends a process. */
+import {
+  InvocationIdParser,
+  implement,
+  type ObjectContext,
+  type ObjectSharedContext,
+  RestatePromise,
+  rpc,
+} from "@restatedev/restate-sdk";
+import { ProblemError } from "#kernel/problem.ts";
+import { toTerminalError } from "#kernel/terminal.ts";
+import {
+  type CronJobName,
+  type CronProblemCode,
+  type CronRun,
+  type CronStatus,
+  cronJobs,
+} from "./contract.ts";
+import { cronObject, cronRunner } from "./internal.ts";
+import type { Job } from "./job.ts";
+import { describeSchedule, dueAfterStart, nextTick } from "./schedule.ts";
+import {
+  type Running,
+  readLastRun,
+  readLastSuccess,
+  readRunning,
+  readTimer,
+  writeEnd,
+  writeRunning,
+  writeTimer,
+} from "./state.ts";
+
+/** The jobs of this installation. One that is absent is off: its timer stops by itself. */
+export type Jobs = Partial<Record<CronJobName, Job>>;
+
+export function createCronObject(jobs: Jobs) {
+  return implement(cronObject, {
+    handlers: {
+      Status: (ctx) => status(ctx, jobs),
+      Run: (ctx) => runNow(ctx, jobs),
+      start: (ctx) => start(ctx, jobs),
+      tick: (ctx, { generation }) => tick(ctx, jobs, generation),
+      launch: (ctx) => launch(ctx),
+      finished,
+    },
+    options: {
+      journalRetention: 0,
+      asTerminalError: (error) =>
+        error instanceof ProblemError ? toTerminalError(error) : undefined,
+      handlers: {
+        tick: { ingressPrivate: true },
+        launch: { ingressPrivate: true },
+        finished: { ingressPrivate: true },
+      },
+    },
+  });
+}
+
+/** Sets the timer going if it is not. Called whenever a worker starts. */
+async function start(ctx: ObjectContext, jobs: Jobs): Promise<null> {
+  const schedule = findJob(ctx, jobs)?.schedule;
+  if (schedule === undefined) return null;
+  const timer = await readTimer(ctx);
+  const { isArmed, dueAtMs } = dueAfterStart(timer, { schedule, nowMs: await ctx.date.now() });
+  if (!isArmed) await arm(ctx, jobs, dueAtMs);
+  return null;
+}
+
+async function tick(ctx: ObjectContext, jobs: Jobs, generation: number): Promise<null> {
+  const job = findJob(ctx, jobs);
+  const timer = await readTimer(ctx);
+  // Of an earlier timer, which another one has replaced; or of a job that was switched off.
+  if (job === undefined || timer?.generation !== generation) return null;
+  // The clock that set the timer may be a little ahead: never the same grid point twice.
+  const now = Math.max(await ctx.date.now(), timer.dueAtMs);
+  await arm(ctx, jobs, nextTick(job.schedule, now));
+  if (await isAtWork(ctx)) {
+    ctx.console.warn("cron job still at work, run skipped", { job: ctx.key });
+    return null;
+  }
+  await launchRun(ctx);
+  return null;
+}
+
+async function arm(ctx: ObjectContext, jobs: Jobs, dueAtMs: number): Promise<void> {
+  const schedule = findJob(ctx, jobs)?.schedule;
+  if (schedule === undefined) return;
+  const generation = ((await readTimer(ctx))?.generation ?? 0) + 1;
+  writeTimer(ctx, { generation, dueAtMs, schedule });
+  const delay = Math.max(0, dueAtMs - (await ctx.date.now()));
+  ctx.sendClient(cronObject, ctx.key).tick({ generation }, rpc.sendOpts({ delay }));
+}
+
+async function launchRun(ctx: ObjectContext): Promise<string> {
+  const runId = ctx.rand.uuidv4();
+  const startedAtMs = await ctx.date.now();
+  const order = { runId, startedAtMs };
+  const invocation = await ctx.sendClient(cronRunner, ctx.key).run(order).invocationId;
+  writeRunning(ctx, { runId, invocation, startedAtMs });
+  return invocation;
+}
+
+/** The operator's run: at once, and only when none is at work. */
+async function launch(ctx: ObjectContext): Promise<{ invocation: string }> {
+  if (await isAtWork(ctx)) {
+    throw problem(409, "already_running", `${ctx.key} runs already; one run at a time`);
+  }
+  return { invocation: await launchRun(ctx) };
+}
+
+async function runNow(ctx: ObjectSharedContext, jobs: Jobs): Promise<CronRun> {
+  if (findJob(ctx, jobs) === undefined) {
+    throw problem(409, "job_off", `${ctx.key} is off by the settings`);
+  }
+  const { invocation } = await ctx.client(cronObject, ctx.key).launch({});
+  return ctx.invocation(InvocationIdParser.fromString(invocation)).attach<CronRun>();
+}
+
+async function finished(ctx: ObjectContext, run: CronRun): Promise<null> {
+  const running = await readRunning(ctx);
+  // A run that was taken for lost may still say so itself: then the newer one counts.
+  if (running?.runId === run.run_id) writeEnd(ctx, run);
+  return null;
+}
+
+/** How long a run may take to say that it is over: it is asked only where one should have ended. */
+const askRunMs = 250;
+
+/** Whether a run is at work. One that was killed is noticed here, and closed as lost. */
+async function isAtWork(ctx: ObjectContext): Promise<boolean> {
+  const running = await readRunning(ctx);
+  if (running === null) return false;
+  const end = await endOf(ctx, running);
+  if (end === undefined) return true;
+  writeEnd(ctx, end);
+  return false;
+}
+
+async function endOf(ctx: ObjectContext, running: Running): Promise<CronRun | undefined> {
+  const { invocation, runId, startedAtMs } = running;
+  const ended = ctx
+    .invocation(InvocationIdParser.fromString(invocation))
+    .attach<CronRun>()
+    .map((run, failure) => ({ run, failure }));
+  const timeout = ctx.sleep(askRunMs).map(() => undefined);
+  const end = await RestatePromise.race([ended, timeout]);
+  if (end === undefined) return undefined;
+  if (end.run !== undefined) return end.run;
+  ctx.console.error("cron run lost", { job: ctx.key, runId, detail: end.failure?.message });
+  return {
+    run_id: runId,
+    outcome: "lost",
+    summary: `ended early: ${end.failure?.message ?? "killed"}`,
+    started_at: new Date(startedAtMs).toISOString(),
+    ended_at: new Date(await ctx.date.now()).toISOString(),
+  };
+}
+
+/** A timer that is long overdue was killed: whoever looks sets it going again. */
+const overdueMs = 60_000;
+
+async function status(ctx: ObjectSharedContext, jobs: Jobs): Promise<CronStatus> {
+  const job = findJob(ctx, jobs);
+  const timer = await readTimer(ctx);
+  const running = await readRunning(ctx);
+  const lastRun = await readLastRun(ctx);
+  const lastSuccess = await readLastSuccess(ctx);
+  const isOverdue = timer === null || timer.dueAtMs + overdueMs < (await ctx.date.now());
+  if (job !== undefined && isOverdue) ctx.sendClient(cronObject, ctx.key).start({});
+  return {
+    job: ctx.key as CronJobName,
+    schedule: job === undefined ? "off" : describeSchedule(job.schedule),
+    ...(job !== undefined && timer !== null && { next_at: toIso(timer.dueAtMs) }),
+    ...(running !== null && { running_since: toIso(running.startedAtMs) }),
+    ...(lastRun !== null && { last_run: lastRun }),
+    ...(lastSuccess !== null && { last_success_at: lastSuccess }),
+  };
+}
+
+function toIso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** The job of this key, or undefined when it is off. Throws 404 for a key that is no job. */
+function findJob(ctx: ObjectSharedContext, jobs: Jobs): Job | undefined {
+  const name = cronJobs.find((known) => known === ctx.key);
+  if (name !== undefined) return jobs[name];
+  throw problem(404, "unknown_job", `there is no job ${ctx.key}; jobs are ${cronJobs.join(", ")}`);
+}
+
+function problem(status: number, code: CronProblemCode, detail: string): ProblemError {
+  return new ProblemError<CronProblemCode>({ status, code, detail });
+}

@@ -1,0 +1,94 @@
+/** Runs one job from beginning to end, then pings its heartbeat. */
+import { implement, type ObjectContext, TerminalError } from "@restatedev/restate-sdk";
+import { ProblemError } from "#kernel/problem.ts";
+import { toTerminalError } from "#kernel/terminal.ts";
+import { chatChannel } from "#notify/contract.ts";
+import type { CronJobName, CronRun } from "./contract.ts";
+import type { PingHeartbeat } from "./heartbeat.ts";
+import { cronObject, cronRunner, type RunOrder } from "./internal.ts";
+import type { Job, JobRun } from "./job.ts";
+import type { CronMetrics } from "./metrics.ts";
+import type { Jobs } from "./object.ts";
+
+export type RunnerParts = {
+  jobs: Jobs;
+  /** Of a job; undefined: it has none. */
+  heartbeatUrlOf: (job: CronJobName) => string | undefined;
+  pingHeartbeat: PingHeartbeat;
+  metrics: CronMetrics;
+};
+
+export function createCronRunner(parts: RunnerParts) {
+  return implement(cronRunner, {
+    handlers: { run: (ctx, order) => run(ctx, order, parts) },
+    options: {
+      ingressPrivate: true,
+      // Long enough for whoever attaches; every minute a run leaves one behind.
+      journalRetention: { minutes: 10 },
+      asTerminalError: (error) =>
+        error instanceof ProblemError ? toTerminalError(error) : undefined,
+    },
+  });
+}
+
+async function run(ctx: ObjectContext, order: RunOrder, parts: RunnerParts): Promise<CronRun> {
+  const name = ctx.key as CronJobName;
+  const job = parts.jobs[name];
+  if (job === undefined) throw new TerminalError(`${name} is off by the settings`);
+  const end = await attempt(ctx, order, job);
+  const result: CronRun = {
+    run_id: order.runId,
+    ...end,
+    started_at: new Date(order.startedAtMs).toISOString(),
+    ended_at: new Date(await ctx.date.now()).toISOString(),
+  };
+  if (end.outcome === "succeeded") await ping(ctx, name, parts);
+  await report(ctx, name, { result, metrics: parts.metrics });
+  ctx.sendClient(cronObject, name).finished(result);
+  return result;
+}
+
+type End = Pick<CronRun, "outcome" | "summary">;
+
+async function attempt(ctx: ObjectContext, order: RunOrder, job: Job): Promise<End> {
+  try {
+    return { outcome: "succeeded", summary: await job.run(jobRun(ctx, order, job)) };
+  } catch (error) {
+    if (!(error instanceof TerminalError)) throw error;
+    return { outcome: "failed", summary: error.message };
+  }
+}
+
+function jobRun(ctx: ObjectContext, { runId, startedAtMs }: RunOrder, job: Job): JobRun {
+  const options = { maxRetryDuration: job.retryForMs, maxRetryInterval: 30_000 };
+  return {
+    runId,
+    nowMs: startedAtMs,
+    step: async (name, action) => await ctx.run(name, action, options),
+    recall: async (key) => await ctx.get(key),
+    remember: (key, value) => ctx.set(key, value),
+    post: (channel, message) => {
+      ctx.sendClient(chatChannel, channel).Post(message);
+    },
+  };
+}
+
+/** Once, at the end of a run that went well. Whether it arrives is no matter of the job. */
+async function ping(ctx: ObjectContext, name: CronJobName, parts: RunnerParts): Promise<void> {
+  const url = parts.heartbeatUrlOf(name);
+  if (url === undefined) return;
+  const failure = await ctx.run("ping-heartbeat", () => parts.pingHeartbeat(url));
+  if (failure !== null) ctx.console.warn("heartbeat not pinged", { job: name, detail: failure });
+}
+
+async function report(
+  ctx: ObjectContext,
+  name: CronJobName,
+  { result, metrics }: { result: CronRun; metrics: CronMetrics },
+): Promise<void> {
+  // Journaled, so that a run that is replayed is counted once.
+  await ctx.run("count-run", async () => metrics.count(name, result));
+  const fields = { job: name, runId: result.run_id, summary: result.summary };
+  if (result.outcome === "succeeded") ctx.console.info("cron job done", fields);
+  else ctx.console.error("cron job failed", fields);
+}

@@ -1,0 +1,51 @@
+/** When a job is due: on a fixed grid of UTC time, so that a late run never moves the next one. */
+
+/** A grid point is `offsetMs + n * everyMs` after 1970-01-01T00:00Z. */
+export type Schedule = { everyMs: number; offsetMs: number };
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+export function everyMinutes(minutes: number): Schedule {
+  return { everyMs: minutes * minuteMs, offsetMs: 0 };
+}
+
+/** Once a day at a full hour, UTC. */
+export function dailyAt(hour: number): Schedule {
+  return { everyMs: dayMs, offsetMs: hour * hourMs };
+}
+
+/** The first grid point after `afterMs`: those in between are skipped, not made up for. */
+export function nextTick({ everyMs, offsetMs }: Schedule, afterMs: number): number {
+  return (Math.floor((afterMs - offsetMs) / everyMs) + 1) * everyMs + offsetMs;
+}
+
+export function describeSchedule({ everyMs, offsetMs }: Schedule): string {
+  if (everyMs === dayMs) {
+    const hour = String(offsetMs / hourMs).padStart(2, "0");
+    return `every day at ${hour}:00 UTC`;
+  }
+  const minutes = everyMs / minuteMs;
+  if (!Number.isInteger(minutes)) return `every ${everyMs / 1_000} s`;
+  return minutes === 1 ? "every minute" : `every ${minutes} minutes`;
+}
+
+export type Timer = { generation: number; dueAtMs: number; schedule: Schedule };
+
+/** What a start finds: a timer that is set well, one whose time has passed, or none that fits. */
+export function dueAfterStart(
+  timer: Timer | null,
+  { schedule, nowMs }: { schedule: Schedule; nowMs: number },
+): { isArmed: boolean; dueAtMs: number } {
+  const next = nextTick(schedule, nowMs);
+  if (timer === null || !isSame(timer.schedule, schedule)) return { isArmed: false, dueAtMs: next };
+  // Missed while everything was down: the run is made up for, once.
+  if (timer.dueAtMs <= nowMs) return { isArmed: false, dueAtMs: nowMs };
+  // Further away than the grid has it: the clock was set back.
+  return { isArmed: timer.dueAtMs === next, dueAtMs: next };
+}
+
+function isSame(one: Schedule, other: Schedule): boolean {
+  return one.everyMs === other.everyMs && one.offsetMs === other.offsetMs;
+}

@@ -1,0 +1,30 @@
+/** The durable state of one job's timer: each key declared once. */
+import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
+import type { CronRun } from "./contract.ts";
+import type { Timer } from "./schedule.ts";
+
+/** The run at work, and the invocation by which to see whether it still is. */
+export type Running = { runId: string; invocation: string; startedAtMs: number };
+
+const keys = {
+  timer: "timer",
+  running: "running",
+  lastRun: "lastRun",
+  lastSuccessAt: "lastSuccessAt",
+} as const;
+
+export const readTimer = (ctx: ObjectSharedContext) => ctx.get<Timer>(keys.timer);
+export const writeTimer = (ctx: ObjectContext, timer: Timer) => ctx.set(keys.timer, timer);
+
+export const readRunning = (ctx: ObjectSharedContext) => ctx.get<Running>(keys.running);
+export const writeRunning = (ctx: ObjectContext, run: Running) => ctx.set(keys.running, run);
+
+export const readLastRun = (ctx: ObjectSharedContext) => ctx.get<CronRun>(keys.lastRun);
+export const readLastSuccess = (ctx: ObjectSharedContext) => ctx.get<string>(keys.lastSuccessAt);
+
+/** Closes the run at work. */
+export function writeEnd(ctx: ObjectContext, run: CronRun): void {
+  ctx.clear(keys.running);
+  ctx.set(keys.lastRun, run);
+  if (run.outcome === "succeeded") ctx.set(keys.lastSuccessAt, run.ended_at);
+}

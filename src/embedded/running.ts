@@ -1,0 +1,42 @@
+/** The database of a program that runs on this machine. */
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { Credentials, Endpoints } from "./contract.ts";
+import { databaseUser } from "./postgres-cluster.ts";
+
+/**
+ * The embedded Postgres of the Vedette that runs on `dataDir`, with its password: a secret. Throws
+ * one clear line when none runs there.
+ */
+export function runningDatabaseUrl(dataDir: string): string {
+  const { database } = read(dataDir, "endpoints.json", Endpoints.pick({ database: true }));
+  if (database === undefined) throw new Error(`the Vedette on ${dataDir} has no embedded Postgres`);
+  const file = "credentials.json";
+  const secret = read(dataDir, file, Credentials.pick({ database_password: true }));
+  const url = new URL(database);
+  url.username = databaseUser;
+  url.password = secret.database_password;
+  return url.href;
+}
+
+/** The address as it may be shown: without user and password. */
+export function withoutCredentials(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  url.username = "";
+  url.password = "";
+  return url.href;
+}
+
+function read<T>(dataDir: string, name: string, schema: { parse: (value: unknown) => T }): T {
+  const file = path.join(dataDir, name);
+  if (!existsSync(file)) {
+    throw new Error(
+      `no Vedette runs on ${path.resolve(dataDir)}: start one with "npm start", or set database.url`,
+    );
+  }
+  try {
+    return schema.parse(JSON.parse(readFileSync(file, "utf8")));
+  } catch {
+    throw new Error(`${file} is damaged`);
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * Asks every few seconds whether what we depend on answers, and keeps the result as a metric. Nothing
+ * that serves a request waits for it: liveness stays quick when a dependency is away.
+ */
+import { Gauge, type Registry } from "prom-client";
+import type { Log } from "#kernel/log.ts";
+
+/** `ask` resolves when the dependency answers, and throws when it does not. */
+export type Dependency = { name: string; ask: () => Promise<unknown> };
+
+export type ProberSettings = {
+  registry: Registry;
+  dependencies: readonly Dependency[];
+  log: Log;
+  intervalMs?: number;
+  timeoutMs?: number;
+};
+
+export type Prober = {
+  /** Asks all of them once; also what the timer does. Never throws. */
+  probe: () => Promise<void>;
+  stop: () => void;
+};
+
+export function startProber(settings: ProberSettings): Prober {
+  const { registry, dependencies, log, intervalMs = 5_000, timeoutMs = 2_000 } = settings;
+  const gauges = createGauges(registry);
+  const states = new Map<string, boolean>();
+
+  const probeOne = async ({ name, ask }: Dependency) => {
+    const startedAtMs = performance.now();
+    const failure = await failureOf(ask, timeoutMs);
+    const isUp = failure === undefined;
+    gauges.up.set({ dependency: name }, isUp ? 1 : 0);
+    gauges.seconds.set({ dependency: name }, (performance.now() - startedAtMs) / 1_000);
+    // A dependency that is up from the start needs no line.
+    if (isUp !== (states.get(name) ?? true)) {
+      if (isUp) log.info({ dependency: name }, "dependency is back");
+      else log.warn({ dependency: name, detail: failure }, "dependency is down");
+    }
+    states.set(name, isUp);
+  };
+
+  let running: Promise<void> | undefined;
+  const probe = () => {
+    running ??= Promise.all(dependencies.map(probeOne)).then(() => {
+      running = undefined;
+    });
+    return running;
+  };
+
+  void probe();
+  const timer = setInterval(() => void probe(), intervalMs);
+  timer.unref();
+  return { probe, stop: () => clearInterval(timer) };
+}
+
+function createGauges(registry: Registry) {
+  return {
+    up: new Gauge({
+      name: "vedette_dependency_up",
+      help: "1 when the dependency answered the last time it was asked, else 0.",
+      labelNames: ["dependency"],
+      registers: [registry],
+    }),
+    seconds: new Gauge({
+      name: "vedette_dependency_answer_seconds",
+      help: "How long the dependency took to answer, or to fail, the last time it was asked.",
+      labelNames: ["dependency"],
+      registers: [registry],
+    }),
+  };
+}
+
+/** A name or code of what went wrong: a message could quote an address with its password. */
+async function failureOf(
+  ask: () => Promise<unknown>,
+  timeoutMs: number,
+): Promise<string | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<string>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs, `no answer in ${timeoutMs} ms`);
+  });
+  const answer = Promise.try(ask).then(
+    () => undefined,
+    (error: NodeJS.ErrnoException) => error.code ?? error.name,
+  );
+  try {
+    return await Promise.race([answer, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

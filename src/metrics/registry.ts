@@ -1,0 +1,25 @@
+/**
+ * The one registry of a process. A slice adds its own numbers in a `metrics.ts` of its folder:
+ * `new Counter({ name: "vedette_<slice>_…", registers: [registry], … })`; app.ts hands it the registry.
+ */
+import { readFileSync } from "node:fs";
+import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+
+/** With the numbers of the process itself: processor, memory, event loop, garbage collection. */
+export function createRegistry(roles: readonly string[]): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const info = new Gauge({
+    name: "vedette_build_info",
+    help: "Always 1; its labels say what runs here.",
+    labelNames: ["version", "roles"],
+    registers: [registry],
+  });
+  info.set({ version: readVersion(), roles: roles.join(",") }, 1);
+  return registry;
+}
+
+function readVersion(): string {
+  const file = new URL("../../package.json", import.meta.url);
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}

@@ -1,0 +1,19 @@
+/** `GET /metrics` for Prometheus, on an address of its own so that the public one never serves it. */
+import { type FastifyInstance, fastify } from "fastify";
+import type { Registry } from "prom-client";
+
+const receiveTimeoutMs = 10_000;
+
+/** Without a listener: `listen` and `close` are the caller's. */
+export function createMetricsServer(registry: Registry): FastifyInstance {
+  const app = fastify({
+    requestTimeout: receiveTimeoutMs,
+    http: { headersTimeout: receiveTimeoutMs, connectionsCheckingInterval: 1_000 },
+    forceCloseConnections: true,
+  });
+  app.get("/metrics", async (_, reply) => {
+    const text = await registry.metrics();
+    return reply.type(registry.contentType).send(text);
+  });
+  return app;
+}

@@ -1,0 +1,258 @@
+/** What is watched, what comes out of watching, and the two events of an alert. Times are Unix ms. */
+import { z } from "zod";
+
+export const environments = ["production", "staging"] as const;
+export type Environment = (typeof environments)[number];
+
+/** degraded = slower than wished; failed = wrong, unreachable or slower than allowed (spec, errors 5). */
+export const grades = ["ok", "degraded", "failed"] as const;
+export type Grade = (typeof grades)[number];
+
+/** The parts of a response time, in the order in which they happen. */
+export const phaseNames = ["dns", "connect", "tls", "firstByte", "transfer"] as const;
+export type PhaseName = (typeof phaseNames)[number];
+
+/** What a response has to be beyond quick. A JSON path is dotted: `data.valid`, `data.roles.0`. */
+export const Assertion = z.discriminatedUnion("source", [
+  z.strictObject({ source: z.literal("status"), equals: z.int() }),
+  z.strictObject({ source: z.literal("header"), name: z.string(), contains: z.string() }),
+  z.strictObject({
+    source: z.literal("json"),
+    path: z.string(),
+    equals: z.union([z.string(), z.number(), z.boolean(), z.null()]),
+  }),
+]);
+export type Assertion = z.infer<typeof Assertion>;
+
+/** The secrets that requests may name as `{{KEY}}` and `{{ROOT_KEY}}`; filled in at the last moment. */
+export const secretNames = ["KEY", "ROOT_KEY"] as const;
+export type SecretName = (typeof secretNames)[number];
+
+export const ApiCheck = z.strictObject({
+  /** A slug; also the deduplication key of its alerts. */
+  id: z.string(),
+  name: z.string(),
+  environment: z.enum(environments),
+  method: z.enum(["GET", "POST"]),
+  /** Appended to the base URL of the environment. */
+  path: z.string(),
+  headers: z.record(z.string(), z.string()),
+  /** Sent as JSON; null: no body. */
+  body: z.record(z.string(), z.unknown()).nullable(),
+  assertions: z.array(Assertion),
+  /** Places of the hosted monitor; `runsAt` says what they mean for runners of our own. */
+  locations: z.array(z.string()),
+  frequencySeconds: z.int(),
+  degradedAboveMs: z.int(),
+  failedAboveMs: z.int(),
+  /** Failed runs in a row that open an alert. */
+  failedRunThreshold: z.int(),
+  /** null: nobody is paged. */
+  channel: z.enum(environments).nullable(),
+});
+export type ApiCheck = z.infer<typeof ApiCheck>;
+
+export const Heartbeat = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  environment: z.enum(environments),
+  /** The job that pings, for people. */
+  watches: z.string(),
+  periodSeconds: z.int(),
+  graceSeconds: z.int(),
+  /** null: shown as failed, pages nobody. */
+  channel: z.enum(environments).nullable(),
+});
+export type Heartbeat = z.infer<typeof Heartbeat>;
+
+export const AlertChannel = z.strictObject({
+  name: z.enum(environments),
+  /** The number by which the hosted monitor knows the channel. */
+  id: z.int(),
+  sendFailure: z.boolean(),
+  sendRecovery: z.boolean(),
+  sendDegraded: z.boolean(),
+});
+export type AlertChannel = z.infer<typeof AlertChannel>;
+
+/** Everything that is watched, with the settings applied. */
+export type Definitions = {
+  apiChecks: readonly ApiCheck[];
+  heartbeats: readonly Heartbeat[];
+  channels: readonly AlertChannel[];
+};
+
+/** In ms; a phase that did not take place (a reused connection, plain HTTP, an error before it) is null. */
+export const Phases = z.object({
+  dns: z.number().nullable(),
+  connect: z.number().nullable(),
+  tls: z.number().nullable(),
+  firstByte: z.number().nullable(),
+  transfer: z.number().nullable(),
+});
+export type Phases = z.infer<typeof Phases>;
+
+/** Why a result is not ok: too slow, an answer with the wrong content, or no (whole) answer at all. */
+export const causes = ["slow", "assertion", "error"] as const;
+export type Cause = (typeof causes)[number];
+
+/** What a probe saw, before it is graded. `durationMs` counts from the start to the end, or to the error. */
+export type Observation = {
+  durationMs: number;
+  phases: Phases;
+  tlsDaysLeft: number | null;
+  outcome:
+    | { kind: "response"; status: number; headers: Record<string, string>; body: string }
+    /** `reason` is for people and holds no secret, e.g. `connection refused`. */
+    | { kind: "error"; reason: string };
+};
+
+/** One run of one check at one place. For a heartbeat: one ping, with the location `ping`. */
+export const CheckResult = z.object({
+  checkId: z.string(),
+  location: z.string(),
+  /** The tick of the grid; the same for all locations of a run. */
+  scheduledAtMs: z.int(),
+  startedAtMs: z.int(),
+  grade: z.enum(grades),
+  /** null when it is ok. */
+  cause: z.enum(causes).nullable(),
+  durationMs: z.number(),
+  phases: Phases,
+  /** HTTP status; null when there was no answer. */
+  status: z.int().nullable(),
+  /** Why it is not ok; null when it is. */
+  reason: z.string().nullable(),
+  /** Whole days until the certificate expires; null without TLS. */
+  tlsDaysLeft: z.int().nullable(),
+});
+export type CheckResult = z.infer<typeof CheckResult>;
+
+/**
+ * pending: never ran. late: a heartbeat past its period, within its grace. silent: no location
+ * reported the last run. Neither is ever shown as ok.
+ */
+export const checkStatuses = [
+  "pending",
+  "ok",
+  "degraded",
+  "failed",
+  "late",
+  "silent",
+  "paused",
+] as const;
+export type CheckStatusName = (typeof checkStatuses)[number];
+
+/** The rollout that was under way when an alert opened. */
+export const RolloutMark = z.object({ rolloutId: z.string(), wave: z.int() });
+export type RolloutMark = z.infer<typeof RolloutMark>;
+
+export const OpenAlert = z.object({
+  /** Counts the alerts of this check from 1. */
+  episode: z.int(),
+  openedAtMs: z.int(),
+  reason: z.string(),
+  /** Where the check failed; empty for a heartbeat. */
+  locations: z.array(z.string()),
+  acknowledged: z.object({ by: z.string(), atMs: z.int() }).nullable(),
+  rollout: RolloutMark.nullable(),
+});
+export type OpenAlert = z.infer<typeof OpenAlert>;
+
+/** When a check may not open an alert; an alert that is open still resolves. */
+export const Quiet = z.object({
+  /** null: not muted. */
+  mutedUntilMs: z.int().nullable(),
+  maintenance: z.array(z.object({ fromMs: z.int(), toMs: z.int(), reason: z.string() })),
+});
+export type Quiet = z.infer<typeof Quiet>;
+
+const LocationState = z.object({
+  /** The grade of its last report. */
+  grade: z.enum(grades),
+  /** The tick of its last report. */
+  reportedAtMs: z.int(),
+  durationMs: z.number(),
+  reason: z.string().nullable(),
+  tlsDaysLeft: z.int().nullable(),
+  /** Whether it said nothing in the last run: then `grade` is what it said before. */
+  isSilent: z.boolean(),
+});
+export type LocationState = z.infer<typeof LocationState>;
+
+/** What is remembered of an API check between runs (durable). */
+export const CheckState = z.object({
+  status: z.enum(checkStatuses),
+  /** Since when `status` has been what it is. */
+  sinceMs: z.int(),
+  /** The tick of the last run that is decided to its end; null before the first. */
+  decidedRunMs: z.int().nullable(),
+  /** Failed runs in a row, up to the last decided one. */
+  failedRuns: z.int(),
+  locations: z.record(z.string(), LocationState),
+  /** Alerts opened so far. */
+  episodes: z.int(),
+  alert: OpenAlert.nullable(),
+});
+export type CheckState = z.infer<typeof CheckState>;
+
+/** What is remembered of a heartbeat (durable). */
+export const HeartbeatState = z.object({
+  status: z.enum(checkStatuses),
+  sinceMs: z.int(),
+  createdAtMs: z.int(),
+  /** The last successful ping; null before the first. */
+  lastPingAtMs: z.int().nullable(),
+  /** A run that began and has not ended; null otherwise. */
+  startedAtMs: z.int().nullable(),
+  /** How long the last run took that said when it began. */
+  lastDurationMs: z.int().nullable(),
+  /** Due, but not alerted before `untilMs`: the monitor was away and may have missed a ping. */
+  held: z.object({ untilMs: z.int(), awayFromMs: z.int(), awayToMs: z.int() }).nullable(),
+  episodes: z.int(),
+  alert: OpenAlert.nullable(),
+});
+export type HeartbeatState = z.infer<typeof HeartbeatState>;
+
+/** An alert opens or resolves. Exactly one of each per episode, in order. */
+export const AlertTransition = z.object({
+  kind: z.enum(["opened", "resolved"]),
+  /** `<check id>:<episode>:<kind>`: the same for every delivery of this event. */
+  eventId: z.string(),
+  checkId: z.string(),
+  episode: z.int(),
+  atMs: z.int(),
+  openedAtMs: z.int(),
+  /** Opened: what failed. Resolved: what it failed with when it opened. */
+  reason: z.string(),
+  locations: z.array(z.string()),
+  /** Of a heartbeat that resolves: the pings that did not come; else null. */
+  missedPings: z.int().nullable(),
+  rollout: RolloutMark.nullable(),
+});
+export type AlertTransition = z.infer<typeof AlertTransition>;
+
+/** How a heartbeat was pinged: plain or exit code 0, `/start`, `/fail` or another exit code. */
+export type Ping =
+  | { kind: "success"; atMs: number }
+  | { kind: "start"; atMs: number }
+  | { kind: "fail"; atMs: number; exitCode: number | null };
+
+/** How a check stands, as its object last wrote it down; what every reader shows. */
+export const CheckSnapshot = z.object({
+  checkId: z.string(),
+  kind: z.enum(["api", "heartbeat"]),
+  takenAtMs: z.int(),
+  status: z.enum(checkStatuses),
+  sinceMs: z.int(),
+  /** The tick of the last decided run, or the last successful ping; null before the first. */
+  lastAtMs: z.int().nullable(),
+  /** Of an API check the slowest location of the last run; of a heartbeat the job's duration. */
+  lastDurationMs: z.number().nullable(),
+  /** Of a heartbeat: when it alerts unless it pings. null while an alert is open, and for API checks. */
+  dueAtMs: z.int().nullable(),
+  alert: OpenAlert.nullable(),
+  quiet: Quiet,
+  locations: z.record(z.string(), LocationState),
+});
+export type CheckSnapshot = z.infer<typeof CheckSnapshot>;

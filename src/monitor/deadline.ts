@@ -1,0 +1,180 @@
+/** Heartbeats: when one is due, and what a ping or the lack of one changes. Pure; the time comes in. */
+import { formatDuration } from "#kernel/duration.ts";
+import type {
+  CheckStatusName,
+  Heartbeat,
+  HeartbeatState,
+  Ping,
+  Quiet,
+  RolloutMark,
+} from "./contract.ts";
+import { quietUntilMs } from "./quiet.ts";
+import { type Decision, openAlert, resolve } from "./verdict.ts";
+
+/** A span in which the monitor did not run, and pings may have been lost. */
+export type Away = { fromMs: number; toMs: number };
+
+/** Woken this long after a deadline, the monitor was away over it rather than merely busy. */
+const awayAfterMs = 5_000;
+
+/** From its creation on a heartbeat is waited for: one that never pings alerts too. */
+export function newHeartbeatState(atMs: number): HeartbeatState {
+  return {
+    status: "pending",
+    sinceMs: atMs,
+    createdAtMs: atMs,
+    lastPingAtMs: null,
+    startedAtMs: null,
+    lastDurationMs: null,
+    held: null,
+    episodes: 0,
+    alert: null,
+  };
+}
+
+/**
+ * When the alert is due: last ping (or creation) + period + grace (spec, "Heartbeat checks"). A run
+ * that said it began is to end within the grace, if that is earlier.
+ */
+export function dueAtMs(heartbeat: Heartbeat, state: HeartbeatState): number {
+  if (state.held !== null) return state.held.untilMs;
+  const { graceMs } = lengthsOf(heartbeat);
+  const byPeriod = expectedAtMs(heartbeat, state) + graceMs;
+  return state.startedAtMs === null ? byPeriod : Math.min(byPeriod, state.startedAtMs + graceMs);
+}
+
+/** When to look again with `expire`; null: only a ping can change something. */
+export function wakeAtMs(
+  heartbeat: Heartbeat,
+  state: HeartbeatState,
+  { quiet, nowMs }: { quiet: Quiet; nowMs: number },
+): number | null {
+  if (state.alert !== null) return null;
+  const dueMs = state.status === "failed" ? nowMs : dueAtMs(heartbeat, state);
+  return dueMs > nowMs ? dueMs : (quietUntilMs(quiet, nowMs) ?? nowMs);
+}
+
+/** The status to show: `late` is past the period and within the grace. */
+export function statusAt(
+  heartbeat: Heartbeat,
+  state: HeartbeatState,
+  nowMs: number,
+): CheckStatusName {
+  if (state.status === "failed") return "failed";
+  return nowMs > expectedAtMs(heartbeat, state) ? "late" : state.status;
+}
+
+type Circumstances = { isQuiet: boolean; rollout: RolloutMark | null };
+
+/** What a ping changes. A ping older than the last one changes nothing. */
+export function takePing(
+  heartbeat: Heartbeat,
+  state: HeartbeatState,
+  { ping, isQuiet, rollout }: Circumstances & { ping: Ping },
+): Decision<HeartbeatState> {
+  if (ping.atMs < (state.lastPingAtMs ?? state.createdAtMs)) return { state, transition: null };
+  if (ping.kind === "start") {
+    return { state: { ...state, startedAtMs: ping.atMs }, transition: null };
+  }
+  const ended = {
+    ...state,
+    startedAtMs: null,
+    lastDurationMs:
+      state.startedAtMs === null ? state.lastDurationMs : ping.atMs - state.startedAtMs,
+    held: null,
+  };
+  if (ping.kind === "success") return succeed(heartbeat, ended, ping.atMs);
+  const code = ping.exitCode === null ? "" : ` (exit code ${ping.exitCode})`;
+  const reason = `the job said that it failed${code}`;
+  return fail(heartbeat, ended, { atMs: ping.atMs, reason, isQuiet, rollout });
+}
+
+/**
+ * What the passing of time changes. `away` is the last span in which the monitor did not run: when a
+ * ping may have been lost in it, the grace period is waited for once more.
+ */
+export function expire(
+  heartbeat: Heartbeat,
+  state: HeartbeatState,
+  now: Circumstances & { nowMs: number; away: Away | null },
+): Decision<HeartbeatState> {
+  const { nowMs, isQuiet, rollout } = now;
+  if (state.alert !== null) return { state, transition: null };
+  const dueMs = dueAtMs(heartbeat, state);
+  const isFailed = state.status === "failed";
+  if (!isFailed && nowMs < dueMs) return { state, transition: null };
+  const held = isFailed ? null : findHold(heartbeat, { dueMs, nowMs, away: now.away });
+  if (held !== null) return { state: { ...state, held }, transition: null };
+  const reason =
+    nowMs < dueMs
+      ? "the job said that it failed while alerts were off"
+      : describeAbsence(heartbeat, state);
+  return fail(heartbeat, state, { atMs: nowMs, reason, isQuiet, rollout });
+}
+
+function lengthsOf({ periodSeconds, graceSeconds }: Heartbeat) {
+  return { periodMs: periodSeconds * 1_000, graceMs: graceSeconds * 1_000 };
+}
+
+function expectedAtMs(heartbeat: Heartbeat, state: HeartbeatState): number {
+  return (state.lastPingAtMs ?? state.createdAtMs) + lengthsOf(heartbeat).periodMs;
+}
+
+function succeed(
+  heartbeat: Heartbeat,
+  state: HeartbeatState,
+  atMs: number,
+): Decision<HeartbeatState> {
+  const silentMs = atMs - (state.lastPingAtMs ?? state.createdAtMs);
+  const missedPings = Math.floor(silentMs / lengthsOf(heartbeat).periodMs);
+  const pinged = { ...withStatus(state, "ok", atMs), lastPingAtMs: atMs };
+  return resolve(pinged, { checkId: heartbeat.id, atMs, missedPings });
+}
+
+type Failure = Circumstances & { atMs: number; reason: string };
+
+function fail(
+  heartbeat: Heartbeat,
+  state: HeartbeatState,
+  { atMs, reason, isQuiet, rollout }: Failure,
+): Decision<HeartbeatState> {
+  const failed = withStatus(state, "failed", atMs);
+  if (isQuiet || state.alert !== null) return { state: failed, transition: null };
+  return openAlert(failed, { checkId: heartbeat.id, atMs, reason, locations: [], rollout });
+}
+
+/** Until a whole grace period after the monitor came back, a ping that was lost may still come again. */
+function findHold(
+  heartbeat: Heartbeat,
+  { dueMs, nowMs, away }: { dueMs: number; nowMs: number; away: Away | null },
+): HeartbeatState["held"] {
+  const overslept = nowMs - dueMs > awayAfterMs ? { fromMs: dueMs, toMs: nowMs } : null;
+  const last = away !== null && away.toMs >= (overslept?.toMs ?? 0) ? away : overslept;
+  if (last === null || last.fromMs > dueMs) return null;
+  const untilMs = last.toMs + lengthsOf(heartbeat).graceMs;
+  return untilMs <= nowMs ? null : { untilMs, awayFromMs: last.fromMs, awayToMs: last.toMs };
+}
+
+function describeAbsence(heartbeat: Heartbeat, state: HeartbeatState): string {
+  const { periodMs, graceMs } = lengthsOf(heartbeat);
+  const { lastPingAtMs, createdAtMs, startedAtMs, held } = state;
+  const since =
+    lastPingAtMs === null
+      ? `never pinged since ${toIso(createdAtMs)}`
+      : `no ping since ${toIso(lastPingAtMs)}`;
+  const run = startedAtMs === null ? "" : `; a run that began ${toIso(startedAtMs)} has not ended`;
+  const away =
+    held === null
+      ? ""
+      : `; the monitor was away ${toIso(held.awayFromMs)} to ${toIso(held.awayToMs)} and waited for the grace period again`;
+  const lengths = `period ${formatDuration(periodMs)}, grace ${formatDuration(graceMs)}`;
+  return `${since} (${lengths})${run}${away}`;
+}
+
+function toIso(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}
+
+function withStatus(state: HeartbeatState, status: CheckStatusName, atMs: number): HeartbeatState {
+  return status === state.status ? state : { ...state, status, sinceMs: atMs };
+}

@@ -1,0 +1,49 @@
+/** A small picture of how a check stands, for a README or a dashboard. */
+import type { CheckView } from "./contract.ts";
+
+type Shown = { text: string; colour: string };
+
+/** Text on each colour has a contrast of at least 4.5 to 1. */
+const shown: Record<CheckView["status"], Shown> = {
+  ok: { text: "ok", colour: "#1a7f37" },
+  degraded: { text: "degraded", colour: "#9a6700" },
+  failed: { text: "failed", colour: "#cf222e" },
+  late: { text: "late", colour: "#9a6700" },
+  silent: { text: "silent", colour: "#59636e" },
+  pending: { text: "pending", colour: "#59636e" },
+  paused: { text: "paused", colour: "#59636e" },
+};
+
+/** An SVG of 20 pixels in height: the name on the left, how it stands on the right. */
+export function drawBadge({ name, status }: Pick<CheckView, "name" | "status">): string {
+  const { text, colour } = shown[status];
+  const left = widthOf(name);
+  const right = widthOf(text);
+  const label = escapeXml(`${name}: ${text}`);
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${left + right}" height="20" role="img" aria-label="${label}">
+<title>${label}</title>
+<clipPath id="r"><rect width="${left + right}" height="20" rx="3"/></clipPath>
+<g clip-path="url(#r)"><rect width="${left}" height="20" fill="#3d444d"/><rect x="${left}" width="${right}" height="20" fill="${colour}"/></g>
+<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,Geneva,sans-serif" font-size="11">
+<text x="${left / 2}" y="14" textLength="${left - 12}">${escapeXml(name)}</text>
+<text x="${left + right / 2}" y="14" textLength="${right - 12}">${text}</text>
+</g>
+</svg>
+`;
+}
+
+/** Close to what the font needs; `textLength` fits the text to it. */
+function widthOf(text: string): number {
+  return Math.round([...text].length * 6.6) + 12;
+}
+
+function escapeXml(text: string): string {
+  const names: Record<string, string> = {
+    "&": "amp",
+    "<": "lt",
+    ">": "gt",
+    '"': "quot",
+    "'": "#39",
+  };
+  return text.replace(/[&<>"']/g, (character) => `&${names[character]};`);
+}

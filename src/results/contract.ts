@@ -1,0 +1,254 @@
+/** What is answered about checks: how they stand, what they found, when they alerted. Times: ISO 8601, UTC. */
+import { iface } from "@restatedev/restate-sdk";
+import { z } from "zod";
+import { causes, checkStatuses, environments, grades } from "#monitor/contract.ts";
+
+const Mark = z.object({ rollout_id: z.string(), wave: z.int() });
+
+export const CheckEpisode = z.object({
+  check_id: z.string(),
+  /** Counts the alerts of the check from 1. */
+  episode: z.int(),
+  opened_at: z.string(),
+  /** null: still open. */
+  resolved_at: z.string().nullable(),
+  reason: z.string(),
+  locations: z.array(z.string()),
+  missed_pings: z.int().nullable(),
+  /** The rollout that was under way when it opened. */
+  rollout: Mark.nullable(),
+  opened_delivered_at: z.string().nullable(),
+  resolved_delivered_at: z.string().nullable(),
+});
+export type CheckEpisode = z.infer<typeof CheckEpisode>;
+
+/** A piece of a strip; `grade` is the worst of it, null when there were no results. */
+const StripPiece = z.object({
+  starts_at: z.string(),
+  grade: z.enum(grades).nullable(),
+  runs: z.int(),
+  failed_runs: z.int(),
+});
+
+export const CheckView = z.object({
+  id: z.string(),
+  kind: z.enum(["api", "heartbeat"]),
+  name: z.string(),
+  environment: z.enum(environments),
+  /** Where its alerts go; null: nobody is paged. */
+  channel: z.enum(environments).nullable(),
+  status: z.enum(checkStatuses),
+  since: z.string().nullable(),
+  /** Why it is not ok, when something is known. */
+  reason: z.string().nullable(),
+  /** The last run or ping. */
+  last_at: z.string().nullable(),
+  last_duration_ms: z.number().nullable(),
+  /** Of a heartbeat that is not failed: when it will be. */
+  due_at: z.string().nullable(),
+  alert: z
+    .object({
+      episode: z.int(),
+      opened_at: z.string(),
+      acknowledged_by: z.string().nullable(),
+      rollout: Mark.nullable(),
+    })
+    .nullable(),
+  /** Until when no alert opens; null: it may. */
+  quiet_until: z.string().nullable(),
+  /** Where it ran last; a silent location has not reported the last run. */
+  locations: z.array(
+    z.object({
+      location: z.string(),
+      status: z.enum([...grades, "silent"]),
+      reported_at: z.string(),
+      duration_ms: z.number(),
+      reason: z.string().nullable(),
+    }),
+  ),
+  /** The fewest days left of the certificates seen. */
+  tls_days_left: z.int().nullable(),
+  rule: z.discriminatedUnion("kind", [
+    z.object({
+      kind: z.literal("api"),
+      method: z.string(),
+      path: z.string(),
+      frequency_seconds: z.int(),
+      degraded_above_ms: z.int(),
+      failed_above_ms: z.int(),
+      /** How many places of the hosted monitor the check is defined for; ours are in `locations`. */
+      hosted_locations: z.int(),
+    }),
+    z.object({
+      kind: z.literal("heartbeat"),
+      watches: z.string(),
+      period_seconds: z.int(),
+      grace_seconds: z.int(),
+    }),
+  ]),
+  /** Percent of the last 24 hours: of runs that did not fail, of a heartbeat the time without alert. */
+  uptime_24h: z.number().nullable(),
+  /** The last 24 hours in pieces of 15 minutes, oldest first. */
+  strip: z.array(StripPiece),
+});
+export type CheckView = z.infer<typeof CheckView>;
+
+export const CheckList = z.object({ taken_at: z.string(), checks: z.array(CheckView) });
+export type CheckList = z.infer<typeof CheckList>;
+
+const phaseFields = {
+  dns_ms: z.number().nullable(),
+  connect_ms: z.number().nullable(),
+  tls_ms: z.number().nullable(),
+  first_byte_ms: z.number().nullable(),
+  transfer_ms: z.number().nullable(),
+};
+
+export const CheckResultView = z.object({
+  scheduled_at: z.string(),
+  started_at: z.string(),
+  location: z.string(),
+  grade: z.enum(grades),
+  cause: z.enum(causes).nullable(),
+  duration_ms: z.number(),
+  ...phaseFields,
+  status: z.int().nullable(),
+  reason: z.string().nullable(),
+  tls_days_left: z.int().nullable(),
+});
+export type CheckResultView = z.infer<typeof CheckResultView>;
+
+const checkId = z.string().min(1).max(200);
+
+export const CheckHistoryRequest = z
+  .strictObject({
+    check: checkId,
+    limit: z.int().min(1).max(1_000).default(50),
+    /** `next` of the page before. */
+    before: z.string().max(200).optional(),
+    location: z.string().max(100).optional(),
+    grade: z.enum(grades).optional(),
+    since: z.iso.datetime().optional(),
+  })
+  .meta({ title: "CheckHistoryRequest", examples: [{ check: "verify-key", limit: 50 }] });
+export type CheckHistoryRequest = z.infer<typeof CheckHistoryRequest>;
+
+/** Single results, newest first. */
+export const CheckHistory = z.object({
+  results: z.array(CheckResultView),
+  /** To be given as `before` for older ones; absent on the last page. */
+  next: z.string().optional(),
+});
+export type CheckHistory = z.infer<typeof CheckHistory>;
+
+export const CheckChartRequest = z
+  .strictObject({
+    check: checkId,
+    /** How much is shown, to now. Up to 48 hours in minutes, more in hours. */
+    hours: z.int().min(1).max(9_600).default(24),
+    /** Absent: all locations together. */
+    location: z.string().max(100).optional(),
+  })
+  .meta({ title: "CheckChartRequest", examples: [{ check: "verify-key", hours: 24 }] });
+export type CheckChartRequest = z.infer<typeof CheckChartRequest>;
+
+/** Response times, oldest first; phases are means. A bucket without results is left out. */
+export const CheckChart = z.object({
+  bucket_seconds: z.int(),
+  points: z.array(
+    z.object({
+      starts_at: z.string(),
+      results: z.int(),
+      degraded: z.int(),
+      failed: z.int(),
+      p50_ms: z.number(),
+      p95_ms: z.number(),
+      p99_ms: z.number(),
+      max_ms: z.number(),
+      ...phaseFields,
+    }),
+  ),
+});
+export type CheckChart = z.infer<typeof CheckChart>;
+
+export const CheckEpisodesRequest = z
+  .strictObject({ check: checkId.optional(), limit: z.int().min(1).max(1_000).default(50) })
+  .meta({ title: "CheckEpisodesRequest", examples: [{ limit: 50 }] });
+export type CheckEpisodesRequest = z.infer<typeof CheckEpisodesRequest>;
+
+/** Alerts, the newest first. */
+export const CheckEpisodes = z.object({ episodes: z.array(CheckEpisode) });
+export type CheckEpisodes = z.infer<typeof CheckEpisodes>;
+
+export const CheckListRequest = z
+  .strictObject({})
+  .meta({ title: "CheckListRequest", examples: [{}] });
+
+export const CheckReplayRequest = z
+  .strictObject({
+    check: checkId,
+    /** How far back, from now. */
+    hours: z.int().min(1).max(9_600).default(168),
+    /** Absent ones are as defined. */
+    degraded_above_ms: z.int().min(1).optional(),
+    failed_above_ms: z.int().min(1).optional(),
+    failed_at_percent: z.int().min(0).max(100).optional(),
+    failed_run_threshold: z.int().min(1).max(100).optional(),
+  })
+  .meta({
+    title: "CheckReplayRequest",
+    examples: [{ check: "verify-key", failed_above_ms: 2_000 }],
+  });
+export type CheckReplayRequest = z.infer<typeof CheckReplayRequest>;
+
+const ReplayOutcome = z.object({
+  degraded_above_ms: z.int(),
+  failed_above_ms: z.int(),
+  failed_at_percent: z.int(),
+  failed_run_threshold: z.int(),
+  /** Results by grade. */
+  ok: z.int(),
+  degraded: z.int(),
+  failed: z.int(),
+  alerts: z.int(),
+  alerting_seconds: z.int(),
+  /** The last 100 at most, oldest first. */
+  episodes: z.array(
+    z.object({
+      opened_at: z.string(),
+      resolved_at: z.string().nullable(),
+      reason: z.string(),
+      locations: z.array(z.string()),
+    }),
+  ),
+});
+
+/** What would have alerted, under the rules asked for and under those defined. */
+export const CheckReplay = z.object({
+  check: z.string(),
+  since: z.string(),
+  runs: z.int(),
+  as_defined: ReplayOutcome,
+  as_asked: ReplayOutcome,
+});
+export type CheckReplay = z.infer<typeof CheckReplay>;
+
+/** The readers, as `control`, the console and the command line call them. */
+export const checkReaders = {
+  List: { input: CheckListRequest, output: CheckList },
+  History: { input: CheckHistoryRequest, output: CheckHistory },
+  Chart: { input: CheckChartRequest, output: CheckChart },
+  Episodes: { input: CheckEpisodesRequest, output: CheckEpisodes },
+  Replay: { input: CheckReplayRequest, output: CheckReplay },
+} as const;
+
+/** What a reader refuses with, besides the common codes. */
+export type CheckProblemCode = "unknown_check" | "not_replayable";
+
+export const checkReads = iface.service("vedette.v1.CheckReads", {
+  List: iface.schemas(checkReaders.List),
+  History: iface.schemas(checkReaders.History),
+  Chart: iface.schemas(checkReaders.Chart),
+  Episodes: iface.schemas(checkReaders.Episodes),
+  Replay: iface.schemas(checkReaders.Replay),
+});

@@ -1,0 +1,158 @@
+/** How all checks stand: definitions, snapshots and the last 24 hours put together. Pure. */
+import type {
+  ApiCheck,
+  CheckSnapshot,
+  CheckStatusName,
+  Definitions,
+  Heartbeat,
+} from "#monitor/contract.ts";
+import type { CheckList, CheckView } from "./contract.ts";
+import { type Day, emptyStrip } from "./uptime.ts";
+
+/** An API check that ran no tick for so many periods has nobody that runs it. */
+const periodsToSilence = 3;
+
+type Sources = {
+  definitions: Pick<Definitions, "apiChecks" | "heartbeats">;
+  snapshots: ReadonlyMap<string, CheckSnapshot>;
+  days: ReadonlyMap<string, Day>;
+  alertTime: ReadonlyMap<string, number>;
+  nowMs: number;
+};
+
+export function listChecks(from: Sources): CheckList {
+  const checks = [
+    ...from.definitions.apiChecks.map((check) => viewApiCheck(check, from)),
+    ...from.definitions.heartbeats.map((heartbeat) => viewHeartbeat(heartbeat, from)),
+  ];
+  return { taken_at: toIso(from.nowMs), checks };
+}
+
+function viewApiCheck(check: ApiCheck, from: Sources): CheckView {
+  const snapshot = from.snapshots.get(check.id);
+  return {
+    ...viewCommon(check, from),
+    kind: "api",
+    status: statusOfApiCheck(check, snapshot, from.nowMs),
+    rule: {
+      kind: "api",
+      method: check.method,
+      path: check.path,
+      frequency_seconds: check.frequencySeconds,
+      degraded_above_ms: check.degradedAboveMs,
+      failed_above_ms: check.failedAboveMs,
+      hosted_locations: check.locations.length,
+    },
+    uptime_24h: from.days.get(check.id)?.runUptime ?? null,
+  };
+}
+
+function viewHeartbeat(heartbeat: Heartbeat, from: Sources): CheckView {
+  const snapshot = from.snapshots.get(heartbeat.id);
+  return {
+    ...viewCommon(heartbeat, from),
+    kind: "heartbeat",
+    status: statusOfHeartbeat(heartbeat, snapshot, from.nowMs),
+    rule: {
+      kind: "heartbeat",
+      watches: heartbeat.watches,
+      period_seconds: heartbeat.periodSeconds,
+      grace_seconds: heartbeat.graceSeconds,
+    },
+    uptime_24h: snapshot?.lastAtMs == null ? null : (from.alertTime.get(heartbeat.id) ?? 100),
+  };
+}
+
+/** What the last runs said, unless they are too long ago to say anything. */
+export function statusOfApiCheck(
+  { frequencySeconds }: Pick<ApiCheck, "frequencySeconds">,
+  snapshot: CheckSnapshot | undefined,
+  nowMs: number,
+): CheckStatusName {
+  if (snapshot === undefined) return "pending";
+  const { status, lastAtMs, sinceMs } = snapshot;
+  const isStale = nowMs - (lastAtMs ?? sinceMs) > periodsToSilence * frequencySeconds * 1_000;
+  return isStale && (status === "ok" || status === "degraded") ? "silent" : status;
+}
+
+/** `late` once the period is over; one whose deadline nobody looked after is silent, not ok. */
+export function statusOfHeartbeat(
+  { graceSeconds }: Pick<Heartbeat, "graceSeconds">,
+  snapshot: CheckSnapshot | undefined,
+  nowMs: number,
+): CheckStatusName {
+  if (snapshot === undefined) return "pending";
+  const { status, dueAtMs } = snapshot;
+  if (dueAtMs === null || status === "failed" || status === "paused") return status;
+  if (nowMs > dueAtMs + overdueSlackMs) return "silent";
+  return nowMs > dueAtMs - graceSeconds * 1_000 ? "late" : status;
+}
+
+/** A deadline that passed this long ago without a word: the monitor does not run. */
+const overdueSlackMs = 60_000;
+
+type Definition = Pick<ApiCheck | Heartbeat, "id" | "name" | "environment" | "channel">;
+
+function viewCommon({ id, name, environment, channel }: Definition, from: Sources) {
+  const snapshot = from.snapshots.get(id);
+  return {
+    id,
+    name,
+    environment,
+    channel,
+    ...viewSnapshot(snapshot, from.nowMs),
+    strip: from.days.get(id)?.strip ?? emptyStrip(from.nowMs),
+  };
+}
+
+function viewSnapshot(snapshot: CheckSnapshot | undefined, nowMs: number) {
+  const places = Object.entries(snapshot?.locations ?? {}).map(([location, place]) => ({
+    location,
+    status: place.isSilent ? ("silent" as const) : place.grade,
+    reported_at: toIso(place.reportedAtMs),
+    duration_ms: place.durationMs,
+    reason: place.reason,
+  }));
+  const tlsDays = Object.values(snapshot?.locations ?? {}).flatMap((place) =>
+    place.tlsDaysLeft === null ? [] : [place.tlsDaysLeft],
+  );
+  return {
+    since: toIsoOrNull(snapshot?.sinceMs),
+    reason: snapshot?.alert?.reason ?? places.find(({ reason }) => reason !== null)?.reason ?? null,
+    last_at: toIsoOrNull(snapshot?.lastAtMs),
+    last_duration_ms: snapshot?.lastDurationMs ?? null,
+    due_at: toIsoOrNull(snapshot?.dueAtMs),
+    alert: viewAlert(snapshot?.alert ?? null),
+    quiet_until: toIsoOrNull(quietUntilMs(snapshot, nowMs)),
+    locations: places.sort((a, b) => a.location.localeCompare(b.location)),
+    tls_days_left: tlsDays.length === 0 ? null : Math.min(...tlsDays),
+  };
+}
+
+function viewAlert(alert: CheckSnapshot["alert"]): CheckView["alert"] {
+  if (alert === null) return null;
+  const { rollout } = alert;
+  return {
+    episode: alert.episode,
+    opened_at: toIso(alert.openedAtMs),
+    acknowledged_by: alert.acknowledged?.by ?? null,
+    rollout: rollout === null ? null : { rollout_id: rollout.rolloutId, wave: rollout.wave },
+  };
+}
+
+/** The end of the mute or of the window that holds now. */
+function quietUntilMs(snapshot: CheckSnapshot | undefined, nowMs: number): number | null {
+  if (snapshot === undefined) return null;
+  const { mutedUntilMs, maintenance } = snapshot.quiet;
+  const ends = maintenance.filter(({ fromMs, toMs }) => fromMs <= nowMs && toMs > nowMs);
+  const latest = Math.max(mutedUntilMs ?? 0, ...ends.map(({ toMs }) => toMs));
+  return latest > nowMs ? latest : null;
+}
+
+function toIso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function toIsoOrNull(ms: number | null | undefined): string | null {
+  return ms === null || ms === undefined ? null : toIso(ms);
+}

@@ -1,0 +1,69 @@
+/** The monthly partitions of `check_results`: made ahead of time, dropped when all in them is too old. */
+import type { Database } from "#kernel/database.ts";
+
+const monthsAhead = 2;
+
+/** One at a time over all processes: two that create the same partition would block each other. */
+const lockKey = 4_707_001;
+
+/** Makes the partitions of the last, this and the next two months, and drops those before `keepDays`. */
+export async function keepPartitions(
+  database: Database,
+  { nowMs, keepDays }: { nowMs: number; keepDays: number },
+): Promise<void> {
+  const client = await database.connect();
+  try {
+    await client.query("BEGIN");
+    await client.query("SELECT pg_advisory_xact_lock($1)", [lockKey]);
+    const oldestMs = nowMs - keepDays * 86_400_000;
+    for (let offset = -1; offset <= monthsAhead; offset += 1) {
+      const month = monthOf(nowMs, offset);
+      if (!isOver(nameOf(month), oldestMs)) await client.query(createPartition(month));
+    }
+    const { rows } = await client.query<{ name: string }>(listPartitions);
+    for (const name of rows.map((row) => row.name).filter((name) => isOver(name, oldestMs))) {
+      await client.query(`DROP TABLE ${name}`);
+    }
+    await client.query("COMMIT");
+  } catch (error) {
+    await client.query("ROLLBACK");
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+/** Makes the partition that one result needs, whatever month it is of. */
+export async function makePartition(database: Database, atMs: number): Promise<void> {
+  await database.query(createPartition(monthOf(atMs, 0)));
+}
+
+type Month = { year: number; month: number };
+
+function monthOf(atMs: number, offset: number): Month {
+  const date = new Date(atMs);
+  const first = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset, 1));
+  return { year: first.getUTCFullYear(), month: first.getUTCMonth() };
+}
+
+function nameOf({ year, month }: Month): string {
+  return `check_results_${year}_${String(month + 1).padStart(2, "0")}`;
+}
+
+function createPartition(of: Month): string {
+  const { year, month } = of;
+  const startsAt = new Date(Date.UTC(year, month, 1)).toISOString();
+  const endsAt = new Date(Date.UTC(year, month + 1, 1)).toISOString();
+  return `CREATE TABLE IF NOT EXISTS ${nameOf(of)} PARTITION OF check_results FOR VALUES FROM ('${startsAt}') TO ('${endsAt}')`;
+}
+
+/** Whether everything in the partition is before the time. */
+function isOver(name: string, oldestMs: number): boolean {
+  const match = /^check_results_(\d{4})_(\d{2})$/.exec(name);
+  // The month that follows: the two digits count from 1.
+  return match !== null && Date.UTC(Number(match[1]), Number(match[2]), 1) <= oldestMs;
+}
+
+const listPartitions = `
+  SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  WHERE i.inhparent = 'check_results'::regclass ORDER BY 1`;

@@ -1,0 +1,58 @@
+/** What anyone may see: `/status.json` and `/badges/<check>.svg`. No secrets, no addresses, no reasons. */
+import { drawBadge } from "./badge.ts";
+import type { CheckView } from "./contract.ts";
+import type { ViewChecks } from "./view.ts";
+
+export type PublicPage = { status: number; type: string; body: string };
+
+/** The page at a path; null: it is none of ours. */
+export type FindPublicPage = (path: string) => Promise<PublicPage | null>;
+
+export function createPublicPages(viewChecks: ViewChecks): FindPublicPage {
+  return async (path) => {
+    if (path === "/status.json") {
+      const { taken_at, checks } = await viewChecks();
+      const overall = worstOf(checks.map(({ status }) => status));
+      const body = JSON.stringify({ taken_at, status: overall, checks: checks.map(toPublic) });
+      return { status: 200, type: "application/json; charset=utf-8", body };
+    }
+    const id = /^\/badges\/([a-z0-9-]{1,200})\.svg$/.exec(path)?.[1];
+    if (id === undefined) return null;
+    const { checks } = await viewChecks();
+    const check = checks.find((view) => view.id === id);
+    if (check === undefined) return { status: 404, type: "text/plain", body: "no such check\n" };
+    return { status: 200, type: "image/svg+xml; charset=utf-8", body: drawBadge(check) };
+  };
+}
+
+/** The whole stands as its worst part does; a part that never ran says nothing yet. */
+const byGravity = ["failed", "silent", "late", "degraded", "pending", "paused", "ok"] as const;
+
+export function worstOf(statuses: readonly CheckView["status"][]): CheckView["status"] {
+  return byGravity.find((status) => statuses.includes(status)) ?? "pending";
+}
+
+/** Reasons quote what servers say and where they are: they are for operators. */
+function toPublic(check: CheckView) {
+  const { id, name, kind, environment, status, since, last_at, uptime_24h, strip } = check;
+  const up = uptime_24h === null ? null : Math.round(uptime_24h * 1_000) / 1_000;
+  const locations = check.locations.map((place) => ({
+    location: place.location,
+    status: place.status,
+  }));
+  const badge = `/badges/${id}.svg`;
+  const last = { last_at, last_duration_ms: check.last_duration_ms };
+  return {
+    id,
+    name,
+    kind,
+    environment,
+    status,
+    since,
+    ...last,
+    uptime_24h: up,
+    locations,
+    badge,
+    strip,
+  };
+}

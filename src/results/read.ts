@@ -1,0 +1,155 @@
+/** Reads single results, charts, alerts and snapshots. */
+import type { Database } from "#kernel/database.ts";
+import { CheckSnapshot } from "#monitor/contract.ts";
+import type {
+  CheckChart,
+  CheckChartRequest,
+  CheckEpisode,
+  CheckEpisodesRequest,
+  CheckHistory,
+  CheckHistoryRequest,
+  CheckResultView,
+} from "./contract.ts";
+import { aggregate } from "./rollups.ts";
+
+export type ResultReader = ReturnType<typeof createResultReader>;
+
+const hourMs = 3_600_000;
+
+/** Up to this much is drawn from minutes. */
+const minutesUpToHours = 48;
+
+export function createResultReader(database: Database, settings: { failedAtPercent: number }) {
+  return {
+    /** Results of one check, newest first. */
+    async history(request: CheckHistoryRequest): Promise<CheckHistory> {
+      const { check, limit, before, location, grade, since } = request;
+      const [beforeAt, beforeLocation] = readCursor(before);
+      const { rows } = await database.query(selectHistory, [
+        check,
+        location ?? null,
+        grade ?? null,
+        since ?? null,
+        beforeAt,
+        beforeLocation,
+        limit,
+      ]);
+      const results = rows.map(toResultView);
+      const last = results.at(-1);
+      const isFull = results.length === limit && last !== undefined;
+      return isFull ? { results, next: `${last.scheduled_at}/${last.location}` } : { results };
+    },
+
+    /** Response times up to now: what is made into minutes or hours, and the rest as it is so far. */
+    async chart({ check, hours, location }: CheckChartRequest, nowMs: number): Promise<CheckChart> {
+      const bucketSeconds = hours <= minutesUpToHours ? 60 : 3600;
+      const sizeMs = bucketSeconds * 1_000;
+      const fromMs = Math.floor((nowMs - hours * hourMs) / sizeMs) * sizeMs;
+      const from = new Date(fromMs);
+      // Minutes of one location are not kept: they are made from its results.
+      const isKept = bucketSeconds === 3600 || location === undefined;
+      const kept = isKept
+        ? await database.query(selectRollups, [bucketSeconds, from, check, location ?? ""])
+        : { rows: [] };
+      const lastMs: number | undefined = kept.rows.at(-1)?.starts_at.getTime();
+      const tailFrom = lastMs === undefined ? from : new Date(lastMs + sizeMs);
+      const { failedAtPercent } = settings;
+      const tail = await database.query(selectTail, [
+        bucketSeconds,
+        tailFrom,
+        new Date(nowMs + sizeMs),
+        failedAtPercent,
+        check,
+        location ?? "",
+      ]);
+      return { bucket_seconds: bucketSeconds, points: [...kept.rows, ...tail.rows].map(toPoint) };
+    },
+
+    /** Alerts, newest first. */
+    async episodes({ check, limit }: CheckEpisodesRequest): Promise<CheckEpisode[]> {
+      const { rows } = await database.query(selectEpisodes, [check ?? null, limit]);
+      return rows.map(toEpisode);
+    },
+
+    /** How each check stood when its object last wrote it down, by check id. */
+    async snapshots(): Promise<Map<string, CheckSnapshot>> {
+      const { rows } = await database.query("SELECT snapshot FROM check_snapshots");
+      const snapshots = rows.map((row) => CheckSnapshot.parse(row.snapshot));
+      return new Map(snapshots.map((snapshot) => [snapshot.checkId, snapshot]));
+    },
+  };
+}
+
+/** `<time>/<location>`; what is no cursor begins at the newest. */
+function readCursor(cursor: string | undefined): [Date | null, string] {
+  const [time = "", ...location] = cursor?.split("/") ?? [];
+  const at = new Date(time);
+  return Number.isNaN(at.getTime()) ? [null, ""] : [at, location.join("/")];
+}
+
+const selectHistory = `
+  SELECT * FROM check_results
+  WHERE check_id = $1 AND ($2::text IS NULL OR location = $2) AND ($3::text IS NULL OR grade = $3)
+    AND ($4::timestamptz IS NULL OR scheduled_at >= $4)
+    AND ($5::timestamptz IS NULL OR (scheduled_at, location) < ($5, $6::text))
+  ORDER BY scheduled_at DESC, location DESC LIMIT $7`;
+
+const selectRollups = `
+  SELECT * FROM check_rollups
+  WHERE bucket_seconds = $1 AND starts_at >= $2 AND check_id = $3 AND location = $4
+  ORDER BY starts_at`;
+
+const selectTail = `
+  SELECT *, percentiles[1] AS p50_ms, percentiles[2] AS p95_ms, percentiles[3] AS p99_ms
+  FROM (${aggregate("AND check_id = $5")}) made WHERE location = $6 ORDER BY starts_at`;
+
+const selectEpisodes = `
+  SELECT * FROM check_episodes WHERE $1::text IS NULL OR check_id = $1
+  ORDER BY opened_at DESC, check_id LIMIT $2`;
+
+/** A row as the driver gives it, named by the query. */
+// biome-ignore lint/suspicious/noExplicitAny: its shape is that of the table
+type Row = any;
+
+function phasesOf(row: Row) {
+  const { dns_ms, connect_ms, tls_ms, first_byte_ms, transfer_ms } = row;
+  return { dns_ms, connect_ms, tls_ms, first_byte_ms, transfer_ms };
+}
+
+function toResultView(row: Row): CheckResultView {
+  return {
+    scheduled_at: row.scheduled_at.toISOString(),
+    started_at: row.started_at.toISOString(),
+    location: row.location,
+    grade: row.grade,
+    cause: row.cause,
+    duration_ms: row.duration_ms,
+    ...phasesOf(row),
+    status: row.status,
+    reason: row.reason,
+    tls_days_left: row.tls_days_left,
+  };
+}
+
+function toPoint(row: Row): CheckChart["points"][number] {
+  const { results, degraded, failed, p50_ms, p95_ms, p99_ms, max_ms } = row;
+  const counts = { results, degraded, failed };
+  const durations = { p50_ms, p95_ms, p99_ms, max_ms };
+  return { starts_at: row.starts_at.toISOString(), ...counts, ...durations, ...phasesOf(row) };
+}
+
+function toEpisode(row: Row): CheckEpisode {
+  return {
+    check_id: row.check_id,
+    episode: row.episode,
+    opened_at: row.opened_at.toISOString(),
+    resolved_at: row.resolved_at?.toISOString() ?? null,
+    reason: row.reason,
+    locations: row.locations,
+    missed_pings: row.missed_pings,
+    rollout:
+      row.rollout_id === null ? null : { rollout_id: row.rollout_id, wave: row.rollout_wave },
+    opened_delivered_at: row.opened_delivered_at?.toISOString() ?? null,
+    resolved_delivered_at: row.resolved_delivered_at?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,119 @@
+/** Writes what checks found. Every write may come twice and changes nothing then. */
+import type { Database } from "#kernel/database.ts";
+import type { AlertTransition, CheckResult, CheckSnapshot } from "#monitor/contract.ts";
+import { makePartition } from "./partitions.ts";
+
+export type MissedTicks = { checkId: string; fromMs: number; toMs: number; ticks: number };
+
+export type Recorder = ReturnType<typeof createRecorder>;
+
+export function createRecorder(database: Database) {
+  return {
+    /** Keeps results; one that is known already (check, tick, location) is left as it is. */
+    async results(results: readonly CheckResult[]): Promise<void> {
+      if (results.length === 0) return;
+      try {
+        await insertResults(database, results);
+      } catch (error) {
+        if (!isWithoutPartition(error)) throw error;
+        for (const { scheduledAtMs } of results) await makePartition(database, scheduledAtMs);
+        await insertResults(database, results);
+      }
+    },
+
+    /** Keeps that nobody ran the check from the first to the last of these ticks. */
+    async missed({ checkId, fromMs, toMs, ticks }: MissedTicks): Promise<void> {
+      await database.query(insertMissed, [checkId, new Date(fromMs), new Date(toMs), ticks]);
+    },
+
+    /** Keeps that an alert opened or resolved, whatever order the two come in. */
+    async transition(event: AlertTransition): Promise<void> {
+      await database.query(saveTransition, [
+        event.checkId,
+        event.episode,
+        new Date(event.openedAtMs),
+        event.kind === "resolved" ? new Date(event.atMs) : null,
+        event.reason,
+        event.locations,
+        event.missedPings,
+        event.rollout?.rolloutId ?? null,
+        event.rollout?.wave ?? null,
+      ]);
+    },
+
+    /** Keeps when the receiver accepted an event; the first time counts. */
+    async delivered(
+      event: Pick<AlertTransition, "checkId" | "episode" | "kind" | "atMs">,
+      atMs: number,
+    ): Promise<void> {
+      const statement = event.kind === "opened" ? markOpenedDelivered : markResolvedDelivered;
+      await database.query(statement, [event.checkId, event.episode, new Date(atMs)]);
+    },
+
+    /** Keeps how a check stands, unless something newer is known. */
+    async snapshot(snapshot: CheckSnapshot): Promise<void> {
+      const { checkId, takenAtMs } = snapshot;
+      await database.query(saveSnapshot, [checkId, new Date(takenAtMs), JSON.stringify(snapshot)]);
+    },
+  };
+}
+
+/** Postgres says "no partition of relation found for row" with the code of a violated check. */
+function isWithoutPartition(error: unknown): boolean {
+  const { code, message } = error as { code?: string; message?: string };
+  return code === "23514" && message?.includes("no partition of relation") === true;
+}
+
+async function insertResults(database: Database, results: readonly CheckResult[]): Promise<void> {
+  const columns = [
+    results.map(({ checkId }) => checkId),
+    results.map(({ scheduledAtMs }) => new Date(scheduledAtMs)),
+    results.map(({ location }) => location),
+    results.map(({ startedAtMs }) => new Date(startedAtMs)),
+    results.map(({ grade }) => grade),
+    results.map(({ cause }) => cause),
+    results.map(({ durationMs }) => durationMs),
+    results.map(({ phases }) => phases.dns),
+    results.map(({ phases }) => phases.connect),
+    results.map(({ phases }) => phases.tls),
+    results.map(({ phases }) => phases.firstByte),
+    results.map(({ phases }) => phases.transfer),
+    results.map(({ status }) => status),
+    results.map(({ reason }) => reason),
+    results.map(({ tlsDaysLeft }) => tlsDaysLeft),
+  ];
+  await database.query(insertResultRows, columns);
+}
+
+const insertResultRows = `
+  INSERT INTO check_results (check_id, scheduled_at, location, started_at, grade, cause, duration_ms,
+    dns_ms, connect_ms, tls_ms, first_byte_ms, transfer_ms, status, reason, tls_days_left)
+  SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::timestamptz[], $5::text[],
+    $6::text[], $7::real[], $8::real[], $9::real[], $10::real[], $11::real[], $12::real[],
+    $13::integer[], $14::text[], $15::integer[])
+  ON CONFLICT DO NOTHING`;
+
+const insertMissed = `
+  INSERT INTO check_missed_ticks (check_id, from_at, to_at, ticks) VALUES ($1, $2, $3, $4)
+  ON CONFLICT DO NOTHING`;
+
+const saveTransition = `
+  INSERT INTO check_episodes (check_id, episode, opened_at, resolved_at, reason, locations,
+    missed_pings, rollout_id, rollout_wave)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  ON CONFLICT (check_id, episode) DO UPDATE SET
+    resolved_at = coalesce(check_episodes.resolved_at, excluded.resolved_at),
+    missed_pings = coalesce(check_episodes.missed_pings, excluded.missed_pings)`;
+
+const markOpenedDelivered = `
+  UPDATE check_episodes SET opened_delivered_at = coalesce(opened_delivered_at, $3)
+  WHERE check_id = $1 AND episode = $2`;
+
+const markResolvedDelivered = `
+  UPDATE check_episodes SET resolved_delivered_at = coalesce(resolved_delivered_at, $3)
+  WHERE check_id = $1 AND episode = $2`;
+
+const saveSnapshot = `
+  INSERT INTO check_snapshots (check_id, taken_at, snapshot) VALUES ($1, $2, $3)
+  ON CONFLICT (check_id) DO UPDATE SET taken_at = excluded.taken_at, snapshot = excluded.snapshot
+  WHERE check_snapshots.taken_at <= excluded.taken_at`;

@@ -1,0 +1,132 @@
+/** Minutes and hours of results, with percentiles: what long charts are drawn from. */
+import type { Database } from "#kernel/database.ts";
+
+export const bucketSizes = [60, 3600] as const;
+export type BucketSeconds = (typeof bucketSizes)[number];
+
+export type RollupSettings = {
+  /** As the verdict has it: a run is failed when this many percent of its results are; 0: any. */
+  failedAtPercent: number;
+  /** How long minutes are kept; hours are kept for `hourDays`. */
+  minuteDays: number;
+  hourDays: number;
+};
+
+/** Reports of far runners may come late: what is younger than this is made once more. */
+const lateMs = { 60: 10 * 60_000, 3600: 3_600_000 } as const;
+
+const dayMs = 86_400_000;
+
+/** No more than this at once, so that a long pause is caught up with in bearable statements. */
+const maxStepMs = { 60: 6 * 3_600_000, 3600: 2 * dayMs } as const;
+
+const lockKey = 4_707_002;
+
+/**
+ * Makes the minutes and hours that are complete. Answers whether there is more to be caught up
+ * with, after which it is to be called again. Of several processes one does it.
+ */
+export async function rollUp(
+  database: Database,
+  { nowMs, settings }: { nowMs: number; settings: RollupSettings },
+): Promise<boolean> {
+  const client = await database.connect();
+  let isBehind = false;
+  try {
+    await client.query("BEGIN");
+    const lock = await client.query("SELECT pg_try_advisory_xact_lock($1) AS held", [lockKey]);
+    if (lock.rows[0].held !== true) {
+      await client.query("COMMIT");
+      return false;
+    }
+    for (const bucketSeconds of bucketSizes) {
+      const marks = await client.query(readMark, [bucketSeconds]);
+      const doneMs: number | null = marks.rows[0]?.done_until?.getTime() ?? null;
+      const span = nextSpan({ bucketSeconds, doneMs, nowMs, keptMs: settings.minuteDays * dayMs });
+      if (span === null) continue;
+      const [from, to] = [new Date(span.fromMs), new Date(span.toMs)];
+      await client.query(upsertRollups, [bucketSeconds, from, to, settings.failedAtPercent]);
+      await client.query(saveMark, [bucketSeconds, to]);
+      const keptDays = bucketSeconds === 60 ? settings.minuteDays : settings.hourDays;
+      await client.query(dropOld, [bucketSeconds, new Date(nowMs - keptDays * dayMs)]);
+      isBehind ||= span.isBehind;
+    }
+    await client.query("COMMIT");
+    return isBehind;
+  } catch (error) {
+    await client.query("ROLLBACK");
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+type Progress = {
+  bucketSeconds: BucketSeconds;
+  doneMs: number | null;
+  nowMs: number;
+  keptMs: number;
+};
+
+/** From which to which time buckets are made next: whole ones, late results included; null: none. */
+export function nextSpan({ bucketSeconds, doneMs, nowMs, keptMs }: Progress) {
+  const sizeMs = bucketSeconds * 1_000;
+  const floor = (ms: number) => Math.floor(ms / sizeMs) * sizeMs;
+  const completeMs = floor(nowMs);
+  if (doneMs !== null && doneMs >= completeMs) return null;
+  const fromMs = floor(Math.max((doneMs ?? 0) - lateMs[bucketSeconds], nowMs - keptMs));
+  const toMs = Math.min(completeMs, floor(fromMs + maxStepMs[bucketSeconds]));
+  return { fromMs, toMs, isBehind: toMs < completeMs };
+}
+
+/**
+ * Results from $2 until before $3 in buckets of $1 seconds: per location, and with an empty location
+ * over all of them. A run counts once, however many locations it has; it is failed at $4 percent.
+ */
+export const aggregate = (condition: string) => `
+  SELECT r.check_id, $1::integer AS bucket_seconds, coalesce(r.location, '') AS location, r.starts_at,
+    count(*)::integer AS results,
+    (count(*) FILTER (WHERE grade = 'ok'))::integer AS ok,
+    (count(*) FILTER (WHERE grade = 'degraded'))::integer AS degraded,
+    (count(*) FILTER (WHERE grade = 'failed'))::integer AS failed,
+    count(DISTINCT scheduled_at)::integer AS runs,
+    (count(DISTINCT scheduled_at) FILTER (WHERE run_failed))::integer AS failed_runs,
+    percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY duration_ms)::real[] AS percentiles,
+    max(duration_ms) AS max_ms, avg(dns_ms)::real AS dns_ms, avg(connect_ms)::real AS connect_ms,
+    avg(tls_ms)::real AS tls_ms, avg(first_byte_ms)::real AS first_byte_ms,
+    avg(transfer_ms)::real AS transfer_ms
+  FROM (
+    SELECT *,
+      to_timestamp(floor(extract(epoch FROM scheduled_at) / $1::integer) * $1::integer) AS starts_at,
+      (count(*) FILTER (WHERE grade = 'failed') OVER run) > 0
+        AND (count(*) FILTER (WHERE grade = 'failed') OVER run) * 100
+          >= $4::integer * (count(*) OVER run) AS run_failed
+    FROM check_results WHERE scheduled_at >= $2 AND scheduled_at < $3 ${condition}
+    WINDOW run AS (PARTITION BY check_id, scheduled_at)
+  ) r
+  GROUP BY GROUPING SETS ((r.check_id, r.starts_at, r.location), (r.check_id, r.starts_at))`;
+
+// Minutes of single locations are the results themselves: only those over all locations are kept.
+const upsertRollups = `
+  INSERT INTO check_rollups (check_id, bucket_seconds, location, starts_at, results, ok, degraded,
+    failed, runs, failed_runs, p50_ms, p95_ms, p99_ms, max_ms, dns_ms, connect_ms, tls_ms,
+    first_byte_ms, transfer_ms)
+  SELECT check_id, bucket_seconds, location, starts_at, results, ok, degraded, failed, runs,
+    failed_runs, percentiles[1], percentiles[2], percentiles[3], max_ms, dns_ms, connect_ms, tls_ms,
+    first_byte_ms, transfer_ms
+  FROM (${aggregate("")}) made WHERE bucket_seconds = 3600 OR location = ''
+  ON CONFLICT (check_id, bucket_seconds, location, starts_at) DO UPDATE SET
+    results = excluded.results, ok = excluded.ok, degraded = excluded.degraded,
+    failed = excluded.failed, runs = excluded.runs, failed_runs = excluded.failed_runs,
+    p50_ms = excluded.p50_ms, p95_ms = excluded.p95_ms, p99_ms = excluded.p99_ms,
+    max_ms = excluded.max_ms, dns_ms = excluded.dns_ms, connect_ms = excluded.connect_ms,
+    tls_ms = excluded.tls_ms, first_byte_ms = excluded.first_byte_ms,
+    transfer_ms = excluded.transfer_ms`;
+
+const readMark = "SELECT done_until FROM check_rollup_marks WHERE bucket_seconds = $1 FOR UPDATE";
+
+const saveMark = `
+  INSERT INTO check_rollup_marks (bucket_seconds, done_until) VALUES ($1, $2)
+  ON CONFLICT (bucket_seconds) DO UPDATE SET done_until = excluded.done_until`;
+
+const dropOld = "DELETE FROM check_rollups WHERE bucket_seconds = $1 AND starts_at < $2";

@@ -1,0 +1,108 @@
+/** The last 24 hours of all checks at once: strips and uptime. */
+import type { Database } from "#kernel/database.ts";
+import type { CheckView } from "./contract.ts";
+import { aggregate } from "./rollups.ts";
+
+export type Strip = CheckView["strip"];
+
+const dayMs = 86_400_000;
+const pieceMs = 15 * 60_000;
+
+export type Day = {
+  strip: Strip;
+  /** Percent of runs that did not fail; null without runs. */
+  runUptime: number | null;
+};
+
+/** What happened to each check in the 24 hours to now, by check id; one without results is absent. */
+export async function readDays(
+  database: Database,
+  { nowMs, failedAtPercent }: { nowMs: number; failedAtPercent: number },
+): Promise<Map<string, Day>> {
+  const { rows } = await database.query(selectPieces, [
+    60,
+    new Date(firstPieceMs(nowMs)),
+    new Date(nowMs + 60_000),
+    failedAtPercent,
+  ]);
+  const byCheck = Map.groupBy(rows as PieceRow[], (row) => row.check_id);
+  return new Map([...byCheck].map(([id, pieces]) => [id, toDay(pieces, nowMs)]));
+}
+
+/** A strip of nothing. */
+export function emptyStrip(nowMs: number): Strip {
+  return toDay([], nowMs).strip;
+}
+
+/** Percent of the 24 hours to now without an open alert, by check id; one without alerts is absent. */
+export async function readAlertTime(
+  database: Database,
+  nowMs: number,
+): Promise<Map<string, number>> {
+  const { rows } = await database.query(selectAlertTime, [
+    new Date(nowMs - dayMs),
+    new Date(nowMs),
+  ]);
+  return new Map(rows.map((row) => [row.check_id, (1 - row.seconds / (dayMs / 1_000)) * 100]));
+}
+
+type PieceRow = {
+  check_id: string;
+  starts_at: Date;
+  runs: number;
+  failed_runs: number;
+  degraded: number;
+  failed: number;
+};
+
+function firstPieceMs(nowMs: number): number {
+  return Math.floor(nowMs / pieceMs) * pieceMs - dayMs + pieceMs;
+}
+
+export function toDay(rows: readonly PieceRow[], nowMs: number): Day {
+  const byStart = new Map(rows.map((row) => [row.starts_at.getTime(), row]));
+  const strip = Array.from({ length: dayMs / pieceMs }, (_, i) => {
+    const startsAtMs = firstPieceMs(nowMs) + i * pieceMs;
+    const row = byStart.get(startsAtMs);
+    const { runs = 0, failed_runs = 0 } = row ?? {};
+    return {
+      starts_at: new Date(startsAtMs).toISOString(),
+      grade: worstOf(row),
+      runs,
+      failed_runs,
+    };
+  });
+  const sum = (pick: (row: PieceRow) => number) => rows.reduce((all, row) => all + pick(row), 0);
+  const runs = sum((row) => row.runs);
+  const failedRuns = sum((row) => row.failed_runs);
+  return { strip, runUptime: runs === 0 ? null : ((runs - failedRuns) / runs) * 100 };
+}
+
+/** Failures too few to fail a run count as degraded, as in the verdict. */
+function worstOf(row: PieceRow | undefined): Strip[number]["grade"] {
+  if (row === undefined) return null;
+  if (row.failed_runs > 0) return "failed";
+  return row.degraded + row.failed > 0 ? "degraded" : "ok";
+}
+
+// From minutes as far as they are made, and from the results after that.
+const selectPieces = `
+  WITH mark AS (
+    SELECT greatest(coalesce(max(done_until), $2::timestamptz), $2::timestamptz) AS until
+    FROM check_rollup_marks WHERE bucket_seconds = $1::integer
+  ), minutes AS (
+    SELECT check_id, starts_at, runs, failed_runs, degraded, failed FROM check_rollups, mark
+    WHERE bucket_seconds = $1::integer AND location = '' AND starts_at >= $2 AND starts_at < mark.until
+    UNION ALL
+    SELECT check_id, starts_at, runs, failed_runs, degraded, failed
+    FROM (${aggregate("AND scheduled_at >= (SELECT until FROM mark)")}) made WHERE location = ''
+  )
+  SELECT check_id, date_bin('15 minutes', starts_at, 'epoch') AS starts_at, sum(runs)::integer AS runs,
+    sum(failed_runs)::integer AS failed_runs, sum(degraded)::integer AS degraded,
+    sum(failed)::integer AS failed
+  FROM minutes GROUP BY 1, 2 ORDER BY 1, 2`;
+
+const selectAlertTime = `
+  SELECT check_id, extract(epoch FROM sum(least(coalesce(resolved_at, $2), $2) - greatest(opened_at, $1)))::float8 AS seconds
+  FROM check_episodes WHERE opened_at < $2 AND (resolved_at IS NULL OR resolved_at > $1)
+  GROUP BY check_id`;

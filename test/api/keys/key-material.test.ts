@@ -1,0 +1,32 @@
+import bs58 from "bs58";
+import { expect, it } from "vitest";
+import { newKeyMaterial, prefixOf } from "#api/keys/key-material.ts";
+
+it("makes a key of so many random bytes behind its prefix", () => {
+  const { key, start } = newKeyMaterial({ prefix: "prod", bytes: 24 });
+
+  expect(key.startsWith("prod_")).toBe(true);
+  expect(bs58.decode(key.slice("prod_".length))).toHaveLength(24);
+  expect(start).toBe(key.slice(0, "prod_".length + 4));
+});
+
+it.each([undefined, ""])("puts nothing before a key whose prefix is %j", (prefix) => {
+  const { key, start } = newKeyMaterial({ prefix, bytes: 16 });
+
+  expect(bs58.decode(key)).toHaveLength(16);
+  expect(start).toBe(key.slice(0, 4));
+});
+
+it("stores the SHA-256 of the key in base64", () => {
+  const { hash } = newKeyMaterial({ prefix: "prod", bytes: 16 });
+
+  expect(Buffer.from(hash, "base64")).toHaveLength(32);
+});
+
+it.each([
+  ["prod_abcd", "prod"],
+  ["my_long_prefix_abcd", "my_long_prefix"],
+  ["abcd", undefined],
+])("finds the prefix of %s again", (start, prefix) => {
+  expect(prefixOf(start)).toBe(prefix);
+});

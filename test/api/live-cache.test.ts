@@ -1,0 +1,141 @@
+import { describe, expect, it } from "vitest";
+import type { Stale } from "#api/invalidation.ts";
+import { type KeyRecord, tagsOfKey } from "#api/keys/key-record.ts";
+import { LiveCache } from "#api/live-cache.ts";
+import { buildKeyRecord } from "../support/key-builders.ts";
+
+/** A database of keys by hash, and a line to it that can be cut. */
+function setUp(...records: [string, KeyRecord][]) {
+  const rows = new Map(records);
+  let tell: (stale: Stale | undefined) => void = () => {};
+  const state = { isLive: true, isReachable: true, loads: 0, gate: Promise.resolve() };
+  const load = async (keyHash: string) => {
+    state.loads += 1;
+    if (!state.isReachable) throw new Error("connection refused");
+    const record = rows.get(keyHash);
+    await state.gate;
+    return record;
+  };
+  const cache = new LiveCache({
+    load,
+    tagsOf: tagsOfKey,
+    maxEntries: 10,
+    invalidations: {
+      isLive: () => state.isLive,
+      subscribe: (listener) => {
+        tell = listener;
+      },
+    },
+  });
+  return { cache, rows, state, tell: (stale?: Stale) => tell(stale) };
+}
+
+describe("a live cache", () => {
+  it("asks the database once for a key that is used often", async () => {
+    const { cache, state } = setUp(["h1", buildKeyRecord()]);
+
+    await cache.get("h1");
+    const again = cache.get("h1");
+
+    expect(again).toMatchObject({ id: "key_1" });
+    expect(state.loads).toBe(1);
+  });
+
+  it("asks once for all who wait for the same key", async () => {
+    const { cache, state } = setUp(["h1", buildKeyRecord()]);
+
+    await Promise.all([cache.get("h1"), cache.get("h1"), cache.get("h1")]);
+
+    expect(state.loads).toBe(1);
+  });
+
+  it.each<Stale>(["key:key_1", "keySpace:ks_1", "workspace:ws_1", "identity:id_1"])(
+    "forgets a key at once when %s is stale",
+    async (stale) => {
+      const { cache, rows, tell } = setUp(["h1", buildKeyRecord({ identity: {} })]);
+      await cache.get("h1");
+      rows.set("h1", buildKeyRecord({ isEnabled: false }));
+
+      tell(stale);
+
+      expect(await cache.get("h1")).toMatchObject({ isEnabled: false });
+    },
+  );
+
+  it("keeps a key when something else is stale", async () => {
+    const { cache, state, tell } = setUp(["h1", buildKeyRecord()]);
+    await cache.get("h1");
+
+    tell("key:key_2");
+    await cache.get("h1");
+
+    expect(state.loads).toBe(1);
+  });
+
+  it("does not keep what became stale while it was loaded", async () => {
+    const { cache, rows, state, tell } = setUp(["h1", buildKeyRecord()]);
+    const gate = Promise.withResolvers<void>();
+    state.gate = gate.promise;
+    const loading = cache.get("h1");
+    rows.set("h1", buildKeyRecord({ isEnabled: false }));
+
+    tell("key:key_1");
+    gate.resolve();
+    await loading;
+
+    expect(await cache.get("h1")).toMatchObject({ isEnabled: false });
+  });
+
+  it("believes nothing it has cached while it cannot hear of changes", async () => {
+    const { cache, rows, state } = setUp(["h1", buildKeyRecord()]);
+    await cache.get("h1");
+    rows.set("h1", buildKeyRecord({ isEnabled: false }));
+
+    state.isLive = false;
+
+    expect(await cache.get("h1")).toMatchObject({ isEnabled: false });
+  });
+
+  it("loads everything anew after it could not hear", async () => {
+    const { cache, rows, tell } = setUp(["h1", buildKeyRecord()]);
+    await cache.get("h1");
+    rows.set("h1", buildKeyRecord({ isEnabled: false }));
+
+    tell(undefined);
+
+    expect(await cache.get("h1")).toMatchObject({ isEnabled: false });
+  });
+
+  it("answers by what it knew while the database is away, and asks again afterwards", async () => {
+    const { cache, rows, state } = setUp(["h1", buildKeyRecord()]);
+    await cache.get("h1");
+    Object.assign(state, { isLive: false, isReachable: false });
+
+    expect(await cache.get("h1")).toMatchObject({ isEnabled: true });
+    expect(cache.counters.outage).toBe(1);
+
+    Object.assign(state, { isLive: true, isReachable: true });
+    rows.delete("h1");
+    expect(cache.get("h1")).toMatchObject({ isEnabled: true });
+  });
+
+  it("fails for a key it does not know while the database is away", async () => {
+    const { cache, state } = setUp();
+    state.isReachable = false;
+
+    await expect(cache.get("h1")).rejects.toThrow("connection refused");
+  });
+
+  it("remembers an unknown hash, and finds the key as soon as anything changed", async () => {
+    const { cache, rows, state, tell } = setUp();
+    await cache.get("h1");
+    await cache.get("h1");
+    const loads = state.loads;
+    rows.set("h1", buildKeyRecord());
+
+    tell("key:key_1");
+
+    expect(loads).toBe(1);
+    expect(await cache.get("h1")).toMatchObject({ id: "key_1" });
+  });
+});

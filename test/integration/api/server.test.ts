@@ -1,0 +1,277 @@
+/** The API's HTTP side against clients that behave badly, and its end while some still wait. */
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
+import { closeGracefully } from "#api/close.ts";
+import { type Procedures, procedure } from "#api/procedure.ts";
+import type { ServerParts } from "#api/server.ts";
+import { testServer } from "../../support/api-server.ts";
+import { sendBytes } from "../../support/bare-http.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+/** A procedure that answers when it is let. */
+function gated() {
+  const gate = Promise.withResolvers<void>();
+  let asked = 0;
+  const procedures: Procedures = {
+    wait: procedure({
+      summary: "Answers when it is let.",
+      input: z.object({}),
+      output: z.object({ done: z.boolean() }),
+      handle: async () => {
+        asked += 1;
+        await gate.promise;
+        return { data: { done: true } };
+      },
+    }),
+  };
+  return { procedures, open: gate.resolve, asked: () => asked };
+}
+
+const anyone = {
+  authenticate: () => ({
+    keyId: "key_test",
+    name: undefined,
+    workspaceId: "ws_test",
+    grants: { allow: () => true, names: () => [] } as never,
+    limitPerMinute: undefined,
+  }),
+} satisfies Partial<ServerParts>;
+
+async function start(procedures: Procedures = {}, parts: Partial<ServerParts> = {}) {
+  const app = testServer({ test: procedures }, { ...anyone, ...parts });
+  const url = await app.listen({ host: "127.0.0.1", port: 0 });
+  onTestFinished(async () => {
+    app.server.closeAllConnections();
+    await app.close();
+  });
+  return { app, url };
+}
+
+const post = (url: string, body: string, init: RequestInit = {}) =>
+  fetch(`${url}/v2/test.wait`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body,
+    ...init,
+  });
+
+const bodyOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf("\r\n\r\n") + 4));
+
+describe("a client that is too slow", () => {
+  const limits = { receiveTimeoutMs: 600 };
+
+  it("with its headers is answered 408 and cut off", async () => {
+    const { url } = await start({}, { limits });
+    const drip = ["POST /v2/test.wait HTTP/1.1\r\n", ..."x-slow: aaaaaaaaaaaaaaaaaaaaaaaaaa"];
+
+    const { answer, tookMs } = await sendBytes(url, drip, 100);
+
+    expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+    expect(bodyOf(answer)).toEqual({
+      meta: { requestId: expect.stringMatching(/^req_\w{16}$/) },
+      error: {
+        title: "Request Timeout",
+        status: 408,
+        detail: "The request was not received in time.",
+        type: "https://docs.test/errors/user/bad_request/request_timeout",
+        errors: [],
+      },
+    });
+    expect(tookMs).toBeLessThan(3_000);
+  });
+
+  it("with its body is answered 408 and cut off", async () => {
+    const { url } = await start(gated().procedures, { limits });
+    const head =
+      "POST /v2/test.wait HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n";
+
+    const { answer } = await sendBytes(url, [head, ..."{".padEnd(100)], 100);
+
+    expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+  });
+
+  it("keeps nobody else waiting", async () => {
+    const { url } = await start({}, { limits: { receiveTimeoutMs: 2_000 } });
+    const slow = Array.from({ length: 200 }, () =>
+      sendBytes(url, ["POST /v2/test.wait HTTP/1.1\r\n"], 5),
+    );
+
+    const startedAtMs = performance.now();
+    const answer = await fetch(`${url}/v2/liveness`);
+    const tookMs = performance.now() - startedAtMs;
+
+    expect(answer.status).toBe(200);
+    expect(tookMs).toBeLessThan(1_000);
+    await Promise.all(slow);
+  });
+});
+
+describe("what is no request", () => {
+  it.each([
+    ["no HTTP at all", "hello\r\n\r\n", 400],
+    ["headers of 20 kB", `GET / HTTP/1.1\r\nx-long: ${"a".repeat(20_000)}\r\n\r\n`, 431],
+    ["a bad content length", "POST /v2/x HTTP/1.1\r\nhost: x\r\ncontent-length: ten\r\n\r\n", 400],
+  ])("%s is answered in the shape of every refusal", async (_, bytes, status) => {
+    const { url } = await start();
+
+    const { answer } = await sendBytes(url, [bytes]);
+
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(bodyOf(answer).error).toMatchObject({ status, errors: [] });
+  });
+
+  it("an address that cannot be decoded is answered 400, in plain text", async () => {
+    const { url } = await start();
+
+    const answer = await fetch(`${url}/v2/%zz`, { method: "POST" });
+
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get("content-type")).toContain("text/plain");
+  });
+});
+
+describe("limits", () => {
+  it("answers 408 when a handler takes too long", async () => {
+    const { url } = await start(gated().procedures, { limits: { answerTimeoutMs: 200 } });
+
+    const answer = await post(url, "{}");
+
+    expect(answer.status).toBe(408);
+    expect(await answer.json()).toMatchObject({
+      error: { title: "Request Timeout", errors: [] },
+    });
+  });
+
+  it("takes a body of 10 MiB and refuses a byte more with 413", async () => {
+    const { procedures, open } = gated();
+    open();
+    const { url } = await start(procedures);
+    const limit = 10 * 1024 * 1024;
+
+    const taken = await post(url, "{}".padEnd(limit));
+    const refused = await post(url, "{}".padEnd(limit + 1));
+
+    expect(taken.status).toBe(200);
+    expect(refused.status).toBe(413);
+    expect(await refused.json()).toMatchObject({
+      error: {
+        title: "Request Entity Too Large",
+        detail: `The request body exceeds the maximum allowed size of ${limit} bytes.`,
+      },
+    });
+  });
+
+  it("tells no other origin anything: CORS is off", async () => {
+    const { url } = await start();
+    const headers = { origin: "https://evil.example", "access-control-request-method": "POST" };
+
+    const answers = [
+      await fetch(`${url}/v2/liveness`, { headers }),
+      await fetch(`${url}/v2/test.wait`, { method: "OPTIONS", headers }),
+    ];
+
+    const names = answers.flatMap((answer) => [...answer.headers.keys()]);
+    expect(names.filter((name) => name.startsWith("access-control-"))).toEqual([]);
+  });
+});
+
+describe("the end", () => {
+  it("comes after requests in flight were answered", async () => {
+    const { procedures, open, asked } = gated();
+    const { app, url } = await start(procedures);
+    const waiting = post(url, "{}");
+    await waitFor(() => asked() === 1, { withinMs: 5_000, what: "the request to arrive" });
+
+    const startedAtMs = performance.now();
+    const closing = closeGracefully(app);
+    setTimeout(open, 200);
+    const answer = await waiting;
+    await closing;
+
+    expect(answer.status).toBe(200);
+    expect(performance.now() - startedAtMs).toBeLessThan(5_000);
+    await expect(fetch(`${url}/v2/liveness`)).rejects.toThrow();
+  });
+
+  it("does not wait for ever for a request", async () => {
+    const { procedures, asked } = gated();
+    const { app, url } = await start(procedures);
+    const waiting = post(url, "{}").catch(() => "cut off");
+    await waitFor(() => asked() === 1, { withinMs: 5_000, what: "the request to arrive" });
+
+    await closeGracefully(app, 300);
+
+    expect(await waiting).toBe("cut off");
+  });
+});
+
+describe("metrics", () => {
+  it("count requests by procedure and status, with how long they took", async () => {
+    const { procedures, open } = gated();
+    open();
+    const registry = new Registry();
+    const { url } = await start(procedures, { registry });
+
+    await post(url, "{}");
+    await post(url, "{}");
+    await post(url, "[]");
+    await fetch(`${url}/v2/liveness`);
+
+    const text = await registry.metrics();
+    expect(text).toContain('vedette_api_requests_total{procedure="test.wait",status="200"} 2');
+    expect(text).toContain('vedette_api_requests_total{procedure="test.wait",status="400"} 1');
+    expect(text).toContain('vedette_api_requests_total{procedure="liveness",status="200"} 1');
+    expect(text).toContain(
+      'vedette_api_request_duration_seconds_bucket{procedure="test.wait",le="+Inf"} 3',
+    );
+    expect(text).toContain('vedette_api_request_duration_seconds_count{procedure="test.wait"} 3');
+    expect(text).toContain("# TYPE vedette_api_request_duration_seconds histogram");
+  });
+
+  it("count a caller that did not wait as 499", async () => {
+    const { procedures, asked } = gated();
+    const registry = new Registry();
+    const { url } = await start(procedures, { registry });
+    const abort = new AbortController();
+    const waiting = post(url, "{}", { signal: abort.signal }).catch(() => "gone");
+    await waitFor(() => asked() === 1, { withinMs: 5_000, what: "the request to arrive" });
+
+    abort.abort();
+    await waiting;
+
+    await waitFor(async () => /status="499"\} 1/.test(await registry.metrics()), {
+      withinMs: 5_000,
+      what: "the 499",
+    });
+  });
+});
+
+describe("the request log", () => {
+  it("has a line per request and nothing of its headers, query or body", async () => {
+    const lines: string[] = [];
+    const log = pino({ base: null }, { write: (line) => lines.push(line) });
+    const { url } = await start({}, { log, logsRequests: true });
+
+    const answer = await fetch(`${url}/v2/test.wait?token=secret-query`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        authorization: "Bearer secret-header",
+        cookie: "session=secret-cookie",
+      },
+      body: JSON.stringify({ key: "secret-body" }),
+    });
+    await answer.text();
+
+    await waitFor(() => lines.length === 1, { withinMs: 5_000, what: "the line" });
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+      msg: "request answered",
+      method: "POST",
+      path: "/v2/test.wait",
+      requestId: expect.stringMatching(/^req_/),
+    });
+    expect(lines.join("")).not.toContain("secret");
+  });
+});

@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runVedette } from "../../support/command.ts";
+import { type Program, startProgram } from "../../support/program.ts";
+import { tempDir } from "../../support/temp-dir.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+let program: Program;
+
+beforeAll(async () => {
+  program = await startProgram({ VEDETTE_FLEET__PROCESS__SIZE: "1" });
+});
+
+afterAll(() => program?.dispose());
+
+const run = (...args: string[]) => runVedette(args, { VEDETTE_DATA_DIR: program.dataDir });
+
+const runJson = async (...args: string[]) => {
+  const { stdout } = await run(...args, "--json");
+  return JSON.parse(stdout);
+};
+
+describe("vedette workspace", () => {
+  it("makes a workspace, and lists it with its limits", async () => {
+    const { stdout } = await run("workspace", "create", "Acme");
+    const id = stdout.trim();
+
+    await run("workspace", "set-limit", id, "--per-minute", "600");
+    await run("workspace", "set-quota", id, "--per-month", "150000");
+    await run("workspace", "disable", id);
+
+    const { workspaces } = await runJson("workspace", "list");
+    expect(workspaces).toContainEqual({
+      id,
+      name: "Acme",
+      enabled: false,
+      requestsPerMinute: 600,
+      monthlyQuota: 150_000,
+      keys: 0,
+    });
+  });
+
+  it("takes a limit away again", async () => {
+    const { id } = await runJson("workspace", "create", "Free");
+    await run("workspace", "set-limit", id, "--per-minute", "600");
+
+    await run("workspace", "set-limit", id, "--per-minute", "none");
+
+    const { workspaces } = await runJson("workspace", "list");
+    expect(workspaces.find((one: { id: string }) => one.id === id).requestsPerMinute).toBeNull();
+  });
+
+  it("says in one line that there is no such workspace", async () => {
+    const { code, stderr } = await run("workspace", "enable", "ws_none");
+
+    expect(code).toBe(1);
+    expect(stderr).toBe("vedette: there is no workspace ws_none\n");
+  });
+
+  it("says in one line that no program runs there", async () => {
+    const { code, stderr } = await runVedette(["workspace", "list"], {
+      VEDETTE_DATA_DIR: tempDir(),
+    });
+
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^vedette: no Vedette runs on \S+: start one with .*\n$/);
+  });
+});
+
+describe("vedette keys create-root", () => {
+  it("prints the key alone on stdout, and what it is on stderr", async () => {
+    const made = await run("keys", "create-root", "--workspace", "ws_default", "--expires", "90d");
+
+    expect(made.code).toBe(0);
+    expect(made.stdout).toMatch(/^vedette_root_[\w-]{43}\n$/);
+    expect(made.stderr).toMatch(/^key_\w+ for ws_default, until .*\. It is not shown again\.\n$/);
+  });
+
+  it("leaves the key in no log and no file of the program", async () => {
+    const { key, key_id } = await runJson("keys", "create-root", "--workspace", "ws_default");
+
+    expect(key_id).toMatch(/^key_/);
+    expect(program.output()).not.toContain(key);
+  });
+
+  it.each([
+    ["an unknown workspace", ["--workspace", "ws_none"], "there is no workspace ws_none"],
+    ["a time that is over", ["--workspace", "ws_default", "--expires", "2020-01-01"], "to come"],
+    ["a permission with a blank", ["--workspace", "ws_default", "--permissions", "a b"], "names"],
+  ])("refuses %s", async (_, args, complaint) => {
+    const { code, stderr, stdout } = await run("keys", "create-root", ...args);
+
+    expect(code).toBe(1);
+    expect(stderr).toContain(complaint);
+    expect(stdout).toBe("");
+  });
+});
+
+describe("vedette keys and apis", () => {
+  const rootKey = async () =>
+    (await runJson("keys", "create-root", "--workspace", "ws_default")).key as string;
+
+  const call = async (key: string, procedure: string, body: object) => {
+    const answer = await fetch(`${program.endpoints().api}/v2/${procedure}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return (await answer.json()) as { data: Record<string, string>; error?: { status: number } };
+  };
+
+  it("limit where an API's keys may be used, within a second", async () => {
+    const root = await rootKey();
+    const { apiId } = (await call(root, "apis.createApi", { name: "payments" })).data;
+    const { key } = (await call(root, "keys.createKey", { apiId })).data;
+    const code = async () => (await call(root, "keys.verifyKey", { key })).data["code"];
+    expect(await code()).toBe("VALID");
+
+    await run("apis", "set", String(apiId), "--ip-allowlist", "203.0.113.0/24");
+    await waitFor(async () => (await code()) === "FORBIDDEN", {
+      withinMs: 1_000,
+      what: "the allow-list to hold",
+    });
+    await run("apis", "set", String(apiId), "--ip-allowlist", "none", "--delete-protection", "on");
+
+    await waitFor(async () => (await code()) === "VALID", { withinMs: 1_000, what: "VALID again" });
+    expect((await call(root, "apis.deleteApi", { apiId })).error?.status).toBe(412);
+  });
+
+  it("make a migration that keys can be taken over by", async () => {
+    const root = await rootKey();
+    const { apiId } = (await call(root, "apis.createApi", { name: "imports" })).data;
+
+    await run("keys", "create-migration", "from_old", "--workspace", "ws_default");
+
+    const keys = [{ hash: "0".repeat(64), enabled: true }];
+    const { data } = await call(root, "keys.migrateKeys", { migrationId: "from_old", apiId, keys });
+    expect(data["failed"]).toEqual([]);
+  });
+
+  it.each([
+    [["apis", "set", "api_none", "--delete-protection", "on"], "there is no API api_none"],
+    [["apis", "set", "api_none"], "nothing to set"],
+    [["apis", "set", "api_none", "--ip-allowlist", "10.0.0.0/99"], "203.0.113.7,10.0.0.0/8"],
+    [["keys", "create-migration", "m", "--workspace", "ws_none"], "there is no workspace ws_none"],
+  ])("%j is refused in one line", async (args, complaint) => {
+    const { code, stderr } = await run(...args);
+
+    expect(code).toBe(1);
+    expect(stderr).toContain(complaint);
+  });
+
+  it("seal nothing anew when nothing was sealed by another key", async () => {
+    expect(await runJson("keys", "reseal")).toEqual({ resealed: 0 });
+  });
+});
+
+describe("vedette cron", () => {
+  it("lists every job with its schedule and next run", async () => {
+    const { jobs } = await runJson("cron", "list");
+
+    expect(jobs).toContainEqual({
+      job: "key-refill",
+      schedule: "every day at 00:00 UTC",
+      next_at: expect.stringMatching(/T00:00:00\.000Z$/),
+    });
+  });
+
+  it("runs a job and says what it did", async () => {
+    const { code, stdout } = await run("cron", "run", "key-refill");
+
+    expect(code).toBe(0);
+    expect(stdout).toBe("succeeded: 0 keys refilled\n");
+  });
+
+  it("refuses a job that is off", async () => {
+    const { code, stderr } = await run("cron", "run", "certificate-renewal");
+
+    expect(code).toBe(1);
+    expect(stderr).toBe("vedette: certificate-renewal is off by the settings\n");
+  });
+});
+
+describe("GET /metrics", () => {
+  it("tells of the process, its dependencies and its jobs", async () => {
+    const answer = await fetch(`${program.endpoints().metrics}/metrics`);
+
+    const text = await answer.text();
+    expect(text).toContain('vedette_dependency_up{dependency="postgres"} 1');
+    expect(text).toContain("process_resident_memory_bytes");
+    expect(text).toContain('vedette_build_info{version="');
+  });
+});

@@ -1,0 +1,27 @@
+/** A Postgres with the schema of the program, for one test file. */
+import { afterAll, beforeAll } from "vitest";
+import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { startTestDatabase, type TestDatabase } from "./servers.ts";
+
+const log = createLog({ level: "silent", format: "json" });
+
+/** `database()` answers it once the file's tests run. */
+export function prepareDatabase(): { database: () => Database; url: () => string } {
+  let server: TestDatabase | undefined;
+  let database: Database | undefined;
+  beforeAll(async () => {
+    server = await startTestDatabase();
+    await migrate(server.url, log);
+    database = openDatabase(server.url, log);
+  });
+  afterAll(async () => {
+    await database?.end();
+    await server?.stop();
+  });
+  const need = <T>(value: T | undefined): T => {
+    if (value === undefined) throw new Error("the database has not been started");
+    return value;
+  };
+  return { database: () => need(database), url: () => need(server).url };
+}

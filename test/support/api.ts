@@ -1,0 +1,135 @@
+/** The public API on a Postgres of its own, with each answer held against the wire contract. */
+import { Unkey } from "@unkey/api";
+import { HTTPClient } from "@unkey/api/lib/http.js";
+import { Registry } from "prom-client";
+import { createApi } from "#api/api.ts";
+import { newId } from "#api/ids.ts";
+import { type Invalidations, listenForInvalidations } from "#api/invalidation.ts";
+import { createKeyRing } from "#api/keys/key-ring.ts";
+import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
+import { insertRootKey } from "#api/root-key.ts";
+import { type Database, inTransaction, migrate, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { checkedFetch, expectContract } from "./api-contract.ts";
+import { startTestDatabase, type TestDatabase } from "./servers.ts";
+import { waitFor } from "./wait-for.ts";
+
+const log = createLog({ level: process.env["TEST_LOG"] ?? "silent", format: "json" });
+
+const unrecorded = {
+  verification: () => {},
+  ratelimit: () => {},
+  flush: async () => {},
+  close: async () => {},
+};
+
+export type TestApi = Awaited<ReturnType<typeof startTestApi>>;
+
+/** An answer, held against the contract already. */
+export type TestAnswer = {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
+  body: any;
+};
+
+/** Starts Postgres and one process's worth of API on a free port. */
+export async function startTestApi() {
+  const server = await startTestDatabase();
+  try {
+    await migrate(server.url, log);
+    const first = await startApiNode(server.url);
+    return { ...first, server, stop: () => first.stop().finally(server.stop) };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+/** One more process's worth of API: caches and limits of its own on the same database. */
+export async function startApiNode(databaseUrl: TestDatabase["url"]) {
+  const database = openDatabase(databaseUrl, log);
+  const invalidations = listenForInvalidations(databaseUrl, log);
+  const app = createApi(parts(database, invalidations));
+  const url = await app.listen({ host: "127.0.0.1", port: 0 });
+  await waitFor(() => invalidations.isLive(), { withinMs: 10_000, what: "invalidations heard" });
+  const stop = async () => {
+    await app.close();
+    await invalidations.close();
+    await database.end();
+  };
+  return { url, app, database, ...doors({ url, database }), stop };
+}
+
+function parts(database: Database, invalidations: Invalidations) {
+  return {
+    database,
+    invalidations,
+    limiter: createLocalLimiter(),
+    recorder: unrecorded,
+    log,
+    keyRing: createKeyRing([`test:${Buffer.alloc(32, 7).toString("base64")}`]),
+    region: "test",
+    docsUrl: "https://docs.test/errors",
+    trustedProxies: [],
+    validatesAnswers: true,
+    registry: new Registry(),
+    logsRequests: false,
+  };
+}
+
+type Door = { url: string; database: Database };
+
+/** What a test does with an API: make tenants, call procedures, use the published client. */
+function doors({ url, database }: Door) {
+  /** A root key of a workspace; without `permissions` it may do everything. */
+  const createRootKey = (forWorkspaceId: string, permissions: readonly string[] = ["*"]) =>
+    inTransaction(database, async (transaction) => {
+      const key = `${newId("key")}${newId("key")}`;
+      await insertRootKey(transaction, { key, forWorkspaceId, name: "test", permissions });
+      return key;
+    });
+  return {
+    createRootKey,
+    createWorkspace: async () => {
+      const id = newId("workspace");
+      await database.query("INSERT INTO workspaces (id, name) VALUES ($1, $1)", [id]);
+      return { id, rootKey: await createRootKey(id) };
+    },
+    call: (procedure: string, body: unknown, rootKey: string) =>
+      callProcedure(`${url}/v2/${procedure}`, body, rootKey),
+    /** The published client, its requests and answers checked on the way. */
+    client: (rootKey: string) =>
+      new Unkey({
+        rootKey,
+        serverURL: url,
+        retryConfig: { strategy: "none" },
+        httpClient: new HTTPClient({ fetcher: checkedFetch() }),
+      }),
+  };
+}
+
+async function callProcedure(url: string, body: unknown, rootKey: string): Promise<TestAnswer> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${rootKey}` },
+    body: JSON.stringify(body),
+  });
+  const { status, headers } = response;
+  const text = await response.text();
+  const contentType = headers.get("content-type");
+  const procedure = url.split("/v2/")[1] ?? "";
+  return { status, headers, body: expectContract({ procedure, status, contentType, text }) };
+}
+
+/** What the audit log of a workspace has, oldest first. */
+export async function auditEvents(
+  { database }: Pick<TestApi, "database">,
+  workspaceId: string,
+): Promise<string[]> {
+  const { rows } = await database.query<{ event: string }>(
+    "SELECT event FROM audit_log WHERE workspace_id = $1 ORDER BY time, ctid",
+    [workspaceId],
+  );
+  return rows.map(({ event }) => event);
+}

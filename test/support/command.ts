@@ -1,0 +1,30 @@
+/** The `vedette` command as a child process. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+const entry = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+
+export type CommandEnd = { code: number | null; stdout: string; stderr: string };
+
+/** Runs it to its end, which is a minute away at most. */
+export async function runVedette(
+  args: string[],
+  environment: Record<string, string> = {},
+): Promise<CommandEnd> {
+  const child = spawn(process.execPath, [entry, ...args], {
+    env: { PATH: process.env["PATH"], ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: 60_000,
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, stdout, stderr };
+}
