@@ -217,7 +217,7 @@ it.each([
   [
     "a wrong count",
     { VEDETTE_GATE_CHECKS: "a", VEDETTE_GATE_CLEAN_RUNS: "x" },
-    "is a whole number",
+    "gate-clean-runs is a whole number",
   ],
   ["wrong percentages", { VEDETTE_WAVES: "5,x" }, "wave-percentages is a list such as"],
   ["a wrong address", { VEDETTE_CONTROL_URL: "vedette" }, "control-url is an address such as"],
