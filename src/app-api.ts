@@ -37,6 +37,7 @@ export async function startApi(
     recorder: unrecorded,
     log,
     keyRing: createKeyRing(encryptionKeys),
+    cachedKeys: config.api.cached_keys,
     region: config.api.region,
     docsUrl: config.api.error_docs_url,
     trustedProxies: config.api.trusted_proxies,

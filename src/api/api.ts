@@ -33,6 +33,8 @@ export type ApiParts = {
   log: Log;
   /** Opens and seals recoverable keys. */
   keyRing: KeyRing;
+  /** How many keys are kept in memory at most. */
+  cachedKeys: number;
   /** Where this process runs, for analytics. */
   region: string;
   /** See `ServerParts`. */
@@ -52,16 +54,13 @@ export type NamespaceParts = ApiParts & {
   ratelimitNamespaces: Namespaces;
 };
 
-/** About 1 kB each. */
-const maxCachedKeys = 100_000;
-
 export function createApi(parts: ApiParts): FastifyInstance {
   const { database, invalidations } = parts;
   const keyCache = new LiveCache({
     load: (keyHash) => loadKeyRecord(database, keyHash),
     tagsOf: tagsOfKey,
     invalidations,
-    maxEntries: maxCachedKeys,
+    maxEntries: parts.cachedKeys,
   });
   const registry = parts.registry ?? new Registry();
   showInvalidations(invalidations.isLive, registry);

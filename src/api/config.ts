@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { flag, optionalText, optionalUrl, port, textList } from "#kernel/setting.ts";
+import { flag, optionalText, optionalUrl, port, textList, wholeNumber } from "#kernel/setting.ts";
 
 export const apiConfig = {
   api: z
@@ -17,6 +17,8 @@ export const apiConfig = {
        * Empty: one is generated on the first start and kept in `<data_dir>/credentials.json`.
        */
       encryption_keys: textList(),
+      /** Keys that are kept in memory, least recently used first out: about 0.5 kB each. */
+      cached_keys: wholeNumber({ min: 1, max: 10_000_000, default: 1_000_000 }),
       /** Where this process runs, as analytics tells it. */
       region: z.string().min(1).default("local"),
       /** One log line per request: path, status, time; never a body or a header. */
