@@ -39,6 +39,7 @@ export async function startApi(
     recorder: unrecorded,
     log,
     keyRing: createKeyRing(encryptionKeys),
+    analytics: undefined,
     cachedKeys: config.api.cached_keys || cachedKeysOf(getHeapStatistics().heap_size_limit),
     region: config.api.region,
     docsUrl: config.api.error_docs_url,
