@@ -26,7 +26,7 @@ const unrecorded = {
 export type TestApi = Awaited<ReturnType<typeof startTestApi>>;
 
 /** An answer, held against the contract already. */
-export type TestAnswer = {
+type TestAnswer = {
   status: number;
   headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
