@@ -1,0 +1,63 @@
+/** What an alert source and an alert route are, as rows of data. */
+import { z } from "zod";
+
+export const environments = ["production", "staging"] as const;
+export type Environment = (typeof environments)[number];
+
+/** How a source is told of alerts; `alertmanager` and `checkly` are also parts of its events' address. */
+export const sourceKinds = [
+  "alertmanager",
+  "checkly",
+  "email",
+  "http",
+  "status_page_views",
+] as const;
+export type SourceKind = (typeof sourceKinds)[number];
+
+/** Where alerts come from. Its id at the incident service is looked up by `title`. */
+export const AlertSource = z.strictObject({
+  name: z.string(),
+  /** Its name at the incident service. */
+  title: z.string(),
+  kind: z.enum(sourceKinds),
+  /** null: it belongs to none. */
+  environment: z.enum(environments).nullable(),
+  /** The labels that routes may ask for, each with the values that are in use. */
+  labels: z.record(z.string(), z.array(z.string())),
+});
+export type AlertSource = z.infer<typeof AlertSource>;
+
+/** A label that an alert lacks meets `is_not_set` and `none_of`. */
+export const Condition = z.discriminatedUnion("operation", [
+  z.strictObject({
+    label: z.string(),
+    operation: z.literal("one_of"),
+    values: z.array(z.string()).min(1),
+  }),
+  z.strictObject({
+    label: z.string(),
+    operation: z.literal("none_of"),
+    values: z.array(z.string()).min(1),
+  }),
+  z.strictObject({ label: z.string(), operation: z.literal("is_set") }),
+  z.strictObject({ label: z.string(), operation: z.literal("is_not_set") }),
+]);
+export type Condition = z.infer<typeof Condition>;
+
+export const RouteSource = z.strictObject({
+  source: z.string(),
+  /** All have to hold; none: every alert of the source. */
+  conditions: z.array(Condition),
+});
+export type RouteSource = z.infer<typeof RouteSource>;
+
+/** An alert that any of the sources lets through is escalated and posted. */
+export const AlertRoute = z.strictObject({
+  name: z.string(),
+  sources: z.array(RouteSource),
+  /** The name of an escalation path; null: nobody is paged. */
+  escalation: z.string().nullable(),
+  /** A chat channel, with its `#`. */
+  channel: z.string(),
+});
+export type AlertRoute = z.infer<typeof AlertRoute>;
