@@ -53,6 +53,12 @@ function addDefinitionCommands(checks: Command, exit: Exit): void {
   withSettings(checks.command("lint"))
     .description("look for faults in the definitions; exit code 1 when there are any")
     .action(load(exit, async () => (await from()).lint));
+  const exports = checks.command("export").description("write the definitions for other programs");
+  withSettings(exports.command("checkly"))
+    .description("a project for the hosted monitor, as its own program reads it")
+    .requiredOption("--out <directory>", "a new one, or that of an earlier export")
+    .option("--base-url <address>", "where the API is (default: monitor.base_url)", parseBaseUrl)
+    .action(load(exit, async () => (await from()).exportToCheckly));
 }
 
 function withSettings(command: Command): Command {
@@ -93,6 +99,13 @@ function parseFailedRuns(text: string): number {
 
 function parsePercent(text: string): number {
   return parseWhole(text, { min: 0, max: 100 });
+}
+
+function parseBaseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isWhole = url !== undefined && /^https?:$/.test(url.protocol);
+  if (isWhole && url.search === "" && url.hash === "") return text.replace(/\/+$/, "");
+  throw new InvalidArgumentError("an address such as https://api.example.com.");
 }
 
 function parseWhole(text: string, { min, max }: { min: number; max: number }): number {

@@ -1,6 +1,7 @@
 /** Commands about what is watched; they need no running program. */
-import { lintChecks } from "#app-checks.ts";
+import { exportForCheckly, lintChecks } from "#app-checks.ts";
 import { print, printJson } from "./print.ts";
+import { writeExport } from "./write-export.ts";
 
 export type SettingsOptions = { config?: string; json: boolean };
 
@@ -15,4 +16,16 @@ export async function lint(options: SettingsOptions): Promise<number> {
     print(`${apiChecks} API checks, ${heartbeats} heartbeats, ${channels} channels: ${found}`);
   }
   return faults.length === 0 ? 0 : 1;
+}
+
+export type ExportOptions = SettingsOptions & { out: string; baseUrl?: string };
+
+export async function exportToCheckly(options: ExportOptions): Promise<number> {
+  report(options, writeExport(options.out, exportForCheckly(options)));
+  return 0;
+}
+
+function report({ out, json }: ExportOptions, files: readonly string[]): void {
+  if (json) printJson({ directory: out, files });
+  else print(`${files.length} files in ${out}; its README.md says what to do with them`);
 }
