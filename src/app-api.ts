@@ -1,6 +1,5 @@
 /** Wires the public API. */
 import { getHeapStatistics } from "node:v8";
-import type { Recorder } from "#api/analytics/recorder.ts";
 import { createApi } from "#api/api.ts";
 import { closeGracefully } from "#api/close.ts";
 import { listenForInvalidations } from "#api/invalidation.ts";
@@ -9,21 +8,16 @@ import { createKeyRing } from "#api/keys/key-ring.ts";
 import { startLimiter } from "#api/ratelimit/start-limiter.ts";
 import { ensureRootKey } from "#api/root-key.ts";
 import { listening } from "#kernel/listen.ts";
+import type { Analytics } from "./app-analytics.ts";
 import type { Base, Stop } from "./app-base.ts";
 import type { ApiDatabase } from "./app-data.ts";
 
-/** Until analytics is there. */
-const unrecorded: Pick<Recorder, "verification" | "ratelimit"> = {
-  verification: () => {},
-  ratelimit: () => {},
-};
-
 export async function startApi(
   base: Base,
-  parts: ApiDatabase & { stops: Stop[] },
+  parts: ApiDatabase & { analytics: Analytics; stops: Stop[] },
 ): Promise<string> {
   const { config, log, credentials, registry } = base;
-  const { database, databaseUrl, stops } = parts;
+  const { analytics, database, databaseUrl, stops } = parts;
   const { host, port } = config.api;
   await ensureRootKey(database, credentials.root_key);
   const invalidations = listenForInvalidations(databaseUrl, log);
@@ -36,10 +30,10 @@ export async function startApi(
     database,
     invalidations,
     limiter,
-    recorder: unrecorded,
+    recorder: analytics.recorder,
     log,
     keyRing: createKeyRing(encryptionKeys),
-    analytics: undefined,
+    analytics: analytics.reading,
     cachedKeys: config.api.cached_keys || cachedKeysOf(getHeapStatistics().heap_size_limit),
     region: config.api.region,
     docsUrl: config.api.error_docs_url,

@@ -7,9 +7,10 @@ const contracts = "contract.ts";
 /** What each folder of src may import with `#`. Everything else is private to its folder. */
 const mayImport: Record<string, readonly string[]> = {
   kernel: [],
+  alerting: ["kernel/", "monitor/contract.ts"],
   embedded: ["kernel/"],
   fleet: ["kernel/"],
-  monitor: ["kernel/", "alerting/contract.ts"],
+  monitor: ["kernel/", "alerting/events-contract.ts"],
   metrics: ["kernel/"],
   cron: ["kernel/", "notify/contract.ts"],
   notify: ["kernel/"],
@@ -32,7 +33,9 @@ function importsOf(file: string): string[] {
 function isAllowed(specifier: string, allowed: readonly string[]): boolean {
   const target = specifier.slice(1);
   return allowed.some((entry) =>
-    entry === contracts ? /^[a-z-]+\/contract\.ts$/.test(target) : target.startsWith(entry),
+    entry === contracts
+      ? /^[a-z-]+\/(?:[a-z-]+-)?contract\.ts$/.test(target)
+      : target.startsWith(entry),
   );
 }
 

@@ -3,7 +3,7 @@ import type { ClientBase } from "pg";
 import { newId } from "./ids.ts";
 import type { Call } from "./procedure.ts";
 
-export type AuditEvent =
+type AuditEvent =
   | `api.${"create" | "update" | "delete"}`
   | "keyMigration.create"
   | `key.${"create" | "update" | "delete" | "reroll"}`

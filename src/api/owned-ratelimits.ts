@@ -65,7 +65,7 @@ function recordChange(change: Change, what: "create" | "update" | "delete", targ
   });
 }
 
-export function refuseDuplicateNames(limits: readonly { name: string }[]): void {
+function refuseDuplicateNames(limits: readonly { name: string }[]): void {
   const names = limits.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) {

@@ -5,7 +5,7 @@ import { newId } from "./ids.ts";
 import { hashKey } from "./keys/key-record.ts";
 
 /** The workspace that a program of its own has. */
-export const defaultWorkspaceId = "ws_default";
+const defaultWorkspaceId = "ws_default";
 
 /** Where root keys and their permissions live. */
 const operator = { workspaceId: "ws_operator", keySpaceId: "ks_root" };

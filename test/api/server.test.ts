@@ -9,7 +9,7 @@ describe("GET /v2/liveness", () => {
     expect(answer.headers["content-type"]).toContain("application/json");
     expect(answer.json()).toEqual({
       meta: { requestId: expect.stringMatching(/^req_[A-Za-z0-9]{16}$/) },
-      data: { message: "OK" },
+      data: { message: "we're cooking" },
     });
   });
 

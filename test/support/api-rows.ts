@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "#kernel/database.ts";
 
-export const testKeySpace = { id: "ks_test", workspaceId: "ws_default" };
+const testKeySpace = { id: "ks_test", workspaceId: "ws_default" };
 
 export async function insertKeySpace(database: Database, space = testKeySpace): Promise<void> {
   await database.query("INSERT INTO key_spaces (id, workspace_id) VALUES ($1, $2)", [

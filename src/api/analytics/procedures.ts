@@ -8,6 +8,7 @@ import type { Database } from "#kernel/database.ts";
 import { conditionFor } from "./access.ts";
 import { notConfigured, toApiError } from "./answer.ts";
 import type { EngineQuery, Row } from "./engine-client.ts";
+import { describeQueries } from "./reference.ts";
 import type { Retention } from "./retention.ts";
 import { guardQuery } from "./sql/guard.ts";
 import { type QueryFamily, tablesOf } from "./sql/tables.ts";
@@ -46,6 +47,7 @@ function query(parts: AnalyticsParts, family: QueryFamily, summary: string) {
   const tables = tablesOf(family);
   return procedure({
     summary,
+    description: describeQueries(family, parts.analytics?.retention),
     input: Input,
     output: Output,
     refusals: family === "ratelimits" ? [412, 422, 503] : [422, 503],

@@ -1,7 +1,7 @@
 /** Recoverable keys at rest: sealed by AES-256-GCM with a key from the settings. */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 
-export type Sealed = { encryptionKeyId: string; sealed: Buffer };
+type Sealed = { encryptionKeyId: string; sealed: Buffer };
 
 export type KeyRing = {
   /** `keyId` is authenticated with the text: a sealed key put into another row does not open. */

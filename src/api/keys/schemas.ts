@@ -20,11 +20,10 @@ export const Refill = z.strictObject({
 });
 export type Refill = z.infer<typeof Refill>;
 
-export const Credits = z.strictObject({
+const Credits = z.strictObject({
   remaining: whole({ min: 0, max: int64Max }).nullable(),
   refill: Refill.optional(),
 });
-export type Credits = z.infer<typeof Credits>;
 
 /** 2100-01-01: what lies behind it is a mistake in the unit. */
 const lastExpiryMs = 4_102_444_800_000;

@@ -23,7 +23,7 @@ export const VerifyInput = z.strictObject({
 });
 export type VerifyInput = z.infer<typeof VerifyInput>;
 
-export const verifyCodes = [
+const verifyCodes = [
   "VALID",
   "NOT_FOUND",
   "FORBIDDEN",

@@ -4,7 +4,7 @@ import type { KeyRing } from "#api/keys/key-ring.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 
 /** How the hashes of another program's keys were made. */
-export const migrationAlgorithms = ["sha256", "github.com/seamapi/prefixed-api-key"] as const;
+const migrationAlgorithms = ["sha256", "github.com/seamapi/prefixed-api-key"] as const;
 
 export type MigrationOrder = {
   id: string;

@@ -12,14 +12,14 @@ type RoleRow = {
 };
 
 /** The columns that `toRole` reads; `r` is the table. */
-export const roleColumns = `r.id, r.name, r.description,
+const roleColumns = `r.id, r.name, r.description,
   (SELECT coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name, 'slug', p.slug,
      'description', p.description) ORDER BY p.slug), '[]')
    FROM role_permissions rp JOIN permissions p ON p.id = rp.permission_id
    WHERE rp.role_id = r.id) AS permissions`;
 
 /** What is empty is left out. */
-export function toRole({ id, name, description, permissions }: RoleRow): RoleResponse {
+function toRole({ id, name, description, permissions }: RoleRow): RoleResponse {
   return {
     id,
     name,

@@ -12,7 +12,7 @@ import {
   usedOf,
 } from "./window.ts";
 
-export type LocalLimiter = Limiter & {
+export type LocalLimiter = Omit<Limiter, "take"> & {
   take: (requests: readonly LimitRequest[], nowMs: number) => TakeAnswer;
   /** What is counted of a request's limit; undefined: nothing. */
   peek: (request: LimitRequest) => Cell | undefined;

@@ -20,7 +20,7 @@ const silenceMs = 5_000;
 const closed = new Error("connection closed");
 
 /** What was found, and the counter as it is now. */
-export type Counted = { look: Look; cell: Cell };
+type Counted = { look: Look; cell: Cell };
 
 export type RedisCounters = {
   /** `known`: what this process knows of each counter. Throws when Redis does not answer in time. */

@@ -1,0 +1,230 @@
+/** Limits that several processes share over a real Redis, which is killed, hangs and comes back. */
+import fc from "fast-check";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import type { Limiter, LimitRequest } from "#api/ratelimit/limiter.ts";
+import { createRedisCounters } from "#api/ratelimit/redis-counters.ts";
+import { startSharedLimiter } from "#api/ratelimit/shared-limiter.ts";
+import { startLimiter } from "#api/ratelimit/start-limiter.ts";
+import { startApiNode, startTestApi } from "../../support/api.ts";
+import { hasPrograms } from "../../support/docker-registry.ts";
+import { createLimitModel, limitSteps } from "../../support/limit-model.ts";
+import { startTestRedis, type TestRedis } from "../../support/redis.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+let redis: TestRedis;
+
+/** A limiter as the program has it, with what it logs and counts. */
+async function startNode(redisUrl = redis.url) {
+  const lines: string[] = [];
+  const log = pino({ base: null }, { write: (line) => lines.push(line) });
+  const registry = new Registry();
+  const limiter = await startLimiter({ redisUrl, log, registry });
+  onTestFinished(limiter.close);
+  const isShared = async () => /ratelimit_shared 1$/m.test(await registry.metrics());
+  return { limiter, lines, isShared, registry };
+}
+
+const hourMs = 3_600_000;
+let callers = 0;
+
+/** Of a caller that no other test has. */
+function newRequest(over: Partial<LimitRequest> = {}): LimitRequest {
+  callers += 1;
+  return { key: `ws_1/caller ${callers}`, limit: 10, durationMs: 24 * hourMs, cost: 1, ...over };
+}
+
+const take = async (limiter: Limiter, request: LimitRequest) =>
+  (await limiter.take([request], Date.now())).passed;
+
+/** How many of so many calls pass, one after the other. */
+async function passedOf(limiter: Limiter, request: LimitRequest, calls: number): Promise<number> {
+  let passed = 0;
+  for (let call = 0; call < calls; call += 1) if (await take(limiter, request)) passed += 1;
+  return passed;
+}
+
+describe.skipIf(!hasPrograms("redis-server"))("limits over Redis", () => {
+  beforeAll(async () => {
+    redis = await startTestRedis();
+  });
+
+  beforeEach(async () => {
+    await redis.command("FLUSHALL");
+  });
+
+  afterAll(() => redis?.stop());
+
+  it("are counted by two processes as the slow model does by itself", async () => {
+    let nowMs = 1_800_000_000_000;
+    const startClocked = () =>
+      startSharedLimiter({
+        counters: createRedisCounters({ url: redis.url, clock: () => nowMs }),
+        onMode: (mode) => expect(mode).toBe("shared"),
+      });
+
+    await fc.assert(
+      fc.asyncProperty(limitSteps, async (steps) => {
+        await redis.command("FLUSHALL");
+        const limiters = [await startClocked(), await startClocked()];
+        const model = createLimitModel();
+        nowMs = 1_800_000_000_000;
+
+        for (const [index, { waitMs, requests }] of steps.entries()) {
+          nowMs += waitMs;
+          const answer = await limiters[index % 2]?.take(requests, nowMs);
+          expect(answer).toEqual(model(requests, nowMs));
+        }
+
+        await Promise.all(limiters.map((limiter) => limiter.close()));
+      }),
+      { numRuns: 60, seed: 20_261_121 },
+    );
+  });
+
+  it("let exactly as many calls pass as there are, at two processes at once", async () => {
+    const [one, other] = [await startNode(), await startNode()];
+    const request = newRequest({ limit: 50 });
+
+    const passed = await Promise.all(
+      Array.from({ length: 200 }, (_, index) =>
+        take(index % 2 === 0 ? one.limiter : other.limiter, request),
+      ),
+    );
+
+    expect(passed.filter(Boolean)).toHaveLength(50);
+  });
+
+  it("go on over a script that Redis has forgotten", async () => {
+    const { limiter, isShared } = await startNode();
+    const request = newRequest({ limit: 2 });
+    await take(limiter, request);
+
+    await redis.command("SCRIPT", "FLUSH");
+
+    expect(await passedOf(limiter, request, 3)).toBe(1);
+    expect(await isShared()).toBe(true);
+  });
+
+  it("leave nothing behind in Redis for longer than they count", async () => {
+    const { limiter } = await startNode();
+    await take(limiter, newRequest({ durationMs: 60_000 }));
+
+    const [key = ""] = (await redis.command("KEYS", "vedette:limit:*")) as string[];
+    const leftMs = Number(await redis.command("PTTL", key));
+
+    expect(leftMs).toBeGreaterThan(60_000);
+    expect(leftMs).toBeLessThanOrEqual(120_000);
+  });
+
+  describe("when Redis is killed", () => {
+    it("go on in each process from what it knew, which says so", async () => {
+      const { limiter, lines, isShared } = await startNode();
+      const request = newRequest({ limit: 10 });
+      await passedOf(limiter, request, 4);
+
+      await redis.kill9();
+      onTestFinished(redis.restart);
+      const passed = await passedOf(limiter, request, 20);
+
+      expect(passed).toBe(6);
+      expect(await isShared()).toBe(false);
+      expect(lines.join("")).toContain("rate limits of this process alone: Redis is away");
+    });
+
+    it("answer every call quickly, also those under way", async () => {
+      const { limiter } = await startNode();
+      const request = newRequest({ limit: 100_000 });
+
+      const startedAtMs = performance.now();
+      const calls = Array.from({ length: 500 }, () => take(limiter, request));
+      await redis.kill9();
+      onTestFinished(redis.restart);
+      const passed = await Promise.all(calls);
+
+      expect(passed.every(Boolean)).toBe(true);
+      expect(performance.now() - startedAtMs).toBeLessThan(2_000);
+    });
+
+    it("are shared again when it is back, with what has passed meanwhile", async () => {
+      const { limiter, lines, isShared } = await startNode();
+      const other = await startNode();
+      const request = newRequest({ limit: 10 });
+      await redis.kill9();
+      await waitFor(async () => !(await isShared()), { withinMs: 2_000, what: "the loss" });
+      await passedOf(limiter, request, 7);
+
+      await redis.restart();
+      await waitFor(async () => (await isShared()) && (await other.isShared()), {
+        withinMs: 5_000,
+        what: "both to share again",
+      });
+
+      expect(await take(limiter, request)).toBe(true);
+      expect(await passedOf(other.limiter, request, 10)).toBe(2);
+      expect(lines.filter((line) => line.includes("shared over Redis"))).toHaveLength(2);
+    });
+  });
+
+  it("go on without a Redis that hangs", async () => {
+    const { limiter, isShared } = await startNode();
+    redis.hang();
+    onTestFinished(redis.wake);
+
+    const startedAtMs = performance.now();
+    const passed = await passedOf(limiter, newRequest({ limit: 3 }), 5);
+
+    expect(passed).toBe(3);
+    expect(performance.now() - startedAtMs).toBeLessThan(1_500);
+    expect(await isShared()).toBe(false);
+  });
+
+  it("start without a Redis, and share once it is there", async () => {
+    await redis.kill9();
+    const startedAtMs = performance.now();
+    const { limiter, isShared } = await startNode();
+    const tookMs = performance.now() - startedAtMs;
+
+    const alone = await isShared();
+    const passed = await passedOf(limiter, newRequest({ limit: 3 }), 5);
+    await redis.restart();
+    await waitFor(isShared, { withinMs: 5_000, what: "the limits to be shared" });
+
+    expect(alone).toBe(false);
+    expect(passed).toBe(3);
+    expect(tookMs).toBeLessThan(5_000);
+  });
+
+  it("never tell the log the password of Redis", async () => {
+    const { lines } = await startNode("redis://user:secret-password@127.0.0.1:1");
+
+    expect(lines.join("")).toContain("Redis is away");
+    expect(lines.join("")).not.toContain("secret-password");
+  });
+
+  it("hold over two API processes, for limits and for keys", async () => {
+    const first = await startTestApi({ limiter: (await startNode()).limiter });
+    onTestFinished(first.stop);
+    const second = await startApiNode(first.server.url, { limiter: (await startNode()).limiter });
+    onTestFinished(second.stop);
+    const { rootKey } = await first.createWorkspace();
+    const { apiId } = (await first.client(rootKey).apis.createApi({ name: "payments" })).data;
+    const ratelimits = [{ name: "calls", limit: 20, duration: 24 * hourMs, autoApply: true }];
+    const { key } = (await first.client(rootKey).keys.createKey({ apiId, ratelimits })).data;
+    const limit = { namespace: "mail", identifier: "anna", limit: 30, duration: 24 * hourMs };
+    await first.call("ratelimit.limit", { ...limit, cost: 0 }, rootKey);
+    const both = (procedure: string, body: unknown) =>
+      Promise.all(
+        Array.from({ length: 100 }, (_, index) =>
+          (index % 2 === 0 ? first : second).call(procedure, body, rootKey),
+        ),
+      );
+
+    const limits = await both("ratelimit.limit", limit);
+    const verifications = await both("keys.verifyKey", { key });
+
+    expect(limits.filter(({ body }) => body.data.success)).toHaveLength(30);
+    expect(verifications.filter(({ body }) => body.data.valid)).toHaveLength(20);
+  });
+});
