@@ -1,6 +1,7 @@
 /** The command line: what there is to call, and what becomes of errors. */
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
+import { addAlertCommands } from "./alert-commands.ts";
 import { load } from "./load.ts";
 import { addOperatorCommands } from "./operator-commands.ts";
 import {
@@ -59,6 +60,7 @@ function createProgram(exit: (code: number) => void): Command {
     .description("list the sentinels and the state of their last deploy")
     .action(load(exit, async () => (await import("./sentinels.ts")).listSentinels));
   addCronCommands(program, exit);
+  addAlertCommands(program, exit);
   addOperatorCommands(program, exit);
   return program;
 }
