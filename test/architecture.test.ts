@@ -22,6 +22,7 @@ const mayImport: Record<string, readonly string[]> = {
   rollout: ["kernel/", "fleet/contract.ts", "notify/contract.ts"],
   control: ["kernel/", contracts],
   cli: ["kernel/", contracts, "app.ts", "app-checks.ts", "app-operator.ts", "config.ts"],
+  cli: ["kernel/", contracts, "app.ts", "app-operator.ts", "app-routing.ts", "config.ts"],
 };
 
 const importPattern = /\b(?:from|import)\s*\(?\s*"([^"]+)"/g;

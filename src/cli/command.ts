@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
 import { addCheckCommands } from "./check-commands.ts";
 import { withConnection } from "./connection-options.ts";
+import { addAlertCommands } from "./alert-commands.ts";
 import { load } from "./load.ts";
 import { addOperatorCommands } from "./operator-commands.ts";
 import {
@@ -62,6 +63,7 @@ function createProgram(exit: (code: number) => void): Command {
     .action(load(exit, async () => (await import("./sentinels.ts")).listSentinels));
   addCheckCommands(program, exit);
   addCronCommands(program, exit);
+  addAlertCommands(program, exit);
   addOperatorCommands(program, exit);
   return program;
 }
