@@ -31,6 +31,7 @@ import { startProber } from "#metrics/prober.ts";
 import { createRegistry } from "#metrics/registry.ts";
 import { createMetricsServer } from "#metrics/server.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
+import { createChatLog } from "#notify/chat-log.ts";
 import { createFindCredential } from "#registry/credentials.ts";
 import { createPinImage } from "#registry/pin.ts";
 import { createRolloutServices } from "#rollout/services.ts";
@@ -213,7 +214,9 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     createChatChannel({
       webhookUrlOf: (channel) => config.slack[`${channel}_webhook_url`],
       spacingMs: config.slack.message_spacing_ms,
+      keepsLog: true,
     }),
+    createChatLog(database),
     ...createCron({ config, database, registry }),
     ...createRolloutServices({
       listFleet: async () => store.sync(await driver.list()),

@@ -5,6 +5,7 @@ import {
   type ObjectSharedContext,
   TerminalError,
 } from "@restatedev/restate-sdk";
+import { actorOf } from "./actor.ts";
 import { toStatus } from "./answer.ts";
 import type { ListFleet } from "./capture.ts";
 import {
@@ -52,12 +53,12 @@ export function createFacade(parts: FacadeParts) {
     },
 
     async Resume(ctx: ObjectSharedContext): Promise<RolloutStatus> {
-      const begun = await ctx.client(rolloutObject, ctx.key).beginResume({});
+      const begun = await ctx.client(rolloutObject, ctx.key).beginResume({ by: actorOf(ctx) });
       return "status" in begun ? begun.status : statusOf(await waitForRun(ctx, begun));
     },
 
     async RollbackAll(ctx: ObjectSharedContext): Promise<RollbackResult> {
-      return waitForRun(ctx, await ctx.client(rolloutObject, ctx.key).beginRollback({}));
+      return waitForRun(ctx, await ctx.client(rolloutObject, ctx.key).beginRollback({ by: actorOf(ctx) }));
     },
 
     async Status(ctx: ObjectSharedContext): Promise<RolloutStatus> {
@@ -103,7 +104,3 @@ function statusOf(result: RollbackResult): RolloutStatus {
   return status;
 }
 
-/** Who called, as the gateway vouches for it; without it the call came from the Restate console. */
-function actorOf(ctx: ObjectSharedContext): string {
-  return ctx.request().headers.get("x-vedette-actor") ?? "restate-console";
-}
