@@ -83,3 +83,10 @@ export function percentile(values: readonly number[], p: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.ceil((sorted.length * p) / 100) - 1] ?? Number.NaN;
 }
+
+/** Memory that is resident now. */
+export function residentMbOf(pid: number): number {
+  return Math.round(
+    Number(/VmRSS:\s+(\d+)/.exec(readOrNothing(`/proc/${pid}/status`))?.[1] ?? 0) / 1024,
+  );
+}

@@ -1,7 +1,11 @@
 /** What operator commands work with: the database that the settings name, or a running program's. */
 import { userInfo } from "node:os";
+import { createKeyRing } from "#api/keys/key-ring.ts";
+import { type ApiChange, changeApi } from "#api/operator/apis.ts";
+import { createMigration, type MigrationOrder, resealKeys } from "#api/operator/key-upkeep.ts";
 import { createRootKey, type RootKeyOrder } from "#api/operator/root-keys.ts";
 import { createWorkspaceAdmin } from "#api/operator/workspaces.ts";
+import { loadCredentials } from "#embedded/credentials.ts";
 import { runningDatabaseUrl } from "#embedded/running.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
@@ -17,19 +21,30 @@ export async function withOperator<Result>(
   work: (operator: Operator) => Promise<Result>,
 ): Promise<Result> {
   const config = readConfig({ file: source.config, environment: process.env });
-  const url = config.database.url || runningDatabaseUrl(source.dataDir ?? config.data_dir);
+  const dataDir = source.dataDir ?? config.data_dir;
+  const url = config.database.url || runningDatabaseUrl(dataDir);
   const database = openDatabase(url, createLog({ level: "silent", format: "json" }));
   try {
-    return await work(createOperator(database));
+    const encryptionKeys = () =>
+      config.api.encryption_keys.length > 0
+        ? config.api.encryption_keys
+        : [loadCredentials(dataDir).encryption_key];
+    return await work(createOperator(database, encryptionKeys));
   } finally {
     await database.end();
   }
 }
 
-function createOperator(database: ReturnType<typeof openDatabase>) {
+function createOperator(
+  database: ReturnType<typeof openDatabase>,
+  encryptionKeys: () => readonly string[],
+) {
   const actor = `operator:${userInfo().username}`;
   return {
     workspaces: createWorkspaceAdmin(database, actor),
     createRootKey: (order: RootKeyOrder) => createRootKey(database, actor, order),
+    changeApi: (order: { id: string; change: ApiChange }) => changeApi(database, actor, order),
+    createMigration: (order: MigrationOrder) => createMigration(database, actor, order),
+    resealKeys: () => resealKeys(database, createKeyRing(encryptionKeys())),
   };
 }

@@ -8,7 +8,7 @@ import { createApi } from "#api/api.ts";
 import { closeGracefully } from "#api/close.ts";
 import { listenForInvalidations } from "#api/invalidation.ts";
 import { createKeyRing } from "#api/keys/key-ring.ts";
-import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
+import { startLimiter } from "#api/ratelimit/start-limiter.ts";
 import { ensureRootKey } from "#api/root-key.ts";
 import { createControl } from "#control/control.ts";
 import { startCron } from "#cron/start.ts";
@@ -38,6 +38,7 @@ import { createRolloutServices } from "#rollout/services.ts";
 import { serveOnKnownPort } from "#worker/known-port.ts";
 import { codeRevision, registerWorker } from "#worker/register.ts";
 import { createCron } from "./app-cron.ts";
+import { createResults, type Results } from "./app-results.ts";
 import type { Config } from "./config.ts";
 
 /** What one process can be; a laptop is all of them (design, section 1). */
@@ -97,15 +98,16 @@ async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<En
   const metrics = await startMetrics(base, stops);
   const { database, databaseUrl } = await startDatabase(base, stops);
   startProbing(base, database, stops);
+  const results = createResults({ ...base, database });
   const api = wanted.includes("api")
     ? await startApi(base, { database, databaseUrl, stops })
     : undefined;
   const restate = await startRestateServer(base, stops);
   const worker = wanted.includes("worker")
-    ? await startWorker(base, { database, ...restate, apiUrl: api, stops })
+    ? await startWorker(base, { database, ...restate, apiUrl: api, results, stops })
     : undefined;
   const control = wanted.includes("control")
-    ? await startControl(base, restate.ingressUrl, stops)
+    ? await startControl(base, { ingressUrl: restate.ingressUrl, results, stops })
     : undefined;
   return {
     ...(api !== undefined && { api }),
@@ -158,13 +160,15 @@ type WorkerParts = {
   ingressUrl: string;
   /** Of this process; undefined: another process serves the API, where the settings say. */
   apiUrl: string | undefined;
+  results: Results;
   stops: Stop[];
 };
 
 async function startWorker(base: Base, parts: WorkerParts): Promise<string> {
   const { config, log, credentials } = base;
-  const { adminUrl, stops } = parts;
-  const store = createFleetStore(parts.database);
+  const { adminUrl, database, results, stops } = parts;
+  stops.push(results.startKeeping().stop);
+  const store = createFleetStore(database);
   const driver = createDriver(base, parts.apiUrl);
   stops.push(driver.stop);
   await driver.start();
@@ -173,7 +177,7 @@ async function startWorker(base: Base, parts: WorkerParts): Promise<string> {
   const serving = serveOnKnownPort(path.join(base.dataDir, "worker-port"), {
     host,
     port,
-    services: createServices(base, { database: parts.database, store, driver }),
+    services: createServices(base, { database, store, driver, results }),
     identityKeys: identityKeys(config, credentials),
     log,
   });
@@ -199,7 +203,7 @@ function createDriver(base: Base, ownApiUrl: string | undefined): Driver {
   return drivers[fleet.driver]({ fleet, dataDir, apiUrl, rootKey: credentials.root_key, log });
 }
 
-type ServiceParts = { database: Database; store: FleetStore; driver: Driver };
+type ServiceParts = { database: Database; store: FleetStore; driver: Driver; results: Results };
 
 function createServices(base: Base, parts: ServiceParts): EndpointOptions["services"] {
   const { config, registry } = base;
@@ -211,6 +215,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
   return [
     createSentinelService({ deployer: createDeployer(driver, store), deployTimeoutMs }),
     createFleetService(store),
+    parts.results.reads,
     createChatChannel({
       webhookUrlOf: (channel) => config.slack[`${channel}_webhook_url`],
       spacingMs: config.slack.message_spacing_ms,
@@ -229,11 +234,9 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
 }
 
 /** Until analytics is there. */
-const unrecorded: Recorder = {
+const unrecorded: Pick<Recorder, "verification" | "ratelimit"> = {
   verification: () => {},
   ratelimit: () => {},
-  flush: async () => {},
-  close: async () => {},
 };
 
 async function startApi(base: Base, parts: ApiDatabase & { stops: Stop[] }): Promise<string> {
@@ -243,7 +246,7 @@ async function startApi(base: Base, parts: ApiDatabase & { stops: Stop[] }): Pro
   await ensureRootKey(database, credentials.root_key);
   const invalidations = listenForInvalidations(databaseUrl, log);
   stops.push(invalidations.close);
-  const limiter = createLocalLimiter();
+  const limiter = await startLimiter({ redisUrl: config.redis.url, log, registry });
   stops.push(limiter.close);
   const set = config.api.encryption_keys;
   const encryptionKeys = set.length > 0 ? set : [credentials.encryption_key];
@@ -265,10 +268,18 @@ async function startApi(base: Base, parts: ApiDatabase & { stops: Stop[] }): Pro
   return listening(api.listen({ host, port }), { port, setting: "api.port" });
 }
 
-async function startControl(base: Base, ingressUrl: string, stops: Stop[]): Promise<string> {
+type ControlParts = { ingressUrl: string; results: Results; stops: Stop[] };
+
+async function startControl(base: Base, parts: ControlParts): Promise<string> {
   const { config, log, credentials } = base;
+  const { ingressUrl, results, stops } = parts;
   const { host, port } = config.control;
-  const control = createControl({ ingressUrl, ingressToken: credentials.ingress_token, log });
+  const control = createControl({
+    ingressUrl,
+    ingressToken: credentials.ingress_token,
+    log,
+    ...(results.findPublicPage !== null && { findPublicPage: results.findPublicPage }),
+  });
   stops.push(() => control.close());
   return listening(control.listen({ host, port }), { port, setting: "control.port" });
 }

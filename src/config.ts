@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { parse as parseToml } from "smol-toml";
 import { z } from "zod";
 import { apiConfig } from "#api/config.ts";
+import { ratelimitConfig } from "#api/ratelimit/config.ts";
 import { controlConfig } from "#control/config.ts";
 import { cronConfig } from "#cron/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
@@ -27,9 +28,10 @@ const Config = z.strictObject({
   ...cronConfig,
   ...embeddedConfig,
   ...fleetConfig,
-  ...metricsConfig,
   ...monitorConfig,
+  ...metricsConfig,
   ...notifyConfig,
+  ...ratelimitConfig,
   ...registryConfig,
   ...rolloutConfig,
   ...workerConfig,
@@ -41,6 +43,7 @@ const environmentAliases: Record<string, readonly string[]> = {
   VEDETTE_ROOT_KEY: ["api", "root_key"],
   INGRESS_TOKEN: ["control", "ingress_token"],
   DATABASE_URL: ["database", "url"],
+  REDIS_URL: ["redis", "url"],
 };
 
 /** Settings that could not be read. `message` has one line per fault and never a value. */

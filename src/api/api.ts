@@ -1,6 +1,6 @@
 /** The public API put together: its caches, its namespaces and its server. */
 import type { FastifyInstance } from "fastify";
-import type { Registry } from "prom-client";
+import { Registry } from "prom-client";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import { createAdmit } from "./admission.ts";
@@ -12,22 +12,24 @@ import { identitiesProcedures } from "./identities/procedures.ts";
 import type { Invalidations } from "./invalidation.ts";
 import { readCredits, spendCredits } from "./keys/credits.ts";
 import { createFindKey } from "./keys/find-key.ts";
-import { KeyCache } from "./keys/key-cache.ts";
-import { loadKeyRecord } from "./keys/key-record.ts";
+import { type KeyRecord, loadKeyRecord, tagsOfKey } from "./keys/key-record.ts";
 import type { KeyRing } from "./keys/key-ring.ts";
 import { keysProcedures } from "./keys/procedures.ts";
 import type { VerifyParts } from "./keys/verify.ts";
-import { countKeyCache, showInvalidations } from "./metrics.ts";
+import { LiveCache } from "./live-cache.ts";
+import { countCaches, showInvalidations } from "./metrics.ts";
 import { permissionsProcedures } from "./permissions/procedures.ts";
 import type { Procedures } from "./procedure.ts";
 import type { Limiter } from "./ratelimit/limiter.ts";
+import { createNamespaceStore, type Namespaces } from "./ratelimit/namespaces.ts";
+import { ratelimitProcedures } from "./ratelimit/procedures.ts";
 import { createServer } from "./server.ts";
 
 export type ApiParts = {
   database: Database;
   invalidations: Invalidations;
   limiter: Limiter;
-  recorder: Recorder;
+  recorder: Pick<Recorder, "verification" | "ratelimit">;
   log: Log;
   /** Opens and seals recoverable keys. */
   keyRing: KeyRing;
@@ -37,29 +39,45 @@ export type ApiParts = {
   docsUrl: string;
   trustedProxies: string[];
   validatesAnswers: boolean;
-  registry: Registry;
-  logsRequests: boolean;
+  /** Where it is counted what is done; absent: nowhere. */
+  registry?: Registry;
+  /** A log line per request. */
+  logsRequests?: boolean;
 };
 
 /** What the namespaces are made of. */
-export type NamespaceParts = ApiParts & { keyCache: KeyCache; change: MakeChange };
+export type NamespaceParts = ApiParts & {
+  keyCache: LiveCache<KeyRecord>;
+  change: MakeChange;
+  ratelimitNamespaces: Namespaces;
+};
+
+/** About 1 kB each. */
+const maxCachedKeys = 100_000;
 
 export function createApi(parts: ApiParts): FastifyInstance {
   const { database, invalidations } = parts;
-  const keyCache = new KeyCache((keyHash) => loadKeyRecord(database, keyHash), invalidations);
-  countKeyCache(keyCache, parts.registry);
-  showInvalidations(invalidations.isLive, parts.registry);
+  const keyCache = new LiveCache({
+    load: (keyHash) => loadKeyRecord(database, keyHash),
+    tagsOf: tagsOfKey,
+    invalidations,
+    maxEntries: maxCachedKeys,
+  });
+  const registry = parts.registry ?? new Registry();
+  showInvalidations(invalidations.isLive, registry);
   const change = createMakeChange({ database, invalidations });
+  const ratelimitNamespaces = createNamespaceStore({ database, change, invalidations });
+  countCaches({ keys: keyCache, namespaces: ratelimitNamespaces.cache }, registry);
   return createServer({
     authenticate: createAuthenticate((keyHash) => keyCache.get(keyHash)),
     admit: createAdmit(parts.limiter),
     validatesAnswers: parts.validatesAnswers,
     log: parts.log,
-    registry: parts.registry,
-    logsRequests: parts.logsRequests,
+    registry,
+    logsRequests: parts.logsRequests === true,
     docsUrl: parts.docsUrl,
     trustProxy: parts.trustedProxies.length > 0 ? parts.trustedProxies : false,
-    namespaces: createNamespaces({ ...parts, keyCache, change }),
+    namespaces: createNamespaces({ ...parts, keyCache, change, ratelimitNamespaces }),
   });
 }
 
@@ -70,6 +88,7 @@ export function createNamespaces(parts: NamespaceParts): Record<string, Procedur
     identities: identitiesProcedures(parts),
     keys: keysProcedures({ ...parts, verify: verifyParts(parts) }),
     permissions: permissionsProcedures(parts),
+    ratelimit: ratelimitProcedures({ ...parts, namespaces: parts.ratelimitNamespaces }),
   };
 }
 

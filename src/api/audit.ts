@@ -4,7 +4,8 @@ import { newId } from "./ids.ts";
 import type { Call } from "./procedure.ts";
 
 export type AuditEvent =
-  | `api.${"create" | "delete"}`
+  | `api.${"create" | "update" | "delete"}`
+  | "keyMigration.create"
   | `key.${"create" | "update" | "delete" | "reroll"}`
   | `identity.${"create" | "update" | "delete"}`
   | `ratelimit.${"create" | "update" | "delete" | "set_override" | "delete_override"}`

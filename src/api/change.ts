@@ -13,14 +13,17 @@ export type Change = {
   stale: (...tags: Stale[]) => void;
 };
 
-/** `work` runs again after a deadlock: what it does outside of the transaction must bear that. */
+/** `work` may run more than once: what it does outside of the transaction must bear that. */
 export type MakeChange = <Result>(
   call: Call,
   work: (change: Change) => Promise<Result>,
 ) => Promise<Result>;
 
-/** Two changes that wait for each other's rows: Postgres ends one of them, and it begins anew. */
-const deadlock = "40P01";
+/**
+ * What another change at the same time has brought about, and what a second look does not meet again:
+ * two that wait for each other's rows, a row that was deleted before it was linked.
+ */
+const passing = new Set(["40P01", "40001", "23503"]);
 const maxTries = 4;
 
 /** When the promise fulfils, the change is committed and this process answers by it. */
@@ -33,7 +36,8 @@ export function createMakeChange(parts: {
       try {
         return await makeOnce(parts, call, work);
       } catch (error) {
-        if ((error as { code?: unknown }).code !== deadlock || tries === maxTries) throw error;
+        const { code } = error as { code?: string };
+        if (!passing.has(code ?? "") || tries === maxTries) throw error;
       }
     }
   };

@@ -1,7 +1,6 @@
 /** What Prometheus is told of the public API. Counting costs a request next to nothing. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { Counter, Gauge, type Registry } from "prom-client";
-import type { KeyCache } from "./keys/key-cache.ts";
 
 /** Upper bounds of the buckets, seconds. */
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60] as const;
@@ -105,19 +104,22 @@ function samplesOf(procedure: string, { buckets, seconds }: Tally) {
   ];
 }
 
-/** `outage`: answered by what was known of a key while the database was away. */
-export function countKeyCache(keyCache: Pick<KeyCache, "counters">, registry: Registry): void {
+type Counters = { counters: { hits: number; misses: number; outage: number } };
+
+/** `outage`: answered by what was known while the database was away. */
+export function countCaches(caches: Record<string, Counters>, registry: Registry): void {
   new Counter({
-    name: "vedette_api_key_cache_total",
-    help: "Keys looked up in the cache: hits, misses, and outage (the database was away).",
-    labelNames: ["result"],
+    name: "vedette_api_cache_total",
+    help: "Records looked up in a cache: hits, misses, and outage (the database was away).",
+    labelNames: ["cache", "result"],
     registers: [registry],
     collect() {
       this.reset();
-      const { hits, misses, outage } = keyCache.counters;
-      this.inc({ result: "hit" }, hits);
-      this.inc({ result: "miss" }, misses);
-      this.inc({ result: "outage" }, outage);
+      for (const [cache, { counters }] of Object.entries(caches)) {
+        this.inc({ cache, result: "hit" }, counters.hits);
+        this.inc({ cache, result: "miss" }, counters.misses);
+        this.inc({ cache, result: "outage" }, counters.outage);
+      }
     },
   });
 }

@@ -3,6 +3,7 @@ import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import type { Registry } from "prom-client";
 import type { Log } from "#kernel/log.ts";
 import { createRefuseBrokenRequest } from "./broken-request.ts";
+import { mountDocs } from "./docs/routes.ts";
 import { newId } from "./ids.ts";
 import { livenessBody } from "./liveness.ts";
 import { countRequests } from "./metrics.ts";
@@ -61,5 +62,6 @@ export function createServer(parts: ServerParts): FastifyInstance {
   app.get("/v2/liveness", async (request) => livenessBody(request.id));
   answerRefusals(app, parts);
   mountProcedures(app, parts.namespaces, { ...parts, limitTime: createTimeLimit(answerTimeoutMs) });
+  mountDocs(app, parts.namespaces);
   return app;
 }

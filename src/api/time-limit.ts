@@ -5,11 +5,12 @@ type Waiting = { dueMs: number; reject: (error: Error) => void };
 export type TimeLimit = <Result>(work: Promise<Result>) => Promise<Result>;
 
 /**
- * Answers 408 for work that takes longer than `limitMs`; the work itself goes on, unheard. One timer
+ * Fails work that takes longer than `limitMs`, as 408 unless told otherwise; the work itself goes on,
+ * unheard. One timer
  * serves all requests. (Fastify's own `handlerTimeout` ends with the request's body, before the
  * handler has begun.)
  */
-export function createTimeLimit(limitMs: number): TimeLimit {
+export function createTimeLimit(limitMs: number, fail: () => Error = tooLong): TimeLimit {
   // All wait equally long: the first is always the first that is due.
   const waiting = new Set<Waiting>();
   let timer: NodeJS.Timeout | undefined;
@@ -18,7 +19,7 @@ export function createTimeLimit(limitMs: number): TimeLimit {
     for (const one of waiting) {
       if (one.dueMs > nowMs) break;
       waiting.delete(one);
-      one.reject(tooLong());
+      one.reject(fail());
     }
     if (waiting.size > 0) return;
     clearInterval(timer);
@@ -28,7 +29,8 @@ export function createTimeLimit(limitMs: number): TimeLimit {
     new Promise((resolve, reject) => {
       const one: Waiting = { dueMs: performance.now() + limitMs, reject };
       waiting.add(one);
-      timer ??= setInterval(sweep, Math.min(1_000, limitMs)).unref();
+      // What has arrived while the process was busy is read first: it was in time.
+      timer ??= setInterval(() => setImmediate(sweep), Math.min(1_000, limitMs / 5)).unref();
       work.then(
         (result) => {
           waiting.delete(one);

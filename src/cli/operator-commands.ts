@@ -1,7 +1,13 @@
 /** The commands that work on the database itself, for whoever runs the program. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { type Exit, load } from "./load.ts";
-import { parseCount, parseExpiry, parsePermissions } from "./options.ts";
+import {
+  parseAddresses,
+  parseCount,
+  parseExpiry,
+  parsePermissions,
+  parseSwitch,
+} from "./options.ts";
 
 export function addOperatorCommands(program: Command, exit: Exit): void {
   addWorkspaceCommands(program, exit);
@@ -21,6 +27,32 @@ export function addOperatorCommands(program: Command, exit: Exit): void {
       parseExpiry,
     )
     .action(load(exit, async () => (await import("./root-keys.ts")).makeRootKey));
+  const upkeep = () => import("./key-upkeep.ts");
+  withDatabase(keys.command("create-migration <id>"))
+    .description("let keys.migrateKeys take over another program's keys under this id")
+    .requiredOption("--workspace <id>", "the workspace that gets the keys")
+    .addOption(
+      new Option("--algorithm <name>", "how their hashes were made")
+        .choices(["sha256", "github.com/seamapi/prefixed-api-key"])
+        .default("sha256"),
+    )
+    .action(load(exit, async () => (await upkeep()).makeMigration));
+  withDatabase(keys.command("reseal"))
+    .description("seal recoverable keys anew by the first of api.encryption_keys")
+    .action(load(exit, async () => (await upkeep()).resealAll));
+  addApiCommands(program, exit);
+}
+
+function addApiCommands(program: Command, exit: Exit): void {
+  const apis = program.command("apis").description("what an API's keys may do");
+  withDatabase(apis.command("set <id>"))
+    .description("change what no procedure changes")
+    .option("--ip-allowlist <list>", "from where its keys may be used, or none", parseAddresses)
+    .option("--delete-protection <switch>", "on: it cannot be deleted", parseSwitch)
+    .option("--recoverable-keys <switch>", "on: recoverable keys may be made", parseSwitch)
+    .option("--default-prefix <prefix>", "of new keys, or none")
+    .option("--default-bytes <count>", "of new keys, 16 to 255, or none", parseCount)
+    .action(load(exit, async () => (await import("./apis.ts")).setApi));
 }
 
 function addWorkspaceCommands(program: Command, exit: Exit): void {

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
 import { type CronJobName, cronJobs } from "#cron/contract.ts";
 import { WavePercentages } from "#rollout/contract.ts";
@@ -58,4 +59,26 @@ export function parsePermissions(text: string): string[] {
   const names = text.split(",").map((name) => name.trim());
   if (names.every((name) => /^[\w.*:#/-]{1,256}$/.test(name))) return [...new Set(names)];
   throw new InvalidArgumentError("names separated by commas, such as api.*.create_key.");
+}
+
+/** `on` or `off`. */
+export function parseSwitch(text: string): boolean {
+  if (text === "on" || text === "off") return text === "on";
+  throw new InvalidArgumentError("on or off.");
+}
+
+/** Addresses and ranges separated by commas, or none. */
+export function parseAddresses(text: string): { addresses: string[] | null } {
+  if (text === "none") return { addresses: null };
+  const addresses = text.split(",").map((entry) => entry.trim());
+  if (addresses.every(isAddressOrRange)) return { addresses };
+  throw new InvalidArgumentError("such as 203.0.113.7,10.0.0.0/8, or none.");
+}
+
+function isAddressOrRange(entry: string): boolean {
+  const [address = "", bits, ...rest] = entry.split("/");
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  if (bits === undefined) return true;
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
 }

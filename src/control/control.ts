@@ -28,7 +28,14 @@ export type ControlSettings = {
   receiveTimeoutMs?: number;
   /** How long Restate is waited for; absent ones are the defaults. */
   ingressLimits?: Partial<IngressLimits>;
+  /** What anyone may see, without a token; absent: nothing. */
+  findPublicPage?: FindPublicPage;
 };
+
+/** The page at a path; null: there is none, and the path is treated like any other. */
+export type FindPublicPage = (
+  path: string,
+) => Promise<{ status: number; type: string; body: string } | null>;
 
 const bodyLimitBytes = 1024 * 1024;
 
@@ -69,6 +76,10 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(safetyHeaders).header("x-request-id", request.id);
     if (isHealthCheck(request)) return;
+    if (request.method === "GET") {
+      const page = (await settings.findPublicPage?.(pathOf(request))) ?? null;
+      if (page !== null) return sendPage(reply, page);
+    }
     requireToken(request);
     requireRoute(request);
   });
@@ -81,6 +92,17 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     requireRoute(request);
   });
   return app;
+}
+
+/** Shown inside other sites and kept by their caches for a moment. */
+function sendPage(reply: FastifyReply, page: { status: number; type: string; body: string }) {
+  return reply
+    .code(page.status)
+    .type(page.type)
+    .header("cache-control", "public, max-age=10")
+    .header("access-control-allow-origin", "*")
+    .header("cross-origin-resource-policy", "cross-origin")
+    .send(page.body);
 }
 
 function isHealthCheck(request: FastifyRequest): boolean {

@@ -7,6 +7,7 @@ import {
   NotifyReadyRequest,
   sentinelService,
 } from "#fleet/contract.ts";
+import { checkReaders, checkReads } from "#results/contract.ts";
 import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
 
 export type Route = {
@@ -46,6 +47,12 @@ const routes: readonly Route[] = [
       blocks: handler === "Run",
     })),
   ),
+  ...Object.entries(checkReaders).map(([handler, { input }]) => ({
+    path: exactly(`/${checkReads.name}/${handler}`),
+    input,
+    isWrite: false,
+    blocks: false,
+  })),
   {
     // A push from whatever runs a sentinel; its id is one path segment.
     path: new RegExp(

@@ -23,8 +23,10 @@ export const monitorConfig = {
         .default("VEDETTE"),
       /** Whether `/status.json` and the badges are served to anyone who asks. */
       public_status: flag().default(true),
-      /** How long single results are kept; minutes and hours of them are kept longer. */
+      /** How long single results and minutes of them are kept. */
       result_days: wholeNumber({ min: 1, max: 400, default: 30 }),
+      /** How long hours of them, and alerts that are over, are kept. */
+      hour_days: wholeNumber({ min: 1, max: 4_000, default: 400 }),
     })
     .prefault({}),
 };

@@ -79,7 +79,8 @@ export function takePing(
   const ended = {
     ...state,
     startedAtMs: null,
-    lastDurationMs: state.startedAtMs === null ? null : ping.atMs - state.startedAtMs,
+    lastDurationMs:
+      state.startedAtMs === null ? state.lastDurationMs : ping.atMs - state.startedAtMs,
     held: null,
   };
   if (ping.kind === "success") return succeed(heartbeat, ended, ping.atMs);

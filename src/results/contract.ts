@@ -1,4 +1,4 @@
-/** What is answered about checks: how they stand, what they found, when they alerted. Times are ISO 8601 in UTC. */
+/** What is answered about checks: how they stand, what they found, when they alerted. Times: ISO 8601, UTC. */
 import { iface } from "@restatedev/restate-sdk";
 import { z } from "zod";
 import { causes, checkStatuses, environments, grades } from "#monitor/contract.ts";
@@ -184,20 +184,71 @@ export const CheckListRequest = z
   .strictObject({})
   .meta({ title: "CheckListRequest", examples: [{}] });
 
+export const CheckReplayRequest = z
+  .strictObject({
+    check: checkId,
+    /** How far back, from now. */
+    hours: z.int().min(1).max(9_600).default(168),
+    /** Absent ones are as defined. */
+    degraded_above_ms: z.int().min(1).optional(),
+    failed_above_ms: z.int().min(1).optional(),
+    failed_at_percent: z.int().min(0).max(100).optional(),
+    failed_run_threshold: z.int().min(1).max(100).optional(),
+  })
+  .meta({
+    title: "CheckReplayRequest",
+    examples: [{ check: "verify-key", failed_above_ms: 2_000 }],
+  });
+export type CheckReplayRequest = z.infer<typeof CheckReplayRequest>;
+
+const ReplayOutcome = z.object({
+  degraded_above_ms: z.int(),
+  failed_above_ms: z.int(),
+  failed_at_percent: z.int(),
+  failed_run_threshold: z.int(),
+  /** Results by grade. */
+  ok: z.int(),
+  degraded: z.int(),
+  failed: z.int(),
+  alerts: z.int(),
+  alerting_seconds: z.int(),
+  /** The last 100 at most, oldest first. */
+  episodes: z.array(
+    z.object({
+      opened_at: z.string(),
+      resolved_at: z.string().nullable(),
+      reason: z.string(),
+      locations: z.array(z.string()),
+    }),
+  ),
+});
+
+/** What would have alerted, under the rules asked for and under those defined. */
+export const CheckReplay = z.object({
+  check: z.string(),
+  since: z.string(),
+  runs: z.int(),
+  as_defined: ReplayOutcome,
+  as_asked: ReplayOutcome,
+});
+export type CheckReplay = z.infer<typeof CheckReplay>;
+
 /** The readers, as `control`, the console and the command line call them. */
 export const checkReaders = {
   List: { input: CheckListRequest, output: CheckList },
   History: { input: CheckHistoryRequest, output: CheckHistory },
   Chart: { input: CheckChartRequest, output: CheckChart },
   Episodes: { input: CheckEpisodesRequest, output: CheckEpisodes },
+  Replay: { input: CheckReplayRequest, output: CheckReplay },
 } as const;
 
 /** What a reader refuses with, besides the common codes. */
-export type CheckProblemCode = "unknown_check";
+export type CheckProblemCode = "unknown_check" | "not_replayable";
 
 export const checkReads = iface.service("vedette.v1.CheckReads", {
   List: iface.schemas(checkReaders.List),
   History: iface.schemas(checkReaders.History),
   Chart: iface.schemas(checkReaders.Chart),
   Episodes: iface.schemas(checkReaders.Episodes),
+  Replay: iface.schemas(checkReaders.Replay),
 });

@@ -15,11 +15,12 @@ export async function keepPartitions(
   try {
     await client.query("BEGIN");
     await client.query("SELECT pg_advisory_xact_lock($1)", [lockKey]);
+    const oldestMs = nowMs - keepDays * 86_400_000;
     for (let offset = -1; offset <= monthsAhead; offset += 1) {
-      await client.query(createPartition(monthOf(nowMs, offset)));
+      const month = monthOf(nowMs, offset);
+      if (!isOver(nameOf(month), oldestMs)) await client.query(createPartition(month));
     }
     const { rows } = await client.query<{ name: string }>(listPartitions);
-    const oldestMs = nowMs - keepDays * 86_400_000;
     for (const name of rows.map((row) => row.name).filter((name) => isOver(name, oldestMs))) {
       await client.query(`DROP TABLE ${name}`);
     }
@@ -45,11 +46,15 @@ function monthOf(atMs: number, offset: number): Month {
   return { year: first.getUTCFullYear(), month: first.getUTCMonth() };
 }
 
-function createPartition({ year, month }: Month): string {
+function nameOf({ year, month }: Month): string {
+  return `check_results_${year}_${String(month + 1).padStart(2, "0")}`;
+}
+
+function createPartition(of: Month): string {
+  const { year, month } = of;
   const startsAt = new Date(Date.UTC(year, month, 1)).toISOString();
   const endsAt = new Date(Date.UTC(year, month + 1, 1)).toISOString();
-  const name = `check_results_${year}_${String(month + 1).padStart(2, "0")}`;
-  return `CREATE TABLE IF NOT EXISTS ${name} PARTITION OF check_results FOR VALUES FROM ('${startsAt}') TO ('${endsAt}')`;
+  return `CREATE TABLE IF NOT EXISTS ${nameOf(of)} PARTITION OF check_results FOR VALUES FROM ('${startsAt}') TO ('${endsAt}')`;
 }
 
 /** Whether everything in the partition is before the time. */

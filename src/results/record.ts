@@ -43,7 +43,7 @@ export function createRecorder(database: Database) {
 
     /** Keeps when the receiver accepted an event; the first time counts. */
     async delivered(
-      event: Pick<AlertTransition, "checkId" | "episode" | "kind">,
+      event: Pick<AlertTransition, "checkId" | "episode" | "kind" | "atMs">,
       atMs: number,
     ): Promise<void> {
       const statement = event.kind === "opened" ? markOpenedDelivered : markResolvedDelivered;

@@ -5,19 +5,22 @@ import { toTerminalError } from "#kernel/terminal.ts";
 import type { Definitions } from "#monitor/contract.ts";
 import { type CheckProblemCode, checkReads } from "./contract.ts";
 import type { ResultReader } from "./read.ts";
+import type { ReplayCheck } from "./replay.ts";
 import type { ViewChecks } from "./view.ts";
 
 type Parts = {
   definitions: Definitions;
   viewChecks: ViewChecks;
   reader: ResultReader;
+  replayCheck: ReplayCheck;
   nowMs: () => number;
 };
 
 /** A caller waits: the database is not waited for longer than this. */
 const retry = { maxRetryDuration: 15_000 };
 
-export function createCheckReads({ definitions, viewChecks, reader, nowMs }: Parts) {
+export function createCheckReads(parts: Parts) {
+  const { definitions, viewChecks, reader, replayCheck, nowMs } = parts;
   const requireKnown = (check: string) => {
     if (!isKnown(definitions, check)) throw toTerminalError(unknownCheck(definitions, check));
   };
@@ -40,6 +43,11 @@ export function createCheckReads({ definitions, viewChecks, reader, nowMs }: Par
           retry,
         );
       },
+      Replay: (ctx, request) => {
+        requireKnown(request.check);
+        requireApiCheck(definitions, request.check);
+        return ctx.run("replay-check", () => replayCheck(request), retry);
+      },
     },
     options: { journalRetention: 0 },
   });
@@ -47,6 +55,18 @@ export function createCheckReads({ definitions, viewChecks, reader, nowMs }: Par
 
 function isKnown({ apiChecks, heartbeats }: Definitions, id: string): boolean {
   return [...apiChecks, ...heartbeats].some((check) => check.id === id);
+}
+
+/** A heartbeat has no thresholds that could have been others. */
+function requireApiCheck({ apiChecks }: Definitions, id: string): void {
+  if (apiChecks.some((check) => check.id === id)) return;
+  throw toTerminalError(
+    new ProblemError<CheckProblemCode>({
+      status: 400,
+      code: "not_replayable",
+      detail: `${id} is a heartbeat: only API checks can be replayed`,
+    }),
+  );
 }
 
 function unknownCheck({ apiChecks, heartbeats }: Definitions, id: string) {

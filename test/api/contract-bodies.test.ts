@@ -1,28 +1,19 @@
 /** The schemas of our procedures take and refuse the bodies that the wire contract takes and refuses. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createNamespaces, type NamespaceParts } from "#api/api.ts";
 import { faultsOf } from "#api/faults.ts";
 import type { Procedure } from "#api/procedure.ts";
 import { procedureNames, requestSchema, requestValidator } from "../support/api-contract.ts";
-import { neverAsked } from "../support/never-asked.ts";
 import { bodiesOf, breakagesOf, mutated } from "../support/schema-bodies.ts";
-
-const namespaces = createNamespaces(neverAsked<NamespaceParts>());
-
-const served = Object.entries(namespaces).flatMap(([namespace, procedures]) =>
-  Object.entries(procedures).map(
-    ([name, procedure]) => [`${namespace}.${name}`, procedure] as const,
-  ),
-);
+import { servedProcedures } from "../support/served-procedures.ts";
 
 it("there is a procedure for each of the contract's, and no other", () => {
-  const names = served.map(([name]) => name);
+  const names = servedProcedures.map(([name]) => name);
 
   expect(names.toSorted()).toEqual(procedureNames.toSorted());
 });
 
-describe.each(served)("%s", (name, procedure) => {
+describe.each(servedProcedures)("%s", (name, procedure) => {
   const schema = requestSchema(name);
   const isTaken = requestValidator(name);
 
@@ -30,7 +21,7 @@ describe.each(served)("%s", (name, procedure) => {
     const bodies = fc.oneof(
       { weight: 4, arbitrary: bodiesOf(schema) },
       { weight: 4, arbitrary: mutated(bodiesOf(schema)) },
-      { weight: 2, arbitrary: mutated(mutated(bodiesOf(schema, true))) },
+      { weight: 2, arbitrary: mutated(mutated(bodiesOf(schema, { full: true }))) },
       { weight: 1, arbitrary: fc.jsonValue() },
     );
 
@@ -46,7 +37,7 @@ describe.each(served)("%s", (name, procedure) => {
   it.each(breakagesOf(schema))(
     "refuses a broken $location and names it",
     ({ location, breakIn }) => {
-      const [whole] = fc.sample(fc.noShrink(bodiesOf(schema, true).filter(isStorable)), {
+      const [whole] = fc.sample(fc.noShrink(bodiesOf(schema, { full: true }).filter(isStorable)), {
         numRuns: 1,
         seed: 20_261_121,
       });

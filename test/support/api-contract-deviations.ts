@@ -39,6 +39,10 @@ export function relax(contract: Contract): Contract {
   // A limit given with a verification has no id, and `reset` is a time, not a duration.
   change(schemas, "VerifyKeyRatelimitData", { id: ["minLength", "pattern"] });
   change(schemas, "VerifyKeyRatelimitData", { reset: ["maximum"] });
+  // A limit of 0 may be given with a verification, and blocks.
+  change(schemas, "VerifyKeyRatelimitData", { limit: ["minimum"] });
+  // A migrated key is known by its hash alone until it is first used.
+  change(schemas, "KeyResponseData", { start: ["minLength"] });
   // Larger limits and durations may be asked for than may be answered.
   change(schemas, "VerifyKeyRatelimitData", bounds("limit", "duration", "remaining"));
   change(schemas, "RatelimitResponse", bounds("limit", "duration"));

@@ -41,14 +41,15 @@ export function resolve(schema: Schema): Schema {
 
 /** What the contract wants of a procedure's body. */
 export function requestSchema(procedure: string): Schema {
-  const schema = operationOf(procedure).requestBody?.content["application/json"]?.schema;
+  const schema = contractOperation(procedure).requestBody?.content["application/json"]?.schema;
   if (schema === undefined) throw new Error(`${procedure} has no body in the contract`);
   return resolve(schema);
 }
 
 /** Tells whether a body is what the contract lets a caller send to a procedure. */
 export function requestValidator(procedure: string): (body: unknown) => boolean {
-  const $ref = operationOf(procedure).requestBody?.content["application/json"]?.schema["$ref"];
+  const $ref =
+    contractOperation(procedure).requestBody?.content["application/json"]?.schema["$ref"];
   return validatorOf(String($ref));
 }
 
@@ -67,7 +68,7 @@ export function expectContract(answer: ContractAnswer): unknown {
   const fail = (what: string): never => {
     throw new Error(`breach of contract: ${procedure} ${status}: ${what}\n${text.slice(0, 2_000)}`);
   };
-  const { responses } = operationOf(procedure);
+  const { responses } = contractOperation(procedure);
   const content = responses[String(status)]?.content ?? fail("status not declared");
   const mediaType = (answer.contentType ?? "").split(";")[0]?.trim() ?? "";
   const schema = content[mediaType]?.schema ?? fail(`media type '${mediaType}' not declared`);
@@ -97,7 +98,8 @@ export function checkedFetch(inner: typeof fetch = fetch): typeof fetch {
   };
 }
 
-function operationOf(procedure: string): Operation {
+/** What the contract has of a procedure: `keys.createKey`, `liveness`. */
+export function contractOperation(procedure: string): Operation {
   const operation = Object.values(contract.paths[`/v2/${procedure}`] ?? {})[0];
   if (operation === undefined) throw new Error(`${procedure} is not in the contract`);
   return operation;

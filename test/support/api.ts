@@ -121,3 +121,15 @@ async function callProcedure(url: string, body: unknown, rootKey: string): Promi
   const procedure = url.split("/v2/")[1] ?? "";
   return { status, headers, body: expectContract({ procedure, status, contentType, text }) };
 }
+
+/** What the audit log of a workspace has, oldest first. */
+export async function auditEvents(
+  { database }: Pick<TestApi, "database">,
+  workspaceId: string,
+): Promise<string[]> {
+  const { rows } = await database.query<{ event: string }>(
+    "SELECT event FROM audit_log WHERE workspace_id = $1 ORDER BY time, ctid",
+    [workspaceId],
+  );
+  return rows.map(({ event }) => event);
+}

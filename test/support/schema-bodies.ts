@@ -28,17 +28,30 @@ function numberOf(schema: Schema, keyword: string, preset: number): number {
   return (schema[keyword] as number | undefined) ?? preset;
 }
 
-/** What the schema takes, its limits among it. `full`: with every property that it knows. */
-export function bodiesOf(unresolved: Schema, full = false): fc.Arbitrary<Json> {
+export type BodyOptions = {
+  /** With every property that the schema knows, and without null. */
+  full?: boolean;
+  /** Texts that mostly stand in properties (or lists) of a name, whatever the schema says of them. */
+  known?: Record<string, fc.Arbitrary<string>>;
+};
+
+/** What the schema takes, its limits among it; `name` is of the property that it is of. */
+export function bodiesOf(
+  unresolved: Schema,
+  options: BodyOptions = {},
+  name = "",
+): fc.Arbitrary<Json> {
   const schema = resolve(unresolved);
   if (schema["enum"] !== undefined) return fc.constantFrom(...(schema["enum"] as Json[]));
   const makers = typesOf(schema)
-    .filter((type) => !full || type !== "null")
-    .map((type) => makerOf(schema, type, full));
+    .filter((type) => options.full !== true || type !== "null")
+    .map((type) => makerOf(schema, type, { options, name }));
   return fc.oneof(...makers);
 }
 
-function makerOf(schema: Schema, type: string, full: boolean): fc.Arbitrary<Json> {
+type Context = { options: BodyOptions; name: string };
+
+function makerOf(schema: Schema, type: string, context: Context): fc.Arbitrary<Json> {
   switch (type) {
     case "null":
       return fc.constant(null);
@@ -47,14 +60,20 @@ function makerOf(schema: Schema, type: string, full: boolean): fc.Arbitrary<Json
     case "integer":
       return integers(schema);
     case "string":
-      return strings(schema);
+      return stringsOf(schema, context);
     case "array":
-      return arrays(schema, full);
+      return arrays(schema, context);
     case "object":
-      return objects(schema, full);
+      return objects(schema, context.options);
     default:
       throw new Error(`no bodies of type ${type}`);
   }
+}
+
+function stringsOf(schema: Schema, { options, name }: Context): fc.Arbitrary<string> {
+  const known = options.known?.[name];
+  if (known === undefined) return strings(schema);
+  return fc.oneof({ weight: 6, arbitrary: known }, { weight: 1, arbitrary: strings(schema) });
 }
 
 function integers(schema: Schema): fc.Arbitrary<number> {
@@ -67,8 +86,8 @@ function integers(schema: Schema): fc.Arbitrary<number> {
 
 /** Lengths count characters: some of these are two units of UTF-16, some have NUL or half a pair. */
 const anyCharacter = fc.oneof(
-  { weight: 20, arbitrary: fc.string({ unit: "binary", minLength: 1, maxLength: 1 }) },
-  { weight: 20, arbitrary: fc.constantFrom("a", "Z", "_", "é", "😀", " ") },
+  { weight: 200, arbitrary: fc.string({ unit: "binary", minLength: 1, maxLength: 1 }) },
+  { weight: 200, arbitrary: fc.constantFrom("a", "Z", "_", "é", "😀", " ") },
   { weight: 1, arbitrary: fc.constantFrom("\u0000", "\ud800") },
 );
 
@@ -91,30 +110,32 @@ function strings(schema: Schema): fc.Arbitrary<string> {
   return fc.oneof({ weight: 8, arbitrary: short }, { weight: 1, arbitrary: ofLength(max, max) });
 }
 
-function arrays(schema: Schema, full: boolean): fc.Arbitrary<Json[]> {
-  const minLength = Math.max(numberOf(schema, "minItems", 0), full ? 1 : 0);
+function arrays(schema: Schema, { options, name }: Context): fc.Arbitrary<Json[]> {
+  const minLength = Math.max(numberOf(schema, "minItems", 0), options.full === true ? 1 : 0);
   const maxLength = Math.min(numberOf(schema, "maxItems", 4), minLength + 3);
-  return fc.array(bodiesOf(schema["items"] as Schema, full), { minLength, maxLength });
+  return fc.array(bodiesOf(schema["items"] as Schema, options, name), { minLength, maxLength });
 }
 
-function objects(schema: Schema, full: boolean): fc.Arbitrary<Json> {
+function objects(schema: Schema, options: BodyOptions): fc.Arbitrary<Json> {
   const { properties, required, isOpen } = objectOf(schema);
-  if (isOpen)
+  if (isOpen) {
     return fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 5, noNullPrototype: true });
+  }
   const models: Record<string, fc.Arbitrary<Json>> = {};
-  for (const [name, of] of Object.entries(properties)) models[name] = bodiesOf(of, full);
-  const requiredKeys = full ? Object.keys(properties) : [...required];
+  for (const [name, of] of Object.entries(properties)) models[name] = bodiesOf(of, options, name);
+  const requiredKeys = options.full === true ? Object.keys(properties) : [...required];
   return fc.record(models, { requiredKeys, noNullPrototype: true });
 }
 
-/** A body with something in it, at any depth, replaced by any other JSON. */
-export function mutated(bodies: fc.Arbitrary<Json>): fc.Arbitrary<Json> {
-  return fc
-    .tuple(bodies, fc.nat(), fc.jsonValue({ maxDepth: 2 }))
-    .map(([body, pick, replacement]) => {
-      const places = placesIn(body);
-      return replaceAt(body, places[pick % places.length] ?? [], replacement);
-    });
+/** A body with something in it, at any depth, replaced by any other JSON, or by what is given. */
+export function mutated(
+  bodies: fc.Arbitrary<Json>,
+  replacements: fc.Arbitrary<Json> = fc.jsonValue({ maxDepth: 2 }),
+): fc.Arbitrary<Json> {
+  return fc.tuple(bodies, fc.nat(), replacements).map(([body, pick, replacement]) => {
+    const places = placesIn(body);
+    return replaceAt(body, places[pick % places.length] ?? [], replacement);
+  });
 }
 
 type Place = readonly (string | number)[];

@@ -1,5 +1,10 @@
-/** What is kept of each verification and each limit decision. */
+/** What the hot path calls to record a verification or a limit decision. */
+import type { Log } from "#kernel/log.ts";
+import { type Batch, encodeBatch, type RecordedTable, recordedTables } from "./batch.ts";
+import { type InsertBatch, Sender } from "./sender.ts";
+import type { Spool } from "./spool.ts";
 
+/** One answered `keys.verifyKey`. Ids that do not apply are empty. */
 export type VerificationRow = {
   request_id: string;
   /** Unix milliseconds. */
@@ -18,6 +23,7 @@ export type VerificationRow = {
   latency: number;
 };
 
+/** One answered rate limit decision. Ids that do not apply are empty. */
 export type RatelimitRow = {
   request_id: string;
   /** Unix milliseconds. */
@@ -33,13 +39,203 @@ export type RatelimitRow = {
   remaining: number;
   /** Unix milliseconds. */
   reset_at: number;
+  /** The cost of the decision. */
   tokens: number;
 };
 
-/** Neither call waits nor throws. */
-export type Recorder = {
-  verification: (row: VerificationRow) => void;
-  ratelimit: (row: RatelimitRow) => void;
-  flush: () => Promise<void>;
-  close: () => Promise<void>;
+/** In rows. Always: recorded + recovered = stored + dropped + buffered + spooled. */
+export type RecorderCounters = {
+  /** Handed over since the start of the process. */
+  recorded: number;
+  /** Found on disk at the start, left by an earlier run. */
+  recovered: number;
+  /** Confirmed by the store. */
+  stored: number;
+  /** Given up, for want of space or because the store refuses them for good. Each loss is logged. */
+  dropped: number;
+  /** Now in memory. */
+  buffered: number;
+  /** Now on disk, waiting for the store. */
+  spooled: number;
 };
+
+/** `verification` and `ratelimit` are synchronous and never throw. */
+export type Recorder = {
+  verification(row: VerificationRow): void;
+  ratelimit(row: RatelimitRow): void;
+  /** Writes what is in memory to disk and waits until the store has all of it, or fails to take it. */
+  flush(): Promise<void>;
+  /** Writes what is in memory to disk, tries the store once more, and stops. */
+  close(): Promise<void>;
+  counters(): RecorderCounters;
+};
+
+export type RecorderSettings = {
+  spool: Spool;
+  insert: InsertBatch;
+  log: Log;
+  /** A batch is full at so many rows … */
+  batchRows?: number;
+  /** … or sent when its first row is this old, in milliseconds. */
+  batchMs?: number;
+  /** Rows in memory over all, encoded or not; what comes above is dropped and counted. */
+  maxBufferedRows?: number;
+  /** After a failure of the store, in milliseconds. */
+  minRetryMs?: number;
+};
+
+/** What may wait in memory when the disk is full, in bytes. */
+const maxUnspooledBytes = 32 * 1024 * 1024;
+/** While the store is away batches are this many times rarer, so that there are fewer to replay. */
+const awayFactor = 10;
+/** How long an orderly stop waits for the store; the spool has what it does not take. */
+const closeWithinMs = 3_000;
+
+/**
+ * Records in batches: each goes to disk first and from there to the store, so that a crash loses
+ * no more than the rows of the last `batchMs`, and an outage of the store nothing that fits the spool.
+ */
+export function createRecorder(settings: RecorderSettings): Recorder {
+  return new BatchingRecorder(settings);
+}
+
+class BatchingRecorder implements Recorder {
+  readonly #settings: Required<RecorderSettings>;
+  readonly #sender: Sender;
+  readonly #waiting: Record<RecordedTable, object[]> = {
+    key_verifications_v1: [],
+    ratelimits_v1: [],
+  };
+  readonly #recovered: number;
+  readonly #timer: NodeJS.Timeout;
+  #ticks = 0;
+  #recorded = 0;
+  #dropped = 0;
+  /** Rows in memory, encoded or not, except those that the sender holds. */
+  #buffered = 0;
+  #sealing = Promise.resolve();
+  #isClosed = false;
+  #lastLossLoggedAt = 0;
+
+  constructor(settings: RecorderSettings) {
+    this.#settings = {
+      batchRows: 5_000,
+      batchMs: 1_000,
+      maxBufferedRows: 100_000,
+      minRetryMs: 250,
+      ...settings,
+    };
+    const { spool, insert, log, minRetryMs, batchMs } = this.#settings;
+    this.#sender = new Sender({ spool, insert, log, minRetryMs });
+    this.#recovered = spool.rows();
+    this.#reportRecovery();
+    this.#timer = setInterval(() => this.#tick(), batchMs).unref();
+    this.#sender.wake();
+  }
+
+  verification(row: VerificationRow): void {
+    this.#add("key_verifications_v1", row);
+  }
+
+  ratelimit(row: RatelimitRow): void {
+    this.#add("ratelimits_v1", row);
+  }
+
+  counters(): RecorderCounters {
+    return {
+      recorded: this.#recorded,
+      recovered: this.#recovered,
+      stored: this.#sender.stored,
+      dropped: this.#dropped + this.#sender.dropped,
+      buffered: this.#buffered + this.#sender.unspooledRows(),
+      spooled: this.#settings.spool.rows(),
+    };
+  }
+
+  async flush(): Promise<void> {
+    await this.#seal();
+    // A drain that was under way may have looked before the last batch was there.
+    await this.#sender.drain();
+    await this.#sender.drain();
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    await this.#seal();
+    await this.#sender.close(closeWithinMs);
+    await this.#settings.spool.close();
+  }
+
+  #add(table: RecordedTable, row: object): void {
+    this.#recorded += 1;
+    if (this.#isClosed || this.#buffered >= this.#settings.maxBufferedRows) {
+      this.#lose(1, "more rows than memory may hold");
+      return;
+    }
+    this.#buffered += 1;
+    const rows = this.#waiting[table];
+    if (rows.push(row) === this.#settings.batchRows) void this.#seal();
+  }
+
+  #tick(): void {
+    this.#ticks += 1;
+    this.#sender.wake();
+    if (!this.#sender.isAway() || this.#ticks % awayFactor === 0) void this.#seal();
+  }
+
+  /** Puts all rows in memory on disk. Never throws. */
+  #seal(): Promise<void> {
+    this.#sealing = this.#sealing.then(() => this.#sealNow());
+    return this.#sealing;
+  }
+
+  async #sealNow(): Promise<void> {
+    for (const table of recordedTables) {
+      const rows = this.#waiting[table];
+      if (rows.length === 0) continue;
+      this.#waiting[table] = [];
+      const { batchRows } = this.#settings;
+      for (let start = 0; start < rows.length; start += batchRows) {
+        await this.#store(table, rows.slice(start, start + batchRows));
+      }
+    }
+  }
+
+  async #store(table: RecordedTable, rows: object[]): Promise<void> {
+    try {
+      const batch = await encodeBatch(table, rows);
+      await this.#settings.spool.append(batch).catch((error) => this.#keep(batch, error));
+    } catch (error) {
+      this.#lose(rows.length, "rows that cannot be encoded", error);
+    }
+    this.#buffered -= rows.length;
+    this.#sender.wake();
+  }
+
+  /** The batch is on no disk: the store may still take it from memory. */
+  #keep(batch: Batch, error: unknown): void {
+    if (this.#sender.unspooledBytes() + batch.body.length > maxUnspooledBytes) {
+      this.#lose(batch.rows, "no space on disk or in memory", error);
+      return;
+    }
+    this.#sender.hold(batch);
+  }
+
+  #lose(rows: number, reason: string, err?: unknown): void {
+    this.#dropped += rows;
+    const now = Date.now();
+    if (now - this.#lastLossLoggedAt < 10_000) return;
+    this.#lastLossLoggedAt = now;
+    this.#settings.log.error({ rows, reason, dropped: this.#dropped, err }, "rows dropped");
+  }
+
+  #reportRecovery(): void {
+    const { spool, log } = this.#settings;
+    if (this.#recovered > 0) log.info({ rows: this.#recovered }, "replaying spooled analytics");
+    if (spool.damagedBytes > 0) {
+      log.warn({ bytes: spool.damagedBytes }, "analytics spool ended in a torn record");
+    }
+  }
+}

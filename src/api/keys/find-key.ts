@@ -1,6 +1,6 @@
+import type { LiveCache } from "#api/live-cache.ts";
 import type { Call } from "#api/procedure.ts";
 import type { Database } from "#kernel/database.ts";
-import type { KeyCache } from "./key-cache.ts";
 import { hashKey, type KeyRecord } from "./key-record.ts";
 import { adoptMigratedKey } from "./migration.ts";
 import type { VerifyInput } from "./verify-schemas.ts";
@@ -8,11 +8,11 @@ import type { VerifyInput } from "./verify-schemas.ts";
 type Found = KeyRecord | undefined;
 
 /** Finds a key by the key itself; one of a migration that is not ours yet becomes so first. */
-export function createFindKey(keyCache: KeyCache, database: Database) {
+export function createFindKey(keyCache: LiveCache<KeyRecord>, database: Database) {
   const adopt = async (key: string, migrationId: string, call: Call): Promise<Found> => {
     const { workspaceId } = call;
-    const isAdopted = await adoptMigratedKey(database, { key, migrationId, workspaceId });
-    if (!isAdopted) return undefined;
+    await adoptMigratedKey(database, { key, migrationId, workspaceId });
+    // Also when there was nothing to adopt: another call may have been first.
     const keyHash = hashKey(key);
     keyCache.forgetUnknown(keyHash);
     return keyCache.get(keyHash);

@@ -1,6 +1,7 @@
 /** What is known of a key to decide whether it may be used: one row of one query. */
 import { hash } from "node:crypto";
 import { z } from "zod";
+import type { Stale } from "#api/invalidation.ts";
 import type { Database } from "#kernel/database.ts";
 
 const Rule = z.object({
@@ -66,6 +67,18 @@ export async function loadKeyRecord(
     values: [keyHash],
   });
   return rows[0] === undefined ? undefined : KeyRecord.parse(rows[0]);
+}
+
+/** What makes a cached key stale. */
+export function tagsOfKey(record: KeyRecord): Stale[] {
+  const tags: Stale[] = [
+    `key:${record.id}`,
+    `keySpace:${record.keySpaceId}`,
+    `workspace:${record.workspaceId}`,
+  ];
+  if (record.forWorkspaceId !== null) tags.push(`workspace:${record.forWorkspaceId}`);
+  if (record.identity !== null) tags.push(`identity:${record.identity.id}`);
+  return tags;
 }
 
 /** The limits of one owner as JSON; `owner` is a column of `key_ratelimits` and what it equals. */

@@ -13,19 +13,19 @@ export function storedHash(algorithm: string, given: string): string {
 }
 
 /**
- * Makes a migrated key that is used for the first time an ordinary one. Answers whether there was
- * one: then it is found by its hash from now on.
+ * Makes a migrated key that is used for the first time an ordinary one, which is found by its hash
+ * from now on. Nothing happens when there is none.
  */
 export async function adoptMigratedKey(
   database: Database,
   of: { key: string; migrationId: string; workspaceId: string },
-): Promise<boolean> {
+): Promise<void> {
   const { rows } = await database.query<{ algorithm: string }>(
     "SELECT algorithm FROM key_migrations WHERE id = $1 AND workspace_id = $2",
     [of.migrationId, of.workspaceId],
   );
-  if (rows[0] === undefined) return false;
-  const { rowCount } = await database.query(
+  if (rows[0] === undefined) return;
+  await database.query(
     `UPDATE keys SET hash = $1, start = $2, pending_migration_id = NULL
      WHERE hash = $3 AND workspace_id = $4 AND pending_migration_id = $5`,
     [
@@ -36,7 +36,6 @@ export async function adoptMigratedKey(
       of.migrationId,
     ],
   );
-  return rowCount === 1;
 }
 
 /** A prefixed key is `<prefix>_<short token>_<long token>`; only the long token was hashed. */

@@ -16,7 +16,7 @@ import type { VerifyCode, VerifyInput, VerifyOutput } from "./verify-schemas.ts"
 export type VerifyParts = {
   findKey: (key: string, input: VerifyInput, call: Call) => Found | Promise<Found>;
   limiter: Limiter;
-  recorder: Recorder;
+  recorder: Pick<Recorder, "verification">;
   /** Where this process runs, for analytics. */
   region: string;
   spendCredits: (keyId: string, cost: number) => Promise<Spending>;

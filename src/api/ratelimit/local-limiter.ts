@@ -1,44 +1,75 @@
 /** The sliding window of one process. */
-import type { LimitAnswer, Limiter, LimitRequest } from "./limiter.ts";
+import { Cells } from "./cells.ts";
+import type { Limiter, LimitRequest, TakeAnswer } from "./limiter.ts";
+import {
+  answerBatch,
+  type Cell,
+  fits,
+  type Look,
+  type Moment,
+  momentOf,
+  rebase,
+  usedOf,
+} from "./window.ts";
 
-type Window = { sequence: number; count: number; previous: number; endsMs: number };
+export type LocalLimiter = Limiter & {
+  take: (requests: readonly LimitRequest[], nowMs: number) => TakeAnswer;
+  /** What is counted of a request's limit; undefined: nothing. */
+  peek: (request: LimitRequest) => Cell | undefined;
+  /** Takes over what another engine has counted. */
+  learn: (request: LimitRequest, cell: Cell) => void;
+  /** How many counters are kept. */
+  size: () => number;
+};
 
-export function createLocalLimiter(): Limiter {
-  const windows = new Map<string, Window>();
+/** `maxCells`: counters kept at most; beyond it the oldest are forgotten. */
+export function createLocalLimiter({ maxCells }: { maxCells?: number } = {}): LocalLimiter {
+  const cells = new Cells(maxCells);
   return {
-    take: (requests, nowMs) => {
-      const answers = requests.map((request) => check(windows, request, nowMs));
-      const passed = answers.every((answer) => answer.passed);
-      if (passed) for (const request of requests) count(windows, request);
-      return { passed, answers };
-    },
-    close: async () => windows.clear(),
+    take: (requests, nowMs) => takeBatch(cells, requests, nowMs),
+    peek: (request) => cells.get(nameOf(request)),
+    learn: (request, cell) => cells.put(nameOf(request), cell, request.durationMs),
+    size: () => cells.size,
+    close: async () => cells.close(),
   };
 }
 
-function check(windows: Map<string, Window>, request: LimitRequest, nowMs: number): LimitAnswer {
-  const { limit, durationMs, cost } = request;
-  const window = current(windows, request, nowMs);
-  const elapsed = (nowMs % durationMs) / durationMs;
-  const used = window.count + Math.floor(window.previous * (1 - elapsed));
-  const passed = limit > 0 && used + cost <= limit;
-  const remaining = Math.max(0, limit - used - (passed ? cost : 0));
-  return { passed, remaining, resetMs: window.endsMs };
+/** A limit that is asked about with another duration is another limit. */
+function nameOf({ key, durationMs }: LimitRequest): string {
+  return `${durationMs}/${key}`;
 }
 
-function current(windows: Map<string, Window>, request: LimitRequest, nowMs: number): Window {
-  const { key, durationMs } = request;
-  const sequence = Math.floor(nowMs / durationMs);
-  const name = `${key}:${durationMs}`;
-  const known = windows.get(name);
-  if (known?.sequence === sequence) return known;
-  const previous = known?.sequence === sequence - 1 ? known.count : 0;
-  const window = { sequence, count: 0, previous, endsMs: (sequence + 1) * durationMs };
-  windows.set(name, window);
-  return window;
+/** A cell that a batch asks about, and what the batch has taken of it so far. */
+type Tally = { cell: Cell; moment: Moment; durationMs: number; taken: number };
+
+function takeBatch(cells: Cells, requests: readonly LimitRequest[], nowMs: number): TakeAnswer {
+  const tallies = new Map<string, Tally>();
+  const looks = requests.map((request): Look => {
+    const name = nameOf(request);
+    const tally = tallies.get(name) ?? tallyOf(cells, name, { request, nowMs });
+    tallies.set(name, tally);
+    const usedByOthers = usedOf(tally.cell, tally.moment);
+    const used = usedByOthers + tally.taken;
+    const passed = fits(request, used);
+    if (passed) tally.taken += request.cost;
+    return { passed, used, usedByOthers, endsMs: tally.moment.endsMs };
+  });
+  const answer = answerBatch(requests, looks);
+  if (answer.passed) for (const [name, tally] of tallies) count(cells, name, tally);
+  return answer;
 }
 
-function count(windows: Map<string, Window>, request: LimitRequest): void {
-  const window = windows.get(`${request.key}:${request.durationMs}`);
-  if (window !== undefined) window.count += request.cost;
+function tallyOf(
+  cells: Cells,
+  name: string,
+  { request, nowMs }: { request: LimitRequest; nowMs: number },
+): Tally {
+  const { durationMs } = request;
+  const moment = momentOf(durationMs, nowMs);
+  return { cell: rebase(cells.get(name), moment.sequence), moment, durationMs, taken: 0 };
+}
+
+/** Who only looks, or is refused, takes no memory. */
+function count(cells: Cells, name: string, { cell, durationMs, taken }: Tally): void {
+  if (taken > 0) cells.put(name, { ...cell, current: cell.current + taken }, durationMs);
 }

@@ -30,12 +30,7 @@ function setUp(record: KeyRecord | undefined, credits: number | null = null) {
     findKey: () => record,
     limiter: createLocalLimiter(),
     region: "here",
-    recorder: {
-      verification: (row) => rows.push(row),
-      ratelimit: () => {},
-      flush: async () => {},
-      close: async () => {},
-    },
+    recorder: { verification: (row) => rows.push(row) },
     readCredits: async () => left,
     spendCredits: async (_, cost) => {
       if (left === null) return { isPaid: true, remaining: null };

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runVedette } from "../../support/command.ts";
 import { type Program, startProgram } from "../../support/program.ts";
 import { tempDir } from "../../support/temp-dir.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 let program: Program;
 
@@ -91,6 +92,65 @@ describe("vedette keys create-root", () => {
     expect(code).toBe(1);
     expect(stderr).toContain(complaint);
     expect(stdout).toBe("");
+  });
+});
+
+describe("vedette keys and apis", () => {
+  const rootKey = async () =>
+    (await runJson("keys", "create-root", "--workspace", "ws_default")).key as string;
+
+  const call = async (key: string, procedure: string, body: object) => {
+    const answer = await fetch(`${program.endpoints().api}/v2/${procedure}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return (await answer.json()) as { data: Record<string, string>; error?: { status: number } };
+  };
+
+  it("limit where an API's keys may be used, within a second", async () => {
+    const root = await rootKey();
+    const { apiId } = (await call(root, "apis.createApi", { name: "payments" })).data;
+    const { key } = (await call(root, "keys.createKey", { apiId })).data;
+    const code = async () => (await call(root, "keys.verifyKey", { key })).data["code"];
+    expect(await code()).toBe("VALID");
+
+    await run("apis", "set", String(apiId), "--ip-allowlist", "203.0.113.0/24");
+    await waitFor(async () => (await code()) === "FORBIDDEN", {
+      withinMs: 1_000,
+      what: "the allow-list to hold",
+    });
+    await run("apis", "set", String(apiId), "--ip-allowlist", "none", "--delete-protection", "on");
+
+    await waitFor(async () => (await code()) === "VALID", { withinMs: 1_000, what: "VALID again" });
+    expect((await call(root, "apis.deleteApi", { apiId })).error?.status).toBe(412);
+  });
+
+  it("make a migration that keys can be taken over by", async () => {
+    const root = await rootKey();
+    const { apiId } = (await call(root, "apis.createApi", { name: "imports" })).data;
+
+    await run("keys", "create-migration", "from_old", "--workspace", "ws_default");
+
+    const keys = [{ hash: "0".repeat(64), enabled: true }];
+    const { data } = await call(root, "keys.migrateKeys", { migrationId: "from_old", apiId, keys });
+    expect(data["failed"]).toEqual([]);
+  });
+
+  it.each([
+    [["apis", "set", "api_none", "--delete-protection", "on"], "there is no API api_none"],
+    [["apis", "set", "api_none"], "nothing to set"],
+    [["apis", "set", "api_none", "--ip-allowlist", "10.0.0.0/99"], "203.0.113.7,10.0.0.0/8"],
+    [["keys", "create-migration", "m", "--workspace", "ws_none"], "there is no workspace ws_none"],
+  ])("%j is refused in one line", async (args, complaint) => {
+    const { code, stderr } = await run(...args);
+
+    expect(code).toBe(1);
+    expect(stderr).toContain(complaint);
+  });
+
+  it("seal nothing anew when nothing was sealed by another key", async () => {
+    expect(await runJson("keys", "reseal")).toEqual({ resealed: 0 });
   });
 });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Stale } from "#api/invalidation.ts";
-import { KeyCache } from "#api/keys/key-cache.ts";
-import type { KeyRecord } from "#api/keys/key-record.ts";
-import { buildKeyRecord } from "../../support/key-builders.ts";
+import { type KeyRecord, tagsOfKey } from "#api/keys/key-record.ts";
+import { LiveCache } from "#api/live-cache.ts";
+import { buildKeyRecord } from "../support/key-builders.ts";
 
 /** A database of keys by hash, and a line to it that can be cut. */
 function setUp(...records: [string, KeyRecord][]) {
@@ -16,16 +16,21 @@ function setUp(...records: [string, KeyRecord][]) {
     await state.gate;
     return record;
   };
-  const cache = new KeyCache(load, {
-    isLive: () => state.isLive,
-    subscribe: (listener) => {
-      tell = listener;
+  const cache = new LiveCache({
+    load,
+    tagsOf: tagsOfKey,
+    maxEntries: 10,
+    invalidations: {
+      isLive: () => state.isLive,
+      subscribe: (listener) => {
+        tell = listener;
+      },
     },
   });
   return { cache, rows, state, tell: (stale?: Stale) => tell(stale) };
 }
 
-describe("the cache of keys", () => {
+describe("a live cache", () => {
   it("asks the database once for a key that is used often", async () => {
     const { cache, state } = setUp(["h1", buildKeyRecord()]);
 

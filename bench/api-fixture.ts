@@ -1,0 +1,119 @@
+/** What the measurements of the public API share: a Postgres, a root key, keys, and processes. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { ensureRootKey } from "#api/root-key.ts";
+import { startPostgres } from "#embedded/postgres.ts";
+import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+
+const log = createLog({ level: "silent", format: "json" });
+
+export const rootKey = "vedette_root_of_the_bench";
+
+export type ApiBench = {
+  database: Database;
+  databaseUrl: string;
+  /** Starts a process that serves. Its end comes with that of the measurement. */
+  serve: (kind: string, options?: ServeOptions) => Promise<Served>;
+};
+
+export type Served = { url: string; pid: number; stop: () => Promise<void> };
+
+export type ServeOptions = {
+  /** Flags of Node, for example `--cpu-prof`. */
+  flags?: string[];
+  /** Another program than api-node.ts, by its address. */
+  program?: URL;
+  environment?: Record<string, string>;
+};
+
+/** Runs `measure`, and leaves nothing behind when it fails or is interrupted. */
+export async function withApi(measure: (bench: ApiBench) => Promise<void>): Promise<void> {
+  const stops: (() => unknown)[] = [];
+  const interrupted = Promise.withResolvers<never>();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => interrupted.reject(new Error(`interrupted by ${signal}`)));
+  }
+  try {
+    await Promise.race([prepare(stops).then(measure), interrupted.promise]);
+  } finally {
+    for (const stop of stops.reverse()) {
+      await Promise.try(stop).catch((error) => console.error("a part was not stopped:", error));
+    }
+  }
+}
+
+async function prepare(stops: (() => unknown)[]): Promise<ApiBench> {
+  const dataDir = mkdtempSync(path.join(tmpdir(), "vedette-bench-"));
+  stops.push(() => rmSync(dataDir, { recursive: true, force: true }));
+  const postgres = await startPostgres({ dataDir, port: 0, password: "bench", log });
+  stops.push(postgres.stop);
+  await migrate(postgres.url, log);
+  const database = openDatabase(postgres.url, log);
+  stops.push(() => database.end());
+  await ensureRootKey(database, rootKey);
+  const serve = async (kind: string, options: ServeOptions = {}) => {
+    const served = await startProcess(kind, postgres.url, options);
+    stops.push(served.stop);
+    return served;
+  };
+  return { database, databaseUrl: postgres.url, serve };
+}
+
+const apiNode = new URL("./api-node.ts", import.meta.url);
+
+async function startProcess(
+  kind: string,
+  databaseUrl: string,
+  { flags = [], program = apiNode, environment = {} }: ServeOptions,
+): Promise<Served> {
+  const child = fork(fileURLToPath(program), {
+    execArgv: flags,
+    env: { ...process.env, ...environment, BENCH_KIND: kind, DATABASE_URL: databaseUrl },
+  });
+  const [message] = (await Promise.race([
+    once(child, "message"),
+    once(child, "exit").then(() => {
+      throw new Error(`the process ${kind} did not start`);
+    }),
+  ])) as [{ url: string }];
+  const stop = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    await ended;
+  };
+  return { url: message.url, pid: child.pid ?? 0, stop };
+}
+
+/** The key number `n`; `insertKeys` makes its row. */
+export function benchKey(n: number): string {
+  return `bench_key_${n}`;
+}
+
+/** Makes the keys 0 to `count` - 1 in one API; those that are there stay. */
+export async function insertKeys(database: Database, count: number): Promise<void> {
+  await database.query(
+    `INSERT INTO key_spaces (id, workspace_id) VALUES ('ks_bench', 'ws_default')
+     ON CONFLICT DO NOTHING`,
+  );
+  await database.query(
+    `INSERT INTO apis (id, workspace_id, key_space_id, name)
+     VALUES ('api_bench', 'ws_default', 'ks_bench', 'bench') ON CONFLICT DO NOTHING`,
+  );
+  const batch = 50_000;
+  for (let from = 0; from < count; from += batch) {
+    await database.query(
+      `INSERT INTO keys (id, workspace_id, key_space_id, hash, start)
+       SELECT 'key_bench' || n, 'ws_default', 'ks_bench',
+         encode(sha256(convert_to('bench_key_' || n, 'UTF8')), 'base64'), 'bench'
+       FROM generate_series($1::int, $2::int) n ON CONFLICT DO NOTHING`,
+      [from, Math.min(from + batch, count) - 1],
+    );
+  }
+  await database.query("ANALYZE keys");
+}

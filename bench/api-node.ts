@@ -1,0 +1,73 @@
+/**
+ * One process of the measurements of the public API, started by api-fixture.ts. `floor` answers a
+ * constant JSON to the same POST by the same Fastify; `api` is the API as `npm start` has it.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { type FastifyInstance, fastify } from "fastify";
+import { Registry } from "prom-client";
+import { createRecorder } from "#api/analytics/recorder.ts";
+import { openSpool } from "#api/analytics/spool.ts";
+import { createApi } from "#api/api.ts";
+import { listenForInvalidations } from "#api/invalidation.ts";
+import { createKeyRing } from "#api/keys/key-ring.ts";
+import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
+import { openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+
+const log = createLog({ level: "silent", format: "json" });
+
+/** As long as an answer of verifyKey. */
+const constant = {
+  meta: { requestId: "req_0123456789abcdef" },
+  data: { valid: true, code: "VALID", keyId: "key_0123456789abcdef", enabled: true },
+};
+
+function createFloor(): FastifyInstance {
+  const app = fastify();
+  app.post("/*", async () => constant);
+  return app;
+}
+
+async function createReal(databaseUrl: string): Promise<FastifyInstance> {
+  const database = openDatabase(databaseUrl, log);
+  const invalidations = listenForInvalidations(databaseUrl, log);
+  const dir = mkdtempSync(path.join(tmpdir(), "vedette-bench-spool-"));
+  const spool = await openSpool({ dir, maxBytes: 256 * 1024 * 1024 });
+  // A store that takes everything at once: what recording costs this process is what is measured.
+  const recorder = createRecorder({ spool, insert: async () => {}, log });
+  const app = createApi({
+    database,
+    invalidations,
+    limiter: createLocalLimiter(),
+    recorder,
+    log,
+    registry: new Registry(),
+    keyRing: createKeyRing([`bench:${Buffer.alloc(32, 7).toString("base64")}`]),
+    region: "bench",
+    docsUrl: "",
+    trustedProxies: [],
+    validatesAnswers: false,
+  });
+  app.addHook("onClose", async () => {
+    await recorder.close();
+    await invalidations.close();
+    await database.end();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  while (!invalidations.isLive()) await delay(20);
+  return app;
+}
+
+const app =
+  process.env["BENCH_KIND"] === "floor"
+    ? createFloor()
+    : await createReal(process.env["DATABASE_URL"] ?? "");
+const url = await app.listen({ host: "127.0.0.1", port: 0 });
+process.send?.({ url });
+process.once("SIGTERM", async () => {
+  await app.close();
+  process.exit();
+});

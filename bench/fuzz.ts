@@ -1,0 +1,24 @@
+/**
+ * Sends 20,000 odd requests to the public API, other ones each time, and ends with 1 when one of them
+ * was answered with a 5xx or against the contract. FUZZ_COUNT: how many; FUZZ_SEED: the same again.
+ */
+import { startTestApi } from "../test/support/api.ts";
+import { fuzzApi } from "../test/support/fuzz.ts";
+import { countFrom } from "./measure.ts";
+
+const count = countFrom("FUZZ_COUNT", 20_000);
+const seed = countFrom("FUZZ_SEED", Math.floor(Date.now() / 1_000));
+const shown = 20;
+
+const api = await startTestApi();
+try {
+  const startedAt = performance.now();
+  const { sent, byStatus, faults } = await fuzzApi(api, { seed, count });
+  const seconds = Math.round((performance.now() - startedAt) / 1_000);
+  console.table(byStatus);
+  console.log(`${sent} requests in ${seconds} s, seed ${seed}: ${faults.length} not taken well`);
+  for (const fault of faults.slice(0, shown)) console.log(`\n${fault}`);
+  process.exitCode = faults.length > 0 ? 1 : 0;
+} finally {
+  await api.stop();
+}

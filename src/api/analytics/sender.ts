@@ -1,0 +1,139 @@
+/** Brings what waits in the spool to the store, in order, for as long as it takes. */
+import type { Log } from "#kernel/log.ts";
+import type { Batch } from "./batch.ts";
+import { type Spool, SpoolDamagedError } from "./spool.ts";
+
+/** The store will never take this batch, however often it is sent. */
+export class BatchRefusedError extends Error {}
+
+/** Stores a batch, once for each token. Throws `BatchRefusedError`, or anything else for "not now". */
+export type InsertBatch = (batch: Batch, signal: AbortSignal) => Promise<void>;
+
+export type SenderSettings = {
+  spool: Spool;
+  insert: InsertBatch;
+  log: Log;
+  /** The wait after the first failure; it doubles up to `maxRetryMs`. */
+  minRetryMs?: number;
+  maxRetryMs?: number;
+};
+
+export class Sender {
+  readonly #settings: Required<SenderSettings>;
+  readonly #stopping = new AbortController();
+  /** Batches that found no space on disk: the store is their only chance. */
+  readonly #unspooled: Batch[] = [];
+  #running: Promise<void> | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #failures = 0;
+  /** Rows. */
+  stored = 0;
+  dropped = 0;
+
+  constructor(settings: SenderSettings) {
+    this.#settings = { minRetryMs: 250, maxRetryMs: 30_000, ...settings };
+  }
+
+  /** Whether the last attempt failed. */
+  isAway(): boolean {
+    return this.#failures > 0;
+  }
+
+  /** What waits outside of the spool. */
+  unspooledRows(): number {
+    return this.#unspooled.reduce((sum, batch) => sum + batch.rows, 0);
+  }
+
+  unspooledBytes(): number {
+    return this.#unspooled.reduce((sum, batch) => sum + batch.body.length, 0);
+  }
+
+  /** Takes a batch that is on no disk. */
+  hold(batch: Batch): void {
+    this.#unspooled.push(batch);
+  }
+
+  /** There may be something to send; waits for its turn when the store was away. */
+  wake(): void {
+    if (this.#retry === undefined) void this.drain();
+  }
+
+  /** Sends until nothing waits or the store fails. Never throws. */
+  drain(): Promise<void> {
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    this.#running ??= this.#sendAll().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  /** One more attempt, ended after `withinMs`. */
+  async close(withinMs: number): Promise<void> {
+    const deadline = setTimeout(() => this.#stopping.abort(), withinMs);
+    await this.drain();
+    clearTimeout(deadline);
+    this.#stopping.abort();
+    clearTimeout(this.#retry);
+  }
+
+  async #sendAll(): Promise<void> {
+    try {
+      while (!this.#stopping.signal.aborted && (await this.#sendNext()));
+      this.#noteReturn();
+    } catch (error) {
+      this.#noteFailure(error);
+    }
+  }
+
+  async #sendNext(): Promise<boolean> {
+    const spooled = await this.#peek();
+    const batch = spooled ?? this.#unspooled[0];
+    if (batch === undefined) return false;
+    this[(await this.#insert(batch)) ? "stored" : "dropped"] += batch.rows;
+    if (spooled === undefined) this.#unspooled.shift();
+    else await this.#settings.spool.acknowledge();
+    return true;
+  }
+
+  async #insert(batch: Batch): Promise<boolean> {
+    try {
+      await this.#settings.insert(batch, this.#stopping.signal);
+      return true;
+    } catch (error) {
+      if (!(error instanceof BatchRefusedError)) throw error;
+      const fields = { err: error, table: batch.table, rows: batch.rows };
+      this.#settings.log.error(fields, "analytics store refuses a batch, rows dropped");
+      return false;
+    }
+  }
+
+  async #peek(): Promise<Batch | undefined> {
+    try {
+      return await this.#settings.spool.peek();
+    } catch (error) {
+      if (!(error instanceof SpoolDamagedError)) throw error;
+      this.dropped += error.lostRows;
+      const fields = { err: error, rows: error.lostRows };
+      this.#settings.log.error(fields, "analytics spool is damaged, rows dropped");
+      return this.#peek();
+    }
+  }
+
+  #noteReturn(): void {
+    if (this.#failures > 0) this.#settings.log.info("analytics store is back");
+    this.#failures = 0;
+  }
+
+  #noteFailure(error: unknown): void {
+    if (this.#stopping.signal.aborted) return;
+    const { log, minRetryMs, maxRetryMs, spool } = this.#settings;
+    if (this.#failures === 0) {
+      log.warn({ err: error, rows: spool.rows() }, "analytics store is away, rows are spooled");
+    }
+    const waitMs = Math.min(minRetryMs * 2 ** Math.min(this.#failures, 16), maxRetryMs);
+    this.#failures += 1;
+    this.#retry = setTimeout(() => void this.drain(), waitMs);
+    this.#retry.unref();
+  }
+}

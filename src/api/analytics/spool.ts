@@ -1,0 +1,195 @@
+/**
+ * A queue of batches on disk: segment files that are only appended to, and the position up to which
+ * they have been stored. A crash leaves at most a torn record at the end of the last segment, which
+ * is left out; the position may lag by what was stored last, which its token makes harmless.
+ */
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { Batch } from "./batch.ts";
+import { createSegment, readRecord, type Segment, scanSegment, writeRecord } from "./segment.ts";
+
+export type SpoolSettings = {
+  dir: string;
+  /** What may lie on disk, in bytes. */
+  maxBytes: number;
+  /** A segment that has grown to this is followed by a new one, and removed once it is stored. */
+  segmentBytes?: number;
+};
+
+/** The spool refuses more: its limit is reached. */
+export class SpoolFullError extends Error {}
+
+/** A segment could not be read, and was left out. */
+export class SpoolDamagedError extends Error {
+  lostRows = 0;
+}
+
+const suffix = ".spool";
+
+/** Opens the spool with what an earlier run has left in it. One process at a time. */
+export async function openSpool(settings: SpoolSettings): Promise<Spool> {
+  await mkdir(settings.dir, { recursive: true, mode: 0o700 });
+  return new Spool(settings, await findSegments(settings.dir));
+}
+
+/** `append` is not to be called again before it has resolved, and so are `peek` and `acknowledge`. */
+export class Spool {
+  readonly #dir: string;
+  readonly #maxBytes: number;
+  readonly #segmentBytes: number;
+  readonly #segments: Segment[];
+  /** Bytes of the first segment that have been stored. */
+  #offset: number;
+  #nextNumber: number;
+  /** Only a segment of this run is written to: those before it may end in a torn record. */
+  #writing: Segment | undefined;
+  #peeked: { batch: Batch; end: number } | undefined;
+  /** Bytes of records that could not be read at the start. */
+  readonly damagedBytes: number;
+
+  constructor(settings: SpoolSettings, found: Found) {
+    this.#dir = settings.dir;
+    this.#maxBytes = settings.maxBytes;
+    this.#segmentBytes = settings.segmentBytes ?? 8 * 1024 * 1024;
+    this.#segments = found.segments;
+    this.#offset = found.offset;
+    this.#nextNumber = found.nextNumber;
+    this.damagedBytes = found.damagedBytes;
+  }
+
+  /** Rows that wait. */
+  rows(): number {
+    return this.#segments.reduce((sum, segment) => sum + segment.rows, 0);
+  }
+
+  /** Bytes that lie on disk. */
+  bytes(): number {
+    return this.#segments.reduce((sum, segment) => sum + segment.length, 0);
+  }
+
+  /** Resolves once the batch is on disk. Throws when the spool or the disk is full. */
+  async append(batch: Batch): Promise<void> {
+    if (this.bytes() + batch.body.length > this.#maxBytes) {
+      throw new SpoolFullError(`the spool has reached its limit of ${this.#maxBytes} bytes`);
+    }
+    await writeRecord(await this.#segmentForWriting(), batch);
+  }
+
+  /** The oldest batch that is not stored, if there is one. Throws `SpoolDamagedError`. */
+  async peek(): Promise<Batch | undefined> {
+    if (this.#peeked !== undefined) return this.#peeked.batch;
+    await this.#leaveFinished();
+    const segment = this.#segments[0];
+    if (segment === undefined || this.#offset >= segment.length) return undefined;
+    try {
+      this.#peeked = await readRecord(segment, this.#offset);
+    } catch (error) {
+      throw await this.#leaveDamaged(segment, error);
+    }
+    return this.#peeked.batch;
+  }
+
+  /** Forgets the batch that `peek` gave. */
+  async acknowledge(): Promise<void> {
+    const segment = this.#segments[0];
+    if (this.#peeked === undefined || segment === undefined) return;
+    segment.rows -= this.#peeked.batch.rows;
+    this.#offset = this.#peeked.end;
+    this.#peeked = undefined;
+    await this.#leaveFinished();
+    await this.#writePosition();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#segments.map((segment) => segment.file?.close()));
+  }
+
+  async #segmentForWriting(): Promise<Segment> {
+    const writing = this.#writing;
+    if (writing !== undefined && writing.length < this.#segmentBytes) return writing;
+    const name = `${String(this.#nextNumber).padStart(12, "0")}${suffix}`;
+    const created = await createSegment(path.join(this.#dir, name), this.#nextNumber);
+    this.#nextNumber += 1;
+    this.#segments.push(created);
+    this.#writing = created;
+    return created;
+  }
+
+  /** Removes the segments that have been stored whole, unless they still grow. */
+  async #leaveFinished(): Promise<void> {
+    for (;;) {
+      const first = this.#segments[0];
+      if (first === undefined || this.#offset < first.length) return;
+      if (first === this.#writing && first.length < this.#segmentBytes) return;
+      await this.#leaveFirst(first);
+      await rm(first.path, { force: true });
+    }
+  }
+
+  async #leaveDamaged(segment: Segment, cause: unknown): Promise<SpoolDamagedError> {
+    const error = new SpoolDamagedError(`cannot read ${segment.path}`, { cause });
+    error.lostRows = segment.rows;
+    await this.#leaveFirst(segment);
+    await rename(segment.path, `${segment.path}.damaged`).catch(() => undefined);
+    return error;
+  }
+
+  async #leaveFirst(first: Segment): Promise<void> {
+    this.#segments.shift();
+    this.#offset = 0;
+    if (first === this.#writing) this.#writing = undefined;
+    await this.#writePosition();
+    await first.file?.close();
+  }
+
+  async #writePosition(): Promise<void> {
+    const segment = this.#segments[0]?.number ?? this.#nextNumber;
+    const draft = path.join(this.#dir, "position.new");
+    try {
+      await writeFile(draft, JSON.stringify({ segment, offset: this.#offset }), { mode: 0o600 });
+      await rename(draft, path.join(this.#dir, "position"));
+    } catch {
+      // On a full disk the position lags: what is sent again because of it has the same tokens.
+    }
+  }
+}
+
+type Found = { segments: Segment[]; offset: number; nextNumber: number; damagedBytes: number };
+
+type Position = { segment: number; offset: number };
+
+async function findSegments(dir: string): Promise<Found> {
+  const position = await readPosition(dir);
+  const names = (await readdir(dir)).filter((name) => name.endsWith(suffix)).sort();
+  const segments: Segment[] = [];
+  let damagedBytes = 0;
+  let offset = 0;
+  for (const name of names) {
+    const number = Number.parseInt(name, 10);
+    const file = path.join(dir, name);
+    const from = number === position.segment ? position.offset : 0;
+    const scanned = number < position.segment ? undefined : await scanSegment(file, number, from);
+    if (scanned === undefined || scanned.segment.length <= from) {
+      damagedBytes += scanned?.damagedBytes ?? 0;
+      await rm(file, { force: true });
+      continue;
+    }
+    if (segments.length === 0) offset = from;
+    segments.push(scanned.segment);
+    damagedBytes += scanned.damagedBytes;
+  }
+  const last = names.at(-1);
+  const afterLast = last === undefined ? 1 : Number.parseInt(last, 10) + 1;
+  return { segments, offset, damagedBytes, nextNumber: Math.max(afterLast, position.segment) };
+}
+
+async function readPosition(dir: string): Promise<Position> {
+  try {
+    const text = await readFile(path.join(dir, "position"), "utf8");
+    const { segment, offset } = JSON.parse(text) as Position;
+    if (Number.isInteger(segment) && Number.isInteger(offset)) return { segment, offset };
+  } catch {
+    // No position yet, or none that can be read: from the start, and the tokens sort it out.
+  }
+  return { segment: 1, offset: 0 };
+}

@@ -1,0 +1,211 @@
+/** The OpenAPI description of the public API, made of the very schemas that requests are checked by. */
+import { z } from "zod";
+import { type ErrorCode, errorCatalogue } from "#api/error.ts";
+import type { Procedure, Procedures } from "#api/procedure.ts";
+import { Pagination } from "#api/schema.ts";
+import { errorPages } from "./error-pages.ts";
+
+type Json = { readonly [member: string]: unknown };
+
+export type ApiDescription = {
+  openapi: "3.1.0";
+  info: Json;
+  servers: Json[];
+  security: Json[];
+  tags: Json[];
+  paths: Record<string, Json>;
+  components: { securitySchemes: Json; schemas: Record<string, Json> };
+};
+
+/** Of the wire contract; our own version is no part of it. */
+const apiVersion = "2.0.0";
+
+/** What any procedure may answer besides 200. */
+const commonRefusals = [400, 401, 403, 408, 413, 429, 500];
+
+const about = `Every operation is a POST of a JSON object to \`/v2/{namespace}.{procedure}\`, with a root
+key in the Authorization header. Every answer has \`meta.requestId\`, by which its log line is found.
+A refusal has \`error.type\`: the address of a page that says what it means and what to do.`;
+
+export function describeApi(namespaces: Record<string, Procedures>): ApiDescription {
+  const procedures = Object.entries(namespaces).flatMap(([namespace, entries]) =>
+    Object.entries(entries).map(([name, procedure]) => ({ namespace, name, procedure })),
+  );
+  return {
+    openapi: "3.1.0",
+    info: { title: "Vedette public API", version: apiVersion, description: about },
+    servers: [{ url: "/", description: "The server that this description came from" }],
+    security: [{ rootKey: [] }],
+    tags: Object.keys(namespaces).map((name) => ({ name })),
+    paths: {
+      "/v2/liveness": { get: liveness },
+      ...Object.fromEntries(
+        procedures.map((named) => [
+          `/v2/${named.namespace}.${named.name}`,
+          { post: describeProcedure(named) },
+        ]),
+      ),
+    },
+    components: {
+      securitySchemes: {
+        rootKey: {
+          type: "http",
+          scheme: "bearer",
+          description: "A root key, as `vedette keys create-root` makes one.",
+        },
+      },
+      schemas: {
+        ...Object.fromEntries(procedures.flatMap(schemasOf)),
+        Meta: metaSchema,
+        Refusal: refusalSchema(false),
+        InvalidRequest: refusalSchema(true),
+      },
+    },
+  };
+}
+
+type Named = { namespace: string; name: string; procedure: Procedure };
+
+/** `KeysVerifyKey`, before `Request` and `Response`. */
+function schemaName({ namespace, name }: Named): string {
+  return [namespace, name].map((word) => word[0]?.toUpperCase() + word.slice(1)).join("");
+}
+
+function describeProcedure(named: Named): Json {
+  const { namespace, name, procedure } = named;
+  const { summary, refusals = [], errorsAreProblems } = procedure;
+  const statuses = [...new Set([...commonRefusals, ...refusals])].sort((a, b) => a - b);
+  return {
+    operationId: `${namespace}.${name}`,
+    tags: [namespace],
+    summary,
+    requestBody: { required: true, content: json(ref(`${schemaName(named)}Request`)) },
+    responses: {
+      "200": { description: "Done.", content: json(ref(`${schemaName(named)}Response`)) },
+      ...Object.fromEntries(
+        statuses.map((status) => [status, describeRefusal(status, errorsAreProblems === true)]),
+      ),
+    },
+  };
+}
+
+function describeRefusal(status: number, isProblem: boolean): Json {
+  const codes = Object.entries(errorCatalogue).filter(([, [of]]) => of === status);
+  const [, [, title]] = codes[0] ?? ["", [status, "Refused"]];
+  const reasons = codes.map(([code]) => `- \`${code}\`: ${errorPages[code as ErrorCode].means}`);
+  const schema = ref(hasFaults(status) ? "InvalidRequest" : "Refusal");
+  const mediaType = isProblem || status === 429 ? "application/problem+json" : "application/json";
+  return {
+    description: [`${title}. By the end of \`error.type\`:`, "", ...reasons].join("\n"),
+    content: { [mediaType]: { schema } },
+  };
+}
+
+const hasFaults = (status: number) => [400, 408, 413].includes(status);
+
+function schemasOf(named: Named): [string, Json][] {
+  const { input, output } = named.procedure;
+  const name = schemaName(named);
+  return [
+    [`${name}Request`, toJsonSchema(input, "input")],
+    [
+      `${name}Response`,
+      {
+        type: "object",
+        properties: {
+          meta: ref("Meta"),
+          ...(output !== undefined && { data: toJsonSchema(output, "output") }),
+          pagination: toJsonSchema(Pagination, "output"),
+        },
+        required: ["meta", ...(output === undefined ? [] : ["data"])],
+      },
+    ],
+  ];
+}
+
+/** Draft 2020-12, the dialect of OpenAPI 3.1. */
+function toJsonSchema(schema: z.ZodType, io: "input" | "output"): Json {
+  const { $schema: _, ...found } = z.toJSONSchema(schema, {
+    target: "draft-2020-12",
+    io,
+    unrepresentable: "any",
+    override: ({ jsonSchema }) => {
+      // An answer may have more members one day: a client that refuses them would break then.
+      const isClosed = io === "output" && jsonSchema.additionalProperties === false;
+      if (isClosed) delete jsonSchema.additionalProperties;
+    },
+  });
+  return found;
+}
+
+const metaSchema: Json = {
+  type: "object",
+  properties: {
+    requestId: { type: "string", description: "Names the request in the log and to the operator." },
+  },
+  required: ["requestId"],
+};
+
+function refusalSchema(withFaults: boolean): Json {
+  const faults = {
+    type: "array",
+    description: "What is wrong with the body, and where; empty for a rule no schema can state.",
+    items: {
+      type: "object",
+      properties: {
+        location: { type: "string", description: "The keyword of the schema that was broken." },
+        message: { type: "string" },
+        fix: { type: "string" },
+      },
+      required: ["location", "message"],
+    },
+  };
+  const error = {
+    type: "object",
+    properties: {
+      title: { type: "string" },
+      detail: { type: "string", description: "What went wrong, for people." },
+      status: { type: "integer", description: "The HTTP status." },
+      type: { type: "string", description: "The address of a page about this kind of error." },
+      ...(withFaults && { errors: faults }),
+    },
+    required: ["title", "detail", "status", "type", ...(withFaults ? ["errors"] : [])],
+  };
+  return {
+    type: "object",
+    properties: { meta: ref("Meta"), error },
+    required: ["meta", "error"],
+  };
+}
+
+const liveness: Json = {
+  operationId: "liveness",
+  tags: ["liveness"],
+  summary: "Tells that this process serves. Looks at nothing else.",
+  security: [],
+  responses: {
+    "200": {
+      description: "It serves.",
+      content: json({
+        type: "object",
+        properties: {
+          meta: ref("Meta"),
+          data: {
+            type: "object",
+            properties: { message: { type: "string" } },
+            required: ["message"],
+          },
+        },
+        required: ["meta", "data"],
+      }),
+    },
+  },
+};
+
+function json(schema: Json): Json {
+  return { "application/json": { schema } };
+}
+
+function ref(name: string): Json {
+  return { $ref: `#/components/schemas/${name}` };
+}

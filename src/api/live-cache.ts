@@ -1,0 +1,132 @@
+/** Records that are in use, so that most calls ask no database, and that are never believed wrongly. */
+import { LRUCache } from "lru-cache";
+import type { Invalidations, Stale } from "./invalidation.ts";
+import { TagIndex } from "./tag-index.ts";
+
+export type LiveCacheSettings<Value> = {
+  /** Answers undefined for what is not there. */
+  load: (name: string) => Promise<Value | undefined>;
+  /** What makes a record stale. */
+  tagsOf: (value: Value) => Stale[];
+  invalidations: Pick<Invalidations, "isLive" | "subscribe">;
+  maxEntries: number;
+};
+
+/** A record as it was loaded; of an older generation than the cache's it has to be loaded anew. */
+type Entry<Value> = { value: Value; generation: number };
+
+/** What is not known is remembered for so long: someone who guesses does not load Postgres. */
+const unknownMs = 1_000;
+const maxUnknown = 10_000;
+
+/** While the database cannot be reached, what was known is used for at most so long. */
+const outageMs = 10 * 60_000;
+const outageLoadTimeoutMs = 1_000;
+
+/** After a failed load the database is left alone for so long. */
+const restAfterFailureMs = 500;
+
+export class LiveCache<Value extends object> {
+  readonly counters = { hits: 0, misses: 0, outage: 0 };
+  readonly #settings: LiveCacheSettings<Value>;
+  readonly #known: LRUCache<string, Entry<Value>>;
+  readonly #unknown = new LRUCache<string, true>({ max: maxUnknown, ttl: unknownMs });
+  readonly #index = new TagIndex();
+  readonly #loading = new Map<string, Promise<Value | undefined>>();
+  /** What became stale while a load ran, for each that runs. */
+  readonly #staleMeanwhile = new Set<Set<Stale | undefined>>();
+  #generation = 0;
+  #failedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(settings: LiveCacheSettings<Value>) {
+    this.#settings = settings;
+    this.#known = new LRUCache({
+      max: settings.maxEntries,
+      ttl: outageMs,
+      dispose: ({ value }, name) => this.#index.remove(name, settings.tagsOf(value)),
+    });
+    settings.invalidations.subscribe((stale) => this.#forget(stale));
+  }
+
+  /** The record of this name; undefined when there is none. */
+  get(name: string): Value | undefined | Promise<Value | undefined> {
+    const entry = this.#known.get(name);
+    if (entry === undefined) {
+      if (this.#unknown.has(name)) return undefined;
+      this.counters.misses += 1;
+      return this.#loadOnce(name);
+    }
+    if (entry.generation === this.#generation && this.#settings.invalidations.isLive()) {
+      this.counters.hits += 1;
+      return entry.value;
+    }
+    return this.#reload(name, entry.value);
+  }
+
+  /** There is a record of this name now. */
+  forgetUnknown(name: string): void {
+    this.#unknown.delete(name);
+  }
+
+  #forget(stale: Stale | undefined): void {
+    for (const meanwhile of this.#staleMeanwhile) meanwhile.add(stale);
+    this.#unknown.clear();
+    if (stale === undefined) this.#generation += 1;
+    else for (const name of this.#index.find(stale)) this.#known.delete(name);
+  }
+
+  /** Asks the database; what was known stands in when it does not answer. */
+  async #reload(name: string, last: Value): Promise<Value | undefined> {
+    if (performance.now() - this.#failedAt < restAfterFailureMs) return this.#outage(last);
+    try {
+      return await withTimeLimit(this.#loadOnce(name), outageLoadTimeoutMs);
+    } catch {
+      this.#failedAt = performance.now();
+      return this.#outage(last);
+    }
+  }
+
+  #outage(last: Value): Value {
+    this.counters.outage += 1;
+    return last;
+  }
+
+  #loadOnce(name: string): Promise<Value | undefined> {
+    const running = this.#loading.get(name);
+    if (running !== undefined) return running;
+    const run = this.#loadAndKeep(name).finally(() => this.#loading.delete(name));
+    this.#loading.set(name, run);
+    return run;
+  }
+
+  async #loadAndKeep(name: string): Promise<Value | undefined> {
+    const meanwhile = new Set<Stale | undefined>();
+    this.#staleMeanwhile.add(meanwhile);
+    try {
+      const value = await this.#settings.load(name);
+      this.#keep(name, value, meanwhile);
+      return value;
+    } finally {
+      this.#staleMeanwhile.delete(meanwhile);
+    }
+  }
+
+  /** Keeps what was loaded, unless it changed while it was. */
+  #keep(name: string, value: Value | undefined, meanwhile: Set<Stale | undefined>): void {
+    if (value === undefined) {
+      this.#known.delete(name);
+      if (meanwhile.size === 0) this.#unknown.set(name, true);
+      return;
+    }
+    const tags = this.#settings.tagsOf(value);
+    if (meanwhile.has(undefined) || tags.some((tag) => meanwhile.has(tag))) return;
+    this.#known.set(name, { value, generation: this.#generation });
+    this.#index.add(name, tags);
+  }
+}
+
+async function withTimeLimit<Value>(promise: Promise<Value>, ms: number): Promise<Value> {
+  const { promise: limit, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+  return Promise.race([promise, limit]).finally(() => clearTimeout(timer));
+}

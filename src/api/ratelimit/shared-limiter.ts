@@ -1,0 +1,102 @@
+/**
+ * Limits that all processes share. While Redis is away the process goes on by itself, from what it
+ * last knew, and tells; when Redis is back it is told what passed meanwhile.
+ */
+import type { Limiter, LimitRequest, TakeAnswer } from "./limiter.ts";
+import { createLocalLimiter, type LocalLimiter } from "./local-limiter.ts";
+import type { RedisCounters } from "./redis-counters.ts";
+import { answerBatch } from "./window.ts";
+
+/** `alone`: what this process lets pass, no other one counts. */
+export type Mode = "shared" | "alone";
+
+export type SharedLimiterParts = {
+  counters: RedisCounters;
+  /** Each change of the mode, and why. */
+  onMode: (mode: Mode, reason: string) => void;
+};
+
+/** While alone, Redis is asked so often whether it is back. */
+const probeEveryMs = 250;
+
+/** A program that starts waits so long for Redis. */
+const startTimeoutMs = 1_500;
+
+/** When the promise fulfils, Redis is there, or this process has begun alone. */
+export async function startSharedLimiter(parts: SharedLimiterParts): Promise<Limiter> {
+  const { counters } = parts;
+  const local = createLocalLimiter();
+  const link = watchLink(parts);
+  await link.firstKnown;
+  return {
+    take: (requests, nowMs) => {
+      if (link.mode() === "alone") return local.take(requests, nowMs);
+      return takeShared(counters, local, requests).catch((error: Error) => {
+        link.lose(error);
+        return local.take(requests, nowMs);
+      });
+    },
+    close: async () => {
+      link.close();
+      await local.close();
+    },
+  };
+}
+
+async function takeShared(
+  counters: RedisCounters,
+  local: LocalLimiter,
+  requests: readonly LimitRequest[],
+): Promise<TakeAnswer> {
+  const counted = await counters.take(requests, requests.map(local.peek));
+  for (const [index, { cell }] of counted.entries()) {
+    if (cell.current + cell.previous > 0) local.learn(requests[index] as LimitRequest, cell);
+  }
+  return answerBatch(
+    requests,
+    counted.map(({ look }) => look),
+  );
+}
+
+/** Knows whether Redis answers, and finds out when it does again. */
+function watchLink({ counters, onMode }: SharedLimiterParts) {
+  let mode: Mode | undefined;
+  let isClosed = false;
+  let lastFault = "no answer";
+  const known = Promise.withResolvers<void>();
+  const become = (next: Mode, reason: string) => {
+    if (mode === next || isClosed) return;
+    mode = next;
+    known.resolve();
+    onMode(next, reason);
+  };
+  const probe = () => {
+    if (mode === "shared") return;
+    counters.ping().then(
+      () => become("shared", "Redis answers"),
+      // It will be asked again.
+      () => {},
+    );
+  };
+  const timer = setInterval(probe, probeEveryMs).unref();
+  const lose = (error: Error) => become("alone", error.message);
+  counters.onReady(probe);
+  counters.onLost((error) => {
+    lastFault = error.message;
+    // Before the first answer it is not lost: it has the start's time to come.
+    if (mode === "shared") lose(error);
+  });
+  const startTimer = setTimeout(() => {
+    if (mode === undefined) become("alone", lastFault);
+  }, startTimeoutMs);
+  return {
+    mode: () => mode,
+    lose,
+    firstKnown: known.promise.finally(() => clearTimeout(startTimer)),
+    close: () => {
+      isClosed = true;
+      clearInterval(timer);
+      counters.close();
+    },
+  };
+}

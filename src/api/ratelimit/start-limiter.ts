@@ -1,0 +1,45 @@
+/** The engine that the settings ask for, with what it tells of itself. */
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { Log } from "#kernel/log.ts";
+import type { Limiter } from "./limiter.ts";
+import { createLocalLimiter } from "./local-limiter.ts";
+import { createRedisCounters } from "./redis-counters.ts";
+import { type Mode, startSharedLimiter } from "./shared-limiter.ts";
+
+export type LimiterSettings = {
+  /** Empty: limits are those of this process alone. */
+  redisUrl: string;
+  log: Log;
+  registry: Registry;
+};
+
+export async function startLimiter({ redisUrl, log, registry }: LimiterSettings): Promise<Limiter> {
+  if (redisUrl === "") return createLocalLimiter();
+  const show = showMode(registry);
+  return startSharedLimiter({
+    counters: createRedisCounters({ url: redisUrl }),
+    onMode: (mode, reason) => {
+      show(mode);
+      if (mode === "shared") log.info("rate limits are shared over Redis");
+      else log.warn({ detail: reason }, "rate limits of this process alone: Redis is away");
+    },
+  });
+}
+
+function showMode(registry: Registry): (mode: Mode) => void {
+  const shared = new Gauge({
+    name: "vedette_api_ratelimit_shared",
+    help: "1 while rate limits are shared over Redis, 0 while this process limits by itself.",
+    registers: [registry],
+  });
+  const changes = new Counter({
+    name: "vedette_api_ratelimit_mode_changes_total",
+    help: "How often this process lost Redis, or found it again.",
+    labelNames: ["mode"],
+    registers: [registry],
+  });
+  return (mode) => {
+    shared.set(mode === "shared" ? 1 : 0);
+    changes.inc({ mode });
+  };
+}

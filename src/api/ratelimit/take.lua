@@ -1,0 +1,80 @@
+-- Takes a batch of limits, all or nothing, as window.ts counts them.
+--
+-- KEYS: a counter each; the same one may come more than once. Its value: "<sequence> <current> <previous>".
+-- ARGV: the time in unix milliseconds ("" takes this server's, which is one for all who ask), then for
+--   each key: limit, duration in ms, cost, and what the caller knows of the counter in the form of its
+--   value, or "". What is known here and there is the larger of both: what passed while this server was
+--   away, or was forgotten by it, still counts.
+-- Answers the time, then for each key "<passed> <used> <used by others> <sequence> <current> <previous>".
+
+local nowMs = tonumber(ARGV[1])
+if not nowMs then
+  local time = redis.call('TIME')
+  nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- Lua writes large numbers as 1e+14, which would lose digits.
+local function whole(number)
+  return string.format('%.0f', number)
+end
+
+-- A counter's value as of `sequence`: current, previous.
+local function rebase(value, sequence)
+  if not value or value == '' then return 0, 0 end
+  local was, current, previous = string.match(value, '^(%S+) (%S+) (%S+)$')
+  local age = sequence - tonumber(was)
+  if age == 1 then return 0, tonumber(current) end
+  if age == 0 or age == -1 then return tonumber(current), tonumber(previous) end
+  return 0, 0
+end
+
+local cells = {}
+local looks = {}
+local passedAll = true
+
+for i, key in ipairs(KEYS) do
+  local at = 4 * i - 2
+  local limit, duration, cost = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+  local cell = cells[key]
+  if not cell then
+    local sequence = math.floor(nowMs / duration)
+    local current, previous = rebase(redis.call('GET', key), sequence)
+    local knownCurrent, knownPrevious = rebase(ARGV[at + 3], sequence)
+    cell = {
+      sequence = sequence,
+      duration = duration,
+      left = 1 - (nowMs % duration) / duration,
+      current = math.max(current, knownCurrent),
+      previous = math.max(previous, knownPrevious),
+      taken = 0,
+    }
+    cells[key] = cell
+  end
+  local usedByOthers = cell.current + math.floor(cell.previous * cell.left)
+  local used = usedByOthers + cell.taken
+  local passed = limit > 0 and used + cost <= limit
+  if passed then cell.taken = cell.taken + cost else passedAll = false end
+  looks[i] = { passed = passed and 1 or 0, used = used, usedByOthers = usedByOthers }
+end
+
+-- Redis refuses a time to live beyond 63 bits.
+local longestMs = 4e12
+
+if passedAll then
+  for key, cell in pairs(cells) do
+    if cell.taken > 0 then
+      cell.current = cell.current + cell.taken
+      local leftMs = math.min(longestMs, (cell.sequence + 2) * cell.duration - nowMs)
+      local value = whole(cell.sequence) .. ' ' .. whole(cell.current) .. ' ' .. whole(cell.previous)
+      redis.call('SET', key, value, 'PX', whole(leftMs))
+    end
+  end
+end
+
+local answer = { whole(nowMs) }
+for i, key in ipairs(KEYS) do
+  local cell, look = cells[key], looks[i]
+  answer[i + 1] = look.passed .. ' ' .. whole(look.used) .. ' ' .. whole(look.usedByOthers) .. ' '
+    .. whole(cell.sequence) .. ' ' .. whole(cell.current) .. ' ' .. whole(cell.previous)
+end
+return answer

@@ -1,0 +1,50 @@
+/** Wires what is kept and shown of checks. */
+import type { Registry } from "prom-client";
+import type { Database } from "#kernel/database.ts";
+import type { Log } from "#kernel/log.ts";
+import type { Definitions } from "#monitor/contract.ts";
+import { defineMonitor } from "#monitor/definitions.ts";
+import { createReplay } from "#monitor/replay.ts";
+import { startKeeping } from "#results/keep.ts";
+import { countRecords, showChecks } from "#results/metrics.ts";
+import { createPublicPages, type FindPublicPage } from "#results/public-pages.ts";
+import { createResultReader } from "#results/read.ts";
+import { createRecorder, type Recorder } from "#results/record.ts";
+import { createReplayCheck } from "#results/replay.ts";
+import { createCheckReads } from "#results/service.ts";
+import { createViewChecks } from "#results/view.ts";
+import type { Config } from "./config.ts";
+
+export type Results = {
+  definitions: Definitions;
+  /** What the monitor writes through. */
+  recorder: Recorder;
+  reads: ReturnType<typeof createCheckReads>;
+  /** null: the settings say that nothing is public. */
+  findPublicPage: FindPublicPage | null;
+  /** Partitions, minutes and hours, until it is stopped. */
+  startKeeping: () => { stop: () => Promise<void> };
+};
+
+type ResultParts = { config: Config; database: Database; registry: Registry; log: Log };
+
+export function createResults({ config, database, registry, log }: ResultParts): Results {
+  const definitions = defineMonitor(config.monitor);
+  const nowMs = Date.now;
+  const { failed_at_percent: failedAtPercent, result_days, hour_days } = config.monitor;
+  const days = { resultDays: result_days, minuteDays: result_days, hourDays: hour_days };
+  const reader = createResultReader(database, { failedAtPercent });
+  const viewChecks = createViewChecks({ database, reader, definitions, failedAtPercent, nowMs });
+  const { apiChecks } = definitions;
+  const replaying = { database, apiChecks, failedAtPercent, createReplay, nowMs };
+  const replayCheck = createReplayCheck(replaying);
+  showChecks(viewChecks, registry);
+  return {
+    definitions,
+    recorder: countRecords(createRecorder(database), registry),
+    reads: createCheckReads({ definitions, viewChecks, reader, replayCheck, nowMs }),
+    findPublicPage: config.monitor.public_status ? createPublicPages(viewChecks) : null,
+    startKeeping: () =>
+      startKeeping({ database, settings: { failedAtPercent, ...days }, log, nowMs }),
+  };
+}

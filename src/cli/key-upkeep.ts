@@ -1,0 +1,24 @@
+import { withOperator } from "#app-operator.ts";
+import type { DatabaseOptions } from "./options.ts";
+import { print, printJson } from "./print.ts";
+
+export type MigrationOptions = DatabaseOptions & {
+  workspace: string;
+  algorithm: "sha256" | "github.com/seamapi/prefixed-api-key";
+};
+
+export async function makeMigration(id: string, options: MigrationOptions): Promise<number> {
+  const { workspace: workspaceId, algorithm } = options;
+  const order = { id, workspaceId, algorithm };
+  await withOperator(options, (operator) => operator.createMigration(order));
+  if (options.json) printJson({ id, workspace_id: workspaceId, algorithm });
+  else print(id);
+  return 0;
+}
+
+export async function resealAll(options: DatabaseOptions): Promise<number> {
+  const resealed = await withOperator(options, (operator) => operator.resealKeys());
+  if (options.json) printJson({ resealed });
+  else print(`${resealed} keys sealed anew`);
+  return 0;
+}

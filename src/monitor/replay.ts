@@ -1,0 +1,63 @@
+/** What would have alerted: recorded results through the same grades and verdicts under other rules. */
+import type { AlertTransition, ApiCheck, CheckResult } from "./contract.ts";
+import { regrade } from "./grade.ts";
+import { decide, newCheckState } from "./verdict.ts";
+
+export type ReplayRules = Pick<
+  ApiCheck,
+  "id" | "degradedAboveMs" | "failedAboveMs" | "failedRunThreshold"
+> & { failedAtPercent: number };
+
+export type ReplayedRun = {
+  scheduledAtMs: number;
+  /** The locations that were to report then. */
+  expected: readonly string[];
+  results: readonly CheckResult[];
+};
+
+export type ReplayedEpisode = {
+  openedAtMs: number;
+  /** null: still open at the end. */
+  resolvedAtMs: number | null;
+  reason: string;
+  locations: string[];
+};
+
+export type ReplayOutcome = {
+  ok: number;
+  degraded: number;
+  failed: number;
+  episodes: ReplayedEpisode[];
+};
+
+export type Replay = { take: (run: ReplayedRun) => void; outcome: () => ReplayOutcome };
+
+/** Takes the runs in the order of their ticks. Mute and maintenance are left out: they hide alerts. */
+export function createReplay(rules: ReplayRules): Replay {
+  let state = newCheckState(0);
+  const outcome: ReplayOutcome = { ok: 0, degraded: 0, failed: 0, episodes: [] };
+  const verdictRules = {
+    checkId: rules.id,
+    failedRunThreshold: rules.failedRunThreshold,
+    failedAtPercent: rules.failedAtPercent,
+    isQuiet: false,
+    rollout: null,
+  };
+  return {
+    take({ scheduledAtMs, expected, results }) {
+      const graded = results.map((result) => regrade(rules, result));
+      for (const { grade } of graded) outcome[grade] += 1;
+      const run = { scheduledAtMs, expected, results: graded, isClosed: true, atMs: scheduledAtMs };
+      const { state: next, transition } = decide(state, run, verdictRules);
+      state = next;
+      if (transition !== null) note(outcome.episodes, transition);
+    },
+    outcome: () => outcome,
+  };
+}
+
+function note(episodes: ReplayedEpisode[], { kind, atMs, reason, locations }: AlertTransition) {
+  const last = episodes.at(-1);
+  if (kind === "opened") episodes.push({ openedAtMs: atMs, resolvedAtMs: null, reason, locations });
+  else if (last !== undefined) last.resolvedAtMs = atMs;
+}

@@ -1,0 +1,98 @@
+/** What Prometheus is told of the checks. */
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { checkStatuses, phaseNames } from "#monitor/contract.ts";
+import type { Recorder } from "./record.ts";
+import type { ViewChecks } from "./view.ts";
+
+/** The recorder, counting what goes through it. */
+export function countRecords(recorder: Recorder, registry: Registry): Recorder {
+  const counters = createCounters(registry);
+  return {
+    ...recorder,
+    async results(results) {
+      await recorder.results(results);
+      for (const { checkId: check, location, grade, durationMs, phases } of results) {
+        counters.runs.inc({ check, location, grade });
+        counters.lastSeconds.set({ check, location, phase: "total" }, durationMs / 1_000);
+        for (const phase of phaseNames) {
+          const ms = phases[phase];
+          if (ms !== null) counters.lastSeconds.set({ check, location, phase }, ms / 1_000);
+        }
+      }
+    },
+    async missed(missed) {
+      await recorder.missed(missed);
+      counters.missed.inc({ check: missed.checkId }, missed.ticks);
+    },
+    async delivered(event, atMs) {
+      await recorder.delivered(event, atMs);
+      counters.delivery.observe({ kind: event.kind }, Math.max(0, atMs - event.atMs) / 1_000);
+    },
+  };
+}
+
+function createCounters(registry: Registry) {
+  return {
+    runs: new Counter({
+      name: "vedette_check_runs_total",
+      help: "Runs of a check at a location, and pings of a heartbeat, by grade.",
+      labelNames: ["check", "location", "grade"],
+      registers: [registry],
+    }),
+    lastSeconds: new Gauge({
+      name: "vedette_check_last_duration_seconds",
+      help: "How long the last run took, in all and by phase.",
+      labelNames: ["check", "location", "phase"],
+      registers: [registry],
+    }),
+    missed: new Counter({
+      name: "vedette_check_missed_ticks_total",
+      help: "Ticks that nobody ran, because the monitor was away or too busy.",
+      labelNames: ["check"],
+      registers: [registry],
+    }),
+    delivery: new Histogram({
+      name: "vedette_check_alert_delivery_seconds",
+      help: "From the decision that an alert opens or resolves to its acceptance by the receiver.",
+      labelNames: ["kind"],
+      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300, 3_600, 86_400],
+      registers: [registry],
+    }),
+  };
+}
+
+/**
+ * How the checks stand, read when someone asks. When they cannot be read these metrics are absent,
+ * which alert rules can see; the others are still answered.
+ */
+export function showChecks(viewChecks: ViewChecks, registry: Registry): void {
+  const list = async () => (await viewChecks().catch(() => ({ checks: [] }))).checks;
+  new Gauge({
+    name: "vedette_check_state",
+    help: "1 for the state that the check is in, 0 for the others.",
+    labelNames: ["check", "environment", "kind", "state"],
+    registers: [registry],
+    async collect() {
+      const checks = await list();
+      this.reset();
+      for (const { id: check, environment, kind, status } of checks) {
+        for (const state of checkStatuses) {
+          this.set({ check, environment, kind, state }, status === state ? 1 : 0);
+        }
+      }
+    },
+  });
+  new Gauge({
+    name: "vedette_check_tls_days_left",
+    help: "Days until the first certificate expires that the check met.",
+    labelNames: ["check"],
+    registers: [registry],
+    async collect() {
+      const checks = await list();
+      this.reset();
+      for (const { id: check, tls_days_left: days } of checks) {
+        if (days !== null) this.set({ check }, days);
+      }
+    },
+  });
+}

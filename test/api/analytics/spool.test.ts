@@ -1,0 +1,133 @@
+import { appendFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect, it } from "vitest";
+import type { Batch } from "#api/analytics/batch.ts";
+import { openSpool, type Spool, SpoolDamagedError, SpoolFullError } from "#api/analytics/spool.ts";
+import { tempDir } from "../../support/temp-dir.ts";
+
+const maxBytes = 1_000_000;
+
+function batch(token: string, text = token): Batch {
+  return { token, table: "ratelimits_v1", rows: 2, body: Buffer.from(`${text}\n`) };
+}
+
+async function drain(spool: Spool): Promise<string[]> {
+  const tokens: string[] = [];
+  for (let next = await spool.peek(); next !== undefined; next = await spool.peek()) {
+    tokens.push(next.token);
+    await spool.acknowledge();
+  }
+  return tokens;
+}
+
+function segmentFiles(dir: string): string[] {
+  return readdirSync(dir)
+    .filter((name) => name.endsWith(".spool"))
+    .map((name) => path.join(dir, name));
+}
+
+it("gives batches back whole and in the order they came, over many segments", async () => {
+  const spool = await openSpool({ dir: tempDir(), maxBytes, segmentBytes: 300 });
+  const tokens = Array.from({ length: 20 }, (_, index) => `batch-${index}`);
+  for (const token of tokens) await spool.append(batch(token));
+
+  const first = await spool.peek();
+  const drained = await drain(spool);
+
+  expect(first).toEqual(batch("batch-0"));
+  expect(drained).toEqual(tokens);
+});
+
+it("goes on after a crash where it was, without what was acknowledged", async () => {
+  const dir = tempDir();
+  const crashed = await openSpool({ dir, maxBytes, segmentBytes: 300 });
+  for (const token of ["a", "b", "c", "d", "e"]) await crashed.append(batch(token));
+  for (let stored = 0; stored < 3; stored += 1) {
+    await crashed.peek();
+    await crashed.acknowledge();
+  }
+
+  const spool = await openSpool({ dir, maxBytes, segmentBytes: 300 });
+
+  expect(spool.rows()).toBe(4);
+  expect(await drain(spool)).toEqual(["d", "e"]);
+});
+
+it("leaves out a torn record at the end and keeps those before it", async () => {
+  const dir = tempDir();
+  const crashed = await openSpool({ dir, maxBytes });
+  await crashed.append(batch("whole"));
+  await crashed.append(batch("torn"));
+  const [file = ""] = segmentFiles(dir);
+  truncateSync(file, readFileSync(file).length - 3);
+
+  const spool = await openSpool({ dir, maxBytes });
+  await spool.append(batch("later"));
+
+  expect(spool.damagedBytes).toBeGreaterThan(0);
+  expect(await drain(spool)).toEqual(["whole", "later"]);
+});
+
+it("leaves out a record whose bytes have changed", async () => {
+  const dir = tempDir();
+  const crashed = await openSpool({ dir, maxBytes });
+  await crashed.append(batch("changed", "0123456789"));
+  const [file = ""] = segmentFiles(dir);
+  writeFileSync(file, readFileSync(file, "utf8").replace("0123456789", "0123456780"));
+
+  const spool = await openSpool({ dir, maxBytes });
+
+  expect(await drain(spool)).toEqual([]);
+});
+
+it("survives rubbish after the last record and in the position", async () => {
+  const dir = tempDir();
+  const crashed = await openSpool({ dir, maxBytes });
+  await crashed.append(batch("kept"));
+  const [file = ""] = segmentFiles(dir);
+  appendFileSync(file, '{"token":1}\n\0\0\0\0');
+  writeFileSync(path.join(dir, "position"), "{");
+
+  const spool = await openSpool({ dir, maxBytes });
+
+  expect(await drain(spool)).toEqual(["kept"]);
+});
+
+it("refuses what is above its limit and takes again once there is space", async () => {
+  const spool = await openSpool({ dir: tempDir(), maxBytes: 1_000, segmentBytes: 400 });
+  const large = "x".repeat(300);
+  await spool.append(batch("a", large));
+  await spool.append(batch("b", large));
+
+  const refused = await spool.append(batch("c", large)).catch((error: unknown) => error);
+  await drain(spool);
+  await spool.append(batch("d", large));
+
+  expect(refused).toBeInstanceOf(SpoolFullError);
+  expect(await drain(spool)).toEqual(["d"]);
+});
+
+it("removes the segments that have been stored", async () => {
+  const dir = tempDir();
+  const spool = await openSpool({ dir, maxBytes, segmentBytes: 200 });
+  for (let index = 0; index < 50; index += 1) await spool.append(batch(`batch-${index}`));
+
+  await drain(spool);
+
+  expect(segmentFiles(dir).length).toBeLessThanOrEqual(1);
+});
+
+it("sets a segment aside that can no longer be read and says how many rows that is", async () => {
+  const dir = tempDir();
+  const spool = await openSpool({ dir, maxBytes, segmentBytes: 50 });
+  await spool.append(batch("lost"));
+  await spool.append(batch("kept"));
+  const [file = ""] = segmentFiles(dir);
+  truncateSync(file, 0);
+
+  const error = await spool.peek().catch((thrown: unknown) => thrown);
+
+  expect(error).toBeInstanceOf(SpoolDamagedError);
+  expect((error as SpoolDamagedError).lostRows).toBe(2);
+  expect(await drain(spool)).toEqual(["kept"]);
+});

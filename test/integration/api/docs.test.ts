@@ -1,0 +1,54 @@
+import { expect, it, onTestFinished } from "vitest";
+import { hasBrowser, openPage } from "../../support/browser.ts";
+import { unconnectedApi } from "../../support/unconnected-api.ts";
+
+async function start() {
+  const app = unconnectedApi();
+  const url = await app.listen({ host: "127.0.0.1", port: 0 });
+  onTestFinished(() => app.close());
+  return url;
+}
+
+it.skipIf(!hasBrowser)("shows the reference page, asking no other host for anything", async () => {
+  const url = await start();
+  const { page, requests, complaints } = await openPage();
+
+  await page.goto(`${url}/docs`);
+  await page.getByText("/v2/apis.createApi").first().waitFor();
+  await page.waitForLoadState("networkidle");
+
+  const strangers = requests.filter(
+    (address) => !address.startsWith(`${url}/`) && !/^(data|blob):/.test(address),
+  );
+  expect(strangers).toEqual([]);
+  expect(complaints).toEqual([]);
+  expect(await page.title()).toBe("Vedette public API");
+});
+
+it("serves the viewer itself, compressed for those who take it", async () => {
+  const url = await start();
+
+  const packed = await fetch(`${url}/docs/js/scalar.js`, {
+    headers: { "accept-encoding": "gzip" },
+  });
+  const plain = await fetch(`${url}/docs/js/scalar.js`, { headers: { "accept-encoding": "" } });
+
+  expect(packed.headers.get("content-encoding")).toBe("gzip");
+  expect(plain.headers.get("content-encoding")).toBeNull();
+  expect(await packed.text()).toBe(await plain.text());
+});
+
+it("allows scripts of this server and with the page's own nonce only", async () => {
+  const url = await start();
+
+  const [first, second] = await Promise.all([fetch(`${url}/docs/`), fetch(`${url}/docs/`)]);
+
+  const nonceOf = (answer: Response) =>
+    /script-src 'self' 'nonce-([^']+)'/.exec(
+      answer.headers.get("content-security-policy") ?? "",
+    )?.[1];
+  const html = await first.text();
+  expect(html.match(/<script\b[^>]*>/g)?.every((tag) => / src=| nonce=/.test(tag))).toBe(true);
+  expect(html).toContain(`nonce="${nonceOf(first)}"`);
+  expect(nonceOf(first)).not.toBe(nonceOf(second));
+});

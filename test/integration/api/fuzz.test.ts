@@ -1,0 +1,21 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startTestApi, type TestApi } from "../../support/api.ts";
+import { fuzzApi } from "../../support/fuzz.ts";
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startTestApi();
+}, 60_000);
+
+afterAll(() => api?.stop());
+
+// `npm run bench:fuzz` sends 20,000, and other ones each time.
+it("answers whatever it is sent by the contract, and never with a 5xx", async () => {
+  const report = await fuzzApi(api, { seed: 20_261_121, count: 1_000 });
+
+  expect(report.faults).toEqual([]);
+  expect(report.sent).toBe(1_000);
+  expect(report.byStatus[200]).toBeGreaterThan(200);
+  expect((await fetch(`${api.url}/v2/liveness`)).status).toBe(200);
+}, 300_000);

@@ -1,0 +1,398 @@
+/** What checks found, kept in a real Postgres. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import type { AlertTransition, CheckResult, CheckSnapshot } from "#monitor/contract.ts";
+import { notQuiet } from "#monitor/quiet.ts";
+import { keepResults } from "#results/keep.ts";
+import { keepPartitions } from "#results/partitions.ts";
+import { createResultReader } from "#results/read.ts";
+import { createRecorder } from "#results/record.ts";
+import { readAlertTime, readDays } from "#results/uptime.ts";
+import { aCheckResult } from "../../support/check-builders.ts";
+import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
+
+const log = createLog({ level: "silent", format: "json" });
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const noon = Date.UTC(2026, 4, 31, 12);
+
+let server: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  server = await startTestDatabase();
+  await migrate(server.url, log);
+  database = openDatabase(server.url, log);
+});
+
+afterAll(async () => {
+  await database.end();
+  await server.stop();
+});
+
+beforeEach(async () => {
+  await database.query(
+    "TRUNCATE check_results, check_rollups, check_rollup_marks, check_missed_ticks, check_episodes, check_snapshots",
+  );
+});
+
+const recorder = () => createRecorder(database);
+const reader = () => createResultReader(database, { failedAtPercent: 0 });
+const settings = { failedAtPercent: 0, resultDays: 30, minuteDays: 30, hourDays: 400 };
+const keep = (nowMs: number) => keepResults({ database, settings, nowMs: () => nowMs });
+
+/** One result a minute at each location, from `fromMs` on. */
+function everyMinute(count: number, fromMs: number, changes: Partial<CheckResult> = {}) {
+  return Array.from({ length: count }, (_, i) =>
+    aCheckResult({ ...changes, scheduledAtMs: fromMs + i * minute, durationMs: i + 1 }),
+  );
+}
+
+function aTransition(changes: Partial<AlertTransition> = {}): AlertTransition {
+  return {
+    kind: "opened",
+    eventId: "verify-key:1:opened",
+    checkId: "verify-key",
+    episode: 1,
+    atMs: noon,
+    openedAtMs: noon,
+    reason: "local: connection refused",
+    locations: ["local"],
+    missedPings: null,
+    rollout: null,
+    ...changes,
+  };
+}
+
+async function partitions(): Promise<string[]> {
+  const { rows } = await database.query(
+    "SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'check_results'::regclass ORDER BY 1",
+  );
+  return rows.map((row) => row.relname);
+}
+
+describe("partitions", () => {
+  it("are made for the last, this and the next two months", async () => {
+    await keepPartitions(database, { nowMs: noon, keepDays: 40 });
+
+    expect(await partitions()).toEqual(
+      expect.arrayContaining([
+        "check_results_2026_04",
+        "check_results_2026_05",
+        "check_results_2026_06",
+        "check_results_2026_07",
+      ]),
+    );
+  });
+
+  it("are dropped when all in them is older than is kept, and not before", async () => {
+    await recorder().results([aCheckResult({ scheduledAtMs: Date.UTC(2020, 0, 31) })]);
+    const nowMs = Date.UTC(2020, 2, 1);
+
+    await keepPartitions(database, { nowMs, keepDays: 30 });
+    const before = await partitions();
+    await keepPartitions(database, { nowMs: nowMs + 3 * day, keepDays: 30 });
+
+    expect(before).toContain("check_results_2020_01");
+    expect(await partitions()).not.toContain("check_results_2020_01");
+  });
+
+  it("are made by several processes at once", async () => {
+    const nowMs = Date.UTC(2031, 5, 5);
+
+    await Promise.all(
+      [1, 2, 3, 4].map(() => keepPartitions(database, { nowMs, keepDays: 36_500 })),
+    );
+
+    expect(await partitions()).toContain("check_results_2031_06");
+  });
+
+  it("a result of a month that has none makes it", async () => {
+    await recorder().results([aCheckResult({ scheduledAtMs: Date.UTC(2035, 7, 1) })]);
+
+    expect(await partitions()).toContain("check_results_2035_08");
+  });
+});
+
+describe("history", () => {
+  it("gives a result back as it was recorded", async () => {
+    const phases = { dns: 1, connect: 2, tls: 3, firstByte: 4, transfer: null };
+    const result = aCheckResult({
+      scheduledAtMs: noon,
+      startedAtMs: noon + 12,
+      grade: "failed",
+      cause: "assertion",
+      durationMs: 10.5,
+      phases,
+      status: 503,
+      reason: 'answered 503, "quoted"',
+      tlsDaysLeft: 12,
+    });
+
+    await recorder().results([result]);
+
+    expect((await reader().history({ check: "verify-key", limit: 10 })).results).toEqual([
+      {
+        scheduled_at: "2026-05-31T12:00:00.000Z",
+        started_at: "2026-05-31T12:00:00.012Z",
+        location: "local",
+        grade: "failed",
+        cause: "assertion",
+        duration_ms: 10.5,
+        dns_ms: 1,
+        connect_ms: 2,
+        tls_ms: 3,
+        first_byte_ms: 4,
+        transfer_ms: null,
+        status: 503,
+        reason: 'answered 503, "quoted"',
+        tls_days_left: 12,
+      },
+    ]);
+  });
+
+  it("a result that is recorded twice is kept once, as it was first", async () => {
+    await recorder().results([aCheckResult({ scheduledAtMs: noon })]);
+    await recorder().results([aCheckResult({ scheduledAtMs: noon, grade: "failed" })]);
+
+    const { results } = await reader().history({ check: "verify-key", limit: 10 });
+
+    expect(results.map(({ grade }) => grade)).toEqual(["ok"]);
+  });
+
+  it("is read page by page, newest first, each result once", async () => {
+    const places = ["ams", "fra", "iad"];
+    await recorder().results(places.flatMap((location) => everyMinute(5, noon, { location })));
+    const seen: string[] = [];
+    let before: string | undefined;
+
+    do {
+      const request = { check: "verify-key", limit: 4, ...(before !== undefined && { before }) };
+      const page = await reader().history(request);
+      seen.push(...page.results.map((row) => `${row.scheduled_at} ${row.location}`));
+      before = page.next;
+    } while (before !== undefined);
+
+    expect(seen).toHaveLength(15);
+    expect(seen).toEqual([...new Set(seen)].sort().reverse());
+  });
+
+  it("is narrowed to a location, a grade and a time", async () => {
+    await recorder().results([
+      ...everyMinute(3, noon, { location: "fra", grade: "failed" }),
+      ...everyMinute(3, noon, { location: "iad" }),
+    ]);
+
+    const { results } = await reader().history({
+      check: "verify-key",
+      limit: 10,
+      location: "fra",
+      grade: "failed",
+      since: new Date(noon + minute).toISOString(),
+    });
+
+    expect(results.map((row) => row.scheduled_at.slice(11, 16))).toEqual(["12:02", "12:01"]);
+  });
+});
+
+describe("charts", () => {
+  const chartOf = (hours: number, nowMs: number, location?: string) =>
+    reader().chart(
+      { check: "verify-key", hours, ...(location !== undefined && { location }) },
+      nowMs,
+    );
+
+  it("have percentiles over all locations, by the minute", async () => {
+    const results = Array.from({ length: 100 }, (_, i) =>
+      aCheckResult({ scheduledAtMs: noon, location: `place-${i}`, durationMs: i + 1 }),
+    );
+    await recorder().results(results);
+
+    const { bucket_seconds, points } = await chartOf(1, noon + 30_000);
+
+    expect(bucket_seconds).toBe(60);
+    expect(points).toHaveLength(1);
+    expect(points[0]).toMatchObject({ results: 100, p50_ms: 50.5, max_ms: 100 });
+    expect(points[0]?.p95_ms).toBeCloseTo(95.05, 1);
+    expect(points[0]?.p99_ms).toBeCloseTo(99.01, 1);
+  });
+
+  it("have the mean of each phase", async () => {
+    const phases = { dns: null, connect: null, tls: null, firstByte: 10, transfer: null };
+    await recorder().results([
+      aCheckResult({ scheduledAtMs: noon, location: "a", phases }),
+      aCheckResult({ scheduledAtMs: noon, location: "b", phases: { ...phases, firstByte: 20 } }),
+    ]);
+
+    expect((await chartOf(1, noon)).points[0]).toMatchObject({ first_byte_ms: 15, tls_ms: null });
+  });
+
+  it("are the same from minutes that were made as from the results", async () => {
+    await recorder().results(everyMinute(90, noon));
+    const nowMs = noon + 90 * minute;
+    const live = await chartOf(6, nowMs);
+
+    await keep(nowMs);
+
+    expect(live.points).toHaveLength(90);
+    expect(await chartOf(6, nowMs)).toEqual(live);
+  });
+
+  it("of more than two days are made of hours", async () => {
+    await recorder().results(everyMinute(180, noon));
+
+    await keep(noon + 3 * hour);
+    const { bucket_seconds, points } = await chartOf(72, noon + 3 * hour);
+
+    expect(bucket_seconds).toBe(3600);
+    expect(points.map((point) => point.results)).toEqual([60, 60, 60]);
+  });
+
+  it("of one location leave the others out", async () => {
+    await recorder().results(everyMinute(10, noon, { location: "fra" }));
+    await recorder().results(everyMinute(10, noon, { location: "iad" }));
+    await keep(noon + hour);
+
+    const { points } = await chartOf(2, noon + hour, "fra");
+
+    expect(points.map((point) => point.results)).toEqual(Array(10).fill(1));
+  });
+
+  it("take results in that came late, after the minutes were made", async () => {
+    await recorder().results(everyMinute(10, noon, { location: "fra" }));
+    await keep(noon + 11 * minute);
+    await recorder().results(everyMinute(10, noon, { location: "iad" }));
+
+    await keep(noon + 13 * minute);
+
+    const { points } = await chartOf(1, noon + 13 * minute);
+    expect(points.map((point) => point.results).slice(1)).toEqual(Array(9).fill(2));
+  });
+
+  it("last longer than the results they are made of", async () => {
+    await recorder().results(everyMinute(60, noon));
+    await keep(noon + hour);
+
+    await keep(noon + 90 * day);
+
+    expect((await chartOf(24 * 100, noon + 90 * day)).points).toHaveLength(1);
+    expect((await reader().history({ check: "verify-key", limit: 1 })).results).toEqual([]);
+  });
+});
+
+describe("the last 24 hours", () => {
+  const daysAt = (nowMs: number, failedAtPercent = 0) =>
+    readDays(database, { nowMs, failedAtPercent });
+
+  it("uptime is the share of runs that did not fail anywhere", async () => {
+    await recorder().results([
+      ...everyMinute(8, noon, { location: "fra" }),
+      ...everyMinute(8, noon, { location: "iad" }),
+      aCheckResult({ scheduledAtMs: noon + 8 * minute, location: "fra", grade: "failed" }),
+      aCheckResult({ scheduledAtMs: noon + 8 * minute, location: "iad" }),
+      aCheckResult({ scheduledAtMs: noon + 9 * minute, location: "fra", grade: "degraded" }),
+    ]);
+
+    expect((await daysAt(noon + hour)).get("verify-key")?.runUptime).toBeCloseTo(90);
+  });
+
+  it("follows the quorum of the settings", async () => {
+    await recorder().results([
+      aCheckResult({ scheduledAtMs: noon, location: "fra", grade: "failed" }),
+      aCheckResult({ scheduledAtMs: noon, location: "iad" }),
+    ]);
+
+    expect((await daysAt(noon + hour, 100)).get("verify-key")?.runUptime).toBe(100);
+    expect((await daysAt(noon + hour, 50)).get("verify-key")?.runUptime).toBe(0);
+  });
+
+  it("the strip has 96 pieces with the worst grade of each, and nothing where nothing ran", async () => {
+    await recorder().results([
+      ...everyMinute(5, noon),
+      aCheckResult({ scheduledAtMs: noon + 20 * minute, grade: "failed" }),
+      aCheckResult({ scheduledAtMs: noon + 40 * minute, grade: "degraded" }),
+    ]);
+
+    const strip = (await daysAt(noon + 45 * minute)).get("verify-key")?.strip ?? [];
+
+    expect(strip).toHaveLength(96);
+    expect(strip.slice(-5).map(({ grade }) => grade)).toEqual([
+      null,
+      "ok",
+      "failed",
+      "degraded",
+      null,
+    ]);
+  });
+
+  it("is the same before and after minutes are made of it", async () => {
+    await recorder().results(everyMinute(600, noon));
+    const nowMs = noon + 10 * hour;
+    const live = await daysAt(nowMs);
+
+    await keep(nowMs);
+
+    expect(await daysAt(nowMs)).toEqual(live);
+  });
+
+  it("the time with an open alert counts from when it opened, or from a day ago", async () => {
+    await recorder().transition(aTransition({ openedAtMs: noon }));
+
+    expect((await readAlertTime(database, noon + 6 * hour)).get("verify-key")).toBeCloseTo(75);
+    expect((await readAlertTime(database, noon + 48 * hour)).get("verify-key")).toBeCloseTo(0);
+  });
+});
+
+describe("alerts", () => {
+  it("an episode has both its ends, whichever was recorded first", async () => {
+    const resolved = aTransition({ kind: "resolved", atMs: noon + minute, missedPings: 2 });
+    await recorder().transition(resolved);
+    await recorder().transition(aTransition());
+    await recorder().transition(resolved);
+
+    expect(await reader().episodes({ limit: 10 })).toEqual([
+      expect.objectContaining({
+        check_id: "verify-key",
+        opened_at: "2026-05-31T12:00:00.000Z",
+        resolved_at: "2026-05-31T12:01:00.000Z",
+        missed_pings: 2,
+      }),
+    ]);
+  });
+
+  it("the first delivery of an event is the one that counts", async () => {
+    const event = aTransition();
+    await recorder().transition(event);
+
+    await recorder().delivered(event, noon + 100);
+    await recorder().delivered(event, noon + 900);
+
+    const [episode] = await reader().episodes({ limit: 1 });
+    expect(episode?.opened_delivered_at).toBe("2026-05-31T12:00:00.100Z");
+  });
+});
+
+describe("snapshots", () => {
+  const aSnapshot = (takenAtMs: number, status: CheckSnapshot["status"]): CheckSnapshot => ({
+    checkId: "verify-key",
+    kind: "api",
+    takenAtMs,
+    status,
+    sinceMs: 0,
+    lastAtMs: takenAtMs,
+    lastDurationMs: 1,
+    dueAtMs: null,
+    alert: null,
+    quiet: notQuiet,
+    locations: {},
+  });
+
+  it("an older one never overwrites a newer one", async () => {
+    await recorder().snapshot(aSnapshot(2_000, "failed"));
+    await recorder().snapshot(aSnapshot(1_000, "ok"));
+
+    expect((await reader().snapshots()).get("verify-key")?.status).toBe("failed");
+  });
+});

@@ -1,0 +1,262 @@
+import { describe, expect, it } from "vitest";
+import type { HeartbeatState, Ping } from "#monitor/contract.ts";
+import {
+  dueAtMs,
+  expire,
+  newHeartbeatState,
+  statusAt,
+  takePing,
+  wakeAtMs,
+} from "#monitor/deadline.ts";
+import { notQuiet } from "#monitor/quiet.ts";
+import { aHeartbeat } from "../support/check-builders.ts";
+
+const minute = 60_000;
+/** Every five minutes, one minute of grace: due at 6, 11, 16 … after the last ping. */
+const heartbeat = aHeartbeat({ id: "count-keys", periodSeconds: 300, graceSeconds: 60 });
+const loud = { isQuiet: false, rollout: null };
+const asleep = { isQuiet: true, rollout: null };
+
+const at = (ms: number) => ({ nowMs: ms, away: null, ...loud });
+
+function pinged(...pings: Ping[]): HeartbeatState {
+  return pings.reduce(
+    (state, ping) => takePing(heartbeat, state, { ping, ...loud }).state,
+    newHeartbeatState(0),
+  );
+}
+
+const success = (atMs: number): Ping => ({ kind: "success", atMs });
+const start = (atMs: number): Ping => ({ kind: "start", atMs });
+const failure = (atMs: number, exitCode: number | null = null): Ping => ({
+  kind: "fail",
+  atMs,
+  exitCode,
+});
+
+describe("the deadline", () => {
+  it("is creation + period + grace before the first ping", () => {
+    expect(dueAtMs(heartbeat, newHeartbeatState(0))).toBe(6 * minute);
+  });
+
+  it("is the last ping + period + grace after it", () => {
+    expect(dueAtMs(heartbeat, pinged(success(minute)))).toBe(7 * minute);
+  });
+
+  it("passes to the millisecond", () => {
+    const state = pinged(success(0));
+
+    expect(expire(heartbeat, state, at(6 * minute - 1)).transition).toBeNull();
+    expect(expire(heartbeat, state, at(6 * minute)).transition?.kind).toBe("opened");
+  });
+
+  it("alerts a heartbeat that never pinged, and says so", () => {
+    const { transition } = expire(heartbeat, newHeartbeatState(0), at(6 * minute));
+
+    expect(transition).toMatchObject({
+      eventId: "count-keys:1:opened",
+      reason: "never pinged since 1970-01-01T00:00:00Z (period 5 min, grace 60 s)",
+    });
+  });
+
+  it("alerts once", () => {
+    const { state } = expire(heartbeat, newHeartbeatState(0), at(6 * minute));
+
+    expect(expire(heartbeat, state, at(7 * minute))).toEqual({ state, transition: null });
+  });
+
+  it("is what the timer is set to, and nothing is once the alert is open", () => {
+    const state = pinged(success(0));
+    const open = expire(heartbeat, state, at(6 * minute)).state;
+    const now = { quiet: notQuiet, nowMs: minute };
+
+    expect(wakeAtMs(heartbeat, state, now)).toBe(6 * minute);
+    expect(wakeAtMs(heartbeat, open, now)).toBeNull();
+  });
+
+  it("shows late within the grace", () => {
+    const state = pinged(success(0));
+
+    expect([5 * minute, 5 * minute + 1].map((ms) => statusAt(heartbeat, state, ms))).toEqual([
+      "ok",
+      "late",
+    ]);
+  });
+});
+
+describe("a ping", () => {
+  it("moves the deadline", () => {
+    const state = pinged(success(0), success(5 * minute));
+
+    expect(expire(heartbeat, state, at(6 * minute)).transition).toBeNull();
+  });
+
+  it("resolves an open alert and counts the pings that did not come", () => {
+    const open = expire(heartbeat, pinged(success(0)), at(6 * minute)).state;
+
+    const { state, transition } = takePing(heartbeat, open, {
+      ping: success(17 * minute),
+      ...loud,
+    });
+
+    expect(transition).toMatchObject({ kind: "resolved", episode: 1, missedPings: 3 });
+    expect(state).toMatchObject({ status: "ok", alert: null });
+  });
+
+  it("that is older than the last one changes nothing", () => {
+    const state = pinged(success(5 * minute));
+
+    expect(takePing(heartbeat, state, { ping: success(4 * minute), ...loud }).state).toBe(state);
+  });
+
+  it("that comes twice is one", () => {
+    expect(pinged(success(minute), success(minute))).toEqual(pinged(success(minute)));
+  });
+});
+
+describe("/start", () => {
+  it("measures the run", () => {
+    expect(pinged(start(minute), success(minute + 4_200)).lastDurationMs).toBe(4_200);
+  });
+
+  it("gives the run the grace to end in", () => {
+    const state = pinged(success(0), start(minute));
+
+    expect(dueAtMs(heartbeat, state)).toBe(2 * minute);
+    expect(expire(heartbeat, state, at(2 * minute)).transition?.reason).toContain("has not ended");
+  });
+
+  it("does not put the deadline off", () => {
+    expect(dueAtMs(heartbeat, pinged(success(0), start(5.5 * minute)))).toBe(6 * minute);
+  });
+
+  it("does not resolve an alert", () => {
+    const open = expire(heartbeat, pinged(success(0)), at(6 * minute)).state;
+
+    expect(takePing(heartbeat, open, { ping: start(7 * minute), ...loud }).transition).toBeNull();
+  });
+});
+
+describe("/fail", () => {
+  it("alerts at once, with the exit code", () => {
+    const { transition, state } = takePing(heartbeat, pinged(success(0)), {
+      ping: failure(minute, 3),
+      ...loud,
+    });
+
+    expect(transition).toMatchObject({
+      kind: "opened",
+      reason: "the job said that it failed (exit code 3)",
+    });
+    expect(state.status).toBe("failed");
+  });
+
+  it("resolves with the next success, with no ping missed", () => {
+    const failed = pinged(success(0), failure(minute));
+
+    const { transition } = takePing(heartbeat, failed, { ping: success(2 * minute), ...loud });
+
+    expect(transition).toMatchObject({ kind: "resolved", missedPings: 0 });
+  });
+
+  it("twice is one alert", () => {
+    expect(pinged(failure(minute), failure(2 * minute)).episodes).toBe(1);
+  });
+});
+
+describe("after the monitor was away", () => {
+  it("woken over a deadline it waits for the grace period again", () => {
+    const late = expire(heartbeat, pinged(success(0)), at(10 * minute));
+
+    expect(late.transition).toBeNull();
+    expect(dueAtMs(heartbeat, late.state)).toBe(11 * minute);
+  });
+
+  it("it alerts when no ping came in that time, and says that it was away", () => {
+    const { state } = expire(heartbeat, pinged(success(0)), at(10 * minute));
+
+    const { transition } = expire(heartbeat, state, at(11 * minute));
+
+    expect(transition?.reason).toContain(
+      "the monitor was away 1970-01-01T00:06:00Z to 1970-01-01T00:10:00Z and waited for the grace period again",
+    );
+  });
+
+  it("a ping in that time is all that was wanted", () => {
+    const { state } = expire(heartbeat, pinged(success(0)), at(10 * minute));
+
+    const after = takePing(heartbeat, state, { ping: success(10.5 * minute), ...loud });
+
+    expect(after.transition).toBeNull();
+    expect(dueAtMs(heartbeat, after.state)).toBe(16.5 * minute);
+  });
+
+  it("back shortly before the deadline it waits too: the ping may have been lost", () => {
+    const now = { ...at(6 * minute), away: { fromMs: 5 * minute, toMs: 5.5 * minute } };
+
+    const { state, transition } = expire(heartbeat, pinged(success(0)), now);
+
+    expect(transition).toBeNull();
+    expect(dueAtMs(heartbeat, state)).toBe(6.5 * minute);
+  });
+
+  it("back for a whole grace period it waits no longer", () => {
+    const now = { ...at(6 * minute), away: { fromMs: minute, toMs: 5 * minute } };
+
+    expect(expire(heartbeat, pinged(success(0)), now).transition?.kind).toBe("opened");
+  });
+
+  it("away again over the deadline it waited for, it waits again", () => {
+    const { state } = expire(heartbeat, pinged(success(0)), at(10 * minute));
+
+    const again = expire(heartbeat, state, at(20 * minute));
+
+    expect(again.transition).toBeNull();
+    expect(dueAtMs(heartbeat, again.state)).toBe(21 * minute);
+  });
+
+  it("a timer that is a second late is no absence", () => {
+    const now = at(6 * minute + 1_000);
+
+    expect(expire(heartbeat, pinged(success(0)), now).transition?.kind).toBe("opened");
+  });
+});
+
+describe("quiet", () => {
+  const quiet = { mutedUntilMs: 8 * minute, maintenance: [] };
+
+  it("a deadline that passes shows as failed and alerts nobody", () => {
+    const now = { nowMs: 6 * minute, away: null, ...asleep };
+
+    const { state, transition } = expire(heartbeat, pinged(success(0)), now);
+
+    expect(transition).toBeNull();
+    expect(state).toMatchObject({ status: "failed", alert: null });
+    expect(wakeAtMs(heartbeat, state, { quiet, nowMs: 6 * minute })).toBe(8 * minute);
+  });
+
+  it("alerts at its end when there is still no ping", () => {
+    const now = { nowMs: 6 * minute, away: null, ...asleep };
+    const { state } = expire(heartbeat, pinged(success(0)), now);
+
+    const { transition } = expire(heartbeat, state, at(8 * minute));
+
+    expect(transition).toMatchObject({ kind: "opened", openedAtMs: 8 * minute });
+  });
+
+  it("an alert that is open resolves with a ping", () => {
+    const open = expire(heartbeat, pinged(success(0)), at(6 * minute)).state;
+
+    const { transition } = takePing(heartbeat, open, { ping: success(7 * minute), ...asleep });
+
+    expect(transition?.kind).toBe("resolved");
+  });
+
+  it("a failure that was said in it alerts at its end", () => {
+    const { state } = takePing(heartbeat, pinged(success(0)), { ping: failure(minute), ...asleep });
+
+    const { transition } = expire(heartbeat, state, at(2 * minute));
+
+    expect(transition?.reason).toBe("the job said that it failed while alerts were off");
+  });
+});

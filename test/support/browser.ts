@@ -1,0 +1,24 @@
+/** A headless Chromium, for tests that need to see a page. */
+import { existsSync } from "node:fs";
+import { chromium } from "playwright-core";
+import { onTestFinished } from "vitest";
+
+const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+
+/** Not every machine has one: what needs it is skipped there. */
+export const hasBrowser = existsSync(executablePath);
+
+/** A page that notes what it asks for and what its policy forbids; closed when the test ends. */
+export async function openPage() {
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  onTestFinished(() => browser.close());
+  const page = await browser.newPage();
+  const requests: string[] = [];
+  const complaints: string[] = [];
+  page.on("request", (request) => requests.push(request.url()));
+  page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  return { page, requests, complaints };
+}

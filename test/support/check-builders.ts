@@ -1,0 +1,65 @@
+import type { ApiCheck, CheckResult, Heartbeat, Observation } from "#monitor/contract.ts";
+import { noPhases } from "#monitor/grade.ts";
+
+export function anApiCheck(changes: Partial<ApiCheck> = {}): ApiCheck {
+  return {
+    id: "verify-key",
+    name: "Verify key",
+    environment: "production",
+    method: "POST",
+    path: "/v2/keys.verifyKey",
+    headers: {},
+    body: null,
+    assertions: [{ source: "status", equals: 200 }],
+    locations: ["eu-central-1"],
+    frequencySeconds: 60,
+    degradedAboveMs: 500,
+    failedAboveMs: 10_000,
+    failedRunThreshold: 1,
+    channel: "production",
+    ...changes,
+  };
+}
+
+/** Every day, two hours of grace. */
+export function aHeartbeat(changes: Partial<Heartbeat> = {}): Heartbeat {
+  return {
+    id: "certificate-workflow",
+    name: "Certificate Workflow",
+    environment: "production",
+    watches: "certificate renewal cron job",
+    periodSeconds: 86_400,
+    graceSeconds: 7_200,
+    channel: "production",
+    ...changes,
+  };
+}
+
+export function aCheckResult(changes: Partial<CheckResult> = {}): CheckResult {
+  const scheduledAtMs = changes.scheduledAtMs ?? 0;
+  return {
+    checkId: "verify-key",
+    location: "local",
+    scheduledAtMs,
+    startedAtMs: scheduledAtMs,
+    grade: "ok",
+    cause: null,
+    durationMs: 20,
+    phases: noPhases,
+    status: 200,
+    reason: null,
+    tlsDaysLeft: null,
+    ...changes,
+  };
+}
+
+export function aResponse(changes: {
+  durationMs?: number;
+  status?: number;
+  headers?: Record<string, string>;
+  body?: string;
+}): Observation {
+  const { durationMs = 20, status = 200, headers = {}, body = "{}" } = changes;
+  const outcome = { kind: "response", status, headers, body } as const;
+  return { durationMs, phases: noPhases, tlsDaysLeft: null, outcome };
+}
