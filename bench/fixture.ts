@@ -120,6 +120,8 @@ async function startServers(fleet: Fleet, defer: Servers["defer"]): Promise<Serv
       ...createRolloutServices({
         listFleet: async () => store.sync(await fleet.driver.list()),
         resolveImage: async (image) => image,
+        knownChecks: [],
+        readChecks: async () => [],
         database,
         maxParallel,
         deployTimeoutMs,

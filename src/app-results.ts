@@ -5,6 +5,7 @@ import type { Log } from "#kernel/log.ts";
 import type { Definitions } from "#monitor/contract.ts";
 import { defineMonitor } from "#monitor/definitions.ts";
 import { createReplay } from "#monitor/replay.ts";
+import { createReadGate } from "#results/gate.ts";
 import { startKeeping } from "#results/keep.ts";
 import { countRecords, showChecks } from "#results/metrics.ts";
 import { createPublicPages, type FindPublicPage } from "#results/public-pages.ts";
@@ -20,6 +21,8 @@ export type Results = {
   /** What the monitor writes through. */
   recorder: Recorder;
   reads: ReturnType<typeof createCheckReads>;
+  /** What a rollout waits for between waves. */
+  readGate: ReturnType<typeof createReadGate>;
   /** null: the settings say that nothing is public. */
   findPublicPage: FindPublicPage | null;
   /** Partitions, minutes and hours, until it is stopped. */
@@ -43,6 +46,7 @@ export function createResults({ config, database, registry, log }: ResultParts):
     definitions,
     recorder: countRecords(createRecorder(database), registry),
     reads: createCheckReads({ definitions, viewChecks, reader, replayCheck, nowMs }),
+    readGate: createReadGate(database, { failedAtPercent }),
     findPublicPage: config.monitor.public_status ? createPublicPages(viewChecks) : null,
     startKeeping: () =>
       startKeeping({ database, settings: { failedAtPercent, ...days }, log, nowMs }),

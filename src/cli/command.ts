@@ -3,7 +3,14 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
 import { load } from "./load.ts";
 import { addOperatorCommands } from "./operator-commands.ts";
-import { parseJob, parseLimit, parseWaves } from "./options.ts";
+import {
+  parseGateChecks,
+  parseGateRuns,
+  parseGateTimeout,
+  parseJob,
+  parseLimit,
+  parseWaves,
+} from "./options.ts";
 
 /**
  * Runs one command and answers the exit code: 0 done (of a rollout: completed), 2 paused,
@@ -69,10 +76,18 @@ function addRolloutCommands(program: Command, exit: (code: number) => void): voi
   const add = (name: string, description: string) =>
     withConnection(rollout.command(name)).description(description);
   const from = async () => import("./rollout.ts");
+  const gateHelp = "API checks that must be ok after each wave, for example verify-key,liveness";
   const wavesHelp = "cumulative percentages, for example 5,25,100 (default: 1,5,25,50,100)";
 
   add("start <image>", "start a rollout")
     .option("--waves <percentages>", wavesHelp, parseWaves)
+    .option("--gate <checks>", gateHelp, parseGateChecks)
+    .option(
+      "--gate-clean-runs <count>",
+      "how many runs of each must be ok (default: 1)",
+      parseGateRuns,
+    )
+    .option("--gate-timeout <seconds>", "then the rollout pauses (default: 600)", parseGateTimeout)
     .addOption(waitOption())
     .addOption(detachOption())
     .action(load(exit, async () => (await from()).startRollout));

@@ -1,7 +1,8 @@
 import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
+import type { z } from "zod";
 import { type CronJobName, cronJobs } from "#cron/contract.ts";
-import { WavePercentages } from "#rollout/contract.ts";
+import { Gate, WavePercentages } from "#rollout/contract.ts";
 import type { TargetOptions } from "./target.ts";
 
 export type GlobalOptions = TargetOptions & { json: boolean };
@@ -9,12 +10,28 @@ export type GlobalOptions = TargetOptions & { json: boolean };
 /** Of commands that work on the database. */
 export type DatabaseOptions = { config?: string; dataDir?: string; json: boolean };
 
-/** `25,100` as percentages; refuses what the service would refuse. */
+/** `25,100` as percentages; this and the next ones refuse what the service would refuse. */
 export function parseWaves(text: string): number[] {
-  const result = WavePercentages.safeParse(text.split(",").map(Number));
+  return parseBy(WavePercentages, text.split(",").map(Number), "For example: 5,25,100");
+}
+
+export function parseGateChecks(text: string): string[] {
+  const ids = text.split(",").map((id) => id.trim());
+  return parseBy(Gate.shape.checks, ids, "For example: verify-key,liveness");
+}
+
+export function parseGateRuns(text: string): number {
+  return parseBy(Gate.shape.clean_runs, Number(text), "For example: 3");
+}
+
+export function parseGateTimeout(text: string): number {
+  return parseBy(Gate.shape.timeout_seconds, Number(text), "In seconds, for example: 600");
+}
+
+function parseBy<Value>(schema: z.ZodType<Value>, given: unknown, example: string): Value {
+  const result = schema.safeParse(given);
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  throw new InvalidArgumentError(`${issue?.message}. For example: 5,25,100`);
+  throw new InvalidArgumentError(`${result.error.issues[0]?.message}. ${example}`);
 }
 
 export function parseLimit(text: string): number {

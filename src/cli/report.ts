@@ -33,9 +33,21 @@ export function reportStatus(status: RolloutStatus): string {
     `  waves      ${current_wave} of ${total_waves}`,
     `  sentinels  ${succeeded} of ${total} on the image, ${failed} failed, ${in_flight} in flight`,
     ...(status.reason === undefined ? [] : [`  reason     ${plain(status.reason)}`]),
+    ...gateLines(status),
     ...named("failed", status.failed_sentinels, failed),
     ...nextSteps(status),
   ].join("\n");
+}
+
+function gateLines({ gate }: RolloutStatus): string[] {
+  if (gate === undefined) return [];
+  return gate.checks.map(({ check, clean_runs, wanted_runs, failed_run: run }) => {
+    const found =
+      run === null
+        ? `${clean_runs} of ${wanted_runs} clean runs since ${gate.since}`
+        : `failed at ${plain(run.location)}, ${run.at}: ${plain(run.reason)}`;
+    return `  gate       ${check}: ${found}`;
+  });
 }
 
 export function reportRollback(result: RollbackResult): string {

@@ -1,5 +1,10 @@
 /** The commands that start, follow and steer a rollout. Each answers its exit code. */
-import type { RollbackResult, RolloutRequest, RolloutStatus } from "#rollout/contract.ts";
+import {
+  Gate,
+  type RollbackResult,
+  type RolloutRequest,
+  type RolloutStatus,
+} from "#rollout/contract.ts";
 import { type Connection, connect } from "./connection.ts";
 import { untilDetached } from "./detach.ts";
 import { type Begin, callBeside, exitCodeOf, isStill, poll } from "./follow.ts";
@@ -9,7 +14,13 @@ import { createProgress, type Progress } from "./progress.ts";
 import { reportHistory, reportPlan, reportRollback, reportStatus } from "./report.ts";
 import { planOf, sizesOf } from "./wave-sizes.ts";
 
-export type StartOptions = GlobalOptions & { waves?: number[]; wait?: boolean };
+export type StartOptions = GlobalOptions & {
+  waves?: number[];
+  wait?: boolean;
+  gate?: string[];
+  gateCleanRuns?: number;
+  gateTimeout?: number;
+};
 
 const pollEveryMs = 500;
 
@@ -32,8 +43,22 @@ export async function resumeRollout(options: StartOptions): Promise<number> {
   return beginAndWait(connection, begin, { progress, json: options.json });
 }
 
-function requestOf(image: string, { waves }: StartOptions): RolloutRequest {
-  return { image, ...(waves !== undefined && { wave_percentages: waves }) };
+function requestOf(image: string, options: StartOptions): RolloutRequest {
+  const { waves } = options;
+  const gate = gateOf(options);
+  return {
+    image,
+    ...(waves !== undefined && { wave_percentages: waves }),
+    ...(gate !== undefined && { gate }),
+  };
+}
+
+function gateOf({ gate: checks, gateCleanRuns, gateTimeout }: StartOptions): Gate | undefined {
+  if (checks !== undefined) {
+    return Gate.parse({ checks, clean_runs: gateCleanRuns, timeout_seconds: gateTimeout });
+  }
+  if (gateCleanRuns === undefined && gateTimeout === undefined) return undefined;
+  throw new Error("--gate-clean-runs and --gate-timeout need --gate, which names the checks");
 }
 
 /** The sizes of the waves are asked for only where they are shown. */

@@ -14,7 +14,9 @@ export function createLogouts(database: Database, log: Log) {
   let reading: Promise<void> | undefined;
 
   const read = async () => {
-    const { rows } = await database.query("SELECT session_id FROM console_logouts WHERE ends_at > now()");
+    const { rows } = await database.query(
+      "SELECT session_id FROM console_logouts WHERE ends_at > now()",
+    );
     for (const { session_id } of rows) ended.add(session_id);
   };
 

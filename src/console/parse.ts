@@ -2,7 +2,10 @@ import type { z } from "zod";
 import { ProblemError } from "#kernel/problem.ts";
 
 /** The parsed body of a request. Throws 400 with every fault. */
-export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> {
+export function parseBody<Schema extends z.ZodType>(
+  schema: Schema,
+  body: unknown,
+): z.infer<Schema> {
   const parsed = schema.safeParse(body ?? {});
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(({ path, message }) =>

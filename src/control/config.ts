@@ -4,7 +4,9 @@ import { optionalText, optionalUrl, port } from "#kernel/setting.ts";
 /** Lower case, because environment variables have no case: VEDETTE_CONTROL__OPERATORS__ALICE. */
 const operatorName = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9._@-]{0,63}$/, { error: "must be a lower-case name of 64 characters at most" })
+  .regex(/^[a-z0-9][a-z0-9._@-]{0,63}$/, {
+    error: "must be a lower-case name of 64 characters at most",
+  })
   .refine((name) => name !== "ingress-token", { error: "is the name of the ingress token itself" });
 
 /** The token itself is never in the settings: `printf %s "$TOKEN" | sha256sum` makes its hash. */

@@ -30,7 +30,11 @@ export function createIdentify(tokens: Tokens): Identify {
 export function tokenMarks(tokens: Tokens): Map<string, string> {
   const marks = [...digestsOf(tokens)].map(([name, value]): [string, string] => [
     name,
-    createHash("sha256").update("vedette token mark").update(value).digest("base64url").slice(0, 16),
+    createHash("sha256")
+      .update("vedette token mark")
+      .update(value)
+      .digest("base64url")
+      .slice(0, 16),
   ]);
   return new Map(marks);
 }

@@ -19,6 +19,7 @@ export const singletonKey = "singleton";
 /** What the rollout handlers refuse with, besides the common codes. */
 export type RolloutProblemCode =
   | "illegal_operation"
+  | "unknown_check"
   | "unknown_key"
   | "image_not_found"
   | "image_not_allowed"
@@ -60,8 +61,36 @@ export const WavePercentages = z
     examples: [defaultWavePercentages, [50, 100]],
   });
 
+/** What has to go well after a wave before the next one starts. */
+export const Gate = z
+  .strictObject({
+    checks: z
+      .array(z.string())
+      .min(1)
+      .max(20)
+      .refine((ids) => new Set(ids).size === ids.length, { error: "must name each check once" })
+      .meta({ description: "API checks, by id; `vedette checks list` has them." }),
+    clean_runs: z.int().min(1).max(100).default(1).meta({
+      description:
+        "Runs of each check that must be ok after the wave. A degraded one does not count.",
+    }),
+    timeout_seconds: z.int().min(10).max(86_400).default(600).meta({
+      description: "The rollout pauses when there are not so many by then.",
+    }),
+  })
+  .meta({
+    title: "Gate",
+    description: "The next wave waits until each of these checks has had so many clean runs.",
+    examples: [{ checks: ["verify-key"], clean_runs: 3, timeout_seconds: 600 }],
+  });
+export type Gate = z.infer<typeof Gate>;
+
 export const RolloutRequest = z
-  .strictObject({ image: ImageReference, wave_percentages: WavePercentages.optional() })
+  .strictObject({
+    image: ImageReference,
+    wave_percentages: WavePercentages.optional(),
+    gate: Gate.optional(),
+  })
   .meta({
     title: "RolloutRequest",
     examples: [{ image: "registry.example.com/vedette/sentinel:v2", wave_percentages: [25, 100] }],
@@ -72,6 +101,34 @@ export const EmptyRequest = z.strictObject({}).meta({ title: "EmptyRequest", exa
 
 const SentinelReason = z.object({ id: z.string(), reason: z.string() });
 export type SentinelReason = z.infer<typeof SentinelReason>;
+
+/** A run of a check that failed: what a gate was closed by. */
+const FailedRun = z.object({
+  at: z.string(),
+  location: z.string(),
+  reason: z.string(),
+  /** HTTP status; null when there was no answer. */
+  status: z.int().nullable(),
+  duration_ms: z.number(),
+});
+
+/** How a gate stands, from the end of a wave until the next one starts. */
+export const GateStatus = z.object({
+  /** The wave that it follows. */
+  wave: z.int(),
+  since: z.string(),
+  /** The rollout pauses when the gate is still closed then. */
+  until: z.string(),
+  checks: z.array(
+    z.object({
+      check: z.string(),
+      clean_runs: z.int(),
+      wanted_runs: z.int(),
+      failed_run: FailedRun.nullable(),
+    }),
+  ),
+});
+export type GateStatus = z.infer<typeof GateStatus>;
 
 /** The answer of Rollout, Resume, Cancel and Status. Counts are of sentinels. */
 export const RolloutStatus = z.object({
@@ -92,6 +149,7 @@ export const RolloutStatus = z.object({
   updated_at: z.string().nullable(),
   /** Why the rollout is where it is, when that was nobody's decision and no failed deploy. */
   reason: z.string().optional(),
+  gate: GateStatus.optional(),
 });
 export type RolloutStatus = z.infer<typeof RolloutStatus>;
 

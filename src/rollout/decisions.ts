@@ -4,20 +4,20 @@ import { actorOf } from "./actor.ts";
 import { announce } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import type { RolloutStatus } from "./contract.ts";
-import { type Begun, type Run, rolloutObject, rolloutRunner, rolloutWatch } from "./internal.ts";
+import {
+  type BeginRequest,
+  type Begun,
+  type Run,
+  rolloutObject,
+  rolloutRunner,
+  rolloutWatch,
+} from "./internal.ts";
 import { nextStep, passOverFailures } from "./progress.ts";
 import { clearBatches, type RolloutHead, readHead, writeRepair, writeSuperseded } from "./state.ts";
 import { nextState } from "./transitions.ts";
 
 /** How often a rollout at work is looked after, in case everything that waits for it was killed. */
 export const repairIntervalMs = 30_000;
-
-type BeginRequest = {
-  image: string;
-  requestedImage: string;
-  wavePercentages: number[];
-  startedBy: string;
-};
 
 export async function begin(ctx: ObjectContext, request: BeginRequest): Promise<Begun> {
   const before = await readHead(ctx);

@@ -5,15 +5,18 @@ import {
   type ObjectSharedContext,
   TerminalError,
 } from "@restatedev/restate-sdk";
+import { ProblemError } from "#kernel/problem.ts";
 import { actorOf } from "./actor.ts";
 import { toStatus } from "./answer.ts";
 import type { ListFleet } from "./capture.ts";
 import {
   defaultWavePercentages,
+  type Gate,
   type HistoryRequest,
   type RollbackResult,
   type RolloutHistory,
   type RolloutPlan,
+  type RolloutProblemCode,
   type RolloutRequest,
   type RolloutStatus,
 } from "./contract.ts";
@@ -32,6 +35,8 @@ export type FacadeParts = {
   listFleet: ListFleet;
   resolveImage: ResolveImage;
   readHistory: ReadHistory;
+  /** The ids of the API checks that a gate may name. */
+  knownChecks: readonly string[];
 };
 
 /** How long an outside part may be unreachable before the caller is told. */
@@ -42,12 +47,14 @@ export function createFacade(parts: FacadeParts) {
     async Rollout(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutStatus> {
       // Refused here already, before the registry is asked: a second Rollout waits for nothing.
       nextState("Rollout", (await readHead(ctx))?.state ?? "idle");
+      requireKnownChecks(request.gate, parts.knownChecks);
       const image = await pin(ctx, parts, request.image);
       const begun = await ctx.client(rolloutObject, ctx.key).begin({
         image,
         requestedImage: request.image,
         wavePercentages: request.wave_percentages ?? defaultWavePercentages,
         startedBy: actorOf(ctx),
+        ...(request.gate !== undefined && { gate: request.gate }),
       });
       return statusOf(await waitForRun(ctx, begun));
     },
@@ -58,7 +65,10 @@ export function createFacade(parts: FacadeParts) {
     },
 
     async RollbackAll(ctx: ObjectSharedContext): Promise<RollbackResult> {
-      return waitForRun(ctx, await ctx.client(rolloutObject, ctx.key).beginRollback({ by: actorOf(ctx) }));
+      return waitForRun(
+        ctx,
+        await ctx.client(rolloutObject, ctx.key).beginRollback({ by: actorOf(ctx) }),
+      );
     },
 
     async Status(ctx: ObjectSharedContext): Promise<RolloutStatus> {
@@ -68,6 +78,7 @@ export function createFacade(parts: FacadeParts) {
     },
 
     async Plan(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutPlan> {
+      requireKnownChecks(request.gate, parts.knownChecks);
       const image = await pin(ctx, parts, request.image);
       const wavePercentages = request.wave_percentages ?? defaultWavePercentages;
       const plan = async () => {
@@ -81,6 +92,17 @@ export function createFacade(parts: FacadeParts) {
       return ctx.run("read-history", () => parts.readHistory(request), patience);
     },
   };
+}
+
+/** Refused at once: a gate that nobody ever opens would only be noticed by its timeout. */
+function requireKnownChecks(gate: Gate | undefined, known: readonly string[]): void {
+  const unknown = gate?.checks.find((check) => !known.includes(check));
+  if (unknown === undefined) return;
+  throw new ProblemError<RolloutProblemCode>({
+    status: 400,
+    code: "unknown_check",
+    detail: `there is no API check ${unknown} for a gate; there are ${known.join(", ")}`,
+  });
 }
 
 function pin(ctx: ObjectSharedContext, parts: FacadeParts, image: string): Promise<string> {
@@ -103,4 +125,3 @@ function statusOf(result: RollbackResult): RolloutStatus {
   const { reverted: _reverted, not_reverted: _notReverted, ...status } = result;
   return status;
 }
-

@@ -3,6 +3,7 @@ import { iface } from "@restatedev/restate-sdk";
 import type { ChatMessage } from "#notify/contract.ts";
 import {
   EmptyRequest,
+  type Gate,
   HistoryRequest,
   type RollbackResult,
   RollbackResult as RollbackResultSchema,
@@ -13,10 +14,18 @@ import {
   RolloutStatus as RolloutStatusSchema,
   rolloutServiceName,
 } from "./contract.ts";
+import type { CheckReport } from "./gate.ts";
 import type { RolloutEvent } from "./messages.ts";
 import type { Change, DeployOutcome, RunKind, Target } from "./outcome.ts";
 import type { Batch, RolloutHead, WaveProgress } from "./state.ts";
 
+export type BeginRequest = {
+  image: string;
+  requestedImage: string;
+  wavePercentages: number[];
+  startedBy: string;
+  gate?: Gate;
+};
 export type Begun = { rolloutId: string; runner: string };
 /** What a run starts from: `drain` are invocations that may still be deploying. */
 export type Run = { rolloutId: string; kind: RunKind; drain: string[] };
@@ -27,7 +36,10 @@ export type SizedBatch = { batch: number; size: number };
 export type Advance = { rolloutId: string; finishedWave?: number };
 export type Instruction =
   | { action: "run"; waveIndex: number; batches: SizedBatch[] }
+  | { action: "wait"; gate: Gate; finishedWave: number; sinceMs: number }
   | { action: "stop"; status: RolloutStatus };
+/** What the checks of a gate found after a wave; null when that could not be read. */
+export type GateReport = { rolloutId: string; finishedWave: number; reports: CheckReport[] | null };
 export type LaunchRequest = { rolloutId: string; batch: number; kind: RunKind; parallel: number };
 /** `idle`: everyone in the batch has a result already. `stopped`: the rollout is no longer at work. */
 export type Launched = { invocation: string } | "idle" | "stopped";
@@ -83,10 +95,7 @@ export const rolloutObject = iface.object(
       output: RolloutHistory,
       description: "Past rollouts, newest first.",
     }),
-    begin: iface.json<
-      { image: string; requestedImage: string; wavePercentages: number[]; startedBy: string },
-      Begun
-    >(),
+    begin: iface.json<BeginRequest, Begun>(),
     beginResume: iface.json<{ by: string }, Begun | { status: RolloutStatus }>(),
     beginRollback: iface.json<{ by: string }, Begun>(),
     // Exclusive although it only reads: the run may begin before `begin` has ended.
@@ -97,6 +106,7 @@ export const rolloutObject = iface.object(
       null
     >(),
     advance: iface.json<Advance, Instruction>(),
+    passGate: iface.json<GateReport, Instruction>(),
     launchBatch: iface.json<LaunchRequest, Launched>(),
     record: iface.json<RecordRequest, null>(),
     endRollback: iface.json<{ rolloutId: string }, RollbackResult>(),

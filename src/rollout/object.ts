@@ -6,6 +6,7 @@ import { launchBatch, record } from "./batch-steps.ts";
 import { type RolloutProblemCode, singletonKey } from "./contract.ts";
 import { begin, beginResume, beginRollback, cancel } from "./decisions.ts";
 import { createFacade, type FacadeParts } from "./facade.ts";
+import { passGate } from "./gate-steps.ts";
 import { rolloutObject } from "./internal.ts";
 import { forgetBatches, openInvocations, repair } from "./repair.ts";
 import {
@@ -38,6 +39,7 @@ export function createRolloutObject(parts: FacadeParts) {
       storeBatches,
       freeze,
       advance,
+      passGate,
       launchBatch,
       record,
       endRollback,
@@ -60,6 +62,7 @@ export function createRolloutObject(parts: FacadeParts) {
         storeBatches: isPrivate,
         freeze: isPrivate,
         advance: isPrivate,
+        passGate: isPrivate,
         launchBatch: isPrivate,
         record: isPrivate,
         endRollback: isPrivate,

@@ -9,7 +9,9 @@ import {
   TerminalError,
 } from "@restatedev/restate-sdk";
 import { type RollbackResult, singletonKey } from "./contract.ts";
+import { gatePollMs, type ReadChecks } from "./gate.ts";
 import {
+  type Instruction,
   type Run,
   rolloutCapture,
   rolloutObject,
@@ -21,6 +23,8 @@ import type { RunKind } from "./outcome.ts";
 export type RunnerSettings = {
   /** Deploys in flight over the whole fleet. */
   maxParallel: number;
+  /** What checks found since a time. */
+  readChecks: ReadChecks;
   /** How long a deploy may take, which bounds the wait for what an earlier run left in flight. */
   deployTimeoutMs: number;
 };
@@ -63,7 +67,11 @@ async function runRollout(
   await drain(ctx, run.drain, settings.deployTimeoutMs);
   await ctx.client(rolloutCapture).run({ rolloutId });
   let next = await rollout.advance({ rolloutId });
-  while (next.action === "run") {
+  while (next.action !== "stop") {
+    if (next.action === "wait") {
+      next = await waitAtGate(ctx, { ...next, rolloutId }, settings);
+      continue;
+    }
     await runBatches(ctx, { rolloutId, kind: run.kind, batches: next.batches }, settings);
     next = await rollout.advance({ rolloutId, finishedWave: next.waveIndex });
   }
@@ -81,6 +89,26 @@ async function runRollback(
   const batches = await rollout.rollbackBatches({ rolloutId });
   await runBatches(ctx, { rolloutId, kind: run.kind, batches }, settings);
   return rollout.endRollback({ rolloutId });
+}
+
+type Wait = Extract<Instruction, { action: "wait" }> & { rolloutId: string };
+
+/** Waits a little, looks at the checks of the gate, and asks what to do now. */
+async function waitAtGate(
+  ctx: Context,
+  wait: Wait,
+  { readChecks }: RunnerSettings,
+): Promise<Instruction> {
+  const { rolloutId, finishedWave, gate, sinceMs } = wait;
+  await ctx.sleep(gatePollMs(gate));
+  // Not retried without end: while nothing can be read, a Cancel is still to be noticed.
+  const read = () =>
+    readChecks(gate.checks, sinceMs).catch((error: Error) => {
+      ctx.console.warn("checks of the gate not read", { rolloutId, detail: error.message });
+      return null;
+    });
+  const reports = await ctx.run("read-checks", read);
+  return ctx.client(rolloutObject, singletonKey).passGate({ rolloutId, finishedWave, reports });
 }
 
 /** Waits for what an earlier run may still have in flight; a killed invocation ends the wait too. */

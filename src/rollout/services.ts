@@ -12,16 +12,17 @@ import { createRunner, type RunnerSettings } from "./runner.ts";
 export type RolloutParts = RunnerSettings & {
   listFleet: ListFleet;
   resolveImage: ResolveImage;
+  knownChecks: readonly string[];
   database: Database;
   /** How long the fleet may be unreachable at the start of a rollout. */
   listForMs?: number;
 };
 
 export function createRolloutServices(parts: RolloutParts) {
-  const { listFleet, resolveImage, listForMs = 30_000 } = parts;
+  const { listFleet, resolveImage, knownChecks, listForMs = 30_000 } = parts;
   const history = createHistoryStore(parts.database);
   return [
-    createRolloutObject({ listFleet, resolveImage, readHistory: history.list }),
+    createRolloutObject({ listFleet, resolveImage, knownChecks, readHistory: history.list }),
     createRunner(parts),
     batchService,
     createCapture({ listFleet, listForMs }),

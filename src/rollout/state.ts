@@ -1,6 +1,12 @@
 /** The durable state of the rollout object: every key, what it holds and how it is reached. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
-import type { RolloutStateName, RolloutStatus, SentinelReason } from "./contract.ts";
+import type {
+  Gate,
+  GateStatus,
+  RolloutStateName,
+  RolloutStatus,
+  SentinelReason,
+} from "./contract.ts";
 
 /** Up to this many sentinels the id lists stand in `rolloutState` itself, for people to read. */
 export const inlineListLimit = 1_000;
@@ -35,6 +41,10 @@ export type RolloutHead = {
   image: string;
   requestedImage: string;
   wavePercentages: number[];
+  /** What has to go well between waves. */
+  gate?: Gate;
+  /** How it stands, from the end of a wave until the next one starts. */
+  gateStatus?: GateStatus;
   startedBy: string;
   startedAt: string;
   updatedAt: string;

@@ -3,8 +3,9 @@ import type { ObjectContext } from "@restatedev/restate-sdk";
 import { announce, stamp } from "./announce.ts";
 import { toRollbackResult, toStatus } from "./answer.ts";
 import { closeLostBatches } from "./batch-steps.ts";
-import type { RollbackResult } from "./contract.ts";
+import type { Gate, RollbackResult } from "./contract.ts";
 import { stopOpenBatches } from "./decisions.ts";
+import { newGateStatus } from "./gate.ts";
 import type { Advance, Instruction, RunnerEnded, SizedBatch, ToCapture } from "./internal.ts";
 import { batchesOf } from "./plan.ts";
 import { nextStep } from "./progress.ts";
@@ -72,12 +73,14 @@ export async function advance(ctx: ObjectContext, request: Advance): Promise<Ins
   if (step.action === "complete") {
     return stopWith(await announce(ctx, { ...ended, state: "completed" }, "completed"));
   }
-  return startWave(ctx, ended, step.waveIndex);
+  return request.finishedWave === undefined || ended.gate === undefined
+    ? startWave(ctx, ended, step.waveIndex)
+    : closeGate(ctx, { ...ended, gate: ended.gate }, request.finishedWave);
 }
 
-async function startWave(
+export async function startWave(
   ctx: ObjectContext,
-  head: RolloutHead,
+  { gateStatus: _, ...head }: RolloutHead,
   waveIndex: number,
 ): Promise<Instruction> {
   const wave = head.waves[waveIndex] as WaveProgress;
@@ -88,17 +91,29 @@ async function startWave(
   return { action: "run", waveIndex, batches: batchesOf(wave) };
 }
 
+/** From now on the checks are looked at; what they found before says nothing of this wave. */
+async function closeGate(
+  ctx: ObjectContext,
+  head: RolloutHead & { gate: Gate },
+  finishedWave: number,
+): Promise<Instruction> {
+  const { gate } = head;
+  const sinceMs = await ctx.date.now();
+  writeHead(ctx, { ...head, gateStatus: newGateStatus(gate, finishedWave + 1, sinceMs) });
+  return { action: "wait", gate, finishedWave, sinceMs };
+}
+
 /** A run that is told to stop while a rollback has begun already was cancelled. */
 function endedState(head: RolloutHead): RolloutHead["state"] {
   return head.state === "rolling_back" ? "cancelled" : head.state;
 }
 
-async function stopSuperseded(ctx: ObjectContext): Promise<Instruction> {
+export async function stopSuperseded(ctx: ObjectContext): Promise<Instruction> {
   const status = await readSuperseded(ctx);
   return { action: "stop", status: status ?? toStatus(null) };
 }
 
-function stopWith(head: RolloutHead): Instruction {
+export function stopWith(head: RolloutHead): Instruction {
   return { action: "stop", status: toStatus(head) };
 }
 

@@ -1,5 +1,12 @@
-import type { ApiCheck, CheckResult, Heartbeat, Observation } from "#monitor/contract.ts";
+import type {
+  ApiCheck,
+  CheckResult,
+  CheckSnapshot,
+  Heartbeat,
+  Observation,
+} from "#monitor/contract.ts";
 import { noPhases } from "#monitor/grade.ts";
+import { notQuiet } from "#monitor/quiet.ts";
 
 export function anApiCheck(changes: Partial<ApiCheck> = {}): ApiCheck {
   return {
@@ -49,6 +56,23 @@ export function aCheckResult(changes: Partial<CheckResult> = {}): CheckResult {
     status: 200,
     reason: null,
     tlsDaysLeft: null,
+    ...changes,
+  };
+}
+
+export function aSnapshot(changes: Partial<CheckSnapshot> = {}): CheckSnapshot {
+  return {
+    checkId: "verify-key",
+    kind: "api",
+    takenAtMs: 0,
+    status: "ok",
+    sinceMs: 0,
+    lastAtMs: 0,
+    lastDurationMs: 1,
+    dueAtMs: null,
+    alert: null,
+    quiet: notQuiet,
+    locations: {},
     ...changes,
   };
 }

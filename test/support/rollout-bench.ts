@@ -7,6 +7,7 @@ import { createFleetStore } from "#fleet/store.ts";
 import { migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
+import { createReadGate } from "#results/gate.ts";
 import { type RolloutHandlerName, singletonKey } from "#rollout/contract.ts";
 import { rolloutObject } from "#rollout/internal.ts";
 import { createRolloutServices } from "#rollout/services.ts";
@@ -51,6 +52,8 @@ export async function startRolloutBench(options: BenchOptions = {}) {
       ...createRolloutServices({
         listFleet: async () => store.sync(await fleet.driver.list()),
         resolveImage: async (image) => image,
+        knownChecks: ["verify-key", "liveness"],
+        readChecks: createReadGate(database, { failedAtPercent: 0 }),
         database,
         listForMs: 300,
         maxParallel,

@@ -30,8 +30,10 @@ export function createNamespaceStore(parts: {
     invalidations: parts.invalidations,
     maxEntries: maxCachedNamespaces,
   });
+  const findAny = (call: Call, nameOrId: string) =>
+    cache.get(cacheName(call.workspaceId, nameOrId));
   const find = (call: Call, nameOrId: string) => {
-    const found = cache.get(cacheName(call.workspaceId, nameOrId));
+    const found = findAny(call, nameOrId);
     return found instanceof Promise ? found.then(requireAlive) : requireAlive(found);
   };
   const make = async (call: Call, name: string): Promise<Namespace> => {
@@ -42,10 +44,10 @@ export function createNamespaceStore(parts: {
   };
   return {
     cache,
-    /** By name or id; 404 when there is none. */
+    /** By name or id; 404 when there is none, or none any more: only limits tell the two apart. */
     require: async (call: Call, nameOrId: string): Promise<Namespace> => {
-      const found = await find(call, nameOrId);
-      if (found !== undefined) return found;
+      const found = await findAny(call, nameOrId);
+      if (found !== undefined && !found.isDeleted) return found;
       const detail = "The requested rate limit namespace does not exist.";
       throw new ApiError("unkey/data/ratelimit_namespace_not_found", detail);
     },

@@ -31,7 +31,7 @@ export function setOverride({ namespaces, change }: RatelimitParts) {
       duration: whole({ min: 1_000 }),
     }),
     output: z.object({ overrideId: z.string() }),
-    refusals: [404, 410],
+    refusals: [404],
     handle: async (input, call) => {
       const namespace = await namespaces.require(call, input.namespace);
       demand(call, tuple("ratelimit", namespace.id, "set_override"));
@@ -70,7 +70,7 @@ export function getOverride({ namespaces }: RatelimitParts) {
     summary: "Shows the override that applies to an identifier.",
     input: z.strictObject(target),
     output: OverrideOutput,
-    refusals: [404, 410],
+    refusals: [404],
     handle: async (input, call) => {
       const namespace = await namespaces.require(call, input.namespace);
       const urn = `unkey:v1:${call.workspaceId}:ratelimit/namespaces/${namespace.id}#read_override`;
@@ -94,7 +94,7 @@ export function listOverrides({ namespaces, database }: RatelimitParts) {
       limit: pageSize(10),
     }),
     output: z.array(OverrideOutput),
-    refusals: [404, 410],
+    refusals: [404],
     handle: async ({ namespace: name, cursor = "", limit }, call) => {
       const namespace = await namespaces.require(call, name);
       demand(call, tuple("ratelimit", namespace.id, "read_override"));
@@ -119,7 +119,7 @@ export function deleteOverride({ namespaces, change }: RatelimitParts) {
     summary: "Removes the override of exactly this identifier or pattern.",
     input: z.strictObject(target),
     output: Empty,
-    refusals: [404, 410],
+    refusals: [404],
     handle: async (input, call) => {
       const namespace = await namespaces.require(call, input.namespace);
       demand(call, tuple("ratelimit", namespace.id, "delete_override"));

@@ -2,14 +2,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import type { AlertTransition, CheckResult, CheckSnapshot } from "#monitor/contract.ts";
-import { notQuiet } from "#monitor/quiet.ts";
+import type { AlertTransition, CheckResult } from "#monitor/contract.ts";
 import { keepResults } from "#results/keep.ts";
 import { keepPartitions } from "#results/partitions.ts";
 import { createResultReader } from "#results/read.ts";
 import { createRecorder } from "#results/record.ts";
 import { readAlertTime, readDays } from "#results/uptime.ts";
-import { aCheckResult } from "../../support/check-builders.ts";
+import { aCheckResult, aSnapshot } from "../../support/check-builders.ts";
 import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
 
 const log = createLog({ level: "silent", format: "json" });
@@ -375,23 +374,9 @@ describe("alerts", () => {
 });
 
 describe("snapshots", () => {
-  const aSnapshot = (takenAtMs: number, status: CheckSnapshot["status"]): CheckSnapshot => ({
-    checkId: "verify-key",
-    kind: "api",
-    takenAtMs,
-    status,
-    sinceMs: 0,
-    lastAtMs: takenAtMs,
-    lastDurationMs: 1,
-    dueAtMs: null,
-    alert: null,
-    quiet: notQuiet,
-    locations: {},
-  });
-
   it("an older one never overwrites a newer one", async () => {
-    await recorder().snapshot(aSnapshot(2_000, "failed"));
-    await recorder().snapshot(aSnapshot(1_000, "ok"));
+    await recorder().snapshot(aSnapshot({ takenAtMs: 2_000, status: "failed" }));
+    await recorder().snapshot(aSnapshot({ takenAtMs: 1_000 }));
 
     expect((await reader().snapshots()).get("verify-key")?.status).toBe("failed");
   });

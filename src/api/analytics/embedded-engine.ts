@@ -1,0 +1,142 @@
+/** Starts the embedded store, watches it, and starts it again when it ends. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { writeFileAtomically } from "#kernel/atomic-file.ts";
+import type { Log } from "#kernel/log.ts";
+import { endProcess, identifyProcess, type ProcessIdentity } from "#kernel/owned-process.ts";
+import type { EmbeddedServerMessage } from "./embedded-server.ts";
+import type { EngineAddress } from "./engine-client.ts";
+
+export type EmbeddedEngineSettings = {
+  dataDir: string;
+  log: Log;
+  /** Called after each start. */
+  onReady: (address: EngineAddress) => void;
+  /** Called when it has ended and will be started again. */
+  onAway: () => void;
+  /** Called when there is no such engine on this machine. */
+  onAbsent: (reason: string) => void;
+};
+
+export type EmbeddedEngine = { pid: () => number | undefined; stop: () => Promise<void> };
+
+const entry = fileURLToPath(new URL("./embedded-server.ts", import.meta.url));
+const readyWithinMs = 60_000;
+const maxRestartWaitMs = 5_000;
+
+/** Returns at once; the callbacks tell how it goes. */
+export function startEmbeddedEngine(settings: EmbeddedEngineSettings): EmbeddedEngine {
+  const stopping = new AbortController();
+  const directory = path.join(settings.dataDir, "analytics");
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  let child: ChildProcess | undefined;
+  const launch = (): ChildProcess => {
+    child = launchServer(directory);
+    return child;
+  };
+  const kept = keepRunning({ settings, launch, signal: stopping.signal });
+  return {
+    pid: () => child?.pid,
+    stop: async () => {
+      stopping.abort();
+      // It ends when the channel does.
+      if (child?.connected === true) child.disconnect();
+      await kept;
+    },
+  };
+}
+
+type Kept = {
+  settings: EmbeddedEngineSettings;
+  launch: () => ChildProcess;
+  signal: AbortSignal;
+};
+
+async function keepRunning({ settings, launch, signal }: Kept): Promise<void> {
+  const pidFile = path.join(settings.dataDir, "analytics.pid.json");
+  await endLeftover(pidFile);
+  for (let failures = 0; !signal.aborted; failures += 1) {
+    const child = launch();
+    const identity = child.pid === undefined ? undefined : identifyProcess(child.pid);
+    if (identity !== undefined) writeFileAtomically(pidFile, JSON.stringify(identity));
+    const words = collectWords(child);
+    const ended = once(child, "exit").catch(() => []);
+    const isReady = await greet(child, settings);
+    if (isReady === "absent") break;
+    if (isReady === "ready") failures = 0;
+    else child.kill("SIGKILL");
+    await ended;
+    settings.onAway();
+    if (signal.aborted) break;
+    settings.log.warn({ pid: child.pid, last_words: words() }, "analytics engine ended");
+    await delay(Math.min(100 * 2 ** failures, maxRestartWaitMs), undefined, { signal }).catch(
+      () => undefined,
+    );
+  }
+  await endLeftover(pidFile);
+}
+
+function launchServer(directory: string): ChildProcess {
+  return spawn(process.execPath, [entry, directory], {
+    // Not the settings: they hold secrets that it has no use for.
+    env: { PATH: process.env["PATH"], TZ: "UTC" },
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+    detached: true,
+  });
+}
+
+/** Gives it the password, and waits for its address. */
+async function greet(
+  child: ChildProcess,
+  { onReady, onAbsent, log }: EmbeddedEngineSettings,
+): Promise<"ready" | "absent" | "failed"> {
+  const password = randomBytes(32).toString("base64url");
+  const giveUp = AbortSignal.timeout(readyWithinMs);
+  try {
+    child.send(password);
+    const answered = once(child, "message", { signal: giveUp });
+    const ended = once(child, "exit", { signal: giveUp }).then(() => undefined);
+    const answer = await Promise.race([answered, ended]);
+    if (answer === undefined) return "failed";
+    const message = answer[0] as EmbeddedServerMessage;
+    if ("absent" in message) {
+      log.warn({ reason: message.absent }, "analytics are off: the embedded engine is missing");
+      onAbsent(message.absent);
+      return "absent";
+    }
+    onReady({ url: `http://127.0.0.1:${message.port}`, password });
+    return "ready";
+  } catch (err) {
+    log.warn({ err }, "analytics engine did not start");
+    return "failed";
+  }
+}
+
+/** Ends the process that an earlier, killed run may have left: two must not share the directory. */
+async function endLeftover(pidFile: string): Promise<void> {
+  const identity = readIdentity(pidFile);
+  if (identity !== undefined) await endProcess(identity, { signal: "SIGTERM", graceMs: 5_000 });
+  rmSync(pidFile, { force: true });
+}
+
+function readIdentity(pidFile: string): ProcessIdentity | undefined {
+  try {
+    return JSON.parse(readFileSync(pidFile, "utf8")) as ProcessIdentity;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The last that it said, so that its end can be explained. */
+function collectWords(child: ChildProcess): () => string {
+  let words = "";
+  child.stderr?.on("data", (chunk: Buffer) => {
+    words = `${words}${chunk.toString()}`.slice(-2_000);
+  });
+  return () => words.trim();
+}

@@ -1,0 +1,109 @@
+/**
+ * The embedded store: chdb, which is ClickHouse as a library, behind the part of ClickHouse's HTTP
+ * interface that we use. It is a process of its own: a heavy query then takes no time from the
+ * API's event loop, a crash in native code or a runaway query ends only this process, which is
+ * started again, and its memory is its own. Started by `embedded-engine.ts`, with the data directory
+ * as argument; the password comes over the channel to the parent, so that no process list shows it.
+ */
+import { timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Session } from "chdb";
+import { hardLimitMs, readRequest, type StatementRequest, withSettings } from "./http-interface.ts";
+
+export type EmbeddedServerMessage = { port: number } | { absent: string };
+
+/** Queries that run at the same time; a session runs one after the other. */
+const readerCount = 3;
+
+/** A session and the end of what waits for it. */
+type Lane = { session: Session; waiting: number; tail: Promise<unknown> };
+type Engine = { writer: Lane; readers: Lane[] };
+
+async function openEngine(directory: string): Promise<Engine> {
+  const { Session } = await import("chdb");
+  const open = (): Lane => ({
+    session: new Session(directory),
+    waiting: 0,
+    tail: Promise.resolve(),
+  });
+  return { writer: open(), readers: Array.from({ length: readerCount }, open) };
+}
+
+/** The writer for what is not declared as reading only, else the reader that waits the least. */
+function laneFor(engine: Engine, request: StatementRequest): Lane {
+  if (!("readonly" in request.settings)) return engine.writer;
+  return engine.readers.reduce((best, lane) => (lane.waiting < best.waiting ? lane : best));
+}
+
+/** Runs it when its turn comes, unless nobody waits for it any more. */
+function enqueue(lane: Lane, work: () => Promise<string>): Promise<string> {
+  lane.waiting += 1;
+  const result = lane.tail.then(work).finally(() => {
+    lane.waiting -= 1;
+  });
+  lane.tail = result.catch(() => undefined);
+  return result;
+}
+
+async function execute(session: Session, request: StatementRequest): Promise<string> {
+  // What the engine's own limit does not end is ended with the process.
+  const watchdog = setTimeout(() => process.exit(70), hardLimitMs(request));
+  try {
+    if (request.insert === undefined) {
+      return (await session.queryAsync(withSettings(request))).text();
+    }
+    const { body: values, settings } = request;
+    await session.insert({ ...request.insert, values, settings });
+    return "";
+  } finally {
+    clearTimeout(watchdog);
+  }
+}
+
+function isAuthorized(request: IncomingMessage, password: string): boolean {
+  const given = Buffer.from(request.headers.authorization ?? "");
+  const wanted = Buffer.from(`Basic ${Buffer.from(`default:${password}`).toString("base64")}`);
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}
+
+async function answer(engine: Engine, request: IncomingMessage, response: ServerResponse) {
+  try {
+    const statement = await readRequest(request);
+    const lane = laneFor(engine, statement);
+    const work = async () => (response.destroyed ? "" : execute(lane.session, statement));
+    response.end(await enqueue(lane, work));
+  } catch (error) {
+    const code = (error as { clickhouseCode?: number }).clickhouseCode ?? 0;
+    response.writeHead(500, { "x-clickhouse-exception-code": String(code) });
+    response.end((error as Error).message);
+  }
+}
+
+function serve(engine: Engine, password: string): Promise<number> {
+  const server = createServer((request, response) => {
+    if (isAuthorized(request, password)) void answer(engine, request, response);
+    else response.writeHead(403).end("Code: 516. DB::Exception: denied. (AUTHENTICATION_FAILED)");
+  });
+  server.requestTimeout = 60_000;
+  return new Promise((resolve) => {
+    server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+function tell(message: EmbeddedServerMessage): void {
+  process.send?.(message);
+}
+
+async function main(): Promise<void> {
+  // The parent is gone, or wants us gone: what was answered is on disk.
+  process.once("disconnect", () => process.exit(0));
+  process.on("SIGINT", () => undefined);
+  const password = await new Promise<string>((resolve) => process.once("message", resolve));
+  const engine = await openEngine(process.argv[2] ?? "").catch((error: Error) => {
+    tell({ absent: error.message });
+  });
+  if (engine !== undefined) tell({ port: await serve(engine, password) });
+}
+
+await main();

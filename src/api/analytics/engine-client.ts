@@ -1,0 +1,165 @@
+/** Speaks with one ClickHouse, or what speaks its protocol, over HTTP. */
+import { Readable } from "node:stream";
+import {
+  type ClickHouseClient,
+  type ClickHouseSettings,
+  createClient,
+  type SettingsMap,
+} from "@clickhouse/client";
+import type { Batch } from "./batch.ts";
+import { engineError, explainQueryError, isRefusal } from "./engine-error.ts";
+import { BatchRefusedError } from "./sender.ts";
+
+export type EngineAddress = {
+  /** May carry a user, a password and a database. */
+  url: string;
+  password?: string;
+};
+
+export type EngineQuery = {
+  sql: string;
+  /** For each table that is read, as `database.table`: a condition that the engine adds by itself. */
+  filters: Readonly<Record<string, string>>;
+};
+
+export type Row = Record<string, unknown>;
+
+/** What one query may cost, whoever asks it. */
+export const queryLimits = {
+  seconds: 10,
+  memoryBytes: 1_000_000_000,
+  rowsRead: 5_000_000_000,
+  rows: 10_000,
+  /** Of the answer as JSON. */
+  answerBytes: 4 * 1024 * 1024,
+} as const;
+
+const insertTimeoutMs = 30_000;
+
+/** Rows in columns take less than as JSON with names, or a little more: the exact limit is checked here. */
+const querySettings: ClickHouseSettings = {
+  readonly: "1",
+  max_execution_time: queryLimits.seconds,
+  timeout_overflow_mode: "throw",
+  max_memory_usage: String(queryLimits.memoryBytes),
+  max_bytes_before_external_group_by: "0",
+  max_bytes_before_external_sort: "0",
+  max_rows_to_read: String(queryLimits.rowsRead),
+  read_overflow_mode: "throw",
+  max_result_rows: String(queryLimits.rows),
+  max_result_bytes: String(queryLimits.answerBytes * 4),
+  result_overflow_mode: "throw",
+  max_ast_depth: "200",
+  max_expanded_ast_elements: "50000",
+  wait_end_of_query: 1,
+  date_time_output_format: "iso",
+  output_format_json_quote_64bit_integers: 0,
+  output_format_json_quote_denormals: 0,
+  session_timezone: "UTC",
+};
+
+/** A batch is one block, so that its token stands for all of it, in each table that derives from it. */
+const insertSettings: ClickHouseSettings = {
+  async_insert: 0,
+  wait_end_of_query: 1,
+  input_format_parallel_parsing: 0,
+  input_format_null_as_default: 1,
+  input_format_skip_unknown_fields: 1,
+  deduplicate_blocks_in_dependent_materialized_views: 1,
+};
+
+export class EngineClient {
+  readonly #client: ClickHouseClient;
+  readonly #database: string;
+
+  constructor(address: EngineAddress, database: string) {
+    this.#database = database;
+    this.#client = createClient({
+      url: address.url,
+      ...(address.password !== undefined && { password: address.password }),
+      request_timeout: insertTimeoutMs,
+      max_open_connections: 16,
+      // Its own messages would bypass our log.
+      log: { level: 127 },
+    });
+  }
+
+  /** Runs statements that give nothing back. */
+  async prepare(statements: readonly string[], signal: AbortSignal): Promise<void> {
+    for (const query of statements) {
+      await this.#client.command({ query, abort_signal: within(insertTimeoutMs, signal) });
+    }
+  }
+
+  /** Stores a batch once. Throws `BatchRefusedError` when it never will. */
+  async insert(batch: Batch, signal: AbortSignal): Promise<void> {
+    try {
+      const { stream } = await this.#client.exec({
+        query: `INSERT INTO ${this.#database}.${batch.table} FORMAT JSONEachRow`,
+        values: Readable.from([batch.body], { objectMode: false }),
+        clickhouse_settings: { ...insertSettings, insert_deduplication_token: batch.token },
+        abort_signal: within(insertTimeoutMs, signal),
+      });
+      await stream.resume().toArray();
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      throw new BatchRefusedError(`the store refuses rows of ${batch.table}`, { cause: error });
+    }
+  }
+
+  /** Rows of a query, within `queryLimits`. Throws `EngineError`. */
+  async query({ sql, filters }: EngineQuery, signal: AbortSignal): Promise<Row[]> {
+    const giveUp = new AbortController();
+    const bounded = within(queryLimits.seconds * 1_000 + 500, signal);
+    try {
+      const { stream } = await this.#client.exec({
+        query: `${sql}\nFORMAT JSONEachRow`,
+        clickhouse_settings: { ...querySettings, additional_table_filters: filterMap(filters) },
+        abort_signal: AbortSignal.any([giveUp.signal, bounded]),
+      });
+      return parseRows(await collect(stream));
+    } catch (error) {
+      giveUp.abort();
+      const hasTimedOut = bounded.aborted && !signal.aborted;
+      throw hasTimedOut ? engineError("timeout", error) : explainQueryError(error);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+}
+
+function within(ms: number, signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(ms)]);
+}
+
+/** A map as ClickHouse writes it; text in a setting is escaped like any other. */
+function filterMap(filters: EngineQuery["filters"]): SettingsMap {
+  const pairs = Object.entries(filters).map(
+    ([table, condition]) => `${quoteText(table)}: ${quoteText(condition)}`,
+  );
+  // The client's type wants a map of its own, which it writes without escaping.
+  return `{${pairs.join(", ")}}` as unknown as SettingsMap;
+}
+
+/** A text literal of ClickHouse. */
+export function quoteText(text: string): string {
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+}
+
+async function collect(stream: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of stream) {
+    length += chunk.length;
+    if (length > queryLimits.answerBytes) throw engineError("size");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parseRows(text: string): Row[] {
+  const lines = text.split("\n").filter((line) => line !== "");
+  return JSON.parse(`[${lines.join(",")}]`) as Row[];
+}

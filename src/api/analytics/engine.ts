@@ -1,0 +1,158 @@
+/** The store of the analytics, wherever it is: made ready in the background, and again after each loss. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Log } from "#kernel/log.ts";
+import type { Batch } from "./batch.ts";
+import { startEmbeddedEngine } from "./embedded-engine.ts";
+import { type EngineAddress, EngineClient, type EngineQuery, type Row } from "./engine-client.ts";
+import { engineError } from "./engine-error.ts";
+import type { Retention } from "./retention.ts";
+import { schemaStatements } from "./schema.ts";
+
+export type EngineSettings = {
+  /** Of a ClickHouse server, with user, password and database as far as they are needed. Empty: embedded. */
+  url: string;
+  /** Whether to use the embedded engine when there is no url. */
+  isEmbedded: boolean;
+  dataDir: string;
+  retention: Retention;
+  log: Log;
+};
+
+export type EngineState = "starting" | "ready" | "away" | "absent";
+
+/** How long a query waits for a store that is about to be ready. */
+const patienceMs = 5_000;
+const maxPrepareWaitMs = 10_000;
+
+/** Returns at once. */
+export function openEngine(settings: EngineSettings): Engine {
+  const engine = new Engine(settings);
+  engine.start();
+  return engine;
+}
+
+export class Engine {
+  readonly database: string;
+  readonly #settings: EngineSettings;
+  readonly #closing = new AbortController();
+  /** Ends with the address that it is about. */
+  #connecting = new AbortController();
+  #stopEmbedded: (() => Promise<void>) | undefined;
+  #client: EngineClient | undefined;
+  #ready = Promise.withResolvers<EngineClient | undefined>();
+  #state: EngineState = "starting";
+
+  constructor(settings: EngineSettings) {
+    this.#settings = settings;
+    this.database = databaseOf(settings.url);
+  }
+
+  start(): void {
+    const { url, isEmbedded, dataDir, log } = this.#settings;
+    if (url !== "") {
+      void this.#connect({ url });
+    } else if (isEmbedded) {
+      const embedded = startEmbeddedEngine({
+        dataDir,
+        log,
+        onReady: (address) => void this.#connect(address),
+        onAway: () => this.#lose(),
+        onAbsent: () => this.#giveUp(),
+      });
+      this.#stopEmbedded = embedded.stop;
+    } else {
+      this.#giveUp();
+    }
+  }
+
+  state(): EngineState {
+    return this.#state;
+  }
+
+  /** Stores a batch once. Throws `BatchRefusedError`, or anything else when the store is away. */
+  async insert(batch: Batch, signal: AbortSignal): Promise<void> {
+    if (this.#client === undefined) throw engineError("away");
+    await this.#client.insert(batch, signal);
+  }
+
+  /** Throws `EngineError`. */
+  async query(query: EngineQuery, signal = this.#closing.signal): Promise<Row[]> {
+    const client = this.#client ?? (await this.#awaitClient());
+    return client.query(query, signal);
+  }
+
+  /** Resolves once the store is ready for the first time, or certainly absent. */
+  async settled(): Promise<EngineState> {
+    await this.#ready.promise;
+    return this.#state;
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#ready.resolve(undefined);
+    await this.#client?.close();
+    await this.#stopEmbedded?.();
+  }
+
+  async #awaitClient(): Promise<EngineClient> {
+    if (this.#state === "absent") throw engineError("absent");
+    const signal = this.#closing.signal;
+    const client = await Promise.race([
+      this.#ready.promise,
+      delay(patienceMs, undefined, { signal, ref: false }).catch(() => undefined),
+    ]);
+    if (client !== undefined) return client;
+    throw engineError(this.#state === ("absent" as EngineState) ? "absent" : "away");
+  }
+
+  /** Makes the tables, for as long as it takes, then lets the others in. */
+  async #connect(address: EngineAddress): Promise<void> {
+    const { retention, log } = this.#settings;
+    const client = new EngineClient(address, this.database);
+    const statements = schemaStatements(this.database, retention);
+    this.#connecting = new AbortController();
+    const signal = AbortSignal.any([this.#closing.signal, this.#connecting.signal]);
+    for (let failures = 0; !signal.aborted; failures += 1) {
+      try {
+        await client.prepare(statements, signal);
+        this.#enter(client);
+        return;
+      } catch (err) {
+        if (signal.aborted) break;
+        if (failures === 0) log.warn({ err }, "analytics store is not ready");
+        const waitMs = Math.min(200 * 2 ** failures, maxPrepareWaitMs);
+        await delay(waitMs, undefined, { signal }).catch(() => undefined);
+      }
+    }
+    await client.close();
+  }
+
+  #enter(client: EngineClient): void {
+    this.#client = client;
+    this.#state = "ready";
+    this.#ready.resolve(client);
+    this.#settings.log.info("analytics store is ready");
+  }
+
+  #lose(): void {
+    this.#connecting.abort();
+    void this.#client?.close();
+    this.#client = undefined;
+    if (this.#state === "ready") this.#ready = Promise.withResolvers();
+    this.#state = "away";
+  }
+
+  #giveUp(): void {
+    this.#state = "absent";
+    this.#ready.resolve(undefined);
+  }
+}
+
+/** The last part of the URL's path, or ours. */
+function databaseOf(url: string): string {
+  const name = url === "" ? "" : new URL(url).pathname.replace(/^\/|\/$/g, "");
+  if (name !== "" && !/^\w+$/.test(name)) {
+    throw new Error("clickhouse.url: the database in its path may have letters, digits and _ only");
+  }
+  return name === "" ? "vedette" : name;
+}

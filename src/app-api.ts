@@ -1,0 +1,49 @@
+/** Wires the public API. */
+import type { Recorder } from "#api/analytics/recorder.ts";
+import { createApi } from "#api/api.ts";
+import { closeGracefully } from "#api/close.ts";
+import { listenForInvalidations } from "#api/invalidation.ts";
+import { createKeyRing } from "#api/keys/key-ring.ts";
+import { startLimiter } from "#api/ratelimit/start-limiter.ts";
+import { ensureRootKey } from "#api/root-key.ts";
+import { listening } from "#kernel/listen.ts";
+import type { Base, Stop } from "./app-base.ts";
+import type { ApiDatabase } from "./app-data.ts";
+
+/** Until analytics is there. */
+const unrecorded: Pick<Recorder, "verification" | "ratelimit"> = {
+  verification: () => {},
+  ratelimit: () => {},
+};
+
+export async function startApi(
+  base: Base,
+  parts: ApiDatabase & { stops: Stop[] },
+): Promise<string> {
+  const { config, log, credentials, registry } = base;
+  const { database, databaseUrl, stops } = parts;
+  const { host, port } = config.api;
+  await ensureRootKey(database, credentials.root_key);
+  const invalidations = listenForInvalidations(databaseUrl, log);
+  stops.push(invalidations.close);
+  const limiter = await startLimiter({ redisUrl: config.redis.url, log, registry });
+  stops.push(limiter.close);
+  const set = config.api.encryption_keys;
+  const encryptionKeys = set.length > 0 ? set : [credentials.encryption_key];
+  const api = createApi({
+    database,
+    invalidations,
+    limiter,
+    recorder: unrecorded,
+    log,
+    keyRing: createKeyRing(encryptionKeys),
+    region: config.api.region,
+    docsUrl: config.api.error_docs_url,
+    trustedProxies: config.api.trusted_proxies,
+    validatesAnswers: config.api.validate_answers,
+    registry,
+    logsRequests: config.api.log_requests,
+  });
+  stops.push(() => closeGracefully(api));
+  return listening(api.listen({ host, port }), { port, setting: "api.port" });
+}

@@ -1,0 +1,16 @@
+/** What every part of the program is given. */
+import type { Registry } from "prom-client";
+import type { Credentials } from "#embedded/contract.ts";
+import type { Log } from "#kernel/log.ts";
+import type { Config } from "./config.ts";
+
+export type Stop = () => unknown;
+
+export type Base = {
+  config: Config;
+  log: Log;
+  dataDir: string;
+  credentials: Credentials;
+  /** Every part adds its own numbers to it. */
+  registry: Registry;
+};

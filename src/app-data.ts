@@ -1,0 +1,40 @@
+/** Wires what is kept: Postgres and Restate, our own or those that the settings name. */
+import { writeIdentityKey } from "#embedded/credentials.ts";
+import { startPostgres } from "#embedded/postgres.ts";
+import { startRestate } from "#embedded/restate.ts";
+import type { Database } from "#kernel/database.ts";
+import { migrate, openDatabase } from "#kernel/database.ts";
+import type { Base, Stop } from "./app-base.ts";
+
+export type ApiDatabase = { database: Database; databaseUrl: string };
+
+export async function startDatabase(base: Base, stops: Stop[]): Promise<ApiDatabase> {
+  const { config, log, dataDir, credentials } = base;
+  let { url } = config.database;
+  if (url === "") {
+    const { port } = config.database;
+    const password = credentials.database_password;
+    const server = await startPostgres({ dataDir, port, password, log });
+    stops.push(server.stop);
+    url = server.url;
+  }
+  await migrate(url, log);
+  const database = openDatabase(url, log);
+  stops.push(() => database.end());
+  return { database, databaseUrl: url };
+}
+
+export async function startRestateServer(base: Base, stops: Stop[]) {
+  const { config, log, dataDir, credentials } = base;
+  const { ingress_url, admin_url, ingress_port, admin_port } = config.restate;
+  if (ingress_url !== "") return { ingressUrl: ingress_url, adminUrl: admin_url };
+  const server = await startRestate({
+    dataDir,
+    ingressPort: ingress_port,
+    adminPort: admin_port,
+    identityKeyFile: writeIdentityKey(dataDir, credentials),
+    log,
+  });
+  stops.push(server.stop);
+  return server;
+}

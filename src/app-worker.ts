@@ -1,0 +1,107 @@
+/** Wires the worker: the services that Restate calls. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import type { EndpointOptions } from "@restatedev/restate-sdk";
+import { startCron } from "#cron/start.ts";
+import type { Credentials } from "#embedded/contract.ts";
+import { publicIdentity } from "#embedded/credentials.ts";
+import { createDeployer } from "#fleet/deployer.ts";
+import type { Driver } from "#fleet/drivers/driver.ts";
+import { drivers } from "#fleet/drivers/index.ts";
+import { createFleetService, createSentinelService } from "#fleet/service.ts";
+import type { FleetStore } from "#fleet/store.ts";
+import { createFleetStore } from "#fleet/store.ts";
+import type { Database } from "#kernel/database.ts";
+import { listening } from "#kernel/listen.ts";
+import { createChatChannel } from "#notify/chat-channel.ts";
+import { createChatLog } from "#notify/chat-log.ts";
+import { createFindCredential } from "#registry/credentials.ts";
+import { createPinImage } from "#registry/pin.ts";
+import { createRolloutServices } from "#rollout/services.ts";
+import { serveOnKnownPort } from "#worker/known-port.ts";
+import { codeRevision, registerWorker } from "#worker/register.ts";
+import type { Base, Stop } from "./app-base.ts";
+import { createCron } from "./app-cron.ts";
+import type { Results } from "./app-results.ts";
+import type { Config } from "./config.ts";
+
+type WorkerParts = {
+  database: Database;
+  adminUrl: string;
+  ingressUrl: string;
+  /** Of this process; undefined: another process serves the API, where the settings say. */
+  apiUrl: string | undefined;
+  results: Results;
+  stops: Stop[];
+};
+
+export async function startWorker(base: Base, parts: WorkerParts): Promise<string> {
+  const { config, log, credentials } = base;
+  const { adminUrl, database, results, stops } = parts;
+  stops.push(results.startKeeping().stop);
+  const store = createFleetStore(database);
+  const driver = createDriver(base, parts.apiUrl);
+  stops.push(driver.stop);
+  await driver.start();
+  await store.sync(await driver.list());
+  const { host, port } = config.worker;
+  const serving = serveOnKnownPort(path.join(base.dataDir, "worker-port"), {
+    host,
+    port,
+    services: createServices(base, { database, store, driver, results }),
+    identityKeys: identityKeys(config, credentials),
+    log,
+  });
+  const endpoint = await listening(serving, { port, setting: "worker.port" });
+  stops.push(endpoint.stop);
+  const workerUrl = config.worker.advertised_url || endpoint.url;
+  await registerWorker({ adminUrl, workerUrl, revision: codeRevision() });
+  await startCron(parts.ingressUrl);
+  return endpoint.url;
+}
+
+/** Whose signature the worker asks for: our own Restate's, or that of the one that is named. */
+function identityKeys({ restate }: Config, credentials: Credentials): string[] {
+  if (restate.ingress_url === "") return [publicIdentity(credentials)];
+  const { identity_keys, identity_key_file: file } = restate;
+  return file === "" ? identity_keys : [...identity_keys, readFileSync(file, "utf8").trim()];
+}
+
+function createDriver(base: Base, ownApiUrl: string | undefined): Driver {
+  const { config, dataDir, credentials, log } = base;
+  const { fleet, api } = config;
+  const apiUrl = ownApiUrl ?? `http://${api.host}:${api.port}`;
+  return drivers[fleet.driver]({ fleet, dataDir, apiUrl, rootKey: credentials.root_key, log });
+}
+
+type ServiceParts = { database: Database; store: FleetStore; driver: Driver; results: Results };
+
+function createServices(base: Base, parts: ServiceParts): EndpointOptions["services"] {
+  const { config, registry } = base;
+  const { store, driver, database, results } = parts;
+  const deployTimeoutMs = config.fleet.deploy_timeout_seconds * 1_000;
+  const isGated = config.rollout.require_image_in_registry ?? config.fleet.driver !== "process";
+  const findCredential = createFindCredential(process.env, config.registry.docker_config);
+  const pinImage = createPinImage(config.registry, findCredential);
+  return [
+    createSentinelService({ deployer: createDeployer(driver, store), deployTimeoutMs }),
+    createFleetService(store),
+    results.reads,
+    createChatChannel({
+      webhookUrlOf: (channel) => config.slack[`${channel}_webhook_url`],
+      spacingMs: config.slack.message_spacing_ms,
+      keepsLog: true,
+    }),
+    createChatLog(database),
+    ...createCron({ config, database, registry }),
+    ...createRolloutServices({
+      listFleet: async () => store.sync(await driver.list()),
+      resolveImage: isGated ? pinImage : async (image) => image,
+      knownChecks: results.definitions.apiChecks.map(({ id }) => id),
+      readChecks: results.readGate,
+      database,
+      maxParallel: config.rollout.max_parallel,
+      deployTimeoutMs,
+    }),
+  ];
+}

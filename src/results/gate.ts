@@ -1,0 +1,56 @@
+/** What checks found since a time, for a rollout that waits for them. */
+import type { Database } from "#kernel/database.ts";
+
+export type GateReport = {
+  check: string;
+  cleanRuns: number;
+  failedRun: {
+    at: string;
+    location: string;
+    reason: string;
+    status: number | null;
+    duration_ms: number;
+  } | null;
+};
+
+/**
+ * Counts the runs that were due at `sinceMs` (Unix ms) or later. Clean is a run that is over and was
+ * ok wherever it ran: while a location may still report, a run is not counted. Failed is a run by the
+ * quorum that alerts go by, over or not.
+ */
+export function createReadGate(database: Database, settings: { failedAtPercent: number }) {
+  return async (checks: string[], sinceMs: number): Promise<GateReport[]> => {
+    const values = [checks, new Date(sinceMs), settings.failedAtPercent];
+    const { rows } = await database.query<Row>(selectRuns, values);
+    return rows.map(({ id, clean_runs, failed_run }) => ({
+      check: id,
+      cleanRuns: clean_runs,
+      failedRun: failed_run,
+    }));
+  };
+}
+
+type Row = { id: string; clean_runs: number; failed_run: GateReport["failedRun"] };
+
+const selectRuns = `
+  WITH runs AS (
+    SELECT check_id, scheduled_at, bool_and(grade = 'ok') AS is_ok,
+      count(*) FILTER (WHERE grade = 'failed') AS failed, count(*) AS results
+    FROM check_results WHERE check_id = ANY ($1) AND scheduled_at >= $2
+    GROUP BY check_id, scheduled_at
+  )
+  SELECT wanted.id, (
+      SELECT count(*)::integer FROM runs
+      JOIN check_snapshots s ON s.check_id = runs.check_id
+      WHERE runs.check_id = wanted.id AND is_ok
+        AND scheduled_at <= to_timestamp((s.snapshot->>'lastAtMs')::bigint / 1000.0)
+    ) AS clean_runs, (
+      SELECT jsonb_build_object('at', to_char(r.scheduled_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        'location', r.location, 'reason', coalesce(r.reason, 'failed'), 'status', r.status,
+        'duration_ms', r.duration_ms)
+      FROM runs JOIN check_results r USING (check_id, scheduled_at)
+      WHERE check_id = wanted.id AND failed > 0 AND failed * 100 >= $3::integer * results
+        AND r.grade = 'failed'
+      ORDER BY r.scheduled_at, r.location LIMIT 1
+    ) AS failed_run
+  FROM unnest($1::text[]) AS wanted (id)`;
