@@ -35,7 +35,11 @@ function readSettings() {
   return {
     url: readUrl(required("VEDETTE_CONTROL_URL")),
     token: required("INGRESS_TOKEN").trim(),
-    request: { image: required("VEDETTE_IMAGE"), ...readWaves(env.VEDETTE_WAVES) },
+    request: {
+      image: required("VEDETTE_IMAGE"),
+      ...readWaves(env.VEDETTE_WAVES),
+      ...readGate(env),
+    },
     waits: oneOf("wait", env.VEDETTE_WAIT || "true", ["true", "false"]) === "true",
     onFailure: oneOf("on-failure", env.VEDETTE_ON_FAILURE || "none", [
       "none",
@@ -61,6 +65,22 @@ function readWaves(text) {
   const percentages = text.split(",").map((part) => Number(part.trim() || Number.NaN));
   if (percentages.every(Number.isInteger)) return { wave_percentages: percentages };
   throw new StepError(`wave-percentages is a list such as 5,25,100, not "${text}"`);
+}
+
+function readGate({ VEDETTE_GATE_CHECKS: ids, ...of }) {
+  const counts = {
+    ...readCount("clean_runs", "gate-clean-runs", of.VEDETTE_GATE_CLEAN_RUNS),
+    ...readCount("timeout_seconds", "gate-timeout-seconds", of.VEDETTE_GATE_TIMEOUT_SECONDS),
+  };
+  if (ids) return { gate: { checks: ids.split(",").map((id) => id.trim()), ...counts } };
+  if (Object.keys(counts).length === 0) return {};
+  throw new StepError("gate-clean-runs and gate-timeout-seconds need gate-checks");
+}
+
+function readCount(field, input, text) {
+  if (!text) return {};
+  if (/^[1-9]\d*$/.test(text.trim())) return { [field]: Number(text) };
+  throw new StepError(`${input} is a whole number such as 3, not "${text}"`);
 }
 
 const say = (line) => process.stdout.write(`${line}\n`);

@@ -46,6 +46,8 @@ async function createReal(databaseUrl: string): Promise<FastifyInstance> {
     log,
     registry: new Registry(),
     keyRing: createKeyRing([`bench:${Buffer.alloc(32, 7).toString("base64")}`]),
+    analytics: undefined,
+    cachedKeys: 1_000_000,
     region: "bench",
     docsUrl: "",
     trustedProxies: [],

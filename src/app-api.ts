@@ -1,8 +1,10 @@
 /** Wires the public API. */
+import { getHeapStatistics } from "node:v8";
 import type { Recorder } from "#api/analytics/recorder.ts";
 import { createApi } from "#api/api.ts";
 import { closeGracefully } from "#api/close.ts";
 import { listenForInvalidations } from "#api/invalidation.ts";
+import { cachedKeysOf } from "#api/keys/cache-size.ts";
 import { createKeyRing } from "#api/keys/key-ring.ts";
 import { startLimiter } from "#api/ratelimit/start-limiter.ts";
 import { ensureRootKey } from "#api/root-key.ts";
@@ -37,6 +39,8 @@ export async function startApi(
     recorder: unrecorded,
     log,
     keyRing: createKeyRing(encryptionKeys),
+    analytics: undefined,
+    cachedKeys: config.api.cached_keys || cachedKeysOf(getHeapStatistics().heap_size_limit),
     region: config.api.region,
     docsUrl: config.api.error_docs_url,
     trustedProxies: config.api.trusted_proxies,

@@ -4,6 +4,7 @@ import { Registry } from "prom-client";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import { createAdmit } from "./admission.ts";
+import { type AnalyticsParts, analyticsProcedures } from "./analytics/procedures.ts";
 import type { Recorder } from "./analytics/recorder.ts";
 import { apisProcedures } from "./apis/procedures.ts";
 import { createAuthenticate } from "./authenticate.ts";
@@ -30,9 +31,13 @@ export type ApiParts = {
   invalidations: Invalidations;
   limiter: Limiter;
   recorder: Pick<Recorder, "verification" | "ratelimit">;
+  /** Where what was recorded is read; undefined: nowhere. */
+  analytics: AnalyticsParts["analytics"];
   log: Log;
   /** Opens and seals recoverable keys. */
   keyRing: KeyRing;
+  /** How many keys are kept in memory at most. */
+  cachedKeys: number;
   /** Where this process runs, for analytics. */
   region: string;
   /** See `ServerParts`. */
@@ -52,16 +57,13 @@ export type NamespaceParts = ApiParts & {
   ratelimitNamespaces: Namespaces;
 };
 
-/** About 1 kB each. */
-const maxCachedKeys = 100_000;
-
 export function createApi(parts: ApiParts): FastifyInstance {
   const { database, invalidations } = parts;
   const keyCache = new LiveCache({
     load: (keyHash) => loadKeyRecord(database, keyHash),
     tagsOf: tagsOfKey,
     invalidations,
-    maxEntries: maxCachedKeys,
+    maxEntries: parts.cachedKeys,
   });
   const registry = parts.registry ?? new Registry();
   showInvalidations(invalidations.isLive, registry);
@@ -84,6 +86,7 @@ export function createApi(parts: ApiParts): FastifyInstance {
 /** One line per namespace. */
 export function createNamespaces(parts: NamespaceParts): Record<string, Procedures> {
   return {
+    analytics: analyticsProcedures(parts),
     apis: apisProcedures(parts),
     identities: identitiesProcedures(parts),
     keys: keysProcedures({ ...parts, verify: verifyParts(parts) }),

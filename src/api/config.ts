@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { flag, optionalText, optionalUrl, port, textList } from "#kernel/setting.ts";
+import { flag, optionalText, optionalUrl, port, textList, wholeNumber } from "#kernel/setting.ts";
 
 export const apiConfig = {
   api: z
@@ -17,6 +17,11 @@ export const apiConfig = {
        * Empty: one is generated on the first start and kept in `<data_dir>/credentials.json`.
        */
       encryption_keys: textList(),
+      /**
+       * Keys that are kept in memory, the least recently used one goes first: about 0.6 kB each.
+       * 0: as many as a third of the heap holds, a million at most.
+       */
+      cached_keys: wholeNumber({ min: 0, max: 10_000_000, default: 0 }),
       /** Where this process runs, as analytics tells it. */
       region: z.string().min(1).default("local"),
       /** One log line per request: path, status, time; never a body or a header. */

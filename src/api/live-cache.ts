@@ -1,7 +1,7 @@
 /** Records that are in use, so that most calls ask no database, and that are never believed wrongly. */
 import { LRUCache } from "lru-cache";
 import type { Invalidations, Stale } from "./invalidation.ts";
-import { TagIndex } from "./tag-index.ts";
+import { type Mark, Marks, versionOf } from "./marks.ts";
 
 export type LiveCacheSettings<Value> = {
   /** Answers undefined for what is not there. */
@@ -12,14 +12,17 @@ export type LiveCacheSettings<Value> = {
   maxEntries: number;
 };
 
-/** A record as it was loaded; of an older generation than the cache's it has to be loaded anew. */
-type Entry<Value> = { value: Value; generation: number };
+/**
+ * A record as it was loaded. Of an older generation than the cache's it has to be loaded anew; when
+ * the version of its marks has grown it is wrong.
+ */
+type Entry<Value> = { value: Value; generation: number; marks: Mark[]; version: number };
 
 /** What is not known is remembered for so long: someone who guesses does not load Postgres. */
 const unknownMs = 1_000;
 const maxUnknown = 10_000;
 
-/** While the database cannot be reached, what was known is used for at most so long. */
+/** While the database does not answer, what was known is used for at most so long. */
 const outageMs = 10 * 60_000;
 const outageLoadTimeoutMs = 1_000;
 
@@ -31,19 +34,20 @@ export class LiveCache<Value extends object> {
   readonly #settings: LiveCacheSettings<Value>;
   readonly #known: LRUCache<string, Entry<Value>>;
   readonly #unknown = new LRUCache<string, true>({ max: maxUnknown, ttl: unknownMs });
-  readonly #index = new TagIndex();
+  readonly #marks = new Marks();
   readonly #loading = new Map<string, Promise<Value | undefined>>();
   /** What became stale while a load ran, for each that runs. */
   readonly #staleMeanwhile = new Set<Set<Stale | undefined>>();
   #generation = 0;
   #failedAt = Number.NEGATIVE_INFINITY;
+  /** Since when the database has not answered, and how it failed first. */
+  #outage: { since: number; error: unknown } | undefined;
 
   constructor(settings: LiveCacheSettings<Value>) {
     this.#settings = settings;
     this.#known = new LRUCache({
       max: settings.maxEntries,
-      ttl: outageMs,
-      dispose: ({ value }, name) => this.#index.remove(name, settings.tagsOf(value)),
+      dispose: ({ marks }) => this.#marks.release(marks),
     });
     settings.invalidations.subscribe((stale) => this.#forget(stale));
   }
@@ -51,13 +55,15 @@ export class LiveCache<Value extends object> {
   /** The record of this name; undefined when there is none. */
   get(name: string): Value | undefined | Promise<Value | undefined> {
     const entry = this.#known.get(name);
-    if (entry === undefined) {
+    if (entry === undefined || entry.version !== versionOf(entry.marks)) {
+      this.#known.delete(name);
       if (this.#unknown.has(name)) return undefined;
       this.counters.misses += 1;
       return this.#loadOnce(name);
     }
     if (entry.generation === this.#generation && this.#settings.invalidations.isLive()) {
       this.counters.hits += 1;
+      this.#outage = undefined;
       return entry.value;
     }
     return this.#reload(name, entry.value);
@@ -72,21 +78,25 @@ export class LiveCache<Value extends object> {
     for (const meanwhile of this.#staleMeanwhile) meanwhile.add(stale);
     this.#unknown.clear();
     if (stale === undefined) this.#generation += 1;
-    else for (const name of this.#index.find(stale)) this.#known.delete(name);
+    else this.#marks.touch(stale);
   }
 
   /** Asks the database; what was known stands in when it does not answer. */
   async #reload(name: string, last: Value): Promise<Value | undefined> {
-    if (performance.now() - this.#failedAt < restAfterFailureMs) return this.#outage(last);
+    if (performance.now() - this.#failedAt < restAfterFailureMs) return this.#standIn(last);
     try {
       return await withTimeLimit(this.#loadOnce(name), outageLoadTimeoutMs);
-    } catch {
+    } catch (error) {
       this.#failedAt = performance.now();
-      return this.#outage(last);
+      this.#outage ??= { since: this.#failedAt, error };
+      return this.#standIn(last);
     }
   }
 
-  #outage(last: Value): Value {
+  #standIn(last: Value): Value {
+    if (this.#outage !== undefined && performance.now() - this.#outage.since > outageMs) {
+      throw this.#outage.error;
+    }
     this.counters.outage += 1;
     return last;
   }
@@ -104,6 +114,7 @@ export class LiveCache<Value extends object> {
     this.#staleMeanwhile.add(meanwhile);
     try {
       const value = await this.#settings.load(name);
+      this.#outage = undefined;
       this.#keep(name, value, meanwhile);
       return value;
     } finally {
@@ -120,8 +131,9 @@ export class LiveCache<Value extends object> {
     }
     const tags = this.#settings.tagsOf(value);
     if (meanwhile.has(undefined) || tags.some((tag) => meanwhile.has(tag))) return;
-    this.#known.set(name, { value, generation: this.#generation });
-    this.#index.add(name, tags);
+    const marks = this.#marks.hold(tags);
+    const version = versionOf(marks);
+    this.#known.set(name, { value, generation: this.#generation, marks, version });
   }
 }
 

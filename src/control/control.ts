@@ -33,7 +33,7 @@ export type ControlSettings = {
 };
 
 /** The page at a path; null: there is none, and the path is treated like any other. */
-export type FindPublicPage = (
+type FindPublicPage = (
   path: string,
 ) => Promise<{ status: number; type: string; body: string } | null>;
 

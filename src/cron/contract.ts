@@ -13,7 +13,7 @@ export type CronJobName = (typeof cronJobs)[number];
 
 export const cronServiceName = "vedette.v1.CronService";
 
-export const CronRequest = z.strictObject({}).meta({ title: "Empty request" });
+const CronRequest = z.strictObject({}).meta({ title: "Empty request" });
 
 /** How a run ended. `lost`: it was killed, and nobody knows how far it came. */
 const CronOutcome = z.enum(["succeeded", "failed", "lost"]);

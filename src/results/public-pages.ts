@@ -3,7 +3,7 @@ import { drawBadge } from "./badge.ts";
 import type { CheckView } from "./contract.ts";
 import type { ViewChecks } from "./view.ts";
 
-export type PublicPage = { status: number; type: string; body: string };
+type PublicPage = { status: number; type: string; body: string };
 
 /** The page at a path; null: it is none of ours. */
 export type FindPublicPage = (path: string) => Promise<PublicPage | null>;

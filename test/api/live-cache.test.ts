@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Stale } from "#api/invalidation.ts";
 import { type KeyRecord, tagsOfKey } from "#api/keys/key-record.ts";
 import { LiveCache } from "#api/live-cache.ts";
@@ -31,6 +31,10 @@ function setUp(...records: [string, KeyRecord][]) {
 }
 
 describe("a live cache", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
   it("asks the database once for a key that is used often", async () => {
     const { cache, state } = setUp(["h1", buildKeyRecord()]);
 
@@ -117,6 +121,30 @@ describe("a live cache", () => {
     Object.assign(state, { isLive: true, isReachable: true });
     rows.delete("h1");
     expect(cache.get("h1")).toMatchObject({ isEnabled: true });
+  });
+
+  it("answers by what it knew for ten minutes of an outage, and not for longer", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const { cache, state } = setUp(["h1", buildKeyRecord()]);
+    await cache.get("h1");
+    Object.assign(state, { isLive: false, isReachable: false });
+    await cache.get("h1");
+
+    vi.advanceTimersByTime(10 * 60_000);
+    const afterTenMinutes = await cache.get("h1");
+    vi.advanceTimersByTime(1);
+
+    expect(afterTenMinutes).toMatchObject({ id: "key_1" });
+    await expect(cache.get("h1")).rejects.toThrow("connection refused");
+  });
+
+  it("does not answer by what it knows to be wrong, even in an outage", async () => {
+    const { cache, state, tell } = setUp(["h1", buildKeyRecord()]);
+    await cache.get("h1");
+    tell("key:key_1");
+    state.isReachable = false;
+
+    await expect(cache.get("h1")).rejects.toThrow("connection refused");
   });
 
   it("fails for a key it does not know while the database is away", async () => {

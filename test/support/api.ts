@@ -69,6 +69,8 @@ function parts(database: Database, invalidations: Invalidations) {
     recorder: unrecorded,
     log,
     keyRing: createKeyRing([`test:${Buffer.alloc(32, 7).toString("base64")}`]),
+    analytics: undefined,
+    cachedKeys: 1_000,
     region: "test",
     docsUrl: "https://docs.test/errors",
     trustedProxies: [],

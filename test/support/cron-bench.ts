@@ -24,8 +24,6 @@ type BenchOptions = {
   pingAnswers?: number[];
 };
 
-export type CronBench = Awaited<ReturnType<typeof startCronBench>>;
-
 /** Everything is stopped when the test that asks for it ends. */
 export async function startCronBench({
   jobs,

@@ -20,6 +20,8 @@ export function unconnectedApi() {
       ratelimit: () => {},
     },
     keyRing: createKeyRing([`test:${Buffer.alloc(32, 7).toString("base64")}`]),
+    analytics: undefined,
+    cachedKeys: 1_000,
     region: "test",
     log: createLog({ level: "silent", format: "json" }),
     docsUrl: "",

@@ -1,5 +1,6 @@
 /** What is known of a key to decide whether it may be used: one row of one query. */
 import { hash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { Stale } from "#api/invalidation.ts";
 import type { Database } from "#kernel/database.ts";
@@ -66,7 +67,32 @@ export async function loadKeyRecord(
     text: `SELECT ${keyColumns} ${keyTables} WHERE k.hash = $1`,
     values: [keyHash],
   });
-  return rows[0] === undefined ? undefined : KeyRecord.parse(rows[0]);
+  return rows[0] === undefined ? undefined : slim(KeyRecord.parse(rows[0]));
+}
+
+/** A process keeps up to a million records: what many have in common is there once. */
+function slim(record: KeyRecord): KeyRecord {
+  const { workspaceId, keySpaceId, apiId, permissions, roles, ratelimits } = record;
+  return {
+    ...record,
+    workspaceId: shared(workspaceId),
+    keySpaceId: shared(keySpaceId),
+    apiId: apiId === null ? null : shared(apiId),
+    permissions: permissions.length === 0 ? none : permissions,
+    roles: roles.length === 0 ? none : roles,
+    ratelimits: ratelimits.length === 0 ? none : ratelimits,
+  };
+}
+
+const none: never[] = [];
+Object.freeze(none);
+
+const sharedTexts = new LRUCache<string, string>({ max: 10_000 });
+
+function shared(text: string): string {
+  const known = sharedTexts.get(text);
+  if (known === undefined) sharedTexts.set(text, text);
+  return known ?? text;
 }
 
 /** What makes a cached key stale. */

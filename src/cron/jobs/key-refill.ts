@@ -3,7 +3,7 @@ import type { Job } from "#cron/job.ts";
 import { refillDaysDue, startOfDay } from "#cron/refill-days.ts";
 import { dailyAt } from "#cron/schedule.ts";
 
-export type RefillOrder = {
+type RefillOrder = {
   /** Start of today, UTC: a key that was refilled since is left alone. */
   todayMs: number;
   /** Days of the month that are due. */

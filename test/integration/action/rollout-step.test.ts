@@ -46,6 +46,18 @@ it("asks for the rollout that its inputs describe, once", async () => {
   expect(bodies).toEqual([{ image, wave_percentages: [50, 100] }]);
 });
 
+it("asks for the gate that is set", async () => {
+  const control = await startScriptedControl({ scenes: completing });
+
+  await runStep(control.url, {
+    VEDETTE_GATE_CHECKS: "verify-key, liveness",
+    VEDETTE_GATE_CLEAN_RUNS: "3",
+  });
+
+  const bodies = control.callsOf("Rollout").map(({ body }) => body);
+  expect(bodies).toEqual([{ image, gate: { checks: ["verify-key", "liveness"], clean_runs: 3 } }]);
+});
+
 it("ends with 0 and sets its outputs when the rollout completes", async () => {
   const control = await startScriptedControl({ scenes: completing });
 
@@ -197,6 +209,16 @@ it.each([
     "on-failure is none or rollback or cancel",
   ],
   ["a wrong wait", { VEDETTE_WAIT: "yes" }, "wait is true or false"],
+  [
+    "a gate without checks",
+    { VEDETTE_GATE_CLEAN_RUNS: "3" },
+    "gate-clean-runs and gate-timeout-seconds need gate-checks",
+  ],
+  [
+    "a wrong count",
+    { VEDETTE_GATE_CHECKS: "a", VEDETTE_GATE_CLEAN_RUNS: "x" },
+    "gate-clean-runs is a whole number",
+  ],
   ["wrong percentages", { VEDETTE_WAVES: "5,x" }, "wave-percentages is a list such as"],
   ["a wrong address", { VEDETTE_CONTROL_URL: "vedette" }, "control-url is an address such as"],
 ])("ends with 1, says why and starts nothing for %s", async (_, over, reason) => {

@@ -1,0 +1,58 @@
+/**
+ * Memory of the API under full load, verifications and limits in turn, recording on. It is flat when
+ * the last half of the run needs no more than the first. BENCH_MINUTES: how long.
+ */
+import { type ApiBench, benchKey, insertKeys, rootKey, withApi } from "./api-fixture.ts";
+import { load } from "./load.ts";
+import { countFrom, median, residentMbOf } from "./measure.ts";
+
+const minutes = countFrom("BENCH_MINUTES", 10);
+const keyCount = 10_000;
+const sliceSeconds = 15;
+
+/** Between the halves; the collector leaves more or less behind from one moment to the next. */
+const mostGrowth = 0.05;
+
+const calls = [
+  {
+    path: "/v2/keys.verifyKey",
+    body: () => JSON.stringify({ key: benchKey(Math.floor(Math.random() * keyCount)) }),
+  },
+  {
+    path: "/v2/ratelimit.limit",
+    body: () =>
+      JSON.stringify({
+        namespace: "bench",
+        // Ever new identifiers, as of callers by address: counters have to go again.
+        identifier: `caller-${Math.floor(Math.random() * 1e9)}`,
+        limit: 100,
+        duration: 60_000,
+      }),
+  },
+];
+
+async function measure({ database, serve }: ApiBench): Promise<void> {
+  await insertKeys(database, keyCount);
+  const { url, pid } = await serve("api");
+  const headers = { authorization: `Bearer ${rootKey}` };
+  const rows: { minute: number; perSecond: number; p99Ms: number; residentMb: number }[] = [];
+  for (let slice = 0; slice * sliceSeconds < minutes * 60; slice += 1) {
+    const call = calls[slice % calls.length] as (typeof calls)[number];
+    const found = await load({ url, pid, headers, ...call, seconds: sliceSeconds });
+    const minute = ((slice + 1) * sliceSeconds) / 60;
+    const { perSecond, p99Ms } = found;
+    rows.push({ minute, perSecond: Math.round(perSecond), p99Ms, residentMb: residentMbOf(pid) });
+  }
+  console.table(rows.filter(({ minute }) => Number.isInteger(minute)));
+  report(rows.map(({ residentMb }) => residentMb));
+}
+
+function report(residentMb: readonly number[]): void {
+  const half = Math.floor(residentMb.length / 2);
+  const first = median(residentMb.slice(0, half));
+  const last = median(residentMb.slice(half));
+  console.log(`median resident memory: ${first} MB in the first half, ${last} MB in the second`);
+  if (last > first * (1 + mostGrowth)) process.exitCode = 1;
+}
+
+await withApi(measure);

@@ -1,0 +1,50 @@
+/** Which rows of analytics a caller may read: the condition that the store puts to every table. */
+import { type Call, demand } from "#api/procedure.ts";
+import type { Database } from "#kernel/database.ts";
+import type { QueryFamily } from "./sql/tables.ts";
+import { writeOneOf, writeText } from "./sql/write.ts";
+
+type Access = {
+  /** Of the permissions: `<type>.<id>.read_analytics`. */
+  type: "api" | "ratelimit";
+  column: string;
+  /** What the ids that permissions name are in the rows. Those of another workspace are none. */
+  find: string;
+};
+
+const accessTo: Record<QueryFamily, Access> = {
+  verifications: {
+    type: "api",
+    column: "key_space_id",
+    find: "SELECT key_space_id AS id FROM apis WHERE workspace_id = $1 AND id = ANY ($2)",
+  },
+  ratelimits: {
+    type: "ratelimit",
+    column: "namespace_id",
+    find: "SELECT id FROM ratelimit_namespaces WHERE workspace_id = $1 AND id = ANY ($2)",
+  },
+};
+
+/** Throws the 403 of a caller who may read nothing of it. */
+export async function conditionFor(
+  family: QueryFamily,
+  call: Call,
+  database: Database,
+): Promise<string> {
+  const { type, column, find } = accessTo[family];
+  const own = `workspace_id = ${writeText(call.workspaceId)}`;
+  const all = `${type}.*.read_analytics`;
+  if (call.grants.allow(all)) return own;
+  const ids = idsIn(call.grants.names(), type);
+  if (ids.length === 0) demand(call, all);
+  const { rows } = await database.query<{ id: string }>(find, [call.workspaceId, ids]);
+  return `${own} AND ${writeOneOf(
+    column,
+    rows.map(({ id }) => id),
+  )}`;
+}
+
+function idsIn(names: Iterable<string>, type: string): string[] {
+  const pattern = new RegExp(`^${type}\\.([^.*]+)\\.read_analytics$`);
+  return [...names].flatMap((name) => pattern.exec(name)?.[1] ?? []);
+}

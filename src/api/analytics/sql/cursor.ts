@@ -1,0 +1,83 @@
+/** Walks over the tokens of a query. */
+import type { ApiError } from "#api/error.ts";
+import { refuse } from "./refusal.ts";
+import type { Token } from "./tokens.ts";
+
+/** How deep expressions and subqueries may be in each other. */
+const maxDepth = 40;
+
+export class Cursor {
+  readonly #tokens: readonly Token[];
+  #at = 0;
+  #depth = 0;
+
+  constructor(tokens: readonly Token[]) {
+    this.#tokens = tokens;
+  }
+
+  peek(ahead = 0): Token {
+    return (this.#tokens[this.#at + ahead] ?? this.#tokens.at(-1)) as Token;
+  }
+
+  next(): Token {
+    const token = this.peek();
+    this.#at += 1;
+    return token;
+  }
+
+  isWord(...words: string[]): boolean {
+    return words.every((word, ahead) => {
+      const token = this.peek(ahead);
+      return token.kind === "word" && token.word === word;
+    });
+  }
+
+  isMark(mark: string, ahead = 0): boolean {
+    const token = this.peek(ahead);
+    return token.kind === "mark" && token.text === mark;
+  }
+
+  /** Takes these words if they are next. */
+  takeWord(...words: string[]): boolean {
+    if (!this.isWord(...words)) return false;
+    this.#at += words.length;
+    return true;
+  }
+
+  takeMark(mark: string): boolean {
+    if (!this.isMark(mark)) return false;
+    this.#at += 1;
+    return true;
+  }
+
+  expectWord(word: string): void {
+    if (!this.takeWord(word)) throw this.unexpected(word.toUpperCase());
+  }
+
+  expectMark(mark: string): void {
+    if (!this.takeMark(mark)) throw this.unexpected(mark);
+  }
+
+  /** The refusal of what is next. */
+  unexpected(wanted: string): ApiError {
+    const token = this.peek();
+    const found = token.kind === "end" ? "the end of the query" : token.text;
+    return refuse("syntax", `Expected ${wanted} at character ${token.at + 1}, found ${found}.`);
+  }
+
+  /** Runs what may call itself again. */
+  nested<Result>(work: () => Result): Result {
+    this.#depth += 1;
+    if (this.#depth > maxDepth) throw refuse("syntax", "The query is nested too deep.");
+    const result = work();
+    this.#depth -= 1;
+    return result;
+  }
+
+  /** Items with commas between them. */
+  list<Item>(item: () => Item): Item[] {
+    const items = [item()];
+    while (this.takeMark(",")) items.push(item());
+    return items;
+  }
+}

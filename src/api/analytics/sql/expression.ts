@@ -1,0 +1,125 @@
+/** Reads an expression and writes it anew, of what is allowed alone. */
+import type { Cursor } from "./cursor.ts";
+import { foldProduct, foldSum, momentOf, type Piece } from "./fold.ts";
+import { readPrimary } from "./primary.ts";
+import type { Reading } from "./reading.ts";
+
+export function readExpression(cursor: Cursor, reading: Reading): Piece {
+  return cursor.nested(() => readOr(cursor, reading));
+}
+
+type Reader = (cursor: Cursor, reading: Reading) => Piece;
+
+function readOr(cursor: Cursor, reading: Reading): Piece {
+  return joined(cursor, reading, { word: "or", reader: readAnd });
+}
+
+function readAnd(cursor: Cursor, reading: Reading): Piece {
+  return joined(cursor, reading, { word: "and", reader: readNot });
+}
+
+function joined(
+  cursor: Cursor,
+  reading: Reading,
+  { word, reader }: { word: "or" | "and"; reader: Reader },
+): Piece {
+  const first = reader(cursor, reading);
+  const parts = [first.sql];
+  while (cursor.takeWord(word)) parts.push(reader(cursor, reading).sql);
+  return parts.length === 1 ? first : { sql: `(${parts.join(` ${word.toUpperCase()} `)})` };
+}
+
+function readNot(cursor: Cursor, reading: Reading): Piece {
+  if (!cursor.takeWord("not")) return readComparison(cursor, reading);
+  return { sql: `(NOT ${cursor.nested(() => readNot(cursor, reading)).sql})` };
+}
+
+const comparisons = ["=", "==", "!=", "<>", "<", "<=", ">", ">="];
+
+function readComparison(cursor: Cursor, reading: Reading): Piece {
+  const left = readConcatenation(cursor, reading);
+  const mark = comparisons.find((one) => cursor.takeMark(one));
+  if (mark !== undefined) return compare(left, mark, readConcatenation(cursor, reading), reading);
+  if (cursor.takeWord("is")) {
+    const not = cursor.takeWord("not") ? "NOT " : "";
+    cursor.expectWord("null");
+    return { sql: `(${left.sql} IS ${not}NULL)` };
+  }
+  const not = cursor.isWord("not") && cursor.takeWord("not") ? "NOT " : "";
+  if (cursor.takeWord("in")) return { sql: `(${left.sql} ${not}IN ${reading.readSet(cursor)})` };
+  if (cursor.takeWord("between")) return readBetween(cursor, reading, { left, not });
+  for (const word of ["like", "ilike"] as const) {
+    if (!cursor.takeWord(word)) continue;
+    const right = readConcatenation(cursor, reading);
+    return { sql: `(${left.sql} ${not}${word.toUpperCase()} ${right.sql})` };
+  }
+  if (not !== "") throw cursor.unexpected("IN, BETWEEN or LIKE");
+  return left;
+}
+
+function compare(left: Piece, mark: string, right: Piece, reading: Reading): Piece {
+  const isLower = mark === ">" || mark === ">=" || mark === "=" || mark === "==";
+  const isUpper = mark === "<" || mark === "<=" || mark === "=" || mark === "==";
+  if (isLower && left.column === "time") reading.noteLowerBound(momentOf(right.value));
+  if (isUpper && right.column === "time") reading.noteLowerBound(momentOf(left.value));
+  return { sql: `(${left.sql} ${mark} ${right.sql})` };
+}
+
+function readBetween(
+  cursor: Cursor,
+  reading: Reading,
+  { left, not }: { left: Piece; not: string },
+): Piece {
+  const low = readConcatenation(cursor, reading);
+  cursor.expectWord("and");
+  const high = readConcatenation(cursor, reading);
+  if (not === "" && left.column === "time") reading.noteLowerBound(momentOf(low.value));
+  return { sql: `(${left.sql} ${not}BETWEEN ${low.sql} AND ${high.sql})` };
+}
+
+function readConcatenation(cursor: Cursor, reading: Reading): Piece {
+  const first = readSum(cursor, reading);
+  const parts = [first.sql];
+  while (cursor.takeMark("||")) parts.push(readSum(cursor, reading).sql);
+  return parts.length === 1 ? first : { sql: `(${parts.join(" || ")})` };
+}
+
+function readSum(cursor: Cursor, reading: Reading): Piece {
+  let left = readProduct(cursor, reading);
+  for (;;) {
+    const mark = (["+", "-"] as const).find((one) => cursor.takeMark(one));
+    if (mark === undefined) return left;
+    const right = readProduct(cursor, reading);
+    left = {
+      sql: `(${left.sql} ${mark} ${right.sql})`,
+      value: foldSum(left.value, mark, right.value),
+    };
+  }
+}
+
+function readProduct(cursor: Cursor, reading: Reading): Piece {
+  let left = readSigned(cursor, reading);
+  for (;;) {
+    const mark = ["*", "/", "%"].find((one) => cursor.takeMark(one));
+    if (mark === undefined) return left;
+    const right = readSigned(cursor, reading);
+    left = {
+      sql: `(${left.sql} ${mark} ${right.sql})`,
+      value: foldProduct(left.value, mark, right.value),
+    };
+  }
+}
+
+function readSigned(cursor: Cursor, reading: Reading): Piece {
+  if (!cursor.takeMark("-")) return readElement(cursor, reading);
+  return { sql: `(-${cursor.nested(() => readSigned(cursor, reading)).sql})` };
+}
+
+function readElement(cursor: Cursor, reading: Reading): Piece {
+  let piece = readPrimary(cursor, reading, readExpression);
+  while (cursor.takeMark("[")) {
+    piece = { sql: `${piece.sql}[${readExpression(cursor, reading).sql}]` };
+    cursor.expectMark("]");
+  }
+  return piece;
+}

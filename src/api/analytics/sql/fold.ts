@@ -1,0 +1,111 @@
+/**
+ * Works out constant times, so that a query for what is no longer kept is told so. What it does not
+ * understand it leaves open: it refuses nothing by itself.
+ */
+
+export type Value =
+  | { kind: "number"; of: number }
+  | { kind: "text"; of: string }
+  | { kind: "date" | "time"; atMs: number }
+  | { kind: "interval"; ms: number };
+
+/** A part of a query: what is written for it, and what is known of it. */
+export type Piece = {
+  sql: string;
+  value?: Value | undefined;
+  /** The column that it is, or that it is only another form of. */
+  column?: string | undefined;
+};
+
+const dayMs = 86_400_000;
+
+const unitMs: Record<string, number> = {
+  second: 1_000,
+  minute: 60_000,
+  hour: 3_600_000,
+  day: dayMs,
+  week: 7 * dayMs,
+  month: 30 * dayMs,
+  quarter: 91 * dayMs,
+  year: 365 * dayMs,
+};
+
+export const intervalUnits = Object.keys(unitMs);
+
+export function intervalOf(count: Value | undefined, unit: string): Value | undefined {
+  const length = unitMs[unit];
+  if (count?.kind !== "number" || length === undefined) return undefined;
+  return { kind: "interval", ms: count.of * length };
+}
+
+/** The moment a value stands for beside the column `time`: milliseconds, or seconds of a rollup. */
+export function momentOf(value: Value | undefined): number | undefined {
+  if (value?.kind === "date" || value?.kind === "time") return value.atMs;
+  if (value?.kind === "number") return value.of > 1e11 ? value.of : value.of * 1_000;
+  if (value?.kind !== "text" || !/^\d{4}-\d{2}-\d{2}/.test(value.of)) return undefined;
+  const parsed = Date.parse(
+    `${value.of.trim().replace(" ", "T").replace(/Z?$/, "")}${zoneOf(value.of)}`,
+  );
+  return Number.isNaN(parsed) ? undefined : parsed;
+}
+
+/** A date alone is read as UTC already. */
+function zoneOf(text: string): string {
+  return text.trim().length > 10 ? "Z" : "";
+}
+
+/** Functions that only change how a time is written, or move it to the start of its interval. */
+const sameMoment =
+  /^(to(DateTime|DateTime64|Date|StartOf\w+|UnixTimestamp|UnixTimestamp64Milli|Int64|UInt64)|fromUnixTimestamp(64Milli)?|date_trunc)$/;
+
+const movers = /^(add|subtract)(Second|Minute|Hour|Day|Week|Month)s$/;
+
+export function foldCall(name: string, args: readonly Piece[], nowMs: number): Omit<Piece, "sql"> {
+  if (name === "now" || name === "now64") return { value: { kind: "time", atMs: nowMs } };
+  if (name === "today") return { value: { kind: "date", atMs: startOfDay(nowMs) } };
+  if (name === "yesterday") return { value: { kind: "date", atMs: startOfDay(nowMs) - dayMs } };
+  const interval = /^toInterval(\w+)$/.exec(name)?.[1];
+  if (interval !== undefined) return { value: intervalOf(args[0]?.value, interval.toLowerCase()) };
+  if (sameMoment.test(name)) return foldSame(name === "date_trunc" ? args[1] : args[0]);
+  const mover = movers.exec(name);
+  return mover === null ? {} : { value: moved(args, mover) };
+}
+
+function foldSame(arg: Piece | undefined): Omit<Piece, "sql"> {
+  const atMs = momentOf(arg?.value);
+  return { column: arg?.column, ...(atMs !== undefined && { value: { kind: "time", atMs } }) };
+}
+
+function moved([from, count]: readonly Piece[], mover: RegExpExecArray): Value | undefined {
+  const atMs = momentOf(from?.value);
+  const by = intervalOf(count?.value, (mover[2] ?? "").toLowerCase());
+  if (atMs === undefined || by?.kind !== "interval") return undefined;
+  return { kind: "time", atMs: mover[1] === "add" ? atMs + by.ms : atMs - by.ms };
+}
+
+export function foldSum(left: Value | undefined, mark: "+" | "-", right: Value | undefined) {
+  if (left === undefined || right === undefined) return undefined;
+  const sign = mark === "+" ? 1 : -1;
+  if (left.kind === "number" && right.kind === "number") {
+    return { kind: "number", of: left.of + sign * right.of } as const;
+  }
+  if (left.kind !== "date" && left.kind !== "time") return undefined;
+  const ms = lengthOf(left.kind, right);
+  return ms === undefined ? undefined : ({ kind: left.kind, atMs: left.atMs + sign * ms } as const);
+}
+
+/** A plain number beside a date counts days, beside a time seconds. */
+function lengthOf(kind: "date" | "time", value: Value): number | undefined {
+  if (value.kind === "interval") return value.ms;
+  if (value.kind !== "number") return undefined;
+  return value.of * (kind === "date" ? dayMs : 1_000);
+}
+
+export function foldProduct(left: Value | undefined, mark: string, right: Value | undefined) {
+  if (left?.kind !== "number" || right?.kind !== "number" || mark !== "*") return undefined;
+  return { kind: "number", of: left.of * right.of } as const;
+}
+
+function startOfDay(ms: number): number {
+  return Math.floor(ms / dayMs) * dayMs;
+}

@@ -1,0 +1,153 @@
+/** Reads what an expression is made of: literals, columns, calls, brackets. */
+import type { Cursor } from "./cursor.ts";
+import { foldCall, intervalOf, intervalUnits, type Piece } from "./fold.ts";
+import { allowedFunction } from "./functions.ts";
+import type { Reading } from "./reading.ts";
+import { refuse } from "./refusal.ts";
+import type { Token } from "./tokens.ts";
+import { writeName, writeText } from "./write.ts";
+
+type ReadExpression = (cursor: Cursor, reading: Reading) => Piece;
+
+/** Words that are never a column: a query that has one here is not what it seems. */
+const reserved = new Set(
+  `select from where group order by having limit offset union except intersect distinct on using join
+  inner left right full outer cross array with as and or not in between like ilike is settings format
+  into prewhere sample final global any all asof semi anti window qualify fetch top values insert`
+    .trim()
+    .split(/\s+/),
+);
+
+export function isReserved(token: Token): boolean {
+  return token.kind === "word" && reserved.has(token.word);
+}
+
+export function readPrimary(cursor: Cursor, reading: Reading, expression: ReadExpression): Piece {
+  const token = cursor.peek();
+  switch (token.kind) {
+    case "number":
+      cursor.next();
+      return { sql: token.text, value: { kind: "number", of: Number(token.text) } };
+    case "text":
+      cursor.next();
+      return { sql: writeText(token.text), value: { kind: "text", of: token.text } };
+    case "mark":
+      return readBrackets(cursor, reading, expression);
+    case "word":
+      return readWord(cursor, reading, expression);
+    case "name":
+      return readColumn(cursor);
+    case "end":
+      throw cursor.unexpected("an expression");
+  }
+}
+
+function readBrackets(cursor: Cursor, reading: Reading, expression: ReadExpression): Piece {
+  const read = () => expression(cursor, reading);
+  if (cursor.takeMark("[")) {
+    if (cursor.takeMark("]")) return { sql: "[]" };
+    const items = cursor.list(read);
+    cursor.expectMark("]");
+    return { sql: `[${items.map(({ sql }) => sql).join(", ")}]` };
+  }
+  cursor.expectMark("(");
+  if (cursor.isWord("select") || cursor.isWord("with")) {
+    return { sql: `(${reading.readSubquery(cursor)})` };
+  }
+  const items = cursor.list(read);
+  cursor.expectMark(")");
+  const [only] = items;
+  if (items.length === 1 && only !== undefined) return { ...only, sql: `(${only.sql})` };
+  return { sql: `(${items.map(({ sql }) => sql).join(", ")})` };
+}
+
+function readWord(cursor: Cursor, reading: Reading, expression: ReadExpression): Piece {
+  const read = () => expression(cursor, reading);
+  for (const word of ["null", "true", "false"]) {
+    if (cursor.takeWord(word)) return { sql: word.toUpperCase() };
+  }
+  if (cursor.isWord("case")) return readCase(cursor, read);
+  if (cursor.isWord("interval") && !cursor.isMark("(", 1)) return readInterval(cursor, read);
+  if (cursor.isMark("(", 1)) return readCall(cursor, reading, expression);
+  return readColumn(cursor);
+}
+
+function readCase(cursor: Cursor, read: () => Piece): Piece {
+  cursor.expectWord("case");
+  const parts = ["CASE"];
+  if (!cursor.isWord("when")) parts.push(read().sql);
+  while (cursor.takeWord("when")) {
+    const condition = read().sql;
+    cursor.expectWord("then");
+    parts.push(`WHEN ${condition} THEN ${read().sql}`);
+  }
+  if (cursor.takeWord("else")) parts.push(`ELSE ${read().sql}`);
+  cursor.expectWord("end");
+  return { sql: `(${parts.join(" ")} END)` };
+}
+
+function readInterval(cursor: Cursor, read: () => Piece): Piece {
+  cursor.expectWord("interval");
+  const count = read();
+  const unit = intervalUnits.find((one) => cursor.takeWord(one) || cursor.takeWord(`${one}s`));
+  if (unit === undefined) throw cursor.unexpected("SECOND, MINUTE, HOUR, DAY, WEEK, MONTH or YEAR");
+  return {
+    sql: `INTERVAL ${count.sql} ${unit.toUpperCase()}`,
+    value: intervalOf(count.value, unit),
+  };
+}
+
+/** `column` or `table.column`. Names that begin with `_` are the store's own. */
+function readColumn(cursor: Cursor): Piece {
+  const names = [readIdentifier(cursor, "a column")];
+  if (cursor.takeMark(".")) names.push(readIdentifier(cursor, "a column"));
+  return { sql: names.map(writeName).join("."), column: names.at(-1)?.toLowerCase() };
+}
+
+export function readIdentifier(cursor: Cursor, wanted: string): string {
+  const token = cursor.peek();
+  if ((token.kind !== "word" && token.kind !== "name") || isReserved(token)) {
+    throw cursor.unexpected(wanted);
+  }
+  if (token.text.startsWith("_")) {
+    throw refuse("syntax", `The name ${token.text} is not allowed: it begins with an underscore.`);
+  }
+  cursor.next();
+  return token.text;
+}
+
+/** `name(…)`, or `name(parameters)(…)` as quantiles have it. */
+function readCall(cursor: Cursor, reading: Reading, expression: ReadExpression): Piece {
+  const { text } = cursor.next();
+  const name = allowedFunction(text);
+  if (name === undefined) throw refuse("function", `The function ${text} is not allowed.`);
+  const first = readArguments(cursor, reading, expression);
+  const hasParameters = cursor.isMark("(");
+  const second = hasParameters ? readArguments(cursor, reading, expression) : undefined;
+  const sql = `${name}(${first.sql})${second === undefined ? "" : `(${second.sql})`}`;
+  return { sql, ...foldCall(name, first.args, reading.nowMs) };
+}
+
+function readArguments(cursor: Cursor, reading: Reading, expression: ReadExpression) {
+  cursor.expectMark("(");
+  if (cursor.takeMark(")")) return { sql: "", args: [] };
+  if (cursor.isMark("*") && cursor.isMark(")", 1)) {
+    cursor.next();
+    cursor.next();
+    return { sql: "*", args: [] };
+  }
+  const distinct = cursor.takeWord("distinct") ? "DISTINCT " : "";
+  const args = cursor.list(() => readArgument(cursor, reading, expression));
+  cursor.expectMark(")");
+  return { sql: `${distinct}${args.map(({ sql }) => sql).join(", ")}`, args };
+}
+
+/** An expression, or `x -> …` and `(x, y) -> …` of the functions over arrays. */
+function readArgument(cursor: Cursor, reading: Reading, expression: ReadExpression): Piece {
+  if (cursor.isMark("->", 1)) {
+    const name = readIdentifier(cursor, "a name");
+    cursor.expectMark("->");
+    return { sql: `${writeName(name)} -> ${expression(cursor, reading).sql}` };
+  }
+  return expression(cursor, reading);
+}

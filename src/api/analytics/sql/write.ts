@@ -1,0 +1,15 @@
+/** Writes parts of a statement for the store. */
+import { quoteText } from "#api/analytics/engine-client.ts";
+
+/** A name, so that it is never taken for a keyword. What may be in one was checked before. */
+export function writeName(name: string): string {
+  return `\`${name}\``;
+}
+
+export const writeText = quoteText;
+
+/** `column IN ('a', 'b')`; with no values a condition that nothing meets. */
+export function writeOneOf(column: string, values: readonly string[]): string {
+  if (values.length === 0) return "1 = 0";
+  return `${column} IN (${values.map(writeText).join(", ")})`;
+}

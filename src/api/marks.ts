@@ -1,0 +1,38 @@
+/** What cached records rest on. To make a million of them stale takes one step, not a million. */
+import type { Stale } from "./invalidation.ts";
+
+/** Shared by all records that rest on the same thing; `uses` counts them. */
+export type Mark = { readonly tag: Stale; version: number; uses: number };
+
+export class Marks {
+  readonly #marks = new Map<Stale, Mark>();
+
+  hold(tags: readonly Stale[]): Mark[] {
+    return tags.map((tag) => {
+      const mark = this.#marks.get(tag) ?? { tag, version: 0, uses: 0 };
+      if (mark.uses === 0) this.#marks.set(tag, mark);
+      mark.uses += 1;
+      return mark;
+    });
+  }
+
+  release(marks: readonly Mark[]): void {
+    for (const mark of marks) {
+      mark.uses -= 1;
+      if (mark.uses === 0) this.#marks.delete(mark.tag);
+    }
+  }
+
+  /** Everything that rests on this is stale from now on. */
+  touch(tag: Stale): void {
+    const mark = this.#marks.get(tag);
+    if (mark !== undefined) mark.version += 1;
+  }
+}
+
+/** Grows with each of the marks: as long as it is the same, none was touched. */
+export function versionOf(marks: readonly Mark[]): number {
+  let sum = 0;
+  for (const { version } of marks) sum += version;
+  return sum;
+}
