@@ -1,6 +1,5 @@
 /** Wires the public API. */
 import { getHeapStatistics } from "node:v8";
-import type { Recorder } from "#api/analytics/recorder.ts";
 import { createApi } from "#api/api.ts";
 import { closeGracefully } from "#api/close.ts";
 import { listenForInvalidations } from "#api/invalidation.ts";
@@ -9,14 +8,9 @@ import { createKeyRing } from "#api/keys/key-ring.ts";
 import { startLimiter } from "#api/ratelimit/start-limiter.ts";
 import { ensureRootKey } from "#api/root-key.ts";
 import { listening } from "#kernel/listen.ts";
+import { startAnalytics } from "./app-analytics.ts";
 import type { Base, Stop } from "./app-base.ts";
 import type { ApiDatabase } from "./app-data.ts";
-
-/** Until analytics is there. */
-const unrecorded: Pick<Recorder, "verification" | "ratelimit"> = {
-  verification: () => {},
-  ratelimit: () => {},
-};
 
 export async function startApi(
   base: Base,
@@ -28,6 +22,7 @@ export async function startApi(
   await ensureRootKey(database, credentials.root_key);
   const invalidations = listenForInvalidations(databaseUrl, log);
   stops.push(invalidations.close);
+  const analytics = await startAnalytics(base, stops);
   const limiter = await startLimiter({ redisUrl: config.redis.url, log, registry });
   stops.push(limiter.close);
   const set = config.api.encryption_keys;
@@ -36,10 +31,10 @@ export async function startApi(
     database,
     invalidations,
     limiter,
-    recorder: unrecorded,
+    recorder: analytics.recorder,
     log,
     keyRing: createKeyRing(encryptionKeys),
-    analytics: undefined,
+    analytics: analytics.reading,
     cachedKeys: config.api.cached_keys || cachedKeysOf(getHeapStatistics().heap_size_limit),
     region: config.api.region,
     docsUrl: config.api.error_docs_url,

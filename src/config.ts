@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parse as parseToml } from "smol-toml";
 import { z } from "zod";
+import { analyticsConfig } from "#api/analytics/config.ts";
 import { apiConfig } from "#api/config.ts";
 import { ratelimitConfig } from "#api/ratelimit/config.ts";
 import { controlConfig } from "#control/config.ts";
@@ -23,6 +24,7 @@ const Config = z.strictObject({
       format: z.enum(["auto", "json", "pretty"]).default("auto"),
     })
     .prefault({}),
+  ...analyticsConfig,
   ...apiConfig,
   ...controlConfig,
   ...cronConfig,
@@ -43,6 +45,7 @@ const environmentAliases: Record<string, readonly string[]> = {
   VEDETTE_ROOT_KEY: ["api", "root_key"],
   INGRESS_TOKEN: ["control", "ingress_token"],
   DATABASE_URL: ["database", "url"],
+  CLICKHOUSE_URL: ["clickhouse", "url"],
   REDIS_URL: ["redis", "url"],
 };
 

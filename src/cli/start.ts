@@ -28,13 +28,16 @@ function readRoles(names: string[] | undefined): Role[] {
   return roles.filter((role) => names.includes(role));
 }
 
+/** A terminal and npm, or `timeout`, each pass on the same signal: so close together they are one. */
+const sameSignalMs = 1_000;
+
 /** A second signal ends the program at once: someone is in a hurry, and nothing is lost by it. */
 function stopAsked(): Promise<void> {
   return new Promise((resolve) => {
-    let isAsked = false;
+    let askedAt: number | undefined;
     const ask = () => {
-      if (isAsked) process.exit(1);
-      isAsked = true;
+      if (askedAt !== undefined && performance.now() - askedAt > sameSignalMs) process.exit(1);
+      askedAt ??= performance.now();
       resolve();
     };
     process.on("SIGTERM", ask);

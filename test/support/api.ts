@@ -2,7 +2,7 @@
 import { Unkey } from "@unkey/api";
 import { HTTPClient } from "@unkey/api/lib/http.js";
 import { Registry } from "prom-client";
-import { createApi } from "#api/api.ts";
+import { type ApiParts, createApi } from "#api/api.ts";
 import { newId } from "#api/ids.ts";
 import { type Invalidations, listenForInvalidations } from "#api/invalidation.ts";
 import { createKeyRing } from "#api/keys/key-ring.ts";
@@ -34,11 +34,11 @@ export type TestAnswer = {
 };
 
 /** Starts Postgres and one process's worth of API on a free port. */
-export async function startTestApi() {
+export async function startTestApi(over: Partial<ApiParts> = {}) {
   const server = await startTestDatabase();
   try {
     await migrate(server.url, log);
-    const first = await startApiNode(server.url);
+    const first = await startApiNode(server.url, over);
     return { ...first, server, stop: () => first.stop().finally(server.stop) };
   } catch (error) {
     await server.stop();
@@ -47,10 +47,10 @@ export async function startTestApi() {
 }
 
 /** One more process's worth of API: caches and limits of its own on the same database. */
-export async function startApiNode(databaseUrl: TestDatabase["url"]) {
+export async function startApiNode(databaseUrl: TestDatabase["url"], over: Partial<ApiParts> = {}) {
   const database = openDatabase(databaseUrl, log);
   const invalidations = listenForInvalidations(databaseUrl, log);
-  const app = createApi(parts(database, invalidations));
+  const app = createApi({ ...parts(database, invalidations), ...over });
   const url = await app.listen({ host: "127.0.0.1", port: 0 });
   await waitFor(() => invalidations.isLive(), { withinMs: 10_000, what: "invalidations heard" });
   const stop = async () => {

@@ -195,6 +195,15 @@ describe("the program", () => {
     const { body } = await program.call("Rollout", { image: image("v5") });
     expect(body).toMatchObject({ state: "completed", succeeded: 3 });
   });
+
+  it("takes a signal that a terminal and npm both pass on for one, and stops in order", async () => {
+    process.kill(program.endpoints().pid, "SIGINT");
+
+    const code = await program.stop();
+
+    expect(code).toBe(0);
+    expect(program.output().trim().endsWith('"msg":"stopped"}')).toBe(true);
+  });
 });
 
 async function requestHttp2(url: string, requestPath: string): Promise<number> {

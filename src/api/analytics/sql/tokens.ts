@@ -15,7 +15,7 @@ export const queryBounds = { bytes: 16 * 1024, tokens: 4_000 } as const;
 
 /** One alternative per kind of token; sticky, so that nothing between two tokens is passed over. */
 const pattern =
-  /(?<space>\s+)|(?<comment>--|\/\*|#)|(?<word>[A-Za-z_]\w*)|(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\w))|(?<text>'(?:[^'\\]|''|\\['\\])*')|(?<name>`[^`\\]+`|"[^"\\]+")|(?<mark>->|\|\||==|!=|<>|<=|>=|[()[\],.;<>=+\-*/%])/uy;
+  /(?<space>\s+)|(?<comment>--|\/\*|#)|(?<word>[A-Za-z_]\w*)|(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\w))|(?<text>'(?:[^'\\]|''|\\['\\])*')|(?<name>(?:`[^`\\]+`|"[^"\\]+")(?![`"]))|(?<mark>->|\|\||==|!=|<>|<=|>=|[()[\],.;<>=+\-*/%])/uy;
 
 export function tokenize(query: string): Token[] {
   if (Buffer.byteLength(query) > queryBounds.bytes) {

@@ -1,0 +1,21 @@
+import { z } from "zod";
+import { flag, optionalUrl, wholeNumber } from "#kernel/setting.ts";
+
+export const analyticsConfig = {
+  clickhouse: z
+    .strictObject({
+      /** With user, password and database as needed; empty: the embedded engine. */
+      url: optionalUrl(),
+    })
+    .prefault({}),
+  analytics: z
+    .strictObject({
+      /** false: nothing is recorded, and queries answer 412. */
+      enabled: flag().default(true),
+      /** How long single events are kept; sums are kept longer. */
+      retention_days: wholeNumber({ min: 1, max: 1_825, default: 30 }),
+      /** What may wait on disk while the store is away. */
+      spool_megabytes: wholeNumber({ min: 1, max: 1_000_000, default: 1_024 }),
+    })
+    .prefault({}),
+};

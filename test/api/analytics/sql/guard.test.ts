@@ -1,0 +1,112 @@
+import { describe, expect, it } from "vitest";
+import { retentionFrom } from "#api/analytics/retention.ts";
+import { guardQuery } from "#api/analytics/sql/guard.ts";
+import { type QueryFamily, tablesOf } from "#api/analytics/sql/tables.ts";
+import { ApiError } from "#api/error.ts";
+import { hostileQueries } from "../../../support/hostile-queries.ts";
+
+const nowMs = Date.UTC(2026, 0, 31, 12);
+
+function guard(query: string, family: QueryFamily = "verifications"): string {
+  const tables = tablesOf(family);
+  return guardQuery(query, { database: "vedette", tables, retention: retentionFrom(30), nowMs });
+}
+
+/** The end of the code of the refusal, or the statement that was let through. */
+function outcomeOf(query: string): string {
+  try {
+    return guard(query);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return error.code.split("/").at(-1) ?? "";
+  }
+}
+
+describe.each(Object.entries(hostileQueries))("%s", (code, queries) => {
+  it.each(queries.map((query) => [query.slice(0, 120), query]))("refuses %s", (_, query) => {
+    expect(outcomeOf(query)).toBe(code);
+  });
+});
+
+describe("what is allowed", () => {
+  it.each([
+    [
+      "SELECT outcome, count() AS n FROM key_verifications_v1 WHERE time >= 1767225600000 GROUP BY outcome ORDER BY n DESC LIMIT 10",
+      "SELECT `outcome`, count() AS `n` FROM vedette.key_verifications_v1 AS `key_verifications_v1` WHERE (`time` >= 1767225600000) GROUP BY `outcome` ORDER BY `n` DESC LIMIT 10",
+    ],
+    [
+      "select COUNT(*) from key_verifications_v1;",
+      "SELECT count(*) FROM vedette.key_verifications_v1 AS `key_verifications_v1`",
+    ],
+    [
+      "SELECT quantile(0.99)(latency) p FROM key_verifications_v1 AS v",
+      "SELECT quantile(0.99)(`latency`) AS `p` FROM vedette.key_verifications_v1 AS `v`",
+    ],
+    [
+      "SELECT CASE WHEN outcome = 'VALID' THEN 1 ELSE 0 END ok FROM key_verifications_v1",
+      "SELECT (CASE WHEN (`outcome` = 'VALID') THEN 1 ELSE 0 END) AS `ok` FROM vedette.key_verifications_v1 AS `key_verifications_v1`",
+    ],
+    [
+      "WITH a AS (SELECT key_id FROM key_verifications_v1) SELECT * FROM a WHERE key_id LIKE 'k%' OR key_id IS NOT NULL",
+      "WITH `a` AS (SELECT `key_id` FROM vedette.key_verifications_v1 AS `key_verifications_v1`) SELECT * FROM `a` WHERE ((`key_id` LIKE 'k%') OR (`key_id` IS NOT NULL))",
+    ],
+    [
+      "SELECT arrayFilter(x -> x != 'a', tags)[1] FROM key_verifications_v1 ARRAY JOIN tags AS tag",
+      "SELECT arrayFilter(`x` -> (`x` != 'a'), `tags`)[1] FROM vedette.key_verifications_v1 AS `key_verifications_v1` ARRAY JOIN `tags` AS `tag`",
+    ],
+    [
+      "SELECT 'it''s', 'a\\\\b' FROM key_verifications_v1",
+      "SELECT 'it\\'s', 'a\\\\b' FROM vedette.key_verifications_v1 AS `key_verifications_v1`",
+    ],
+    [
+      "SELECT a.key_id FROM key_verifications_v1 a JOIN key_verifications_per_day_v1 AS b USING (key_id) WHERE a.time BETWEEN 1 AND 2 AND a.key_id NOT IN ('x', 'y')",
+      undefined,
+    ],
+  ])("writes %s anew", (query, expected) => {
+    const recent = query.replace("BETWEEN 1 AND 2", `BETWEEN ${nowMs - 1_000} AND ${nowMs}`);
+
+    const sql = guard(recent);
+
+    if (expected === undefined) expect(sql).toContain("NOT IN ('x', 'y')");
+    else expect(sql).toBe(expected);
+  });
+
+  it("lets a query of rate limits read the tables of rate limits alone", () => {
+    expect(guard("SELECT sum(passed) FROM ratelimits_per_hour_v1", "ratelimits")).toContain(
+      "vedette.ratelimits_per_hour_v1",
+    );
+    expect(() => guard("SELECT 1 FROM key_verifications_v1", "ratelimits")).toThrow(
+      "There is no table",
+    );
+  });
+});
+
+describe("a time before what is kept", () => {
+  const raw = "SELECT count() FROM key_verifications_v1 WHERE";
+  const hours = "SELECT sum(count) FROM key_verifications_per_hour_v1 WHERE";
+
+  it.each([
+    `${raw} time >= ${Date.UTC(2025, 11, 1)}`,
+    `${raw} ${Date.UTC(2025, 11, 1)} < time`,
+    `${raw} time BETWEEN ${Date.UTC(2025, 11, 1)} AND ${nowMs}`,
+    `${raw} time > toUnixTimestamp64Milli(now64() - INTERVAL 60 DAY)`,
+    `${raw} fromUnixTimestamp64Milli(time) >= '2025-12-01 00:00:00'`,
+    `${raw} toDate(fromUnixTimestamp64Milli(time)) >= today() - 90`,
+    `${raw} time >= toUnixTimestamp64Milli(subtractMonths(now64(), 3))`,
+    `${hours} time >= now() - INTERVAL 2 YEAR`,
+    `${hours} time >= toDateTime('2024-01-01 00:00:00')`,
+    `${hours} time >= toStartOfMonth(now() - toIntervalMonth(20))`,
+  ])("is refused in %s", (query) => {
+    expect(outcomeOf(query)).toBe("query_range_exceeds_retention");
+  });
+
+  it.each([
+    `${raw} time >= ${Date.UTC(2026, 0, 10)}`,
+    `${raw} time > toUnixTimestamp64Milli(now64() - INTERVAL 30 DAY)`,
+    `${raw} time <= ${Date.UTC(2025, 0, 1)}`,
+    `${hours} time >= now() - INTERVAL 60 DAY`,
+    `${raw} latency >= 1`,
+  ])("is not what %s asks for", (query) => {
+    expect(() => guard(query)).not.toThrow();
+  });
+});
