@@ -20,12 +20,16 @@ const off: Analytics = {
 
 const megabyte = 1024 * 1024;
 
-export async function startAnalytics(base: Base, stops: Stop[]): Promise<Analytics> {
+/** Of a process that serves no API there is nothing but an external store to read from. */
+export async function startAnalytics(
+  base: Base,
+  { servesApi, stops }: { servesApi: boolean; stops: Stop[] },
+): Promise<Analytics> {
   const { config, dataDir, log, registry } = base;
   const { enabled, retention_days, spool_megabytes } = config.analytics;
-  if (!enabled) return off;
-  const retention = retentionFrom(retention_days);
   const { url } = config.clickhouse;
+  if (!enabled || (url === "" && !servesApi)) return off;
+  const retention = retentionFrom(retention_days);
   const engine = openEngine({ url, isEmbedded: true, dataDir, retention, log });
   stops.push(() => engine.close());
   const spool = await openSpool({

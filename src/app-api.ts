@@ -8,21 +8,20 @@ import { createKeyRing } from "#api/keys/key-ring.ts";
 import { startLimiter } from "#api/ratelimit/start-limiter.ts";
 import { ensureRootKey } from "#api/root-key.ts";
 import { listening } from "#kernel/listen.ts";
-import { startAnalytics } from "./app-analytics.ts";
+import type { Analytics } from "./app-analytics.ts";
 import type { Base, Stop } from "./app-base.ts";
 import type { ApiDatabase } from "./app-data.ts";
 
 export async function startApi(
   base: Base,
-  parts: ApiDatabase & { stops: Stop[] },
+  parts: ApiDatabase & { analytics: Analytics; stops: Stop[] },
 ): Promise<string> {
   const { config, log, credentials, registry } = base;
-  const { database, databaseUrl, stops } = parts;
+  const { analytics, database, databaseUrl, stops } = parts;
   const { host, port } = config.api;
   await ensureRootKey(database, credentials.root_key);
   const invalidations = listenForInvalidations(databaseUrl, log);
   stops.push(invalidations.close);
-  const analytics = await startAnalytics(base, stops);
   const limiter = await startLimiter({ redisUrl: config.redis.url, log, registry });
   stops.push(limiter.close);
   const set = config.api.encryption_keys;

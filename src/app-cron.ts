@@ -1,31 +1,57 @@
 /** Wires the timed jobs: which there are, and what each is given. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Registry } from "prom-client";
+import type { AnalyticsStore } from "#api/analytics/procedures.ts";
+import { createReadLastUses, createReadUsage } from "#api/analytics/usage.ts";
 import { createCountKeys } from "#api/upkeep/count-keys.ts";
+import { createWriteLastUsed } from "#api/upkeep/last-used.ts";
+import { createReadOverQuota } from "#api/upkeep/over-quota.ts";
 import { createRefillKeys } from "#api/upkeep/refill.ts";
 import type { CronJobName } from "#cron/contract.ts";
 import { createPingHeartbeat } from "#cron/heartbeat.ts";
 import { createCountKeys as createCountKeysJob } from "#cron/jobs/count-keys.ts";
+import { createKeyLastUsedSync } from "#cron/jobs/key-last-used-sync.ts";
 import { createKeyRefill } from "#cron/jobs/key-refill.ts";
+import { createQuotaCheck } from "#cron/jobs/quota-check.ts";
 import { createCronMetrics } from "#cron/metrics.ts";
+import type { Jobs } from "#cron/object.ts";
 import { createCronServices } from "#cron/services.ts";
 import type { Database } from "#kernel/database.ts";
 import type { Config } from "./config.ts";
 
-export type CronParts = { config: Config; database: Database; registry: Registry };
+export type CronParts = {
+  config: Config;
+  database: Database;
+  registry: Registry;
+  /** Of analytics; undefined: the jobs that need it are off. */
+  store: AnalyticsStore | undefined;
+};
 
 /** What Restate calls for the timed jobs. A job that lacks what it needs is off. */
 export function createCron(parts: CronParts): EndpointOptions["services"] {
-  const { config, database, registry } = parts;
+  const { config, database, registry, store } = parts;
   return createCronServices({
     jobs: {
       "key-refill": createKeyRefill(createRefillKeys(database)),
       "count-keys": createCountKeysJob(createCountKeys(database, registry)),
+      ...(store !== undefined && analyticsJobs(database, store)),
     },
     heartbeatUrlOf: (job) => config.cron[settingOf[job]].heartbeat_url || undefined,
     pingHeartbeat: createPingHeartbeat(),
     metrics: createCronMetrics(registry),
   });
+}
+
+function analyticsJobs(database: Database, store: AnalyticsStore): Jobs {
+  const readLastUses = createReadLastUses(store);
+  const writeLastUsed = createWriteLastUsed(database);
+  return {
+    "quota-check": createQuotaCheck(createReadOverQuota(database, createReadUsage(store))),
+    "key-last-used-sync": createKeyLastUsedSync(async (from) => {
+      const { uses, cursor, isDone } = await readLastUses(from, Date.now());
+      return { synced: await writeLastUsed(uses), cursor, isDone };
+    }),
+  };
 }
 
 /** A job's table in the settings. */

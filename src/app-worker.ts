@@ -20,12 +20,14 @@ import { createPinImage } from "#registry/pin.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { serveOnKnownPort } from "#worker/known-port.ts";
 import { codeRevision, registerWorker } from "#worker/register.ts";
+import type { Analytics } from "./app-analytics.ts";
 import type { Base, Stop } from "./app-base.ts";
 import { createCron } from "./app-cron.ts";
 import type { Results } from "./app-results.ts";
 import type { Config } from "./config.ts";
 
 type WorkerParts = {
+  analytics: Analytics;
   database: Database;
   adminUrl: string;
   ingressUrl: string;
@@ -48,7 +50,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
   const serving = serveOnKnownPort(path.join(base.dataDir, "worker-port"), {
     host,
     port,
-    services: createServices(base, { database, store, driver, results }),
+    services: createServices(base, { ...parts, store, driver }),
     identityKeys: identityKeys(config, credentials),
     log,
   });
@@ -74,11 +76,14 @@ function createDriver(base: Base, ownApiUrl: string | undefined): Driver {
   return drivers[fleet.driver]({ fleet, dataDir, apiUrl, rootKey: credentials.root_key, log });
 }
 
-type ServiceParts = { database: Database; store: FleetStore; driver: Driver; results: Results };
+type ServiceParts = Pick<WorkerParts, "analytics" | "database" | "results"> & {
+  store: FleetStore;
+  driver: Driver;
+};
 
 function createServices(base: Base, parts: ServiceParts): EndpointOptions["services"] {
   const { config, registry } = base;
-  const { store, driver, database, results } = parts;
+  const { analytics, store, driver, database, results } = parts;
   const deployTimeoutMs = config.fleet.deploy_timeout_seconds * 1_000;
   const isGated = config.rollout.require_image_in_registry ?? config.fleet.driver !== "process";
   const findCredential = createFindCredential(process.env, config.registry.docker_config);
@@ -93,7 +98,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       keepsLog: true,
     }),
     createChatLog(database),
-    ...createCron({ config, database, registry }),
+    ...createCron({ config, database, registry, store: analytics.reading?.store }),
     ...createRolloutServices({
       listFleet: async () => store.sync(await driver.list()),
       resolveImage: isGated ? pinImage : async (image) => image,

@@ -6,6 +6,7 @@ import { publishEndpoints } from "#embedded/endpoints.ts";
 import { withoutCredentials } from "#embedded/running.ts";
 import type { Log } from "#kernel/log.ts";
 import { createRegistry } from "#metrics/registry.ts";
+import { startAnalytics } from "./app-analytics.ts";
 import { startApi } from "./app-api.ts";
 import type { Base, Stop } from "./app-base.ts";
 import { startControl } from "./app-control.ts";
@@ -62,12 +63,14 @@ async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<En
   const { database, databaseUrl } = await startDatabase(base, stops);
   startProbing(base, database, stops);
   const results = createResults({ ...base, database });
-  const api = wanted.includes("api")
-    ? await startApi(base, { database, databaseUrl, stops })
+  const servesApi = wanted.includes("api");
+  const analytics = await startAnalytics(base, { servesApi, stops });
+  const api = servesApi
+    ? await startApi(base, { analytics, database, databaseUrl, stops })
     : undefined;
   const restate = await startRestateServer(base, stops);
   const worker = wanted.includes("worker")
-    ? await startWorker(base, { database, ...restate, apiUrl: api, results, stops })
+    ? await startWorker(base, { analytics, database, ...restate, apiUrl: api, results, stops })
     : undefined;
   const control = wanted.includes("control")
     ? await startControl(base, { ingressUrl: restate.ingressUrl, results, stops })

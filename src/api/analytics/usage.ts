@@ -1,0 +1,93 @@
+/** What the program itself reads of analytics, over all workspaces or one. */
+import type { AnalyticsStore } from "./procedures.ts";
+import { writeOneOf, writeText } from "./sql/write.ts";
+
+/** An answer of the store has 10,000 rows at most. */
+const chunk = 5_000;
+
+/** Billable uses since a moment (unix ms): keys found valid and limits passed, by workspace id. */
+export function createReadUsage(store: AnalyticsStore) {
+  return async (workspaceIds: readonly string[], sinceMs: number): Promise<Map<string, number>> => {
+    const usage = new Map<string, number>();
+    for (let start = 0; start < workspaceIds.length; start += chunk) {
+      const ids = writeOneOf("workspace_id", workspaceIds.slice(start, start + chunk));
+      for (const { id, used } of await readUsed(store, ids, sinceMs)) {
+        usage.set(id, Number(used));
+      }
+    }
+    return usage;
+  };
+}
+
+async function readUsed(store: AnalyticsStore, ids: string, sinceMs: number) {
+  const { database } = store;
+  const since = `time >= toDateTime(${Math.floor(sinceMs / 1_000)}, 'UTC')`;
+  const sql = `SELECT workspace_id AS id, sum(n) AS used FROM (
+      SELECT workspace_id, count AS n FROM ${database}.key_verifications_per_day_v1
+      WHERE outcome = 'VALID' AND ${since} AND ${ids}
+      UNION ALL
+      SELECT workspace_id, passed AS n FROM ${database}.ratelimits_per_day_v1
+      WHERE ${since} AND ${ids}
+    ) GROUP BY workspace_id`;
+  return (await store.query({ sql, filters: {} })) as { id: string; used: number }[];
+}
+
+export type LastUses = {
+  uses: { keyId: string; timeMs: number }[];
+  /** Where to go on. */
+  cursor: string;
+  /** Nothing more is there for now. */
+  isDone: boolean;
+};
+
+/** Events may come to the store so much later than they happened: those are read again. */
+const lateMs = 10 * 60_000;
+
+/** Where reading begins that never was. */
+const firstLookBackMs = 24 * 60 * 60_000;
+
+/** The last uses of keys after `cursor`, some thousand at once, in order of their time. */
+export function createReadLastUses(store: AnalyticsStore) {
+  return async (cursor: string | null, nowMs: number): Promise<LastUses> => {
+    const [time, keyId = ""] = cursor?.split("/") ?? [];
+    const sinceMs = time === undefined ? nowMs - firstLookBackMs : Number(time);
+    const sql = `SELECT key_id, max(time) AS at FROM ${store.database}.key_verifications_v1
+      WHERE time >= ${sinceMs} GROUP BY key_id
+      HAVING (at, key_id) > (${sinceMs}, ${writeText(keyId)})
+      ORDER BY at, key_id LIMIT ${chunk}`;
+    const rows = (await store.query({ sql, filters: {} })) as { key_id: string; at: number }[];
+    const last = rows.at(-1);
+    const isDone = rows.length < chunk || last === undefined;
+    const next = isDone ? `${nowMs - lateMs}/` : `${last.at}/${last.key_id}`;
+    return {
+      uses: rows.map(({ key_id, at }) => ({ keyId: key_id, timeMs: at })),
+      cursor: next,
+      isDone,
+    };
+  };
+}
+
+export type OutcomePoint = { atMs: number; keySpaceId: string; outcome: string; n: number };
+
+/**
+ * Verifications of a workspace by outcome and key space from `fromMs` until now, a point per minute up to
+ * six hours, per hour up to a month, else per day.
+ */
+export function createReadOutcomes(store: AnalyticsStore) {
+  return async (workspaceId: string, fromMs: number, nowMs: number): Promise<OutcomePoint[]> => {
+    const rollup = rollupFor(nowMs - fromMs);
+    const sql = `SELECT toUnixTimestamp(time) * 1000 AS atMs, key_space_id AS keySpaceId, outcome,
+        sum(count) AS n FROM ${store.database}.key_verifications_per_${rollup}_v1
+      WHERE workspace_id = ${writeText(workspaceId)}
+        AND time >= toDateTime(${Math.floor(fromMs / 1_000)}, 'UTC')
+      GROUP BY time, key_space_id, outcome ORDER BY time, outcome, key_space_id`;
+    return (await store.query({ sql, filters: {} })) as OutcomePoint[];
+  };
+}
+
+const hourMs = 3_600_000;
+
+function rollupFor(spanMs: number): "minute" | "hour" | "day" {
+  if (spanMs <= 6 * hourMs) return "minute";
+  return spanMs <= 31 * 24 * hourMs ? "hour" : "day";
+}

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { encodeBatch } from "#api/analytics/batch.ts";
+import { type Engine, openEngine } from "#api/analytics/engine.ts";
+import { retentionFrom } from "#api/analytics/retention.ts";
+import { createReadLastUses, createReadOutcomes, createReadUsage } from "#api/analytics/usage.ts";
+import { createLog } from "#kernel/log.ts";
+import { ratelimitRow, verificationRow } from "../../../support/analytics-rows.ts";
+import { makeTempDir } from "../../../support/temp-dir.ts";
+
+const nowMs = Date.now();
+const today = Math.floor(nowMs / 86_400_000) * 86_400_000;
+const dir = makeTempDir();
+let engine: Engine;
+
+beforeAll(async () => {
+  const log = createLog({ level: "silent", format: "json" });
+  const retention = retentionFrom(30);
+  engine = openEngine({ url: "", isEmbedded: true, dataDir: dir.path, retention, log });
+  await engine.settled();
+  const signal = new AbortController().signal;
+  const used = (key_id: string, ms: number, outcome = "VALID") =>
+    verificationRow({ key_id, outcome, time: nowMs - ms, workspace_id: "ws_1" });
+  const verifications = [
+    used("key_a", 2_000),
+    used("key_a", 1_000),
+    used("key_b", 3_000, "RATE_LIMITED"),
+    verificationRow({ workspace_id: "ws_2", key_id: "key_c", time: nowMs - 500 }),
+  ];
+  const limits = [true, true, false].map((passed) => ratelimitRow({ passed, time: nowMs }));
+  await engine.insert(await encodeBatch("key_verifications_v1", verifications), signal);
+  await engine.insert(await encodeBatch("ratelimits_v1", limits), signal);
+});
+
+afterAll(async () => {
+  await engine?.close();
+  dir.remove();
+});
+
+it("sums up what is billed of each workspace that is asked for", async () => {
+  const usage = await createReadUsage(engine)(["ws_1", "ws_none"], today - 86_400_000);
+
+  expect([...usage]).toEqual([["ws_1", 4]]);
+});
+
+it("finds the last use of each key, the earliest first", async () => {
+  const { uses, isDone } = await createReadLastUses(engine)(null, nowMs);
+
+  expect(uses).toEqual([
+    { keyId: "key_b", timeMs: nowMs - 3_000 },
+    { keyId: "key_a", timeMs: nowMs - 1_000 },
+    { keyId: "key_c", timeMs: nowMs - 500 },
+  ]);
+  expect(isDone).toBe(true);
+});
+
+it("goes on after the cursor, and back over what may have come late once it is through", async () => {
+  const read = createReadLastUses(engine);
+
+  const after = await read(`${nowMs - 1_000}/key_a`, nowMs);
+
+  expect(after.uses.map(({ keyId }) => keyId)).toEqual(["key_c"]);
+  expect(after.cursor).toBe(`${nowMs - 600_000}/`);
+});
+
+it("tells the outcomes of a workspace over time, by key space", async () => {
+  const points = await createReadOutcomes(engine)("ws_1", nowMs - 3_600_000, nowMs);
+
+  const counts = Map.groupBy(points, ({ outcome }) => outcome);
+  const sum = (outcome: string) => counts.get(outcome)?.reduce((total, { n }) => total + n, 0);
+  expect({ valid: sum("VALID"), limited: sum("RATE_LIMITED") }).toEqual({ valid: 2, limited: 1 });
+  expect(points.every(({ keySpaceId, atMs }) => keySpaceId === "ks_1" && atMs <= nowMs)).toBe(true);
+});
