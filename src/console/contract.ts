@@ -1,7 +1,7 @@
 /** What the server and the page say to each other, and what the console needs of whoever serves it. */
 import type { FastifyPluginAsync } from "fastify";
 import { z } from "zod";
-import { operations, RolloutStatus, rolloutStates, WavePercentages } from "#rollout/contract.ts";
+import { operations, RolloutRequest, RolloutStatus, rolloutStates } from "#rollout/contract.ts";
 
 /** What the gateway lends the console: who someone is, and the way to Restate. */
 export type ConsoleAccess = {
@@ -148,11 +148,7 @@ const Expectation = z.strictObject({
   state: z.enum(rolloutStates),
 });
 
-export const PlanOrder = z.strictObject({
-  image: z.string().trim().min(1).max(512),
-  wave_percentages: WavePercentages.optional(),
-});
-export const StartOrder = PlanOrder.extend({ expect: Expectation });
+export const StartOrder = RolloutRequest.extend({ expect: Expectation });
 export const OperationOrder = z.strictObject({ expect: Expectation });
 
 /** A sentinel as its row has it, and its part in the rollout that is shown. */
