@@ -19,6 +19,7 @@ import { createPinImage } from "#registry/pin.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { serveOnKnownPort } from "#worker/known-port.ts";
 import { codeRevision, registerWorker } from "#worker/register.ts";
+import { createAlerts } from "./app-alerts.ts";
 import type { Analytics } from "./app-analytics.ts";
 import type { Base, Stop } from "./app-base.ts";
 import { createCron } from "./app-cron.ts";
@@ -95,6 +96,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       webhookUrlOf: (channel) => config.slack[`${channel}_webhook_url`],
       spacingMs: config.slack.message_spacing_ms,
     }),
+    ...createAlerts({ config, database, registry, results }),
     ...createCron({ config, database, registry, store: analytics.reading?.store }),
     ...createRolloutServices({
       listFleet: async () => store.sync(await driver.list()),
