@@ -42,7 +42,6 @@ const RouteSource = z.strictObject({
   /** All have to hold; none: every alert of the source. */
   conditions: z.array(Condition),
 });
-type RouteSource = z.infer<typeof RouteSource>;
 
 /** An alert that any of the sources lets through is escalated and posted. */
 export const AlertRoute = z.strictObject({

@@ -215,7 +215,6 @@ export type CheckEpisodesRequest = z.infer<typeof CheckEpisodesRequest>;
 
 /** Alerts, the newest first. */
 const CheckEpisodes = z.object({ episodes: z.array(CheckEpisode) });
-type CheckEpisodes = z.infer<typeof CheckEpisodes>;
 
 const CheckListRequest = z.strictObject({}).meta({ title: "CheckListRequest", examples: [{}] });
 
