@@ -2,8 +2,8 @@
 import { implement, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { toTerminalError } from "#kernel/terminal.ts";
-import { close, ensure, report, tick } from "./api-check-steps.ts";
 import { standingOfApiCheck } from "./api-check-standing.ts";
+import { close, ensure, report, tick } from "./api-check-steps.ts";
 import type { ApiCheck, CheckResult } from "./contract.ts";
 import { apiCheckObject } from "./internal.ts";
 import type { RunNowAnswer } from "./objects-contract.ts";

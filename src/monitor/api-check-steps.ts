@@ -122,7 +122,8 @@ export async function report(
 }
 
 function withFirst(known: CheckResult[], given: CheckResult[]): CheckResult[] {
-  const isNew = ({ location }: CheckResult) => known.every((result) => result.location !== location);
+  const isNew = ({ location }: CheckResult) =>
+    known.every((result) => result.location !== location);
   return [...known, ...given.filter(isNew)];
 }
 

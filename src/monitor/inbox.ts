@@ -117,8 +117,7 @@ async function lookAll(database: Database, of: readonly Known[]): Promise<readon
       id,
       {
         lastPingAtMs: last_ping_at?.getTime() ?? null,
-        away:
-          away_from === null ? null : { fromMs: away_from.getTime(), toMs: away_to.getTime() },
+        away: away_from === null ? null : { fromMs: away_from.getTime(), toMs: away_to.getTime() },
       },
     ]),
   );
