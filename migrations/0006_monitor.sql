@@ -15,7 +15,9 @@ CREATE TABLE check_runners (
   location   text PRIMARY KEY,
   -- SHA-256 of the runner's token.
   token_hash bytea NOT NULL UNIQUE,
-  created_at timestamptz NOT NULL DEFAULT now()
+  created_at timestamptz NOT NULL DEFAULT now(),
+  -- When it last asked for its work; until it does once nobody waits for its reports.
+  seen_at    timestamptz
 );
 
 -- One row: until when pings were last listened for, and the last span in which they were not.

@@ -30,7 +30,8 @@ export function createApiCheckObject(parts: MonitorParts) {
       retryPolicy: forEver,
       asTerminalError: (error) =>
         error instanceof ProblemError ? toTerminalError(error) : undefined,
-      handlers: { tick: isPrivate, report: isPrivate, close: isPrivate },
+      // Reports of further places come through the gateway.
+      handlers: { tick: isPrivate, close: isPrivate },
     },
   });
 }

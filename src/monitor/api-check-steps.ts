@@ -89,10 +89,10 @@ const reportSlackMs = 5_000;
 async function beginRun(
   ctx: ObjectContext,
   { check, runAtMs, nowMs }: { check: ApiCheck; runAtMs: number; nowMs: number },
-  { location, readRunners }: MonitorParts,
+  { location, runners }: MonitorParts,
 ): Promise<void> {
-  const runners = await ctx.run("read-runners", readRunners);
-  const others = runners.filter((name) => name !== location && runsAt(check, name));
+  const further = await ctx.run("read-runners", runners.expected);
+  const others = further.filter((name) => name !== location && runsAt(check, name));
   const here = runsAt(check, location) ? [location] : [];
   writeRun(ctx, { scheduledAtMs: runAtMs, expected: [...here, ...others], results: [] });
   const run = { checkId: check.id, scheduledAtMs: runAtMs };

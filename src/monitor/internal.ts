@@ -7,6 +7,8 @@ import {
   apiCheckService,
   heartbeatHandlers,
   heartbeatService,
+  runnerHandlers,
+  runnerService,
   standingHandlers,
 } from "./objects-contract.ts";
 
@@ -69,6 +71,22 @@ export const heartbeatObject = iface.object(
     expire: iface.json<{ generation: number }, null>(),
   },
   { description: "A heartbeat; the key is its id." },
+);
+
+export const runnerRegistry = iface.service(
+  runnerService,
+  {
+    Add: iface.schemas({
+      ...runnerHandlers.Add,
+      description: "Takes reports from a further place under a token of this hash.",
+    }),
+    Remove: iface.schemas({
+      ...runnerHandlers.Remove,
+      description: "Takes no more reports from a place, and waits for none.",
+    }),
+    List: iface.schemas({ ...runnerHandlers.List, description: "The further places." }),
+  },
+  { description: "The further places that run checks." },
 );
 
 /** What is to be written down of a check. Results first, so that a snapshot never runs ahead of them. */

@@ -98,6 +98,36 @@ export const heartbeatHandlers = {
   },
 } as const;
 
+const RunnerLocation = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,39}$/, { error: "must be a short lower-case name such as fra" });
+
+const Runner = z.object({
+  location: z.string(),
+  created_at: z.string(),
+  /** When it last asked for its work; null: never. */
+  seen_at: z.string().nullable(),
+});
+
+export const runnerService = "vedette.v1.MonitorRunners";
+
+/** Who may report runs from further places. Adding a place again voids its earlier token. */
+export const runnerHandlers = {
+  Add: {
+    input: z
+      .strictObject({ location: RunnerLocation, token_hash: TokenHash })
+      .meta({ title: "RunnerAddRequest" }),
+    output: z.object({ location: z.string(), replaced: z.boolean() }),
+  },
+  Remove: {
+    input: z
+      .strictObject({ location: RunnerLocation })
+      .meta({ title: "RunnerRemoveRequest", examples: [{ location: "fra" }] }),
+    output: z.object({ location: z.string() }),
+  },
+  List: { input: Empty, output: z.object({ runners: z.array(Runner) }) },
+} as const;
+
 export type MonitorProblemCode =
   | "unknown_check"
   | "check_off"

@@ -9,6 +9,7 @@ import type {
 import type { Missed } from "./grid.ts";
 import type { Inbox } from "./inbox.ts";
 import type { RunCheck } from "./run-check.ts";
+import type { Runners } from "./runners.ts";
 
 /** Keeps what was found. Every write may come twice. */
 export type Recorder = {
@@ -30,8 +31,7 @@ export type MonitorParts = {
   runCheck: RunCheck;
   /** The API checks that have what they need; the others are paused. */
   activeChecks: ReadonlySet<string>;
-  /** The further locations that are to report. */
-  readRunners: () => Promise<string[]>;
+  runners: Runners;
   inbox: Inbox;
   /** Before the token in ping URLs; null: the address of control. */
   pingUrl: string | null;

@@ -1,8 +1,7 @@
 /** `GET|POST|HEAD /<PING_TOKEN>`, with `/start`, `/fail` or `/<exit code>`: how a job says that it ran. */
 import { createHash } from "node:crypto";
-import pRetry from "p-retry";
-import { request } from "undici";
 import type { Log } from "#kernel/log.ts";
+import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import type { Ping } from "./contract.ts";
 import type { Inbox } from "./inbox.ts";
 import { heartbeatService } from "./objects-contract.ts";
@@ -20,6 +19,10 @@ type Parts = { inbox: Inbox; tell: TellObject; log: Log; nowMs: () => number };
 
 /** 32 bytes in base64url. */
 const address = /^\/([\w-]{43})(?:\/(start|fail|\d{1,3}))?\/?$/;
+
+export function isPingPath(path: string): boolean {
+  return address.test(path);
+}
 
 export function createTakePing({ inbox, tell, log, nowMs }: Parts): TakePing {
   return async (method, path) => {
@@ -75,27 +78,8 @@ async function pass(
   return recipient !== null;
 }
 
-const tellTimeoutMs = 5_000;
-
 /** Over Restate's own ingress. A notice that comes twice changes nothing. */
 export function createTellObject(ingressUrl: string): TellObject {
-  return async (id, ping) => {
-    await pRetry(() => send(`${ingressUrl}/${heartbeatService}/${id}/ping/send`, ping), {
-      retries: 3,
-      minTimeout: 200,
-      maxTimeout: 2_000,
-    });
-  };
-}
-
-async function send(url: string, ping: Ping): Promise<void> {
-  const { statusCode, body } = await request(url, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(ping),
-    headersTimeout: tellTimeoutMs,
-    bodyTimeout: tellTimeoutMs,
-  });
-  await body.dump();
-  if (statusCode >= 300) throw new Error(`Restate answered ${statusCode}`);
+  return (id, ping) =>
+    sendToRestate(`${ingressUrl}/${heartbeatService}/${id}/ping`, ping, patience.caller);
 }

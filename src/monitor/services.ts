@@ -4,6 +4,7 @@ import { createHeartbeatObject } from "./heartbeat-object.ts";
 import type { MonitorParts } from "./parts.ts";
 import { createProbeService } from "./probe-service.ts";
 import { createRecordsObject } from "./records-service.ts";
+import { createRunnerRegistry } from "./runner-service.ts";
 
 export function createMonitorServices(parts: MonitorParts) {
   return [
@@ -11,5 +12,6 @@ export function createMonitorServices(parts: MonitorParts) {
     createProbeService(parts),
     createHeartbeatObject(parts),
     createRecordsObject(parts.recorder),
+    createRunnerRegistry(parts.runners),
   ];
 }
