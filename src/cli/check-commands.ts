@@ -5,7 +5,8 @@ import { type Grade, grades } from "#monitor/contract.ts";
 import { withConnection } from "./connection-options.ts";
 import { type Exit, load } from "./load.ts";
 
-export function addCheckCommands(program: Command, exit: Exit): void {
+/** Answers the command, for those who add more to it. */
+export function addCheckCommands(program: Command, exit: Exit): Command {
   const checks = program
     .command("checks")
     .description("API checks and heartbeats: how they stand, what they found, what they are")
@@ -13,6 +14,7 @@ export function addCheckCommands(program: Command, exit: Exit): void {
   addReadingCommands(checks, exit);
   addReplayCommand(checks, exit);
   addDefinitionCommands(checks, exit);
+  return checks;
 }
 
 function addReadingCommands(checks: Command, exit: Exit): void {
@@ -119,5 +121,7 @@ Examples:
   vedette checks list
   vedette checks history verify-key --since 7d
   vedette checks replay verify-key --failed-above 2s --since 7d     what would have paged
+  vedette checks run liveness                                       now, alerting nobody
+  vedette checks maintenance verify-key --for 30m --reason "database upgrade"
   vedette checks list --json | jq '.checks[] | select(.alert) | .id'
 `;
