@@ -16,6 +16,14 @@ export async function startMonitorRunner(
   const secrets = { KEY: monitor.key, ROOT_KEY: monitor.root_key };
   const client = createRunnerClient({ control, token });
   const probe = createProbe();
+  let leftOut = 0;
+  /** Said once, and again when it changes. */
+  const noteLeftOut = (count: number) => {
+    if (count > 0 && count !== leftOut) {
+      log.warn({ count }, "checks are left out: set monitor.key and monitor.root_key");
+    }
+    leftOut = count;
+  };
   const askForWork = async () => {
     const work = await client.askForWork();
     if (work.location !== location) {
@@ -23,9 +31,7 @@ export async function startMonitorRunner(
     }
     const baseUrl = monitor.base_url || work.base_url;
     const checks = work.checks.filter((check) => canRun(check, { baseUrl, secrets }));
-    const left = work.checks.length - checks.length;
-    if (left > 0)
-      log.warn({ left }, "checks are left out: monitor.key or monitor.root_key is missing");
+    noteLeftOut(work.checks.length - checks.length);
     return { ...work, base_url: baseUrl, checks };
   };
   return startRunner({

@@ -10,7 +10,9 @@ export function createPingDoor(takePing: TakePing) {
       payload.on("end", () => done(null, undefined)).on("error", done);
       payload.resume();
     });
-    for (const url of ["/:token", "/:token/", "/:token/:suffix", "/:token/:suffix/"]) {
+    const token = "/:token(^[\\w-]{43}$)";
+    const suffix = "/:suffix(^(?:start|fail|\\d{1,3})$)";
+    for (const url of [token, `${token}/`, `${token}${suffix}`, `${token}${suffix}/`]) {
       app.route({
         method: ["GET", "HEAD", "POST"],
         url,
