@@ -115,8 +115,8 @@ export const Owned = z.object({
   id: z.string(),
   /** What we have said last. */
   declared: Content,
-  /** Set when we have disabled it because it is no row any more. */
-  disabled: z.boolean(),
+  /** Of all that it said when we disabled it because it is no row any more; null: we have not. */
+  disabled_digest: z.string().nullable(),
 });
 export type Owned = z.infer<typeof Owned>;
 
