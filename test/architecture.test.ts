@@ -7,7 +7,7 @@ const contracts = "contract.ts";
 /** What each folder of src may import with `#`. Everything else is private to its folder. */
 const mayImport: Record<string, readonly string[]> = {
   kernel: [],
-  alerting: ["kernel/", "monitor/contract.ts"],
+  alerting: ["kernel/", "monitor/contract.ts", "notify/contract.ts"],
   embedded: ["kernel/"],
   fleet: ["kernel/"],
   monitor: ["kernel/", "alerting/events-contract.ts"],
