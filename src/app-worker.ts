@@ -14,11 +14,13 @@ import { createFleetStore } from "#fleet/store.ts";
 import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
+import { createChatLog } from "#notify/chat-log.ts";
 import { createFindCredential } from "#registry/credentials.ts";
 import { createPinImage } from "#registry/pin.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { serveOnKnownPort } from "#worker/known-port.ts";
 import { codeRevision, registerWorker } from "#worker/register.ts";
+import { createAlerts } from "./app-alerts.ts";
 import type { Analytics } from "./app-analytics.ts";
 import type { Base, Stop } from "./app-base.ts";
 import { createCron } from "./app-cron.ts";
@@ -94,7 +96,10 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     createChatChannel({
       webhookUrlOf: (channel) => config.slack[`${channel}_webhook_url`],
       spacingMs: config.slack.message_spacing_ms,
+      keepsLog: true,
     }),
+    createChatLog(database),
+    ...createAlerts({ config, database, registry, results }),
     ...createCron({ config, database, registry, store: analytics.reading?.store }),
     ...createRolloutServices({
       listFleet: async () => store.sync(await driver.list()),

@@ -26,6 +26,8 @@ export type Answer<Data> = { data: Data; pagination?: Pagination };
 export type Procedure<Input = unknown, Data = unknown> = {
   /** One sentence for the reference page. */
   summary: string;
+  /** More for that page, in Markdown. */
+  description?: () => string;
   input: z.ZodType<Input>;
   /** Of `data`; undefined when the answer has none. */
   output: z.ZodType<Data> | undefined;

@@ -1,6 +1,7 @@
 /** The command line: what there is to call, and what becomes of errors. */
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
+import { addAlertCommands } from "./alert-commands.ts";
 import { addCheckCommands } from "./check-commands.ts";
 import { withConnection } from "./connection-options.ts";
 import { load } from "./load.ts";
@@ -62,6 +63,7 @@ function createProgram(exit: (code: number) => void): Command {
     .action(load(exit, async () => (await import("./sentinels.ts")).listSentinels));
   addCheckCommands(program, exit);
   addCronCommands(program, exit);
+  addAlertCommands(program, exit);
   addOperatorCommands(program, exit);
   return program;
 }

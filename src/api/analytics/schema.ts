@@ -70,6 +70,16 @@ const families: readonly Family[] = [
   },
 ];
 
+/** What a query can ask for: of the events themselves, and of their sums. */
+export function columnsOf(table: RecordedTable): { raw: string[]; summed: string[] } {
+  const family = families.find((one) => one.table === table) as Family;
+  const raw = [...family.columns.matchAll(/(?:^|,)\s*([a-z_]+) [A-Z]/g)].map(
+    ([, name = ""]) => name,
+  );
+  const named = [...family.dimensions, ...family.sums].map(({ name }) => name);
+  return { raw, summed: ["time", ...named, "latency_avg", "latency_p75", "latency_p99"] };
+}
+
 /** Start of the interval that a row falls into, as DateTime in UTC. */
 function startOf(rollup: Rollup): string {
   const at = "fromUnixTimestamp64Milli(raw.time, 'UTC')";

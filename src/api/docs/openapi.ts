@@ -73,12 +73,13 @@ function schemaName({ namespace, name }: Named): string {
 
 function describeProcedure(named: Named): Json {
   const { namespace, name, procedure } = named;
-  const { summary, refusals = [], errorsAreProblems } = procedure;
+  const { summary, description, refusals = [], errorsAreProblems } = procedure;
   const statuses = [...new Set([...commonRefusals, ...refusals])].sort((a, b) => a - b);
   return {
     operationId: `${namespace}.${name}`,
     tags: [namespace],
     summary,
+    ...(description !== undefined && { description: description() }),
     requestBody: { required: true, content: json(ref(`${schemaName(named)}Request`)) },
     responses: {
       "200": { description: "Done.", content: json(ref(`${schemaName(named)}Response`)) },

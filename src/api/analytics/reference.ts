@@ -1,0 +1,38 @@
+/** What a caller has to know to write a query: told on the reference page, from what is enforced. */
+import type { RecordedTable } from "./batch.ts";
+import { queryLimits } from "./engine-client.ts";
+import type { Retention } from "./retention.ts";
+import { columnsOf } from "./schema.ts";
+import { functionNames } from "./sql/functions.ts";
+import type { QueryFamily } from "./sql/tables.ts";
+import { tablesOf } from "./sql/tables.ts";
+import { queryBounds } from "./sql/tokens.ts";
+
+const recorded = {
+  verifications: "key_verifications_v1",
+  ratelimits: "ratelimits_v1",
+} as const satisfies Record<QueryFamily, RecordedTable>;
+
+const code = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ");
+
+/** Markdown. `retention` undefined: nothing is kept here. */
+export function describeQueries(family: QueryFamily, retention: Retention | undefined): string {
+  const { raw, summed } = columnsOf(recorded[family]);
+  const tables = [...tablesOf(family).values()].map(({ name, kept }) =>
+    retention === undefined ? `- \`${name}\`` : `- \`${name}\`, kept for ${retention[kept]} days`,
+  );
+  return `One SELECT in ClickHouse's dialect, over the rows of your workspace alone.
+
+${tables.join("\n")}
+
+\`${recorded[family]}\` has ${code(raw)}; its \`time\` is in unix milliseconds. The summed-up tables have
+${code(summed)}; their \`time\` is a DateTime in UTC. They may hold several rows for the same interval: sum
+them up. The latency columns are states, read by \`avgMerge\` and \`quantilesTDigestMerge\`.
+
+Allowed are WITH, subqueries, joins, UNION ALL, EXCEPT and INTERSECT, and these functions:
+${code(functionNames)}.
+
+Limits: ${queryBounds.bytes / 1024} KiB of text, ${queryLimits.seconds} seconds, ${queryLimits.memoryBytes / 1e9} GB of
+memory, ${queryLimits.rows.toLocaleString("en-US")} rows and ${queryLimits.answerBytes / 1024 / 1024} MiB of answer. Comments,
+SETTINGS and FORMAT are refused.`;
+}
