@@ -14,6 +14,7 @@ import { createFleetStore } from "#fleet/store.ts";
 import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
+import { createChatLog } from "#notify/chat-log.ts";
 import { createFindCredential } from "#registry/credentials.ts";
 import { createPinImage } from "#registry/pin.ts";
 import { createRolloutServices } from "#rollout/services.ts";
@@ -94,7 +95,9 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     createChatChannel({
       webhookUrlOf: (channel) => config.slack[`${channel}_webhook_url`],
       spacingMs: config.slack.message_spacing_ms,
+      keepsLog: true,
     }),
+    createChatLog(database),
     ...createCron({ config, database, registry, store: analytics.reading?.store }),
     ...createRolloutServices({
       listFleet: async () => store.sync(await driver.list()),

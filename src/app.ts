@@ -73,7 +73,7 @@ async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<En
     ? await startWorker(base, { analytics, database, ...restate, apiUrl: api, results, stops })
     : undefined;
   const control = wanted.includes("control")
-    ? await startControl(base, { ingressUrl: restate.ingressUrl, results, stops })
+    ? await startControl(base, { ingressUrl: restate.ingressUrl, database, results, stops })
     : undefined;
   return {
     ...(api !== undefined && { api }),

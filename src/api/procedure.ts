@@ -27,7 +27,7 @@ export type Procedure<Input = unknown, Data = unknown> = {
   /** One sentence for the reference page. */
   summary: string;
   /** More for that page, in Markdown. */
-  description?: string;
+  description?: () => string;
   input: z.ZodType<Input>;
   /** Of `data`; undefined when the answer has none. */
   output: z.ZodType<Data> | undefined;

@@ -5,6 +5,7 @@ import { request } from "undici";
 import type { z } from "zod";
 import { type CronJobName, cronHandlers, cronServiceName } from "#cron/contract.ts";
 import { FleetList, fleetService } from "#fleet/contract.ts";
+import { checkReaders, checkReads } from "#results/contract.ts";
 import {
   type RolloutHandlerName,
   rolloutHandlers,
@@ -80,6 +81,20 @@ export function connect(options: TargetOptions) {
         }
         await delay(retryEveryMs, undefined, { signal });
       }
+    },
+
+    /** Reads about checks. */
+    checks: async <Handler extends keyof typeof checkReaders>(
+      handler: Handler,
+      body: z.input<(typeof checkReaders)[Handler]["input"]>,
+      signal?: AbortSignal,
+    ): Promise<z.infer<(typeof checkReaders)[Handler]["output"]>> => {
+      const { output } = checkReaders[handler];
+      const answer = await post(target, `${checkReads.name}/${handler}`, {
+        body,
+        ...(signal !== undefined && { signal }),
+      });
+      return read(output, answer) as z.infer<(typeof checkReaders)[Handler]["output"]>;
     },
 
     sentinels: async (page: { limit: number; cursor?: string }): Promise<FleetList> =>

@@ -47,7 +47,7 @@ function query(parts: AnalyticsParts, family: QueryFamily, summary: string) {
   const tables = tablesOf(family);
   return procedure({
     summary,
-    description: describeQueries(family, parts.analytics?.retention),
+    description: () => describeQueries(family, parts.analytics?.retention),
     input: Input,
     output: Output,
     refusals: family === "ratelimits" ? [412, 422, 503] : [422, 503],

@@ -79,7 +79,7 @@ function describeProcedure(named: Named): Json {
     operationId: `${namespace}.${name}`,
     tags: [namespace],
     summary,
-    ...(description !== undefined && { description }),
+    ...(description !== undefined && { description: description() }),
     requestBody: { required: true, content: json(ref(`${schemaName(named)}Request`)) },
     responses: {
       "200": { description: "Done.", content: json(ref(`${schemaName(named)}Response`)) },
