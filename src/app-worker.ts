@@ -20,6 +20,7 @@ import { createPinImage } from "#registry/pin.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { serveOnKnownPort } from "#worker/known-port.ts";
 import { codeRevision, registerWorker } from "#worker/register.ts";
+import { createAlerts } from "./app-alerts.ts";
 import type { Analytics } from "./app-analytics.ts";
 import type { Base, Stop } from "./app-base.ts";
 import { createCron } from "./app-cron.ts";
@@ -98,6 +99,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       keepsLog: true,
     }),
     createChatLog(database),
+    ...createAlerts({ config, database, registry, results }),
     ...createCron({ config, database, registry, store: analytics.reading?.store }),
     ...createRolloutServices({
       listFleet: async () => store.sync(await driver.list()),

@@ -21,10 +21,16 @@ const mayImport: Record<string, readonly string[]> = {
   api: ["kernel/"],
   rollout: ["kernel/", "fleet/contract.ts", "notify/contract.ts"],
   control: ["kernel/", contracts],
-  cli: ["kernel/", contracts, "app.ts", "app-checks.ts", "app-operator.ts", "config.ts"],
-  cli: ["kernel/", contracts, "app.ts", "app-operator.ts", "app-routing.ts", "config.ts"],
+  cli: [
+    "kernel/",
+    contracts,
+    "app.ts",
+    "app-checks.ts",
+    "app-operator.ts",
+    "app-routing.ts",
+    "config.ts",
+  ],
   console: ["kernel/", contracts],
-  cli: ["kernel/", contracts, "app.ts", "app-operator.ts", "config.ts"],
 };
 
 const importPattern = /\b(?:from|import)\s*\(?\s*"([^"]+)"/g;

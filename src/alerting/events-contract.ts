@@ -28,7 +28,7 @@ export const alertDelivery = iface.object("vedette.v1.AlertDelivery", {
  * and a later event of the check was accepted since, so that it would tell what is no longer so.
  * not_posted: there is nowhere to post it, or its failure was not posted either.
  */
-export const eventStatuses = ["pending", "accepted", "dead", "superseded", "not_posted"] as const;
+const eventStatuses = ["pending", "accepted", "dead", "superseded", "not_posted"] as const;
 export type EventStatus = (typeof eventStatuses)[number];
 
 const AlertEventView = z.object({

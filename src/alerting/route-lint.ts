@@ -6,7 +6,7 @@ import type { leftOut, mustPage } from "./route-promises.ts";
 import type { AlertRoute, AlertSource } from "./routes-contract.ts";
 
 /** An error pages the wrong people, or nobody; a warning is for people to think about. */
-export type Finding = {
+type Finding = {
   level: "error" | "warning";
   /** The name of the route or source. */
   about: string;

@@ -1,9 +1,9 @@
 /** The command line: what there is to call, and what becomes of errors. */
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
+import { addAlertCommands } from "./alert-commands.ts";
 import { addCheckCommands } from "./check-commands.ts";
 import { withConnection } from "./connection-options.ts";
-import { addAlertCommands } from "./alert-commands.ts";
 import { load } from "./load.ts";
 import { addOperatorCommands } from "./operator-commands.ts";
 import {

@@ -15,7 +15,7 @@ export type ConsoleAccess = {
   call: (call: ConsoleCall) => Promise<unknown>;
 };
 
-export type ConsoleCall = {
+type ConsoleCall = {
   path: string;
   body: unknown;
   actor: string;

@@ -25,7 +25,7 @@ const outcomeMarks: Record<string, SentinelMark> = {
 };
 
 /** How a sentinel stands. What it does right now goes before what was written of it. */
-export function markOf(row: FleetRow, { image, isActive }: Shown): SentinelMark {
+function markOf(row: FleetRow, { image, isActive }: Shown): SentinelMark {
   if (isActive && row.deploy_status === "progressing") return "p";
   if (row.outcome !== null) return outcomeMarks[row.outcome] ?? "o";
   if (row.wave !== null) return markOfMember(row, image);

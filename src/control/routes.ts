@@ -1,5 +1,6 @@
 /** The allow-list: every way through the gateway is a row here. */
 import type { z } from "zod";
+import { alertEventHandlers, alertEvents } from "#alerting/events-contract.ts";
 import { cronHandlers, cronJobs, cronServiceName } from "#cron/contract.ts";
 import {
   FleetListRequest,
@@ -51,6 +52,12 @@ const routes: readonly Route[] = [
     path: exactly(`/${checkReads.name}/${handler}`),
     input,
     isWrite: false,
+    blocks: false,
+  })),
+  ...Object.entries(alertEventHandlers).map(([handler, { input }]) => ({
+    path: exactly(`/${alertEvents.name}/${handler}`),
+    input,
+    isWrite: handler === "Retry",
     blocks: false,
   })),
   {

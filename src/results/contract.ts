@@ -214,12 +214,9 @@ export const CheckEpisodesRequest = z
 export type CheckEpisodesRequest = z.infer<typeof CheckEpisodesRequest>;
 
 /** Alerts, the newest first. */
-export const CheckEpisodes = z.object({ episodes: z.array(CheckEpisode) });
-export type CheckEpisodes = z.infer<typeof CheckEpisodes>;
+const CheckEpisodes = z.object({ episodes: z.array(CheckEpisode) });
 
-export const CheckListRequest = z
-  .strictObject({})
-  .meta({ title: "CheckListRequest", examples: [{}] });
+const CheckListRequest = z.strictObject({}).meta({ title: "CheckListRequest", examples: [{}] });
 
 export const CheckReplayRequest = z
   .strictObject({

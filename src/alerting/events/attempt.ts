@@ -42,7 +42,11 @@ function readToken(source: Source): string | undefined {
 type Post = { token: string; body: string; agent: Agent; timeoutMs: number };
 
 async function postOnce(url: string, { token, body, agent, timeoutMs }: Post): Promise<Outcome> {
-  const { statusCode, headers, body: answer } = await request(url, {
+  const {
+    statusCode,
+    headers,
+    body: answer,
+  } = await request(url, {
     method: "POST",
     dispatcher: agent,
     headers: {

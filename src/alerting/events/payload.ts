@@ -5,7 +5,7 @@ import type { RoutedOrder } from "./queue.ts";
 import type { SourceKind } from "./source.ts";
 
 /** What the incident service takes at a source of the kinds `http` and `checkly`. */
-export type HttpEvent = {
+type HttpEvent = {
   title: string;
   description: string;
   /** The check's id: its alerts are one, and a recovery resolves it (spec, "Alert events"). */

@@ -8,7 +8,7 @@ import { backoffMs, type Outcome } from "./outcome.ts";
 
 export type RoutedOrder = AlertOrder & { channel: Environment };
 
-export type Entry = {
+type Entry = {
   order: RoutedOrder;
   /** Counts the check's events in the order in which they were handed over. */
   sequence: number;

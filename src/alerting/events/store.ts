@@ -100,7 +100,6 @@ function toView(row: Row): AlertEventView {
     queued_at: queued_at.toISOString(),
     next_attempt_at: next_attempt_at?.toISOString() ?? null,
     accepted_at: accepted_at?.toISOString() ?? null,
-    delay_ms:
-      accepted_at === null ? null : Math.max(0, accepted_at.getTime() - event_at.getTime()),
+    delay_ms: accepted_at === null ? null : Math.max(0, accepted_at.getTime() - event_at.getTime()),
   };
 }

@@ -11,7 +11,7 @@ export type ChecklySettings = {
 };
 
 /** Of the package that the project was tried with. */
-export const checklyVersion = "9.5.0";
+const checklyVersion = "9.5.0";
 
 /** Definitions without faults are asked for. The channels are referred to by number, not managed. */
 export function exportCheckly(definitions: Definitions, settings: ChecklySettings): ExportedFile[] {
