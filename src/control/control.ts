@@ -238,7 +238,9 @@ function signalOf(reply: FastifyReply): AbortSignal {
 /** Who changed something, and who was kept out, is worth a line; who only looked is not. */
 function record(log: Log, request: FastifyRequest, reply: FastifyReply): void {
   // The address of a ping is its secret, also when it is misspelt.
-  const path = pathOf(request).slice(0, 200).replace(/[\w-]{40,}/g, "***");
+  const path = pathOf(request)
+    .slice(0, 200)
+    .replace(/[\w-]{40,}/g, "***");
   const { statusCode: status } = reply;
   const fields = { requestId: request.id, path, status, remote: request.ip };
   const durationMs = Math.round(reply.elapsedTime);
