@@ -23,6 +23,7 @@ import type { Analytics } from "./app-analytics.ts";
 import type { Base, Stop } from "./app-base.ts";
 import { createCron } from "./app-cron.ts";
 import type { Results } from "./app-results.ts";
+import { createRenewal } from "./app-tls.ts";
 import type { Config } from "./config.ts";
 
 type WorkerParts = {
@@ -95,7 +96,13 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       webhookUrlOf: (channel) => config.slack[`${channel}_webhook_url`],
       spacingMs: config.slack.message_spacing_ms,
     }),
-    ...createCron({ config, database, registry, store: analytics.reading?.store }),
+    ...createCron({
+      config,
+      database,
+      registry,
+      store: analytics.reading?.store,
+      renewCertificate: createRenewal(base, database),
+    }),
     ...createRolloutServices({
       listFleet: async () => store.sync(await driver.list()),
       resolveImage: isGated ? pinImage : async (image) => image,

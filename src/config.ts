@@ -5,6 +5,7 @@ import { z } from "zod";
 import { analyticsConfig } from "#api/analytics/config.ts";
 import { apiConfig } from "#api/config.ts";
 import { ratelimitConfig } from "#api/ratelimit/config.ts";
+import { acmeConfig } from "#api/tls/config.ts";
 import { controlConfig } from "#control/config.ts";
 import { cronConfig } from "#cron/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
@@ -25,6 +26,7 @@ const Config = z.strictObject({
     })
     .prefault({}),
   ...analyticsConfig,
+  ...acmeConfig,
   ...apiConfig,
   ...controlConfig,
   ...cronConfig,
