@@ -1,20 +1,37 @@
-/** Wires the gateway in front of Restate. */
+/** Wires the gateway in front of Restate, and the console that it serves. */
+import { buildConsole } from "#console/build.ts";
+import { createConsole } from "#console/console.ts";
 import { createControl } from "#control/control.ts";
+import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
+import { legalOperations } from "#rollout/transitions.ts";
+import { planWaves } from "#rollout/waves.ts";
 import type { Base, Stop } from "./app-base.ts";
+import type { Monitor } from "./app-monitor.ts";
 import type { Results } from "./app-results.ts";
 
-type ControlParts = { ingressUrl: string; results: Results; stops: Stop[] };
+type ControlParts = {
+  ingressUrl: string;
+  database: Database;
+  results: Results;
+  monitor: Monitor;
+  stops: Stop[];
+};
 
 export async function startControl(base: Base, parts: ControlParts): Promise<string> {
   const { config, log, credentials } = base;
-  const { ingressUrl, results, stops } = parts;
-  const { host, port } = config.control;
+  const { ingressUrl, database, results, stops } = parts;
+  const { host, port, operators, public_url: publicUrl } = config.control;
+  const dir = await buildConsole();
+  const doors = await parts.monitor.openDoors(ingressUrl, stops);
   const control = createControl({
     ingressUrl,
     ingressToken: credentials.ingress_token,
+    operators,
     log,
+    doors,
     ...(results.findPublicPage !== null && { findPublicPage: results.findPublicPage }),
+    console: createConsole({ database, log, dir, publicUrl, planWaves, legalOperations }),
   });
   stops.push(() => control.close());
   return listening(control.listen({ host, port }), { port, setting: "control.port" });

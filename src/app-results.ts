@@ -13,6 +13,7 @@ import { createResultReader } from "#results/read.ts";
 import { createRecorder, type Recorder } from "#results/record.ts";
 import { createReplayCheck } from "#results/replay.ts";
 import { createCheckReads } from "#results/service.ts";
+import { createSumUp } from "#results/summary.ts";
 import { createViewChecks } from "#results/view.ts";
 import type { Config } from "./config.ts";
 
@@ -41,11 +42,12 @@ export function createResults({ config, database, registry, log }: ResultParts):
   const { apiChecks } = definitions;
   const replaying = { database, apiChecks, failedAtPercent, createReplay, nowMs };
   const replayCheck = createReplayCheck(replaying);
+  const sumUp = createSumUp({ database, failedAtPercent, nowMs });
   showChecks(viewChecks, registry);
   return {
     definitions,
     recorder: countRecords(createRecorder(database), registry),
-    reads: createCheckReads({ definitions, viewChecks, reader, replayCheck, nowMs }),
+    reads: createCheckReads({ definitions, viewChecks, reader, sumUp, replayCheck, nowMs }),
     readGate: createReadGate(database, { failedAtPercent }),
     findPublicPage: config.monitor.public_status ? createPublicPages(viewChecks) : null,
     startKeeping: () =>

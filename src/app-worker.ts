@@ -14,14 +14,17 @@ import { createFleetStore } from "#fleet/store.ts";
 import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
+import { createChatLog } from "#notify/chat-log.ts";
 import { createFindCredential } from "#registry/credentials.ts";
 import { createPinImage } from "#registry/pin.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { serveOnKnownPort } from "#worker/known-port.ts";
 import { codeRevision, registerWorker } from "#worker/register.ts";
+import { createAlerts } from "./app-alerts.ts";
 import type { Analytics } from "./app-analytics.ts";
 import type { Base, Stop } from "./app-base.ts";
 import { createCron } from "./app-cron.ts";
+import type { Monitor } from "./app-monitor.ts";
 import type { Results } from "./app-results.ts";
 import { createRenewal } from "./app-tls.ts";
 import type { Config } from "./config.ts";
@@ -34,6 +37,7 @@ type WorkerParts = {
   /** Of this process; undefined: another process serves the API, where the settings say. */
   apiUrl: string | undefined;
   results: Results;
+  monitor: Monitor;
   stops: Stop[];
 };
 
@@ -59,6 +63,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
   const workerUrl = config.worker.advertised_url || endpoint.url;
   await registerWorker({ adminUrl, workerUrl, revision: codeRevision() });
   await startCron(parts.ingressUrl);
+  await parts.monitor.start(parts.ingressUrl);
   return endpoint.url;
 }
 
@@ -76,7 +81,7 @@ function createDriver(base: Base, ownApiUrl: string | undefined): Driver {
   return drivers[fleet.driver]({ fleet, dataDir, apiUrl, rootKey: credentials.root_key, log });
 }
 
-type ServiceParts = Pick<WorkerParts, "analytics" | "database" | "results"> & {
+type ServiceParts = Pick<WorkerParts, "analytics" | "database" | "results" | "monitor"> & {
   store: FleetStore;
   driver: Driver;
 };
@@ -92,10 +97,14 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     createSentinelService({ deployer: createDeployer(driver, store), deployTimeoutMs }),
     createFleetService(store),
     results.reads,
+    ...parts.monitor.services,
     createChatChannel({
       webhookUrlOf: (channel) => config.slack[`${channel}_webhook_url`],
       spacingMs: config.slack.message_spacing_ms,
+      keepsLog: true,
     }),
+    createChatLog(database),
+    ...createAlerts({ config, database, registry, results }),
     ...createCron({
       config,
       database,

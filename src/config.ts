@@ -2,6 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parse as parseToml } from "smol-toml";
 import { z } from "zod";
+import { incidentConfig } from "#alerting/config.ts";
+import { alertEventsConfig } from "#alerting/events-config.ts";
 import { analyticsConfig } from "#api/analytics/config.ts";
 import { apiConfig } from "#api/config.ts";
 import { ratelimitConfig } from "#api/ratelimit/config.ts";
@@ -27,11 +29,13 @@ const Config = z.strictObject({
     .prefault({}),
   ...analyticsConfig,
   ...acmeConfig,
+  ...alertEventsConfig,
   ...apiConfig,
   ...controlConfig,
   ...cronConfig,
   ...embeddedConfig,
   ...fleetConfig,
+  ...incidentConfig,
   ...monitorConfig,
   ...metricsConfig,
   ...notifyConfig,

@@ -1,4 +1,4 @@
-/** Alert events on their way to the incident service: how they are handed over. */
+/** Alert events on their way to the incident service: how they are handed over, and what became of them. */
 import { iface } from "@restatedev/restate-sdk";
 import { z } from "zod";
 import { AlertTransition, environments } from "#monitor/contract.ts";
@@ -21,4 +21,78 @@ export type AlertOrder = z.infer<typeof AlertOrder>;
 export const alertDelivery = iface.object("vedette.v1.AlertDelivery", {
   /** Takes an event over, and returns at once. Send to it one way; an event it knows already counts once. */
   enqueue: iface.schemas({ input: AlertOrder, output: z.null() }),
+});
+
+/**
+ * What became of an event. dead: refused, or given up; it can be sent again. superseded: it was dead,
+ * and a later event of the check was accepted since, so that it would tell what is no longer so.
+ * not_posted: there is nowhere to post it, or its failure was not posted either.
+ */
+const eventStatuses = ["pending", "accepted", "dead", "superseded", "not_posted"] as const;
+export type EventStatus = (typeof eventStatuses)[number];
+
+const AlertEventView = z.object({
+  /** `<check id>:<episode>:<kind>` */
+  event_id: z.string(),
+  check_id: z.string(),
+  name: z.string(),
+  episode: z.int(),
+  kind: z.enum(["opened", "resolved"]),
+  environment: z.enum(environments),
+  channel: z.enum(environments),
+  status: z.enum(eventStatuses),
+  /** Deliveries tried so far. */
+  attempts: z.int(),
+  /** Why it is not accepted, when something is known. */
+  cause: z.string().nullable(),
+  /** When the alert opened or resolved. */
+  event_at: z.iso.datetime(),
+  queued_at: z.iso.datetime(),
+  /** Of one that waits to be tried again. */
+  next_attempt_at: z.iso.datetime().nullable(),
+  accepted_at: z.iso.datetime().nullable(),
+  /** From the alert's change to the acceptance; null: not accepted. */
+  delay_ms: z.int().nullable(),
+});
+export type AlertEventView = z.infer<typeof AlertEventView>;
+
+const AlertEventListRequest = z
+  .strictObject({
+    status: z.enum(eventStatuses).optional(),
+    check: z.string().min(1).max(200).optional(),
+    limit: z.int().min(1).max(1_000).default(100),
+  })
+  .meta({ title: "AlertEventListRequest", examples: [{ status: "dead" }] });
+export type AlertEventListRequest = z.infer<typeof AlertEventListRequest>;
+
+/** Newest first. */
+const AlertEventList = z.object({ events: z.array(AlertEventView) });
+export type AlertEventList = z.infer<typeof AlertEventList>;
+
+const AlertRetryRequest = z
+  .strictObject({ event_id: z.string().regex(/^.{1,200}:\d{1,12}:(?:opened|resolved)$/) })
+  .meta({ title: "AlertRetryRequest", examples: [{ event_id: "verify-key:3:opened" }] });
+
+/** The events that are on their way again: with a failure also its recovery, in order. */
+export const AlertRetry = z.object({ event_ids: z.array(z.string()) });
+export type AlertRetry = z.infer<typeof AlertRetry>;
+
+/** As `control` and the command line call them. */
+export const alertEventHandlers = {
+  List: { input: AlertEventListRequest, output: AlertEventList },
+  Retry: { input: AlertRetryRequest, output: AlertRetry },
+} as const;
+
+/** What `Retry` refuses with. */
+export type AlertEventProblemCode = "unknown_event" | "superseded_event";
+
+export const alertEvents = iface.service("vedette.v1.AlertEvents", {
+  List: iface.schemas({
+    ...alertEventHandlers.List,
+    description: "What became of the alert events, newest first.",
+  }),
+  Retry: iface.schemas({
+    ...alertEventHandlers.Retry,
+    description: "Sends a dead letter again, or one that waits for its next attempt at once.",
+  }),
 });

@@ -8,7 +8,7 @@ export type Alert = {
   labels: Readonly<Record<string, string>>;
 };
 
-export type RouteVerdict = {
+type RouteVerdict = {
   route: string;
   matches: boolean;
   /** For people: `severity is info, not critical`. */

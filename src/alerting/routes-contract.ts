@@ -1,18 +1,11 @@
 /** What an alert source and an alert route are, as rows of data. */
 import { z } from "zod";
 
-export const environments = ["production", "staging"] as const;
+const environments = ["production", "staging"] as const;
 export type Environment = (typeof environments)[number];
 
 /** How a source is told of alerts; `alertmanager` and `checkly` are also parts of its events' address. */
-export const sourceKinds = [
-  "alertmanager",
-  "checkly",
-  "email",
-  "http",
-  "status_page_views",
-] as const;
-export type SourceKind = (typeof sourceKinds)[number];
+const sourceKinds = ["alertmanager", "checkly", "email", "http", "status_page_views"] as const;
 
 /** Where alerts come from. Its id at the incident service is looked up by `title`. */
 export const AlertSource = z.strictObject({
@@ -44,12 +37,11 @@ export const Condition = z.discriminatedUnion("operation", [
 ]);
 export type Condition = z.infer<typeof Condition>;
 
-export const RouteSource = z.strictObject({
+const RouteSource = z.strictObject({
   source: z.string(),
   /** All have to hold; none: every alert of the source. */
   conditions: z.array(Condition),
 });
-export type RouteSource = z.infer<typeof RouteSource>;
 
 /** An alert that any of the sources lets through is escalated and posted. */
 export const AlertRoute = z.strictObject({

@@ -1,7 +1,11 @@
 /** The command line: what there is to call, and what becomes of errors. */
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
+import { addAlertCommands } from "./alert-commands.ts";
+import { addCheckCommands } from "./check-commands.ts";
+import { withConnection } from "./connection-options.ts";
 import { load } from "./load.ts";
+import { addMonitorCommands } from "./monitor-commands.ts";
 import { addOperatorCommands } from "./operator-commands.ts";
 import {
   parseGateChecks,
@@ -58,7 +62,9 @@ function createProgram(exit: (code: number) => void): Command {
   withConnection(sentinels.command("list"))
     .description("list the sentinels and the state of their last deploy")
     .action(load(exit, async () => (await import("./sentinels.ts")).listSentinels));
+  addMonitorCommands(program, addCheckCommands(program, exit), exit);
   addCronCommands(program, exit);
+  addAlertCommands(program, exit);
   addOperatorCommands(program, exit);
   return program;
 }
@@ -138,25 +144,12 @@ function detachOption(): Option {
   return new Option("--detach", "come back as soon as it has begun (default)");
 }
 
-function withConnection(command: Command): Command {
-  return command
-    .option("--url <address>", "where control listens (default: VEDETTE_CONTROL_URL, else local)")
-    .option(
-      "--token-file <file>",
-      "file with the ingress token (default: INGRESS_TOKEN, else local)",
-    )
-    .option(
-      "--data-dir <directory>",
-      "of a local Vedette (default: VEDETTE_DATA_DIR, else .vedette)",
-    )
-    .option("--json", "print JSON for programs", false);
-}
-
 const examples = `
 Examples:
   vedette start                                         everything on this machine
   vedette rollout start registry.example.com/team/sentinel:v2 --wait
   vedette sentinels list
+  vedette checks list                                   how the API stands
 
 Away from the machine that Vedette runs on:
   export VEDETTE_CONTROL_URL=https://rollouts.example.com INGRESS_TOKEN=…

@@ -5,6 +5,7 @@ import { request } from "undici";
 import type { z } from "zod";
 import { type CronJobName, cronHandlers, cronServiceName } from "#cron/contract.ts";
 import { FleetList, fleetService } from "#fleet/contract.ts";
+import { checkReaders, checkReads } from "#results/contract.ts";
 import {
   type RolloutHandlerName,
   rolloutHandlers,
@@ -54,6 +55,9 @@ export function connect(options: TargetOptions) {
   };
 
   return {
+    /** Where control listens, without a slash at its end. */
+    url: target.url,
+
     cronStatus: (job: CronJobName) => cron(job, "Status"),
 
     /** Answers when the run has ended, however long that takes. */
@@ -81,6 +85,27 @@ export function connect(options: TargetOptions) {
         await delay(retryEveryMs, undefined, { signal });
       }
     },
+
+    /** Reads about checks. */
+    checks: async <Handler extends keyof typeof checkReaders>(
+      handler: Handler,
+      body: z.input<(typeof checkReaders)[Handler]["input"]>,
+      signal?: AbortSignal,
+    ): Promise<z.infer<(typeof checkReaders)[Handler]["output"]>> => {
+      const { output } = checkReaders[handler];
+      const answer = await post(target, `${checkReads.name}/${handler}`, {
+        body,
+        ...(signal !== undefined && { signal }),
+      });
+      return read(output, answer) as z.infer<(typeof checkReaders)[Handler]["output"]>;
+    },
+
+    /** Calls a handler that answers at once: `address` is its path without the first slash. */
+    call: async <Output extends z.ZodType>(
+      address: string,
+      body: object,
+      output: Output,
+    ): Promise<z.infer<Output>> => read(output, await post(target, address, { body })),
 
     sentinels: async (page: { limit: number; cursor?: string }): Promise<FleetList> =>
       read(FleetList, await post(target, `${fleetService.name}/List`, { body: page })),

@@ -1,5 +1,21 @@
 import { z } from "zod";
-import { optionalText, port } from "#kernel/setting.ts";
+import { optionalText, optionalUrl, port } from "#kernel/setting.ts";
+
+/** Lower case, because environment variables have no case: VEDETTE_CONTROL__OPERATORS__ALICE. */
+const operatorName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9._@-]{0,63}$/, {
+    error: "must be a lower-case name of 64 characters at most",
+  })
+  .refine((name) => name !== "ingress-token", { error: "is the name of the ingress token itself" });
+
+/** The token itself is never in the settings: `printf %s "$TOKEN" | sha256sum` makes its hash. */
+const tokenHash = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .regex(/^(?:sha256:)?[0-9a-f]{64}$/, { error: "must be the SHA-256 of a token: 64 hex digits" })
+  .transform((hash) => hash.replace(/^sha256:/, ""));
 
 export const controlConfig = {
   control: z
@@ -8,6 +24,10 @@ export const controlConfig = {
       port: port(7071),
       /** Empty: generated on the first start and kept in `<data_dir>/credentials.json`. */
       ingress_token: optionalText(),
+      /** People with a token of their own, name to hash: history says which of them did what. */
+      operators: z.record(operatorName, tokenHash).default({}),
+      /** The address that browsers use when a proxy stands before us; with https the cookie is Secure. */
+      public_url: optionalUrl(),
     })
     .prefault({}),
 };

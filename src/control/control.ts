@@ -2,8 +2,15 @@
  * The gateway in front of the Restate ingress, which itself asks nobody who they are. Nothing
  * reaches Restate but an authenticated, listed and well-formed call.
  */
-import { createHash, randomUUID } from "node:crypto";
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import { createHash, createHmac, randomUUID } from "node:crypto";
+import {
+  type FastifyInstance,
+  type FastifyPluginAsync,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+} from "fastify";
+import { type ConsoleAccess, type ConsolePlugin, consolePath } from "#console/contract.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { createIngress, type Ingress, type IngressLimits } from "./ingress.ts";
@@ -18,11 +25,13 @@ import {
   unauthorized,
 } from "./refusal.ts";
 import { findRoute, isForeignKey, isSend, type Route } from "./routes.ts";
-import { createTokenCheck } from "./token.ts";
+import { bearerOf, createIdentify, type Identify, tokenMarks } from "./token.ts";
 
 export type ControlSettings = {
   ingressUrl: string;
   ingressToken: string;
+  /** Named operators: the SHA-256 of each one's token, in hex. */
+  operators?: Readonly<Record<string, string>>;
   log: Log;
   /** How long a caller may take to send its headers and its body. */
   receiveTimeoutMs?: number;
@@ -30,7 +39,14 @@ export type ControlSettings = {
   ingressLimits?: Partial<IngressLimits>;
   /** What anyone may see, without a token; absent: nothing. */
   findPublicPage?: FindPublicPage;
+  /** Ways in that ask by a token of their own who it is. */
+  doors?: readonly Door[];
+  /** The page for people, which asks by a session of its own who they are; absent: there is none. */
+  console?: ConsolePlugin;
 };
+
+/** What is served beside the gateway, to callers who are neither operators nor Restate's. */
+export type Door = { isMine: (path: string) => boolean; plugin: FastifyPluginAsync };
 
 /** The page at a path; null: there is none, and the path is treated like any other. */
 type FindPublicPage = (
@@ -45,11 +61,8 @@ const healthPath = "/healthz";
 export function createControl(settings: ControlSettings): FastifyInstance {
   const { log, receiveTimeoutMs = 10_000 } = settings;
   const ingress = createIngress({ url: settings.ingressUrl, ...settings.ingressLimits });
-  const isToken = createTokenCheck(settings.ingressToken);
+  const identify = createIdentify(settings);
   const refuse = createRefuse(log);
-  const requireToken = (request: FastifyRequest) => {
-    if (!isToken(request.headers.authorization)) throw unauthorized();
-  };
   const app = fastify({
     bodyLimit: bodyLimitBytes,
     requestTimeout: receiveTimeoutMs,
@@ -67,7 +80,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     // The router's own refusals, of an address that it cannot decode, come before every hook.
     frameworkErrors: (_error, request, reply) =>
       refuse(
-        isToken(request.headers.authorization) ? noSuchHandler() : unauthorized(),
+        actorOf(request as FastifyRequest, identify) ? noSuchHandler() : unauthorized(),
         request as FastifyRequest,
         reply as FastifyReply,
       ),
@@ -75,23 +88,65 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   app.addHook("onClose", () => ingress.close());
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(safetyHeaders).header("x-request-id", request.id);
-    if (isHealthCheck(request)) return;
+    if (isHealthCheck(request) || hasOwnDoor(request, settings)) return;
     if (request.method === "GET") {
       const page = (await settings.findPublicPage?.(pathOf(request))) ?? null;
       if (page !== null) return sendPage(reply, page);
     }
-    requireToken(request);
+    if (actorOf(request, identify) === undefined) throw unauthorized();
     requireRoute(request);
   });
   app.addHook("onResponse", async (request, reply) => record(log, request, reply));
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply));
   readBodiesAsJson(app);
   app.get(healthPath, async () => ({ status: "ok" }));
-  app.post("/*", (request, reply) => passOn(request, reply, ingress));
+  if (settings.console !== undefined) {
+    app.register(settings.console(lend(settings, { identify, ingress })), { prefix: consolePath });
+  }
+  for (const { plugin } of settings.doors ?? []) app.register(plugin);
+  app.post("/*", (request, reply) => {
+    const actor = actorOf(request, identify) ?? "";
+    return passOn(request, reply, { ingress, actor });
+  });
   app.setNotFoundHandler((request) => {
     requireRoute(request);
   });
   return app;
+}
+
+function actorOf(request: FastifyRequest, identify: Identify): string | undefined {
+  return identify(bearerOf(request.headers.authorization));
+}
+
+/** Whether somebody else asks who the caller is, wherever that is needed. */
+function hasOwnDoor(request: FastifyRequest, { console, doors = [] }: ControlSettings): boolean {
+  const path = pathOf(request);
+  if (doors.some(({ isMine }) => isMine(path))) return true;
+  return console !== undefined && (path === consolePath || path.startsWith(`${consolePath}/`));
+}
+
+/** What the console is given: who people are, and calls in their name. */
+function lend(
+  settings: ControlSettings,
+  { identify, ingress }: { identify: Identify; ingress: Ingress },
+): ConsoleAccess {
+  return {
+    identify,
+    tokenMarks: tokenMarks(settings),
+    sessionKey: createHmac("sha256", settings.ingressToken).update("vedette console").digest(),
+    call: async ({ path, body, actor, idempotencyKey, blocks = false, signal }) => {
+      const answer = await ingress.call({
+        path,
+        body,
+        actor,
+        idempotencyKey,
+        blocks,
+        signal: signal ?? new AbortController().signal,
+      });
+      if (answer.status >= 400) throw refuseForIngress(answer);
+      return answer.body;
+    },
+  };
 }
 
 /** Shown inside other sites and kept by their caches for a moment. */
@@ -139,13 +194,15 @@ function requireRoute(request: FastifyRequest): Route {
   return route;
 }
 
-async function passOn(request: FastifyRequest, reply: FastifyReply, ingress: Ingress) {
+type Way = { ingress: Ingress; actor: string };
+
+async function passOn(request: FastifyRequest, reply: FastifyReply, { ingress, actor }: Way) {
   const route = requireRoute(request);
   const path = pathOf(request);
   const answer = await ingress.call({
     path,
     body: readBody(request, route),
-    actor: "ingress-token",
+    actor,
     idempotencyKey: route.isWrite ? idempotencyKey(request) : undefined,
     blocks: route.blocks && !isSend(path),
     signal: signalOf(reply),
@@ -180,7 +237,10 @@ function signalOf(reply: FastifyReply): AbortSignal {
 
 /** Who changed something, and who was kept out, is worth a line; who only looked is not. */
 function record(log: Log, request: FastifyRequest, reply: FastifyReply): void {
-  const path = pathOf(request).slice(0, 200);
+  // The address of a ping is its secret, also when it is misspelt.
+  const path = pathOf(request)
+    .slice(0, 200)
+    .replace(/[\w-]{40,}/g, "***");
   const { statusCode: status } = reply;
   const fields = { requestId: request.id, path, status, remote: request.ip };
   const durationMs = Math.round(reply.elapsedTime);

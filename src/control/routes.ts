@@ -1,5 +1,6 @@
 /** The allow-list: every way through the gateway is a row here. */
 import type { z } from "zod";
+import { alertEventHandlers, alertEvents } from "#alerting/events-contract.ts";
 import { cronHandlers, cronJobs, cronServiceName } from "#cron/contract.ts";
 import {
   FleetListRequest,
@@ -7,6 +8,14 @@ import {
   NotifyReadyRequest,
   sentinelService,
 } from "#fleet/contract.ts";
+import {
+  apiCheckHandlers,
+  apiCheckService,
+  heartbeatHandlers,
+  heartbeatService,
+  runnerHandlers,
+  runnerService,
+} from "#monitor/objects-contract.ts";
 import { checkReaders, checkReads } from "#results/contract.ts";
 import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
 
@@ -51,6 +60,30 @@ const routes: readonly Route[] = [
     path: exactly(`/${checkReads.name}/${handler}`),
     input,
     isWrite: false,
+    blocks: false,
+  })),
+  ...[
+    { service: apiCheckService, handlers: apiCheckHandlers },
+    { service: heartbeatService, handlers: heartbeatHandlers },
+  ].flatMap(({ service, handlers }) =>
+    Object.entries(handlers).map(([handler, { input }]) => ({
+      // A check's id is one path segment.
+      path: new RegExp(`^/${escapeDots(service)}/[a-z0-9-]{1,100}/${handler}(?:/send)?$`),
+      input,
+      isWrite: handler !== "Run",
+      blocks: false,
+    })),
+  ),
+  ...Object.entries(runnerHandlers).map(([handler, { input }]) => ({
+    path: exactly(`/${runnerService}/${handler}`),
+    input,
+    isWrite: handler !== "List",
+    blocks: false,
+  })),
+  ...Object.entries(alertEventHandlers).map(([handler, { input }]) => ({
+    path: exactly(`/${alertEvents.name}/${handler}`),
+    input,
+    isWrite: handler === "Retry",
     blocks: false,
   })),
   {

@@ -1,12 +1,52 @@
+/** Who a caller is, by the token that it shows. */
 import { createHash, timingSafeEqual } from "node:crypto";
 
-/** Whether an `Authorization` header carries this token. Takes as long for a wrong one as for the right. */
-export function createTokenCheck(token: string): (header: string | undefined) => boolean {
-  const expected = digest(token);
-  return (header) => {
-    const given = /^Bearer +(\S+)$/i.exec(header ?? "")?.[1] ?? "";
-    return timingSafeEqual(digest(given), expected);
+/** The name of whoever has the ingress token. It is shared, so that it names no person. */
+export const ingressActor = "ingress-token";
+
+export type Tokens = {
+  ingressToken: string;
+  /** Named operators: the SHA-256 of each one's token, in hex. */
+  operators?: Readonly<Record<string, string>>;
+};
+
+export type Identify = (token: string) => string | undefined;
+
+/** Answers the name that belongs to a token. Takes as long for a wrong one as for a right one. */
+export function createIdentify(tokens: Tokens): Identify {
+  const known = [...digestsOf(tokens)];
+  return (token) => {
+    const given = digest(token);
+    let found: string | undefined;
+    for (const [name, expected] of known) if (timingSafeEqual(given, expected)) found = name;
+    return found;
   };
+}
+
+/**
+ * A mark per name that changes when its token is replaced, and tells nothing of it: what was signed
+ * in with the old token ends with it.
+ */
+export function tokenMarks(tokens: Tokens): Map<string, string> {
+  const marks = [...digestsOf(tokens)].map(([name, value]): [string, string] => [
+    name,
+    createHash("sha256")
+      .update("vedette token mark")
+      .update(value)
+      .digest("base64url")
+      .slice(0, 16),
+  ]);
+  return new Map(marks);
+}
+
+/** The token of an `Authorization: Bearer` header; empty when there is none. */
+export function bearerOf(header: string | undefined): string {
+  return /^Bearer +(\S+)$/i.exec(header ?? "")?.[1] ?? "";
+}
+
+function* digestsOf({ ingressToken, operators = {} }: Tokens): Generator<[string, Buffer]> {
+  yield [ingressActor, digest(ingressToken)];
+  for (const [name, hash] of Object.entries(operators)) yield [name, Buffer.from(hash, "hex")];
 }
 
 /** Digests have one length, which a comparison in constant time needs. */

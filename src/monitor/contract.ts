@@ -10,7 +10,6 @@ export type Grade = (typeof grades)[number];
 
 /** The parts of a response time, in the order in which they happen. */
 export const phaseNames = ["dns", "connect", "tls", "firstByte", "transfer"] as const;
-export type PhaseName = (typeof phaseNames)[number];
 
 /** What a response has to be beyond quick. A JSON path is dotted: `data.valid`, `data.roles.0`. */
 export const Assertion = z.discriminatedUnion("source", [

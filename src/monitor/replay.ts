@@ -8,14 +8,14 @@ export type ReplayRules = Pick<
   "id" | "degradedAboveMs" | "failedAboveMs" | "failedRunThreshold"
 > & { failedAtPercent: number };
 
-export type ReplayedRun = {
+type ReplayedRun = {
   scheduledAtMs: number;
   /** The locations that were to report then. */
   expected: readonly string[];
   results: readonly CheckResult[];
 };
 
-export type ReplayedEpisode = {
+type ReplayedEpisode = {
   openedAtMs: number;
   /** null: still open at the end. */
   resolvedAtMs: number | null;
@@ -23,7 +23,7 @@ export type ReplayedEpisode = {
   locations: string[];
 };
 
-export type ReplayOutcome = {
+type ReplayOutcome = {
   ok: number;
   degraded: number;
   failed: number;

@@ -1,6 +1,7 @@
 /** One virtual object per chat channel: messages in order, paced, retried for a day. */
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { renderMessage } from "./block-kit.ts";
+import { chatLog, type Delivered } from "./chat-log.ts";
 import { type ChatChannelName, type ChatMessage, chatChannel, chatChannels } from "./contract.ts";
 import { attemptDelivery, backoffMs } from "./delivery.ts";
 
@@ -11,6 +12,8 @@ export type ChatChannelParts = {
   spacingMs: number;
   /** A message that could not be delivered for so long is given up, for those behind it. One day. */
   giveUpAfterMs?: number;
+  /** Whether a `chatLog` is served beside it, and told how each delivery stands. */
+  keepsLog?: boolean;
 };
 
 const oneDayMs = 24 * 60 * 60_000;
@@ -26,11 +29,13 @@ export function createChatChannel(parts: ChatChannelParts) {
       Post: async (ctx, message) => {
         const channel = chatChannels.find((name) => name === ctx.key);
         const url = channel === undefined ? "" : webhookUrlOf(channel);
+        const note = createNote(ctx, message, parts.keepsLog === true);
         if (url === "") {
           ctx.console.debug("chat message dropped", { channel: ctx.key, message: message.id });
+          await note({ outcome: "dropped", detail: "no webhook is set", attempts: 0 });
           return null;
         }
-        await deliver(ctx, message, { url, spacingMs, giveUpAfterMs });
+        await deliver(ctx, message, { url, spacingMs, giveUpAfterMs, note });
         return null;
       },
     },
@@ -38,29 +43,45 @@ export function createChatChannel(parts: ChatChannelParts) {
   });
 }
 
-type Terms = { url: string; spacingMs: number; giveUpAfterMs: number };
+type Noted = Pick<Delivered, "outcome" | "attempts"> & { detail?: string | undefined };
+type Note = (noted: Noted) => Promise<void>;
+
+/** Tells the log one way, so that a database that is down holds no message up. */
+function createNote(ctx: ObjectContext, message: ChatMessage, keepsLog: boolean): Note {
+  return async ({ outcome, attempts, detail }) => {
+    if (!keepsLog) return;
+    const atMs = await ctx.date.now();
+    const entry = { channel: ctx.key, outcome, attempts, atMs, detail: detail ?? null };
+    ctx.sendClient(chatLog, message.id).save(entry);
+  };
+}
+
+type Terms = { url: string; spacingMs: number; giveUpAfterMs: number; note: Note };
 
 async function deliver(ctx: ObjectContext, message: ChatMessage, terms: Terms): Promise<void> {
   await pace(ctx, terms.spacingMs);
-  const { url } = terms;
+  const { url, note } = terms;
   const rendered = renderMessage(message);
   const giveUpAtMs = (await ctx.date.now()) + terms.giveUpAfterMs;
   for (let attempt = 0; ; attempt++) {
+    const attempts = attempt + 1;
     const delivery = await ctx.run("post-message", () => attemptDelivery(url, rendered));
     const endedAtMs = await ctx.date.now();
     ctx.set(lastAttemptKey, endedAtMs);
-    if (delivery.outcome === "delivered") return;
-    const fields = { channel: ctx.key, message: message.id, cause: delivery.cause };
+    if (delivery.outcome === "delivered") return note({ outcome: "delivered", attempts });
+    const detail = delivery.cause;
+    const fields = { channel: ctx.key, message: message.id, cause: detail };
     if (delivery.outcome === "refused") {
       ctx.console.error("chat message refused", fields);
-      return;
+      return note({ outcome: "refused", attempts, detail });
     }
     const waitMs = Math.max(backoffMs(attempt, delivery.afterMs), terms.spacingMs);
     if (endedAtMs + waitMs > giveUpAtMs) {
       ctx.console.error("chat message given up", fields);
-      return;
+      return note({ outcome: "given_up", attempts, detail });
     }
     ctx.console.warn("chat message not delivered yet", { ...fields, retryInMs: waitMs });
+    await note({ outcome: "sending", attempts, detail });
     await ctx.sleep(waitMs);
   }
 }

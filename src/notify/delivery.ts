@@ -5,6 +5,7 @@ import {
   IncomingWebhookRequestError,
   type IncomingWebhookSendArguments,
 } from "@slack/webhook";
+import { readRetryAfter } from "#kernel/retry-after.ts";
 
 /** `cause` is for the log: a status or a network error's code, never a part of the URL. */
 export type Delivery =
@@ -53,16 +54,12 @@ export function judgeRefusal({ status, body, retryAfter }: Refusal, nowMs: numbe
   // Slack names its reason in one word; anything longer may quote what was sent to it.
   const reason = /^[a-z_]{1,40}$/.test(body) ? ` ${body}` : "";
   const cause = `status ${status}${reason}`;
-  if (status === 429) return { outcome: "retry", cause, ...readRetryAfter(retryAfter, nowMs) };
+  if (status === 429) {
+    const afterMs = readRetryAfter(retryAfter, nowMs);
+    return { outcome: "retry", cause, ...(afterMs !== undefined && { afterMs }) };
+  }
   const isPassing = status >= 500 || status === 408;
   return { outcome: isPassing ? "retry" : "refused", cause };
-}
-
-/** `Retry-After` is seconds or a date (RFC 9110, section 10.2.3). */
-function readRetryAfter(header: string | null, nowMs: number): { afterMs?: number } {
-  if (header === null) return {};
-  const afterMs = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs;
-  return Number.isFinite(afterMs) ? { afterMs: Math.max(0, afterMs) } : {};
 }
 
 /** Only names and codes: a message could quote the URL. */

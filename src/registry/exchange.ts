@@ -1,7 +1,8 @@
 /** One request to a registry and its answer, with limits of time and size, and redirects followed. */
 import { Agent, type Dispatcher, request } from "undici";
+import { readRetryAfter } from "#kernel/retry-after.ts";
 import { isPlainHttp } from "./image-name.ts";
-import { RegistryTrouble, readRetryAfter, refuse } from "./refusal.ts";
+import { RegistryTrouble, refuse } from "./refusal.ts";
 
 /** For one request as a whole. */
 const timeoutMs = 5_000;

@@ -33,10 +33,3 @@ export class RegistryTrouble extends Error {
     this.afterMs = afterMs;
   }
 }
-
-/** `Retry-After` is seconds or a date (RFC 9110, section 10.2.3); undefined when it is neither. */
-export function readRetryAfter(header: string | undefined, nowMs: number): number | undefined {
-  if (header === undefined) return undefined;
-  const afterMs = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs;
-  return Number.isFinite(afterMs) ? Math.max(0, afterMs) : undefined;
-}

@@ -171,18 +171,52 @@ export const CheckChart = z.object({
 });
 export type CheckChart = z.infer<typeof CheckChart>;
 
+export const CheckSummaryRequest = z
+  .strictObject({
+    check: checkId,
+    /** How far back, from now. */
+    hours: z.int().min(1).max(9_600).default(24),
+  })
+  .meta({ title: "CheckSummaryRequest", examples: [{ check: "verify-key", hours: 24 }] });
+export type CheckSummaryRequest = z.infer<typeof CheckSummaryRequest>;
+
+const Sum = z.object({
+  results: z.int(),
+  degraded: z.int(),
+  failed: z.int(),
+  p50_ms: z.number(),
+  p95_ms: z.number(),
+  p99_ms: z.number(),
+  max_ms: z.number(),
+  ...phaseFields,
+});
+
+/** Single results summed up: exact percentiles, phases are means. Only what is still kept counts. */
+export const CheckSummary = z.object({
+  check: z.string(),
+  since: z.string(),
+  /** The oldest result that counts; null without results. */
+  first_at: z.string().nullable(),
+  runs: z.int(),
+  failed_runs: z.int(),
+  /** Ticks that nobody ran. */
+  missed_ticks: z.int(),
+  /** All locations together; null without results. */
+  total: Sum.nullable(),
+  /** By name. */
+  locations: z.array(Sum.extend({ location: z.string() })),
+});
+export type CheckSummary = z.infer<typeof CheckSummary>;
+
 export const CheckEpisodesRequest = z
   .strictObject({ check: checkId.optional(), limit: z.int().min(1).max(1_000).default(50) })
   .meta({ title: "CheckEpisodesRequest", examples: [{ limit: 50 }] });
 export type CheckEpisodesRequest = z.infer<typeof CheckEpisodesRequest>;
 
 /** Alerts, the newest first. */
-export const CheckEpisodes = z.object({ episodes: z.array(CheckEpisode) });
-export type CheckEpisodes = z.infer<typeof CheckEpisodes>;
+const CheckEpisodes = z.object({ episodes: z.array(CheckEpisode) });
 
-export const CheckListRequest = z
-  .strictObject({})
-  .meta({ title: "CheckListRequest", examples: [{}] });
+const CheckListRequest = z.strictObject({}).meta({ title: "CheckListRequest", examples: [{}] });
 
 export const CheckReplayRequest = z
   .strictObject({
@@ -238,6 +272,7 @@ export const checkReaders = {
   List: { input: CheckListRequest, output: CheckList },
   History: { input: CheckHistoryRequest, output: CheckHistory },
   Chart: { input: CheckChartRequest, output: CheckChart },
+  Summary: { input: CheckSummaryRequest, output: CheckSummary },
   Episodes: { input: CheckEpisodesRequest, output: CheckEpisodes },
   Replay: { input: CheckReplayRequest, output: CheckReplay },
 } as const;
@@ -249,6 +284,7 @@ export const checkReads = iface.service("vedette.v1.CheckReads", {
   List: iface.schemas(checkReaders.List),
   History: iface.schemas(checkReaders.History),
   Chart: iface.schemas(checkReaders.Chart),
+  Summary: iface.schemas(checkReaders.Summary),
   Episodes: iface.schemas(checkReaders.Episodes),
   Replay: iface.schemas(checkReaders.Replay),
 });

@@ -64,7 +64,7 @@ function viewHeartbeat(heartbeat: Heartbeat, from: Sources): CheckView {
 }
 
 /** What the last runs said, unless they are too long ago to say anything. */
-export function statusOfApiCheck(
+function statusOfApiCheck(
   { frequencySeconds }: Pick<ApiCheck, "frequencySeconds">,
   snapshot: CheckSnapshot | undefined,
   nowMs: number,
@@ -76,7 +76,7 @@ export function statusOfApiCheck(
 }
 
 /** `late` once the period is over; one whose deadline nobody looked after is silent, not ok. */
-export function statusOfHeartbeat(
+function statusOfHeartbeat(
   { graceSeconds }: Pick<Heartbeat, "graceSeconds">,
   snapshot: CheckSnapshot | undefined,
   nowMs: number,

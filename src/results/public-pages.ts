@@ -28,7 +28,7 @@ export function createPublicPages(viewChecks: ViewChecks): FindPublicPage {
 /** The whole stands as its worst part does; a part that never ran says nothing yet. */
 const byGravity = ["failed", "silent", "late", "degraded", "pending", "paused", "ok"] as const;
 
-export function worstOf(statuses: readonly CheckView["status"][]): CheckView["status"] {
+function worstOf(statuses: readonly CheckView["status"][]): CheckView["status"] {
   return byGravity.find((status) => statuses.includes(status)) ?? "pending";
 }
 

@@ -23,7 +23,7 @@ type Episode = {
 type Outcome = { ok: number; degraded: number; failed: number; episodes: Episode[] };
 
 /** The verdicts, as the monitor comes to them. */
-export type CreateReplay = (rules: Rules) => {
+type CreateReplay = (rules: Rules) => {
   take: (run: Run) => void;
   outcome: () => Outcome;
 };

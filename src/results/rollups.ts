@@ -1,8 +1,8 @@
 /** Minutes and hours of results, with percentiles: what long charts are drawn from. */
 import type { Database } from "#kernel/database.ts";
 
-export const bucketSizes = [60, 3600] as const;
-export type BucketSeconds = (typeof bucketSizes)[number];
+const bucketSizes = [60, 3600] as const;
+type BucketSeconds = (typeof bucketSizes)[number];
 
 export type RollupSettings = {
   /** As the verdict has it: a run is failed when this many percent of its results are; 0: any. */
@@ -69,7 +69,7 @@ type Progress = {
 };
 
 /** From which to which time buckets are made next: whole ones, late results included; null: none. */
-export function nextSpan({ bucketSeconds, doneMs, nowMs, keptMs }: Progress) {
+function nextSpan({ bucketSeconds, doneMs, nowMs, keptMs }: Progress) {
   const sizeMs = bucketSeconds * 1_000;
   const floor = (ms: number) => Math.floor(ms / sizeMs) * sizeMs;
   const completeMs = floor(nowMs);

@@ -6,12 +6,14 @@ import type { Definitions } from "#monitor/contract.ts";
 import { type CheckProblemCode, checkReads } from "./contract.ts";
 import type { ResultReader } from "./read.ts";
 import type { ReplayCheck } from "./replay.ts";
+import type { SumUp } from "./summary.ts";
 import type { ViewChecks } from "./view.ts";
 
 type Parts = {
   definitions: Definitions;
   viewChecks: ViewChecks;
   reader: ResultReader;
+  sumUp: SumUp;
   replayCheck: ReplayCheck;
   nowMs: () => number;
 };
@@ -20,7 +22,7 @@ type Parts = {
 const retry = { maxRetryDuration: 15_000 };
 
 export function createCheckReads(parts: Parts) {
-  const { definitions, viewChecks, reader, replayCheck, nowMs } = parts;
+  const { definitions, viewChecks, reader, sumUp, replayCheck, nowMs } = parts;
   const requireKnown = (check: string) => {
     if (!isKnown(definitions, check)) throw toTerminalError(unknownCheck(definitions, check));
   };
@@ -34,6 +36,10 @@ export function createCheckReads(parts: Parts) {
       Chart: (ctx, request) => {
         requireKnown(request.check);
         return ctx.run("read-chart", () => reader.chart(request, nowMs()), retry);
+      },
+      Summary: (ctx, request) => {
+        requireKnown(request.check);
+        return ctx.run("sum-up-check", () => sumUp(request), retry);
       },
       Episodes: (ctx, request) => {
         if (request.check !== undefined) requireKnown(request.check);

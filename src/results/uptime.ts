@@ -59,7 +59,7 @@ function firstPieceMs(nowMs: number): number {
   return Math.floor(nowMs / pieceMs) * pieceMs - dayMs + pieceMs;
 }
 
-export function toDay(rows: readonly PieceRow[], nowMs: number): Day {
+function toDay(rows: readonly PieceRow[], nowMs: number): Day {
   const byStart = new Map(rows.map((row) => [row.starts_at.getTime(), row]));
   const strip = Array.from({ length: dayMs / pieceMs }, (_, i) => {
     const startsAtMs = firstPieceMs(nowMs) + i * pieceMs;

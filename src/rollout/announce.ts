@@ -1,9 +1,12 @@
 /** Writes a transition: the state, the message for people, the row of history. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { chatChannel } from "#notify/contract.ts";
-import { rolloutHistory } from "./internal.ts";
+import { rolloutHistory, type Told } from "./internal.ts";
 import { composeMessage, type RolloutEvent } from "./messages.ts";
 import { type RolloutHead, writeHead } from "./state.ts";
+
+/** A transition that someone asked for. */
+type ByOperator = { event: RolloutEvent; by: string };
 
 /**
  * Writes the head after a transition and tells of it. All messages leave from this object, one
@@ -12,12 +15,14 @@ import { type RolloutHead, writeHead } from "./state.ts";
 export async function announce(
   ctx: ObjectContext,
   head: RolloutHead,
-  event: RolloutEvent,
+  what: RolloutEvent | ByOperator,
 ): Promise<RolloutHead> {
+  const { event, by } = typeof what === "string" ? { event: what, by: undefined } : what;
   const stamped = { ...(await stamp(ctx, head)), sequence: head.sequence + 1 };
   writeHead(ctx, stamped);
-  ctx.sendClient(chatChannel, "sentinel_rollout").Post(composeMessage(event, stamped));
-  saveHistory(ctx, stamped);
+  const message = composeMessage(event, stamped);
+  ctx.sendClient(chatChannel, "sentinel_rollout").Post(message);
+  saveHistory(ctx, stamped, { event, message, ...(by !== undefined && { by }) });
   return stamped;
 }
 
@@ -27,7 +32,7 @@ export async function stamp(ctx: ObjectContext, head: RolloutHead): Promise<Roll
 }
 
 /** Sends the head's totals to history; one way, so that a database that is down holds nothing up. */
-function saveHistory(ctx: ObjectContext, head: RolloutHead): void {
+function saveHistory(ctx: ObjectContext, head: RolloutHead, told: Told): void {
   ctx.sendClient(rolloutHistory, head.rolloutId).save({
     image: head.image,
     requestedImage: head.requestedImage,
@@ -44,5 +49,6 @@ function saveHistory(ctx: ObjectContext, head: RolloutHead): void {
     failed: head.failed,
     reverted: head.reverted,
     sequence: head.sequence,
+    told,
   });
 }

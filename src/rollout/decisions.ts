@@ -1,5 +1,6 @@
 /** The exclusive handlers in which an operation is accepted or refused. Short: they hold the key. */
 import { InvocationIdParser, type ObjectContext, rpc } from "@restatedev/restate-sdk";
+import { actorOf } from "./actor.ts";
 import { announce } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import type { RolloutStatus } from "./contract.ts";
@@ -29,28 +30,31 @@ export async function begin(ctx: ObjectContext, request: BeginRequest): Promise<
   const runner = await startRun(ctx, { rolloutId, kind: "rollout", drain: drainOf(before) });
   ctx.console.info("starting sentinel rollout", { rolloutId, image: request.image });
   const head = newHead({ ...request, rolloutId, runner, at: await now(ctx) });
-  await announce(ctx, head, "rollout started");
+  await announce(ctx, head, { event: "rollout started", by: request.startedBy });
   return { rolloutId, runner };
 }
 
-export async function beginResume(ctx: ObjectContext): Promise<Begun | { status: RolloutStatus }> {
+export async function beginResume(
+  ctx: ObjectContext,
+  { by }: { by: string },
+): Promise<Begun | { status: RolloutStatus }> {
   const { reason: _, ...before } = await requireHead(ctx, "Resume");
   const waves = passOverFailures(before.waves);
   const isIdle = Object.keys(before.openBatches).length === 0;
   const head: RolloutHead = { ...before, state: "in_progress", waves };
   if (before.captured && isIdle && nextStep(waves, undefined).action === "complete") {
-    const resumed = await announce(ctx, head, "resumed");
+    const resumed = await announce(ctx, head, { event: "resumed", by });
     return {
       status: toStatus(await announce(ctx, { ...resumed, state: "completed" }, "completed")),
     };
   }
   const run: Run = { rolloutId: head.rolloutId, kind: "rollout", drain: drainOf(before) };
   const runner = await startRun(ctx, run);
-  await announce(ctx, { ...head, runner }, "resumed");
+  await announce(ctx, { ...head, runner }, { event: "resumed", by });
   return { rolloutId: head.rolloutId, runner };
 }
 
-export async function beginRollback(ctx: ObjectContext): Promise<Begun> {
+export async function beginRollback(ctx: ObjectContext, { by }: { by: string }): Promise<Begun> {
   const { reason: _, ...before } = await requireHead(ctx, "RollbackAll");
   const { rolloutId } = before;
   const runner = await startRun(ctx, { rolloutId, kind: "rollback", drain: drainOf(before) });
@@ -61,14 +65,15 @@ export async function beginRollback(ctx: ObjectContext): Promise<Begun> {
     revertedByLastRollback: 0,
     notReverted: [],
   };
-  await announce(ctx, head, "rollback started");
+  await announce(ctx, head, { event: "rollback started", by });
   return { rolloutId, runner };
 }
 
 export async function cancel(ctx: ObjectContext): Promise<RolloutStatus> {
   const { reason: _, ...before } = await requireHead(ctx, "Cancel");
   stopOpenBatches(ctx, before);
-  return toStatus(await announce(ctx, { ...before, state: "cancelled" }, "cancelled"));
+  const told = { event: "cancelled", by: actorOf(ctx) } as const;
+  return toStatus(await announce(ctx, { ...before, state: "cancelled" }, told));
 }
 
 /** Tells the batches at work to start nothing more: what is in flight finishes and is recorded. */

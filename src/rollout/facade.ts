@@ -6,6 +6,7 @@ import {
   TerminalError,
 } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
+import { actorOf } from "./actor.ts";
 import { toStatus } from "./answer.ts";
 import type { ListFleet } from "./capture.ts";
 import {
@@ -59,12 +60,15 @@ export function createFacade(parts: FacadeParts) {
     },
 
     async Resume(ctx: ObjectSharedContext): Promise<RolloutStatus> {
-      const begun = await ctx.client(rolloutObject, ctx.key).beginResume({});
+      const begun = await ctx.client(rolloutObject, ctx.key).beginResume({ by: actorOf(ctx) });
       return "status" in begun ? begun.status : statusOf(await waitForRun(ctx, begun));
     },
 
     async RollbackAll(ctx: ObjectSharedContext): Promise<RollbackResult> {
-      return waitForRun(ctx, await ctx.client(rolloutObject, ctx.key).beginRollback({}));
+      return waitForRun(
+        ctx,
+        await ctx.client(rolloutObject, ctx.key).beginRollback({ by: actorOf(ctx) }),
+      );
     },
 
     async Status(ctx: ObjectSharedContext): Promise<RolloutStatus> {
@@ -120,9 +124,4 @@ async function waitForRun(ctx: ObjectSharedContext, begun: Begun): Promise<Rollb
 function statusOf(result: RollbackResult): RolloutStatus {
   const { reverted: _reverted, not_reverted: _notReverted, ...status } = result;
   return status;
-}
-
-/** Who called, as the gateway vouches for it; without it the call came from the Restate console. */
-function actorOf(ctx: ObjectSharedContext): string {
-  return ctx.request().headers.get("x-vedette-actor") ?? "restate-console";
 }

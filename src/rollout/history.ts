@@ -14,6 +14,9 @@ export function createHistoryStore(database: Database) {
     /** Brings the rollout's row to this entry, unless it is newer already. */
     async save(rolloutId: string, entry: HistoryEntry): Promise<void> {
       await database.query(saveRollout, rolloutRow(rolloutId, entry));
+      const { told, sequence, updatedAt } = entry;
+      const row = [rolloutId, sequence, told.event, told.by ?? null, updatedAt, told.message];
+      await database.query(saveMessage, row);
     },
 
     /** Writes down who is in a batch before it is deployed. */
@@ -82,6 +85,10 @@ const saveRollout = `
     failed = excluded.failed, reverted = excluded.reverted, updated_at = excluded.updated_at,
     ended_at = excluded.ended_at, sequence = excluded.sequence
   WHERE rollouts.sequence < excluded.sequence`;
+
+const saveMessage = `
+  INSERT INTO rollout_messages (rollout_id, sequence, event, actor, at, message)
+  VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`;
 
 const savePlan = `
   INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, updated_at)

@@ -1,5 +1,6 @@
 /** What the parts of a rollout call on each other. Only the public handlers are reachable from outside. */
 import { iface } from "@restatedev/restate-sdk";
+import type { ChatMessage } from "#notify/contract.ts";
 import {
   EmptyRequest,
   type Gate,
@@ -14,6 +15,7 @@ import {
   rolloutServiceName,
 } from "./contract.ts";
 import type { CheckReport } from "./gate.ts";
+import type { RolloutEvent } from "./messages.ts";
 import type { Change, DeployOutcome, RunKind, Target } from "./outcome.ts";
 import type { Batch, RolloutHead, WaveProgress } from "./state.ts";
 
@@ -94,8 +96,8 @@ export const rolloutObject = iface.object(
       description: "Past rollouts, newest first.",
     }),
     begin: iface.json<BeginRequest, Begun>(),
-    beginResume: iface.json<Record<string, never>, Begun | { status: RolloutStatus }>(),
-    beginRollback: iface.json<Record<string, never>, Begun>(),
+    beginResume: iface.json<{ by: string }, Begun | { status: RolloutStatus }>(),
+    beginRollback: iface.json<{ by: string }, Begun>(),
     // Exclusive although it only reads: the run may begin before `begin` has ended.
     toCapture: iface.json<{ rolloutId: string }, ToCapture>(),
     storeBatches: iface.json<{ rolloutId: string; first: number; batches: Batch[] }, null>(),
@@ -149,8 +151,11 @@ export const rolloutHistory = iface.object("vedette.v1.RolloutHistory", {
   outcomes: iface.json<{ changes: Change[]; atMs: number; isLate: boolean }, null>(),
 });
 
-/** A row of the table `rollouts`. */
-export type HistoryEntry = Pick<
+/** A transition as people were told of it; `by` when someone asked for it. */
+export type Told = { event: RolloutEvent; message: ChatMessage; by?: string };
+
+/** A row of the table `rollouts`, and one of `rollout_messages`. */
+export type HistoryEntry = { told: Told } & Pick<
   RolloutHead,
   | "image"
   | "requestedImage"

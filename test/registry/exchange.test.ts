@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { type Question, redirect } from "#registry/exchange.ts";
-import { readRetryAfter } from "#registry/refusal.ts";
 
 const ask = (address: string): Question => ({
   method: "HEAD",
@@ -41,19 +40,5 @@ describe("redirect", () => {
     const next = redirect(ask("http://reg.lan:5000/a"), "http://store.lan/b", insecure);
 
     expect(next.address.host).toBe("store.lan");
-  });
-});
-
-describe("readRetryAfter", () => {
-  const nowMs = Date.parse("2026-01-01T00:00:00Z");
-
-  it.each([
-    { header: "7", afterMs: 7_000 },
-    { header: "Thu, 01 Jan 2026 00:00:30 GMT", afterMs: 30_000 },
-    { header: "Wed, 31 Dec 2025 00:00:00 GMT", afterMs: 0 },
-    { header: "soon", afterMs: undefined },
-    { header: undefined, afterMs: undefined },
-  ])("reads $header", ({ header, afterMs }) => {
-    expect(readRetryAfter(header, nowMs)).toBe(afterMs);
   });
 });

@@ -1,4 +1,4 @@
-/** Which rows of analytics a caller may read: the condition that the store puts to every table. */
+/** Which rows of analytics a caller may read: the condition that is put to every table. */
 import { type Call, demand } from "#api/procedure.ts";
 import type { Database } from "#kernel/database.ts";
 import type { QueryFamily } from "./sql/tables.ts";
@@ -25,6 +25,10 @@ const accessTo: Record<QueryFamily, Access> = {
   },
 };
 
+export function ofWorkspace(workspaceId: string): string {
+  return `workspace_id = ${writeText(workspaceId)}`;
+}
+
 /** Throws the 403 of a caller who may read nothing of it. */
 export async function conditionFor(
   family: QueryFamily,
@@ -32,7 +36,7 @@ export async function conditionFor(
   database: Database,
 ): Promise<string> {
   const { type, column, find } = accessTo[family];
-  const own = `workspace_id = ${writeText(call.workspaceId)}`;
+  const own = ofWorkspace(call.workspaceId);
   const all = `${type}.*.read_analytics`;
   if (call.grants.allow(all)) return own;
   const ids = idsIn(call.grants.names(), type);

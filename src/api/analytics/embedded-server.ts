@@ -8,8 +8,15 @@
 import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setPriority } from "node:os";
 import type { Session } from "chdb";
-import { hardLimitMs, readRequest, type StatementRequest, withSettings } from "./http-interface.ts";
+import {
+  hardLimitMs,
+  maxStatementBytes,
+  readRequest,
+  type StatementRequest,
+  withSettings,
+} from "./http-interface.ts";
 
 export type EmbeddedServerMessage = { port: number } | { absent: string };
 
@@ -20,14 +27,19 @@ const readerCount = 3;
 type Lane = { session: Session; waiting: number; tail: Promise<unknown> };
 type Engine = { writer: Lane; readers: Lane[] };
 
-async function openEngine(directory: string): Promise<Engine> {
-  const { Session } = await import("chdb");
-  const open = (): Lane => ({
-    session: new Session(directory),
-    waiting: 0,
-    tail: Promise.resolve(),
-  });
-  return { writer: open(), readers: Array.from({ length: readerCount }, open) };
+type Library = typeof import("chdb");
+
+async function openEngine({ Session }: Library, directory: string): Promise<Engine> {
+  const open = async (): Promise<Lane> => {
+    const session = new Session(directory);
+    // Of all settings this one alone comes too late with the statement that it is for.
+    await session.queryAsync(`SET max_query_size = ${maxStatementBytes}`);
+    return { session, waiting: 0, tail: Promise.resolve() };
+  };
+  const writer = await open();
+  const readers: Lane[] = [];
+  while (readers.length < readerCount) readers.push(await open());
+  return { writer, readers };
 }
 
 /** The writer for what is not declared as reading only, else the reader that waits the least. */
@@ -91,7 +103,7 @@ function serve(engine: Engine, password: string): Promise<number> {
   });
 }
 
-function tell(message: EmbeddedServerMessage): void {
+function tell(message: EmbeddedServerMessage): undefined {
   process.send?.(message);
 }
 
@@ -100,10 +112,12 @@ async function main(): Promise<void> {
   process.once("disconnect", () => process.exit(0));
   process.on("SIGINT", () => undefined);
   const password = await new Promise<string>((resolve) => process.once("message", resolve));
-  const engine = await openEngine(process.argv[2] ?? "").catch((error: Error) => {
-    tell({ absent: error.message });
-  });
-  if (engine !== undefined) tell({ port: await serve(engine, password) });
+  const library = await import("chdb").catch((error: Error) => tell({ absent: error.message }));
+  if (library === undefined) return;
+  // Whoever verifies keys on this machine comes first.
+  setPriority(10);
+  const engine = await openEngine(library, process.argv[2] ?? "");
+  tell({ port: await serve(engine, password) });
 }
 
 await main();

@@ -8,6 +8,7 @@ import {
 } from "@clickhouse/client";
 import type { Batch } from "./batch.ts";
 import { engineError, explainQueryError, isRefusal } from "./engine-error.ts";
+import { maxStatementBytes } from "./http-interface.ts";
 import { BatchRefusedError } from "./sender.ts";
 
 export type EngineAddress = {
@@ -49,6 +50,7 @@ const querySettings: ClickHouseSettings = {
   max_result_rows: String(queryLimits.rows),
   max_result_bytes: String(queryLimits.answerBytes * 4),
   result_overflow_mode: "throw",
+  max_query_size: String(maxStatementBytes),
   max_ast_depth: "200",
   max_expanded_ast_elements: "50000",
   wait_end_of_query: 1,

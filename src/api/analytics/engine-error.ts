@@ -46,6 +46,8 @@ const failureOfCode: Record<string, EngineFailure> = {
   497: "away", // ACCESS_DENIED: the user we were given may not read
 };
 
+const syntaxErrorCode = "62";
+
 const messages: Record<EngineFailure, string> = {
   invalid: "The query cannot be run.",
   timeout: "The query took too long. Narrow its time range or aggregate less.",
@@ -70,12 +72,14 @@ export function explainQueryError(error: unknown): EngineError {
   }
   const failure = failureOfCode[error.code];
   if (failure !== undefined) return engineError(failure, error);
+  // Of the statement that we made of the query: its text says nothing to who wrote the query.
+  if (error.code === syntaxErrorCode) return engineError("invalid", error);
   return new EngineError("invalid", publicReason(error.message), { cause: error });
 }
 
 /** The store's own words without what it adds about the statement that we made of the query. */
 function publicReason(message: string): string {
-  const [reason = ""] = message.split(/[:.,]? (?:In scope|While |While processing|in scope)/);
+  const [reason = ""] = message.split(/[:.,]? (?:in scope|while) /i);
   const plain = reason.replace(/`|\s+/g, " ").replaceAll("  ", " ").trim();
   return plain === "" ? messages.invalid : `${plain.slice(0, 300).replace(/[:.]+$/, "")}.`;
 }

@@ -10,6 +10,9 @@ export type StatementRequest = {
   settings: Record<string, string>;
 };
 
+/** Of the text of a statement: a query that names tables often, each with some thousand key spaces. */
+export const maxStatementBytes = 16 * 1024 * 1024;
+
 /** Parameters that are about the request and not about the statement. */
 const transport = new Set([
   "query",

@@ -5,13 +5,13 @@ import { type Call, type Procedures, procedure } from "#api/procedure.ts";
 import type { Limiter } from "#api/ratelimit/limiter.ts";
 import { text } from "#api/schema.ts";
 import type { Database } from "#kernel/database.ts";
-import { conditionFor } from "./access.ts";
+import { conditionFor, ofWorkspace } from "./access.ts";
 import { notConfigured, toApiError } from "./answer.ts";
 import type { EngineQuery, Row } from "./engine-client.ts";
 import { describeQueries } from "./reference.ts";
 import type { Retention } from "./retention.ts";
 import { guardQuery } from "./sql/guard.ts";
-import { type QueryFamily, tablesOf } from "./sql/tables.ts";
+import { type QueryFamily, queryFamilies, tablesOf } from "./sql/tables.ts";
 
 /** The store, as far as queries need it. */
 export type AnalyticsStore = {
@@ -57,11 +57,9 @@ function query(parts: AnalyticsParts, family: QueryFamily, summary: string) {
       const { store, retention } = parts.analytics;
       const { database } = store;
       const { nowMs } = call;
-      const sql = guardQuery(input.query, { database, tables, retention, nowMs });
+      const sql = guardQuery(input.query, { database, tables, condition, retention, nowMs });
       await spendQuota(parts.limiter, call);
-      // For every table there is, so that none depends on being found in the query.
-      const names = [...tables.keys()].map((name) => [`${database}.${name}`, condition]);
-      const rows = store.query({ sql, filters: Object.fromEntries(names) });
+      const rows = store.query({ sql, filters: filtersFor(family, database, call) });
       return {
         data: await rows.catch((error) => {
           throw toApiError(error);
@@ -69,6 +67,18 @@ function query(parts: AnalyticsParts, family: QueryFamily, summary: string) {
       };
     },
   });
+}
+
+/** A second lock, which the store keeps: for every table there is, found in the query or not. */
+function filtersFor(family: QueryFamily, database: string, call: Call): EngineQuery["filters"] {
+  const own = ofWorkspace(call.workspaceId);
+  const filters = queryFamilies.flatMap((one) =>
+    [...tablesOf(one).keys()].map((name) => [
+      `${database}.${name}`,
+      one === family ? own : "1 = 0",
+    ]),
+  );
+  return Object.fromEntries(filters);
 }
 
 async function spendQuota(limiter: Limiter, { workspaceId, nowMs }: Call): Promise<void> {

@@ -14,7 +14,7 @@ it.skipIf(!hasBrowser)("shows the reference page, asking no other host for anyth
   const { page, requests, complaints } = await openPage();
 
   await page.goto(`${url}/docs`);
-  await page.getByText("/v2/apis.createApi").first().waitFor();
+  await page.getByText("/v2/analytics.getVerifications").first().waitFor();
   await page.waitForLoadState("networkidle");
 
   const strangers = requests.filter(

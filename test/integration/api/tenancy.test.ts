@@ -1,19 +1,27 @@
 /** A second workspace neither sees nor changes anything of the first, through any procedure. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { encodeBatch, type RecordedTable } from "#api/analytics/batch.ts";
+import { startTestAnalytics, type TestAnalytics } from "../../support/analytics.ts";
+import { ratelimitRow, verificationRow } from "../../support/analytics-rows.ts";
 import { startTestApi, type TestApi } from "../../support/api.ts";
 import { procedureNames } from "../../support/api-contract.ts";
 import { servedProcedures } from "../../support/served-procedures.ts";
 import { createTenant, rowsOf, type Tenant } from "../../support/tenant.ts";
 
+let analytics: TestAnalytics;
 let api: TestApi;
 let stranger: { id: string; rootKey: string };
 let made = 0;
 
 beforeAll(async () => {
-  api = await startTestApi();
+  analytics = await startTestAnalytics();
+  api = await startTestApi({ analytics });
 }, 60_000);
 
-afterAll(() => api?.stop());
+afterAll(async () => {
+  await api?.stop();
+  await analytics?.stop();
+});
 
 /** Seen from outside: not there, or an answer about the stranger's own workspace alone. */
 type Outcome = 404 | "empty" | "own" | "NOT_FOUND" | 412;
@@ -35,6 +43,8 @@ const setOverride = async (owner: Tenant) => {
   await takeOnce(owner);
   await owner.ask("ratelimit.setOverride", limit(owner));
 };
+const recorded = async (table: RecordedTable, row: object) =>
+  analytics.store.insert(await encodeBatch(table, [row]), new AbortController().signal);
 const everything = { query: "SELECT * FROM key_verifications_v1" };
 
 /** One for each procedure of the API. */
@@ -43,9 +53,15 @@ const attempts: Record<string, Attempt> = {
   "analytics.getRatelimits": {
     body: () => ({ query: "SELECT * FROM ratelimits_v1" }),
     seen: "empty",
+    before: ({ id: workspace_id }) => recorded("ratelimits_v1", ratelimitRow({ workspace_id })),
   },
   "analytics.getRuntimeLogs": { body: () => everything, seen: 412, ownerStatus: 412 },
-  "analytics.getVerifications": { body: () => everything, seen: "empty" },
+  "analytics.getVerifications": {
+    body: () => everything,
+    seen: "empty",
+    before: ({ id: workspace_id }) =>
+      recorded("key_verifications_v1", verificationRow({ workspace_id })),
+  },
   "apis.createApi": { body: ({ mark }) => ({ name: `api ${mark}` }), seen: "own" },
   "apis.deleteApi": { body: ({ apiId }) => ({ apiId }), seen: 404 },
   "apis.getApi": { body: ({ apiId }) => ({ apiId }), seen: 404 },

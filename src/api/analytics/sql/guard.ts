@@ -13,13 +13,15 @@ import { tokenize } from "./tokens.ts";
 export type GuardSettings = {
   database: string;
   tables: ReadonlyMap<string, QueryTable>;
+  /** Which rows of each of them may be seen, as SQL. */
+  condition: string;
   retention: Retention;
   nowMs: number;
 };
 
 const dayMs = 86_400_000;
 
-/** The statement to run, of tables that may be read alone. Throws the 400 of what is not allowed. */
+/** The statement to run, of rows that may be read alone. Throws the 400 of what is not allowed. */
 export function guardQuery(query: string, settings: GuardSettings): string {
   const cursor = new Cursor(tokenize(query));
   const reader = new SelectReader(settings);

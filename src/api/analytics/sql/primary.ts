@@ -36,7 +36,7 @@ export function readPrimary(cursor: Cursor, reading: Reading, expression: ReadEx
     case "word":
       return readWord(cursor, reading, expression);
     case "name":
-      return readColumn(cursor);
+      return readColumn(cursor, reading);
     case "end":
       throw cursor.unexpected("an expression");
   }
@@ -52,6 +52,7 @@ function readBrackets(cursor: Cursor, reading: Reading, expression: ReadExpressi
   }
   cursor.expectMark("(");
   if (cursor.isWord("select") || cursor.isWord("with")) {
+    reading.noteReference(cursor);
     return { sql: `(${reading.readSubquery(cursor)})` };
   }
   const items = cursor.list(read);
@@ -69,7 +70,7 @@ function readWord(cursor: Cursor, reading: Reading, expression: ReadExpression):
   if (cursor.isWord("case")) return readCase(cursor, read);
   if (cursor.isWord("interval") && !cursor.isMark("(", 1)) return readInterval(cursor, read);
   if (cursor.isMark("(", 1)) return readCall(cursor, reading, expression);
-  return readColumn(cursor);
+  return readColumn(cursor, reading);
 }
 
 function readCase(cursor: Cursor, read: () => Piece): Piece {
@@ -98,7 +99,8 @@ function readInterval(cursor: Cursor, read: () => Piece): Piece {
 }
 
 /** `column` or `table.column`. Names that begin with `_` are the store's own. */
-function readColumn(cursor: Cursor): Piece {
+function readColumn(cursor: Cursor, reading: Reading): Piece {
+  reading.noteReference(cursor);
   const names = [readIdentifier(cursor, "a column")];
   if (cursor.takeMark(".")) names.push(readIdentifier(cursor, "a column"));
   return { sql: names.map(writeName).join("."), column: names.at(-1)?.toLowerCase() };
@@ -142,7 +144,7 @@ function readArguments(cursor: Cursor, reading: Reading, expression: ReadExpress
   return { sql: `${distinct}${args.map(({ sql }) => sql).join(", ")}`, args };
 }
 
-/** An expression, or `x -> …` and `(x, y) -> …` of the functions over arrays. */
+/** An expression, or `x -> …` of the functions over arrays. */
 function readArgument(cursor: Cursor, reading: Reading, expression: ReadExpression): Piece {
   if (cursor.isMark("->", 1)) {
     const name = readIdentifier(cursor, "a name");

@@ -9,10 +9,15 @@ import { writeName } from "./write.ts";
 
 const maxColumns = 64;
 
+/** Each time that a table is named counts: the condition is written each time. */
+const maxTables = 20;
+
 export type SelectSettings = {
   /** Where the tables are in the store. */
   database: string;
   tables: ReadonlyMap<string, QueryTable>;
+  /** Which rows of each of them may be seen, as SQL. */
+  condition: string;
   nowMs: number;
 };
 
@@ -23,8 +28,11 @@ export class SelectReader implements Reading {
   /** From when on rows are asked for at the earliest; undefined: the query does not say. */
   lowerBoundMs: number | undefined;
   readonly #settings: SelectSettings;
-  /** Names of the queries that a WITH has put before those that may use them. */
-  readonly #scopes: Set<string>[] = [];
+  /** What the queries that a WITH has put before others are written as, by the names that they were given. */
+  readonly #scopes: Map<string, string>[] = [];
+  #namedQueries = 0;
+  #tableReferences = 0;
+  #isConstant = false;
 
   constructor(settings: SelectSettings) {
     this.#settings = settings;
@@ -41,19 +49,31 @@ export class SelectReader implements Reading {
     return sql;
   }
 
+  /** A list has constants alone: the store takes a single name in brackets for a table. */
   readSet(cursor: Cursor): string {
     if (!cursor.takeMark("(")) throw cursor.unexpected("a list in brackets or a subquery");
-    if (cursor.isWord("select") || cursor.isWord("with")) return `(${this.readSubquery(cursor)})`;
+    if (cursor.isWord("select") || cursor.isWord("with")) {
+      this.noteReference(cursor);
+      return `(${this.readSubquery(cursor)})`;
+    }
+    const wasConstant = this.#isConstant;
+    this.#isConstant = true;
     const items = cursor.list(() => readExpression(cursor, this).sql);
+    this.#isConstant = wasConstant;
     cursor.expectMark(")");
     return `(${items.join(", ")})`;
   }
 
+  noteReference(cursor: Cursor): void {
+    if (this.#isConstant) throw cursor.unexpected("a constant: a list after IN has no others");
+  }
+
   /** `[WITH …] SELECT … [UNION ALL SELECT …]`. */
   readQuery(cursor: Cursor): string {
-    const scope = new Set<string>();
+    const scope = new Map<string, string>();
     this.#scopes.push(scope);
     const prefix = cursor.takeWord("with") ? `WITH ${this.#readNamed(cursor, scope)} ` : "";
+    if (prefix !== "" && !cursor.isWord("select")) throw cursor.unexpected("SELECT");
     const parts = [this.#readTerm(cursor)];
     for (let mark = takeSetMark(cursor); mark !== undefined; mark = takeSetMark(cursor)) {
       parts.push(mark, this.#readTerm(cursor));
@@ -62,7 +82,8 @@ export class SelectReader implements Reading {
     return `${prefix}${parts.join(" ")}`;
   }
 
-  #readNamed(cursor: Cursor, scope: Set<string>): string {
+  /** Names of our own, which no table has: what the store does not find there it finds nowhere. */
+  #readNamed(cursor: Cursor, scope: Map<string, string>): string {
     const named = cursor.list(() => {
       const name = readIdentifier(cursor, "a name");
       if (this.#settings.tables.has(name)) {
@@ -70,10 +91,12 @@ export class SelectReader implements Reading {
       }
       cursor.expectWord("as");
       cursor.expectMark("(");
-      const sql = `${writeName(name)} AS (${this.readSubquery(cursor)})`;
+      const sql = this.readSubquery(cursor);
+      this.#namedQueries += 1;
+      const written = writeName(`named query ${this.#namedQueries}`);
       // Only now: it cannot read itself.
-      scope.add(name);
-      return sql;
+      scope.set(name, written);
+      return `${written} AS (${sql})`;
     });
     return named.join(", ");
   }
@@ -156,13 +179,22 @@ export class SelectReader implements Reading {
     const name = readIdentifier(cursor, "a table");
     if (cursor.isMark(".") || cursor.isMark("("))
       throw this.#unknownTable(`${text}${cursor.peek().text}`);
-    const alias = readAlias(cursor);
-    if (this.#scopes.some((scope) => scope.has(name))) return `${writeName(name)}${alias}`;
-    const table = this.#settings.tables.get(name);
+    const alias = readAlias(cursor) || ` AS ${writeName(name)}`;
+    const named = this.#scopes.findLast((scope) => scope.has(name))?.get(name);
+    return `${named ?? this.#writeTable(name)}${alias}`;
+  }
+
+  /** The rows of a table that may be seen. Its conditions have a scope of their own, which no alias reaches. */
+  #writeTable(name: string): string {
+    const { tables, database, condition } = this.#settings;
+    const table = tables.get(name);
     if (table === undefined) throw this.#unknownTable(name);
+    this.#tableReferences += 1;
+    if (this.#tableReferences > maxTables) {
+      throw refuse("syntax", `The query names tables more than ${maxTables} times.`);
+    }
     this.used.add(table);
-    const place = `${this.#settings.database}.${table.name}`;
-    return `${place}${alias === "" ? ` AS ${writeName(name)}` : alias}`;
+    return `(SELECT * FROM ${database}.${table.name} WHERE ${condition})`;
   }
 
   #unknownTable(name: string) {

@@ -1,7 +1,8 @@
 /** What queries may read, by the names that callers use. */
 import { type Retention, rollups } from "#api/analytics/retention.ts";
 
-export type QueryFamily = "verifications" | "ratelimits";
+export const queryFamilies = ["verifications", "ratelimits"] as const;
+export type QueryFamily = (typeof queryFamilies)[number];
 
 /** A table that a query may name: which rows are kept for how long. */
 export type QueryTable = { name: string; kept: keyof Retention };

@@ -6,10 +6,13 @@ import { ApiError } from "#api/error.ts";
 import { hostileQueries } from "../../../support/hostile-queries.ts";
 
 const nowMs = Date.UTC(2026, 0, 31, 12);
+const own = "workspace_id = 'ws_1'";
+const rowsOf = (table: string) => `(SELECT * FROM vedette.${table} WHERE ${own})`;
 
 function guard(query: string, family: QueryFamily = "verifications"): string {
   const tables = tablesOf(family);
-  return guardQuery(query, { database: "vedette", tables, retention: retentionFrom(30), nowMs });
+  const retention = retentionFrom(30);
+  return guardQuery(query, { database: "vedette", tables, condition: own, retention, nowMs });
 }
 
 /** The end of the code of the refusal, or the statement that was let through. */
@@ -32,31 +35,31 @@ describe("what is allowed", () => {
   it.each([
     [
       "SELECT outcome, count() AS n FROM key_verifications_v1 WHERE time >= 1767225600000 GROUP BY outcome ORDER BY n DESC LIMIT 10",
-      "SELECT `outcome`, count() AS `n` FROM vedette.key_verifications_v1 AS `key_verifications_v1` WHERE (`time` >= 1767225600000) GROUP BY `outcome` ORDER BY `n` DESC LIMIT 10",
+      `SELECT \`outcome\`, count() AS \`n\` FROM ${rowsOf("key_verifications_v1")} AS \`key_verifications_v1\` WHERE (\`time\` >= 1767225600000) GROUP BY \`outcome\` ORDER BY \`n\` DESC LIMIT 10`,
     ],
     [
       "select COUNT(*) from key_verifications_v1;",
-      "SELECT count(*) FROM vedette.key_verifications_v1 AS `key_verifications_v1`",
+      `SELECT count(*) FROM ${rowsOf("key_verifications_v1")} AS \`key_verifications_v1\``,
     ],
     [
       "SELECT quantile(0.99)(latency) p FROM key_verifications_v1 AS v",
-      "SELECT quantile(0.99)(`latency`) AS `p` FROM vedette.key_verifications_v1 AS `v`",
+      `SELECT quantile(0.99)(\`latency\`) AS \`p\` FROM ${rowsOf("key_verifications_v1")} AS \`v\``,
     ],
     [
       "SELECT CASE WHEN outcome = 'VALID' THEN 1 ELSE 0 END ok FROM key_verifications_v1",
-      "SELECT (CASE WHEN (`outcome` = 'VALID') THEN 1 ELSE 0 END) AS `ok` FROM vedette.key_verifications_v1 AS `key_verifications_v1`",
+      `SELECT (CASE WHEN (\`outcome\` = 'VALID') THEN 1 ELSE 0 END) AS \`ok\` FROM ${rowsOf("key_verifications_v1")} AS \`key_verifications_v1\``,
     ],
     [
       "WITH a AS (SELECT key_id FROM key_verifications_v1) SELECT * FROM a WHERE key_id LIKE 'k%' OR key_id IS NOT NULL",
-      "WITH `a` AS (SELECT `key_id` FROM vedette.key_verifications_v1 AS `key_verifications_v1`) SELECT * FROM `a` WHERE ((`key_id` LIKE 'k%') OR (`key_id` IS NOT NULL))",
+      `WITH \`named query 1\` AS (SELECT \`key_id\` FROM ${rowsOf("key_verifications_v1")} AS \`key_verifications_v1\`) SELECT * FROM \`named query 1\` AS \`a\` WHERE ((\`key_id\` LIKE 'k%') OR (\`key_id\` IS NOT NULL))`,
     ],
     [
       "SELECT arrayFilter(x -> x != 'a', tags)[1] FROM key_verifications_v1 ARRAY JOIN tags AS tag",
-      "SELECT arrayFilter(`x` -> (`x` != 'a'), `tags`)[1] FROM vedette.key_verifications_v1 AS `key_verifications_v1` ARRAY JOIN `tags` AS `tag`",
+      `SELECT arrayFilter(\`x\` -> (\`x\` != 'a'), \`tags\`)[1] FROM ${rowsOf("key_verifications_v1")} AS \`key_verifications_v1\` ARRAY JOIN \`tags\` AS \`tag\``,
     ],
     [
       "SELECT 'it''s', 'a\\\\b' FROM key_verifications_v1",
-      "SELECT 'it\\'s', 'a\\\\b' FROM vedette.key_verifications_v1 AS `key_verifications_v1`",
+      `SELECT 'it\\'s', 'a\\\\b' FROM ${rowsOf("key_verifications_v1")} AS \`key_verifications_v1\``,
     ],
     [
       "SELECT a.key_id FROM key_verifications_v1 a JOIN key_verifications_per_day_v1 AS b USING (key_id) WHERE a.time BETWEEN 1 AND 2 AND a.key_id NOT IN ('x', 'y')",

@@ -1,33 +1,25 @@
 /** Queries of two workspaces on the real store, behind the guard and the condition on the workspace. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { encodeBatch } from "#api/analytics/batch.ts";
-import { type Engine, openEngine } from "#api/analytics/engine.ts";
-import { retentionFrom } from "#api/analytics/retention.ts";
-import { createLog } from "#kernel/log.ts";
+import { startTestAnalytics, type TestAnalytics } from "../../../support/analytics.ts";
 import { ratelimitRow, verificationRow } from "../../../support/analytics-rows.ts";
 import { startTestApi, type TestApi } from "../../../support/api.ts";
 import { hostileQueries } from "../../../support/hostile-queries.ts";
-import { makeTempDir } from "../../../support/temp-dir.ts";
 
-const retention = retentionFrom(30);
-const dir = makeTempDir();
-let engine: Engine;
+let analytics: TestAnalytics;
 let api: TestApi;
 let ours: { id: string; rootKey: string };
 
 beforeAll(async () => {
-  const log = createLog({ level: process.env["TEST_LOG"] ?? "silent", format: "json" });
-  engine = openEngine({ url: "", isEmbedded: true, dataDir: dir.path, retention, log });
-  await engine.settled();
-  api = await startTestApi({ analytics: { store: engine, retention } });
+  analytics = await startTestAnalytics();
+  api = await startTestApi({ analytics });
   ours = await api.createWorkspace();
   await insertRows();
 });
 
 afterAll(async () => {
   await api?.stop();
-  await engine?.close();
-  dir.remove();
+  await analytics?.stop();
 });
 
 /** Three rows of ours in two key spaces and namespaces, and five of somebody else's. */
@@ -36,7 +28,7 @@ async function insertRows(): Promise<void> {
   const own = { workspace_id: ours.id };
   const other = { workspace_id: "ws_other", key_id: "key_secret", identifier: "secret" };
   const spaces = ["ks_a", "ks_a", "ks_b"];
-  await engine.insert(
+  await analytics.store.insert(
     await encodeBatch("key_verifications_v1", [
       ...spaces.map((key_space_id, i) =>
         verificationRow({ ...own, key_space_id, key_id: `key_${i}` }),
@@ -45,7 +37,7 @@ async function insertRows(): Promise<void> {
     ]),
     signal,
   );
-  await engine.insert(
+  await analytics.store.insert(
     await encodeBatch("ratelimits_v1", [
       ...["ns_a", "ns_a", "ns_b"].map((namespace_id) => ratelimitRow({ ...own, namespace_id })),
       ...Array.from({ length: 5 }, () => ratelimitRow({ ...other, namespace_id: "ns_a" })),
@@ -129,7 +121,7 @@ describe("permissions", () => {
         key_id: "key_shop",
       }),
     ];
-    await engine.insert(
+    await analytics.store.insert(
       await encodeBatch("key_verifications_v1", batch),
       new AbortController().signal,
     );

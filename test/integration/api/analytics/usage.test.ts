@@ -1,22 +1,15 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { encodeBatch } from "#api/analytics/batch.ts";
-import { type Engine, openEngine } from "#api/analytics/engine.ts";
-import { retentionFrom } from "#api/analytics/retention.ts";
 import { createReadLastUses, createReadOutcomes, createReadUsage } from "#api/analytics/usage.ts";
-import { createLog } from "#kernel/log.ts";
+import { startTestAnalytics, type TestAnalytics } from "../../../support/analytics.ts";
 import { ratelimitRow, verificationRow } from "../../../support/analytics-rows.ts";
-import { makeTempDir } from "../../../support/temp-dir.ts";
 
 const nowMs = Date.now();
 const today = Math.floor(nowMs / 86_400_000) * 86_400_000;
-const dir = makeTempDir();
-let engine: Engine;
+let analytics: TestAnalytics;
 
 beforeAll(async () => {
-  const log = createLog({ level: "silent", format: "json" });
-  const retention = retentionFrom(30);
-  engine = openEngine({ url: "", isEmbedded: true, dataDir: dir.path, retention, log });
-  await engine.settled();
+  analytics = await startTestAnalytics();
   const signal = new AbortController().signal;
   const used = (key_id: string, ms: number, outcome = "VALID") =>
     verificationRow({ key_id, outcome, time: nowMs - ms, workspace_id: "ws_1" });
@@ -27,23 +20,22 @@ beforeAll(async () => {
     verificationRow({ workspace_id: "ws_2", key_id: "key_c", time: nowMs - 500 }),
   ];
   const limits = [true, true, false].map((passed) => ratelimitRow({ passed, time: nowMs }));
-  await engine.insert(await encodeBatch("key_verifications_v1", verifications), signal);
-  await engine.insert(await encodeBatch("ratelimits_v1", limits), signal);
+  await analytics.store.insert(await encodeBatch("key_verifications_v1", verifications), signal);
+  await analytics.store.insert(await encodeBatch("ratelimits_v1", limits), signal);
 });
 
 afterAll(async () => {
-  await engine?.close();
-  dir.remove();
+  await analytics?.stop();
 });
 
 it("sums up what is billed of each workspace that is asked for", async () => {
-  const usage = await createReadUsage(engine)(["ws_1", "ws_none"], today - 86_400_000);
+  const usage = await createReadUsage(analytics.store)(["ws_1", "ws_none"], today - 86_400_000);
 
   expect([...usage]).toEqual([["ws_1", 4]]);
 });
 
 it("finds the last use of each key, the earliest first", async () => {
-  const { uses, isDone } = await createReadLastUses(engine)(null, nowMs);
+  const { uses, isDone } = await createReadLastUses(analytics.store)(null, nowMs);
 
   expect(uses).toEqual([
     { keyId: "key_b", timeMs: nowMs - 3_000 },
@@ -54,7 +46,7 @@ it("finds the last use of each key, the earliest first", async () => {
 });
 
 it("goes on after the cursor, and back over what may have come late once it is through", async () => {
-  const read = createReadLastUses(engine);
+  const read = createReadLastUses(analytics.store);
 
   const after = await read(`${nowMs - 1_000}/key_a`, nowMs);
 
@@ -63,7 +55,7 @@ it("goes on after the cursor, and back over what may have come late once it is t
 });
 
 it("tells the outcomes of a workspace over time, by key space", async () => {
-  const points = await createReadOutcomes(engine)("ws_1", nowMs - 3_600_000, nowMs);
+  const points = await createReadOutcomes(analytics.store)("ws_1", nowMs - 3_600_000, nowMs);
 
   const counts = Map.groupBy(points, ({ outcome }) => outcome);
   const sum = (outcome: string) => counts.get(outcome)?.reduce((total, { n }) => total + n, 0);

@@ -1,0 +1,64 @@
+/** One attempt to deliver an event: a request with a time limit, and what its answer means. */
+import { Agent, request } from "undici";
+import { judgeAnswer, judgeSilence, type Outcome } from "./outcome.ts";
+import { renderEvent } from "./payload.ts";
+import type { RoutedOrder } from "./queue.ts";
+import type { Source, SourceOf } from "./source.ts";
+
+/** Delivers once. Never throws, and lets no token into its answer. */
+export type Attempt = (order: RoutedOrder) => Promise<Outcome>;
+
+type AttemptParts = { sourceOf: SourceOf; consoleUrl: string; timeoutMs: number };
+
+/** Of an answer no more is read: what it says of itself stands at its beginning. */
+const readBytes = 16_384;
+
+export function createAttempt({ sourceOf, consoleUrl, timeoutMs }: AttemptParts): Attempt {
+  const agent = new Agent({ connect: { timeout: timeoutMs }, maxResponseSize: readBytes });
+  return async (order) => {
+    const source = sourceOf(order.channel);
+    if (source === undefined) return { kind: "unconfigured" };
+    const body = JSON.stringify(renderEvent(order, { kind: source.kind, consoleUrl }));
+    const token = readToken(source);
+    if (token === undefined) return { kind: "retry", cause: "the token file cannot be read" };
+    const post = (secret: string) =>
+      postOnce(source.url, { token: secret, body, agent, timeoutMs }).catch(judgeSilence);
+    const outcome = await post(token);
+    if (outcome.kind !== "refused") return outcome;
+    // Refused under a token that was replaced in that very moment: the new one decides.
+    const newToken = readToken(source);
+    return newToken === undefined || newToken === token ? outcome : post(newToken);
+  };
+}
+
+function readToken(source: Source): string | undefined {
+  try {
+    return source.readToken();
+  } catch {
+    return undefined;
+  }
+}
+
+type Post = { token: string; body: string; agent: Agent; timeoutMs: number };
+
+async function postOnce(url: string, { token, body, agent, timeoutMs }: Post): Promise<Outcome> {
+  const {
+    statusCode,
+    headers,
+    body: answer,
+  } = await request(url, {
+    method: "POST",
+    dispatcher: agent,
+    headers: {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      "user-agent": "vedette",
+    },
+    body,
+    // For the request as a whole, also for an answer that comes drop by drop.
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  const retryAfter = [headers["retry-after"]].flat()[0] ?? null;
+  const read = { status: statusCode, retryAfter, body: await answer.text().catch(() => "") };
+  return judgeAnswer(read, Date.now());
+}

@@ -1,0 +1,42 @@
+/** What Prometheus is told of alert events; how long deliveries take is told with the checks. */
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { Attempt } from "./attempt.ts";
+import type { EventCounts } from "./store.ts";
+
+/** The attempt, counting how it ends. */
+export function countAttempts(attempt: Attempt, registry: Registry): Attempt {
+  const attempts = new Counter({
+    name: "vedette_alert_attempts_total",
+    help: "Deliveries of alert events that were tried, by how they ended.",
+    labelNames: ["channel", "outcome"],
+    registers: [registry],
+  });
+  return async (order) => {
+    const outcome = await attempt(order);
+    attempts.inc({ channel: order.channel, outcome: outcome.kind });
+    return outcome;
+  };
+}
+
+/** Asked of the database when someone asks us; when it does not answer these metrics are absent. */
+export function showEvents(count: () => Promise<EventCounts>, registry: Registry): void {
+  const show = (name: string, help: string, of: (counts: EventCounts) => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        this.reset();
+        const counts = await count().catch(() => null);
+        if (counts === null) this.remove();
+        else this.set(of(counts));
+      },
+    });
+  show("vedette_alert_events_pending", "Alert events on their way.", ({ pending }) => pending);
+  show(
+    "vedette_alert_events_oldest_pending_seconds",
+    "How long the oldest alert event has been on its way; 0: there is none.",
+    (counts) => counts.oldestPendingSeconds,
+  );
+  show("vedette_alert_dead_letters", "Alert events that nobody accepted.", ({ dead }) => dead);
+}

@@ -1,0 +1,96 @@
+/** What an answer of the incident service means for an event, and how long to wait for the next attempt. */
+import { z } from "zod";
+import { readRetryAfter } from "#kernel/retry-after.ts";
+
+/** `cause` is for people: statuses, codes and ids, never a part of a token. */
+export type Outcome =
+  | { kind: "accepted" }
+  /** Tried again later; `afterMs` only when the service said when. */
+  | { kind: "retry"; cause: string; afterMs?: number }
+  /** The service will not take this event, however often it is sent. */
+  | { kind: "refused"; cause: string }
+  /** The settings name nowhere to post it. */
+  | { kind: "unconfigured" };
+
+export type Answer = {
+  status: number;
+  retryAfter: string | null;
+  /** Its beginning. */
+  body: string;
+};
+
+/** Passing trouble although the request is said to be at fault (RFC 9110, sections 15.5.9 and 15.5.14). */
+const passing = new Set([408, 425, 429]);
+
+/** A redirect is not followed, since the token would go with it: it is refused like any other status. */
+export function judgeAnswer({ status, retryAfter, body }: Answer, nowMs: number): Outcome {
+  if (status >= 200 && status < 300) return { kind: "accepted" };
+  const { words, retryAt } = readEnvelope(body);
+  const cause = [`status ${status}`, ...words].join(" ");
+  if (status < 500 && !passing.has(status)) return { kind: "refused", cause };
+  const afterMs = readRetryAfter(retryAfter, nowMs) ?? readRetryAfter(retryAt, nowMs);
+  return { kind: "retry", cause, ...(afterMs !== undefined && { afterMs }) };
+}
+
+/** No answer, or none in time: the event may have arrived all the same. It is sent again. */
+export function judgeSilence(error: unknown): Outcome {
+  return { kind: "retry", cause: `not reached: ${nameOf(error)}` };
+}
+
+/** Only names and codes: a message could quote an address or a header. */
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown error";
+  const { code } = (error.cause ?? error) as NodeJS.ErrnoException;
+  return typeof code === "string" ? code : error.name;
+}
+
+/** The service's errors name their codes, the field and the request (incident-service reference, "Errors"). */
+const Envelope = z.object({
+  type: z.string().optional(),
+  request_id: z.string().optional(),
+  errors: z
+    .array(
+      z.object({ code: z.string().optional(), source: z.object({ field: z.string() }).optional() }),
+    )
+    .optional(),
+  rate_limit: z.object({ retry_after: z.string().optional() }).optional(),
+});
+
+function readEnvelope(body: string): { words: string[]; retryAt: string | undefined } {
+  const { data } = Envelope.safeParse(parseJson(body));
+  const error = data?.errors?.[0];
+  // Words of their alphabet only: free text may quote what was sent.
+  const isWord = (text: string | undefined) => text !== undefined && /^[\w.-]{1,80}$/.test(text);
+  const named = [data?.type, error?.code, error?.source?.field].filter(isWord);
+  const request = isWord(data?.request_id) ? [`(request ${data?.request_id})`] : [];
+  return {
+    words: [...new Set(named as string[]), ...request],
+    retryAt: data?.rate_limit?.retry_after,
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const firstBackoffMs = 1_000;
+const longestBackoffMs = 5 * 60_000;
+/** However long the service asks us to wait, it is asked again after this long. */
+const longestAskedWaitMs = 60 * 60_000;
+
+/**
+ * How long to wait after failed attempt number `attempt` (from 0): as told, else 1 s, 2 s, 4 s … 5 min.
+ * Up to a tenth more, by `random` from 0 to 1, so that not all checks come back in the same moment.
+ */
+export function backoffMs(attempt: number, wait: { random: number; afterMs?: number }): number {
+  const { random, afterMs } = wait;
+  const baseMs =
+    afterMs === undefined
+      ? Math.min(firstBackoffMs * 2 ** Math.min(attempt, 20), longestBackoffMs)
+      : Math.min(Math.max(afterMs, 100), longestAskedWaitMs);
+  return Math.round(baseMs * (1 + random / 10));
+}

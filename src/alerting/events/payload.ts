@@ -1,0 +1,112 @@
+/** The body of an alert event, built as an object: text in it can break nothing. */
+import { createHash } from "node:crypto";
+import { formatDuration } from "#kernel/duration.ts";
+import type { RoutedOrder } from "./queue.ts";
+import type { SourceKind } from "./source.ts";
+
+/** What the incident service takes at a source of the kinds `http` and `checkly`. */
+type HttpEvent = {
+  title: string;
+  description: string;
+  /** The check's id: its alerts are one, and a recovery resolves it (spec, "Alert events"). */
+  deduplication_key: string;
+  status: "firing" | "resolved";
+  source_url?: string;
+  metadata: Record<string, unknown>;
+};
+
+type Terms = { kind: SourceKind; consoleUrl: string };
+
+/** The same for every attempt at the same event. */
+export function renderEvent(order: RoutedOrder, terms: Terms): object {
+  const event = toHttpEvent(order, terms.consoleUrl);
+  return terms.kind === "alertmanager" ? toAlertmanagerMessage(order, event) : event;
+}
+
+function toHttpEvent(order: RoutedOrder, consoleUrl: string): HttpEvent {
+  const { transition, environment, name } = order;
+  const { kind, checkId, eventId, episode, rollout, missedPings } = transition;
+  const link = consoleUrl === "" ? undefined : linkTo(consoleUrl, checkId);
+  return {
+    title: `${name} ${kind === "opened" ? "failed" : "recovered"}`,
+    description: describe(order),
+    deduplication_key: checkId,
+    status: kind === "opened" ? "firing" : "resolved",
+    ...(link !== undefined && { source_url: link }),
+    metadata: {
+      // As the hosted monitor calls them, so that a source set up for it reads ours.
+      alertType: kind === "opened" ? "ALERT_FAILURE" : "ALERT_RECOVERY",
+      ...(link !== undefined && { resultLink: link }),
+      event_id: eventId,
+      check_id: checkId,
+      check_name: name,
+      environment,
+      episode,
+      reason: transition.reason,
+      locations: transition.locations,
+      opened_at: toIso(transition.openedAtMs),
+      occurred_at: toIso(transition.atMs),
+      ...(missedPings !== null && { missed_pings: missedPings }),
+      ...(rollout !== null && { rollout_id: rollout.rolloutId, rollout_wave: rollout.wave }),
+    },
+  };
+}
+
+function describe({ transition }: RoutedOrder): string {
+  const { kind, reason, locations, atMs, openedAtMs, missedPings, rollout } = transition;
+  const lines =
+    kind === "opened"
+      ? [reason]
+      : [`Recovered after ${formatDuration(atMs - openedAtMs)}. It had failed: ${reason}`];
+  if (missedPings !== null) lines.push(`Pings missed: ${missedPings}`);
+  if (locations.length > 0) lines.push(`Locations: ${locations.join(", ")}`);
+  if (rollout !== null) lines.push(`During rollout ${rollout.rolloutId}, wave ${rollout.wave}`);
+  return lines.join("\n");
+}
+
+function linkTo(consoleUrl: string, checkId: string): string {
+  return `${consoleUrl}/#/checks/${encodeURIComponent(checkId)}`;
+}
+
+/** "It has not ended", as Go writes a time that is not set. */
+const notEnded = "0001-01-01T00:00:00Z";
+
+/** What Alertmanager posts to a webhook (version 4), for a source of its kind. */
+function toAlertmanagerMessage(order: RoutedOrder, event: HttpEvent): object {
+  const { transition, environment } = order;
+  const labels = {
+    alertname: transition.checkId,
+    severity: "critical",
+    environment,
+    check: transition.checkId,
+  };
+  const { title, description, status } = event;
+  const annotations = { title, description, event_id: transition.eventId };
+  const groupLabels = { alertname: transition.checkId };
+  const alert = {
+    status,
+    labels,
+    annotations,
+    startsAt: toIso(transition.openedAtMs),
+    endsAt: status === "firing" ? notEnded : toIso(transition.atMs),
+    generatorURL: event.source_url ?? "",
+    // 16 digits, the same for each event of the check: by it the service tells alerts apart.
+    fingerprint: createHash("sha256").update(transition.checkId).digest("hex").slice(0, 16),
+  };
+  return {
+    version: "4",
+    groupKey: `{}:{alertname=${JSON.stringify(transition.checkId)}}`,
+    truncatedAlerts: 0,
+    status,
+    receiver: "vedette",
+    groupLabels,
+    commonLabels: labels,
+    commonAnnotations: annotations,
+    externalURL: event.source_url ?? "",
+    alerts: [alert],
+  };
+}
+
+function toIso(ms: number): string {
+  return new Date(ms).toISOString();
+}

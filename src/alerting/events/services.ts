@@ -1,0 +1,36 @@
+/** Everything of the delivery of alert events that Restate calls, put together. */
+import type { Registry } from "prom-client";
+import type { Database } from "#kernel/database.ts";
+import { createAttempt } from "./attempt.ts";
+import { countAttempts, showEvents } from "./metrics.ts";
+import { createAlertQueue } from "./object.ts";
+import { createAlertRecorder, type NoteAccepted } from "./recorder.ts";
+import { createAlertSender } from "./sender.ts";
+import { createAlertEvents } from "./service.ts";
+import type { SourceOf } from "./source.ts";
+import { createEventStore } from "./store.ts";
+
+export type AlertDeliveryParts = {
+  sourceOf: SourceOf;
+  /** Without a trailing slash; empty: events carry no link. */
+  consoleUrl: string;
+  attemptTimeoutMs: number;
+  giveUpAfterMs: number;
+  keepDays: number;
+  database: Database;
+  noteAccepted: NoteAccepted;
+  registry: Registry;
+};
+
+export function createAlertDelivery(parts: AlertDeliveryParts) {
+  const { database, registry, giveUpAfterMs, noteAccepted, keepDays } = parts;
+  const store = createEventStore(database, { keepDays });
+  const attempt = createAttempt({ ...parts, timeoutMs: parts.attemptTimeoutMs });
+  showEvents(store.count, registry);
+  return [
+    createAlertQueue({ giveUpAfterMs }),
+    createAlertSender({ attempt: countAttempts(attempt, registry) }),
+    createAlertRecorder({ store, noteAccepted }),
+    createAlertEvents({ store }),
+  ];
+}

@@ -1,0 +1,105 @@
+/** The table `alert_events`. Every write may come twice and changes nothing then. */
+import type {
+  AlertEventList,
+  AlertEventListRequest,
+  AlertEventView,
+} from "#alerting/events-contract.ts";
+import type { Database } from "#kernel/database.ts";
+import type { EventRecord } from "./queue.ts";
+
+export type EventStore = ReturnType<typeof createEventStore>;
+
+/** How many events stand where an operator should look. */
+export type EventCounts = { pending: number; dead: number; oldestPendingSeconds: number };
+
+export function createEventStore(database: Database, { keepDays }: { keepDays: number }) {
+  return {
+    /** Keeps how an event stands now, and lets go of what is too old. */
+    async save(record: EventRecord): Promise<void> {
+      await database.query(saveEvent, toRow(record));
+      if (record.status === "accepted") await database.query(dropOld, [keepDays]);
+    },
+
+    async list({ status, check, limit }: AlertEventListRequest): Promise<AlertEventList> {
+      const { rows } = await database.query(listEvents, [status ?? null, check ?? null, limit]);
+      return { events: rows.map(toView) };
+    },
+
+    async count(): Promise<EventCounts> {
+      const { rows } = await database.query(countOpen);
+      return rows[0] as EventCounts;
+    },
+  };
+}
+
+function toRow({ entry, status, nextAttemptAtMs, acceptedAtMs }: EventRecord): unknown[] {
+  const { order, attempts, cause, queuedAtMs } = entry;
+  const { transition, environment, channel, name } = order;
+  return [
+    transition.eventId,
+    transition.checkId,
+    name,
+    transition.episode,
+    transition.kind,
+    environment,
+    channel,
+    status,
+    attempts,
+    cause,
+    new Date(transition.atMs),
+    new Date(queuedAtMs),
+    nextAttemptAtMs === null ? null : new Date(nextAttemptAtMs),
+    acceptedAtMs === null ? null : new Date(acceptedAtMs),
+  ];
+}
+
+const saveEvent = `
+  INSERT INTO alert_events (event_id, check_id, name, episode, kind, environment, channel, status,
+    attempts, cause, event_at, queued_at, next_attempt_at, accepted_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+  ON CONFLICT (event_id) DO UPDATE SET
+    status = excluded.status, attempts = excluded.attempts, cause = excluded.cause,
+    queued_at = excluded.queued_at, next_attempt_at = excluded.next_attempt_at,
+    accepted_at = excluded.accepted_at`;
+
+const dropOld = `
+  DELETE FROM alert_events
+  WHERE queued_at < now() - make_interval(days => $1) AND status NOT IN ('pending', 'dead')`;
+
+const listEvents = `
+  SELECT * FROM alert_events
+  WHERE ($1::text IS NULL OR status = $1) AND ($2::text IS NULL OR check_id = $2)
+  ORDER BY queued_at DESC, check_id, episode DESC, kind DESC LIMIT $3`;
+
+const countOpen = `
+  SELECT count(*) FILTER (WHERE status = 'pending')::integer AS pending,
+    count(*) FILTER (WHERE status = 'dead')::integer AS dead,
+    coalesce(extract(epoch FROM now() - min(queued_at) FILTER (WHERE status = 'pending')), 0)::float
+      AS "oldestPendingSeconds"
+  FROM alert_events WHERE status IN ('pending', 'dead')`;
+
+type Row = Pick<
+  AlertEventView,
+  | "event_id"
+  | "check_id"
+  | "name"
+  | "episode"
+  | "kind"
+  | "environment"
+  | "channel"
+  | "status"
+  | "attempts"
+  | "cause"
+> & { event_at: Date; queued_at: Date; next_attempt_at: Date | null; accepted_at: Date | null };
+
+function toView(row: Row): AlertEventView {
+  const { event_at, queued_at, next_attempt_at, accepted_at, ...same } = row;
+  return {
+    ...same,
+    event_at: event_at.toISOString(),
+    queued_at: queued_at.toISOString(),
+    next_attempt_at: next_attempt_at?.toISOString() ?? null,
+    accepted_at: accepted_at?.toISOString() ?? null,
+    delay_ms: accepted_at === null ? null : Math.max(0, accepted_at.getTime() - event_at.getTime()),
+  };
+}

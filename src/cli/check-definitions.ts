@@ -1,0 +1,36 @@
+/** Commands about what is watched; they need no running program. */
+import { exportForCheckly, exportForPrometheus, lintChecks } from "#app-checks.ts";
+import { print, printJson } from "./print.ts";
+import { writeExport } from "./write-export.ts";
+
+export type SettingsOptions = { config?: string; json: boolean };
+
+/** Exit code 0: no fault; 1: there are some. */
+export async function lint(options: SettingsOptions): Promise<number> {
+  const { apiChecks, heartbeats, channels, faults } = lintChecks(options.config);
+  if (options.json) {
+    printJson({ api_checks: apiChecks, heartbeats, channels, faults });
+  } else {
+    for (const fault of faults) print(fault);
+    const found = faults.length === 1 ? "1 fault" : `${faults.length || "no"} faults`;
+    print(`${apiChecks} API checks, ${heartbeats} heartbeats, ${channels} channels: ${found}`);
+  }
+  return faults.length === 0 ? 0 : 1;
+}
+
+export type ExportOptions = SettingsOptions & { out: string; baseUrl?: string };
+
+export async function exportToCheckly(options: ExportOptions): Promise<number> {
+  report(options, writeExport(options.out, exportForCheckly(options)));
+  return 0;
+}
+
+export async function exportToPrometheus(options: ExportOptions): Promise<number> {
+  report(options, writeExport(options.out, exportForPrometheus(options)));
+  return 0;
+}
+
+function report({ out, json }: ExportOptions, files: readonly string[]): void {
+  if (json) printJson({ directory: out, files });
+  else print(`${files.length} files in ${out}; its README.md says what to do with them`);
+}

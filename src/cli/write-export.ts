@@ -1,0 +1,53 @@
+/** Writes exported files, and removes what an earlier export wrote and this one does not. */
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { z } from "zod";
+
+type File = { path: string; text: string };
+
+/** What an export wrote: these files are its own. */
+const manifestName = ".vedette-export.json";
+const Manifest = z.object({ files: z.array(z.string()) });
+
+/**
+ * Answers the paths written. A file that is there and is not of an earlier export is never
+ * overwritten: then nothing is written, and the error names it.
+ */
+export function writeExport(directory: string, files: readonly File[]): string[] {
+  if (existsSync(directory) && !statSync(directory).isDirectory()) {
+    throw new Error(`${directory} is no directory; name one with --out`);
+  }
+  const earlier = readManifest(directory);
+  const paths = files.map((file) => file.path);
+  const strange = paths.find((name) => !earlier.includes(name) && isThere(directory, name));
+  if (strange !== undefined) {
+    throw new Error(
+      `${path.join(directory, strange)} is there and not of an earlier export; name an empty directory with --out`,
+    );
+  }
+  for (const name of earlier) rmSync(path.join(directory, name), { force: true });
+  for (const file of files) {
+    const target = path.join(directory, file.path);
+    mkdirSync(path.dirname(target), { recursive: true });
+    writeFileSync(target, file.text);
+  }
+  const manifest = `${JSON.stringify({ files: paths }, null, 2)}\n`;
+  writeFileSync(path.join(directory, manifestName), manifest);
+  return paths;
+}
+
+function isThere(directory: string, name: string): boolean {
+  return existsSync(path.join(directory, name));
+}
+
+/** Only paths inside of the directory count, whatever the file says. */
+function readManifest(directory: string): string[] {
+  const file = path.join(directory, manifestName);
+  if (!existsSync(file)) return [];
+  try {
+    const { files } = Manifest.parse(JSON.parse(readFileSync(file, "utf8")));
+    return files.filter((name) => !path.isAbsolute(name) && !name.split(/[\\/]/).includes(".."));
+  } catch {
+    throw new Error(`${file} is damaged; name an empty directory with --out`);
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * Builds the page into static files, unless those that are there were made from the same sources.
+ * `npm ci` does it, and a start looks whether it has to.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const source = path.join(root, "src/console/web");
+const target = path.join(root, "dist/console");
+const stampName = ".stamp";
+
+/** Answers the folder of the built page. */
+export async function buildConsole(): Promise<string> {
+  const stamp = stampOf();
+  const stampFile = path.join(target, stampName);
+  const isFresh = existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp;
+  if (!isFresh) await buildAside(stamp);
+  return target;
+}
+
+/** Of everything that the page is made from; what it takes from contracts are types alone. */
+function stampOf(): string {
+  const hash = createHash("sha256");
+  const files = globSync("**/*", { cwd: source, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name));
+  const all = [...files, path.join(root, "src/console/build.ts"), path.join(root, "package.json")];
+  for (const file of all.sort()) hash.update(path.relative(root, file)).update(readFileSync(file));
+  return hash.digest("hex");
+}
+
+/** Two programs may start at once: each builds in a folder of its own, and the last one stays. */
+async function buildAside(stamp: string): Promise<void> {
+  const aside = `${target}-${randomUUID()}`;
+  await mkdir(path.dirname(target), { recursive: true });
+  try {
+    await runVite(aside);
+    await compress(path.join(aside, "assets"));
+    await writeFile(path.join(aside, stampName), stamp);
+    await replace(aside);
+  } finally {
+    await rm(aside, { recursive: true, force: true });
+  }
+}
+
+/** Loaded only when there is something to build. */
+async function runVite(outDir: string): Promise<void> {
+  const [{ build }, { default: preact }] = await Promise.all([
+    import("vite"),
+    import("@preact/preset-vite"),
+  ]);
+  await build({
+    root: source,
+    base: "/console/",
+    configFile: false,
+    logLevel: "warn",
+    plugins: [preact({ devToolsEnabled: false })],
+    // The policy of the page forbids inline content, and so small files stay files.
+    build: {
+      outDir,
+      emptyOutDir: false,
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      target: "es2023",
+    },
+  });
+}
+
+async function compress(dir: string): Promise<void> {
+  for (const name of await readdir(dir)) {
+    const file = path.join(dir, name);
+    const content = await readFile(file);
+    const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
+    await writeFile(`${file}.br`, brotliCompressSync(content, { params }));
+    await writeFile(`${file}.gz`, gzipSync(content, { level: 9 }));
+  }
+}
+
+async function replace(aside: string): Promise<void> {
+  const old = `${target}-${randomUUID()}`;
+  if (existsSync(target)) await rename(target, old).catch(() => {});
+  await rename(aside, target).catch((error: NodeJS.ErrnoException) => {
+    // Another one was quicker, with the same sources.
+    if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
+  });
+  await rm(old, { recursive: true, force: true });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await buildConsole();

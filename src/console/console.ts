@@ -1,0 +1,51 @@
+/** The console: a page, its session, its stream of events, and what it reads and orders. */
+import type { Database } from "#kernel/database.ts";
+import type { Log } from "#kernel/log.ts";
+import type { Operation, RolloutStateName } from "#rollout/contract.ts";
+import type { ConsolePlugin } from "./contract.ts";
+import { createFleetReader } from "./fleet-reader.ts";
+import { createGuard } from "./guard.ts";
+import { createLive } from "./live.ts";
+import { createLogouts } from "./logouts.ts";
+import { readStatus, serveOrders } from "./orders.ts";
+import { servePages } from "./pages.ts";
+import { serveReads } from "./reads.ts";
+import { createRolloutReader, type PlanWaves } from "./rollout-reader.ts";
+import { serveSignIn } from "./sign-in.ts";
+import { serveStream } from "./stream.ts";
+
+export type ConsoleParts = {
+  database: Database;
+  log: Log;
+  /** The built page. */
+  dir: string;
+  /** Where browsers find us; empty: at the address that they ask. */
+  publicUrl: string;
+  planWaves: PlanWaves;
+  legalOperations: (state: RolloutStateName) => Operation[];
+};
+
+/** In whose name the console looks when nobody in particular asks. */
+const ownName = "console";
+
+export function createConsole(parts: ConsoleParts): ConsolePlugin {
+  const { database, log, publicUrl, legalOperations } = parts;
+  return (access) => async (app) => {
+    const logouts = createLogouts(database, log);
+    const guard = createGuard(access, { logouts, publicUrl });
+    const rollouts = createRolloutReader(database, parts.planWaves);
+    const fleet = createFleetReader(database);
+    const live = createLive({
+      readStatus: (signal) => readStatus(access, ownName, signal),
+      rollouts,
+      fleet,
+      legalOperations,
+      log,
+    });
+    serveSignIn(app, { access, guard, logouts, log, isSecure: publicUrl.startsWith("https:") });
+    serveStream(app, { guard, live });
+    serveOrders(app, { access, guard, live, log });
+    serveReads(app, { access, guard, rollouts, fleet });
+    await servePages(app, parts.dir);
+  };
+}

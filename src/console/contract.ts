@@ -1,0 +1,178 @@
+/** What the server and the page say to each other, and what the console needs of whoever serves it. */
+import type { FastifyPluginAsync } from "fastify";
+import { z } from "zod";
+import { operations, RolloutRequest, RolloutStatus, rolloutStates } from "#rollout/contract.ts";
+
+/** What the gateway lends the console: who someone is, and the way to Restate. */
+export type ConsoleAccess = {
+  /** The name that belongs to a token; undefined: to nobody. */
+  identify: (token: string) => string | undefined;
+  /** Per name a mark that changes with its token. */
+  tokenMarks: ReadonlyMap<string, string>;
+  /** Secret, the same in every process that has the same ingress token. */
+  sessionKey: Uint8Array;
+  /** Calls a handler as `actor`. Throws the refusal, a `ProblemError`. */
+  call: (call: ConsoleCall) => Promise<unknown>;
+};
+
+type ConsoleCall = {
+  path: string;
+  body: unknown;
+  actor: string;
+  /** Absent for a call that only reads. */
+  idempotencyKey?: string;
+  /** Whether the answer may take hours. */
+  blocks?: boolean;
+  signal?: AbortSignal;
+};
+
+export type ConsolePlugin = (access: ConsoleAccess) => FastifyPluginAsync;
+
+export const consolePath = "/console";
+
+export const SignIn = z.strictObject({ token: z.string().trim().min(1).max(512) });
+
+export const Session = z.object({
+  /** The operator's name, `ingress-token` for the shared one. */
+  actor: z.string(),
+  /** To be sent with every write as `x-csrf-token`. */
+  csrf: z.string(),
+  ends_at: z.string(),
+});
+export type Session = z.infer<typeof Session>;
+
+/**
+ * How a sentinel stands in the rollout that is shown: one letter each, for ten thousand of them.
+ * w waits, p progressing, s succeeded, f failed, r reverted, n not reverted, o not part of it and
+ * well, x not part of it and its last deploy failed.
+ */
+export const sentinelMarks = ["w", "p", "s", "f", "r", "n", "o", "x"] as const;
+export type SentinelMark = (typeof sentinelMarks)[number];
+
+/** The fleet in columns, ordered by region and id. */
+export const FleetColumns = z.object({
+  /** The rollout that the marks are about; null: there never was one. */
+  rollout_id: z.string().nullable(),
+  regions: z.array(z.object({ name: z.string(), size: z.int() })),
+  ids: z.array(z.string()),
+  /** One mark per sentinel, in the order of `ids`. */
+  marks: z.string(),
+  /** From 1; 0: not part of the rollout. */
+  waves: z.array(z.int()),
+  /** By the sentinel's index, only where there is one. */
+  reasons: z.record(z.string(), z.string()),
+});
+export type FleetColumns = z.infer<typeof FleetColumns>;
+
+/** Changes of the columns: index, mark, and the reason where there is one. */
+export const FleetChanges = z.array(
+  z.tuple([z.int(), z.enum(sentinelMarks), z.string().nullable()]),
+);
+export type FleetChanges = z.infer<typeof FleetChanges>;
+
+const WaveView = z.object({
+  wave: z.int(),
+  percentage: z.int(),
+  size: z.int(),
+  succeeded: z.int(),
+  failed: z.int(),
+  reverted: z.int(),
+  not_reverted: z.int(),
+  /** When its first and its last result came; null before. */
+  first_at: z.string().nullable(),
+  last_at: z.string().nullable(),
+});
+export type WaveView = z.infer<typeof WaveView>;
+
+const MessageView = z.object({
+  sequence: z.int(),
+  event: z.string(),
+  /** Who caused it; null: it went on by itself. */
+  actor: z.string().nullable(),
+  at: z.string(),
+  title: z.string(),
+  tone: z.enum(["info", "success", "warning", "danger"]),
+  lines: z.array(z.string()),
+  delivery: z.object({
+    outcome: z.enum(["queued", "sending", "delivered", "dropped", "refused", "given_up"]),
+    attempts: z.int(),
+    detail: z.string().nullable(),
+    at: z.string().nullable(),
+  }),
+});
+export type MessageView = z.infer<typeof MessageView>;
+
+/** A rollout with everything that is known of it besides its sentinels. */
+export const RolloutDetail = z.object({
+  status: RolloutStatus,
+  requested_image: z.string().nullable(),
+  started_by: z.string().nullable(),
+  ended_at: z.string().nullable(),
+  wave_percentages: z.array(z.int()),
+  reverted: z.int(),
+  waves: z.array(WaveView),
+  messages: z.array(MessageView),
+  /** What a rollback would put back: images, and how many sentinels get each. */
+  previous_images: z.array(z.object({ image: z.string(), sentinels: z.int() })),
+  /** Why sentinels failed: the reason's code, how many, and some of their ids. */
+  failures: z.array(z.object({ code: z.string(), count: z.int(), ids: z.array(z.string()) })),
+});
+export type RolloutDetail = z.infer<typeof RolloutDetail>;
+
+/** The rollout that is shown live. */
+export const LiveRollout = RolloutDetail.extend({
+  /** What may be called now, by the table of transitions. */
+  legal: z.array(z.enum(operations)),
+  /** Results per second over the last moments. */
+  per_second: z.number(),
+});
+export type LiveRollout = z.infer<typeof LiveRollout>;
+
+/** Parts that could not be asked, with what they said; empty when all is well. */
+export const Trouble = z.array(z.object({ part: z.string(), detail: z.string() }));
+export type Trouble = z.infer<typeof Trouble>;
+
+/** The events of the stream, by name. Every one replaces what the one before it said, but `changes`. */
+export const liveEvents = {
+  rollout: LiveRollout,
+  fleet: FleetColumns,
+  changes: FleetChanges,
+  trouble: Trouble,
+  beat: z.object({ now: z.string() }),
+} as const;
+export type LiveEventName = keyof typeof liveEvents;
+
+/** What someone saw when deciding: a write is refused when things have moved on since. */
+const Expectation = z.strictObject({
+  rollout_id: z.string().nullable(),
+  state: z.enum(rolloutStates),
+});
+
+export const StartOrder = RolloutRequest.extend({ expect: Expectation });
+export const OperationOrder = z.strictObject({ expect: Expectation });
+
+/** A sentinel as its row has it, and its part in the rollout that is shown. */
+export const SentinelDetail = z.object({
+  id: z.string(),
+  region: z.string(),
+  image: z.string(),
+  running_image: z.string(),
+  previous_image: z.string().nullable(),
+  deploy_status: z.string(),
+  deploy_reason: z.string().nullable(),
+  health: z.string(),
+  updated_at: z.string(),
+  wave: z.int().nullable(),
+  outcome: z.string().nullable(),
+  outcome_reason: z.string().nullable(),
+});
+export type SentinelDetail = z.infer<typeof SentinelDetail>;
+
+/** A past rollout: its detail, its sentinels, and how the results came in over time. */
+export const PastRollout = z.object({
+  detail: RolloutDetail,
+  fleet: FleetColumns,
+  /** Seconds since the start, and how many sentinels had a result by then. */
+  progress: z.object({ seconds: z.array(z.number()), done: z.array(z.int()) }),
+});
+export type PastRollout = z.infer<typeof PastRollout>;

@@ -1,0 +1,86 @@
+/** The fleet as columns, and what changes in them. Pure. */
+import type { FleetChanges, FleetColumns, SentinelMark } from "./contract.ts";
+
+/** A sentinel beside its part in the rollout that is shown; null: it has none, or not yet. */
+export type FleetRow = {
+  id: string;
+  region: string;
+  image: string;
+  running_image: string;
+  deploy_status: string;
+  deploy_reason: string | null;
+  wave: number | null;
+  outcome: string | null;
+  outcome_reason: string | null;
+};
+
+/** What the marks are about. */
+export type Shown = { rolloutId: string | null; image: string | null; isActive: boolean };
+
+const outcomeMarks: Record<string, SentinelMark> = {
+  succeeded: "s",
+  failed: "f",
+  reverted: "r",
+  not_reverted: "n",
+};
+
+/** How a sentinel stands. What it does right now goes before what was written of it. */
+function markOf(row: FleetRow, { image, isActive }: Shown): SentinelMark {
+  if (isActive && row.deploy_status === "progressing") return "p";
+  if (row.outcome !== null) return outcomeMarks[row.outcome] ?? "o";
+  if (row.wave !== null) return markOfMember(row, image);
+  const alreadyRuns = row.image === image && row.running_image === image;
+  if (isActive && !alreadyRuns) return "w";
+  return row.deploy_status === "failed" ? "x" : "o";
+}
+
+/** Its deploy may have ended a moment before that was written down. */
+function markOfMember(row: FleetRow, image: string | null): SentinelMark {
+  if (row.image !== image) return "w";
+  if (row.deploy_status === "failed") return "f";
+  if (row.deploy_status === "progressing") return "p";
+  return row.running_image === image ? "s" : "w";
+}
+
+/** Why it stands so; null when that goes without saying. */
+function reasonOf(row: FleetRow, mark: SentinelMark): string | null {
+  if (mark === "f" || mark === "n") return row.outcome_reason ?? row.deploy_reason;
+  return mark === "x" ? row.deploy_reason : null;
+}
+
+/** `rows` are ordered by region and id. */
+export function toColumns(rows: readonly FleetRow[], shown: Shown): FleetColumns {
+  const marks = rows.map((row) => markOf(row, shown));
+  const reasons: Record<string, string> = {};
+  for (const [index, row] of rows.entries()) {
+    const reason = reasonOf(row, marks[index] ?? "o");
+    if (reason !== null) reasons[index] = reason;
+  }
+  const regions = [...Map.groupBy(rows, (row) => row.region)];
+  return {
+    rollout_id: shown.rolloutId,
+    regions: regions.map(([name, members]) => ({ name, size: members.length })),
+    ids: rows.map(({ id }) => id),
+    marks: marks.join(""),
+    waves: rows.map(({ wave }) => wave ?? 0),
+    reasons,
+  };
+}
+
+/**
+ * What turns `before` into `after`; null when that takes new columns: of another rollout, of other
+ * sentinels, or with sentinels that have just been put into waves.
+ */
+export function diffColumns(before: FleetColumns, after: FleetColumns): FleetChanges | null {
+  if (before.rollout_id !== after.rollout_id) return null;
+  if (before.ids.length !== after.ids.length) return null;
+  const changes: FleetChanges = [];
+  for (const [index, id] of after.ids.entries()) {
+    if (id !== before.ids[index] || before.waves[index] !== after.waves[index]) return null;
+    const mark = after.marks[index] as SentinelMark;
+    const reason = after.reasons[index] ?? null;
+    const isSame = mark === before.marks[index] && reason === (before.reasons[index] ?? null);
+    if (!isSame) changes.push([index, mark, reason]);
+  }
+  return changes;
+}

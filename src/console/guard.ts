@@ -1,0 +1,79 @@
+/** Who may do what in the console: sessions, writes from our own page only, and headers. */
+import type { FastifyRequest } from "fastify";
+import { ProblemError } from "#kernel/problem.ts";
+import type { ConsoleAccess } from "./contract.ts";
+import { readCookie } from "./cookie.ts";
+import type { Logouts } from "./logouts.ts";
+import { csrfOf, isSame, type Ticket, unseal } from "./session.ts";
+
+/** Nothing from anywhere else, nothing inline, in nobody's frame. */
+export const pageHeaders = {
+  "content-security-policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "manifest-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join("; "),
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "permissions-policy": "camera=(), geolocation=(), microphone=()",
+};
+
+export type Guard = ReturnType<typeof createGuard>;
+
+export function createGuard(access: ConsoleAccess, parts: { logouts: Logouts; publicUrl: string }) {
+  const { sessionKey, tokenMarks } = access;
+
+  /** The session of a request. Throws 401 when there is none, or it is over. */
+  const requireSession = async (request: FastifyRequest): Promise<Ticket> => {
+    const ticket = unseal(readCookie(request.headers.cookie), sessionKey, Date.now());
+    if (ticket === undefined) throw signedOut();
+    if (tokenMarks.get(ticket.actor) !== ticket.mark) throw signedOut();
+    if (await parts.logouts.has(ticket)) throw signedOut();
+    return ticket;
+  };
+
+  /** Throws 403 for a write that did not come from our own page. */
+  const requireOwnPage = (request: FastifyRequest): void => {
+    const { origin, host } = request.headers;
+    const site = request.headers["sec-fetch-site"];
+    if (site !== undefined && site !== "same-origin") throw foreignPage();
+    if (origin !== undefined && !isOwnOrigin(origin, host, parts.publicUrl)) throw foreignPage();
+  };
+
+  return {
+    requireSession,
+    requireOwnPage,
+    csrfOf: (ticket: Ticket) => csrfOf(ticket, sessionKey),
+    /** The session of a write, which also has to carry the session's own mark. */
+    requireWriter: async (request: FastifyRequest): Promise<Ticket> => {
+      requireOwnPage(request);
+      const ticket = await requireSession(request);
+      const given = request.headers["x-csrf-token"];
+      if (!isSame(String(given ?? ""), csrfOf(ticket, sessionKey))) throw foreignPage();
+      return ticket;
+    },
+  };
+}
+
+/** Behind a proxy the browser's address is the public one; else it is the one that was asked. */
+function isOwnOrigin(origin: string, host: string | undefined, publicUrl: string): boolean {
+  if (publicUrl !== "" && origin === new URL(publicUrl).origin) return true;
+  return URL.parse(origin)?.host === host;
+}
+
+function signedOut(): ProblemError {
+  return new ProblemError({ status: 401, code: "signed_out", detail: "sign in first" });
+}
+
+function foreignPage(): ProblemError {
+  const detail = "this did not come from the console's own page; reload it and try again";
+  return new ProblemError({ status: 403, code: "foreign_page", detail });
+}

@@ -1,0 +1,66 @@
+/** Remembers the last changes of the fleet, so that a connection that was lost goes on where it was. */
+import type { FleetChanges, FleetColumns } from "./contract.ts";
+import type { LiveEvent } from "./live.ts";
+
+/** Beyond so many changed cells the whole fleet is the shorter answer. */
+const keptCells = 20_000;
+
+type Kept = { number: number; changes: FleetChanges };
+
+/** `epoch` tells the numbers of this process from those of the one before. */
+export function createReplay(epoch: string) {
+  let current: FleetColumns | undefined;
+  let number = 0;
+  let kept: Kept[] = [];
+  /** The number after which `kept` has everything. */
+  let since = 0;
+
+  const idOf = (n: number) => `${epoch}.${n}`;
+
+  const forgetOldest = () => {
+    let cells = kept.reduce((sum, { changes }) => sum + changes.length, 0);
+    while (cells > keptCells && kept.length > 0) {
+      const oldest = kept.shift();
+      cells -= oldest?.changes.length ?? 0;
+      since = oldest?.number ?? since;
+    }
+  };
+
+  const missedAfter = (lastId: string): Kept[] | undefined => {
+    const [givenEpoch, text] = lastId.split(".");
+    const last = Number(text);
+    const isKnown = givenEpoch === epoch && last >= since && last <= number;
+    return isKnown ? kept.filter((entry) => entry.number > last) : undefined;
+  };
+
+  return {
+    columns: () => current,
+    /** Takes columns that no change leads to. Answers the event's id. */
+    replace(columns: FleetColumns): string {
+      current = columns;
+      number += 1;
+      since = number;
+      kept = [];
+      return idOf(number);
+    },
+    change(columns: FleetColumns, changes: FleetChanges): string {
+      current = columns;
+      number += 1;
+      kept.push({ number, changes });
+      forgetOldest();
+      return idOf(number);
+    },
+    /** What someone lacks who has seen the event `lastId`, or nothing yet. */
+    since(lastId: string | undefined): LiveEvent[] {
+      const missed = lastId === undefined ? undefined : missedAfter(lastId);
+      if (missed !== undefined) {
+        return missed.map((entry) => ({
+          name: "changes",
+          id: idOf(entry.number),
+          data: entry.changes,
+        }));
+      }
+      return current === undefined ? [] : [{ name: "fleet", id: idOf(number), data: current }];
+    },
+  };
+}

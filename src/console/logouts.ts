@@ -1,0 +1,53 @@
+/** Sessions that were signed out of: remembered here, and in Postgres for other processes and restarts. */
+import type { Database } from "#kernel/database.ts";
+import type { Log } from "#kernel/log.ts";
+import type { Ticket } from "./session.ts";
+
+export type Logouts = ReturnType<typeof createLogouts>;
+
+/** How long a sign-out may take to be known to another process. */
+const freshForMs = 5_000;
+
+export function createLogouts(database: Database, log: Log) {
+  const ended = new Set<string>();
+  let readAtMs = 0;
+  let reading: Promise<void> | undefined;
+
+  const read = async () => {
+    const { rows } = await database.query(
+      "SELECT session_id FROM console_logouts WHERE ends_at > now()",
+    );
+    for (const { session_id } of rows) ended.add(session_id);
+  };
+
+  /** While the database is away, what is known here counts: a rollout must stay in reach. */
+  const refresh = async () => {
+    if (Date.now() - readAtMs < freshForMs) return;
+    reading ??= read()
+      .catch((error: Error) => log.warn({ detail: error.message }, "sign-outs not read"))
+      .finally(() => {
+        readAtMs = Date.now();
+        reading = undefined;
+      });
+    await Promise.race([reading, new Promise((resolve) => setTimeout(resolve, 1_000))]);
+  };
+
+  return {
+    async has({ id }: Ticket): Promise<boolean> {
+      await refresh();
+      return ended.has(id);
+    },
+
+    /** Ends a session here at once, and everywhere as soon as it is written. */
+    async add({ id, endsAtMs }: Ticket): Promise<void> {
+      ended.add(id);
+      await database
+        .query(insertLogout, [id, new Date(endsAtMs)])
+        .catch((error: Error) => log.warn({ detail: error.message }, "sign-out not written"));
+    },
+  };
+}
+
+const insertLogout = `
+  WITH old AS (DELETE FROM console_logouts WHERE ends_at < now())
+  INSERT INTO console_logouts (session_id, ends_at) VALUES ($1, $2) ON CONFLICT DO NOTHING`;

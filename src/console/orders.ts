@@ -1,0 +1,94 @@
+/** What an operator orders. A blocking handler is answered as soon as it has begun. */
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type { FastifyInstance } from "fastify";
+import type { Log } from "#kernel/log.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import {
+  type Operation,
+  RolloutStatus,
+  rolloutServiceName,
+  singletonKey,
+} from "#rollout/contract.ts";
+import { type ConsoleAccess, OperationOrder, StartOrder } from "./contract.ts";
+import type { Guard } from "./guard.ts";
+import type { Live } from "./live.ts";
+import { parseBody } from "./parse.ts";
+
+type Parts = { access: ConsoleAccess; guard: Guard; live: Live; log: Log };
+
+type Seen = { rollout_id: string | null; state: string };
+
+const lookEveryMs = 100;
+/** A start asks the registry first, which may take its time. */
+const beginsWithinMs = 30_000;
+
+const rolloutPath = (handler: string) => `/${rolloutServiceName}/${singletonKey}/${handler}`;
+
+/** Asks the rollout itself, whatever the console last showed. */
+export async function readStatus(
+  access: ConsoleAccess,
+  actor: string,
+  signal?: AbortSignal,
+): Promise<RolloutStatus> {
+  const call = { path: rolloutPath("Status"), body: {}, actor };
+  return RolloutStatus.parse(await access.call({ ...call, ...(signal && { signal }) }));
+}
+
+export function serveOrders(app: FastifyInstance, parts: Parts): void {
+  app.post("/api/rollout/start", async (request) => {
+    const { actor } = await parts.guard.requireWriter(request);
+    const { expect, ...body } = parseBody(StartOrder, request.body);
+    return order(parts, { operation: "Rollout", body, actor, seen: expect });
+  });
+  const paths = { resume: "Resume", cancel: "Cancel", rollback: "RollbackAll" } as const;
+  for (const [name, operation] of Object.entries(paths)) {
+    app.post(`/api/rollout/${name}`, async (request) => {
+      const { actor } = await parts.guard.requireWriter(request);
+      const { expect } = parseBody(OperationOrder, request.body);
+      return order(parts, { operation, body: {}, actor, seen: expect });
+    });
+  }
+}
+
+type Order = { operation: Operation; body: unknown; actor: string; seen: Seen };
+
+async function order(parts: Parts, { operation, body, actor, seen }: Order) {
+  const { access, log, live } = parts;
+  requireUnmoved(await readStatus(access, actor), seen);
+  log.info({ actor, operation, rollout: seen.rollout_id }, "ordered from the console");
+  const begun = new AbortController();
+  const answered = access.call({
+    path: rolloutPath(operation),
+    body,
+    actor,
+    idempotencyKey: `console-${randomUUID()}`,
+    blocks: operation !== "Cancel",
+    signal: begun.signal,
+  });
+  try {
+    await Promise.race([answered, movedOn(access, actor, seen)]);
+  } finally {
+    // What was begun goes on without us; its refusal, had there been one, has come by now.
+    answered.catch(() => {});
+    begun.abort();
+    live.look();
+  }
+  return { status: await readStatus(access, actor) };
+}
+
+/** Refuses what was decided on an older picture than the present one. */
+function requireUnmoved(now: Seen, seen: Seen): void {
+  if (now.rollout_id === seen.rollout_id && now.state === seen.state) return;
+  const detail = `Meanwhile the rollout is ${now.state.replace("_", " ")}. Look again, then decide.`;
+  throw new ProblemError({ status: 409, code: "moved_on", detail });
+}
+
+async function movedOn(access: ConsoleAccess, actor: string, seen: Seen): Promise<void> {
+  const untilMs = Date.now() + beginsWithinMs;
+  while (Date.now() < untilMs) {
+    await delay(lookEveryMs);
+    const now = await readStatus(access, actor).catch(() => seen);
+    if (now.rollout_id !== seen.rollout_id || now.state !== seen.state) return;
+  }
+}

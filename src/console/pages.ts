@@ -1,0 +1,34 @@
+/** The built page: its files as they are, and the page itself at every address that is one of its own. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import fastifyStatic from "@fastify/static";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { ProblemError } from "#kernel/problem.ts";
+import { pageHeaders } from "./guard.ts";
+
+/** A name with its content's hash in it never changes what it means. */
+const forever = "public, max-age=31536000, immutable";
+
+export async function servePages(app: FastifyInstance, dir: string): Promise<void> {
+  const page = readFileSync(path.join(dir, "index.html"));
+  const sendPage = (reply: FastifyReply) =>
+    reply.headers(pageHeaders).type("text/html; charset=utf-8").send(page);
+
+  await app.register(fastifyStatic, {
+    root: path.join(dir, "assets"),
+    prefix: "/assets/",
+    preCompressed: true,
+    index: false,
+    cacheControl: false,
+    setHeaders: (response) => {
+      response.header("cache-control", forever);
+    },
+  });
+  app.get("/", (_request, reply) => sendPage(reply));
+  app.setNotFoundHandler((request, reply) => {
+    const { pathname } = new URL(request.url, "http://console");
+    const isPage = request.method === "GET" && !/^\/console\/(?:api|assets)\//.test(pathname);
+    if (isPage) return sendPage(reply);
+    throw new ProblemError({ status: 404, code: "not_found", detail: "there is nothing here" });
+  });
+}

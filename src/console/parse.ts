@@ -1,0 +1,15 @@
+import type { z } from "zod";
+import { ProblemError } from "#kernel/problem.ts";
+
+/** The parsed body of a request. Throws 400 with every fault. */
+export function parseBody<Schema extends z.ZodType>(
+  schema: Schema,
+  body: unknown,
+): z.infer<Schema> {
+  const parsed = schema.safeParse(body ?? {});
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(({ path, message }) =>
+    path.length === 0 ? message : `${path.join(".")}: ${message}`,
+  );
+  throw new ProblemError({ status: 400, code: "invalid_request", detail: faults.join("\n") });
+}

@@ -1,0 +1,72 @@
+/** What the pages read: handlers by their own contracts, and rows of history. */
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { ProblemError } from "#kernel/problem.ts";
+import { checkReaders, checkReads } from "#results/contract.ts";
+import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
+import type { ConsoleAccess, PastRollout } from "./contract.ts";
+import { toColumns } from "./fleet-columns.ts";
+import type { FleetReader } from "./fleet-reader.ts";
+import type { Guard } from "./guard.ts";
+import { parseBody } from "./parse.ts";
+import type { RolloutReader } from "./rollout-reader.ts";
+
+type Parts = {
+  access: ConsoleAccess;
+  guard: Guard;
+  rollouts: RolloutReader;
+  fleet: FleetReader;
+};
+
+const rollout = (handler: string) => `/${rolloutServiceName}/${singletonKey}/${handler}`;
+const check = (handler: string) => `/${checkReads.name}/${handler}`;
+
+/** Handlers that only read, under the names by which the page asks for them. */
+const readers: Record<string, { path: string; input: z.ZodType }> = {
+  plan: { path: rollout("Plan"), input: rolloutHandlers.Plan.input },
+  history: { path: rollout("History"), input: rolloutHandlers.History.input },
+  checks: { path: check("List"), input: checkReaders.List.input },
+  "check-history": { path: check("History"), input: checkReaders.History.input },
+  "check-chart": { path: check("Chart"), input: checkReaders.Chart.input },
+  "check-episodes": { path: check("Episodes"), input: checkReaders.Episodes.input },
+  "check-replay": { path: check("Replay"), input: checkReaders.Replay.input },
+};
+
+const PastRequest = z.strictObject({ rollout_id: z.string().max(100) });
+const SentinelRequest = z.strictObject({
+  id: z.string().max(300),
+  rollout_id: z.string().max(100).nullable(),
+});
+
+export function serveReads(app: FastifyInstance, parts: Parts): void {
+  const { access, guard, fleet } = parts;
+  for (const [name, { path, input }] of Object.entries(readers)) {
+    app.post(`/api/read/${name}`, async (request) => {
+      const { actor } = await guard.requireSession(request);
+      return access.call({ path, body: parseBody(input, request.body), actor });
+    });
+  }
+  app.post("/api/read/past-rollout", async (request) => {
+    await guard.requireSession(request);
+    return readPast(parts, parseBody(PastRequest, request.body).rollout_id);
+  });
+  app.post("/api/read/sentinel", async (request) => {
+    await guard.requireSession(request);
+    const { id, rollout_id } = parseBody(SentinelRequest, request.body);
+    return fleet.one(id, rollout_id);
+  });
+}
+
+async function readPast({ rollouts, fleet }: Parts, rolloutId: string): Promise<PastRollout> {
+  const status = await rollouts.status(rolloutId);
+  if (status === undefined) {
+    throw new ProblemError({ status: 404, code: "not_found", detail: "there is no such rollout" });
+  }
+  const [detail, rows, progress] = await Promise.all([
+    rollouts.detail(status),
+    fleet.past(rolloutId),
+    rollouts.progress(rolloutId),
+  ]);
+  const shown = { rolloutId, image: status.image, isActive: false };
+  return { detail, fleet: toColumns(rows, shown), progress };
+}

@@ -1,0 +1,145 @@
+/** Reads everything about a rollout besides its sentinels, from history. */
+import type { Database } from "#kernel/database.ts";
+import type { RolloutStatus } from "#rollout/contract.ts";
+import type { MessageView, PastRollout, RolloutDetail, WaveView } from "./contract.ts";
+
+/** How many sentinels the waves cover, as the rollout itself counts it. */
+export type PlanWaves = (
+  total: number,
+  percentages: readonly number[],
+) => { percentage: number; size: number }[];
+
+export type RolloutReader = ReturnType<typeof createRolloutReader>;
+
+export function createRolloutReader(database: Database, planWaves: PlanWaves) {
+  return {
+    /** `status` is what the rollout itself says, which is ahead of history. */
+    async detail(status: RolloutStatus): Promise<RolloutDetail> {
+      const id = [status.rollout_id ?? ""];
+      const [rollouts, waves, messages, images, failures] = await Promise.all([
+        database.query("SELECT * FROM rollouts WHERE id = $1", id),
+        database.query(selectWaves, id),
+        database.query(selectMessages, id),
+        database.query(selectImages, id),
+        database.query(selectFailures, id),
+      ]);
+      const row = rollouts.rows[0];
+      const percentages: number[] = row?.wave_percentages ?? [];
+      return {
+        status,
+        requested_image: row?.requested_image ?? null,
+        started_by: row?.started_by ?? null,
+        ended_at: row?.ended_at?.toISOString() ?? null,
+        wave_percentages: percentages,
+        reverted: row?.reverted ?? 0,
+        waves: joinWaves(planWaves(status.total, percentages), waves.rows),
+        messages: messages.rows.map(toMessage),
+        previous_images: images.rows,
+        failures: failures.rows,
+      };
+    },
+
+    /** A past rollout's status as its row has it; undefined: there is none with this id. */
+    async status(rolloutId: string): Promise<RolloutStatus | undefined> {
+      const { rows } = await database.query("SELECT * FROM rollouts WHERE id = $1", [rolloutId]);
+      return rows[0] === undefined ? undefined : toStatus(rows[0]);
+    },
+
+    /** How the results came in: so many by so many seconds after the start. */
+    async progress(rolloutId: string): Promise<PastRollout["progress"]> {
+      const { rows } = await database.query(selectProgress, [rolloutId]);
+      return {
+        seconds: rows.map((row) => Number(row.second)),
+        done: rows.map((row) => Number(row.done)),
+      };
+    },
+  };
+}
+
+/** A row as the driver gives it, named by its query. */
+// biome-ignore lint/suspicious/noExplicitAny: its shape is that of the query
+type Row = any;
+
+function joinWaves(planned: ReturnType<PlanWaves>, counted: Row[]): WaveView[] {
+  const byWave = new Map(counted.map((row) => [row.wave, row]));
+  return planned.map(({ percentage, size }, index) => {
+    const row = byWave.get(index + 1);
+    return {
+      wave: index + 1,
+      percentage,
+      size,
+      succeeded: row?.succeeded ?? 0,
+      failed: row?.failed ?? 0,
+      reverted: row?.reverted ?? 0,
+      not_reverted: row?.not_reverted ?? 0,
+      first_at: row?.first_at?.toISOString() ?? null,
+      last_at: row?.last_at?.toISOString() ?? null,
+    };
+  });
+}
+
+function toMessage(row: Row): MessageView {
+  const { id: _id, fields: _fields, ...message } = row.message;
+  return {
+    sequence: Number(row.sequence),
+    event: row.event,
+    actor: row.actor,
+    at: row.at.toISOString(),
+    ...message,
+    delivery: {
+      outcome: row.outcome ?? "queued",
+      attempts: row.attempts ?? 0,
+      detail: row.detail,
+      at: row.updated_at?.toISOString() ?? null,
+    },
+  };
+}
+
+function toStatus(row: Row): RolloutStatus {
+  const { state, image, current_wave, total_waves, total, succeeded, failed } = row;
+  return {
+    rollout_id: row.id,
+    ...{ state, image, current_wave, total_waves, total, succeeded, failed },
+    in_flight: 0,
+    failed_sentinels: [],
+    started_at: row.started_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+    ...(row.reason !== null && { reason: row.reason }),
+  };
+}
+
+const selectWaves = `
+  SELECT wave,
+    (count(*) FILTER (WHERE outcome = 'succeeded'))::int AS succeeded,
+    (count(*) FILTER (WHERE outcome = 'failed'))::int AS failed,
+    (count(*) FILTER (WHERE outcome = 'reverted'))::int AS reverted,
+    (count(*) FILTER (WHERE outcome = 'not_reverted'))::int AS not_reverted,
+    min(updated_at) FILTER (WHERE outcome IS NOT NULL) AS first_at,
+    max(updated_at) FILTER (WHERE outcome IS NOT NULL) AS last_at
+  FROM rollout_sentinels WHERE rollout_id = $1 GROUP BY wave`;
+
+const selectMessages = `
+  SELECT m.*, d.outcome, d.attempts, d.detail, d.updated_at
+  FROM rollout_messages m LEFT JOIN chat_deliveries d ON d.message_id = m.rollout_id || '#' || m.sequence
+  WHERE m.rollout_id = $1 ORDER BY m.sequence DESC LIMIT 300`;
+
+const selectImages = `
+  SELECT previous_image AS image, count(*)::int AS sentinels FROM rollout_sentinels
+  WHERE rollout_id = $1 AND outcome IN ('succeeded', 'not_reverted')
+  GROUP BY previous_image ORDER BY 2 DESC LIMIT 10`;
+
+const selectFailures = `
+  SELECT split_part(coalesce(reason, 'unknown'), ':', 1) AS code, count(*)::int AS count,
+    (array_agg(sentinel_id ORDER BY sentinel_id))[1:20] AS ids
+  FROM rollout_sentinels WHERE rollout_id = $1 AND outcome IN ('failed', 'not_reverted')
+  GROUP BY 1 ORDER BY 2 DESC, 1`;
+
+/** Some 200 points at most. */
+const selectProgress = `
+  WITH done AS (
+    SELECT extract(epoch FROM s.updated_at - r.started_at) AS second,
+      row_number() OVER (ORDER BY s.updated_at) AS done
+    FROM rollout_sentinels s JOIN rollouts r ON r.id = s.rollout_id
+    WHERE s.rollout_id = $1 AND s.outcome IS NOT NULL),
+  pieces AS (SELECT *, ntile(200) OVER (ORDER BY done) AS piece FROM done)
+  SELECT max(second) AS second, max(done) AS done FROM pieces GROUP BY piece ORDER BY piece`;

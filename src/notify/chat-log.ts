@@ -1,0 +1,39 @@
+/** Keeps in Postgres how the delivery of each chat message stands, off the path of the messages. */
+import { iface, implement } from "@restatedev/restate-sdk";
+import type { Database } from "#kernel/database.ts";
+
+export type Delivered = {
+  channel: string;
+  /** `sending` after an attempt that failed and is going to be repeated. */
+  outcome: "sending" | "delivered" | "dropped" | "refused" | "given_up";
+  /** What the last attempt ran into. */
+  detail: string | null;
+  attempts: number;
+  atMs: number;
+};
+
+/** One object per message, so that what is written of it keeps its order. */
+export const chatLog = iface.object("vedette.v1.ChatLog", {
+  save: iface.json<Delivered, null>(),
+});
+
+export function createChatLog(database: Database) {
+  return implement(chatLog, {
+    handlers: {
+      save: async (ctx, { channel, outcome, detail, attempts, atMs }) => {
+        const row = [ctx.key, channel, outcome, detail, attempts, new Date(atMs)];
+        await ctx.run("save-delivery", async () => {
+          await database.query(saveDelivery, row);
+        });
+        return null;
+      },
+    },
+    options: { ingressPrivate: true, journalRetention: 0 },
+  });
+}
+
+const saveDelivery = `
+  INSERT INTO chat_deliveries (message_id, channel, outcome, detail, attempts, updated_at)
+  VALUES ($1, $2, $3, $4, $5, $6)
+  ON CONFLICT (message_id) DO UPDATE SET outcome = excluded.outcome, detail = excluded.detail,
+    attempts = excluded.attempts, updated_at = excluded.updated_at`;

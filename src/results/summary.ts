@@ -1,0 +1,72 @@
+/** What a check found over a span, summed up from its single results. */
+import type { Database } from "#kernel/database.ts";
+import type { CheckSummary, CheckSummaryRequest } from "./contract.ts";
+
+export type SumUp = (request: CheckSummaryRequest) => Promise<CheckSummary>;
+
+type Parts = { database: Database; failedAtPercent: number; nowMs: () => number };
+
+const hourMs = 3_600_000;
+
+/** Percentiles over what is kept of single results; a check without any has none. */
+export function createSumUp({ database, failedAtPercent, nowMs }: Parts): SumUp {
+  return async ({ check, hours }) => {
+    const from = new Date(nowMs() - hours * hourMs);
+    const [sums, missed] = await Promise.all([
+      database.query<SumRow>(selectSums, [check, from, failedAtPercent]),
+      database.query(selectMissed, [check, from]),
+    ]);
+    const total = sums.rows.find(({ location }) => location === null);
+    const places = sums.rows.filter((row) => row.location !== null);
+    return {
+      check,
+      since: from.toISOString(),
+      first_at: total?.first_at?.toISOString() ?? null,
+      runs: total?.runs ?? 0,
+      failed_runs: total?.failed_runs ?? 0,
+      missed_ticks: missed.rows[0].ticks,
+      total: total === undefined || total.results === 0 ? null : toSum(total),
+      locations: places.map((row) => ({ location: row.location ?? "", ...toSum(row) })),
+    };
+  };
+}
+
+type Sum = NonNullable<CheckSummary["total"]>;
+
+type SumRow = Omit<Sum, "p50_ms" | "p95_ms" | "p99_ms"> & {
+  /** null: all together. */
+  location: string | null;
+  first_at: Date | null;
+  runs: number;
+  failed_runs: number;
+  percentiles: [number, number, number];
+};
+
+function toSum({ location, first_at, runs, failed_runs, percentiles, ...sum }: SumRow): Sum {
+  const [p50_ms, p95_ms, p99_ms] = percentiles;
+  return { ...sum, p50_ms, p95_ms, p99_ms };
+}
+
+const selectSums = `
+  SELECT location, min(scheduled_at) AS first_at, count(*)::integer AS results,
+    (count(*) FILTER (WHERE grade = 'degraded'))::integer AS degraded,
+    (count(*) FILTER (WHERE grade = 'failed'))::integer AS failed,
+    count(DISTINCT scheduled_at)::integer AS runs,
+    (count(DISTINCT scheduled_at) FILTER (WHERE run_failed))::integer AS failed_runs,
+    percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY duration_ms)::real[] AS percentiles,
+    max(duration_ms) AS max_ms, avg(dns_ms)::real AS dns_ms, avg(connect_ms)::real AS connect_ms,
+    avg(tls_ms)::real AS tls_ms, avg(first_byte_ms)::real AS first_byte_ms,
+    avg(transfer_ms)::real AS transfer_ms
+  FROM (
+    SELECT *,
+      (count(*) FILTER (WHERE grade = 'failed') OVER run) > 0
+        AND (count(*) FILTER (WHERE grade = 'failed') OVER run) * 100
+          >= $3::integer * (count(*) OVER run) AS run_failed
+    FROM check_results WHERE check_id = $1 AND scheduled_at >= $2
+    WINDOW run AS (PARTITION BY scheduled_at)
+  ) r
+  GROUP BY GROUPING SETS ((location), ()) ORDER BY location`;
+
+const selectMissed = `
+  SELECT coalesce(sum(ticks), 0)::integer AS ticks FROM check_missed_ticks
+  WHERE check_id = $1 AND to_at >= $2`;
