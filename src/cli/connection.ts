@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { request } from "undici";
 import type { z } from "zod";
+import { alertEventHandlers, alertEvents } from "#alerting/events-contract.ts";
 import { type CronJobName, cronHandlers, cronServiceName } from "#cron/contract.ts";
 import { FleetList, fleetService } from "#fleet/contract.ts";
 import { checkReaders, checkReads } from "#results/contract.ts";
@@ -95,6 +96,16 @@ export function connect(options: TargetOptions) {
         ...(signal !== undefined && { signal }),
       });
       return read(output, answer) as z.infer<(typeof checkReaders)[Handler]["output"]>;
+    },
+
+    /** What becomes of alert events. */
+    alertEvents: async <Handler extends keyof typeof alertEventHandlers>(
+      handler: Handler,
+      body: z.input<(typeof alertEventHandlers)[Handler]["input"]>,
+    ): Promise<z.infer<(typeof alertEventHandlers)[Handler]["output"]>> => {
+      const { output } = alertEventHandlers[handler];
+      const answer = await post(target, `${alertEvents.name}/${handler}`, { body });
+      return read(output, answer) as z.infer<(typeof alertEventHandlers)[Handler]["output"]>;
     },
 
     sentinels: async (page: { limit: number; cursor?: string }): Promise<FleetList> =>
