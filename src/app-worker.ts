@@ -24,6 +24,7 @@ import { createAlerts } from "./app-alerts.ts";
 import type { Analytics } from "./app-analytics.ts";
 import type { Base, Stop } from "./app-base.ts";
 import { createCron } from "./app-cron.ts";
+import type { Monitor } from "./app-monitor.ts";
 import type { Results } from "./app-results.ts";
 import type { Config } from "./config.ts";
 
@@ -35,6 +36,7 @@ type WorkerParts = {
   /** Of this process; undefined: another process serves the API, where the settings say. */
   apiUrl: string | undefined;
   results: Results;
+  monitor: Monitor;
   stops: Stop[];
 };
 
@@ -60,6 +62,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
   const workerUrl = config.worker.advertised_url || endpoint.url;
   await registerWorker({ adminUrl, workerUrl, revision: codeRevision() });
   await startCron(parts.ingressUrl);
+  await parts.monitor.start(parts.ingressUrl);
   return endpoint.url;
 }
 
@@ -77,7 +80,7 @@ function createDriver(base: Base, ownApiUrl: string | undefined): Driver {
   return drivers[fleet.driver]({ fleet, dataDir, apiUrl, rootKey: credentials.root_key, log });
 }
 
-type ServiceParts = Pick<WorkerParts, "analytics" | "database" | "results"> & {
+type ServiceParts = Pick<WorkerParts, "analytics" | "database" | "results" | "monitor"> & {
   store: FleetStore;
   driver: Driver;
 };
@@ -93,6 +96,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     createSentinelService({ deployer: createDeployer(driver, store), deployTimeoutMs }),
     createFleetService(store),
     results.reads,
+    ...parts.monitor.services,
     createChatChannel({
       webhookUrlOf: (channel) => config.slack[`${channel}_webhook_url`],
       spacingMs: config.slack.message_spacing_ms,

@@ -1,18 +1,40 @@
 /** Commands about alert events on their way to the incident service. */
 import { styleText } from "node:util";
-import type { AlertEventDetail, AlertEventView, EventStatus } from "#alerting/events-contract.ts";
+import type { z } from "zod";
+import {
+  type AlertEventDetail,
+  type AlertEventView,
+  alertEventHandlers,
+  alertEvents,
+  type EventStatus,
+} from "#alerting/events-contract.ts";
 import { formatDuration } from "#kernel/duration.ts";
-import { type Connection, ConnectionError, connect } from "./connection.ts";
+import { ConnectionError, connect } from "./connection.ts";
 import type { GlobalOptions } from "./options.ts";
 import { print, printJson } from "./print.ts";
 import { createTable, plain } from "./table.ts";
+
+type Handlers = typeof alertEventHandlers;
+type Call = ReturnType<typeof alertEventsOf>;
+
+function alertEventsOf(options: GlobalOptions) {
+  const { call } = connect(options);
+  return <Name extends keyof Handlers>(
+    handler: Name,
+    body: z.input<Handlers[Name]["input"]>,
+  ): Promise<z.infer<Handlers[Name]["output"]>> => {
+    const output: z.ZodType = alertEventHandlers[handler].output;
+    const answer = call(`${alertEvents.name}/${handler}`, body, output);
+    return answer as Promise<z.infer<Handlers[Name]["output"]>>;
+  };
+}
 
 type ListOptions = GlobalOptions & { status?: EventStatus; check?: string; limit: number };
 
 export async function listEvents(options: ListOptions): Promise<number> {
   const { status, check, limit } = options;
   const filter = { ...(status !== undefined && { status }), ...(check !== undefined && { check }) };
-  const list = await connect(options).alertEvents("List", { ...filter, limit });
+  const list = await alertEventsOf(options)("List", { ...filter, limit });
   if (options.json) printJson(list);
   else print(reportEvents(list.events));
   return 0;
@@ -23,7 +45,7 @@ export async function listDeadLetters(options: ListOptions): Promise<number> {
 }
 
 export async function showEvent(eventId: string, options: GlobalOptions): Promise<number> {
-  const event = await connect(options).alertEvents("Show", { event_id: eventId });
+  const event = await alertEventsOf(options)("Show", { event_id: eventId });
   if (options.json) printJson(event);
   else print(reportEvent(event));
   return 0;
@@ -35,31 +57,31 @@ export async function redeliver(events: string[], options: RedeliverOptions): Pr
   const { all, check, json } = options;
   if (all === events.length > 0) throw new Error("name the events, or take --all");
   if (check !== undefined && !all) throw new Error("--check goes with --all");
-  const connection = connect(options);
-  const wanted = all ? await findDead(connection, check) : events;
-  const outcome = await sendAgain(connection, wanted);
+  const call = alertEventsOf(options);
+  const wanted = all ? await findDead(call, check) : events;
+  const outcome = await sendAgain(call, wanted);
   if (json) printJson(outcome);
   else print(reportOutcome(outcome));
   return outcome.refused.length === 0 ? 0 : 1;
 }
 
 /** Oldest first: a newer one that is accepted supersedes those before it. */
-async function findDead(connection: Connection, check?: string): Promise<string[]> {
+async function findDead(call: Call, check?: string): Promise<string[]> {
   const filter = { status: "dead", ...(check !== undefined && { check }) } as const;
-  const { events } = await connection.alertEvents("List", { ...filter, limit: 1_000 });
+  const { events } = await call("List", { ...filter, limit: 1_000 });
   return events.map(({ event_id }) => event_id).reverse();
 }
 
 type Redelivery = { sent: string[]; refused: { event_id: string; reason: string }[] };
 
-async function sendAgain(connection: Connection, wanted: readonly string[]): Promise<Redelivery> {
+async function sendAgain(call: Call, wanted: readonly string[]): Promise<Redelivery> {
   const sent = new Set<string>();
   const refused: Redelivery["refused"] = [];
   for (const event_id of wanted) {
     // A failure takes its recovery along.
     if (sent.has(event_id)) continue;
     try {
-      const { event_ids } = await connection.alertEvents("Retry", { event_id });
+      const { event_ids } = await call("Retry", { event_id });
       for (const id of event_ids) sent.add(id);
     } catch (error) {
       if (error instanceof ConnectionError || !(error instanceof Error)) throw error;

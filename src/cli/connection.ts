@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { request } from "undici";
 import type { z } from "zod";
-import { alertEventHandlers, alertEvents } from "#alerting/events-contract.ts";
 import { type CronJobName, cronHandlers, cronServiceName } from "#cron/contract.ts";
 import { FleetList, fleetService } from "#fleet/contract.ts";
 import { checkReaders, checkReads } from "#results/contract.ts";
@@ -56,6 +55,9 @@ export function connect(options: TargetOptions) {
   };
 
   return {
+    /** Where control listens, without a slash at its end. */
+    url: target.url,
+
     cronStatus: (job: CronJobName) => cron(job, "Status"),
 
     /** Answers when the run has ended, however long that takes. */
@@ -98,15 +100,12 @@ export function connect(options: TargetOptions) {
       return read(output, answer) as z.infer<(typeof checkReaders)[Handler]["output"]>;
     },
 
-    /** What becomes of alert events. */
-    alertEvents: async <Handler extends keyof typeof alertEventHandlers>(
-      handler: Handler,
-      body: z.input<(typeof alertEventHandlers)[Handler]["input"]>,
-    ): Promise<z.infer<(typeof alertEventHandlers)[Handler]["output"]>> => {
-      const { output } = alertEventHandlers[handler];
-      const answer = await post(target, `${alertEvents.name}/${handler}`, { body });
-      return read(output, answer) as z.infer<(typeof alertEventHandlers)[Handler]["output"]>;
-    },
+    /** Calls a handler that answers at once: `address` is its path without the first slash. */
+    call: async <Output extends z.ZodType>(
+      address: string,
+      body: object,
+      output: Output,
+    ): Promise<z.infer<Output>> => read(output, await post(target, address, { body })),
 
     sentinels: async (page: { limit: number; cursor?: string }): Promise<FleetList> =>
       read(FleetList, await post(target, `${fleetService.name}/List`, { body: page })),
