@@ -1,5 +1,6 @@
 /** `vedette alerts`: who is told of an alert. */
 import { type Command, InvalidArgumentError } from "commander";
+import { addAlertmanagerCommands } from "./alertmanager-commands.ts";
 import { type Exit, load } from "./load.ts";
 
 export function addAlertCommands(program: Command, exit: Exit): void {
@@ -25,6 +26,7 @@ export function addAlertCommands(program: Command, exit: Exit): void {
     .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
     .option("--json", "print JSON for programs", false)
     .action(load(exit, async () => (await from()).simulate));
+  addAlertmanagerCommands(alerts, exit);
 }
 
 type Labels = Record<string, string>;
