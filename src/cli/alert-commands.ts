@@ -1,6 +1,7 @@
 /** `vedette alerts`: who is told of an alert. */
 import { type Command, InvalidArgumentError } from "commander";
 import { addAlertEventCommands } from "./alert-event-commands.ts";
+import { addAlertmanagerCommands } from "./alertmanager-commands.ts";
 import { type Exit, load } from "./load.ts";
 
 export function addAlertCommands(program: Command, exit: Exit): void {
@@ -29,6 +30,7 @@ export function addAlertCommands(program: Command, exit: Exit): void {
     .option("--json", "print JSON for programs", false)
     .action(load(exit, async () => (await from()).simulate));
   addAlertEventCommands(alerts, exit);
+  addAlertmanagerCommands(alerts, exit);
 }
 
 type Labels = Record<string, string>;
