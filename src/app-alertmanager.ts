@@ -1,8 +1,10 @@
 /** What commands about the metrics alert manager work with: its files, itself, the incident service. */
+import { exportAlertmanager } from "#alerting/alertmanager/export.ts";
 import { createReload } from "#alerting/alertmanager/reload.ts";
+import { environmentsInUse, findSendings } from "#alerting/alertmanager/sendings.ts";
 import { type Rotation, rotate, type Webhook } from "#alerting/rotate.ts";
-import { sources } from "#alerting/routes.ts";
-import type { Environment } from "#alerting/routes-contract.ts";
+import { routes, sources } from "#alerting/routes.ts";
+import { type Environment, environments } from "#alerting/routes-contract.ts";
 import { createSourceTokens, type SourceAddress } from "#alerting/source-tokens.ts";
 import { type Config, readConfig } from "./config.ts";
 
@@ -62,4 +64,15 @@ function findSenders(config: Config, environment: Environment): Sender[] {
   throw new Error(
     `there is no file to put a token into: set alertmanager.${environment}.token_file or alerts.${environment}.token_file`,
   );
+}
+
+export type ExportOrder = { environment?: Environment; config?: string | undefined };
+
+/** One environment's alert manager, or one that all of them share. Throws with missing settings. */
+export function exportForAlertmanager({ environment, config: file }: ExportOrder) {
+  const { alertmanager, incident } = readConfig({ file, environment: process.env });
+  const wanted =
+    environment === undefined ? environmentsInUse(alertmanager, environments) : [environment];
+  const sendings = findSendings(wanted, sources, { incidentUrl: incident.url, alertmanager });
+  return exportAlertmanager(sendings, routes);
 }

@@ -7,12 +7,18 @@ export function addAlertmanagerCommands(alerts: Command, exit: Exit): void {
   const from = () => import("./alertmanager.ts");
   withSettings(alerts.command("rotate"))
     .description("bring the tokens of an environment's alert sources to those who send with them")
-    .addOption(environmentOption().makeOptionMandatory())
+    .addOption(environmentOption("production or staging").makeOptionMandatory())
     .action(load(exit, async () => (await from()).rotate));
+  const exports = alerts.command("export").description("write the routes for other programs");
+  withSettings(exports.command("alertmanager"))
+    .description("the configuration of Alertmanager, and a script that checks it with amtool")
+    .requiredOption("--out <directory>", "a new one, or that of an earlier export")
+    .addOption(environmentOption("only this one (default: all that have a source)"))
+    .action(load(exit, async () => (await from()).exportRoutes));
 }
 
-function environmentOption(): Option {
-  return new Option("--environment <name>", "production or staging").choices(environments);
+function environmentOption(description: string): Option {
+  return new Option("--environment <name>", description).choices(environments);
 }
 
 function withSettings(command: Command): Command {
