@@ -15,6 +15,17 @@ export function addAlertmanagerCommands(alerts: Command, exit: Exit): void {
     .requiredOption("--out <directory>", "a new one, or that of an earlier export")
     .addOption(environmentOption("only this one (default: all that have a source)"))
     .action(load(exit, async () => (await from()).exportRoutes));
+  const manager = alerts
+    .command("alertmanager")
+    .description("keep an alert manager in step with the routes");
+  withSettings(manager.command("plan"))
+    .description("compare its file and what it runs with; exit code 0 in step, 2 not, 1 error")
+    .addOption(environmentOption("production or staging").makeOptionMandatory())
+    .action(load(exit, async () => (await from()).plan));
+  withSettings(manager.command("apply"))
+    .description("write its file, have it read, and put the old one back if it does not take it")
+    .addOption(environmentOption("production or staging").makeOptionMandatory())
+    .action(load(exit, async () => (await from()).apply));
 }
 
 function environmentOption(description: string): Option {

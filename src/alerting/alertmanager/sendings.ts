@@ -52,5 +52,7 @@ export function environmentsSharing(
 ): readonly Environment[] {
   const keyOf = ({ config_file, url }: AlertmanagerSettings) => config_file || url;
   const key = keyOf(alertmanager[environment]);
-  return all.filter((other) => other === environment || keyOf(alertmanager[other]) === key);
+  return all.filter(
+    (other) => other === environment || (key !== "" && keyOf(alertmanager[other]) === key),
+  );
 }
