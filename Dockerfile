@@ -16,6 +16,8 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts \
 
 COPY migrations migrations
 COPY src src
+# The console's page. The program would build it by itself, but may not write here.
+RUN node src/console/build.ts
 # So that `docker compose exec vedette vedette rollout status` works.
 RUN chmod 0755 src/main.ts && ln -s /app/src/main.ts /usr/local/bin/vedette
 

@@ -24,7 +24,9 @@ import { createAlerts } from "./app-alerts.ts";
 import type { Analytics } from "./app-analytics.ts";
 import type { Base, Stop } from "./app-base.ts";
 import { createCron } from "./app-cron.ts";
+import type { Monitor } from "./app-monitor.ts";
 import type { Results } from "./app-results.ts";
+import { createRenewal } from "./app-tls.ts";
 import type { Config } from "./config.ts";
 
 type WorkerParts = {
@@ -35,6 +37,7 @@ type WorkerParts = {
   /** Of this process; undefined: another process serves the API, where the settings say. */
   apiUrl: string | undefined;
   results: Results;
+  monitor: Monitor;
   stops: Stop[];
 };
 
@@ -60,6 +63,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
   const workerUrl = config.worker.advertised_url || endpoint.url;
   await registerWorker({ adminUrl, workerUrl, revision: codeRevision() });
   await startCron(parts.ingressUrl);
+  await parts.monitor.start(parts.ingressUrl);
   return endpoint.url;
 }
 
@@ -77,7 +81,7 @@ function createDriver(base: Base, ownApiUrl: string | undefined): Driver {
   return drivers[fleet.driver]({ fleet, dataDir, apiUrl, rootKey: credentials.root_key, log });
 }
 
-type ServiceParts = Pick<WorkerParts, "analytics" | "database" | "results"> & {
+type ServiceParts = Pick<WorkerParts, "analytics" | "database" | "results" | "monitor"> & {
   store: FleetStore;
   driver: Driver;
 };
@@ -93,6 +97,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     createSentinelService({ deployer: createDeployer(driver, store), deployTimeoutMs }),
     createFleetService(store),
     results.reads,
+    ...parts.monitor.services,
     createChatChannel({
       webhookUrlOf: (channel) => config.slack[`${channel}_webhook_url`],
       spacingMs: config.slack.message_spacing_ms,
@@ -100,7 +105,13 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     }),
     createChatLog(database),
     ...createAlerts({ config, database, registry, results }),
-    ...createCron({ config, database, registry, store: analytics.reading?.store }),
+    ...createCron({
+      config,
+      database,
+      registry,
+      store: analytics.reading?.store,
+      renewCertificate: createRenewal(base, database),
+    }),
     ...createRolloutServices({
       listFleet: async () => store.sync(await driver.list()),
       resolveImage: isGated ? pinImage : async (image) => image,

@@ -8,6 +8,7 @@ import { alertEventsConfig } from "#alerting/events-config.ts";
 import { analyticsConfig } from "#api/analytics/config.ts";
 import { apiConfig } from "#api/config.ts";
 import { ratelimitConfig } from "#api/ratelimit/config.ts";
+import { acmeConfig } from "#api/tls/config.ts";
 import { controlConfig } from "#control/config.ts";
 import { cronConfig } from "#cron/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
@@ -28,6 +29,7 @@ const Config = z.strictObject({
     })
     .prefault({}),
   ...analyticsConfig,
+  ...acmeConfig,
   ...alertEventsConfig,
   ...alertmanagerConfig,
   ...apiConfig,

@@ -29,6 +29,7 @@ const mayImport: Record<string, readonly string[]> = {
     "app-checks.ts",
     "app-operator.ts",
     "app-routing.ts",
+    "app-runner.ts",
     "config.ts",
   ],
   console: ["kernel/", contracts],

@@ -55,6 +55,9 @@ export function connect(options: TargetOptions) {
   };
 
   return {
+    /** Where control listens, without a slash at its end. */
+    url: target.url,
+
     cronStatus: (job: CronJobName) => cron(job, "Status"),
 
     /** Answers when the run has ended, however long that takes. */
@@ -96,6 +99,13 @@ export function connect(options: TargetOptions) {
       });
       return read(output, answer) as z.infer<(typeof checkReaders)[Handler]["output"]>;
     },
+
+    /** Calls a handler that answers at once: `address` is its path without the first slash. */
+    call: async <Output extends z.ZodType>(
+      address: string,
+      body: object,
+      output: Output,
+    ): Promise<z.infer<Output>> => read(output, await post(target, address, { body })),
 
     sentinels: async (page: { limit: number; cursor?: string }): Promise<FleetList> =>
       read(FleetList, await post(target, `${fleetService.name}/List`, { body: page })),

@@ -61,7 +61,13 @@ async function runVite(outDir: string): Promise<void> {
     logLevel: "warn",
     plugins: [preact({ devToolsEnabled: false })],
     // The policy of the page forbids inline content, and so small files stay files.
-    build: { outDir, assetsInlineLimit: 0, modulePreload: { polyfill: false }, target: "es2023" },
+    build: {
+      outDir,
+      emptyOutDir: false,
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      target: "es2023",
+    },
   });
 }
 

@@ -8,6 +8,14 @@ import {
   NotifyReadyRequest,
   sentinelService,
 } from "#fleet/contract.ts";
+import {
+  apiCheckHandlers,
+  apiCheckService,
+  heartbeatHandlers,
+  heartbeatService,
+  runnerHandlers,
+  runnerService,
+} from "#monitor/objects-contract.ts";
 import { checkReaders, checkReads } from "#results/contract.ts";
 import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
 
@@ -52,6 +60,24 @@ const routes: readonly Route[] = [
     path: exactly(`/${checkReads.name}/${handler}`),
     input,
     isWrite: false,
+    blocks: false,
+  })),
+  ...[
+    { service: apiCheckService, handlers: apiCheckHandlers },
+    { service: heartbeatService, handlers: heartbeatHandlers },
+  ].flatMap(({ service, handlers }) =>
+    Object.entries(handlers).map(([handler, { input }]) => ({
+      // A check's id is one path segment.
+      path: new RegExp(`^/${escapeDots(service)}/[a-z0-9-]{1,100}/${handler}(?:/send)?$`),
+      input,
+      isWrite: handler !== "Run",
+      blocks: false,
+    })),
+  ),
+  ...Object.entries(runnerHandlers).map(([handler, { input }]) => ({
+    path: exactly(`/${runnerService}/${handler}`),
+    input,
+    isWrite: handler !== "List",
     blocks: false,
   })),
   ...Object.entries(alertEventHandlers).map(([handler, { input }]) => ({

@@ -20,6 +20,12 @@ export function countRecords(recorder: Recorder, registry: Registry): Recorder {
         }
       }
     },
+    async pings(pings) {
+      await recorder.pings(pings);
+      for (const { checkId: check } of pings) {
+        counters.runs.inc({ check, location: "ping", grade: "ok" });
+      }
+    },
     async missed(missed) {
       await recorder.missed(missed);
       counters.missed.inc({ check: missed.checkId }, missed.ticks);

@@ -1,0 +1,90 @@
+/** Calls to our own server, typed by the contracts of the handlers that answer. */
+import { signal } from "@preact/signals";
+import type { z } from "zod";
+import type { PastRollout, SentinelDetail, Session } from "#console/contract.ts";
+import type { checkReaders } from "#results/contract.ts";
+import type { RolloutStatus, rolloutHandlers } from "#rollout/contract.ts";
+
+/** undefined: not asked yet; null: nobody is signed in. */
+export const session = signal<Session | null | undefined>(undefined);
+
+/** Why someone was signed out, for the page that asks them to sign in. */
+export const signedOutBecause = signal<string | null>(null);
+
+/** What the server said no with; its message is meant to be read. */
+export class Refusal extends Error {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+type Contract = { input: z.ZodType; output: z.ZodType };
+type Of<C extends Contract> = { input: z.input<C["input"]>; output: z.output<C["output"]> };
+
+export type Reads = {
+  plan: Of<(typeof rolloutHandlers)["Plan"]>;
+  history: Of<(typeof rolloutHandlers)["History"]>;
+  checks: Of<(typeof checkReaders)["List"]>;
+  "check-history": Of<(typeof checkReaders)["History"]>;
+  "check-chart": Of<(typeof checkReaders)["Chart"]>;
+  "check-episodes": Of<(typeof checkReaders)["Episodes"]>;
+  "past-rollout": { input: { rollout_id: string }; output: PastRollout };
+  sentinel: { input: { id: string; rollout_id: string | null }; output: SentinelDetail };
+};
+
+export function read<Name extends keyof Reads>(
+  name: Name,
+  body: Reads[Name]["input"],
+): Promise<Reads[Name]["output"]> {
+  return call("POST", `read/${name}`, body);
+}
+
+export function order(name: string, body: unknown): Promise<{ status: RolloutStatus }> {
+  return call("POST", name, body);
+}
+
+export async function signIn(token: string): Promise<void> {
+  session.value = await call<Session>("POST", "session", { token });
+  signedOutBecause.value = null;
+}
+
+export async function signOut(): Promise<void> {
+  await call("DELETE", "session");
+  session.value = null;
+}
+
+/** Asks who we are; a session that is over leads to the page for signing in. */
+export async function askSession(): Promise<void> {
+  try {
+    session.value = await call<Session>("GET", "session");
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 401) session.value = null;
+    else throw error;
+  }
+}
+
+const timeoutMs = 45_000;
+
+async function call<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+  const answer = await fetch(`/console/api/${path}`, {
+    method,
+    headers: {
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...(session.value && { "x-csrf-token": session.value.csrf }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(timeoutMs),
+  }).catch((cause: Error) => {
+    throw new Refusal(0, `The server does not answer (${cause.message}).`);
+  });
+  if (answer.status === 204) return undefined as Answer;
+  const parsed = await answer.json().catch(() => ({ detail: "That was no answer of ours." }));
+  if (answer.ok) return parsed as Answer;
+  if (answer.status === 401 && session.value) {
+    signedOutBecause.value = "Your session is over. Sign in again; nothing else has stopped.";
+    session.value = null;
+  }
+  throw new Refusal(answer.status, parsed.detail ?? `The server answered ${answer.status}.`);
+}

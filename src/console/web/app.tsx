@@ -1,0 +1,127 @@
+/** The frame of every page: who is signed in, where one is, and whether what is shown is true now. */
+import { useEffect } from "preact/hooks";
+import { askSession, session, signOut } from "./api.ts";
+import { ago } from "./format.ts";
+import { connection, heardAtMs, listen, nowMs, trouble } from "./live.ts";
+import { SignInPage } from "./pages/sign-in.tsx";
+import { routes } from "./pages.tsx";
+import { Brand } from "./parts/brand.tsx";
+import { ask, Confirmation } from "./parts/confirm.tsx";
+import { Notice } from "./parts/notice.tsx";
+import { Link, path } from "./router.tsx";
+import { type Theme, theme, themes } from "./theme.ts";
+
+export function App() {
+  useEffect(() => {
+    const knock = () => void askSession().catch(() => setTimeout(knock, 2_000));
+    knock();
+  }, []);
+  if (session.value === undefined) return <p class="waiting">Reaching the server…</p>;
+  return session.value === null ? <SignInPage /> : <Shell actor={session.value.actor} />;
+}
+
+function Shell({ actor }: { actor: string }) {
+  useEffect(listen, []);
+  const route = routes.find(({ matches }) => matches(path.value));
+  useEffect(() => {
+    document.title = `${route?.title ?? "Not found"} · Vedette`;
+  }, [route]);
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the page
+      </a>
+      <header class="bar">
+        <Brand />
+        <nav aria-label="Pages">
+          {routes
+            .filter(({ nav }) => nav !== undefined)
+            .map(({ nav, title, section }) => (
+              <Link key={title} to={nav ?? "/"} current={route?.section === section}>
+                {title}
+              </Link>
+            ))}
+        </nav>
+        <div class="bar-end">
+          <Connection />
+          <ThemeChoice />
+          <button
+            type="button"
+            class="plain"
+            onClick={() => ask(signOutQuestion(actor))}
+            title={`Signed in as ${actor}`}
+          >
+            <span class="who">{actor}</span> Sign out
+          </button>
+        </div>
+      </header>
+      <main id="main" tabIndex={-1}>
+        <Troubles />
+        {route === undefined ? <h1>There is no such page</h1> : <route.Page />}
+      </main>
+      <Confirmation />
+    </>
+  );
+}
+
+function signOutQuestion(actor: string) {
+  return {
+    title: "Sign out?",
+    lines: [`This ends the session of ${actor} in this browser. Nothing that runs is touched.`],
+    verb: "Sign out",
+    isGrave: false,
+    run: signOut,
+  };
+}
+
+function Connection() {
+  const state = connection.value;
+  const words = { live: "Live", connecting: "Connecting", lost: "Not live" };
+  return (
+    <span class={`connection ${state}`} role="status">
+      <i aria-hidden="true" />
+      {words[state]}
+    </span>
+  );
+}
+
+function Troubles() {
+  const seen = ago(new Date(heardAtMs.value).toISOString(), nowMs.value);
+  return (
+    <>
+      {connection.value === "lost" && (
+        <Notice tone="warn">
+          The connection is lost; what you see was true {seen}. Trying again; rollouts go on by
+          themselves meanwhile.
+        </Notice>
+      )}
+      {trouble.value.map(({ part, detail }) => (
+        <Notice key={part} tone="warn">
+          <b>{part}</b>: {detail}. What you see of it is what was last known.
+        </Notice>
+      ))}
+    </>
+  );
+}
+
+const themeNames: Record<Theme, string> = { auto: "Auto", light: "Light", dark: "Dark" };
+
+function ThemeChoice() {
+  return (
+    <label class="theme">
+      <span class="visually-hidden">Colours</span>
+      <select
+        value={theme.value}
+        onChange={(event) => {
+          theme.value = event.currentTarget.value as Theme;
+        }}
+      >
+        {themes.map((name) => (
+          <option key={name} value={name}>
+            {themeNames[name]}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

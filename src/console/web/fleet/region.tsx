@@ -1,0 +1,143 @@
+/** One region of the fleet: a cell per sentinel, found by pointer and by arrow keys. */
+import { useSignalEffect } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type Fleet, onCells } from "#console/web/live.ts";
+import { paint } from "#console/web/theme.ts";
+import { picked, pointed } from "./choice.ts";
+import { createPainter, type Layout, layOut, type Painter } from "./painter.ts";
+import { stepFrom } from "./step.ts";
+
+type Props = { fleet: Fleet; name: string; first: number; count: number; width: number };
+
+export function Region({ fleet, name, first, count, width }: Props) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const painter = useRef<Painter | undefined>(undefined);
+  const layout = layOut(count, fleet.ids.length, width);
+  const [focused, setFocused] = useState<number>();
+  usePainting({ canvas, painter, fleet, first, count, layout });
+
+  const at = (event: MouseEvent) => indexAt(event, { layout, first, count });
+  const focus = (index: number | undefined) => {
+    setFocused(index);
+    pointed.value =
+      index === undefined
+        ? undefined
+        : { index, ...placeOf(canvas.current, layout, index - first) };
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      picked.value = focused;
+      return;
+    }
+    const next = stepFrom(event.key, { fleet, first, count, layout, from: focused ?? first });
+    if (next === undefined) return;
+    event.preventDefault();
+    focus(next);
+  };
+
+  return (
+    <div class="cells">
+      {/* biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: one stop of the Tab key; arrow keys walk over its cells */}
+      <canvas
+        ref={canvas}
+        tabIndex={0}
+        role="application"
+        aria-roledescription="sentinel grid"
+        aria-label={`${name}: ${count} sentinels. Arrow keys move, F goes to the next failed one, Enter shows details.`}
+        aria-describedby="pointed"
+        onKeyDown={onKey}
+        onFocus={() => focus(focused ?? first)}
+        onBlur={() => {
+          pointed.value = undefined;
+        }}
+        onPointerMove={(event) => focusOnPointer(at(event), canvas.current, { layout, first })}
+        onPointerLeave={() => {
+          pointed.value = undefined;
+        }}
+        onClick={(event) => {
+          picked.value = at(event);
+          setFocused(at(event));
+        }}
+      />
+      <FocusRing layout={layout} place={focused === undefined ? undefined : focused - first} />
+    </div>
+  );
+}
+
+/** Stands over the canvas, where only keyboard users see it. */
+function FocusRing({ layout, place }: { layout: Layout; place: number | undefined }) {
+  if (place === undefined) return null;
+  const left = (place % layout.columns) * layout.pitch - 2;
+  const top = Math.floor(place / layout.columns) * layout.pitch - 2;
+  const side = layout.size + 4;
+  return (
+    <span
+      class="ring"
+      style={{ left: `${left}px`, top: `${top}px`, width: `${side}px`, height: `${side}px` }}
+    />
+  );
+}
+
+type Painting = {
+  canvas: { current: HTMLCanvasElement | null };
+  painter: { current: Painter | undefined };
+  fleet: Fleet;
+  first: number;
+  count: number;
+  layout: Layout;
+};
+
+function usePainting({ canvas, painter, fleet, first, count, layout }: Painting): void {
+  const repaint = () => {
+    if (canvas.current === null) return;
+    painter.current = createPainter(canvas.current, layout);
+    painter.current.all(fleet, first, count);
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what the layout consists of stands for it
+  useEffect(repaint, [fleet, first, count, layout.columns, layout.pitch]);
+  useSignalEffect(() => {
+    if (paint.value > 0) repaint();
+  });
+  useEffect(() => {
+    let waiting: number[] = [];
+    const flush = () => {
+      for (const index of waiting) painter.current?.cell(fleet, first, index);
+      waiting = [];
+    };
+    return onCells((indexes) => {
+      const ours = indexes.filter((index) => index >= first && index < first + count);
+      if (ours.length === 0) return;
+      if (waiting.length === 0) requestAnimationFrame(flush);
+      waiting.push(...ours);
+    });
+  }, [fleet, first, count, painter]);
+}
+
+type Where = { layout: Layout; first: number; count: number };
+
+function indexAt(event: MouseEvent, { layout, first, count }: Where): number | undefined {
+  const { columns, pitch } = layout;
+  const column = Math.floor(event.offsetX / pitch);
+  const place = Math.floor(event.offsetY / pitch) * columns + column;
+  return column < columns && place >= 0 && place < count ? first + place : undefined;
+}
+
+function focusOnPointer(
+  index: number | undefined,
+  canvas: HTMLCanvasElement | null,
+  { layout, first }: { layout: Layout; first: number },
+): void {
+  if (index === undefined) pointed.value = undefined;
+  else if (pointed.value?.index !== index) {
+    pointed.value = { index, ...placeOf(canvas, layout, index - first) };
+  }
+}
+
+/** Where a cell is on the page. */
+function placeOf(canvas: HTMLCanvasElement | null, layout: Layout, place: number) {
+  const box = canvas?.getBoundingClientRect();
+  const left = (box?.left ?? 0) + (place % layout.columns) * layout.pitch;
+  const top = (box?.top ?? 0) + Math.floor(place / layout.columns) * layout.pitch;
+  return { left: left + layout.size / 2, top, bottom: top + layout.size };
+}

@@ -1,0 +1,61 @@
+/** Everything that is known of one sentinel. */
+
+import { count, day, shortImage } from "#console/web/format.ts";
+import type { Fleet } from "#console/web/live.ts";
+import { Mark } from "#console/web/parts/mark.tsx";
+import { useRead } from "#console/web/use-read.ts";
+import { picked } from "./choice.ts";
+import { markNames } from "./marks.ts";
+
+type Props = { fleet: Fleet; index: number; rolloutId: string | null };
+
+export function SentinelPanel({ fleet, index, rolloutId }: Props) {
+  const id = fleet.ids[index] ?? "";
+  const { data, error } = useRead("sentinel", { id, rollout_id: rolloutId }, 3_000);
+  const mark = fleet.marks[index] ?? "o";
+  const reason = fleet.reasons.get(index) ?? data?.deploy_reason;
+  return (
+    <section class="sentinel" aria-label={`Sentinel ${id}`}>
+      <header>
+        <h3>
+          <Mark mark={mark} /> {id}
+        </h3>
+        <button
+          type="button"
+          class="plain"
+          onClick={() => {
+            picked.value = undefined;
+          }}
+        >
+          Close
+        </button>
+      </header>
+      {reason && <p class="reason">{reason}</p>}
+      {error !== undefined && <p class="quiet">{error}</p>}
+      {data !== undefined && (
+        <dl class="facts">
+          <Fact name="In this rollout" value={markNames[mark]} />
+          <Fact name="Wave" value={data.wave === null ? "none" : count(data.wave)} />
+          <Fact name="Region" value={data.region} />
+          <Fact name="Health" value={data.health} />
+          <Fact name="Runs" value={shortImage(data.running_image)} />
+          <Fact name="Wanted" value={shortImage(data.image)} />
+          <Fact
+            name="Before"
+            value={data.previous_image === null ? "none" : shortImage(data.previous_image)}
+          />
+          <Fact name="Changed" value={day(data.updated_at)} />
+        </dl>
+      )}
+    </section>
+  );
+}
+
+function Fact({ name, value }: { name: string; value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}

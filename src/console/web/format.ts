@@ -1,0 +1,95 @@
+/** Numbers, times and names as people read them. */
+
+const whole = new Intl.NumberFormat("en");
+
+export function count(value: number): string {
+  return whole.format(value);
+}
+
+export function sentinels(value: number): string {
+  return `${count(value)} sentinel${value === 1 ? "" : "s"}`;
+}
+
+export function percent(part: number, total: number): string {
+  return total === 0 ? "0 %" : `${Math.floor((part * 100) / total)} %`;
+}
+
+/** 42 s, 3 min 20 s, 2 h 5 min, 3 d 4 h. */
+export function duration(seconds: number): string {
+  const s = Math.max(0, Math.round(seconds));
+  if (s < 60) return `${s} s`;
+  if (s < 3_600) return pair(s, [60, "min"], [1, "s"]);
+  if (s < 86_400) return pair(s, [3_600, "h"], [60, "min"]);
+  return pair(s, [86_400, "d"], [3_600, "h"]);
+}
+
+function pair(s: number, [big, bigName]: [number, string], [small, smallName]: [number, string]) {
+  const rest = Math.floor((s % big) / small);
+  return `${Math.floor(s / big)} ${bigName}${rest === 0 ? "" : ` ${rest} ${smallName}`}`;
+}
+
+export function ago(iso: string, nowMs: number): string {
+  const seconds = (nowMs - Date.parse(iso)) / 1_000;
+  return seconds < 2 ? "just now" : `${duration(seconds)} ago`;
+}
+
+const clockFormat = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+const dayFormat = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+});
+
+/** 03:12:45, in the reader's own time. */
+export function clock(iso: string): string {
+  return clockFormat.format(new Date(iso));
+}
+
+/** 21 Nov, 03:12. */
+export function day(iso: string): string {
+  return dayFormat.format(new Date(iso));
+}
+
+export function ms(value: number): string {
+  return value >= 10_000 ? `${(value / 1_000).toFixed(1)} s` : `${count(Math.round(value))} ms`;
+}
+
+export type ImageName = { place: string; name: string; version: string };
+
+/** What differs between two releases stands last: the tag, and a digest shortened. */
+export function splitImage(image: string): ImageName {
+  const [path = "", digest] = image.split("@");
+  const slash = path.lastIndexOf("/");
+  const colon = path.lastIndexOf(":");
+  const hasTag = colon > slash;
+  return {
+    place: path.slice(0, slash + 1),
+    name: hasTag ? path.slice(slash + 1, colon) : path.slice(slash + 1),
+    version: versionOf(hasTag ? path.slice(colon + 1) : "", digest),
+  };
+}
+
+function versionOf(tag: string, digest: string | undefined): string {
+  if (digest === undefined) return tag || "latest";
+  const short = digest.replace("sha256:", "").slice(0, 8);
+  return tag === "" ? short : `${tag} @${short}`;
+}
+
+export function shortImage(image: string): string {
+  const { name, version } = splitImage(image);
+  return `${name}:${version}`;
+}
+
+const stateNames: Record<string, string> = {
+  idle: "No rollout yet",
+  in_progress: "In progress",
+  paused: "Paused",
+  completed: "Completed",
+  cancelled: "Cancelled",
+  rolling_back: "Rolling back",
+};
+
+export function stateName(state: string): string {
+  return stateNames[state] ?? state;
+}

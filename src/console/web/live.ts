@@ -1,0 +1,126 @@
+/** What the stream of events says, as signals; the fleet as a store that is changed in place. */
+import { signal } from "@preact/signals";
+import type {
+  FleetChanges,
+  FleetColumns,
+  LiveRollout,
+  SentinelMark,
+  Trouble,
+} from "#console/contract.ts";
+import { askSession } from "./api.ts";
+
+export const rollout = signal<LiveRollout | undefined>(undefined);
+export const trouble = signal<Trouble>([]);
+/** lost: the server cannot be reached, and what is shown is what was last known. */
+export const connection = signal<"connecting" | "live" | "lost">("connecting");
+/** When something last came, in ms since 1970. */
+export const heardAtMs = signal(Date.now());
+/** Ticks, so that times of the kind "4 min ago" go on. */
+export const nowMs = signal(Date.now());
+
+export type Fleet = {
+  ids: string[];
+  regions: FleetColumns["regions"];
+  waves: number[];
+  marks: SentinelMark[];
+  reasons: Map<number, string>;
+};
+
+export function toFleet(columns: FleetColumns): Fleet {
+  return {
+    ids: columns.ids,
+    regions: columns.regions,
+    waves: columns.waves,
+    marks: [...columns.marks] as SentinelMark[],
+    reasons: new Map(Object.entries(columns.reasons).map(([i, why]) => [Number(i), why])),
+  };
+}
+
+export const fleet = signal<Fleet | undefined>(undefined);
+/** Grows with every change in place. */
+export const fleetTick = signal(0);
+
+type OnCells = (indexes: readonly number[]) => void;
+const drawers = new Set<OnCells>();
+
+/** Calls back with the sentinels that have changed in place. Answers how to stop that. */
+export function onCells(draw: OnCells): () => void {
+  drawers.add(draw);
+  return () => drawers.delete(draw);
+}
+
+function applyChanges(changes: FleetChanges): void {
+  const current = fleet.peek();
+  if (current === undefined) return;
+  for (const [index, mark, reason] of changes) {
+    current.marks[index] = mark;
+    if (reason === null) current.reasons.delete(index);
+    else current.reasons.set(index, reason);
+  }
+  const indexes = changes.map(([index]) => index);
+  for (const draw of drawers) draw(indexes);
+  fleetTick.value += 1;
+}
+
+/** The server beats every five seconds: after so long without anything it is away. */
+const silentForMs = 13_000;
+const reopenAfterMs = 2_000;
+
+/** Listens until the answer is called. A browser comes back by itself, and says where it was. */
+export function listen(): () => void {
+  let source: EventSource | undefined;
+  let reopening: number | undefined;
+
+  const heard = () => {
+    heardAtMs.value = Date.now();
+    connection.value = "live";
+  };
+
+  const open = () => {
+    source = new EventSource("/console/api/live");
+    const on = <Data>(name: string, take: (data: Data) => void) =>
+      source?.addEventListener(name, (event) => {
+        heard();
+        take(JSON.parse((event as MessageEvent<string>).data) as Data);
+      });
+    on<LiveRollout>("rollout", (data) => {
+      rollout.value = data;
+    });
+    on<FleetColumns>("fleet", (data) => {
+      fleet.value = toFleet(data);
+    });
+    on<FleetChanges>("changes", applyChanges);
+    on<Trouble>("trouble", (data) => {
+      trouble.value = data;
+    });
+    on("beat", () => {});
+    source.addEventListener("error", () => {
+      connection.value = "lost";
+      // A refusal is no lost connection: the browser gives up, and perhaps the session is over.
+      if (source?.readyState === EventSource.CLOSED) reopen();
+    });
+  };
+
+  const reopen = () => {
+    source?.close();
+    clearTimeout(reopening);
+    reopening = setTimeout(() => {
+      askSession().then(open, reopen);
+    }, reopenAfterMs) as unknown as number;
+  };
+
+  const clock = setInterval(() => {
+    nowMs.value = Date.now();
+    const isSilent = Date.now() - heardAtMs.peek() > silentForMs;
+    if (!isSilent || connection.peek() === "lost") return;
+    connection.value = "lost";
+    reopen();
+  }, 1_000);
+
+  open();
+  return () => {
+    source?.close();
+    clearTimeout(reopening);
+    clearInterval(clock);
+  };
+}

@@ -1,0 +1,12 @@
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/shell.css";
+import "./styles/rollout.css";
+import "./styles/tables.css";
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { applyTheme } from "./theme.ts";
+
+applyTheme();
+const place = document.getElementById("app");
+if (place !== null) render(<App />, place);

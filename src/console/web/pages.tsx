@@ -1,0 +1,21 @@
+/** Every page, its address and its place in the navigation. */
+import type { FunctionComponent } from "preact";
+import { RolloutPage } from "./pages/rollout.tsx";
+import { StartPage } from "./pages/start.tsx";
+
+type Route = {
+  title: string;
+  /** Which entry of the navigation it belongs to. */
+  section: string;
+  matches: (path: string) => boolean;
+  /** Its address in the navigation; absent: it is reached from another page. */
+  nav?: string;
+  Page: FunctionComponent;
+};
+
+const at = (wanted: string) => (path: string) => path === wanted;
+
+export const routes: readonly Route[] = [
+  { title: "Rollout", section: "rollout", nav: "/", matches: at("/"), Page: RolloutPage },
+  { title: "Start", section: "rollout", matches: at("/start"), Page: StartPage },
+];

@@ -1,0 +1,119 @@
+/** A new rollout: first its plan, wave by wave, then its start. */
+import { useEffect, useState } from "preact/hooks";
+import { order, read } from "#console/web/api.ts";
+import { sentinels, shortImage } from "#console/web/format.ts";
+import { rollout } from "#console/web/live.ts";
+import { ask } from "#console/web/parts/confirm.tsx";
+import { Notice } from "#console/web/parts/notice.tsx";
+import { PlanTable } from "#console/web/rollout/plan.tsx";
+import { type StartFields, toRequest } from "#console/web/rollout/request.ts";
+import { StartForm } from "#console/web/rollout/start-form.tsx";
+import { go } from "#console/web/router.tsx";
+import type { RolloutPlan, RolloutRequest } from "#rollout/contract.ts";
+
+const empty: StartFields = {
+  image: "",
+  waves: "1, 5, 25, 50, 100",
+  checks: [],
+  cleanRuns: 3,
+  timeoutSeconds: 600,
+};
+
+type Planned = { request: RolloutRequest; plan: RolloutPlan };
+
+export function StartPage() {
+  const [fields, setFields] = useState(empty);
+  const [planned, setPlanned] = useState<Planned>();
+  const [error, setError] = useState<string>();
+  const change = (part: Partial<StartFields>) => {
+    setFields({ ...fields, ...part });
+    setPlanned(undefined);
+  };
+  const show = async () => {
+    setError(undefined);
+    const request = toRequest(fields);
+    try {
+      setPlanned({ request, plan: await read("plan", request) });
+    } catch (problem) {
+      setPlanned(undefined);
+      setError((problem as Error).message);
+    }
+  };
+  const isLegal = rollout.value?.legal.includes("Rollout") ?? false;
+  return (
+    <>
+      <div class="page-head">
+        <div>
+          <h1>New rollout</h1>
+          <p>Nothing changes before you have seen the plan and confirmed it.</p>
+        </div>
+      </div>
+      {rollout.value !== undefined && !isLegal && (
+        <Notice tone="warn">
+          A rollout is under way. Another one can start when it has ended.
+        </Notice>
+      )}
+      <div class="columns">
+        <section class="panel">
+          <StartForm fields={fields} change={change} show={() => void show()} error={error} />
+        </section>
+        <section class="panel" aria-labelledby="plan-title" aria-live="polite">
+          <header class="panel-head">
+            <h2 id="plan-title">Plan</h2>
+          </header>
+          {planned === undefined ? (
+            <p class="quiet">The waves stand here, sentinel by sentinel as they would run.</p>
+          ) : (
+            <Plan planned={planned} isLegal={isLegal} />
+          )}
+        </section>
+      </div>
+    </>
+  );
+}
+
+function Plan({ planned, isLegal }: { planned: Planned; isLegal: boolean }) {
+  const [button, setButton] = useState<HTMLButtonElement | null>(null);
+  useEffect(() => button?.focus(), [button]);
+  return (
+    <>
+      <PlanTable plan={planned.plan} />
+      <div class="row end start-row">
+        <button
+          ref={setButton}
+          type="button"
+          class="main"
+          disabled={!isLegal}
+          onClick={() => ask(startQuestion(planned))}
+        >
+          Start this rollout…
+        </button>
+      </div>
+    </>
+  );
+}
+
+function startQuestion({ request, plan }: Planned) {
+  const seen = rollout.value?.status;
+  const expect = { rollout_id: seen?.rollout_id ?? null, state: seen?.state ?? "idle" };
+  const [first] = plan.waves;
+  const gate = request.gate?.checks.join(", ");
+  return {
+    title: `Start ${shortImage(plan.image)} on ${sentinels(plan.total)}?`,
+    lines: [
+      first === undefined
+        ? "Every sentinel runs it already: the rollout completes at once."
+        : `Wave 1 begins now with ${sentinels(first.size)}; ${plan.waves.length} waves in all.`,
+      gate === undefined
+        ? "Each wave starts as soon as the one before went well."
+        : `Each wave waits for clean runs of ${gate}.`,
+      "It pauses by itself at the first wave with a failure.",
+    ],
+    verb: "Start the rollout",
+    isGrave: false,
+    run: async () => {
+      await order("rollout/start", { ...request, expect });
+      go("/");
+    },
+  };
+}

@@ -1,0 +1,12 @@
+import { splitImage } from "#console/web/format.ts";
+
+/** An image with what tells releases apart in bold; the whole name on hover. */
+export function Image({ image }: { image: string }) {
+  const { place, name, version } = splitImage(image);
+  return (
+    <span class="image" title={image}>
+      <span class="quiet">{place}</span>
+      {name}:<b>{version}</b>
+    </span>
+  );
+}

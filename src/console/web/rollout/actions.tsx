@@ -1,0 +1,109 @@
+/** The operations that are legal now, each asked for by what it will do. */
+import type { LiveRollout } from "#console/contract.ts";
+import { order } from "#console/web/api.ts";
+import { count, sentinels, shortImage } from "#console/web/format.ts";
+import { ask, type Question } from "#console/web/parts/confirm.tsx";
+import { Link } from "#console/web/router.tsx";
+import type { Operation } from "#rollout/contract.ts";
+
+type Action = { operation: Operation; label: string; tone: "" | "main" | "grave" };
+
+const actions: readonly Action[] = [
+  { operation: "Cancel", label: "Cancel…", tone: "" },
+  { operation: "RollbackAll", label: "Roll back…", tone: "grave" },
+  { operation: "Resume", label: "Resume…", tone: "main" },
+];
+
+export function Actions({ rollout }: { rollout: LiveRollout }) {
+  const legal = new Set(rollout.legal);
+  const hasMoved = rollout.previous_images.length > 0;
+  return (
+    <div class="row">
+      {actions
+        .filter(({ operation }) => legal.has(operation))
+        .filter(({ operation }) => operation !== "RollbackAll" || hasMoved)
+        .map(({ operation, label, tone }) => (
+          <button
+            key={operation}
+            type="button"
+            class={tone}
+            onClick={() => ask(questionOf(operation, rollout))}
+          >
+            {label}
+          </button>
+        ))}
+      {legal.has("Rollout") && (
+        <Link to="/start" class="button main">
+          New rollout…
+        </Link>
+      )}
+    </div>
+  );
+}
+
+function questionOf(operation: Operation, rollout: LiveRollout): Question {
+  const { status } = rollout;
+  const expect = { rollout_id: status.rollout_id, state: status.state };
+  const send = (name: string) => () => order(`rollout/${name}`, { expect });
+  if (operation === "Resume") return { ...resumeQuestion(rollout), run: send("resume") };
+  if (operation === "RollbackAll") return { ...rollbackQuestion(rollout), run: send("rollback") };
+  return { ...cancelQuestion(rollout), run: send("cancel") };
+}
+
+type Words = Omit<Question, "run">;
+
+function cancelQuestion({ status, waves }: LiveRollout): Words {
+  const left = status.total - status.succeeded - status.failed - status.in_flight;
+  const isRunning = status.state === "in_progress";
+  const inFlight =
+    isRunning && status.in_flight > 0
+      ? [`${sentinels(status.in_flight)} being deployed right now finish.`]
+      : [];
+  return {
+    title: `Cancel the rollout of ${shortImage(status.image ?? "")}?`,
+    lines: [
+      `Wave ${status.current_wave} of ${waves.length} is the last; ${sentinels(left)} keep the image they have.`,
+      ...inFlight,
+      `${count(status.succeeded)} that took the new image keep it. They can still be rolled back afterwards.`,
+    ],
+    verb: "Cancel the rollout",
+    isGrave: false,
+  };
+}
+
+function resumeQuestion({ status, waves }: LiveRollout): Words {
+  const next = waves[status.current_wave];
+  const failed = `${sentinels(status.failed)} that failed are passed over and not tried again.`;
+  return {
+    title: "Resume the rollout?",
+    lines: [
+      next === undefined
+        ? "The wave that failed was the last one: the rollout ends as completed, with its failures."
+        : `Wave ${next.wave} starts: ${sentinels(next.size)} get ${shortImage(status.image ?? "")}.`,
+      ...(status.failed > 0 ? [failed] : []),
+    ],
+    verb: next === undefined ? "Complete it" : `Start wave ${next.wave}`,
+    isGrave: false,
+  };
+}
+
+function rollbackQuestion({ status, previous_images: images }: LiveRollout): Words {
+  const total = images.reduce((sum, image) => sum + image.sentinels, 0);
+  const [only] = images;
+  const title =
+    images.length === 1 && only !== undefined
+      ? `Roll back ${sentinels(total)} to ${shortImage(only.image)}?`
+      : `Roll back ${sentinels(total)} to their previous images?`;
+  const each = images.map((image) => `${sentinels(image.sentinels)} get ${image.image} back.`);
+  const failed = `The ${sentinels(status.failed)} that failed stay as they are: they never took the new image.`;
+  return {
+    title,
+    lines: [
+      ...each,
+      ...(status.failed > 0 ? [failed] : []),
+      "Nothing else can be done until it ends.",
+    ],
+    verb: `Roll back ${count(total)}`,
+    isGrave: true,
+  };
+}

@@ -1,0 +1,51 @@
+/** What a rollout is: its state, its image, who and when. */
+import type { ComponentChildren } from "preact";
+import type { RolloutDetail } from "#console/contract.ts";
+import { ago, day, stateName } from "#console/web/format.ts";
+import { nowMs } from "#console/web/live.ts";
+import { Image } from "#console/web/parts/image.tsx";
+import { Sign, toneOfState } from "#console/web/parts/mark.tsx";
+import { Notice } from "#console/web/parts/notice.tsx";
+
+type Props = { detail: RolloutDetail; children?: ComponentChildren };
+
+export function Heading({ detail, children }: Props) {
+  const { status, started_by: by } = detail;
+  return (
+    <section class="state-head">
+      <div class="page-head">
+        <div>
+          <div class="state-title">
+            <Sign tone={toneOfState(status.state, status.failed)} />
+            <h1>{title(detail)}</h1>
+          </div>
+          {status.image !== null && (
+            <p>
+              <Image image={status.image} />
+            </p>
+          )}
+          {status.started_at !== null && (
+            <p>
+              Started{" "}
+              <time title={day(status.started_at)}>{ago(status.started_at, nowMs.value)}</time>
+              {by !== null && ` by ${by}`}
+            </p>
+          )}
+        </div>
+        {children}
+      </div>
+      {status.reason !== undefined && <Notice tone="warn">{status.reason}</Notice>}
+    </section>
+  );
+}
+
+function title({ status, ended_at: endedAt }: RolloutDetail): string {
+  const name = stateName(status.state);
+  if (status.state === "in_progress") {
+    const wave = `wave ${status.current_wave} of ${status.total_waves}`;
+    return status.gate === undefined ? `${name}: ${wave}` : `Waiting at the gate after ${wave}`;
+  }
+  if (status.state === "paused") return `Paused after wave ${status.current_wave}`;
+  if (status.state === "completed" && status.failed > 0) return `${name}, with failures`;
+  return endedAt === null || status.state !== "completed" ? name : "Completed";
+}

@@ -1,0 +1,61 @@
+/** What was told to people, and whether it arrived. */
+import type { MessageView } from "#console/contract.ts";
+import { clock, day } from "#console/web/format.ts";
+import { Sign, type Tone } from "#console/web/parts/mark.tsx";
+
+const tones: Record<MessageView["tone"], Tone> = {
+  info: "info",
+  success: "good",
+  warning: "warn",
+  danger: "bad",
+};
+
+export function Messages({ messages }: { messages: MessageView[] }) {
+  return (
+    <section class="panel" aria-labelledby="messages-title">
+      <header class="panel-head">
+        <h2 id="messages-title">Messages</h2>
+        <span class="quiet">newest first</span>
+      </header>
+      {messages.length === 0 && <p class="quiet">Nothing has been said yet.</p>}
+      <ol class="messages">
+        {messages.map((message) => (
+          <li key={message.sequence}>
+            <Sign tone={tones[message.tone]} />
+            <div class="body">
+              <b>{message.title}</b>
+              {message.lines.map((line) => (
+                <p key={line}>{line}</p>
+              ))}
+              <Delivery {...message.delivery} />
+            </div>
+            <time dateTime={message.at} title={day(message.at)}>
+              {clock(message.at)}
+            </time>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+const outcomes: Record<MessageView["delivery"]["outcome"], [Tone, string]> = {
+  queued: ["mute", "Waiting to be sent"],
+  sending: ["warn", "Being sent again and again"],
+  delivered: ["good", "Delivered to the chat"],
+  dropped: ["mute", "Not sent: no chat is set up"],
+  refused: ["bad", "Refused by the chat"],
+  given_up: ["bad", "Given up"],
+};
+
+function Delivery({ outcome, attempts, detail }: MessageView["delivery"]) {
+  const [tone, words] = outcomes[outcome];
+  if (outcome === "dropped") return null;
+  return (
+    <p>
+      <span class={`tag t-${tone}`}>{words}</span>
+      {attempts > 1 && ` after ${attempts} attempts`}
+      {detail !== null && outcome !== "delivered" && ` · ${detail}`}
+    </p>
+  );
+}

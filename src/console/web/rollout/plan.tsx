@@ -1,0 +1,39 @@
+/** What a rollout would do, wave by wave. */
+import { count, sentinels } from "#console/web/format.ts";
+import type { RolloutPlan } from "#rollout/contract.ts";
+
+export function PlanTable({ plan }: { plan: RolloutPlan }) {
+  return (
+    <>
+      <p>
+        {sentinels(plan.total)} get <span class="mono">{plan.image}</span>
+        {plan.already_running > 0 && ` · ${count(plan.already_running)} run it already`}
+      </p>
+      <ol class="waves plan">
+        {plan.waves.map((wave) => (
+          <li class="wave" key={wave.wave}>
+            <span class="wave-name">
+              <b>Wave {wave.wave}</b> <span class="quiet">{wave.percentage} %</span>
+            </span>
+            <span class="track" aria-hidden="true">
+              <i class="b-mute" style={{ width: share(wave.covered - wave.size, plan.total) }} />
+              <i class="b-info" style={{ width: share(wave.size, plan.total) }} />
+            </span>
+            <span class="wave-count">{sentinels(wave.size)}</span>
+            <span class="regions quiet">{regionWords(wave.regions)}</span>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+function share(part: number, total: number): string {
+  return `${(part * 100) / Math.max(1, total)}%`;
+}
+
+function regionWords(regions: Record<string, number>): string {
+  return Object.entries(regions)
+    .map(([name, size]) => `${name} ${count(size)}`)
+    .join(" · ");
+}

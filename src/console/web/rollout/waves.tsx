@@ -1,0 +1,71 @@
+/** Waves as bars that fill; what came of each sentinel in it is a piece of its bar. */
+import type { RolloutDetail } from "#console/contract.ts";
+import { count, duration } from "#console/web/format.ts";
+
+type Wave = RolloutDetail["waves"][number];
+
+export function Waves({
+  waves,
+  current,
+  isRunning,
+}: {
+  waves: Wave[];
+  current: number;
+  isRunning: boolean;
+}) {
+  return (
+    <section class="panel" aria-labelledby="waves-title">
+      <header class="panel-head">
+        <h2 id="waves-title">Waves</h2>
+      </header>
+      <ol class="waves">
+        {waves.map((wave) => (
+          <WaveBar key={wave.wave} wave={wave} isNow={isRunning && wave.wave === current} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function WaveBar({ wave, isNow }: { wave: Wave; isNow: boolean }) {
+  const { size, succeeded, failed, reverted, not_reverted } = wave;
+  const done = succeeded + failed + reverted + not_reverted;
+  const pieces: [string, number][] = [
+    ["b-good", succeeded],
+    ["b-calm", reverted],
+    ["b-warn", not_reverted],
+    ["b-bad", failed],
+  ];
+  return (
+    <li class={isNow ? "wave now" : "wave"} aria-current={isNow ? "step" : undefined}>
+      <span class="wave-name">
+        <b>Wave {wave.wave}</b> <span class="quiet">{wave.percentage} %</span>
+      </span>
+      <span class="track" aria-hidden="true">
+        {pieces.map(([kind, part]) => (
+          <i key={kind} class={kind} style={{ width: `${(part * 100) / Math.max(1, size)}%` }} />
+        ))}
+      </span>
+      <span class="wave-count">
+        {count(done)} / {count(size)} <Extras wave={wave} />
+      </span>
+    </li>
+  );
+}
+
+function Extras({ wave }: { wave: Wave }) {
+  const { failed, reverted, not_reverted, first_at, last_at, size, succeeded } = wave;
+  const isWhole = succeeded + failed === size && first_at !== null && last_at !== null;
+  return (
+    <>
+      {failed > 0 && <span class="bad-text">· {count(failed)} failed </span>}
+      {reverted > 0 && <span class="quiet">· {count(reverted)} put back </span>}
+      {not_reverted > 0 && <span class="warn-text">· {count(not_reverted)} not put back </span>}
+      {isWhole && failed === 0 && (
+        <span class="quiet">
+          · {duration((Date.parse(last_at) - Date.parse(first_at)) / 1_000)}
+        </span>
+      )}
+    </>
+  );
+}
