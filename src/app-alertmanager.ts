@@ -1,8 +1,22 @@
 /** What commands about the metrics alert manager work with: its files, itself, the incident service. */
+import { exportAlertmanager, writeAlertmanagerYaml } from "#alerting/alertmanager/export.ts";
+import {
+  type Brought,
+  bringInStep,
+  compare,
+  type Kept,
+  type Standing,
+} from "#alerting/alertmanager/keep.ts";
 import { createReload } from "#alerting/alertmanager/reload.ts";
+import { connectRunning } from "#alerting/alertmanager/running.ts";
+import {
+  environmentsInUse,
+  environmentsSharing,
+  findSendings,
+} from "#alerting/alertmanager/sendings.ts";
 import { type Rotation, rotate, type Webhook } from "#alerting/rotate.ts";
-import { sources } from "#alerting/routes.ts";
-import type { Environment } from "#alerting/routes-contract.ts";
+import { routes, sources } from "#alerting/routes.ts";
+import { type Environment, environments } from "#alerting/routes-contract.ts";
 import { createSourceTokens, type SourceAddress } from "#alerting/source-tokens.ts";
 import { type Config, readConfig } from "./config.ts";
 
@@ -62,4 +76,55 @@ function findSenders(config: Config, environment: Environment): Sender[] {
   throw new Error(
     `there is no file to put a token into: set alertmanager.${environment}.token_file or alerts.${environment}.token_file`,
   );
+}
+
+export type ExportOrder = { environment?: Environment; config?: string | undefined };
+
+/** One environment's alert manager, or one that all of them share. Throws with missing settings. */
+export function exportForAlertmanager({ environment, config: file }: ExportOrder) {
+  const { alertmanager, incident } = readConfig({ file, environment: process.env });
+  const wanted =
+    environment === undefined ? environmentsInUse(alertmanager, environments) : [environment];
+  const sendings = findSendings(wanted, sources, { incidentUrl: incident.url, alertmanager });
+  return exportAlertmanager(sendings, routes);
+}
+
+export type KeepOrder = { environment: Environment; config?: string | undefined };
+
+/** Changes nothing. */
+export async function compareAlertmanager({
+  environment,
+  config: file,
+}: KeepOrder): Promise<Standing> {
+  return compare(findKept(readConfig({ file, environment: process.env }), environment));
+}
+
+export async function bringAlertmanagerInStep({
+  environment,
+  config: file,
+}: KeepOrder): Promise<Brought> {
+  const config = readConfig({ file, environment: process.env });
+  const settings = config.alertmanager[environment];
+  const reload = createReload(settings);
+  return bringInStep({
+    ...findKept(config, environment),
+    reload: () => reload([]),
+    withinMs: settings.reload_timeout_seconds * 1_000,
+  });
+}
+
+/** Also the other environment's, when the two share an alert manager. */
+function findKept({ alertmanager, incident }: Config, environment: Environment): Kept {
+  const { config_file: file, url } = alertmanager[environment];
+  if (file === "" && url === "") {
+    const path = `alertmanager.${environment}`;
+    throw new Error(`set ${path}.config_file or ${path}.url: where is its configuration?`);
+  }
+  const sharing = environmentsSharing(environment, alertmanager, environments);
+  const sendings = findSendings(sharing, sources, { incidentUrl: incident.url, alertmanager });
+  return {
+    wanted: writeAlertmanagerYaml(sendings, routes),
+    file,
+    running: url === "" ? undefined : connectRunning(url),
+  };
 }
