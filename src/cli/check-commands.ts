@@ -56,11 +56,18 @@ function addDefinitionCommands(checks: Command, exit: Exit): void {
     .description("look for faults in the definitions; exit code 1 when there are any")
     .action(load(exit, async () => (await from()).lint));
   const exports = checks.command("export").description("write the definitions for other programs");
-  withSettings(exports.command("checkly"))
+  withExport(exports.command("checkly"))
     .description("a project for the hosted monitor, as its own program reads it")
-    .requiredOption("--out <directory>", "a new one, or that of an earlier export")
-    .option("--base-url <address>", "where the API is (default: monitor.base_url)", parseBaseUrl)
     .action(load(exit, async () => (await from()).exportToCheckly));
+  withExport(exports.command("prometheus"))
+    .description("alert rules with their tests, and modules for blackbox-exporter")
+    .action(load(exit, async () => (await from()).exportToPrometheus));
+}
+
+function withExport(command: Command): Command {
+  return withSettings(command)
+    .requiredOption("--out <directory>", "a new one, or that of an earlier export")
+    .option("--base-url <address>", "where the API is (default: monitor.base_url)", parseBaseUrl);
 }
 
 function withSettings(command: Command): Command {
@@ -123,5 +130,6 @@ Examples:
   vedette checks replay verify-key --failed-above 2s --since 7d     what would have paged
   vedette checks run liveness                                       now, alerting nobody
   vedette checks maintenance verify-key --for 30m --reason "database upgrade"
+  vedette checks export checkly --out checks --base-url https://api.example.com
   vedette checks list --json | jq '.checks[] | select(.alert) | .id'
 `;
