@@ -26,6 +26,7 @@ const mayImport: Record<string, readonly string[]> = {
     contracts,
     "app.ts",
     "app-alertmanager.ts",
+    "app-alert-plan.ts",
     "app-checks.ts",
     "app-operator.ts",
     "app-routing.ts",
