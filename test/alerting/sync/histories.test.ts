@@ -187,7 +187,7 @@ it("ends in step or with a named conflict, and loses nobody's change", async () 
     }),
     { numRuns: 1_000 },
   );
-}, 120_000);
+}, 240_000);
 
 it("is in step after one more plan and apply, and writes nothing from then on", async () => {
   await fc.assert(
@@ -212,6 +212,6 @@ it("is in step after one more plan and apply, and writes nothing from then on", 
       expect(world.double.writes).toHaveLength(written);
       expect(world.double.faults).toEqual([]);
     }),
-    { numRuns: 300 },
+    { numRuns: 200 },
   );
-}, 120_000);
+}, 240_000);
