@@ -22,7 +22,7 @@ const editKinds = [
 ] as const;
 
 /** What happens at one request. */
-export type Event = { fault?: Fault; edit?: Edit };
+type Event = { fault?: Fault; edit?: Edit };
 
 export type History = {
   conflictStatus: 409 | 412 | 422;

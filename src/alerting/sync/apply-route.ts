@@ -82,8 +82,11 @@ function toApplied(
   };
   const isDone = outcome === "created" || outcome === "updated" || outcome === "in_step";
   if (!isDone || found === null) return { result };
-  if (of === "backup")
-    return owned === null ? { result } : { result, owned: { ...owned, id: found.id } };
+  if (of === "backup") {
+    // A backup says what was there, not whose it is; one of ours that it has made again stays ours.
+    const isRemade = outcome === "created" && owned !== null;
+    return isRemade ? { result, owned: { ...owned, id: found.id } } : { result };
+  }
   const isOurs = outcome !== "in_step" || adopt || owned?.id === found.id;
   return isOurs ? { result, owned: toOwned(found, route.declared) } : { result };
 }

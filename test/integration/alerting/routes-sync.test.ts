@@ -79,6 +79,19 @@ const call = async (handler: string, body: unknown = {}) => {
 
 const status = async () => RoutesStatus.parse((await call("Status")).body);
 
+const killRunner = async () => {
+  const { restate_admin: admin } = program.endpoints();
+  const query =
+    "SELECT id FROM sys_invocation WHERE target_service_name = 'vedette.v1.AlertRoutesRunner' AND status <> 'completed'";
+  const answer = await fetch(`${admin}/query`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json" },
+    body: JSON.stringify({ query }),
+  });
+  const { rows } = (await answer.json()) as { rows: { id: string }[] };
+  for (const { id } of rows) await fetch(`${admin}/invocations/${id}/kill`, { method: "PATCH" });
+};
+
 const untilDrift = (state: string) =>
   waitFor(async () => (await status()).drift?.state === state, {
     withinMs: 30_000,
@@ -212,6 +225,57 @@ describe("alert routes", () => {
 
     expect(code).toBe(409);
     expect(body).toMatchObject({ code: "other_incident_service" });
+  });
+});
+
+describe("a route of ours that is no row any more", () => {
+  it("is reported by a plan, disabled with --prune, and deleted the next time", async () => {
+    await run("apply", "--adopt");
+    await run("plan", "--out", planFile);
+    const saved = JSON.parse(readFileSync(planFile, "utf8")) as Plan;
+    const [row] = saved.routes.slice(-1);
+    const old = { ...row, name: "Old", action: "create", id: null, base: null };
+    const declared = { ...row?.declared, name: "Old" };
+    await call("Apply", { plan: { ...saved, routes: [{ ...old, declared }] } });
+
+    const planned = await run("plan");
+    const disabled = await run("apply", "--prune");
+    const wasEnabled = routeNamed("Old").content["enabled"];
+    const deleted = await run("apply", "--prune");
+
+    expect(planned.stdout).toContain("Old is ours and no row any more");
+    expect(disabled.stdout).toMatch(/Old +disabled/);
+    expect(wasEnabled).toBe(false);
+    expect(deleted.stdout).toMatch(/Old +deleted/);
+    expect(() => routeNamed("Old")).toThrow("0 of Old");
+    expect(routeNamed("Theirs").content["enabled"]).toBe(true);
+  });
+});
+
+describe("an apply that is at work", () => {
+  it("keeps others out, and is closed when it is killed for good", async () => {
+    const { double } = incident;
+    double.routes.delete(routeNamed("Informational").id);
+    await run("plan", "--out", planFile);
+    const plan = JSON.parse(readFileSync(planFile, "utf8"));
+    let isHeld = false;
+    incident.hold = async ({ method }) => {
+      if (method === "GET") return;
+      isHeld = true;
+      await new Promise(() => {});
+    };
+
+    const first = call("Apply", { plan });
+    await waitFor(() => isHeld, { withinMs: 30_000, what: "a write" });
+    const second = await call("Apply", { plan });
+    await killRunner();
+    const { body } = await first;
+    incident.hold = async () => {};
+
+    expect(second).toMatchObject({ status: 409, body: { code: "already_applying" } });
+    expect(body).toMatchObject({ outcome: "stopped", total: 6 });
+    expect((await status()).applying).toBeNull();
+    expect((await run("apply", planFile)).code).toBe(0);
   });
 });
 
