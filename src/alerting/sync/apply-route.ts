@@ -42,7 +42,7 @@ async function readAndWrite(
   tools: ApplyTools,
 ): Promise<Applied | Trials> {
   const { route, owned } = order;
-  const wanted = { id: route.id ?? owned?.id ?? null, name: route.name };
+  const wanted = { name: route.name, id: route.id, oursId: owned?.id ?? null };
   const read = await persist(tools, "read-route", () => findRoute(tools.service, wanted));
   if (read.kind === "failed") return failed(route.name, wanted.id, read.reason);
   const found = read.value;

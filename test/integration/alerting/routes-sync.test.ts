@@ -289,6 +289,7 @@ describe("an apply whose program is killed", () => {
     "goes on after kills of $parts around its writes, and writes nothing twice",
     async ({ parts, isWanted }) => {
       const { double } = incident;
+      await run("apply", "--adopt");
       const [made, changed] = [names.slice(0, 2), names.slice(4)];
       for (const name of made) double.routes.delete(routeNamed(name).id);
       for (const name of changed) {
