@@ -21,15 +21,14 @@ async function startBench(aheadMs = 0) {
   const gateway = {
     checks: [check] as ApiCheck[],
     isAway: false,
-    asked: 0,
+    aheadMs,
     results: [] as CheckResult[],
   };
   const runs: { check: string; tickMs: number; atMs: number }[] = [];
   const runner = await startRunner({
     askForWork: async () => {
-      gateway.asked += 1;
       if (gateway.isAway) throw new Error("connection refused");
-      const now_ms = Date.now() + aheadMs;
+      const now_ms = Date.now() + gateway.aheadMs;
       return { location: "fra", now_ms, base_url: "https://a.example", checks: gateway.checks };
     },
     report: async (results) => {
@@ -68,6 +67,18 @@ it("keeps to the gateway's clock when its own is wrong", async () => {
   await runner.stop();
 
   expect(runs).toEqual([{ check: "probe", tickMs: firstMs, atMs: firstMs - 25_000 }]);
+});
+
+it("runs no tick twice when the gateway's clock goes back", async () => {
+  const { gateway, runs, pass, runner } = await startBench();
+  await pass(60_000);
+
+  gateway.aheadMs = -30_000;
+  await pass(120_000);
+  await runner.stop();
+
+  const ticks = runs.map(({ tickMs }) => tickMs);
+  expect(new Set(ticks).size).toBe(ticks.length);
 });
 
 it("takes up new checks, drops those that are gone, and leaves the others alone", async () => {
