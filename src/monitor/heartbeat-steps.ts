@@ -35,6 +35,8 @@ export async function ping(ctx: ObjectContext, given: Given, received: Ping): Pr
   const results = resultsOf(heartbeat, received, state);
   await settle(ctx, given, { before, decision, results, nowMs });
   if (isPlain(state)) await release(ctx, given, state);
+  // From now on it is to be told of pings; one may have come in between.
+  else if (isPlain(before)) await look(ctx, given);
   return null;
 }
 
