@@ -4,6 +4,7 @@ import type { Change } from "#api/change.ts";
 import { ApiError } from "#api/error.ts";
 import { tuple } from "#api/grants.ts";
 import { newId } from "#api/ids.ts";
+import { list } from "#api/list.ts";
 import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
 import { type Call, procedure } from "#api/procedure.ts";
 import { text } from "#api/schema.ts";
@@ -26,7 +27,7 @@ export function migrateKeys({ change, database }: KeyParts) {
     input: z.strictObject({
       migrationId: text({ min: 3, max: 255 }),
       apiId: text({ min: 3, max: 255 }),
-      keys: z.array(KeyToMigrate).min(1),
+      keys: list(KeyToMigrate, { min: 1 }),
     }),
     output: z.object({
       migrated: z.array(z.object({ hash: z.string(), keyId: z.string() })),
