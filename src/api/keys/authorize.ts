@@ -4,7 +4,12 @@ import type { Change } from "#api/change.ts";
 import { ApiError } from "#api/error.ts";
 import { allOf, anyOf, type Requirement } from "#api/grants.ts";
 import { list } from "#api/list.ts";
-import { ensurePermissions, findPermissions, findRoleIds } from "#api/permissions/resolve.ts";
+import {
+  ensurePermissions,
+  findPermissions,
+  findRoleIds,
+  refuseTooMany,
+} from "#api/permissions/resolve.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
 import { KeyId, PermissionResponse, PermissionSlug, RoleName, RoleResponse } from "#api/schema.ts";
 import { permissionsOfKey, rolesOfKey } from "./attached.ts";
@@ -74,6 +79,7 @@ export function setPermissions(parts: KeyParts) {
     input: PermissionsInput,
     requires: ["rbac.*.add_permission_to_key", "rbac.*.remove_permission_from_key"],
     edit: async ({ made, call, keyId, names }) => {
+      refuseTooMany(names, "A key");
       const found = await ensurePermissions(made, call, {
         slugs: names,
         mayCreate: "withPermission",
