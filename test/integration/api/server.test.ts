@@ -1,4 +1,7 @@
 /** The API's HTTP side against clients that behave badly, and its end while some still wait. */
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -27,6 +30,17 @@ function gated() {
     }),
   };
   return { procedures, open: gate.resolve, asked: () => asked };
+}
+
+/** A procedure whose answer no buffer between it and its caller holds. */
+function largeAnswer() {
+  const text = "a".repeat(50_000_000);
+  return procedure({
+    summary: "Answers at length.",
+    input: z.object({}),
+    output: z.object({ text: z.string() }),
+    handle: () => ({ data: { text } }),
+  });
 }
 
 const anyone = {
@@ -90,6 +104,24 @@ describe("a client that is too slow", () => {
     const { answer } = await sendBytes(url, [head, ..."{".padEnd(100)], 100);
 
     expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+  });
+
+  it("to read its answer is cut off", async () => {
+    const { app, url } = await start(
+      { wait: largeAnswer() },
+      { limits: { silenceTimeoutMs: 500 } },
+    );
+    const { port } = new URL(url);
+    const socket = connect({ host: "127.0.0.1", port: Number(port) });
+    onTestFinished(() => void socket.destroy());
+    const left = once(app.server, "connection").then(([ours]) => once(ours as Socket, "close"));
+    const head = "POST /v2/test.wait HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
+
+    socket.pause();
+    socket.write(`${head}content-length: 2\r\n\r\n{}`);
+
+    const end = await Promise.race([left, delay(10_000, "still there", { ref: false })]);
+    expect(end).not.toBe("still there");
   });
 
   it("keeps nobody else waiting", async () => {
