@@ -154,6 +154,15 @@ describe("what is no request", () => {
     expect(bodyOf(answer).error).toMatchObject({ status, errors: [] });
   });
 
+  it("a request without a host is refused with a path as its type", async () => {
+    const { url } = await start(gated().procedures, { docsUrl: "" });
+    const head = "POST /v2/test.wait HTTP/1.0\r\ncontent-type: application/json\r\n";
+
+    const { answer } = await sendBytes(url, [`${head}content-length: 2\r\n\r\n[]`]);
+
+    expect(bodyOf(answer).error.type).toBe("/docs/errors/unkey/application/invalid_input");
+  });
+
   it("an address that cannot be decoded is answered 400, in plain text", async () => {
     const { url } = await start();
 
@@ -161,6 +170,32 @@ describe("what is no request", () => {
 
     expect(answer.status).toBe(400);
     expect(answer.headers.get("content-type")).toContain("text/plain");
+  });
+});
+
+describe("liveness", () => {
+  /** The middle one of many: a single answer may have waited for the test's own machine. */
+  async function medianMs(ask: () => Promise<unknown>): Promise<number> {
+    const times: number[] = [];
+    for (let n = 0; n < 101; n += 1) {
+      const startedAtMs = performance.now();
+      await ask();
+      times.push(performance.now() - startedAtMs);
+    }
+    return times.toSorted((one, other) => one - other)[50] as number;
+  }
+
+  it("is answered within 5 ms, also while others wait for the database", async () => {
+    const { procedures, open, asked } = gated();
+    const { url } = await start(procedures);
+    const waiting = Array.from({ length: 200 }, () => post(url, "{}"));
+    await waitFor(() => asked() === 200, { withinMs: 10_000, what: "all to wait" });
+
+    const tookMs = await medianMs(async () => (await fetch(`${url}/v2/liveness`)).text());
+
+    expect(tookMs).toBeLessThan(5);
+    open();
+    await Promise.all(waiting.map(async (answer) => (await answer).text()));
   });
 });
 
