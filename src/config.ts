@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parse as parseToml } from "smol-toml";
 import { z } from "zod";
+import { alertmanagerConfig } from "#alerting/alertmanager-config.ts";
 import { incidentConfig } from "#alerting/config.ts";
 import { alertEventsConfig } from "#alerting/events-config.ts";
 import { analyticsConfig } from "#api/analytics/config.ts";
@@ -30,6 +31,7 @@ const Config = z.strictObject({
   ...analyticsConfig,
   ...acmeConfig,
   ...alertEventsConfig,
+  ...alertmanagerConfig,
   ...apiConfig,
   ...controlConfig,
   ...cronConfig,
