@@ -14,6 +14,7 @@ import {
   environmentsSharing,
   findSendings,
 } from "#alerting/alertmanager/sendings.ts";
+import { tellChange, tellStanding } from "#alerting/alertmanager/tell.ts";
 import { type Rotation, rotate, type Webhook } from "#alerting/rotate.ts";
 import { routes, sources } from "#alerting/routes.ts";
 import { type Environment, environments } from "#alerting/routes-contract.ts";
@@ -95,26 +96,29 @@ export type KeepOrder = { environment: Environment; config?: string | undefined 
 export async function compareAlertmanager({
   environment,
   config: file,
-}: KeepOrder): Promise<Standing> {
-  return compare(findKept(readConfig({ file, environment: process.env }), environment));
+}: KeepOrder): Promise<Standing & { told: string[] }> {
+  const config = readConfig({ file, environment: process.env });
+  const standing = await compare(findKept(config, environment));
+  return { ...standing, told: tellStanding(standing) };
 }
 
 export async function bringAlertmanagerInStep({
   environment,
   config: file,
-}: KeepOrder): Promise<Brought> {
+}: KeepOrder): Promise<Brought & { told: string[] }> {
   const config = readConfig({ file, environment: process.env });
   const settings = config.alertmanager[environment];
   const reload = createReload(settings);
-  return bringInStep({
+  const brought = await bringInStep({
     ...findKept(config, environment),
     reload: () => reload([]),
     withinMs: settings.reload_timeout_seconds * 1_000,
   });
+  return { ...brought, told: brought.changes.map(tellChange) };
 }
 
-/** Also the other environment's, when the two share an alert manager. */
-function findKept({ alertmanager, incident }: Config, environment: Environment): Kept {
+/** Of an environment; also the other's, when the two share an alert manager. */
+export function findKept({ alertmanager, incident }: Config, environment: Environment): Kept {
   const { config_file: file, url } = alertmanager[environment];
   if (file === "" && url === "") {
     const path = `alertmanager.${environment}`;
