@@ -25,13 +25,20 @@ export type RotationOrder = { environment: Environment; config?: string | undefi
 
 type Sender = Webhook & { address: SourceAddress };
 
+export type RotationReport = Rotation & {
+  /** Of the sources at the incident service, by name. */
+  ids: Map<string, string>;
+  /** Senders that have no file for a token, one line each. */
+  leftOut: string[];
+};
+
 /** Throws with what is missing in the settings, or with what went wrong and how things stand now. */
 export async function rotateTokens({
   environment,
   config: file,
-}: RotationOrder): Promise<Rotation & { ids: Map<string, string> }> {
+}: RotationOrder): Promise<RotationReport> {
   const config = readConfig({ file, environment: process.env });
-  const senders = findSenders(config, environment);
+  const { senders, leftOut } = findSenders(config, environment);
   const addresses = new Map(senders.map(({ source, address }) => [source, address]));
   const addressOf = ({ source }: Webhook) => addresses.get(source) as SourceAddress;
   const tokens = createSourceTokens(incidentOf(config));
@@ -49,7 +56,7 @@ export async function rotateTokens({
     },
     reload: createReload(config.alertmanager[environment]),
   });
-  return { ...rotation, ids };
+  return { ...rotation, ids, leftOut };
 }
 
 function incidentOf({ incident }: Config): { url: string; apiKey: string } {
@@ -59,24 +66,25 @@ function incidentOf({ incident }: Config): { url: string; apiKey: string } {
 }
 
 /** The senders of an environment that have their token from a file. */
-function findSenders(config: Config, environment: Environment): Sender[] {
+function findSenders(config: Config, environment: Environment) {
   const manager = config.alertmanager[environment];
   const monitor = config.alerts[environment];
-  const of = (kind: "alertmanager" | "checkly") =>
-    sources.find((row) => row.kind === kind && row.environment === environment);
+  const { source_kind: kind } = monitor;
   const rows = [
-    { row: of("alertmanager"), kind: "alertmanager" as const, settings: manager },
-    { row: of("checkly"), kind: monitor.source_kind, settings: monitor },
-  ];
-  const found = rows.flatMap(({ row, kind, settings: { source_id: id, token_file: file } }) =>
-    row === undefined || file === ""
-      ? []
-      : [{ source: row.name, file, address: { kind, id, title: row.title } }],
-  );
-  if (found.length > 0) return found;
-  throw new Error(
-    `there is no file to put a token into: set alertmanager.${environment}.token_file or alerts.${environment}.token_file`,
-  );
+    { of: "alertmanager", kind: "alertmanager", table: "alertmanager", settings: manager },
+    { of: "checkly", kind, table: "alerts", settings: monitor },
+  ] as const;
+  const senders: Sender[] = [];
+  const leftOut: string[] = [];
+  for (const { of, kind, table, settings } of rows) {
+    const row = sources.find((one) => one.kind === of && one.environment === environment);
+    if (row === undefined) continue;
+    const { source_id: id, token_file: file } = settings;
+    if (file === "") leftOut.push(`${row.name}: ${table}.${environment}.token_file is not set`);
+    else senders.push({ source: row.name, file, address: { kind, id, title: row.title } });
+  }
+  if (senders.length > 0) return { senders, leftOut };
+  throw new Error(`there is no file to put a token into\n${leftOut.join("\n")}`);
 }
 
 export type ExportOrder = { environment?: Environment; config?: string | undefined };

@@ -15,8 +15,9 @@ import { writeExport } from "./write-export.ts";
 type Json = { json: boolean };
 
 export async function rotate({ json, ...order }: RotationOrder & Json): Promise<number> {
-  const { webhooks, ids } = await rotateTokens(order);
+  const { webhooks, ids, leftOut } = await rotateTokens(order);
   const rows = webhooks.map((webhook) => ({ ...webhook, source_id: ids.get(webhook.source) }));
+  for (const line of leftOut) process.stderr.write(`left out: ${line}\n`);
   if (json) {
     printJson({ environment: order.environment, webhooks: rows });
     return 0;

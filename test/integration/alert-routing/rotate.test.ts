@@ -106,7 +106,17 @@ describe("vedette alerts rotate", () => {
       ...["alerts", "rotate", "--environment", "staging"],
     ]);
 
-    expect(noService).toContain("alertmanager.staging.token_file or alerts.staging.token_file");
+    expect(noService).toContain("alertmanager.staging.token_file is not set");
+    expect(noService).toContain("alerts.staging.token_file is not set");
+  });
+
+  it("says which sender it left out, since it has no file", async () => {
+    const { run } = await anInstallation();
+
+    const { code, stderr } = await run({ VEDETTE_ALERTS__PRODUCTION__TOKEN_FILE: "" });
+
+    expect(code).toBe(0);
+    expect(stderr).toBe(`left out: ${synthetic}: alerts.production.token_file is not set\n`);
   });
 
   it("makes a file where there was none", async () => {
