@@ -12,11 +12,11 @@ import { waitFor } from "../../support/wait-for.ts";
 const byHand = "route:\n  receiver: nobody\nreceivers:\n  - name: nobody\n";
 
 /** An Alertmanager that was set up by hand, and the settings that name it. */
-async function anAlertmanager() {
+async function anAlertmanager(...args: string[]) {
   const directory = tempDir();
   const file = path.join(directory, "alertmanager.yml");
   writeFileSync(file, byHand);
-  const manager = await startAlertmanager(file);
+  const manager = await startAlertmanager(file, ...args);
   onTestFinished(manager.stop);
   const settings = {
     VEDETTE_INCIDENT__URL: "http://127.0.0.1:9",
@@ -82,6 +82,25 @@ describe.skipIf(!isInstalled("prometheus-alertmanager"))("an alert manager", () 
     expect(code).toBe(1);
     expect(stderr).toContain("is config_file the file that it reads?; the old configuration is");
     expect(readFileSync(elsewhere, "utf8")).toBe(byHand);
+  });
+
+  it("is given the password that it asks for, which nobody is shown", async () => {
+    const web = path.join(tempDir(), "web.yml");
+    // Of "s3cret".
+    const hash = "$2b$04$Z3Px6MUIdAeuARqPRW2NZ.ILBY.qvYvlCMPQ0VyutQOGjlj7YWU6e";
+    writeFileSync(web, `basic_auth_users: { vedette: ${JSON.stringify(hash)} }\n`);
+    const { manager, vedette } = await anAlertmanager(`--web.config.file=${web}`);
+    const urlWith = (pair: string) => ({
+      VEDETTE_ALERTMANAGER__PRODUCTION__URL: manager.url.replace("//", `//${pair}@`),
+    });
+
+    const wrong = await vedette("apply", urlWith("vedette:wr0ng"));
+    const right = await vedette("apply", urlWith("vedette:s3cret"));
+
+    expect(wrong.code).toBe(1);
+    expect(wrong.stderr).toContain("asks for a user and a password: set them in its url");
+    expect(wrong.stderr).not.toContain("wr0ng");
+    expect(right).toMatchObject({ code: 0, stderr: "" });
   });
 
   it("is unknown, and no file is changed, while it is away", async () => {
