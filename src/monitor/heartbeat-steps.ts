@@ -35,7 +35,19 @@ export async function ping(ctx: ObjectContext, given: Given, received: Ping): Pr
   const results = resultsOf(heartbeat, received, state);
   await settle(ctx, given, { before, decision, results, nowMs });
   if (isPlain(state)) await release(ctx, given, state);
+  else if (isPlain(before)) await beginWatch(ctx, given, received.atMs);
   return null;
+}
+
+/**
+ * What comes after a start or a failure is news. A success that overtook the begin of the watch was
+ * not told, and is taken from the inbox.
+ */
+async function beginWatch(ctx: ObjectContext, given: Given, sinceMs: number): Promise<void> {
+  const { heartbeat, parts } = given;
+  const pingAtMs = await ctx.run("begin-watch", () => parts.inbox.watch(heartbeat.id));
+  if (pingAtMs === null || pingAtMs <= sinceMs) return;
+  await ping(ctx, given, { kind: "success", atMs: pingAtMs });
 }
 
 /** The alarm: a deadline, the end of a mute, or one more look while an alert is open. */
