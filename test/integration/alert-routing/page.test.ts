@@ -66,7 +66,7 @@ describe.skipIf(!installed)("an alert", () => {
   const told = (alertname: string) =>
     service.alerts.some(({ labels }) => labels["alertname"] === alertname);
   const waitUntilTold = (alertname: string) =>
-    waitFor(() => told(alertname), { withinMs: 30_000, what: `${alertname} to be told of` });
+    waitFor(() => told(alertname), { withinMs: 60_000, what: `${alertname} to be told of` });
 
   beforeAll(async () => {
     target = started(await startTarget(), (part) => part.stop());
