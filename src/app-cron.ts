@@ -9,6 +9,7 @@ import { createReadOverQuota } from "#api/upkeep/over-quota.ts";
 import { createRefillKeys } from "#api/upkeep/refill.ts";
 import type { CronJobName } from "#cron/contract.ts";
 import { createPingHeartbeat } from "#cron/heartbeat.ts";
+import { createCertificateRenewal, type RenewCertificate } from "#cron/jobs/certificate-renewal.ts";
 import { createCountKeys as createCountKeysJob } from "#cron/jobs/count-keys.ts";
 import { createKeyLastUsedSync } from "#cron/jobs/key-last-used-sync.ts";
 import { createKeyRefill } from "#cron/jobs/key-refill.ts";
@@ -25,16 +26,21 @@ export type CronParts = {
   registry: Registry;
   /** Of analytics; undefined: the jobs that need it are off. */
   store: AnalyticsStore | undefined;
+  /** Undefined: there is no certificate to renew. */
+  renewCertificate: RenewCertificate | undefined;
 };
 
 /** What Restate calls for the timed jobs. A job that lacks what it needs is off. */
 export function createCron(parts: CronParts): EndpointOptions["services"] {
-  const { config, database, registry, store } = parts;
+  const { config, database, registry, store, renewCertificate } = parts;
   return createCronServices({
     jobs: {
       "key-refill": createKeyRefill(createRefillKeys(database)),
       "count-keys": createCountKeysJob(createCountKeys(database, registry)),
       ...(store !== undefined && analyticsJobs(database, store)),
+      ...(renewCertificate !== undefined && {
+        "certificate-renewal": createCertificateRenewal(renewCertificate),
+      }),
     },
     heartbeatUrlOf: (job) => config.cron[settingOf[job]].heartbeat_url || undefined,
     pingHeartbeat: createPingHeartbeat(),

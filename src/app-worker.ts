@@ -26,6 +26,7 @@ import type { Base, Stop } from "./app-base.ts";
 import { createCron } from "./app-cron.ts";
 import type { Monitor } from "./app-monitor.ts";
 import type { Results } from "./app-results.ts";
+import { createRenewal } from "./app-tls.ts";
 import type { Config } from "./config.ts";
 
 type WorkerParts = {
@@ -104,7 +105,13 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     }),
     createChatLog(database),
     ...createAlerts({ config, database, registry, results }),
-    ...createCron({ config, database, registry, store: analytics.reading?.store }),
+    ...createCron({
+      config,
+      database,
+      registry,
+      store: analytics.reading?.store,
+      renewCertificate: createRenewal(base, database),
+    }),
     ...createRolloutServices({
       listFleet: async () => store.sync(await driver.list()),
       resolveImage: isGated ? pinImage : async (image) => image,

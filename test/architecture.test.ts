@@ -25,6 +25,7 @@ const mayImport: Record<string, readonly string[]> = {
     "kernel/",
     contracts,
     "app.ts",
+    "app-alertmanager.ts",
     "app-checks.ts",
     "app-operator.ts",
     "app-routing.ts",

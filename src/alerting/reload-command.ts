@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 
 /** The command did not do its work; `message` says why and quotes its last line. */
-export class ReloadError extends Error {}
+class ReloadError extends Error {}
 
 export type ReloadOptions = {
   timeoutMs: number;

@@ -2,7 +2,7 @@
  * Brings a token of the incident service to those who send with it. A token is tried before it is
  * written anywhere, and again as it was written; when it does not work everything is put back.
  */
-import { readSecret, restoreSecret, writeSecret } from "./secret-file.ts";
+import { readSecret, restoreSecret, writeSecret } from "./mounted-file.ts";
 
 /** One sender of alert events, and the file it has its token from. */
 export type Webhook = {
@@ -23,7 +23,7 @@ export type RotationParts = {
 export type Rotation = { webhooks: (Webhook & { outcome: "replaced" | "unchanged" })[] };
 
 /** Nothing has changed, or everything was put back, or `message` says what was not. */
-export class RotationError extends Error {}
+class RotationError extends Error {}
 
 /** Run again after a crash it goes on where it was: what is in place already is left alone. */
 export async function rotate(

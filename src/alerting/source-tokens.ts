@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { request } from "undici";
 import { z } from "zod";
+import { readRetryAfter } from "#kernel/retry-after.ts";
 import { testEvent } from "./test-event.ts";
 
 export type SourceAddress = {
@@ -20,7 +21,7 @@ export type SourceTokens = {
 };
 
 /** What the service answered, without its body: `message` says what to do. */
-export class IncidentServiceError extends Error {}
+class IncidentServiceError extends Error {}
 
 type Settings = {
   url: string;
@@ -113,13 +114,9 @@ function isPassing(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
-/** `Retry-After` is seconds or a date (RFC 9110, section 10.2.3). */
-function waitMs(attempt: number, retryAfter = ""): number {
-  const asked = /^\d+$/.test(retryAfter)
-    ? Number(retryAfter) * 1_000
-    : Date.parse(retryAfter) - Date.now();
-  const wait = Number.isFinite(asked) ? Math.max(0, asked) : 250 * 2 ** attempt;
-  return Math.min(wait, longestWaitMs);
+function waitMs(attempt: number, retryAfter: string | undefined): number {
+  const asked = readRetryAfter(retryAfter, Date.now());
+  return Math.min(asked ?? 250 * 2 ** attempt, longestWaitMs);
 }
 
 async function send({

@@ -102,11 +102,16 @@ function reportRun(run: RunNowAnswer): string {
   return `${run.check} at ${run.location}: ${run.grade} (${took})${reason}`;
 }
 
+function describeMute(until: string | null): string {
+  if (until === null) return "not muted";
+  return until.startsWith("9999-") ? "muted until it is unmuted" : `muted until ${until}`;
+}
+
 function reportStanding({ check, muted_until, maintenance, alert }: CheckStanding): string {
   const windows = maintenance.map(({ from, to, reason }) => `  ${from} to ${to}: ${plain(reason)}`);
   const by = alert?.acknowledged_by;
   return [
-    `${check}: ${muted_until === null ? "not muted" : `muted until ${muted_until}`}`,
+    `${check}: ${describeMute(muted_until)}`,
     ...(windows.length > 0 ? ["maintenance:", ...windows] : []),
     ...(alert === null
       ? []

@@ -81,6 +81,7 @@ async function connect(
     lookup: (_hostname, _options, callback) => callback(null, addresses),
   });
   socket.setNoDelay(true);
+  socket.on("error", ignore);
   await once(socket, "connect", { signal });
   return socket;
 }
@@ -96,6 +97,7 @@ async function secure(socket: Socket, hostname: string, opening: Opening): Promi
     rejectUnauthorized: false,
     ...(ca !== undefined && { ca }),
   });
+  tls.on("error", ignore);
   await once(tls, "secureConnect", { signal });
   const expiry = Date.parse(tls.getPeerCertificate().valid_to);
   if (!Number.isNaN(expiry)) timing.tlsDaysLeft = Math.floor((expiry - Date.now()) / dayMs);
@@ -105,5 +107,8 @@ async function secure(socket: Socket, hostname: string, opening: Opening): Promi
   }
   return tls;
 }
+
+/** Whoever waits is told by `once`; an error that nobody waits for any more must not end the program. */
+function ignore(): void {}
 
 const dayMs = 86_400_000;

@@ -104,6 +104,7 @@ export async function startAlertBench(options: BenchOptions = {}) {
         if (status !== 200) throw new Error(`enqueue answered ${status}`);
       }
     },
+    show: (eventId: string) => call("vedette.v1.AlertEvents/Show", { event_id: eventId }),
     retry: (eventId: string) => call("vedette.v1.AlertEvents/Retry", { event_id: eventId }),
     receivedIds: () => receiver.events.map(({ eventId }) => eventId),
     untilReceived: (count: number) =>

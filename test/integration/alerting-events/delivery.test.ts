@@ -144,6 +144,33 @@ describe("delivery of alert events", () => {
     expect(await bench.list({ status: "dead" })).toEqual([]);
   });
 
+  it("shows an event with its body and where it goes, and no token", async () => {
+    const bench = await startAlertBench();
+    bench.receiver.script.push({ status: 403 });
+    await bench.enqueue([buildOrder()]);
+    await bench.untilStatus("verify-key:1:opened", "dead");
+
+    const { status, body } = await bench.show("verify-key:1:opened");
+
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      status: "dead",
+      cause: "status 403",
+      address: `${bench.receiver.url}/v2/alert_events/checkly/01SOURCE`,
+      body: { deduplication_key: "verify-key", status: "firing" },
+    });
+    expect(JSON.stringify(body)).not.toContain("secret-part");
+  });
+
+  it("refuses to show an event that there is not", async () => {
+    const bench = await startAlertBench();
+
+    const { status, body } = await bench.show("verify-key:9:opened");
+
+    expect(status).toBe(404);
+    expect(JSON.stringify(body)).toContain("there is no event verify-key:9:opened");
+  });
+
   it("does not send a dead letter again once a later event was accepted", async () => {
     const bench = await startAlertBench();
     bench.receiver.script.push({ status: 403 });

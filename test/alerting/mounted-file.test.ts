@@ -11,7 +11,14 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { readSecret, restoreSecret, writeSecret } from "#alerting/secret-file.ts";
+import {
+  readSecret,
+  readText,
+  restoreSecret,
+  restoreText,
+  writeSecret,
+  writeText,
+} from "#alerting/mounted-file.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 it("writes the secret alone, readable by its owner only, and leaves no draft behind", () => {
@@ -100,4 +107,28 @@ it("says so when it is given a directory", () => {
 
   expect(() => writeSecret(directory, "new-token")).toThrow(`${directory} is no file`);
   expect(() => readSecret(directory)).toThrow(`cannot read ${directory}`);
+});
+
+it("leaves settings open to whom they were open, and new ones to everyone", () => {
+  const directory = tempDir();
+  const old = path.join(directory, "old.yml");
+  writeFileSync(old, "a: 1\n");
+  chmodSync(old, 0o640);
+
+  writeText(old, "a: 2\n");
+  writeText(path.join(directory, "new.yml"), "a: 2\n");
+
+  expect(statSync(old).mode & 0o777).toBe(0o640);
+  expect(statSync(path.join(directory, "new.yml")).mode & 0o777).toBe(0o644);
+});
+
+it("puts settings back to the byte", () => {
+  const file = path.join(tempDir(), "am.yml");
+  writeFileSync(file, "a: 1 \n\n");
+  const previous = readText(file);
+  writeText(file, "a: 2\n");
+
+  restoreText(file, previous);
+
+  expect(readFileSync(file, "utf8")).toBe("a: 1 \n\n");
 });
