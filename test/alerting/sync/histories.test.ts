@@ -168,6 +168,37 @@ function calmDown(world: World): void {
   }
 }
 
+/** An apply of four routes takes 17 steps. */
+const crashPoints = Array.from({ length: 20 }, (_, step) => step);
+
+it.each(["before", "unkept"] as const)(
+  "writes each route once when the process ends at any one step, %s",
+  async (point) => {
+    for (const step of crashPoints) {
+      const world = begin({
+        conflictStatus: 409,
+        before: ["absent", "differs", "ours_gone", "ours_differs"],
+        others: 1,
+        adopt: true,
+        events: [],
+        crashes: new Map([[step, point]]),
+      });
+      const first = await plan(world);
+      if (!("plan" in first)) throw new Error(first.faults.join());
+
+      const crashes = new Map([[step, point]]);
+      const results = await apply(world, { plan: first.plan, adopt: true, crashes });
+
+      const outcomes = results.map(({ outcome }) => outcome);
+      expect(outcomes, `step ${step}`).toEqual(["created", "updated", "created", "updated"]);
+      expect(world.double.writes, `step ${step}`).toEqual([
+        ...names.map((name, i) => `${i % 2 === 0 ? "POST" : "PUT"} ${name}`),
+      ]);
+      expect(world.double.faults, `step ${step}`).toEqual([]);
+    }
+  },
+);
+
 const namedReasons =
   /by someone else since the plan|was there before Vedette|routes of this name|the incident service (answered|did not answer)/;
 
