@@ -230,6 +230,7 @@ describe("alert routes", () => {
 
 describe("a route of ours that is no row any more", () => {
   it("is reported by a plan, disabled with --prune, and deleted the next time", async () => {
+    incident.double.add(aForeignRoute("A bystander"));
     await run("apply", "--adopt");
     await run("plan", "--out", planFile);
     const saved = JSON.parse(readFileSync(planFile, "utf8")) as Plan;
@@ -248,7 +249,7 @@ describe("a route of ours that is no row any more", () => {
     expect(wasEnabled).toBe(false);
     expect(deleted.stdout).toMatch(/Old +deleted/);
     expect(() => routeNamed("Old")).toThrow("0 of Old");
-    expect(routeNamed("Theirs").content["enabled"]).toBe(true);
+    expect(routeNamed("A bystander").content["enabled"]).toBe(true);
   });
 });
 
