@@ -9,6 +9,8 @@ CREATE TABLE alert_events (
   kind            text NOT NULL CHECK (kind IN ('opened', 'resolved')),
   environment     text NOT NULL,
   channel         text NOT NULL,
+  -- The change of the alert as it was handed over.
+  transition      jsonb NOT NULL,
   status          text NOT NULL
     CHECK (status IN ('pending', 'accepted', 'dead', 'superseded', 'not_posted')),
   attempts        integer NOT NULL,

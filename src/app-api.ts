@@ -4,13 +4,13 @@ import { createApi } from "#api/api.ts";
 import { closeGracefully } from "#api/close.ts";
 import { listenForInvalidations } from "#api/invalidation.ts";
 import { cachedKeysOf } from "#api/keys/cache-size.ts";
-import { createKeyRing } from "#api/keys/key-ring.ts";
 import { startLimiter } from "#api/ratelimit/start-limiter.ts";
 import { ensureRootKey } from "#api/root-key.ts";
 import { listening } from "#kernel/listen.ts";
 import type { Analytics } from "./app-analytics.ts";
 import type { Base, Stop } from "./app-base.ts";
 import type { ApiDatabase } from "./app-data.ts";
+import { createBaseKeyRing, startTls } from "./app-tls.ts";
 
 export async function startApi(
   base: Base,
@@ -24,15 +24,13 @@ export async function startApi(
   stops.push(invalidations.close);
   const limiter = await startLimiter({ redisUrl: config.redis.url, log, registry });
   stops.push(limiter.close);
-  const set = config.api.encryption_keys;
-  const encryptionKeys = set.length > 0 ? set : [credentials.encryption_key];
   const api = createApi({
     database,
     invalidations,
     limiter,
     recorder: analytics.recorder,
     log,
-    keyRing: createKeyRing(encryptionKeys),
+    keyRing: createBaseKeyRing(base),
     analytics: analytics.reading,
     cachedKeys: config.api.cached_keys || cachedKeysOf(getHeapStatistics().heap_size_limit),
     region: config.api.region,
@@ -43,5 +41,7 @@ export async function startApi(
     logsRequests: config.api.log_requests,
   });
   stops.push(() => closeGracefully(api));
-  return listening(api.listen({ host, port }), { port, setting: "api.port" });
+  const url = await listening(api.listen({ host, port }), { port, setting: "api.port" });
+  await startTls(base, { api, database, stops });
+  return url;
 }

@@ -7,20 +7,29 @@ import { listening } from "#kernel/listen.ts";
 import { legalOperations } from "#rollout/transitions.ts";
 import { planWaves } from "#rollout/waves.ts";
 import type { Base, Stop } from "./app-base.ts";
+import type { Monitor } from "./app-monitor.ts";
 import type { Results } from "./app-results.ts";
 
-type ControlParts = { ingressUrl: string; database: Database; results: Results; stops: Stop[] };
+type ControlParts = {
+  ingressUrl: string;
+  database: Database;
+  results: Results;
+  monitor: Monitor;
+  stops: Stop[];
+};
 
 export async function startControl(base: Base, parts: ControlParts): Promise<string> {
   const { config, log, credentials } = base;
   const { ingressUrl, database, results, stops } = parts;
   const { host, port, operators, public_url: publicUrl } = config.control;
   const dir = await buildConsole();
+  const doors = await parts.monitor.openDoors(ingressUrl, stops);
   const control = createControl({
     ingressUrl,
     ingressToken: credentials.ingress_token,
     operators,
     log,
+    doors,
     ...(results.findPublicPage !== null && { findPublicPage: results.findPublicPage }),
     console: createConsole({ database, log, dir, publicUrl, planWaves, legalOperations }),
   });

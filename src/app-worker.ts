@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import type { EndpointOptions } from "@restatedev/restate-sdk";
+import { startAlertRoutes } from "#alerting/sync/start.ts";
 import { startCron } from "#cron/start.ts";
 import type { Credentials } from "#embedded/contract.ts";
 import { publicIdentity } from "#embedded/credentials.ts";
@@ -20,11 +21,14 @@ import { createPinImage } from "#registry/pin.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { serveOnKnownPort } from "#worker/known-port.ts";
 import { codeRevision, registerWorker } from "#worker/register.ts";
+import { createAlertSync } from "./app-alert-sync.ts";
 import { createAlerts } from "./app-alerts.ts";
 import type { Analytics } from "./app-analytics.ts";
 import type { Base, Stop } from "./app-base.ts";
 import { createCron } from "./app-cron.ts";
+import type { Monitor } from "./app-monitor.ts";
 import type { Results } from "./app-results.ts";
+import { createRenewal } from "./app-tls.ts";
 import type { Config } from "./config.ts";
 
 type WorkerParts = {
@@ -35,6 +39,7 @@ type WorkerParts = {
   /** Of this process; undefined: another process serves the API, where the settings say. */
   apiUrl: string | undefined;
   results: Results;
+  monitor: Monitor;
   stops: Stop[];
 };
 
@@ -60,6 +65,8 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
   const workerUrl = config.worker.advertised_url || endpoint.url;
   await registerWorker({ adminUrl, workerUrl, revision: codeRevision() });
   await startCron(parts.ingressUrl);
+  await startAlertRoutes(parts.ingressUrl);
+  await parts.monitor.start(parts.ingressUrl);
   return endpoint.url;
 }
 
@@ -77,7 +84,7 @@ function createDriver(base: Base, ownApiUrl: string | undefined): Driver {
   return drivers[fleet.driver]({ fleet, dataDir, apiUrl, rootKey: credentials.root_key, log });
 }
 
-type ServiceParts = Pick<WorkerParts, "analytics" | "database" | "results"> & {
+type ServiceParts = Pick<WorkerParts, "analytics" | "database" | "results" | "monitor"> & {
   store: FleetStore;
   driver: Driver;
 };
@@ -93,6 +100,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     createSentinelService({ deployer: createDeployer(driver, store), deployTimeoutMs }),
     createFleetService(store),
     results.reads,
+    ...parts.monitor.services,
     createChatChannel({
       webhookUrlOf: (channel) => config.slack[`${channel}_webhook_url`],
       spacingMs: config.slack.message_spacing_ms,
@@ -100,7 +108,14 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     }),
     createChatLog(database),
     ...createAlerts({ config, database, registry, results }),
-    ...createCron({ config, database, registry, store: analytics.reading?.store }),
+    ...createAlertSync({ config, database, registry }),
+    ...createCron({
+      config,
+      database,
+      registry,
+      store: analytics.reading?.store,
+      renewCertificate: createRenewal(base, database),
+    }),
     ...createRolloutServices({
       listFleet: async () => store.sync(await driver.list()),
       resolveImage: isGated ? pinImage : async (image) => image,

@@ -12,6 +12,7 @@ import type { Base, Stop } from "./app-base.ts";
 import { startControl } from "./app-control.ts";
 import { startDatabase, startRestateServer } from "./app-data.ts";
 import { startMetrics, startProbing } from "./app-metrics.ts";
+import { createMonitor } from "./app-monitor.ts";
 import { createResults } from "./app-results.ts";
 import { startWorker } from "./app-worker.ts";
 import type { Config } from "./config.ts";
@@ -68,13 +69,13 @@ async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<En
   const api = servesApi
     ? await startApi(base, { analytics, database, databaseUrl, stops })
     : undefined;
+  const monitor = createMonitor(base, { database, results, apiUrl: api });
   const restate = await startRestateServer(base, stops);
+  const shared = { database, ...restate, results, monitor, stops };
   const worker = wanted.includes("worker")
-    ? await startWorker(base, { analytics, database, ...restate, apiUrl: api, results, stops })
+    ? await startWorker(base, { ...shared, analytics, apiUrl: api })
     : undefined;
-  const control = wanted.includes("control")
-    ? await startControl(base, { ingressUrl: restate.ingressUrl, database, results, stops })
-    : undefined;
+  const control = wanted.includes("control") ? await startControl(base, shared) : undefined;
   return {
     ...(api !== undefined && { api }),
     ...(control !== undefined && { control }),

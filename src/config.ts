@@ -2,11 +2,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parse as parseToml } from "smol-toml";
 import { z } from "zod";
+import { alertmanagerConfig } from "#alerting/alertmanager-config.ts";
 import { incidentConfig } from "#alerting/config.ts";
 import { alertEventsConfig } from "#alerting/events-config.ts";
 import { analyticsConfig } from "#api/analytics/config.ts";
 import { apiConfig } from "#api/config.ts";
 import { ratelimitConfig } from "#api/ratelimit/config.ts";
+import { acmeConfig } from "#api/tls/config.ts";
 import { controlConfig } from "#control/config.ts";
 import { cronConfig } from "#cron/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
@@ -27,7 +29,9 @@ const Config = z.strictObject({
     })
     .prefault({}),
   ...analyticsConfig,
+  ...acmeConfig,
   ...alertEventsConfig,
+  ...alertmanagerConfig,
   ...apiConfig,
   ...controlConfig,
   ...cronConfig,

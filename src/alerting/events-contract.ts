@@ -28,7 +28,7 @@ export const alertDelivery = iface.object("vedette.v1.AlertDelivery", {
  * and a later event of the check was accepted since, so that it would tell what is no longer so.
  * not_posted: there is nowhere to post it, or its failure was not posted either.
  */
-const eventStatuses = ["pending", "accepted", "dead", "superseded", "not_posted"] as const;
+export const eventStatuses = ["pending", "accepted", "dead", "superseded", "not_posted"] as const;
 export type EventStatus = (typeof eventStatuses)[number];
 
 const AlertEventView = z.object({
@@ -69,8 +69,24 @@ export type AlertEventListRequest = z.infer<typeof AlertEventListRequest>;
 const AlertEventList = z.object({ events: z.array(AlertEventView) });
 export type AlertEventList = z.infer<typeof AlertEventList>;
 
+const EventId = z
+  .string()
+  .regex(/^.{1,200}:\d{1,12}:(?:opened|resolved)$/, "an event's id is <check>:<episode>:<kind>");
+
+const AlertEventRequest = z
+  .strictObject({ event_id: EventId })
+  .meta({ title: "AlertEventRequest", examples: [{ event_id: "verify-key:3:opened" }] });
+
+const AlertEventDetail = AlertEventView.extend({
+  /** Where it goes; null: the settings name no source for it. */
+  address: z.string().nullable(),
+  /** What is posted there; null without an address. */
+  body: z.record(z.string(), z.unknown()).nullable(),
+});
+export type AlertEventDetail = z.infer<typeof AlertEventDetail>;
+
 const AlertRetryRequest = z
-  .strictObject({ event_id: z.string().regex(/^.{1,200}:\d{1,12}:(?:opened|resolved)$/) })
+  .strictObject({ event_id: EventId })
   .meta({ title: "AlertRetryRequest", examples: [{ event_id: "verify-key:3:opened" }] });
 
 /** The events that are on their way again: with a failure also its recovery, in order. */
@@ -80,16 +96,21 @@ export type AlertRetry = z.infer<typeof AlertRetry>;
 /** As `control` and the command line call them. */
 export const alertEventHandlers = {
   List: { input: AlertEventListRequest, output: AlertEventList },
+  Show: { input: AlertEventRequest, output: AlertEventDetail },
   Retry: { input: AlertRetryRequest, output: AlertRetry },
 } as const;
 
-/** What `Retry` refuses with. */
+/** What `Show` and `Retry` refuse with. */
 export type AlertEventProblemCode = "unknown_event" | "superseded_event";
 
 export const alertEvents = iface.service("vedette.v1.AlertEvents", {
   List: iface.schemas({
     ...alertEventHandlers.List,
     description: "What became of the alert events, newest first.",
+  }),
+  Show: iface.schemas({
+    ...alertEventHandlers.Show,
+    description: "One alert event: where it goes, and the body that is posted there.",
   }),
   Retry: iface.schemas({
     ...alertEventHandlers.Retry,

@@ -1,7 +1,7 @@
 /** What an alert source and an alert route are, as rows of data. */
 import { z } from "zod";
 
-const environments = ["production", "staging"] as const;
+export const environments = ["production", "staging"] as const;
 export type Environment = (typeof environments)[number];
 
 /** How a source is told of alerts; `alertmanager` and `checkly` are also parts of its events' address. */

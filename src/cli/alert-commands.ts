@@ -1,11 +1,16 @@
 /** `vedette alerts`: who is told of an alert. */
 import { type Command, InvalidArgumentError } from "commander";
+import { addAlertEventCommands } from "./alert-event-commands.ts";
+import { addAlertSyncCommands } from "./alert-sync-commands.ts";
+import { addAlertmanagerCommands } from "./alertmanager-commands.ts";
 import { type Exit, load } from "./load.ts";
 
 export function addAlertCommands(program: Command, exit: Exit): void {
   const alerts = program
     .command("alerts")
-    .description("alert routes: who is paged, which channel is told")
+    .description(
+      "alert routes: who is paged, which channel is told; alert events: what became of them",
+    )
     .addHelpText("after", examples);
   const from = () => import("./alert-routes.ts");
   alerts
@@ -25,6 +30,9 @@ export function addAlertCommands(program: Command, exit: Exit): void {
     .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
     .option("--json", "print JSON for programs", false)
     .action(load(exit, async () => (await from()).simulate));
+  addAlertSyncCommands(alerts, exit);
+  addAlertEventCommands(alerts, exit);
+  addAlertmanagerCommands(alerts, exit);
 }
 
 type Labels = Record<string, string>;
@@ -41,5 +49,9 @@ const examples = `
 Examples:
   vedette alerts lint
   vedette alerts simulate --source alertmanager-production --label severity=critical
+  vedette alerts plan --out plan.json                              what an apply would change
+  vedette alerts apply plan.json
   vedette alerts simulate --checks                                 every check, to the page
+  vedette alerts dead-letters                                      what nobody accepted, and why
+  vedette alerts redeliver --all                                   once the reason is put right
 `;

@@ -5,7 +5,8 @@ import { type Grade, grades } from "#monitor/contract.ts";
 import { withConnection } from "./connection-options.ts";
 import { type Exit, load } from "./load.ts";
 
-export function addCheckCommands(program: Command, exit: Exit): void {
+/** Answers the command, for those who add more to it. */
+export function addCheckCommands(program: Command, exit: Exit): Command {
   const checks = program
     .command("checks")
     .description("API checks and heartbeats: how they stand, what they found, what they are")
@@ -13,6 +14,7 @@ export function addCheckCommands(program: Command, exit: Exit): void {
   addReadingCommands(checks, exit);
   addReplayCommand(checks, exit);
   addDefinitionCommands(checks, exit);
+  return checks;
 }
 
 function addReadingCommands(checks: Command, exit: Exit): void {
@@ -54,11 +56,18 @@ function addDefinitionCommands(checks: Command, exit: Exit): void {
     .description("look for faults in the definitions; exit code 1 when there are any")
     .action(load(exit, async () => (await from()).lint));
   const exports = checks.command("export").description("write the definitions for other programs");
-  withSettings(exports.command("checkly"))
+  withExport(exports.command("checkly"))
     .description("a project for the hosted monitor, as its own program reads it")
-    .requiredOption("--out <directory>", "a new one, or that of an earlier export")
-    .option("--base-url <address>", "where the API is (default: monitor.base_url)", parseBaseUrl)
     .action(load(exit, async () => (await from()).exportToCheckly));
+  withExport(exports.command("prometheus"))
+    .description("alert rules with their tests, and modules for blackbox-exporter")
+    .action(load(exit, async () => (await from()).exportToPrometheus));
+}
+
+function withExport(command: Command): Command {
+  return withSettings(command)
+    .requiredOption("--out <directory>", "a new one, or that of an earlier export")
+    .option("--base-url <address>", "where the API is (default: monitor.base_url)", parseBaseUrl);
 }
 
 function withSettings(command: Command): Command {
@@ -119,5 +128,8 @@ Examples:
   vedette checks list
   vedette checks history verify-key --since 7d
   vedette checks replay verify-key --failed-above 2s --since 7d     what would have paged
+  vedette checks run liveness                                       now, alerting nobody
+  vedette checks maintenance verify-key --for 30m --reason "database upgrade"
+  vedette checks export checkly --out checks --base-url https://api.example.com
   vedette checks list --json | jq '.checks[] | select(.alert) | .id'
 `;

@@ -1,5 +1,5 @@
 /** Commands about what is watched; they need no running program. */
-import { exportForCheckly, lintChecks } from "#app-checks.ts";
+import { exportForCheckly, exportForPrometheus, lintChecks } from "#app-checks.ts";
 import { print, printJson } from "./print.ts";
 import { writeExport } from "./write-export.ts";
 
@@ -22,6 +22,11 @@ export type ExportOptions = SettingsOptions & { out: string; baseUrl?: string };
 
 export async function exportToCheckly(options: ExportOptions): Promise<number> {
   report(options, writeExport(options.out, exportForCheckly(options)));
+  return 0;
+}
+
+export async function exportToPrometheus(options: ExportOptions): Promise<number> {
+  report(options, writeExport(options.out, exportForPrometheus(options)));
   return 0;
 }
 

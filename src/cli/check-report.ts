@@ -56,7 +56,7 @@ function describeAlert(check: CheckView): string {
 
 /** A mute without an end is kept as the last instant that a date can name. */
 function quietEnd({ quiet_until }: CheckView): string {
-  return quiet_until?.startsWith("+") ? "someone says otherwise" : shortTime(quiet_until);
+  return quiet_until?.startsWith("9999-") ? "someone says otherwise" : shortTime(quiet_until);
 }
 
 type History = { summary: CheckSummary; episodes: CheckEpisode[]; results: CheckResultView[] };

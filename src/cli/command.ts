@@ -5,6 +5,7 @@ import { addAlertCommands } from "./alert-commands.ts";
 import { addCheckCommands } from "./check-commands.ts";
 import { withConnection } from "./connection-options.ts";
 import { load } from "./load.ts";
+import { addMonitorCommands } from "./monitor-commands.ts";
 import { addOperatorCommands } from "./operator-commands.ts";
 import {
   parseGateChecks,
@@ -61,7 +62,7 @@ function createProgram(exit: (code: number) => void): Command {
   withConnection(sentinels.command("list"))
     .description("list the sentinels and the state of their last deploy")
     .action(load(exit, async () => (await import("./sentinels.ts")).listSentinels));
-  addCheckCommands(program, exit);
+  addMonitorCommands(program, addCheckCommands(program, exit), exit);
   addCronCommands(program, exit);
   addAlertCommands(program, exit);
   addOperatorCommands(program, exit);

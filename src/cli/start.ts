@@ -3,6 +3,7 @@ import path from "node:path";
 import { type App, type Role, roles, startApp } from "#app.ts";
 import { readConfig } from "#config.ts";
 import { createLog, type Log } from "#kernel/log.ts";
+import { stopAsked } from "./stop-asked.ts";
 
 export type StartOptions = { config?: string | undefined; role?: string[] | undefined };
 
@@ -26,23 +27,6 @@ function readRoles(names: string[] | undefined): Role[] {
     throw new Error(`there is no role ${unknown.join(", ")}; roles are ${roles.join(", ")}`);
   }
   return roles.filter((role) => names.includes(role));
-}
-
-/** A terminal and npm, or `timeout`, each pass on the same signal: so close together they are one. */
-const sameSignalMs = 1_000;
-
-/** A second signal ends the program at once: someone is in a hurry, and nothing is lost by it. */
-function stopAsked(): Promise<void> {
-  return new Promise((resolve) => {
-    let askedAt: number | undefined;
-    const ask = () => {
-      if (askedAt !== undefined && performance.now() - askedAt > sameSignalMs) process.exit(1);
-      askedAt ??= performance.now();
-      resolve();
-    };
-    process.on("SIGTERM", ask);
-    process.on("SIGINT", ask);
-  });
 }
 
 function announce({ endpoints, dataDir }: App, log: Log): void {

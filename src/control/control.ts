@@ -3,7 +3,13 @@
  * reaches Restate but an authenticated, listed and well-formed call.
  */
 import { createHash, createHmac, randomUUID } from "node:crypto";
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import {
+  type FastifyInstance,
+  type FastifyPluginAsync,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+} from "fastify";
 import { type ConsoleAccess, type ConsolePlugin, consolePath } from "#console/contract.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -33,9 +39,14 @@ export type ControlSettings = {
   ingressLimits?: Partial<IngressLimits>;
   /** What anyone may see, without a token; absent: nothing. */
   findPublicPage?: FindPublicPage;
+  /** Ways in that ask by a token of their own who it is. */
+  doors?: readonly Door[];
   /** The page for people, which asks by a session of its own who they are; absent: there is none. */
   console?: ConsolePlugin;
 };
+
+/** What is served beside the gateway, to callers who are neither operators nor Restate's. */
+export type Door = { isMine: (path: string) => boolean; plugin: FastifyPluginAsync };
 
 /** The page at a path; null: there is none, and the path is treated like any other. */
 type FindPublicPage = (
@@ -77,7 +88,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   app.addHook("onClose", () => ingress.close());
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(safetyHeaders).header("x-request-id", request.id);
-    if (isHealthCheck(request) || isForConsole(request, settings)) return;
+    if (isHealthCheck(request) || hasOwnDoor(request, settings)) return;
     if (request.method === "GET") {
       const page = (await settings.findPublicPage?.(pathOf(request))) ?? null;
       if (page !== null) return sendPage(reply, page);
@@ -92,6 +103,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   if (settings.console !== undefined) {
     app.register(settings.console(lend(settings, { identify, ingress })), { prefix: consolePath });
   }
+  for (const { plugin } of settings.doors ?? []) app.register(plugin);
   app.post("/*", (request, reply) => {
     const actor = actorOf(request, identify) ?? "";
     return passOn(request, reply, { ingress, actor });
@@ -106,11 +118,11 @@ function actorOf(request: FastifyRequest, identify: Identify): string | undefine
   return identify(bearerOf(request.headers.authorization));
 }
 
-/** The console asks for its own session, wherever one is needed. */
-function isForConsole(request: FastifyRequest, settings: ControlSettings): boolean {
-  if (settings.console === undefined) return false;
+/** Whether somebody else asks who the caller is, wherever that is needed. */
+function hasOwnDoor(request: FastifyRequest, { console, doors = [] }: ControlSettings): boolean {
   const path = pathOf(request);
-  return path === consolePath || path.startsWith(`${consolePath}/`);
+  if (doors.some(({ isMine }) => isMine(path))) return true;
+  return console !== undefined && (path === consolePath || path.startsWith(`${consolePath}/`));
 }
 
 /** What the console is given: who people are, and calls in their name. */
@@ -225,7 +237,10 @@ function signalOf(reply: FastifyReply): AbortSignal {
 
 /** Who changed something, and who was kept out, is worth a line; who only looked is not. */
 function record(log: Log, request: FastifyRequest, reply: FastifyReply): void {
-  const path = pathOf(request).slice(0, 200);
+  // The address of a ping is its secret, also when it is misspelt.
+  const path = pathOf(request)
+    .slice(0, 200)
+    .replace(/[\w-]{40,}/g, "***");
   const { statusCode: status } = reply;
   const fields = { requestId: request.id, path, status, remote: request.ip };
   const durationMs = Math.round(reply.elapsedTime);

@@ -1,6 +1,11 @@
 /** The allow-list: every way through the gateway is a row here. */
 import type { z } from "zod";
 import { alertEventHandlers, alertEvents } from "#alerting/events-contract.ts";
+import {
+  alertRoutesHandlers,
+  alertRoutesKey,
+  alertRoutesName,
+} from "#alerting/routes-sync-contract.ts";
 import { cronHandlers, cronJobs, cronServiceName } from "#cron/contract.ts";
 import {
   FleetListRequest,
@@ -8,6 +13,14 @@ import {
   NotifyReadyRequest,
   sentinelService,
 } from "#fleet/contract.ts";
+import {
+  apiCheckHandlers,
+  apiCheckService,
+  heartbeatHandlers,
+  heartbeatService,
+  runnerHandlers,
+  runnerService,
+} from "#monitor/objects-contract.ts";
 import { checkReaders, checkReads } from "#results/contract.ts";
 import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
 
@@ -54,11 +67,35 @@ const routes: readonly Route[] = [
     isWrite: false,
     blocks: false,
   })),
+  ...[
+    { service: apiCheckService, handlers: apiCheckHandlers },
+    { service: heartbeatService, handlers: heartbeatHandlers },
+  ].flatMap(({ service, handlers }) =>
+    Object.entries(handlers).map(([handler, { input }]) => ({
+      // A check's id is one path segment.
+      path: new RegExp(`^/${escapeDots(service)}/[a-z0-9-]{1,100}/${handler}(?:/send)?$`),
+      input,
+      isWrite: handler !== "Run",
+      blocks: false,
+    })),
+  ),
+  ...Object.entries(runnerHandlers).map(([handler, { input }]) => ({
+    path: exactly(`/${runnerService}/${handler}`),
+    input,
+    isWrite: handler !== "List",
+    blocks: false,
+  })),
   ...Object.entries(alertEventHandlers).map(([handler, { input }]) => ({
     path: exactly(`/${alertEvents.name}/${handler}`),
     input,
     isWrite: handler === "Retry",
     blocks: false,
+  })),
+  ...Object.entries(alertRoutesHandlers).map(([handler, { input }]) => ({
+    path: exactly(`/${alertRoutesName}/${alertRoutesKey}/${handler}`),
+    input,
+    isWrite: handler === "Apply",
+    blocks: handler === "Apply",
   })),
   {
     // A push from whatever runs a sentinel; its id is one path segment.

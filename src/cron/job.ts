@@ -21,6 +21,8 @@ export type JobRun = {
 
 export type Job = {
   schedule: Schedule;
+  /** The first run of all comes at once, and not at the next grid point. */
+  runsAtOnce?: true;
   /** How long a failing step is repeated before the run has failed. */
   retryForMs: number;
   /** Does the work and answers one line about it. */

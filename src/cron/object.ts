@@ -58,10 +58,10 @@ export function createCronObject(jobs: Jobs) {
 
 /** Sets the timer going if it is not. Called whenever a worker starts. */
 async function start(ctx: ObjectContext, jobs: Jobs): Promise<null> {
-  const schedule = findJob(ctx, jobs)?.schedule;
-  if (schedule === undefined) return null;
+  const job = findJob(ctx, jobs);
+  if (job === undefined) return null;
   const timer = await readTimer(ctx);
-  const { isArmed, dueAtMs } = dueAfterStart(timer, { schedule, nowMs: await ctx.date.now() });
+  const { isArmed, dueAtMs } = dueAfterStart(timer, { ...job, nowMs: await ctx.date.now() });
   if (!isArmed) await arm(ctx, jobs, dueAtMs);
   return null;
 }

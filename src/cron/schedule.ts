@@ -36,9 +36,10 @@ export type Timer = { generation: number; dueAtMs: number; schedule: Schedule };
 /** What a start finds: a timer that is set well, one whose time has passed, or none that fits. */
 export function dueAfterStart(
   timer: Timer | null,
-  { schedule, nowMs }: { schedule: Schedule; nowMs: number },
+  { schedule, runsAtOnce, nowMs }: { schedule: Schedule; runsAtOnce?: true; nowMs: number },
 ): { isArmed: boolean; dueAtMs: number } {
   const next = nextTick(schedule, nowMs);
+  if (timer === null && runsAtOnce) return { isArmed: false, dueAtMs: nowMs };
   if (timer === null || !isSame(timer.schedule, schedule)) return { isArmed: false, dueAtMs: next };
   // Missed while everything was down: the run is made up for, once.
   if (timer.dueAtMs <= nowMs) return { isArmed: false, dueAtMs: nowMs };

@@ -7,6 +7,8 @@ export const monitorConfig = {
     .strictObject({
       /** Of the API that is watched; empty: this program's own. */
       base_url: optionalUrl(),
+      /** Before the token in ping URLs, when a proxy stands before control; empty: control's address. */
+      ping_url: optionalUrl(),
       /** The name of the place where this process stands. */
       location: z.string().trim().min(1).default("local"),
       /** `{{KEY}}` and `{{ROOT_KEY}}` in the requests of checks. */

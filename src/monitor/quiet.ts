@@ -3,8 +3,8 @@ import type { Quiet } from "./contract.ts";
 
 export const notQuiet: Quiet = { mutedUntilMs: null, maintenance: [] };
 
-/** Muted until someone says otherwise: the last instant that a date can name. */
-export const muteForeverMs = 8_640_000_000_000_000;
+/** Muted until someone says otherwise: the last second that a date in four digits names. */
+export const muteForeverMs = Date.UTC(9999, 11, 31, 23, 59, 59);
 
 /** When the quiet that holds at `atMs` ends, windows that follow on each other being one; null: no quiet. */
 export function quietUntilMs(quiet: Quiet, atMs: number): number | null {

@@ -20,6 +20,12 @@ export function countRecords(recorder: Recorder, registry: Registry): Recorder {
         }
       }
     },
+    async pings(pings) {
+      await recorder.pings(pings);
+      for (const { checkId: check } of pings) {
+        counters.runs.inc({ check, location: "ping", grade: "ok" });
+      }
+    },
     async missed(missed) {
       await recorder.missed(missed);
       counters.missed.inc({ check: missed.checkId }, missed.ticks);
@@ -79,6 +85,19 @@ export function showChecks(viewChecks: ViewChecks, registry: Registry): void {
         for (const state of checkStatuses) {
           this.set({ check, environment, kind, state }, status === state ? 1 : 0);
         }
+      }
+    },
+  });
+  new Gauge({
+    name: "vedette_check_alert_open",
+    help: "1 while an alert of the check is open: muted or in maintenance it may fail without one.",
+    labelNames: ["check", "environment", "kind"],
+    registers: [registry],
+    async collect() {
+      const checks = await list();
+      this.reset();
+      for (const { id: check, environment, kind, alert } of checks) {
+        this.set({ check, environment, kind }, alert === null ? 0 : 1);
       }
     },
   });

@@ -2,6 +2,7 @@
 import type { Database } from "#kernel/database.ts";
 import type { AlertTransition, CheckResult, CheckSnapshot } from "#monitor/contract.ts";
 import { makePartition } from "./partitions.ts";
+import { movePings, type PlainPing } from "./pings.ts";
 
 export type MissedTicks = { checkId: string; fromMs: number; toMs: number; ticks: number };
 
@@ -10,15 +11,13 @@ export type Recorder = ReturnType<typeof createRecorder>;
 export function createRecorder(database: Database) {
   return {
     /** Keeps results; one that is known already (check, tick, location) is left as it is. */
-    async results(results: readonly CheckResult[]): Promise<void> {
-      if (results.length === 0) return;
-      try {
-        await insertResults(database, results);
-      } catch (error) {
-        if (!isWithoutPartition(error)) throw error;
-        for (const { scheduledAtMs } of results) await makePartition(database, scheduledAtMs);
-        await insertResults(database, results);
-      }
+    results: (results: readonly CheckResult[]): Promise<void> => keepResults(database, results),
+
+    /** Keeps pings of heartbeats that are ok and stay so. */
+    async pings(pings: readonly PlainPing[]): Promise<void> {
+      if (pings.length === 0) return;
+      await keepResults(database, pings.map(resultOfPing));
+      await movePings(database, pings);
     },
 
     /** Keeps that nobody ran the check from the first to the last of these ticks. */
@@ -55,6 +54,33 @@ export function createRecorder(database: Database) {
       const { checkId, takenAtMs } = snapshot;
       await database.query(saveSnapshot, [checkId, new Date(takenAtMs), JSON.stringify(snapshot)]);
     },
+  };
+}
+
+async function keepResults(database: Database, results: readonly CheckResult[]): Promise<void> {
+  if (results.length === 0) return;
+  try {
+    await insertResults(database, results);
+  } catch (error) {
+    if (!isWithoutPartition(error)) throw error;
+    for (const { scheduledAtMs } of results) await makePartition(database, scheduledAtMs);
+    await insertResults(database, results);
+  }
+}
+
+function resultOfPing({ checkId, atMs }: PlainPing): CheckResult {
+  return {
+    checkId,
+    location: "ping",
+    scheduledAtMs: atMs,
+    startedAtMs: atMs,
+    grade: "ok",
+    cause: null,
+    durationMs: 0,
+    phases: { dns: null, connect: null, tls: null, firstByte: null, transfer: null },
+    status: null,
+    reason: null,
+    tlsDaysLeft: null,
   };
 }
 

@@ -42,6 +42,12 @@ describe("dueAfterStart", () => {
     expect(due).toEqual({ isArmed: false, dueAtMs: at("2026-11-21T03:05:00Z") });
   });
 
+  it("has no wait before the first run of a job that runs at once", () => {
+    const due = dueAfterStart(null, { schedule, runsAtOnce: true, nowMs });
+
+    expect(due).toEqual({ isArmed: false, dueAtMs: nowMs });
+  });
+
   it("leaves a timer alone that is set to the next grid point", () => {
     const due = dueAfterStart(timer("2026-11-21T03:05:00Z"), { schedule, nowMs });
 

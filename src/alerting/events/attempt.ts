@@ -31,6 +31,15 @@ export function createAttempt({ sourceOf, consoleUrl, timeoutMs }: AttemptParts)
   };
 }
 
+/** Answers where an event is posted, and as what; undefined: the settings name no source for it. */
+export function createPresent({ sourceOf, consoleUrl }: Omit<AttemptParts, "timeoutMs">) {
+  return (order: RoutedOrder) => {
+    const source = sourceOf(order.channel);
+    if (source === undefined) return undefined;
+    return { address: source.url, body: renderEvent(order, { kind: source.kind, consoleUrl }) };
+  };
+}
+
 function readToken(source: Source): string | undefined {
   try {
     return source.readToken();

@@ -91,9 +91,11 @@ export type Settlement = {
 
 /** A delivery ended. One that is reported twice, or long after it was taken for lost, counts once. */
 export function settle(queue: Queue, settlement: Settlement, giveUpAfterMs: number): Step {
+  const { outcome, atMs, eventId } = settlement;
   const head = queue.waiting[0];
-  if (head === undefined || idOf(head) !== settlement.eventId) return nothing(queue);
-  const { outcome, atMs } = settlement;
+  if (head === undefined || idOf(head) !== eventId) {
+    return outcome.kind === "accepted" ? revive(queue, eventId, atMs) : nothing(queue);
+  }
   const cause = "cause" in outcome ? outcome.cause : null;
   const entry = { ...head, attempts: head.attempts + 1, cause };
   switch (outcome.kind) {
@@ -138,6 +140,16 @@ export function retry(queue: Queue, eventId: string, nowMs: number): Retry {
   const isFirst = queue.waiting.length === 0;
   const step = withRecords(records, isFirst ? advance(longer) : nothing(longer));
   return { step, eventIds: again.map(idOf) };
+}
+
+/**
+ * A dead letter was accepted after all: by a request that was under way twice, while what was wrong was
+ * put right. It goes through the queue again, so that its recovery follows it.
+ */
+function revive(queue: Queue, eventId: string, nowMs: number): Step {
+  const isDead = queue.dead.some((entry) => idOf(entry) === eventId);
+  const again = isDead ? retry(queue, eventId, nowMs) : null;
+  return again === null || again === "superseded" ? nothing(queue) : again.step;
 }
 
 /** The first event is delivered; a recovery whose failure nobody accepted is taken out first. */

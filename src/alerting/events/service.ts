@@ -1,16 +1,31 @@
 /** What operators ask and do, as a Restate service: reached through the gateway like the rest. */
 import { implement } from "@restatedev/restate-sdk";
-import { alertEvents } from "#alerting/events-contract.ts";
+import { type AlertEventProblemCode, alertEvents } from "#alerting/events-contract.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import { toTerminalError } from "#kernel/terminal.ts";
 import { alertQueue } from "./internal.ts";
+import type { RoutedOrder } from "./queue.ts";
 import type { EventStore } from "./store.ts";
 
 /** A caller waits: the database is not waited for longer than this. */
 const patience = { maxRetryDuration: 15_000 };
 
-export function createAlertEvents({ store }: { store: Pick<EventStore, "list"> }) {
+type Parts = {
+  store: Pick<EventStore, "list" | "find">;
+  /** Where an event goes, and as what; undefined: nowhere. */
+  present: (order: RoutedOrder) => { address: string; body: object } | undefined;
+};
+
+export function createAlertEvents({ store, present }: Parts) {
   return implement(alertEvents, {
     handlers: {
       List: (ctx, request) => ctx.run("list-events", () => store.list(request), patience),
+      Show: async (ctx, { event_id }) => {
+        const found = await ctx.run("find-event", () => store.find(event_id), patience);
+        if (found === null) throw toTerminalError(unknownEvent(event_id));
+        const { address, body } = present(found.order) ?? { address: null, body: null };
+        return { ...found.view, address, body: body as Record<string, unknown> | null };
+      },
       Retry: (ctx, { event_id }) =>
         ctx.client(alertQueue, checkOf(event_id)).retry({ eventId: event_id }),
     },
@@ -21,4 +36,12 @@ export function createAlertEvents({ store }: { store: Pick<EventStore, "list"> }
 /** Of `<check id>:<episode>:<kind>`. */
 function checkOf(eventId: string): string {
   return eventId.replace(/:\d+:\w+$/, "");
+}
+
+function unknownEvent(eventId: string) {
+  return new ProblemError<AlertEventProblemCode>({
+    status: 404,
+    code: "unknown_event",
+    detail: `there is no event ${eventId}; \`vedette alerts events\` lists those there are`,
+  });
 }

@@ -1,7 +1,7 @@
 /** Everything of the delivery of alert events that Restate calls, put together. */
 import type { Registry } from "prom-client";
 import type { Database } from "#kernel/database.ts";
-import { createAttempt } from "./attempt.ts";
+import { createAttempt, createPresent } from "./attempt.ts";
 import { countAttempts, showEvents } from "./metrics.ts";
 import { createAlertQueue } from "./object.ts";
 import { createAlertRecorder, type NoteAccepted } from "./recorder.ts";
@@ -26,11 +26,12 @@ export function createAlertDelivery(parts: AlertDeliveryParts) {
   const { database, registry, giveUpAfterMs, noteAccepted, keepDays } = parts;
   const store = createEventStore(database, { keepDays });
   const attempt = createAttempt({ ...parts, timeoutMs: parts.attemptTimeoutMs });
+  const present = createPresent(parts);
   showEvents(store.count, registry);
   return [
     createAlertQueue({ giveUpAfterMs }),
     createAlertSender({ attempt: countAttempts(attempt, registry) }),
     createAlertRecorder({ store, noteAccepted }),
-    createAlertEvents({ store }),
+    createAlertEvents({ store, present }),
   ];
 }

@@ -5,12 +5,15 @@ import type {
   AlertEventView,
 } from "#alerting/events-contract.ts";
 import type { Database } from "#kernel/database.ts";
-import type { EventRecord } from "./queue.ts";
+import type { AlertTransition } from "#monitor/contract.ts";
+import type { EventRecord, RoutedOrder } from "./queue.ts";
 
 export type EventStore = ReturnType<typeof createEventStore>;
 
 /** How many events stand where an operator should look. */
 export type EventCounts = { pending: number; dead: number; oldestPendingSeconds: number };
+
+export type FoundEvent = { view: AlertEventView; order: RoutedOrder };
 
 export function createEventStore(database: Database, { keepDays }: { keepDays: number }) {
   return {
@@ -23,6 +26,12 @@ export function createEventStore(database: Database, { keepDays }: { keepDays: n
     async list({ status, check, limit }: AlertEventListRequest): Promise<AlertEventList> {
       const { rows } = await database.query(listEvents, [status ?? null, check ?? null, limit]);
       return { events: rows.map(toView) };
+    },
+
+    /** The event, and what it was made of; null: it is not known, or too old. */
+    async find(eventId: string): Promise<FoundEvent | null> {
+      const { rows } = await database.query(findEvent, [eventId]);
+      return rows.map(toFound)[0] ?? null;
     },
 
     async count(): Promise<EventCounts> {
@@ -43,6 +52,7 @@ function toRow({ entry, status, nextAttemptAtMs, acceptedAtMs }: EventRecord): u
     transition.kind,
     environment,
     channel,
+    JSON.stringify(transition),
     status,
     attempts,
     cause,
@@ -54,9 +64,9 @@ function toRow({ entry, status, nextAttemptAtMs, acceptedAtMs }: EventRecord): u
 }
 
 const saveEvent = `
-  INSERT INTO alert_events (event_id, check_id, name, episode, kind, environment, channel, status,
-    attempts, cause, event_at, queued_at, next_attempt_at, accepted_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+  INSERT INTO alert_events (event_id, check_id, name, episode, kind, environment, channel, transition,
+    status, attempts, cause, event_at, queued_at, next_attempt_at, accepted_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
   ON CONFLICT (event_id) DO UPDATE SET
     status = excluded.status, attempts = excluded.attempts, cause = excluded.cause,
     queued_at = excluded.queued_at, next_attempt_at = excluded.next_attempt_at,
@@ -70,6 +80,8 @@ const listEvents = `
   SELECT * FROM alert_events
   WHERE ($1::text IS NULL OR status = $1) AND ($2::text IS NULL OR check_id = $2)
   ORDER BY queued_at DESC, check_id, episode DESC, kind DESC LIMIT $3`;
+
+const findEvent = "SELECT * FROM alert_events WHERE event_id = $1";
 
 const countOpen = `
   SELECT count(*) FILTER (WHERE status = 'pending')::integer AS pending,
@@ -90,10 +102,17 @@ type Row = Pick<
   | "status"
   | "attempts"
   | "cause"
-> & { event_at: Date; queued_at: Date; next_attempt_at: Date | null; accepted_at: Date | null };
+> & { event_at: Date; queued_at: Date; next_attempt_at: Date | null; accepted_at: Date | null } & {
+  transition: AlertTransition;
+};
+
+function toFound(row: Row): FoundEvent {
+  const { environment, channel, name, transition } = row;
+  return { view: toView(row), order: { environment, channel, name, transition } };
+}
 
 function toView(row: Row): AlertEventView {
-  const { event_at, queued_at, next_attempt_at, accepted_at, ...same } = row;
+  const { event_at, queued_at, next_attempt_at, accepted_at, transition: _, ...same } = row;
   return {
     ...same,
     event_at: event_at.toISOString(),

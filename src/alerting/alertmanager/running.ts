@@ -1,0 +1,111 @@
+/** The alert manager that runs: what it has read of its configuration, and that it reads it again. */
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { request } from "undici";
+
+/** It cannot be reached, or refuses; `message` says what to do. */
+class AlertmanagerError extends Error {}
+
+type RunningState = {
+  /** Of the configuration that it works with, as `hashConfig` has it. */
+  configHash: number;
+  /** false: it was told to read a configuration since that it does not take. */
+  isLastReloadGood: boolean;
+};
+
+export type Running = {
+  readState: () => Promise<RunningState>;
+  /** Throws with its reason when it does not take the file; it goes on with what it has. */
+  reload: () => Promise<void>;
+};
+
+const timeoutMs = 5_000;
+
+/** `address` may have a user and a password before the host, as its basic authentication asks for. */
+export function connectRunning(address: string): Running {
+  const place = placeOf(address);
+  const { url } = place;
+  return {
+    async readState() {
+      const { status, text } = await ask(place, "GET", "/metrics");
+      const configHash = readMetric(text, "alertmanager_config_hash");
+      const isGood = readMetric(text, "alertmanager_config_last_reload_successful");
+      if (status === 200 && configHash !== undefined && isGood !== undefined) {
+        return { configHash, isLastReloadGood: isGood === 1 };
+      }
+      throw new AlertmanagerError(
+        `${url}/metrics (${status}) says nothing of a configuration: is an Alertmanager there?`,
+      );
+    },
+    async reload() {
+      const { status, text } = await ask(place, "POST", "/-/reload");
+      if (status === 200) return;
+      const reason = (text.trim().split("\n")[0] ?? "").replaceAll(/\p{Cc}+/gu, " ").slice(0, 300);
+      throw new AlertmanagerError(`it does not take its configuration (${status}): ${reason}`);
+    },
+  };
+}
+
+/** As Alertmanager tells of it: the first 48 bits of the file's MD5, the lowest byte first. */
+export function hashConfig(text: string): number {
+  return createHash("md5").update(text).digest().readUIntLE(0, 6);
+}
+
+/** Waits until it works with exactly this text. Throws what stands in the way when it is too late. */
+export async function awaitConfig(running: Running, text: string, withinMs: number): Promise<void> {
+  const wanted = hashConfig(text);
+  const deadlineMs = performance.now() + withinMs;
+  for (;;) {
+    const found = await running.readState().catch((error: unknown) => error as Error);
+    if (!(found instanceof Error) && found.configHash === wanted) return;
+    if (performance.now() > deadlineMs) throw tooLate(found);
+    await delay(100);
+  }
+}
+
+function tooLate(found: RunningState | Error): Error {
+  if (found instanceof Error) return found;
+  const reason = found.isLastReloadGood
+    ? "it has read another configuration: is config_file the file that it reads?"
+    : "it does not take its configuration: its log says why";
+  return new AlertmanagerError(reason);
+}
+
+function readMetric(text: string, name: string): number | undefined {
+  const value = new RegExp(`^${name} (\\S+)`, "m").exec(text)?.[1];
+  return value === undefined ? undefined : Number(value);
+}
+
+type Place = { /** Without the password. */ url: string; headers: Record<string, string> };
+
+function placeOf(address: string): Place {
+  const url = new URL(address);
+  const { username, password } = url;
+  url.username = "";
+  url.password = "";
+  const pair = [username, password].map(decodeURIComponent).join(":");
+  const basic = `Basic ${Buffer.from(pair).toString("base64")}`;
+  return {
+    url: url.href.replace(/\/+$/, ""),
+    headers: username === "" ? {} : { authorization: basic },
+  };
+}
+
+async function ask(
+  { url, headers }: Place,
+  method: "GET" | "POST",
+  path: string,
+): Promise<{ status: number; text: string }> {
+  try {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const { statusCode, body } = await request(`${url}${path}`, { method, headers, signal });
+    const answer = { status: statusCode, text: await body.text() };
+    if (![401, 403].includes(answer.status)) return answer;
+  } catch (cause) {
+    const { code, name } = cause as NodeJS.ErrnoException;
+    throw new AlertmanagerError(`the alert manager at ${url} cannot be reached (${code ?? name})`, {
+      cause,
+    });
+  }
+  throw new AlertmanagerError(`${url} asks for a user and a password: set them in its url`);
+}

@@ -1,0 +1,108 @@
+/**
+ * Brings a token of the incident service to those who send with it. A token is tried before it is
+ * written anywhere, and again as it was written; when it does not work everything is put back.
+ */
+import { readSecret, restoreSecret, writeSecret } from "./mounted-file.ts";
+
+/** One sender of alert events, and the file it has its token from. */
+export type Webhook = {
+  /** The name of its row in `sources`. */
+  source: string;
+  file: string;
+};
+
+export type RotationParts = {
+  /** The token that the incident service has now. */
+  readToken: (webhook: Webhook) => Promise<string>;
+  /** Sends an event that tells nobody anything. Throws when it is not accepted. */
+  sendTestEvent: (webhook: Webhook, token: string) => Promise<void>;
+  /** Makes the senders read their files again; is told what it must not quote. */
+  reload: (secrets: readonly string[]) => Promise<void>;
+};
+
+export type Rotation = { webhooks: (Webhook & { outcome: "replaced" | "unchanged" })[] };
+
+/** Nothing has changed, or everything was put back, or `message` says what was not. */
+class RotationError extends Error {}
+
+/** Run again after a crash it goes on where it was: what is in place already is left alone. */
+export async function rotate(
+  webhooks: readonly Webhook[],
+  parts: RotationParts,
+): Promise<Rotation> {
+  const changes = await prepare(webhooks, parts);
+  const secrets = changes.flatMap(({ token, previous }) => [token, previous ?? ""]);
+  const reload = () => parts.reload(secrets.filter((secret) => secret !== ""));
+  const written: Change[] = [];
+  try {
+    for (const change of changes) {
+      // Also one that is unchanged: its file may be open to others.
+      writeSecret(change.webhook.file, change.token);
+      written.push(change);
+    }
+    await reload();
+    for (const { webhook } of changes) {
+      // As whoever sends with it reads it.
+      await parts.sendTestEvent(webhook, readSecret(webhook.file) ?? "");
+    }
+  } catch (cause) {
+    throw await putBack(written, { cause, reload });
+  }
+  const outcomeOf = ({ token, previous }: Change) =>
+    token === previous ? ("unchanged" as const) : ("replaced" as const);
+  return {
+    webhooks: changes.map((change) => ({ ...change.webhook, outcome: outcomeOf(change) })),
+  };
+}
+
+type Change = { webhook: Webhook; token: string; previous: string | null };
+
+/** Everything that can go wrong without a change goes wrong here. */
+async function prepare(webhooks: readonly Webhook[], parts: RotationParts): Promise<Change[]> {
+  const changes: Change[] = [];
+  for (const webhook of webhooks) {
+    try {
+      const previous = readSecret(webhook.file);
+      const token = checkToken(await parts.readToken(webhook));
+      await parts.sendTestEvent(webhook, token);
+      changes.push({ webhook, token, previous });
+    } catch (cause) {
+      const message = `${webhook.source}: ${messageOf(cause)}; nothing was changed`;
+      throw new RotationError(message, { cause });
+    }
+  }
+  return changes;
+}
+
+/** What can stand in a header and on one line of a file. */
+function checkToken(token: string): string {
+  if (/^[\x21-\x7e]{1,4096}$/.test(token)) return token;
+  throw new Error("the incident service answered a token that no header can hold");
+}
+
+async function putBack(
+  written: readonly Change[],
+  { cause, reload }: { cause: unknown; reload: () => Promise<void> },
+): Promise<RotationError> {
+  if (written.length === 0) {
+    return new RotationError(`${messageOf(cause)}; nothing was changed`, { cause });
+  }
+  const failures: string[] = [];
+  for (const change of written) {
+    try {
+      restoreSecret(change.webhook.file, change.previous);
+    } catch (error) {
+      failures.push(messageOf(error));
+    }
+  }
+  await reload().catch((error) => failures.push(messageOf(error)));
+  const state =
+    failures.length === 0
+      ? "the old tokens are back in place"
+      : `and not everything could be put back: ${failures.join("; ")}`;
+  return new RotationError(`${messageOf(cause)}; ${state}`, { cause });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,171 @@
+/** The calls to the incident service that bring a token to its users: read it, try it. */
+import { setTimeout as delay } from "node:timers/promises";
+import { request } from "undici";
+import { z } from "zod";
+import { readRetryAfter } from "#kernel/retry-after.ts";
+import { testEvent } from "./test-event.ts";
+
+export type SourceAddress = {
+  /** How events of the source are addressed. */
+  kind: "alertmanager" | "checkly" | "http";
+  /** Empty: the source is found by its title. */
+  id: string;
+  title: string;
+};
+
+export type SourceTokens = {
+  /** Its id and the token that it takes events with. */
+  read: (source: SourceAddress) => Promise<{ id: string; token: string }>;
+  /** Sends an event that resolves an alert which nobody opened. Throws when it is not accepted. */
+  tryOut: (source: { kind: SourceAddress["kind"]; id: string }, token: string) => Promise<void>;
+};
+
+/** What the service answered, without its body: `message` says what to do. */
+class IncidentServiceError extends Error {}
+
+type Settings = {
+  url: string;
+  apiKey: string;
+  timeoutMs?: number;
+  /** Attempts before an answer that may pass counts. */
+  attempts?: number;
+};
+
+const Source = z.object({ id: z.string(), name: z.string(), secret_token: z.string().optional() });
+
+export function createSourceTokens(settings: Settings): SourceTokens {
+  const read = async (path: string) => {
+    const headers = { authorization: `Bearer ${settings.apiKey}` };
+    const answer = await callPatiently({ ...settings, method: "GET", path, headers });
+    if (answer.status === 200) return answer;
+    throw refusal(answer, "incident.api_key");
+  };
+  return {
+    async read(source) {
+      const { alert_source: found } = await findSource(source, read);
+      const token = found.secret_token ?? "";
+      if (token !== "") return { id: found.id, token };
+      throw new IncidentServiceError(
+        `the incident service keeps the token of ${source.title} to itself: give the key of incident.api_key the scope to update alert sources`,
+      );
+    },
+    async tryOut({ kind, id }, token) {
+      const path = `/v2/alert_events/${kind}/${encodeURIComponent(id)}`;
+      const headers = { authorization: `Bearer ${token}` };
+      const body = testEvent(kind, new Date());
+      const answer = await callPatiently({ ...settings, method: "POST", path, headers, body });
+      if (answer.status < 200 || answer.status > 299) throw refusal(answer, "the source's token");
+    },
+  };
+}
+
+const One = z.object({ alert_source: Source });
+const All = z.object({ alert_sources: z.array(Source) });
+
+async function findSource(
+  { kind, id, title }: SourceAddress,
+  read: (path: string) => Promise<Answer>,
+): Promise<z.infer<typeof One>> {
+  if (id === "") {
+    const { alert_sources: all } = parse(All, await read("/v2/alert_sources"));
+    const named = all.filter(({ name }) => name === title);
+    const [only] = named;
+    if (only !== undefined && named.length === 1)
+      return findSource({ kind, id: only.id, title }, read);
+    const count = named.length === 0 ? "no alert source is" : `${named.length} alert sources are`;
+    throw new IncidentServiceError(`${count} named ${title}: set its id in the settings`);
+  }
+  return parse(One, await read(`/v2/alert_sources/${encodeURIComponent(id)}`));
+}
+
+function parse<Schema extends z.ZodType>(schema: Schema, { body }: Answer): z.infer<Schema> {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  throw new IncidentServiceError(
+    "the answer is none of the incident service's: is incident.url its address?",
+  );
+}
+
+type Answer = { status: number; retryAfter: string | undefined; body: unknown };
+
+type Call = Settings & {
+  method: "GET" | "POST";
+  path: string;
+  headers: Record<string, string>;
+  body?: object;
+};
+
+/** However long the service asks us to wait, someone sits before this command. */
+const longestWaitMs = 30_000;
+
+async function callPatiently(call: Call): Promise<Answer> {
+  const { attempts = 4 } = call;
+  for (let attempt = 1; ; attempt += 1) {
+    const isLast = attempt >= attempts;
+    const answer = await send(call).catch((error: unknown) => {
+      if (isLast) throw error;
+    });
+    if (answer !== undefined && (isLast || !isPassing(answer.status))) return answer;
+    await delay(waitMs(attempt, answer?.retryAfter));
+  }
+}
+
+function isPassing(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
+}
+
+function waitMs(attempt: number, retryAfter: string | undefined): number {
+  const asked = readRetryAfter(retryAfter, Date.now());
+  return Math.min(asked ?? 250 * 2 ** attempt, longestWaitMs);
+}
+
+async function send({
+  url,
+  path,
+  method,
+  headers,
+  body,
+  timeoutMs = 10_000,
+}: Call): Promise<Answer> {
+  try {
+    const answer = await request(`${url}${path}`, {
+      method,
+      headers: { ...headers, "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const retryAfter = [answer.headers["retry-after"]].flat()[0];
+    return { status: answer.statusCode, retryAfter, body: await readJson(answer.body) };
+  } catch (cause) {
+    const { code, name } = cause as NodeJS.ErrnoException;
+    throw new IncidentServiceError(
+      `the incident service cannot be reached (${code ?? name}): is incident.url its address?`,
+      { cause },
+    );
+  }
+}
+
+async function readJson(body: { text: () => Promise<string> }): Promise<unknown> {
+  const text = await body.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const Envelope = z.object({ request_id: z.string().max(200) });
+
+/** The body is not quoted but for its request id: it may repeat what it was sent. */
+function refusal({ status, body }: Answer, what: string): IncidentServiceError {
+  const { data } = Envelope.safeParse(body);
+  const request = data === undefined ? "" : `, request ${data.request_id}`;
+  const advice: Record<number, string> = {
+    401: `it does not know ${what}`,
+    403: `${what} may not do this`,
+    404: "it has no such alert source: is its id in the settings right?",
+    429: "it asks to be called later",
+  };
+  const reason = advice[status] ?? "try again later";
+  return new IncidentServiceError(`the incident service answered ${status} (${reason}${request})`);
+}

@@ -1,0 +1,97 @@
+/**
+ * Brings one route to where its plan wants it. Every step may be repeated after a crash: the version
+ * guards an update, and a look-up by name goes before each creation, in the same step.
+ */
+import type { Content, Owned, RouteResult } from "#alerting/routes-sync-contract.ts";
+import { decide, type RouteOrder } from "./decide.ts";
+import { diffContent } from "./diff.ts";
+import { isInStep, overlay } from "./overlay.ts";
+import type { Found, Service } from "./service.ts";
+import { backoffMs, persist, type Tools } from "./steps.ts";
+import { findRoute, isFinal, type Written, writeRoute } from "./write-route.ts";
+
+/** `owned`: what is known of it from now on; null: it is none of ours any more; absent: as before. */
+export type Applied = { result: RouteResult; owned?: Owned | null };
+
+export type ApplyTools = Tools & { service: Service };
+
+/** How often a route is read and written again when others write it too. */
+export const mostRounds = 8;
+
+/** How long a creation without an answer may take to be seen: before that none is tried again. */
+const settleMs = 3_000;
+
+export async function applyRoute(order: RouteOrder, tools: ApplyTools): Promise<Applied> {
+  let soFar: Trials = { tried: null };
+  for (let round = 0; round < mostRounds; round += 1) {
+    const outcome = await readAndWrite(order, soFar, tools);
+    if ("result" in outcome) return outcome;
+    soFar = outcome;
+    const settle = soFar.tried === "created" ? settleMs : 0;
+    await tools.steps.sleep(Math.max(backoffMs(round), settle));
+  }
+  const reason = soFar.last?.reason ?? "others write it all the time";
+  return failed(order.route.name, order.route.id, reason);
+}
+
+type Trials = { tried: "created" | "updated" | null; last?: Written };
+
+async function readAndWrite(
+  order: RouteOrder,
+  { tried, last }: Trials,
+  tools: ApplyTools,
+): Promise<Applied | Trials> {
+  const { route, owned } = order;
+  const wanted = { id: route.id ?? owned?.id ?? null, name: route.name };
+  const read = await persist(tools, "read-route", () => findRoute(tools.service, wanted));
+  if (read.kind === "failed") return failed(route.name, wanted.id, read.reason);
+  const found = read.value;
+  if (last !== undefined && isFinal(last, found)) return failed(route.name, wanted.id, last.reason);
+  const next = decide(order, { found, tried });
+  if (next.kind === "end") return toApplied(order, next, found);
+  const attempt = next.kind === "create" ? "created" : "updated";
+  const written = await writeRoute(next, route.name, tools);
+  if (written.kind === "done") return verify(order, attempt, written.found);
+  return { tried: attempt, last: written };
+}
+
+/** What the service has made of it: it may have kept something else than it was told. */
+function verify(order: RouteOrder, outcome: "created" | "updated", found: Found): Applied {
+  const { declared, name } = order.route;
+  if (isInStep(found.content, declared)) return toApplied(order, { outcome }, found);
+  const differing = diffContent(found.content, overlay(found.content, declared));
+  const paths = differing.map(({ path }) => path).join(", ");
+  const reason = `it was written, and the incident service keeps something else at ${paths}`;
+  const applied = failed(name, found.id, reason);
+  // Ours all the same: the next plan goes on from there.
+  return outcome === "created" ? { ...applied, owned: toOwned(found, declared) } : applied;
+}
+
+function toApplied(
+  { route, owned, adopt, of }: RouteOrder,
+  end: Pick<RouteResult, "outcome" | "message" | "difference">,
+  found: Found | null,
+): Applied {
+  const { outcome, message, difference } = end;
+  const result = {
+    name: route.name,
+    id: found?.id ?? route.id,
+    outcome,
+    ...(message !== undefined && { message }),
+    ...(difference !== undefined && { difference }),
+  };
+  const isDone = outcome === "created" || outcome === "updated" || outcome === "in_step";
+  if (!isDone || found === null) return { result };
+  if (of === "backup")
+    return owned === null ? { result } : { result, owned: { ...owned, id: found.id } };
+  const isOurs = outcome !== "in_step" || adopt || owned?.id === found.id;
+  return isOurs ? { result, owned: toOwned(found, route.declared) } : { result };
+}
+
+function toOwned({ id }: Found, declared: Content): Owned {
+  return { id, declared, disabled_digest: null };
+}
+
+export function failed(name: string, id: string | null, message: string): Applied {
+  return { result: { name, id, outcome: "failed", message } };
+}

@@ -1,0 +1,47 @@
+/** Names as the incident service knows them, where looking up does not find them. */
+import { existsSync, readFileSync } from "node:fs";
+import { parse } from "smol-toml";
+import { z } from "zod";
+
+const Names = z.record(z.string(), z.string().min(1)).default({});
+
+const IdsFile = z.strictObject({
+  /** By the name of a row of `sources`; else looked up by its title. */
+  sources: Names,
+  /** By label; else looked up by name. */
+  attributes: Names,
+  /** By name; else looked up. */
+  escalation_paths: Names,
+  /** By name with its `#`: the service does not tell them. */
+  channels: Names,
+  /** What the service calls them: its reference names the first two. */
+  operations: z
+    .strictObject({
+      one_of: z.string().default("one_of"),
+      is_set: z.string().default("is_set"),
+      none_of: z.string().default("not_one_of"),
+      is_not_set: z.string().default("is_not_set"),
+    })
+    .prefault({}),
+});
+export type GivenIds = z.infer<typeof IdsFile>;
+
+/** An empty path: nothing is given. Throws what is wrong with the file. */
+export function readIdsFile(file: string): GivenIds {
+  if (file === "") return IdsFile.parse({});
+  if (!existsSync(file)) throw new Error(`${file}, set as incident.ids_file, does not exist`);
+  const result = IdsFile.safeParse(readToml(file));
+  if (result.success) return result.data;
+  const faults = result.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  throw new Error(`${file}: ${faults.join("; ")}`);
+}
+
+function readToml(file: string): unknown {
+  try {
+    return parse(readFileSync(file, "utf8"));
+  } catch (cause) {
+    throw new Error(`${file} is not valid TOML: ${(cause as Error).message.split("\n")[0]}`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,38 @@
+/** Reads all that the incident service has about alert routes. */
+import type { Directory } from "./resolve.ts";
+import type { Found, Reader } from "./service.ts";
+import { type Attempt, persist, type Tools } from "./steps.ts";
+
+export type Survey = { directory: Directory; routes: Found[] };
+
+type Read<T> = Exclude<Attempt<T>, { kind: "later" }>;
+
+export async function readRoutes(reader: Reader, tools: Tools): Promise<Read<Found[]>> {
+  const list = await persist(tools, "list-routes", reader.listRoutes);
+  if (list.kind === "failed") return list;
+  const routes: Found[] = [];
+  for (const { id } of list.value) {
+    const route = await persist(tools, "read-route", () => reader.readRoute(id));
+    if (route.kind === "failed") return route;
+    // One that was deleted since the list is none.
+    if (route.value !== null) routes.push(route.value);
+  }
+  return { kind: "done", value: routes };
+}
+
+export async function readSurvey(reader: Reader, tools: Tools): Promise<Read<Survey>> {
+  const sources = await persist(tools, "list-sources", reader.listSources);
+  if (sources.kind === "failed") return sources;
+  const attributes = await persist(tools, "list-attributes", reader.listAttributes);
+  if (attributes.kind === "failed") return attributes;
+  const paths = await persist(tools, "list-escalation-paths", reader.listEscalationPaths);
+  if (paths.kind === "failed") return paths;
+  const routes = await readRoutes(reader, tools);
+  if (routes.kind === "failed") return routes;
+  const directory = {
+    sources: sources.value,
+    attributes: attributes.value,
+    escalationPaths: paths.value,
+  };
+  return { kind: "done", value: { directory, routes: routes.value } };
+}

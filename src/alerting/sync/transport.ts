@@ -1,0 +1,134 @@
+/** One request to the incident service: its time limit, its pace, and what an answer means. */
+import { setTimeout as delay } from "node:timers/promises";
+import { request } from "undici";
+import { z } from "zod";
+import { readRetryAfter } from "#kernel/retry-after.ts";
+
+export type Method = "GET" | "POST" | "PUT" | "DELETE";
+
+export type Call = { method: Method; path: string; body?: object };
+
+export type Answer = { status: number; retryAfter: string | undefined; body: unknown };
+
+/** Throws when there is no answer. */
+export type Send = (call: Call) => Promise<Answer>;
+
+/** `reason` is for people, and never has anything of the key in it. */
+export type Reply =
+  | { kind: "done"; body: unknown }
+  | { kind: "absent"; reason: string }
+  /** The service says no. */
+  | { kind: "refused"; status: number; reason: string }
+  /** It did nothing, and asks to be called later. */
+  | { kind: "later"; reason: string; afterMs?: number }
+  /** It may have done it, or not. */
+  | { kind: "lost"; reason: string };
+
+const timeoutMs = 15_000;
+
+/** The service refills 20 calls a second; whoever keeps to that is never refused for its pace. */
+const spacingMs = 50;
+
+/** Details of routes are some KB; a list has 50 of its short items at most. */
+const longestAnswerBytes = 10 * 1024 * 1024;
+
+/** `url` without a slash at its end. */
+export function createSend(service: { url: string; apiKey: string }): Send {
+  let nextAtMs = 0;
+  return async ({ method, path, body }) => {
+    const nowMs = Date.now();
+    const atMs = Math.max(nowMs, nextAtMs);
+    nextAtMs = atMs + spacingMs;
+    if (atMs > nowMs) await delay(atMs - nowMs);
+    const answer = await request(`${service.url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${service.apiKey}`,
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const retryAfter = [answer.headers["retry-after"]].flat()[0];
+    return { status: answer.statusCode, retryAfter, body: await readJson(answer.body) };
+  };
+}
+
+/** For those who only look: whatever else they ask for is refused before it leaves. */
+export function readOnly(send: Send): Send {
+  return async (call) => {
+    if (call.method !== "GET") throw new Error(`${call.method} by a reader`);
+    return send(call);
+  };
+}
+
+async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > longestAnswerBytes) throw new Error("the answer is too long");
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** Asks once. */
+export async function ask(send: Send, call: Call): Promise<Reply> {
+  try {
+    return judge(await send(call), Date.now());
+  } catch (error) {
+    const { code, name } = error as NodeJS.ErrnoException;
+    // Only names and codes: a message could quote what was sent.
+    return { kind: "lost", reason: `the incident service did not answer (${code ?? name})` };
+  }
+}
+
+function judge({ status, retryAfter, body }: Answer, nowMs: number): Reply {
+  if (status < 300) return { kind: "done", body };
+  const reason = tellRefusal(status, body);
+  if (status === 404) return { kind: "absent", reason };
+  if (status === 429) {
+    const afterMs = readRetryAfter(retryAfter, nowMs);
+    return { kind: "later", reason, ...(afterMs !== undefined && { afterMs }) };
+  }
+  if (status >= 500 || status === 408) return { kind: "lost", reason };
+  return { kind: "refused", status, reason };
+}
+
+const Envelope = z.object({
+  request_id: z.string().max(100).optional(),
+  errors: z
+    .array(
+      z.object({
+        message: z.string(),
+        source: z.object({ field: z.string().optional() }).nullish(),
+      }),
+    )
+    .default([]),
+});
+
+const advice: Record<number, string> = {
+  401: "it does not know incident.api_key",
+  403: "incident.api_key may not do this: it needs the scopes to view data and to manage on-call resources",
+};
+
+function tellRefusal(status: number, body: unknown): string {
+  const { data } = Envelope.safeParse(body);
+  const faults = (data?.errors ?? []).map(({ message, source }) => {
+    return source?.field === undefined ? message : `${source.field}: ${message}`;
+  });
+  const why =
+    advice[status] ??
+    faults
+      .join("; ")
+      .replaceAll(/\p{Cc}+/gu, " ")
+      .slice(0, 500);
+  const request = data?.request_id === undefined ? "" : `request ${data.request_id}`;
+  const details = [why, request].filter((text) => text !== "").join(", ");
+  return `the incident service answered ${status}${details === "" ? "" : ` (${details})`}`;
+}

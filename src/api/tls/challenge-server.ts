@@ -1,0 +1,50 @@
+/** Answers an authority that wants proof (RFC 8555, section 8.3), and nobody else. */
+import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
+import type { Log } from "#kernel/log.ts";
+import type { CertificateStore } from "./certificate-store.ts";
+
+type ChallengeParts = { store: Pick<CertificateStore, "readChallenge">; log: Log };
+
+/** Of base64url, as authorities make them; nothing else is looked up. */
+const tokenPattern = /^[\w-]{1,256}$/;
+
+/** Without a listener: `listen` and `close` are the caller's. It has no HTTPS and takes no keys. */
+export function createChallengeServer({ store, log }: ChallengeParts): FastifyInstance {
+  const app = fastify({
+    bodyLimit: 1_024,
+    routerOptions: { maxParamLength: 512 },
+    requestTimeout: 10_000,
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 500 },
+    forceCloseConnections: true,
+    frameworkErrors: (_error, _request, reply) => answer(reply as FastifyReply, 400),
+  });
+  app.get<{ Params: { token: string } }>(
+    "/.well-known/acme-challenge/:token",
+    async ({ params: { token } }, reply) => {
+      const proof = tokenPattern.test(token) ? await store.readChallenge(token) : undefined;
+      if (proof === undefined) return answer(reply, 404);
+      return reply.type("application/octet-stream").send(proof);
+    },
+  );
+  app.setNotFoundHandler((_request, reply) => answer(reply, 404));
+  app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
+    const status = error.statusCode ?? 503;
+    if (status >= 500) log.warn({ detail: error.message }, "challenge not answered");
+    return answer(reply, status);
+  });
+  return app;
+}
+
+const texts: Record<number, string> = {
+  400: "400 bad request",
+  404: "404 page not found",
+  503: "503 not available now",
+};
+
+/** What went wrong inside is nobody's business out there. */
+function answer(reply: FastifyReply, status: number): FastifyReply {
+  return reply
+    .code(status)
+    .type("text/plain")
+    .send(`${texts[status] ?? status}\n`);
+}

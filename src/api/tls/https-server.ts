@@ -1,0 +1,101 @@
+/** The API by HTTPS, with a certificate that is renewed while the program runs. */
+import { createServer, type Server } from "node:https";
+import { promisify } from "node:util";
+import type { FastifyInstance } from "fastify";
+import { Gauge, type Registry } from "prom-client";
+import { drain } from "#api/close.ts";
+import type { Log } from "#kernel/log.ts";
+import type { Certificate } from "./certificate-store.ts";
+
+export type HttpsParts = {
+  /** The API, which serves by HTTP as well. It has to be ready. */
+  api: FastifyInstance;
+  /** The certificate there is now; undefined: none yet. */
+  readCertificate: () => Promise<Certificate | undefined>;
+  log: Log;
+  registry: Registry;
+  /** How often it is looked whether there is a new one. */
+  lookEveryMs?: number;
+};
+
+export type HttpsServer = {
+  port: number;
+  /** Takes no new connections and lets requests in flight finish. */
+  close: () => Promise<void>;
+};
+
+const handshakeTimeoutMs = 10_000;
+
+/** Until there is a certificate, handshakes fail. */
+export async function startHttpsServer(
+  parts: HttpsParts,
+  at: { host: string; port: number },
+): Promise<HttpsServer> {
+  const server = createServerFor(parts.api);
+  const look = createLook(server, parts);
+  await look();
+  const port = await listen(server, at);
+  const timer = setInterval(() => void look(), parts.lookEveryMs ?? 10_000).unref();
+  return {
+    port,
+    close: async () => {
+      clearInterval(timer);
+      await drain(server, promisify(server.close.bind(server)));
+    },
+  };
+}
+
+/** What holds for slow and broken clients of the API holds here as well. */
+function createServerFor(api: FastifyInstance): Server {
+  const { headersTimeout, requestTimeout, keepAliveTimeout, timeout } = api.server;
+  const server = createServer(
+    {
+      headersTimeout,
+      requestTimeout,
+      keepAliveTimeout,
+      connectionsCheckingInterval: 500,
+      handshakeTimeout: handshakeTimeoutMs,
+      minVersion: "TLSv1.2",
+      ALPNProtocols: ["http/1.1"],
+    },
+    (request, response) => api.routing(request, response),
+  );
+  server.timeout = timeout;
+  for (const listener of api.server.listeners("clientError")) {
+    server.on("clientError", listener as (error: Error) => void);
+  }
+  return server;
+}
+
+/** Puts a certificate that has come into use; connections that there are keep theirs. */
+function createLook(server: Server, { readCertificate, log, registry }: HttpsParts) {
+  const expiry = new Gauge({
+    name: "vedette_api_certificate_expires_timestamp_seconds",
+    help: "When the certificate that is served ends; 0: there is none yet.",
+    registers: [registry],
+  });
+  let served: string | undefined;
+  return async () => {
+    try {
+      const certificate = await readCertificate();
+      if (certificate === undefined || certificate.chain === served) return;
+      const { chain, privateKey, expiresMs } = certificate;
+      server.setSecureContext({ cert: chain, key: privateKey, minVersion: "TLSv1.2" });
+      served = chain;
+      expiry.set(expiresMs / 1_000);
+      log.info({ expiresAt: new Date(expiresMs).toISOString() }, "certificate in use");
+    } catch (error) {
+      log.warn({ detail: (error as Error).message }, "certificate not read");
+    }
+  };
+}
+
+async function listen(server: Server, at: { host: string; port: number }): Promise<number> {
+  const listening = Promise.withResolvers<void>();
+  server.once("error", listening.reject);
+  server.listen(at, listening.resolve);
+  await listening.promise;
+  server.off("error", listening.reject);
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : at.port;
+}

@@ -1,0 +1,106 @@
+/** Gets a certificate of the API's own names by ACME (RFC 8555), proven by HTTP-01. */
+import { X509Certificate } from "node:crypto";
+import acme from "acme-client";
+import { createTimeLimit } from "#api/time-limit.ts";
+import { invariant } from "#kernel/invariant.ts";
+import type { Certificate, CertificateStore } from "./certificate-store.ts";
+
+export type RenewParts = {
+  names: readonly string[];
+  directoryUrl: string;
+  /** Empty: the authority is told none. */
+  email: string;
+  store: CertificateStore;
+  clock: () => number;
+  /** How often the authority is asked whether it has made up its mind. */
+  askEveryMs?: number;
+};
+
+/** `isNew`: it was got just now. */
+export type Renewal = { isNew: boolean; expiresMs: number };
+
+const requestTimeoutMs = 15_000;
+const orderTimeoutMs = 180_000;
+const askAtMost = 20;
+
+/** A certificate is renewed when less of its life is left: 30 days of 90. */
+const leastLeft = 1 / 3;
+
+/** Answers what there is, or gets what is due. Throws when the authority does not give it. */
+export function createRenewCertificate(parts: RenewParts): () => Promise<Renewal> {
+  const { names, store, clock } = parts;
+  const limitTime = createTimeLimit(orderTimeoutMs, () => new Error("the order took too long"));
+  return async () => {
+    const current = await store.read(names);
+    if (current !== undefined && !isDue(current, clock())) {
+      return { isNew: false, expiresMs: current.expiresMs };
+    }
+    const certificate = await limitTime(order(parts)).catch((error) => {
+      throw toFailure(error, parts.directoryUrl);
+    });
+    await store.write(names, certificate);
+    return { isNew: true, expiresMs: certificate.expiresMs };
+  };
+}
+
+export function isDue({ issuedMs, expiresMs }: Certificate, nowMs: number): boolean {
+  return expiresMs - nowMs < (expiresMs - issuedMs) * leastLeft;
+}
+
+async function order(parts: RenewParts): Promise<Certificate> {
+  const { names, email, store } = parts;
+  const client = await connect(parts);
+  const [privateKey, csr] = await acme.crypto.createCsr(
+    { altNames: [...names] },
+    await acme.crypto.createPrivateEcdsaKey(),
+  );
+  const chain = await client.auto({
+    csr,
+    termsOfServiceAgreed: true,
+    ...(email !== "" && { email }),
+    challengePriority: ["http-01"],
+    // Whether the names lead here from where we stand says nothing about how the authority sees it.
+    skipChallengeVerification: true,
+    challengeCreateFn: async (_, { type, token }, answer) => {
+      if (type !== "http-01") throw new Error(`the authority offers ${type} and no http-01`);
+      await store.addChallenge(token, answer);
+    },
+    challengeRemoveFn: (_, { token }) => store.removeChallenge(token),
+  });
+  return toCertificate(chain, privateKey.toString(), names);
+}
+
+async function connect({ directoryUrl, store, askEveryMs = 2_000 }: RenewParts) {
+  acme.axios.defaults.timeout = requestTimeoutMs;
+  // The timed job tries again by itself.
+  Object.assign(acme.axios.defaults, {
+    acmeSettings: { retryMaxAttempts: 1, retryDefaultDelay: 1 },
+  });
+  let accountKey = await store.readAccount(directoryUrl);
+  if (accountKey === undefined) {
+    accountKey = (await acme.crypto.createPrivateEcdsaKey()).toString();
+    await store.writeAccount(directoryUrl, accountKey);
+  }
+  return new acme.Client({
+    directoryUrl,
+    accountKey,
+    backoffAttempts: askAtMost,
+    backoffMin: askEveryMs,
+    backoffMax: 5 * askEveryMs,
+  });
+}
+
+/** The client trips over no answer and over a bare error (acme-client 5.4, axios.js, util.js). */
+function toFailure(error: unknown, directoryUrl: string): unknown {
+  if (!(error instanceof TypeError)) return error;
+  return new Error(`no answer that tells anything from ${directoryUrl}`, { cause: error });
+}
+
+/** Throws when the chain is not what was ordered. */
+function toCertificate(chain: string, privateKey: string, names: readonly string[]): Certificate {
+  const certificate = new X509Certificate(chain);
+  const covers = names.every((name) => certificate.checkHost(name.replace(/^\*\./, "any.")));
+  invariant(covers, `the certificate is for ${certificate.subjectAltName}`);
+  const issuedMs = certificate.validFromDate.getTime();
+  return { chain, privateKey, issuedMs, expiresMs: certificate.validToDate.getTime() };
+}

@@ -1,0 +1,89 @@
+/** Wires the monitor: the objects that the worker serves, and the doors that control opens for it. */
+import type { EndpointOptions } from "@restatedev/restate-sdk";
+import type { Door } from "#control/control.ts";
+import type { Database } from "#kernel/database.ts";
+import { createInbox } from "#monitor/inbox.ts";
+import { createPingDoor } from "#monitor/ping-gateway.ts";
+import { createTakePing, createTellObject } from "#monitor/pings.ts";
+import { startPresence } from "#monitor/presence.ts";
+import { createProbe } from "#monitor/probe.ts";
+import { canRun, createRunCheck, type Target } from "#monitor/run-check.ts";
+import { createRunnerDoor, createTellReport } from "#monitor/runner-gateway.ts";
+import { createRunners } from "#monitor/runners.ts";
+import { createMonitorServices } from "#monitor/services.ts";
+import { startMonitor } from "#monitor/start.ts";
+import { readUnderWay } from "#rollout/under-way.ts";
+import type { Base, Stop } from "./app-base.ts";
+import type { Results } from "./app-results.ts";
+
+type MonitorParts = {
+  database: Database;
+  results: Results;
+  /** Of this process; undefined: another process serves the API, where the settings say. */
+  apiUrl: string | undefined;
+};
+
+export type Monitor = {
+  services: EndpointOptions["services"];
+  /** Sets the checks going, once Restate knows the services. */
+  start: (ingressUrl: string) => Promise<void>;
+  openDoors: (ingressUrl: string, stops: Stop[]) => Promise<Door[]>;
+};
+
+export function createMonitor(base: Base, parts: MonitorParts): Monitor {
+  const { config, log } = base;
+  const { database, results } = parts;
+  const { definitions, recorder } = results;
+  const { location, failed_at_percent, ping_url } = config.monitor;
+  const target = targetOf(base, parts.apiUrl);
+  const inbox = createInbox({
+    database,
+    heartbeats: definitions.heartbeats,
+    recordPings: recorder.pings,
+  });
+  const runners = createRunners(database);
+  const runCheck = createRunCheck({ probe: createProbe(), target, location, nowMs: Date.now });
+  const active = definitions.apiChecks.filter((check) => canRun(check, target));
+  return {
+    services: createMonitorServices({
+      definitions,
+      recorder,
+      readRollout: () => readUnderWay(database),
+      failedAtPercent: failed_at_percent,
+      location,
+      runCheck,
+      activeChecks: new Set(active.map(({ id }) => id)),
+      runners,
+      inbox,
+      pingUrl: ping_url || null,
+    }),
+    start: (ingressUrl) => startMonitor(ingressUrl, { definitions, inbox }),
+    async openDoors(ingressUrl, stops) {
+      const presence = await startPresence(database, log);
+      stops.push(presence.stop);
+      const tell = createTellObject(ingressUrl);
+      const { baseUrl } = target;
+      return [
+        createPingDoor(createTakePing({ inbox, tell, log, nowMs: Date.now })),
+        createRunnerDoor({
+          runners,
+          checks: active,
+          baseUrl,
+          tell: createTellReport(ingressUrl),
+          nowMs: Date.now,
+        }),
+      ];
+    },
+  };
+}
+
+/** Where nothing else is set our own API is watched, and its root key is known. */
+function targetOf({ config, credentials }: Base, ownApiUrl: string | undefined): Target {
+  const { api, monitor } = config;
+  const { base_url, key: KEY, root_key } = monitor;
+  const isOwn = base_url === "";
+  return {
+    baseUrl: isOwn ? (ownApiUrl ?? `http://${api.host}:${api.port}`) : base_url,
+    secrets: { KEY, ROOT_KEY: root_key || (isOwn ? credentials.root_key : "") },
+  };
+}

@@ -1,0 +1,47 @@
+/** Wires a runner at a further place: no server and no database, only the checks and the way to control. */
+import type { Log } from "#kernel/log.ts";
+import { createProbe } from "#monitor/probe.ts";
+import { canRun, createRunCheck } from "#monitor/run-check.ts";
+import { type Runner, startRunner } from "#monitor/runner.ts";
+import { createRunnerClient } from "#monitor/runner-client.ts";
+import type { Config } from "./config.ts";
+
+type RunnerSettings = { control: string; token: string; location: string; log: Log };
+
+/** Throws when control cannot be reached, refuses the token, or knows it as that of another place. */
+export async function startMonitorRunner(
+  { monitor }: Config,
+  { control, token, location, log }: RunnerSettings,
+): Promise<Runner> {
+  const secrets = { KEY: monitor.key, ROOT_KEY: monitor.root_key };
+  const client = createRunnerClient({ control, token });
+  const probe = createProbe();
+  let leftOut = 0;
+  /** Said once, and again when it changes. */
+  const noteLeftOut = (count: number) => {
+    if (count > 0 && count !== leftOut) {
+      log.warn({ count }, "checks are left out: set monitor.key and monitor.root_key");
+    }
+    leftOut = count;
+  };
+  const askForWork = async () => {
+    const work = await client.askForWork();
+    if (work.location !== location) {
+      throw new Error(`the token is that of ${work.location} and not of ${location}`);
+    }
+    const baseUrl = monitor.base_url || work.base_url;
+    const checks = work.checks.filter((check) => canRun(check, { baseUrl, secrets }));
+    noteLeftOut(work.checks.length - checks.length);
+    return { ...work, base_url: baseUrl, checks };
+  };
+  return startRunner({
+    askForWork,
+    report: client.report,
+    run: (check, { scheduledAtMs, work }) => {
+      const target = { baseUrl: work.base_url, secrets };
+      return createRunCheck({ probe, target, location, nowMs: Date.now })(check, scheduledAtMs);
+    },
+    log,
+    nowMs: Date.now,
+  });
+}

@@ -1,0 +1,54 @@
+/** Wires HTTPS for the API's own names, and what keeps its certificate from running out. */
+import type { FastifyInstance } from "fastify";
+import { createKeyRing, type KeyRing } from "#api/keys/key-ring.ts";
+import { type CertificateStore, createCertificateStore } from "#api/tls/certificate-store.ts";
+import { createChallengeServer } from "#api/tls/challenge-server.ts";
+import { startHttpsServer } from "#api/tls/https-server.ts";
+import { createRenewCertificate } from "#api/tls/renew.ts";
+import type { RenewCertificate } from "#cron/jobs/certificate-renewal.ts";
+import type { Database } from "#kernel/database.ts";
+import { listening } from "#kernel/listen.ts";
+import type { Base, Stop } from "./app-base.ts";
+
+/** Seals what is kept in Postgres. All processes have to be given the same keys. */
+export function createBaseKeyRing({ config, credentials }: Base): KeyRing {
+  const set = config.api.encryption_keys;
+  return createKeyRing(set.length > 0 ? set : [credentials.encryption_key]);
+}
+
+type TlsParts = { api: FastifyInstance; database: Database; stops: Stop[] };
+
+/** Opens the two ports, when the settings name the API's names. */
+export async function startTls(base: Base, { api, database, stops }: TlsParts): Promise<void> {
+  const { config, log, registry } = base;
+  const { names, host, http_port, https_port } = config.acme;
+  if (names.length === 0) return;
+  const store = createBaseStore(base, database);
+  const challenges = createChallengeServer({ store, log });
+  stops.push(() => challenges.close());
+  const challengesAt = await listening(challenges.listen({ host, port: http_port }), {
+    port: http_port,
+    setting: "acme.http_port",
+  });
+  const https = await listening(
+    startHttpsServer(
+      { api, readCertificate: () => store.read(names), log, registry },
+      { host, port: https_port },
+    ),
+    { port: https_port, setting: "acme.https_port" },
+  );
+  stops.push(https.close);
+  log.info({ names, httpsPort: https.port, challengesAt }, "public API by HTTPS");
+}
+
+/** Undefined when the settings name no names. */
+export function createRenewal(base: Base, database: Database): RenewCertificate | undefined {
+  const { names, directory_url: directoryUrl, email } = base.config.acme;
+  if (names.length === 0) return undefined;
+  const store = createBaseStore(base, database);
+  return createRenewCertificate({ names, directoryUrl, email, store, clock: Date.now });
+}
+
+function createBaseStore(base: Base, database: Database): CertificateStore {
+  return createCertificateStore({ database, keyRing: createBaseKeyRing(base), log: base.log });
+}

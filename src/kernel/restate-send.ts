@@ -1,0 +1,32 @@
+/** Hands calls to Restate's own ingress, which keeps them from then on. */
+import pRetry from "p-retry";
+import { request } from "undici";
+
+const timeoutMs = 5_000;
+
+/** How long Restate is waited for: while it starts, or while somebody waits for an answer. */
+export const patience = {
+  start: { retries: 8, minTimeout: 100, maxTimeout: 8_000 },
+  caller: { retries: 3, minTimeout: 200, maxTimeout: 2_000 },
+} as const;
+
+/** `address` without `/send`. Sent again when an answer is lost: the call may come twice. */
+export async function sendToRestate(
+  address: string,
+  body: object,
+  retries: (typeof patience)[keyof typeof patience],
+): Promise<void> {
+  await pRetry(() => sendOnce(`${address}/send`, body), retries);
+}
+
+async function sendOnce(address: string, given: object): Promise<void> {
+  const { statusCode, body } = await request(address, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(given),
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+  });
+  await body.dump();
+  if (statusCode >= 300) throw new Error(`Restate answered ${statusCode} to ${address}`);
+}

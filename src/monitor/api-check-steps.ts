@@ -1,0 +1,204 @@
+/** What the object of an API check does: ticks, takes reports, decides. */
+import { type ObjectContext, rpc } from "@restatedev/restate-sdk";
+import {
+  clearRun,
+  clearTimer,
+  type OpenRun,
+  readQuiet,
+  readRun,
+  readState,
+  readTimer,
+  type Timer,
+  writeRun,
+  writeState,
+  writeTimer,
+} from "./api-check-state.ts";
+import type { ApiCheck, CheckResult, CheckSnapshot } from "./contract.ts";
+import { type Grid, gridOf, nextTick, planWake } from "./grid.ts";
+import { apiCheckObject, checkProbe, type Report } from "./internal.ts";
+import { runsAt } from "./locations.ts";
+import type { MonitorParts } from "./parts.ts";
+import { quietUntilMs } from "./quiet.ts";
+import { timeLimitMs } from "./run-check.ts";
+import { handOver, withRollout, writeDown } from "./settle.ts";
+import { decide } from "./verdict.ts";
+
+/** Sets the timer going if it is not. Called whenever a worker starts. */
+export async function ensure(
+  ctx: ObjectContext,
+  check: ApiCheck,
+  parts: MonitorParts,
+): Promise<null> {
+  if (!parts.activeChecks.has(check.id)) return pause(ctx);
+  const grid = gridOf(check);
+  const timer = await readTimer(ctx);
+  const nowMs = await ctx.date.now();
+  const isSame = timer?.grid.everyMs === grid.everyMs && timer.grid.offsetMs === grid.offsetMs;
+  if (timer === null || !isSame) {
+    arm(ctx, { grid, dueMs: nextTick(grid, nowMs), nowMs }, timer);
+  } else if (timer.dueMs + overdueMs < nowMs) {
+    // Its timer was killed, or waits to be served: then what it does is done already.
+    await wake(ctx, { check, timer }, parts);
+  }
+  return null;
+}
+
+const overdueMs = 2_000;
+
+export async function tick(
+  ctx: ObjectContext,
+  { check, generation }: { check: ApiCheck; generation: number },
+  parts: MonitorParts,
+): Promise<null> {
+  const timer = await readTimer(ctx);
+  if (timer?.generation !== generation) return null;
+  if (!parts.activeChecks.has(check.id)) return pause(ctx);
+  await wake(ctx, { check, timer }, parts);
+  return null;
+}
+
+async function wake(
+  ctx: ObjectContext,
+  { check, timer }: { check: ApiCheck; timer: Timer },
+  parts: MonitorParts,
+): Promise<void> {
+  const { grid, dueMs } = timer;
+  const nowMs = await ctx.date.now();
+  const { runAtMs, missed, nextMs } = planWake(grid, { dueMs, nowMs });
+  arm(ctx, { grid, dueMs: nextMs, nowMs }, timer);
+  const unfinished = await readRun(ctx);
+  if (unfinished !== null) await take(ctx, { check, run: unfinished, isClosed: true }, parts);
+  if (missed !== null) writeDown(ctx, check.id, { missed });
+  if (runAtMs !== null) await beginRun(ctx, { check, runAtMs, nowMs }, parts);
+}
+
+function arm(
+  ctx: ObjectContext,
+  { grid, dueMs, nowMs }: { grid: Grid; dueMs: number; nowMs: number },
+  before: Timer | null,
+): void {
+  const generation = (before?.generation ?? 0) + 1;
+  writeTimer(ctx, { generation, dueMs, grid });
+  const delay = Math.max(0, dueMs - nowMs);
+  ctx.sendClient(apiCheckObject, ctx.key).tick({ generation }, rpc.sendOpts({ delay }));
+}
+
+/** Reports of further locations are waited for a little longer than a run may take. */
+const reportSlackMs = 5_000;
+
+async function beginRun(
+  ctx: ObjectContext,
+  { check, runAtMs, nowMs }: { check: ApiCheck; runAtMs: number; nowMs: number },
+  { location, runners }: MonitorParts,
+): Promise<void> {
+  const further = await ctx.run("read-runners", runners.expected);
+  const others = further.filter((name) => name !== location && runsAt(check, name));
+  const here = runsAt(check, location) ? [location] : [];
+  writeRun(ctx, { scheduledAtMs: runAtMs, expected: [...here, ...others], results: [] });
+  const run = { checkId: check.id, scheduledAtMs: runAtMs };
+  if (here.length > 0) ctx.sendClient(checkProbe).run(run);
+  // Without further locations the next tick closes what an own run has left open.
+  if (others.length === 0) return;
+  const delay = Math.max(0, runAtMs + timeLimitMs(check) + reportSlackMs - nowMs);
+  const order = { scheduledAtMs: runAtMs };
+  ctx.sendClient(apiCheckObject, ctx.key).close(order, rpc.sendOpts({ delay }));
+}
+
+export async function report(
+  ctx: ObjectContext,
+  { check, given }: { check: ApiCheck; given: Report },
+  parts: MonitorParts,
+): Promise<null> {
+  const open = await readRun(ctx);
+  if (open?.scheduledAtMs !== given.scheduledAtMs) {
+    // The run is over. That it reports at all is kept; an alert it is no reason for.
+    writeDown(ctx, check.id, { results: given.results });
+    return null;
+  }
+  const run = { ...open, results: withFirst(open.results, given.results) };
+  const isClosed = run.expected.every((name) => run.results.some((r) => r.location === name));
+  await take(ctx, { check, run, isClosed }, parts);
+  return null;
+}
+
+function withFirst(known: CheckResult[], given: CheckResult[]): CheckResult[] {
+  const isNew = ({ location }: CheckResult) =>
+    known.every((result) => result.location !== location);
+  return [...known, ...given.filter(isNew)];
+}
+
+export async function close(
+  ctx: ObjectContext,
+  { check, scheduledAtMs }: { check: ApiCheck; scheduledAtMs: number },
+  parts: MonitorParts,
+): Promise<null> {
+  const run = await readRun(ctx);
+  if (run?.scheduledAtMs === scheduledAtMs) await take(ctx, { check, run, isClosed: true }, parts);
+  return null;
+}
+
+type Taken = { check: ApiCheck; run: OpenRun; isClosed: boolean };
+
+/** Decides by what has come in; state, event and records leave together. */
+async function take(
+  ctx: ObjectContext,
+  { check, run, isClosed }: Taken,
+  parts: MonitorParts,
+): Promise<void> {
+  const atMs = await ctx.date.now();
+  const before = await readState(ctx, atMs);
+  const isQuiet = quietUntilMs(await readQuiet(ctx), atMs) !== null;
+  const { failedRunThreshold } = check;
+  const { failedAtPercent } = parts;
+  const { state, transition } = await withRollout(ctx, parts, (rollout) =>
+    decide(
+      before,
+      { ...run, isClosed, atMs },
+      { checkId: check.id, failedRunThreshold, failedAtPercent, isQuiet, rollout },
+    ),
+  );
+  writeState(ctx, state);
+  if (isClosed) clearRun(ctx);
+  else writeRun(ctx, run);
+  if (transition !== null) handOver(ctx, check, transition);
+  const snapshot = await snapshotOf(ctx, atMs);
+  writeDown(ctx, check.id, {
+    results: run.results,
+    snapshot,
+    ...(transition !== null && { transition }),
+  });
+}
+
+/** Without what it needs a check says nothing; what it said before must not look current. */
+async function pause(ctx: ObjectContext): Promise<null> {
+  if ((await readTimer(ctx)) === null) return null;
+  clearTimer(ctx);
+  clearRun(ctx);
+  const nowMs = await ctx.date.now();
+  writeState(ctx, { ...(await readState(ctx, nowMs)), status: "paused", sinceMs: nowMs });
+  await writeSnapshot(ctx, nowMs);
+  return null;
+}
+
+export async function writeSnapshot(ctx: ObjectContext, nowMs: number): Promise<void> {
+  writeDown(ctx, ctx.key, { snapshot: await snapshotOf(ctx, nowMs) });
+}
+
+async function snapshotOf(ctx: ObjectContext, takenAtMs: number): Promise<CheckSnapshot> {
+  const { status, sinceMs, decidedRunMs, alert, locations } = await readState(ctx, takenAtMs);
+  const heard = Object.values(locations).filter(({ isSilent }) => !isSilent);
+  return {
+    checkId: ctx.key,
+    kind: "api",
+    takenAtMs,
+    status,
+    sinceMs,
+    lastAtMs: decidedRunMs,
+    lastDurationMs:
+      heard.length === 0 ? null : Math.max(...heard.map(({ durationMs }) => durationMs)),
+    dueAtMs: null,
+    alert,
+    quiet: await readQuiet(ctx),
+    locations,
+  };
+}

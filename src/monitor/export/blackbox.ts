@@ -1,0 +1,91 @@
+/** The API checks as modules of blackbox-exporter, and the scrapes that use them. */
+import type { ApiCheck, Assertion, Definitions } from "#monitor/contract.ts";
+import { describeRequest } from "#monitor/request.ts";
+
+type Settings = { baseUrl: string; secretPrefix: string; metricsAddress: string };
+
+const exporterAddress = "127.0.0.1:9115";
+
+/** The exporter gives up this much before Prometheus would. */
+const marginSeconds = 1;
+
+/** By check id. A module fails when the check does: by its time limit, status, headers and body. */
+export function writeModules({ apiChecks }: Definitions, settings: Settings) {
+  return Object.fromEntries(apiChecks.map((check) => [check.id, writeModule(check, settings)]));
+}
+
+function writeModule(check: ApiCheck, { secretPrefix }: Settings) {
+  const named = (text: string) =>
+    text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => `\${${secretPrefix}_${name}}`);
+  const { headers, body } = describeRequest(check);
+  const filled = Object.entries(headers).map(([name, value]) => [name, named(value)]);
+  return {
+    prober: "http",
+    timeout: `${check.failedAboveMs}ms`,
+    http: {
+      method: check.method,
+      follow_redirects: false,
+      ...(filled.length > 0 && { headers: Object.fromEntries(filled) }),
+      ...(body !== null && { body: named(JSON.stringify(body)) }),
+      ...writeAssertions(check.assertions),
+    },
+  };
+}
+
+function writeAssertions(assertions: readonly Assertion[]) {
+  const statuses: number[] = [];
+  const bodies: string[] = [];
+  const headers: { header: string; regexp: string }[] = [];
+  for (const assertion of assertions) {
+    if (assertion.source === "status") statuses.push(assertion.equals);
+    else if (assertion.source === "json") bodies.push(toPattern(assertion));
+    else headers.push({ header: assertion.name, regexp: literally(assertion.contains) });
+  }
+  return {
+    ...(statuses.length > 0 && { valid_status_codes: statuses }),
+    ...(bodies.length > 0 && { fail_if_body_not_matches_regexp: bodies }),
+    ...(headers.length > 0 && { fail_if_header_not_matches: headers }),
+  };
+}
+
+/**
+ * What the text of a body has where the value is right: the last name of the path before it, in a list
+ * something that a value can follow. A number must not be the beginning of a longer one.
+ */
+function toPattern({ path, equals }: Extract<Assertion, { source: "json" }>): string {
+  const value = literally(JSON.stringify(equals));
+  const end = typeof equals === "number" ? "(?:[^0-9.eE]|$)" : "";
+  const name = path.split(".").at(-1) ?? "";
+  const before = /^\d+$/.test(name) ? "[\\[,:]" : `${literally(JSON.stringify(name))}\\s*:`;
+  return `${before}\\s*${value}${end}`;
+}
+
+function literally(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+}
+
+export function writeScrapes({ apiChecks }: Definitions, settings: Settings) {
+  const own = {
+    job_name: "vedette",
+    static_configs: [{ targets: [settings.metricsAddress] }],
+  };
+  return [own, ...apiChecks.map((check) => writeScrape(check, settings))];
+}
+
+function writeScrape(check: ApiCheck, { baseUrl }: Settings) {
+  const { id, environment, frequencySeconds } = check;
+  const wanted = Math.ceil(check.failedAboveMs / 1_000) + marginSeconds;
+  return {
+    job_name: `vedette-probe-${id}`,
+    metrics_path: "/probe",
+    params: { module: [id] },
+    scrape_interval: `${frequencySeconds}s`,
+    scrape_timeout: `${Math.min(wanted, frequencySeconds)}s`,
+    static_configs: [{ targets: [`${baseUrl}${check.path}`], labels: { check: id, environment } }],
+    relabel_configs: [
+      { source_labels: ["__address__"], target_label: "__param_target" },
+      { source_labels: ["__param_target"], target_label: "instance" },
+      { target_label: "__address__", replacement: exporterAddress },
+    ],
+  };
+}

@@ -1,0 +1,161 @@
+/** What the rules have to do, for `promtool test rules`. */
+import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
+import {
+  absentSeconds,
+  certificateDays,
+  hasChannel,
+  type PagingCheck,
+  type Rule,
+  severityOf,
+} from "./rules.ts";
+
+type Expected = { exp_labels: Record<string, string>; exp_annotations: Rule["annotations"] };
+
+type RuleTest = {
+  name: string;
+  interval: string;
+  input_series: { series: string; values: string }[];
+  alert_rule_test: { eval_time: string; alertname: string; exp_alerts: Expected[] }[];
+};
+
+/** One test for each check, paged or not, and one for each rule about the monitor itself. */
+export function monitorTests(definitions: Definitions, rules: readonly Rule[]): RuleTest[] {
+  const { apiChecks, heartbeats } = definitions;
+  const [first] = apiChecks;
+  return [
+    ...apiChecks.map((check) => stateTest(check, "api")),
+    ...heartbeats.map((heartbeat) => stateTest(heartbeat, "heartbeat")),
+    ...(first === undefined ? [] : watchTests(first, rules)),
+  ];
+}
+
+function stateTest(row: ApiCheck | Heartbeat, kind: "api" | "heartbeat"): RuleTest {
+  const labels = { check: row.id, environment: row.environment, kind };
+  const alerts = hasChannel(row)
+    ? [
+        {
+          exp_labels: { ...labels, severity: severityOf[row.channel] },
+          exp_annotations: { summary: `${row.id} fails` },
+        },
+      ]
+    : [];
+  return {
+    name: hasChannel(row) ? `${row.id} alerts while it fails` : `${row.id} pages nobody`,
+    interval: "1m",
+    input_series: [
+      // Two processes say the same: one alert.
+      series("vedette_check_alert_open", { ...labels, instance: "a" }, "0 1 1 0"),
+      series("vedette_check_alert_open", { ...labels, instance: "b" }, "0 1 1 0"),
+    ],
+    alert_rule_test: [
+      { eval_time: "0m", alertname: "VedetteCheckFailed", exp_alerts: [] },
+      { eval_time: "1m", alertname: "VedetteCheckFailed", exp_alerts: alerts },
+      { eval_time: "2m", alertname: "VedetteCheckFailed", exp_alerts: alerts },
+      { eval_time: "3m", alertname: "VedetteCheckFailed", exp_alerts: [] },
+    ],
+  };
+}
+
+function watchTests({ id, environment }: ApiCheck, rules: readonly Rule[]): RuleTest[] {
+  const check = { check: id };
+  const state = { ...check, environment, kind: "api" };
+  const silent = series("vedette_check_state", { ...state, state: "silent" }, "1x20");
+  const missed = series("vedette_check_missed_ticks_total", check, "0x2 3x30");
+  const days = (count: number) => series("vedette_check_tls_days_left", check, `${count}x20`);
+  const expect = (alertname: string, labels: Record<string, string>) =>
+    expected(rules, { alertname, labels, id });
+  return [
+    ruleTest("VedetteCheckSilent", [silent], {
+      "4m": [],
+      "6m": expect("VedetteCheckSilent", state),
+    }),
+    ruleTest("VedetteCheckMissesRuns", [missed], {
+      "2m": [],
+      "5m": expect("VedetteCheckMissesRuns", check),
+      "30m": [],
+    }),
+    ruleTest("VedetteCertificateExpires", [days(certificateDays)], { "15m": [] }),
+    ruleTest("VedetteCertificateExpires", [days(certificateDays - 1)], {
+      "9m": [],
+      "11m": expect("VedetteCertificateExpires", check),
+    }),
+    ruleTest("VedetteChecksUnknown", [silent], { "10m": [] }),
+    ruleTest("VedetteChecksUnknown", [], { "4m": [], "6m": expect("VedetteChecksUnknown", {}) }),
+  ];
+}
+
+/** One test for each API check, all of one frequency, and one for probes that are not made. */
+export function probeTests(checks: readonly PagingCheck[]): RuleTest[] {
+  const [first] = checks;
+  return [...checks.map(probeTest), ...(first === undefined ? [] : absentTests(first, checks))];
+}
+
+/** It alerts once it has failed as often in a row as the check may. */
+function probeTest(check: PagingCheck): RuleTest {
+  const { id, environment, channel, frequencySeconds, failedRunThreshold: runs } = check;
+  const labels = { check: id, environment };
+  const failing = {
+    exp_labels: { ...labels, severity: severityOf[channel] },
+    exp_annotations: { summary: `${id} fails` },
+  };
+  const at = (run: number) => `${run * frequencySeconds}s`;
+  const alertname = "VedetteProbeFailed";
+  return {
+    name: `${id} alerts at failed probe ${runs} in a row`,
+    interval: `${frequencySeconds}s`,
+    input_series: [series("probe_success", labels, `1 ${"0 ".repeat(runs)}1`)],
+    alert_rule_test: [
+      { eval_time: at(runs - 1), alertname, exp_alerts: [] },
+      { eval_time: at(runs), alertname, exp_alerts: [failing] },
+      { eval_time: at(runs + 1), alertname, exp_alerts: [] },
+    ],
+  };
+}
+
+function absentTests(first: PagingCheck, checks: readonly PagingCheck[]): RuleTest[] {
+  const { frequencySeconds: seconds } = first;
+  const steps = Math.ceil(absentSeconds(first) / seconds);
+  const alerts = checks.map(({ id }) => ({
+    exp_labels: { check: id, severity: "warning" },
+    exp_annotations: { summary: `nobody probes ${id}` },
+  }));
+  const present = checks.map(({ id }) => series("probe_success", { check: id }, `1x${steps}`));
+  const last = `${steps * seconds}s`;
+  const name = "VedetteProbeAbsent";
+  const absent = ruleTest(name, [], { [`${(steps - 1) * seconds}s`]: [], [last]: alerts });
+  const interval = `${seconds}s`;
+  return [absent, { ...ruleTest(name, present, { [last]: [] }), interval }];
+}
+
+function ruleTest(
+  alertname: string,
+  input: RuleTest["input_series"],
+  at: Record<string, Expected[]>,
+): RuleTest {
+  return {
+    name: alertname,
+    interval: "1m",
+    input_series: input,
+    alert_rule_test: Object.entries(at).map(([eval_time, exp_alerts]) => ({
+      eval_time,
+      alertname,
+      exp_alerts,
+    })),
+  };
+}
+
+type Alerting = { alertname: string; labels: Record<string, string>; id: string };
+
+function expected(rules: readonly Rule[], { alertname, labels, id }: Alerting): Expected[] {
+  return rules
+    .filter(({ alert }) => alert === alertname)
+    .map((rule) => ({
+      exp_labels: { ...labels, ...rule.labels },
+      exp_annotations: { summary: rule.annotations.summary.replace("{{ $labels.check }}", id) },
+    }));
+}
+
+function series(metric: string, labels: Record<string, string>, values: string) {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
+  return { series: `${metric}{${pairs.join(",")}}`, values };
+}

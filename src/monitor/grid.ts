@@ -1,0 +1,46 @@
+/** When an API check runs: on a grid of its own, so that a late run never moves the next one. Pure. */
+import { createHash } from "node:crypto";
+
+/** Grid points are `offsetMs + n * everyMs` after 1970. */
+export type Grid = { everyMs: number; offsetMs: number };
+
+/** The id says where in its period a check runs: many checks do not all run in the same second. */
+export function gridOf({ id, frequencySeconds }: { id: string; frequencySeconds: number }): Grid {
+  const everyMs = frequencySeconds * 1_000;
+  const spread = createHash("sha256").update(id).digest().readUInt32BE();
+  return { everyMs, offsetMs: spread % everyMs };
+}
+
+/** The first grid point after `atMs`. */
+export function nextTick({ everyMs, offsetMs }: Grid, atMs: number): number {
+  return (Math.floor((atMs - offsetMs) / everyMs) + 1) * everyMs + offsetMs;
+}
+
+export type Missed = { fromMs: number; toMs: number; ticks: number };
+
+export type Wake = {
+  /** The tick to run now; null: it is too late for it. */
+  runAtMs: number | null;
+  /** Ticks that nobody ran and nobody will; null: none. */
+  missed: Missed | null;
+  nextMs: number;
+};
+
+/**
+ * What a timer finds that was set for `dueMs` and fired at `nowMs`. Ticks are not made up for; the
+ * last one still runs unless its period is half over, since then its run would reach into the next.
+ */
+export function planWake(grid: Grid, { dueMs, nowMs }: { dueMs: number; nowMs: number }): Wake {
+  // The clock that fires may be a little behind: never the same tick twice.
+  const atMs = Math.max(nowMs, dueMs);
+  const nextMs = nextTick(grid, atMs);
+  const lastMs = nextMs - grid.everyMs;
+  const isLate = atMs - lastMs > grid.everyMs / 2;
+  const toMs = isLate ? lastMs : lastMs - grid.everyMs;
+  const ticks = Math.floor((toMs - dueMs) / grid.everyMs) + 1;
+  return {
+    runAtMs: isLate ? null : lastMs,
+    missed: ticks > 0 ? { fromMs: toMs - (ticks - 1) * grid.everyMs, toMs, ticks } : null,
+    nextMs,
+  };
+}

@@ -1,0 +1,36 @@
+/** What is asked while an answer is on its way is asked together, next. */
+
+const maxGroup = 1_000;
+
+type Waiting<Item, Result> = { item: Item; done: PromiseWithResolvers<Result> };
+
+/** `answerAll` answers in the order of the items; when it throws, all of that group are told. */
+export function createGroups<Item, Result>(
+  answerAll: (items: readonly Item[]) => Promise<readonly Result[]>,
+): (item: Item) => Promise<Result> {
+  const waiting: Waiting<Item, Result>[] = [];
+  let isAsking = false;
+
+  const askAll = async () => {
+    isAsking = true;
+    while (waiting.length > 0) {
+      // Whatever arrives in the same turn of the event loop still comes along.
+      await new Promise((resolve) => setImmediate(resolve));
+      const group = waiting.splice(0, maxGroup);
+      try {
+        const results = await answerAll(group.map(({ item }) => item));
+        group.forEach(({ done }, i) => void done.resolve(results[i] as Result));
+      } catch (error) {
+        for (const { done } of group) done.reject(error);
+      }
+    }
+    isAsking = false;
+  };
+
+  return (item) => {
+    const done = Promise.withResolvers<Result>();
+    waiting.push({ item, done });
+    if (!isAsking) void askAll();
+    return done.promise;
+  };
+}

@@ -1,0 +1,95 @@
+/** `Heartbeat`: the virtual object that waits for the pings of one job. */
+import { implement, type ObjectContext } from "@restatedev/restate-sdk";
+import { ProblemError } from "#kernel/problem.ts";
+import { toTerminalError } from "#kernel/terminal.ts";
+import type { Heartbeat, Quiet } from "./contract.ts";
+import { readQuiet, readState, writeQuiet, writeState } from "./heartbeat-state.ts";
+import { begin, ensure, ping, rearm, wake, writeSnapshot } from "./heartbeat-steps.ts";
+import { heartbeatObject } from "./internal.ts";
+import type { CheckStanding } from "./objects-contract.ts";
+import type { MonitorParts } from "./parts.ts";
+import { notQuiet } from "./quiet.ts";
+import { forEver } from "./retry.ts";
+import { acknowledge, addMaintenance, describeStanding, mute, refusal } from "./standing.ts";
+
+type FindHeartbeat = (ctx: { key: string }) => Heartbeat;
+
+export function createHeartbeatObject(parts: MonitorParts) {
+  const find = createFind(parts);
+  const given = (ctx: ObjectContext) => ({ heartbeat: find(ctx), parts });
+  return implement(heartbeatObject, {
+    handlers: {
+      ...standingOfHeartbeat(find),
+      Register: async (ctx, { token_hash }) => {
+        const heartbeat = find(ctx);
+        const { id } = heartbeat;
+        const { replaced } = await ctx.run("save-token", () =>
+          parts.inbox.register(id, token_hash),
+        );
+        await begin(ctx, heartbeat);
+        return { check: id, replaced, ping_url: parts.pingUrl };
+      },
+      ensure: async (ctx) => ensure(ctx, given(ctx)),
+      ping: async (ctx, received) => ping(ctx, given(ctx), received),
+      expire: async (ctx, { generation }) => wake(ctx, given(ctx), generation),
+    },
+    options: {
+      journalRetention: 0,
+      retryPolicy: forEver,
+      asTerminalError: (error) =>
+        error instanceof ProblemError ? toTerminalError(error) : undefined,
+      handlers: { expire: { ingressPrivate: true } },
+    },
+  });
+}
+
+function createFind({ definitions }: MonitorParts): FindHeartbeat {
+  const heartbeats = new Map(definitions.heartbeats.map((heartbeat) => [heartbeat.id, heartbeat]));
+  return ({ key }) => {
+    const heartbeat = heartbeats.get(key);
+    if (heartbeat === undefined) {
+      throw refusal(404, "unknown_check", `there is no heartbeat ${key}`);
+    }
+    return heartbeat;
+  };
+}
+
+function standingOfHeartbeat(find: FindHeartbeat) {
+  const quiet = (change: (quiet: Quiet, nowMs: number) => Quiet) => async (ctx: ObjectContext) => {
+    const heartbeat = find(ctx);
+    const nowMs = await ctx.date.now();
+    writeQuiet(ctx, change(await readQuiet(ctx), nowMs));
+    // What was quiet until then may alert earlier now.
+    await rearm(ctx, heartbeat, nowMs);
+    return show(ctx, heartbeat, nowMs);
+  };
+  return {
+    Mute: (ctx: ObjectContext, { until }: { until?: string | undefined }) =>
+      quiet((now, nowMs) => mute(now, until, nowMs))(ctx),
+    Unmute: quiet((now) => ({ ...now, mutedUntilMs: null })),
+    Maintenance: (ctx: ObjectContext, window: { from: string; to: string; reason: string }) =>
+      quiet((now, nowMs) => addMaintenance(now, window, nowMs))(ctx),
+    EndMaintenance: quiet((now) => ({ ...notQuiet, mutedUntilMs: now.mutedUntilMs })),
+    Acknowledge: async (ctx: ObjectContext, { by }: { by: string }) => {
+      const heartbeat = find(ctx);
+      const nowMs = await ctx.date.now();
+      const state = await readState(ctx);
+      const alert = acknowledge(state?.alert ?? null, by, nowMs);
+      if (state !== null) writeState(ctx, { ...state, alert });
+      return show(ctx, heartbeat, nowMs);
+    },
+  };
+}
+
+async function show(
+  ctx: ObjectContext,
+  heartbeat: Heartbeat,
+  nowMs: number,
+): Promise<CheckStanding> {
+  const state = await readState(ctx);
+  if (state !== null) await writeSnapshot(ctx, heartbeat, nowMs);
+  return describeStanding(ctx.key, {
+    quiet: await readQuiet(ctx),
+    alert: state?.alert ?? null,
+  });
+}

@@ -1,0 +1,21 @@
+/** The durable state of one heartbeat: each key declared once. */
+import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
+import type { HeartbeatState, Quiet } from "./contract.ts";
+import { notQuiet } from "./quiet.ts";
+
+/** The timer that is set; one of another generation does nothing. */
+export type Alarm = { generation: number; atMs: number };
+
+const keys = { alarm: "alarm", state: "state", quiet: "quiet" } as const;
+
+export const readAlarm = (ctx: ObjectSharedContext) => ctx.get<Alarm>(keys.alarm);
+export const writeAlarm = (ctx: ObjectContext, alarm: Alarm) => ctx.set(keys.alarm, alarm);
+
+/** null: it has no ping URL yet, and nobody waits for it. */
+export const readState = (ctx: ObjectSharedContext) => ctx.get<HeartbeatState>(keys.state);
+export const writeState = (ctx: ObjectContext, state: HeartbeatState) => ctx.set(keys.state, state);
+
+export async function readQuiet(ctx: ObjectSharedContext): Promise<Quiet> {
+  return (await ctx.get<Quiet>(keys.quiet)) ?? notQuiet;
+}
+export const writeQuiet = (ctx: ObjectContext, quiet: Quiet) => ctx.set(keys.quiet, quiet);

@@ -1,0 +1,172 @@
+/**
+ * Where pings are kept until the heartbeat's object asks for them. An object is told of a ping only
+ * while it watches, which it does unless its heartbeat is ok: a job that pings on time costs one
+ * row's update, written together with those of others.
+ */
+import type { Database } from "#kernel/database.ts";
+import type { Heartbeat } from "./contract.ts";
+import type { Away } from "./deadline.ts";
+import { createGroups } from "./groups.ts";
+import { readPresence } from "./presence.ts";
+import { refusal } from "./standing.ts";
+
+/** `token`: its SHA-256 in hex. */
+export type Received = { token: string; atMs: number };
+
+/** Whose token it is, and whether its object watches; null: nobody's. */
+export type Recipient = { id: string; isWatched: boolean } | null;
+
+export type Inbox = ReturnType<typeof createInbox>;
+
+type Parts = {
+  database: Database;
+  heartbeats: readonly Heartbeat[];
+  /** Keeps pings that no object hears of, as results and in the snapshots of their heartbeats. */
+  recordPings: (pings: readonly RecordedPing[]) => Promise<void>;
+};
+
+export type RecordedPing = { checkId: string; atMs: number; dueAtMs: number };
+
+export function createInbox({ database, heartbeats, recordPings }: Parts) {
+  const waitsMs = new Map(
+    heartbeats.map(({ id, periodSeconds, graceSeconds }) => [
+      id,
+      (periodSeconds + graceSeconds) * 1_000,
+    ]),
+  );
+  const receive = createGroups(async (pings: readonly Received[]) => {
+    const recipients = await receiveAll(database, pings);
+    const quiet = pings.flatMap(({ atMs }, i) => {
+      const recipient = recipients[i];
+      const waitMs = waitsMs.get(recipient?.id ?? "");
+      if (recipient == null || recipient.isWatched || waitMs === undefined) return [];
+      return [{ checkId: recipient.id, atMs, dueAtMs: atMs + waitMs }];
+    });
+    await recordPings(quiet);
+    return recipients;
+  });
+  const look = createGroups((of: readonly Known[]) => lookAll(database, of));
+  return {
+    /** Keeps a successful ping. */
+    receive: (ping: Received): Promise<Recipient> => receive(ping),
+
+    /** Whose token it is. */
+    async find(token: string): Promise<Recipient> {
+      const { rows } = await database.query(findToken, [Buffer.from(token, "hex")]);
+      return rows[0] === undefined ? null : { id: rows[0].id, isWatched: rows[0].is_watched };
+    },
+
+    /** Pings since the last known one; without any the object watches from this moment on. */
+    look: (of: Known): Promise<Seen> => look(of),
+
+    /** Ends the watch, unless there was a ping since; then the object is told of it anyway. */
+    async release({ id, lastPingAtMs }: Known): Promise<void> {
+      await database.query(releaseWatch, [id, toDate(lastPingAtMs)]);
+    },
+
+    /** Takes pings under this token from now on. Answers whether there was another one. */
+    async register(id: string, token: string): Promise<{ replaced: boolean }> {
+      const { rows } = await database
+        .query(saveToken, [id, Buffer.from(token, "hex")])
+        .catch(refuseTaken);
+      return { replaced: rows[0]?.replaced === true };
+    },
+
+    /** The heartbeats that have a ping URL. */
+    async registered(): Promise<string[]> {
+      const { rows } = await database.query("SELECT id FROM heartbeats");
+      return rows.map(({ id }) => id);
+    },
+  };
+}
+
+function refuseTaken(error: unknown): never {
+  // Postgres: unique_violation.
+  if ((error as { code?: string }).code !== "23505") throw error;
+  throw refusal(409, "token_taken", "another heartbeat or runner has this token");
+}
+
+export type Known = { id: string; lastPingAtMs: number | null };
+
+export type Seen = {
+  lastPingAtMs: number | null;
+  /** The last span in which nobody listened for pings, now included; null: there was none. */
+  away: Away | null;
+};
+
+async function receiveAll(
+  database: Database,
+  pings: readonly Received[],
+): Promise<readonly Recipient[]> {
+  const { rows } = await database.query(savePings, [
+    pings.map(({ token }) => Buffer.from(token, "hex")),
+    pings.map(({ atMs }) => new Date(atMs)),
+  ]);
+  const byToken = new Map<string, Recipient>(
+    rows.map(({ token, id, is_watched }) => [token, { id, isWatched: is_watched }]),
+  );
+  return pings.map(({ token }) => byToken.get(token) ?? null);
+}
+
+async function lookAll(database: Database, of: readonly Known[]): Promise<readonly Seen[]> {
+  const { rows } = await database.query(lookForPings, [
+    of.map(({ id }) => id),
+    of.map(({ lastPingAtMs }) => toDate(lastPingAtMs)),
+  ]);
+  const byId = new Map<string, Seen>(
+    rows.map((row) => [
+      row.id,
+      { lastPingAtMs: row.last_ping_at?.getTime() ?? null, away: readAway(row) },
+    ]),
+  );
+  return of.map(({ id }) => byId.get(id) ?? { lastPingAtMs: null, away: null });
+}
+
+type AwayRow = { away_from: Date | null; away_to: Date; is_over: boolean };
+
+function readAway({ away_from, away_to, is_over }: AwayRow): Away | null {
+  if (away_from === null) return null;
+  return { fromMs: away_from.getTime(), toMs: away_to.getTime(), isOver: is_over };
+}
+
+function toDate(ms: number | null): Date | null {
+  return ms === null ? null : new Date(ms);
+}
+
+// Rows are locked in one order, that of the ids: two groups never wait for each other.
+const savePings = `
+  WITH given AS (
+    SELECT token, max(at) AS at FROM unnest($1::bytea[], $2::timestamptz[]) AS t (token, at)
+    GROUP BY token
+  ), locked AS (
+    SELECT h.id, given.at FROM heartbeats h JOIN given ON given.token = h.token_hash
+    ORDER BY h.id FOR UPDATE OF h
+  )
+  UPDATE heartbeats h SET last_ping_at = greatest(h.last_ping_at, locked.at)
+  FROM locked WHERE h.id = locked.id
+  RETURNING h.id, h.is_watched, encode(h.token_hash, 'hex') AS token`;
+
+const findToken = `SELECT id, is_watched FROM heartbeats WHERE token_hash = $1`;
+
+// One statement, so that a ping comes before it and is seen, or after it and finds the watch.
+const lookForPings = `
+  WITH known AS (
+    SELECT id, at FROM unnest($1::text[], $2::timestamptz[]) AS t (id, at)
+  ), locked AS (
+    SELECT h.id, known.at FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
+  ), presence AS (${readPresence})
+  UPDATE heartbeats h
+  SET is_watched = h.is_watched OR h.last_ping_at IS NOT DISTINCT FROM locked.at
+  FROM locked LEFT JOIN presence p ON true
+  WHERE h.id = locked.id
+  RETURNING h.id, h.last_ping_at, p.away_from, p.away_to, p.is_over`;
+
+const releaseWatch = `
+  UPDATE heartbeats SET is_watched = false
+  WHERE id = $1 AND last_ping_at IS NOT DISTINCT FROM $2::timestamptz`;
+
+const saveToken = `
+  WITH before AS (SELECT count(*) AS tokens FROM heartbeats WHERE id = $1)
+  INSERT INTO heartbeats (id, token_hash) VALUES ($1, $2)
+  ON CONFLICT (id) DO UPDATE SET token_hash = excluded.token_hash
+  RETURNING (SELECT tokens > 0 FROM before) AS replaced`;

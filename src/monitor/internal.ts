@@ -1,0 +1,103 @@
+/** What the parts of the monitor call on each other; control lets the capital ones through only. */
+import { iface } from "@restatedev/restate-sdk";
+import type { AlertTransition, CheckResult, CheckSnapshot, Ping } from "./contract.ts";
+import type { Missed } from "./grid.ts";
+import {
+  apiCheckHandlers,
+  apiCheckService,
+  heartbeatHandlers,
+  heartbeatService,
+  runnerHandlers,
+  runnerService,
+  standingHandlers,
+} from "./objects-contract.ts";
+
+type Nothing = Record<string, never>;
+
+const standing = {
+  Mute: iface.schemas({
+    ...standingHandlers.Mute,
+    description: "Opens no alert until then. One that is open still resolves.",
+  }),
+  Unmute: iface.schemas(standingHandlers.Unmute),
+  Acknowledge: iface.schemas({
+    ...standingHandlers.Acknowledge,
+    description: "Notes who is at work on the open alert.",
+  }),
+  Maintenance: iface.schemas({
+    ...standingHandlers.Maintenance,
+    description: "Adds a window in which no alert opens.",
+  }),
+  EndMaintenance: iface.schemas({
+    ...standingHandlers.EndMaintenance,
+    description: "Drops all windows, also those to come.",
+  }),
+};
+
+/** What one place found in one run. */
+export type Report = { scheduledAtMs: number; results: CheckResult[] };
+
+export const apiCheckObject = iface.object(
+  apiCheckService,
+  {
+    ...standing,
+    Run: iface.shared.schemas({
+      ...apiCheckHandlers.Run,
+      description: "Runs the check now, beside its grid. It alerts nobody and is not recorded.",
+    }),
+    ensure: iface.json<Nothing, null>(),
+    tick: iface.json<{ generation: number }, null>(),
+    report: iface.json<Report, null>(),
+    close: iface.json<{ scheduledAtMs: number }, null>(),
+  },
+  { description: "An API check; the key is its id." },
+);
+
+/** Makes one run of a check where this worker stands. */
+export const checkProbe = iface.service("vedette.v1.CheckProbe", {
+  run: iface.json<{ checkId: string; scheduledAtMs: number }, null>(),
+});
+
+export const heartbeatObject = iface.object(
+  heartbeatService,
+  {
+    ...standing,
+    Register: iface.schemas({
+      ...heartbeatHandlers.Register,
+      description: "Takes pings under a token of this hash, and waits for them from now on.",
+    }),
+    ensure: iface.json<Nothing, null>(),
+    ping: iface.json<Ping, null>(),
+    expire: iface.json<{ generation: number }, null>(),
+  },
+  { description: "A heartbeat; the key is its id." },
+);
+
+export const runnerRegistry = iface.service(
+  runnerService,
+  {
+    Add: iface.schemas({
+      ...runnerHandlers.Add,
+      description: "Takes reports from a further place under a token of this hash.",
+    }),
+    Remove: iface.schemas({
+      ...runnerHandlers.Remove,
+      description: "Takes no more reports from a place, and waits for none.",
+    }),
+    List: iface.schemas({ ...runnerHandlers.List, description: "The further places." }),
+  },
+  { description: "The further places that run checks." },
+);
+
+/** What is to be written down of a check. Results first, so that a snapshot never runs ahead of them. */
+export type Entry = {
+  results?: CheckResult[];
+  missed?: Missed;
+  transition?: AlertTransition;
+  snapshot?: CheckSnapshot;
+};
+
+/** Writes beside the checks: a database that is away keeps no alert waiting. Keyed by check id. */
+export const checkRecords = iface.object("vedette.v1.CheckRecords", {
+  write: iface.json<Entry, null>(),
+});

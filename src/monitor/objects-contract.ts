@@ -1,0 +1,137 @@
+/** What can be asked of a check's object through the gateway. Times: ISO 8601, UTC. */
+import { z } from "zod";
+import { causes, grades } from "./contract.ts";
+
+/** Both are keyed by the check's id; which of them a check is, its `kind` says. */
+export const apiCheckService = "vedette.v1.ApiCheck";
+export const heartbeatService = "vedette.v1.Heartbeat";
+
+const Empty = z.strictObject({}).meta({ title: "Empty request" });
+
+const MuteRequest = z
+  .strictObject({
+    /** Absent: until it is unmuted. */
+    until: z.iso.datetime().optional(),
+  })
+  .meta({ title: "MuteRequest", examples: [{ until: "2027-01-31T06:00:00Z" }] });
+
+const AcknowledgeRequest = z
+  .strictObject({ by: z.string().trim().min(1).max(200) })
+  .meta({ title: "AcknowledgeRequest", examples: [{ by: "ada" }] });
+
+const MaintenanceRequest = z
+  .strictObject({
+    from: z.iso.datetime(),
+    to: z.iso.datetime(),
+    reason: z.string().trim().min(1).max(500),
+  })
+  .meta({ title: "MaintenanceRequest" });
+
+/** Whether a check may alert now and later, and what it alerts for. */
+export const CheckStanding = z.object({
+  check: z.string(),
+  muted_until: z.string().nullable(),
+  maintenance: z.array(z.object({ from: z.string(), to: z.string(), reason: z.string() })),
+  alert: z
+    .object({
+      episode: z.int(),
+      opened_at: z.string(),
+      reason: z.string(),
+      acknowledged_by: z.string().nullable(),
+    })
+    .nullable(),
+});
+export type CheckStanding = z.infer<typeof CheckStanding>;
+
+/** What an operator does about alerts; of API checks and heartbeats alike. */
+export const standingHandlers = {
+  Mute: { input: MuteRequest, output: CheckStanding },
+  Unmute: { input: Empty, output: CheckStanding },
+  Acknowledge: { input: AcknowledgeRequest, output: CheckStanding },
+  Maintenance: { input: MaintenanceRequest, output: CheckStanding },
+  EndMaintenance: { input: Empty, output: CheckStanding },
+} as const;
+export type StandingHandlerName = keyof typeof standingHandlers;
+
+const milliseconds = z.number().nullable();
+
+/** A run that was asked for: it alerts nobody and is not recorded. */
+export const RunNowAnswer = z.object({
+  check: z.string(),
+  location: z.string(),
+  started_at: z.string(),
+  grade: z.enum(grades),
+  cause: z.enum(causes).nullable(),
+  reason: z.string().nullable(),
+  status: z.int().nullable(),
+  duration_ms: z.number(),
+  dns_ms: milliseconds,
+  connect_ms: milliseconds,
+  tls_ms: milliseconds,
+  first_byte_ms: milliseconds,
+  transfer_ms: milliseconds,
+  tls_days_left: z.int().nullable(),
+});
+export type RunNowAnswer = z.infer<typeof RunNowAnswer>;
+
+/** What API checks have besides. `Run` runs the check now, where the program stands. */
+export const apiCheckHandlers = {
+  ...standingHandlers,
+  Run: { input: Empty, output: RunNowAnswer },
+} as const;
+
+/** A SHA-256 in hex: tokens themselves stay with whoever made them. */
+const TokenHash = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** What heartbeats have besides. `Register` begins to wait for pings, or replaces the token. */
+export const heartbeatHandlers = {
+  ...standingHandlers,
+  Register: {
+    input: z.strictObject({ token_hash: TokenHash }).meta({ title: "RegisterRequest" }),
+    output: z.object({
+      check: z.string(),
+      /** Whether there was a token before, which is void now. */
+      replaced: z.boolean(),
+      /** Before the token in the ping URL; null: the address of control. */
+      ping_url: z.string().nullable(),
+    }),
+  },
+} as const;
+
+const RunnerLocation = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,39}$/, { error: "must be a short lower-case name such as fra" });
+
+const Runner = z.object({
+  location: z.string(),
+  created_at: z.string(),
+  /** When it last asked for its work; null: never. */
+  seen_at: z.string().nullable(),
+});
+
+export const runnerService = "vedette.v1.MonitorRunners";
+
+/** Who may report runs from further places. Adding a place again voids its earlier token. */
+export const runnerHandlers = {
+  Add: {
+    input: z
+      .strictObject({ location: RunnerLocation, token_hash: TokenHash })
+      .meta({ title: "RunnerAddRequest" }),
+    output: z.object({ location: z.string(), replaced: z.boolean() }),
+  },
+  Remove: {
+    input: z
+      .strictObject({ location: RunnerLocation })
+      .meta({ title: "RunnerRemoveRequest", examples: [{ location: "fra" }] }),
+    output: z.object({ location: z.string() }),
+  },
+  List: { input: Empty, output: z.object({ runners: z.array(Runner) }) },
+} as const;
+
+export type MonitorProblemCode =
+  | "unknown_check"
+  | "check_off"
+  | "no_alert"
+  | "invalid_window"
+  | "token_taken"
+  | "unknown_runner";

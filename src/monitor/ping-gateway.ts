@@ -1,0 +1,33 @@
+/** The door of control for pings: the token in the address is all that is asked. */
+import type { FastifyPluginAsync } from "fastify";
+import { isPingPath, type TakePing } from "./pings.ts";
+
+export function createPingDoor(takePing: TakePing) {
+  const plugin: FastifyPluginAsync = async (app) => {
+    // Jobs send their output along; nobody reads it, and no length of it is wrong.
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser("*", (_request, payload, done) => {
+      payload.on("end", () => done(null, undefined)).on("error", done);
+      payload.resume();
+    });
+    const token = "/:token(^[\\w-]{43}$)";
+    const suffix = "/:suffix(^(?:start|fail|\\d{1,3})$)";
+    for (const url of [token, `${token}/`, `${token}${suffix}`, `${token}${suffix}/`]) {
+      app.route({
+        method: ["GET", "HEAD", "POST"],
+        url,
+        handler: async (request, reply) => {
+          const [path = ""] = request.url.split("?");
+          const answer = await takePing(request.method, path);
+          const { status, body } = answer ?? { status: 404, body: "not found\n" };
+          return reply
+            .code(status)
+            .type("text/plain")
+            .header("cache-control", "no-store")
+            .send(body);
+        },
+      });
+    }
+  };
+  return { isMine: isPingPath, plugin };
+}

@@ -1,0 +1,25 @@
+/** Makes the runs of this worker, away from the objects: a run takes long, an object must not. */
+import { implement } from "@restatedev/restate-sdk";
+import { apiCheckObject, checkProbe } from "./internal.ts";
+import type { MonitorParts } from "./parts.ts";
+
+export function createProbeService({ definitions, runCheck, activeChecks }: MonitorParts) {
+  const checks = new Map(definitions.apiChecks.map((check) => [check.id, check]));
+  return implement(checkProbe, {
+    handlers: {
+      run: async (ctx, { checkId, scheduledAtMs }) => {
+        const check = checks.get(checkId);
+        if (check === undefined || !activeChecks.has(checkId)) return null;
+        const result = await ctx.run("probe", async () => {
+          // Taken up again after everything was down: the run is closed, what it found is old news.
+          const isOver = Date.now() - scheduledAtMs > check.frequencySeconds * 1_000;
+          return isOver ? null : runCheck(check, scheduledAtMs);
+        });
+        if (result === null) return null;
+        ctx.sendClient(apiCheckObject, checkId).report({ scheduledAtMs, results: [result] });
+        return null;
+      },
+    },
+    options: { ingressPrivate: true, journalRetention: 0 },
+  });
+}

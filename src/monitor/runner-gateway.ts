@@ -1,0 +1,74 @@
+/** The door of control for runners at further places: they ask for work and report what they found. */
+import { createHash } from "node:crypto";
+import type { FastifyPluginAsync, FastifyRequest } from "fastify";
+import { ProblemError } from "#kernel/problem.ts";
+import { patience, sendToRestate } from "#kernel/restate-send.ts";
+import type { ApiCheck, CheckResult } from "./contract.ts";
+import type { Report } from "./internal.ts";
+import { runsAt } from "./locations.ts";
+import { apiCheckService } from "./objects-contract.ts";
+import { RunnerReport, reportPath, type Work, workPath } from "./runner-contract.ts";
+import type { Runners } from "./runners.ts";
+
+/** Gives a check's object what a further place found. Throws when it cannot be reached. */
+export type TellReport = (checkId: string, report: Report) => Promise<void>;
+
+type Parts = {
+  runners: Pick<Runners, "greet">;
+  checks: readonly ApiCheck[];
+  baseUrl: string;
+  tell: TellReport;
+  nowMs: () => number;
+};
+
+export function createRunnerDoor({ runners, checks, baseUrl, tell, nowMs }: Parts) {
+  const plugin: FastifyPluginAsync = async (app) => {
+    app.post(workPath, async (request): Promise<Work> => {
+      const location = await requireRunner(request, runners);
+      const own = checks.filter((check) => runsAt(check, location));
+      return { location, now_ms: nowMs(), base_url: baseUrl, checks: own };
+    });
+    app.post(reportPath, async (request, reply) => {
+      const location = await requireRunner(request, runners);
+      const known = new Map(checks.map((check) => [check.id, check]));
+      for (const result of readReport(request.body)) {
+        const check = known.get(result.checkId);
+        // A check that is gone since the runner last asked: nothing is lost with it.
+        if (check === undefined || !runsAt(check, location)) continue;
+        const { scheduledAtMs } = result;
+        await tell(check.id, { scheduledAtMs, results: [{ ...result, location }] });
+      }
+      return reply.code(202).send({ accepted: true });
+    });
+  };
+  return { isMine: (path: string) => path === workPath || path === reportPath, plugin };
+}
+
+async function requireRunner(
+  request: FastifyRequest,
+  runners: Pick<Runners, "greet">,
+): Promise<string> {
+  const [, token = ""] = /^Bearer ([\w-]{43})$/.exec(request.headers.authorization ?? "") ?? [];
+  const hash = createHash("sha256").update(token).digest();
+  const location = token === "" ? null : await runners.greet(hash);
+  if (location !== null) return location;
+  throw new ProblemError({
+    status: 401,
+    code: "unauthorized",
+    detail: "no runner has this token: make one with `vedette runners add`",
+  });
+}
+
+function readReport(body: unknown): CheckResult[] {
+  const parsed = RunnerReport.safeParse(body);
+  if (parsed.success) return parsed.data.results;
+  const [issue] = parsed.error.issues;
+  const detail = `${issue?.path.join(".") || "body"}: ${issue?.message}`;
+  throw new ProblemError({ status: 400, code: "invalid_request", detail });
+}
+
+/** Over Restate's own ingress. A report that comes twice changes nothing. */
+export function createTellReport(ingressUrl: string): TellReport {
+  return (checkId, report) =>
+    sendToRestate(`${ingressUrl}/${apiCheckService}/${checkId}/report`, report, patience.caller);
+}

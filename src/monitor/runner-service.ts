@@ -1,0 +1,36 @@
+/** `MonitorRunners`: who may report runs from further places. */
+import { implement } from "@restatedev/restate-sdk";
+import { ProblemError } from "#kernel/problem.ts";
+import { toTerminalError } from "#kernel/terminal.ts";
+import { runnerRegistry } from "./internal.ts";
+import type { Runners } from "./runners.ts";
+
+export function createRunnerRegistry(runners: Runners) {
+  return implement(runnerRegistry, {
+    handlers: {
+      Add: async (ctx, { location, token_hash }) => {
+        const { replaced } = await ctx.run("add", () => runners.add(location, token_hash));
+        return { location, replaced };
+      },
+      Remove: async (ctx, { location }) => {
+        await ctx.run("remove", () => runners.remove(location));
+        return { location };
+      },
+      List: async (ctx) => ({ runners: await ctx.run("list", () => describe(runners)) }),
+    },
+    options: {
+      journalRetention: 0,
+      asTerminalError: (error) =>
+        error instanceof ProblemError ? toTerminalError(error) : undefined,
+    },
+  });
+}
+
+async function describe(runners: Runners) {
+  const known = await runners.list();
+  return known.map(({ location, createdAt, seenAt }) => ({
+    location,
+    created_at: createdAt.toISOString(),
+    seen_at: seenAt?.toISOString() ?? null,
+  }));
+}

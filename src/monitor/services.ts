@@ -1,0 +1,17 @@
+/** Everything of the monitor that Restate calls, put together. */
+import { createApiCheckObject } from "./api-check-object.ts";
+import { createHeartbeatObject } from "./heartbeat-object.ts";
+import type { MonitorParts } from "./parts.ts";
+import { createProbeService } from "./probe-service.ts";
+import { createRecordsObject } from "./records-service.ts";
+import { createRunnerRegistry } from "./runner-service.ts";
+
+export function createMonitorServices(parts: MonitorParts) {
+  return [
+    createApiCheckObject(parts),
+    createProbeService(parts),
+    createHeartbeatObject(parts),
+    createRecordsObject(parts.recorder),
+    createRunnerRegistry(parts.runners),
+  ];
+}

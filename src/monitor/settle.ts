@@ -1,0 +1,49 @@
+/** The end of every handler that may change what is known of a check: alerts out, records on their way. */
+import type { ObjectContext } from "@restatedev/restate-sdk";
+import { alertDelivery } from "#alerting/events-contract.ts";
+import type { AlertTransition, ApiCheck, Heartbeat, RolloutMark } from "./contract.ts";
+import { checkRecords, type Entry } from "./internal.ts";
+import type { MonitorParts } from "./parts.ts";
+import type { Decision } from "./verdict.ts";
+
+type Watched = Pick<ApiCheck | Heartbeat, "id" | "name" | "environment" | "channel">;
+
+/**
+ * Sent in the handler that changes the state: Restate commits both or none, which is what makes
+ * exactly one event of each transition.
+ */
+export function handOver(ctx: ObjectContext, check: Watched, transition: AlertTransition): void {
+  const { environment, channel, name } = check;
+  if (channel === null) return;
+  const order = { transition, environment, channel, name };
+  ctx.sendClient(alertDelivery, check.id).enqueue(order);
+}
+
+export function writeDown(ctx: ObjectContext, checkId: string, entry: Entry): void {
+  ctx.sendClient(checkRecords, checkId).write(entry);
+}
+
+/** An alert that opens names the rollout under way; only then is it asked for. */
+export async function withRollout<State>(
+  ctx: ObjectContext,
+  { readRollout }: Pick<MonitorParts, "readRollout">,
+  decide: (rollout: RolloutMark | null) => Decision<State>,
+): Promise<Decision<State>> {
+  const decision = decide(null);
+  if (decision.transition?.kind !== "opened") return decision;
+  const rollout = await ctx.run("read-rollout", () => soon(readRollout));
+  return rollout === null ? decision : decide(rollout);
+}
+
+const rolloutWaitMs = 2_000;
+
+/** An alert does not wait for a database that is away: then it names no rollout. */
+async function soon(read: () => Promise<RolloutMark | null>): Promise<RolloutMark | null> {
+  const late = Promise.withResolvers<null>();
+  const timer = setTimeout(() => late.resolve(null), rolloutWaitMs);
+  try {
+    return await Promise.race([read().catch(() => null), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

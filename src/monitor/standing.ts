@@ -1,0 +1,65 @@
+/** Mute, acknowledge, maintenance: the same for API checks and heartbeats. Pure. */
+import { ProblemError } from "#kernel/problem.ts";
+import type { OpenAlert, Quiet } from "./contract.ts";
+import type { CheckStanding, MonitorProblemCode } from "./objects-contract.ts";
+import { dropPast, muteForeverMs } from "./quiet.ts";
+
+/** Until `until`, or for ever. Throws 400 when that is over. */
+export function mute(quiet: Quiet, until: string | undefined, nowMs: number): Quiet {
+  const mutedUntilMs = until === undefined ? muteForeverMs : Date.parse(until);
+  if (mutedUntilMs <= nowMs) throw refusal(400, "invalid_window", "until has to be in the future");
+  return { ...dropPast(quiet, nowMs), mutedUntilMs };
+}
+
+type Window = { from: string; to: string; reason: string };
+
+/** With one more window. Throws 400 when it is over or ends before it begins, or there are too many. */
+export function addMaintenance(quiet: Quiet, window: Window, nowMs: number): Quiet {
+  const { from, to, reason } = window;
+  const span = { fromMs: Date.parse(from), toMs: Date.parse(to), reason };
+  if (span.toMs <= nowMs) throw refusal(400, "invalid_window", "to has to be in the future");
+  if (span.toMs <= span.fromMs) throw refusal(400, "invalid_window", "to has to be after from");
+  const current = dropPast(quiet, nowMs);
+  if (current.maintenance.length >= maxWindows) {
+    throw refusal(400, "invalid_window", `there are ${maxWindows} windows already`);
+  }
+  return { ...current, maintenance: [...current.maintenance, span] };
+}
+
+const maxWindows = 100;
+
+/** Who is at work on the open alert; whoever said so first stays. Throws 409 without an alert. */
+export function acknowledge(alert: OpenAlert | null, by: string, atMs: number): OpenAlert {
+  if (alert === null) throw refusal(409, "no_alert", "no alert of this check is open");
+  return { ...alert, acknowledged: alert.acknowledged ?? { by, atMs } };
+}
+
+export function describeStanding(
+  check: string,
+  { quiet, alert }: { quiet: Quiet; alert: OpenAlert | null },
+): CheckStanding {
+  const { mutedUntilMs, maintenance } = quiet;
+  return {
+    check,
+    muted_until: mutedUntilMs === null ? null : toIso(mutedUntilMs),
+    maintenance: maintenance.map(({ fromMs, toMs, reason }) => ({
+      from: toIso(fromMs),
+      to: toIso(toMs),
+      reason,
+    })),
+    alert: alert && {
+      episode: alert.episode,
+      opened_at: toIso(alert.openedAtMs),
+      reason: alert.reason,
+      acknowledged_by: alert.acknowledged?.by ?? null,
+    },
+  };
+}
+
+export function refusal(status: number, code: MonitorProblemCode, detail: string): ProblemError {
+  return new ProblemError<MonitorProblemCode>({ status, code, detail });
+}
+
+function toIso(ms: number): string {
+  return new Date(ms).toISOString();
+}

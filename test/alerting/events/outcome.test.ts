@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import { backoffMs, judgeAnswer, judgeSilence } from "#alerting/events/outcome.ts";
+import { newYearMs } from "../../support/alert-builders.ts";
+
+const answer = (status: number, body: unknown = "", retryAfter: string | null = null) =>
+  judgeAnswer(
+    { status, retryAfter, body: typeof body === "string" ? body : JSON.stringify(body) },
+    newYearMs,
+  );
+
+describe("judgeAnswer", () => {
+  it.each([200, 202, 204])("takes %d for accepted, whatever its body is", (status) => {
+    expect(answer(status, "<html>")).toEqual({ kind: "accepted" });
+  });
+
+  it.each([400, 401, 403, 404, 413, 422, 301, 302])("takes %d for refused", (status) => {
+    expect(answer(status)).toEqual({ kind: "refused", cause: `status ${status}` });
+  });
+
+  it.each([408, 425, 429, 500, 502, 503, 504])("tries again after %d", (status) => {
+    expect(answer(status)).toEqual({ kind: "retry", cause: `status ${status}` });
+  });
+
+  it("reads the wait from the header before the body", () => {
+    const body = { rate_limit: { retry_after: "2026-01-01T00:01:00Z" } };
+
+    expect(answer(429, body, "7")).toMatchObject({ afterMs: 7_000 });
+    expect(answer(429, body)).toMatchObject({ afterMs: 60_000 });
+  });
+
+  it("names the service's codes, the field and the request", () => {
+    const body = {
+      type: "validation_error",
+      request_id: "req-7",
+      errors: [{ code: "is_required", source: { field: "title" }, message: "title: is required" }],
+    };
+
+    expect(answer(422, body)).toEqual({
+      kind: "refused",
+      cause: "status 422 validation_error is_required title (request req-7)",
+    });
+  });
+
+  it("repeats no free text, which may quote what was sent", () => {
+    const body = { type: "Bearer secret token", errors: [{ code: "a\nb" }] };
+
+    expect(answer(422, body)).toMatchObject({ cause: "status 422" });
+  });
+
+  it.each(["", "null", "[]", '{"errors":[null]}', '{"errors":"x"}', "{"])(
+    "bears the body %s",
+    (body) => {
+      expect(answer(500, body)).toEqual({ kind: "retry", cause: "status 500" });
+    },
+  );
+});
+
+describe("judgeSilence", () => {
+  it("names the code of the cause, and nothing of the message", () => {
+    const cause = Object.assign(new Error("connect to secret.example.com"), {
+      code: "ECONNREFUSED",
+    });
+
+    expect(judgeSilence(new Error("fetch failed", { cause }))).toEqual({
+      kind: "retry",
+      cause: "not reached: ECONNREFUSED",
+    });
+  });
+});
+
+describe("backoffMs", () => {
+  it("doubles from a second to five minutes", () => {
+    const waits = [0, 1, 2, 8, 9, 1_000].map((attempt) => backoffMs(attempt, { random: 0 }));
+
+    expect(waits).toEqual([1_000, 2_000, 4_000, 256_000, 300_000, 300_000]);
+  });
+
+  it("adds up to a tenth", () => {
+    expect(backoffMs(0, { random: 1 })).toBe(1_100);
+  });
+
+  it("waits as long as it is told, an hour at most", () => {
+    const waits = [0, 7_000, 86_400_000].map((afterMs) => backoffMs(3, { random: 0, afterMs }));
+
+    expect(waits).toEqual([100, 7_000, 3_600_000]);
+  });
+});

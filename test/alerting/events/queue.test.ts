@@ -1,0 +1,205 @@
+import { describe, expect, it } from "vitest";
+import type { Outcome } from "#alerting/events/outcome.ts";
+import {
+  add,
+  emptyQueue,
+  type Queue,
+  type RoutedOrder,
+  retry,
+  type Step,
+  settle,
+  wake,
+} from "#alerting/events/queue.ts";
+import { buildEpisode, buildOrder } from "../../support/alert-builders.ts";
+
+const hourMs = 3_600_000;
+
+const idsOf = (entries: Queue["waiting"]) => entries.map(({ order }) => order.transition.eventId);
+
+const fill = (...orders: RoutedOrder[]): Queue =>
+  orders.reduce((queue, order) => add(queue, order, 0).queue, emptyQueue);
+
+/** The head's delivery ends so. */
+const end = (queue: Queue, outcome: Outcome, atMs = 1_000): Step => {
+  const eventId = queue.waiting[0]?.order.transition.eventId ?? "";
+  const { generation } = queue;
+  return settle(queue, { eventId, generation, outcome, atMs, random: 0 }, hourMs);
+};
+
+const endAll = (queue: Queue, ...outcomes: Outcome[]): Queue =>
+  outcomes.reduce((now, outcome) => end(now, outcome).queue, queue);
+
+const accepted = { kind: "accepted" } as const;
+const refused = { kind: "refused", cause: "status 403" } as const;
+const failed = { kind: "retry", cause: "status 500" } as const;
+
+const statuses = ({ records }: Step) =>
+  records.map(({ entry, status }) => [entry.order.transition.eventId, status]);
+
+describe("add", () => {
+  it("delivers the first event at once", () => {
+    const { post, wakeAfterMs } = add(emptyQueue, buildOrder(), 0);
+
+    expect(post?.order.transition.eventId).toBe("verify-key:1:opened");
+    expect(wakeAfterMs).toBe(300_000);
+  });
+
+  it("lets later events wait for the first", () => {
+    const { post, queue } = add(fill(buildOrder()), buildOrder({ kind: "resolved" }), 0);
+
+    expect(post).toBeNull();
+    expect(idsOf(queue.waiting)).toEqual(["verify-key:1:opened", "verify-key:1:resolved"]);
+  });
+
+  it.each([
+    { where: "waits", queue: fill(buildOrder()) },
+    { where: "is dead", queue: endAll(fill(buildOrder()), refused) },
+    { where: "was the last one accepted", queue: endAll(fill(buildOrder()), accepted) },
+  ])("changes nothing for an event that $where", ({ queue }) => {
+    const step = add(queue, buildOrder(), 0);
+
+    expect(step).toEqual({ queue, post: null, wakeAfterMs: null, records: [] });
+  });
+});
+
+describe("wake", () => {
+  it("tries the first event again", () => {
+    const waiting = end(fill(buildOrder()), failed).queue;
+
+    const { post } = wake(waiting, waiting.generation);
+
+    expect(post?.attempts).toBe(1);
+  });
+
+  it("does nothing for a timer of before", () => {
+    const waiting = end(fill(buildOrder()), failed).queue;
+
+    expect(wake(waiting, waiting.generation - 1).post).toBeNull();
+  });
+});
+
+describe("settle", () => {
+  it("delivers the recovery once its failure is accepted", () => {
+    const { post } = end(fill(...buildEpisode()), accepted);
+
+    expect(post?.order.transition.kind).toBe("resolved");
+  });
+
+  it("waits before the next attempt, longer each time", () => {
+    const first = end(fill(buildOrder()), failed);
+    const second = end(wake(first.queue, first.queue.generation).queue, failed);
+
+    expect([first.wakeAfterMs, second.wakeAfterMs]).toEqual([1_000, 2_000]);
+    expect(second.records[0]).toMatchObject({ status: "pending", nextAttemptAtMs: 3_000 });
+  });
+
+  it("takes an end that is reported again for nothing", () => {
+    const once = end(fill(...buildEpisode()), accepted).queue;
+
+    const again = settle(
+      once,
+      { eventId: "verify-key:1:opened", generation: 1, outcome: accepted, atMs: 1_000, random: 0 },
+      hourMs,
+    );
+
+    expect(again.queue).toBe(once);
+    expect(again.post).toBeNull();
+  });
+
+  it("leaves a failed attempt to the one that was begun after it", () => {
+    const queue = fill(buildOrder());
+    const twice = wake(queue, queue.generation).queue;
+    const settlement = { eventId: "verify-key:1:opened", outcome: failed, atMs: 1_000, random: 0 };
+
+    const step = settle(twice, { ...settlement, generation: 1 }, hourMs);
+
+    expect(step.queue).toBe(twice);
+  });
+
+  it("makes a refused failure and its recovery dead letters, and delivers the next failure", () => {
+    const step = end(fill(...buildEpisode(), buildOrder({ episode: 2 })), refused);
+
+    expect(statuses(step)).toEqual([
+      ["verify-key:1:opened", "dead"],
+      ["verify-key:1:resolved", "dead"],
+    ]);
+    expect(step.post?.order.transition.eventId).toBe("verify-key:2:opened");
+  });
+
+  it("posts no recovery when there was nowhere to post its failure", () => {
+    const step = end(fill(...buildEpisode()), { kind: "unconfigured" });
+
+    expect(step.post).toBeNull();
+    expect(statuses(step)).toEqual([
+      ["verify-key:1:opened", "not_posted"],
+      ["verify-key:1:resolved", "not_posted"],
+    ]);
+  });
+
+  it("gives an event up when the next attempt would come too late", () => {
+    const step = end(fill(buildOrder()), failed, hourMs);
+
+    expect(step.records[0]?.entry.cause).toBe("given up: status 500");
+    expect(statuses(step)).toEqual([["verify-key:1:opened", "dead"]]);
+  });
+
+  it("supersedes dead letters by a later event that is accepted", () => {
+    const step = end(endAll(fill(buildOrder(), buildOrder({ episode: 2 })), refused), accepted);
+
+    expect(step.queue.dead).toEqual([]);
+    expect(statuses(step)).toContainEqual(["verify-key:1:opened", "superseded"]);
+  });
+
+  it("lets a recovery follow when a second request had its refused failure accepted", () => {
+    const dead = endAll(fill(...buildEpisode()), refused);
+
+    const late = { eventId: "verify-key:1:opened", generation: 1, outcome: accepted };
+    const step = settle(dead, { ...late, atMs: 2_000, random: 0 }, hourMs);
+
+    expect(step.queue.dead).toEqual([]);
+    expect(idsOf(step.queue.waiting)).toEqual(["verify-key:1:opened", "verify-key:1:resolved"]);
+  });
+
+  it("keeps the last hundred dead letters", () => {
+    const orders = Array.from({ length: 101 }, (_, i) => buildOrder({ episode: i + 1 }));
+
+    const { dead } = endAll(fill(...orders), ...orders.map(() => refused));
+
+    expect(dead).toHaveLength(100);
+    expect(idsOf(dead)[0]).toBe("verify-key:2:opened");
+  });
+});
+
+describe("retry", () => {
+  it("sends a dead failure with its recovery, with their time begun anew", () => {
+    const dead = endAll(fill(...buildEpisode()), refused);
+
+    const answer = retry(dead, "verify-key:1:opened", 5_000);
+
+    expect(answer).toMatchObject({
+      eventIds: ["verify-key:1:opened", "verify-key:1:resolved"],
+      step: { post: { queuedAtMs: 5_000, attempts: 0, cause: null } },
+    });
+  });
+
+  it("tries an event that waits at once", () => {
+    const waiting = end(fill(buildOrder()), failed).queue;
+
+    expect(retry(waiting, "verify-key:1:opened", 0)).toMatchObject({
+      eventIds: ["verify-key:1:opened"],
+      step: { post: { attempts: 1 } },
+    });
+  });
+
+  it("refuses a dead letter while a newer event is on its way", () => {
+    const dead = endAll(fill(buildOrder(), buildOrder({ episode: 2 })), refused);
+
+    expect(retry(dead, "verify-key:1:opened", 0)).toBe("superseded");
+  });
+
+  it("knows nothing of an event that was accepted", () => {
+    const done = endAll(fill(buildOrder()), accepted);
+
+    expect(retry(done, "verify-key:1:opened", 0)).toBeNull();
+  });
+});

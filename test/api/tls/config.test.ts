@@ -1,0 +1,27 @@
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { acmeConfig } from "#api/tls/config.ts";
+
+const Settings = z.object(acmeConfig);
+const read = (names: unknown) => Settings.safeParse({ acme: { names } });
+
+it("is off unless names are set", () => {
+  expect(Settings.parse({}).acme.names).toEqual([]);
+});
+
+it("takes names from the environment, in lower case and each once", () => {
+  const settings = read("api.example.com, API.example.com,eu.example.com");
+
+  expect(settings.data?.acme.names).toEqual(["api.example.com", "eu.example.com"]);
+});
+
+it.each([
+  "*.example.com",
+  "192.0.2.1",
+  "https://example.com",
+  "example.com:443",
+  "exa mple.com",
+  "",
+])("refuses %j, which HTTP-01 cannot prove", (name) => {
+  expect(read([name]).success).toBe(false);
+});

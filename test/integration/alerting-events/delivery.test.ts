@@ -1,0 +1,294 @@
+import { writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { startAlertBench } from "../../support/alert-bench.ts";
+import { buildEpisode, buildOrder } from "../../support/alert-builders.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const idsOf = (count: number) =>
+  Array.from({ length: count }, (_, i) => [
+    `verify-key:${i + 1}:opened`,
+    `verify-key:${i + 1}:resolved`,
+  ]).flat();
+
+const episodes = (count: number) =>
+  Array.from({ length: count }, (_, i) => buildEpisode({ episode: i + 1 })).flat();
+
+const gaps = (timesMs: number[]) => timesMs.slice(1).map((timeMs, i) => timeMs - (timesMs[i] ?? 0));
+
+describe("delivery of alert events", () => {
+  it.each([
+    { mode: "as usual", alwaysReplay: false },
+    { mode: "with every step replayed", alwaysReplay: true },
+  ])("delivers a check's events once each, in their order, $mode", async (mode) => {
+    const bench = await startAlertBench(mode);
+
+    await bench.enqueue(episodes(5));
+
+    await bench.untilReceived(10);
+    expect(bench.receivedIds()).toEqual(idsOf(5));
+    expect(bench.receiver.faults).toEqual([]);
+  });
+
+  it("posts to the source of the environment, with the check's id as the deduplication key", async () => {
+    const bench = await startAlertBench();
+
+    await bench.enqueue([buildOrder()]);
+
+    await bench.untilReceived(1);
+    expect(bench.receiver.events[0]).toMatchObject({
+      path: "/v2/alert_events/checkly/01SOURCE",
+      deduplicationKey: "verify-key",
+      status: "firing",
+    });
+  });
+
+  it("counts an event once however often it is handed over", async () => {
+    const bench = await startAlertBench();
+    const [opened, resolved] = buildEpisode() as [never, never];
+
+    await bench.enqueue([opened, opened, opened]);
+    await bench.untilReceived(1);
+    await bench.enqueue([opened, resolved]);
+
+    await bench.untilReceived(2);
+    expect(bench.receivedIds()).toEqual(idsOf(1));
+  });
+
+  it("drops an event whose check has no channel", async () => {
+    const bench = await startAlertBench();
+
+    await bench.enqueue([{ ...buildOrder(), channel: null }, buildOrder({ episode: 2 })]);
+
+    await bench.untilReceived(1);
+    expect(bench.receivedIds()).toEqual(["verify-key:2:opened"]);
+  });
+
+  it("tries again after errors, broken connections and silence, later each time", async () => {
+    const bench = await startAlertBench({ attemptTimeoutMs: 300 });
+    bench.receiver.script.push({ status: 500 }, "reset", "hang");
+
+    await bench.enqueue(buildEpisode());
+
+    await bench.untilReceived(2);
+    expect(bench.receivedIds()).toEqual(idsOf(1));
+    const [first = 0, second = 0, third = 0] = gaps(bench.receiver.attemptsAtMs);
+    expect(first).toBeGreaterThanOrEqual(990);
+    expect(second).toBeGreaterThanOrEqual(1_990);
+    expect(third).toBeGreaterThanOrEqual(4_290);
+  });
+
+  it.each([
+    { form: "seconds", header: () => "2" },
+    { form: "a date", header: () => new Date(Date.now() + 3_000).toUTCString() },
+  ])("waits as long as the service asks by $form", async ({ header }) => {
+    const bench = await startAlertBench();
+    bench.receiver.script.push({ status: 429, headers: { "retry-after": header() } });
+
+    await bench.enqueue([buildOrder()]);
+
+    await bench.untilReceived(1);
+    expect(gaps(bench.receiver.attemptsAtMs)[0]).toBeGreaterThanOrEqual(1_900);
+  });
+
+  it("sends an event again under the same id when its answer was lost", async () => {
+    const bench = await startAlertBench();
+    bench.receiver.script.push("lost");
+
+    await bench.enqueue(buildEpisode());
+
+    await bench.untilReceived(3);
+    expect(bench.receivedIds()).toEqual(["verify-key:1:opened", ...idsOf(1)]);
+  });
+
+  it("takes events over at once while the receiver hangs, and delivers other checks'", async () => {
+    const bench = await startAlertBench({ attemptTimeoutMs: 20_000 });
+    bench.receiver.script.push("hang");
+    await bench.enqueue([buildOrder()]);
+    await bench.untilAttempted(1);
+    const startedAtMs = Date.now();
+
+    await bench.enqueue([...episodes(10).slice(1), buildOrder({ checkId: "liveness" })]);
+
+    await bench.untilReceived(1);
+    expect(bench.receivedIds()).toEqual(["liveness:1:opened"]);
+    expect(Date.now() - startedAtMs).toBeLessThan(5_000);
+  });
+
+  it("makes a refused failure and its recovery dead letters, and goes on with the next", async () => {
+    const bench = await startAlertBench();
+    bench.receiver.script.push({ status: 422, body: { type: "validation_error" } });
+
+    await bench.enqueue(episodes(1));
+    await bench.untilStatus("verify-key:1:resolved", "dead");
+
+    const dead = await bench.list({ status: "dead" });
+    expect(dead.map(({ event_id, cause }) => [event_id, cause])).toEqual([
+      ["verify-key:1:resolved", "its failure was not delivered"],
+      ["verify-key:1:opened", "status 422 validation_error"],
+    ]);
+    expect(bench.receiver.events).toEqual([]);
+  });
+
+  it("sends a dead failure again together with its recovery", async () => {
+    const bench = await startAlertBench();
+    bench.receiver.script.push({ status: 403 });
+    await bench.enqueue(episodes(1));
+    await bench.untilStatus("verify-key:1:resolved", "dead");
+
+    const answer = await bench.retry("verify-key:1:resolved");
+
+    await bench.untilReceived(2);
+    expect(answer).toEqual({ status: 200, body: { event_ids: idsOf(1) } });
+    expect(bench.receivedIds()).toEqual(idsOf(1));
+    await bench.untilStatus("verify-key:1:resolved", "accepted");
+    expect(await bench.list({ status: "dead" })).toEqual([]);
+  });
+
+  it("shows an event with its body and where it goes, and no token", async () => {
+    const bench = await startAlertBench();
+    bench.receiver.script.push({ status: 403 });
+    await bench.enqueue([buildOrder()]);
+    await bench.untilStatus("verify-key:1:opened", "dead");
+
+    const { status, body } = await bench.show("verify-key:1:opened");
+
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      status: "dead",
+      cause: "status 403",
+      address: `${bench.receiver.url}/v2/alert_events/checkly/01SOURCE`,
+      body: { deduplication_key: "verify-key", status: "firing" },
+    });
+    expect(JSON.stringify(body)).not.toContain("secret-part");
+  });
+
+  it("refuses to show an event that there is not", async () => {
+    const bench = await startAlertBench();
+
+    const { status, body } = await bench.show("verify-key:9:opened");
+
+    expect(status).toBe(404);
+    expect(JSON.stringify(body)).toContain("there is no event verify-key:9:opened");
+  });
+
+  it("does not send a dead letter again once a later event was accepted", async () => {
+    const bench = await startAlertBench();
+    bench.receiver.script.push({ status: 403 });
+    await bench.enqueue(episodes(2));
+    await bench.untilReceived(2);
+
+    const answer = await bench.retry("verify-key:1:opened");
+
+    expect(answer.status).toBe(404);
+    await bench.untilStatus("verify-key:1:opened", "superseded");
+    expect(bench.receivedIds()).toEqual(idsOf(2).slice(2));
+  });
+
+  it("tries a waiting event at once when it is asked to", async () => {
+    const bench = await startAlertBench();
+    bench.receiver.script.push({ status: 503, headers: { "retry-after": "600" } });
+    await bench.enqueue([buildOrder()]);
+    await waitFor(
+      async () =>
+        (await bench.list())[0]?.next_attempt_at !== null && bench.receiver.attemptsAtMs[0],
+      { withinMs: 10_000, what: "the wait" },
+    );
+
+    await bench.retry("verify-key:1:opened");
+
+    await bench.untilReceived(1);
+    await bench.untilStatus("verify-key:1:opened", "accepted");
+  });
+
+  it("gives an event up when its time is over", async () => {
+    const bench = await startAlertBench({ giveUpAfterMs: 2_500 });
+    bench.receiver.behave = () => ({ status: 500 });
+
+    await bench.enqueue([buildOrder()]);
+
+    const event = await bench.untilStatus("verify-key:1:opened", "dead");
+    expect(event).toMatchObject({ attempts: 2, cause: "given up: status 500" });
+  });
+
+  it("takes a new token from the file without a restart", async () => {
+    const bench = await startAlertBench();
+    await bench.enqueue([buildOrder()]);
+    await bench.untilReceived(1);
+
+    bench.receiver.token = "secret-part-two";
+    writeFileSync(bench.tokenFile, "secret-part-two");
+    await bench.enqueue([buildOrder({ kind: "resolved" })]);
+
+    await bench.untilReceived(2);
+    expect(bench.receiver.faults).toEqual([]);
+  });
+
+  it("records events and posts nothing when the settings name no source", async () => {
+    const bench = await startAlertBench({ isUnconfigured: true });
+
+    await bench.enqueue(episodes(1));
+
+    await bench.untilStatus("verify-key:1:resolved", "not_posted");
+    expect(bench.receiver.attemptsAtMs).toEqual([]);
+  });
+
+  it("notes when events were accepted, after how many attempts and with which delay", async () => {
+    const bench = await startAlertBench();
+    bench.receiver.script.push({ status: 500 });
+    const atMs = Date.now() - 1_000;
+
+    await bench.enqueue([buildOrder({ atMs, openedAtMs: atMs })]);
+
+    const event = await bench.untilStatus("verify-key:1:opened", "accepted");
+    expect(event).toMatchObject({ attempts: 2, cause: null });
+    expect(event.delay_ms).toBeGreaterThanOrEqual(2_000);
+    expect(bench.noted).toEqual([
+      { eventId: "verify-key:1:opened", atMs: Date.parse(event.accepted_at ?? "") },
+    ]);
+  });
+
+  it("delivers while the database is down, and records it afterwards", async () => {
+    const bench = await startAlertBench();
+    await bench.server.kill9();
+
+    await bench.enqueue(episodes(1));
+    await bench.untilReceived(2);
+    await bench.server.restart();
+
+    await bench.untilStatus("verify-key:1:resolved", "accepted");
+    expect(bench.receivedIds()).toEqual(idsOf(1));
+  });
+
+  it("shows what is on its way and what is dead to Prometheus", async () => {
+    const bench = await startAlertBench();
+    bench.receiver.script.push({ status: 404 }, { status: 503 });
+    await bench.enqueue([buildOrder(), buildOrder({ checkId: "liveness" })]);
+    await bench.untilAttempted(2);
+
+    await waitFor(async () => (await bench.registry.metrics()).includes("dead_letters 1"), {
+      withinMs: 10_000,
+      what: "the dead letter",
+    });
+
+    const metrics = await bench.registry.metrics();
+    expect(metrics).toContain("vedette_alert_events_pending 1");
+    expect(metrics).toContain('attempts_total{channel="production",outcome="refused"} 1');
+  });
+
+  it("keeps the token out of the log, of the answers and of what Restate stores", async () => {
+    const bench = await startAlertBench();
+    bench.receiver.script.push({ status: 500 }, "reset", { status: 404 });
+    await bench.enqueue(episodes(2));
+    await bench.untilAttempted(2);
+
+    // What was made of the attempts is really there: a search of nothing finds nothing.
+    const stored = await waitFor(
+      async () => [await bench.readStored()].find((text) => text.includes("ECONNRESET")),
+      { withinMs: 10_000, what: "the outcome to be stored" },
+    );
+    await bench.untilReceived(2);
+
+    const lines = [stored, ...bench.logLines, JSON.stringify(await bench.list())];
+    for (const text of lines) expect(text).not.toContain("secret-part");
+  });
+});

@@ -1,0 +1,80 @@
+/** HTTPS as an operator gets it: names in the settings, and nothing else to be done. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type AcmeDirectory, startAcmeDirectory } from "../../support/acme-directory.ts";
+import { type Program, startProgram } from "../../support/program.ts";
+import { connectTls, getOver } from "../../support/tls-client.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const name = "api.example.test";
+
+let program: Program;
+let directory: AcmeDirectory;
+
+beforeAll(async () => {
+  directory = await startAcmeDirectory({ challengesAt: () => ports().challengesAt });
+  program = await startProgram({
+    VEDETTE_FLEET__PROCESS__SIZE: "1",
+    VEDETTE_ACME__NAMES: name,
+    VEDETTE_ACME__DIRECTORY_URL: directory.url,
+    VEDETTE_ACME__HOST: "127.0.0.1",
+    VEDETTE_ACME__HTTP_PORT: "0",
+    VEDETTE_ACME__HTTPS_PORT: "0",
+  });
+});
+
+afterAll(async () => {
+  await program?.dispose();
+  await directory?.stop();
+});
+
+const logged = (message: string) =>
+  program
+    .output()
+    .split("\n")
+    .findLast((line) => line.includes(`"msg":"${message}"`));
+
+const ports = () =>
+  JSON.parse(logged("public API by HTTPS") ?? "{}") as { httpsPort: number; challengesAt: string };
+
+const untilServed = () =>
+  waitFor(() => logged("certificate in use") !== undefined, {
+    withinMs: 40_000,
+    what: "the certificate to be served",
+  });
+
+it("serves the API by HTTPS soon after the first start", async () => {
+  await untilServed();
+
+  const socket = await connectTls({ port: ports().httpsPort, name, root: directory.root });
+
+  expect(await getOver(socket, "/v2/liveness")).toContain("200 OK");
+});
+
+it("tells an operator how the renewal went", async () => {
+  await untilServed();
+
+  const status = await fetch(
+    `${program.endpoints().control}/vedette.v1.CronService/certificate-renewal/Status`,
+    {
+      method: "POST",
+      headers: { authorization: `Bearer ${program.token()}`, "content-type": "application/json" },
+      body: "{}",
+    },
+  );
+
+  expect(await status.json()).toMatchObject({
+    schedule: "every 60 minutes",
+    last_run: { outcome: "succeeded", summary: expect.stringContaining("new certificate") },
+  });
+});
+
+it("serves the certificate that it has, and asks for no second, when it starts again", async () => {
+  await untilServed();
+  await program.stop();
+
+  await program.start();
+
+  const socket = await connectTls({ port: ports().httpsPort, name, root: directory.root });
+  expect(await getOver(socket, "/v2/liveness")).toContain("200 OK");
+  expect(directory.orders).toHaveLength(1);
+});

@@ -1,0 +1,41 @@
+/** Alert events as tests need them. */
+import type { AlertOrder } from "#alerting/events-contract.ts";
+
+type Event = {
+  checkId?: string;
+  episode?: number;
+  kind?: "opened" | "resolved";
+  atMs?: number;
+  openedAtMs?: number;
+  reason?: string;
+};
+
+/** 2026-01-01T00:00:00Z */
+export const newYearMs = Date.UTC(2026, 0, 1);
+
+export function buildOrder(event: Event = {}) {
+  const { checkId = "verify-key", episode = 1, kind = "opened", reason = "status 500" } = event;
+  const openedAtMs = event.openedAtMs ?? newYearMs;
+  return {
+    transition: {
+      kind,
+      eventId: `${checkId}:${episode}:${kind}`,
+      checkId,
+      episode,
+      atMs: event.atMs ?? openedAtMs,
+      openedAtMs,
+      reason,
+      locations: ["local"],
+      missedPings: null,
+      rollout: null,
+    },
+    environment: "production" as const,
+    channel: "production" as const,
+    name: "Verify key",
+  } satisfies AlertOrder;
+}
+
+/** A failure and its recovery. */
+export function buildEpisode(event: Omit<Event, "kind"> = {}) {
+  return [buildOrder({ ...event, kind: "opened" }), buildOrder({ ...event, kind: "resolved" })];
+}

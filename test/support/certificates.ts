@@ -1,0 +1,82 @@
+/** One installation's certificates: a database, a challenge server and an authority that asks it. */
+import { randomBytes } from "node:crypto";
+import { type FastifyInstance, fastify } from "fastify";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { onTestFinished } from "vitest";
+import { createKeyRing } from "#api/keys/key-ring.ts";
+import { createCertificateStore } from "#api/tls/certificate-store.ts";
+import { createChallengeServer } from "#api/tls/challenge-server.ts";
+import { startHttpsServer } from "#api/tls/https-server.ts";
+import { createRenewCertificate } from "#api/tls/renew.ts";
+import type { Database } from "#kernel/database.ts";
+import { startAcmeDirectory } from "./acme-directory.ts";
+
+type Options = { lifetimeDays?: number };
+
+const names = ["api.example.test", "eu.example.test"];
+
+/** Empties the tables first; everything is stopped when the test that asks for it ends. */
+export async function prepareCertificates(database: Database, { lifetimeDays = 90 }: Options = {}) {
+  await database.query("TRUNCATE certificates, acme_challenges, acme_accounts");
+  const logLines: string[] = [];
+  const log = pino({ level: "debug" }, { write: (line) => logLines.push(line) });
+  const openStore = (encryptionKey: string) =>
+    createCertificateStore({ database, keyRing: createKeyRing([encryptionKey]), log });
+  const store = openStore(newEncryptionKey());
+  const challenges = createChallengeServer({ store, log });
+  onTestFinished(() => challenges.close());
+  const challengesAt = await challenges.listen({ host: "127.0.0.1", port: 0 });
+  const directory = await startAcmeDirectory({ challengesAt: () => challengesAt, lifetimeDays });
+  onTestFinished(directory.stop);
+
+  /** Renews what is due `inDays` from now. */
+  const renew = (inDays = 0, over = store) =>
+    createRenewCertificate({
+      names,
+      directoryUrl: directory.url,
+      email: "operator@example.test",
+      store: over,
+      clock: () => Date.now() + inDays * 86_400_000,
+      askEveryMs: 20,
+    })();
+
+  return {
+    store,
+    names,
+    challengesAt,
+    directory,
+    renew,
+    logLines,
+    /** What another encryption key opens. */
+    otherStore: () => openStore(newEncryptionKey()),
+    /** As one process serves `api`. */
+    serve: async (api: FastifyInstance) => {
+      const registry = new Registry();
+      const readCertificate = () => store.read(names);
+      const parts = { api, readCertificate, log, registry, lookEveryMs: 50 };
+      const server = await startHttpsServer(parts, { host: "127.0.0.1", port: 0 });
+      onTestFinished(server.close);
+      return { port: server.port, registry, name: names[0] as string, root: directory.root };
+    },
+  };
+}
+
+/** An API that answers at once, and at /slow when it is let go. */
+export async function smallApi() {
+  const gate = Promise.withResolvers<string>();
+  const reached = Promise.withResolvers<void>();
+  const api = fastify({ requestTimeout: 500, http: { headersTimeout: 500 } });
+  api.get("/", async () => "here");
+  api.get("/slow", () => {
+    reached.resolve();
+    return gate.promise;
+  });
+  await api.ready();
+  onTestFinished(() => api.close());
+  return { api, letGo: () => gate.resolve("done"), reached: reached.promise };
+}
+
+function newEncryptionKey(): string {
+  return `${randomBytes(4).toString("hex")}:${randomBytes(32).toString("base64")}`;
+}

@@ -1,0 +1,207 @@
+/** The monitor on a real Restate and a real database, watching a server of ours that does as it is told. */
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { implement } from "@restatedev/restate-sdk";
+import { onTestFinished } from "vitest";
+import { type AlertOrder, alertDelivery } from "#alerting/events-contract.ts";
+import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import type { ApiCheck, Heartbeat, RolloutMark } from "#monitor/contract.ts";
+import { createInbox } from "#monitor/inbox.ts";
+import { createTakePing, createTellObject } from "#monitor/pings.ts";
+import { createProbe } from "#monitor/probe.ts";
+import { createRunCheck } from "#monitor/run-check.ts";
+import { createRunners } from "#monitor/runners.ts";
+import { createMonitorServices } from "#monitor/services.ts";
+import { startMonitor } from "#monitor/start.ts";
+import { createRecorder } from "#results/record.ts";
+import { serveEndpoint } from "#worker/endpoint.ts";
+import { registerWorker } from "#worker/register.ts";
+import { startTestDatabase, startTestRestate } from "./servers.ts";
+import { waitFor } from "./wait-for.ts";
+
+type BenchOptions = {
+  apiChecks?: ApiCheck[];
+  heartbeats?: Heartbeat[];
+  alwaysReplay?: boolean;
+  failedAtPercent?: number;
+  /** Checks that lack what they need. */
+  inactive?: string[];
+};
+
+const log = createLog({ level: "silent", format: "json" });
+
+/** Everything is stopped when the test that asks for it ends. */
+export async function startMonitorBench(options: BenchOptions) {
+  const { apiChecks = [], heartbeats = [], alwaysReplay = false, inactive = [] } = options;
+  const definitions = { apiChecks, heartbeats };
+  const server = await startTestDatabase();
+  onTestFinished(server.stop);
+  await migrate(server.url, log);
+  const database = openDatabase(server.url, log);
+  onTestFinished(() => database.end());
+  const target = await startTarget();
+  const orders: AlertOrder[] = [];
+  const situation: { rollout: RolloutMark | null } = { rollout: null };
+  const recorder = createRecorder(database);
+  const inbox = createInbox({ database, heartbeats, recordPings: recorder.pings });
+  const runners = createRunners(database);
+  const active = apiChecks.filter(({ id }) => !inactive.includes(id));
+  const services = [
+    ...createMonitorServices({
+      definitions,
+      recorder,
+      readRollout: async () => situation.rollout,
+      failedAtPercent: options.failedAtPercent ?? 0,
+      location: "local",
+      runCheck: createRunCheck({
+        probe: createProbe(),
+        target: { baseUrl: target.url, secrets: { KEY: "the-key", ROOT_KEY: "the-root-key" } },
+        location: "local",
+        nowMs: Date.now,
+      }),
+      activeChecks: new Set(active.map(({ id }) => id)),
+      runners,
+      inbox,
+      pingUrl: null,
+    }),
+    notingDelivery(orders),
+  ];
+  const restate = await startTestRestate({ services: [], alwaysReplay });
+  onTestFinished(restate.stop);
+  const serve = (port: number) =>
+    serveEndpoint({ host: "127.0.0.1", port, services, identityKeys: [], log });
+  let worker = await serve(0);
+  onTestFinished(() => worker.stop());
+  const { adminUrl, ingressUrl } = restate;
+  await registerWorker({ adminUrl, workerUrl: worker.url, revision: "monitor" });
+
+  return {
+    database,
+    restate,
+    target,
+    orders,
+    situation,
+    runners,
+    start: () => startMonitor(ingressUrl, { definitions, inbox }),
+    takePing: createTakePing({
+      inbox,
+      tell: createTellObject(ingressUrl),
+      log,
+      nowMs: Date.now,
+    }),
+    call: (path: string, body: object = {}) => callIngress(`${ingressUrl}/${path}`, body),
+    results: () => readResults(database),
+    untilOrders: (count: number) =>
+      waitFor(() => orders.length >= count, { withinMs: 20_000, what: `${count} events` }),
+    untilResults: (count: number) =>
+      waitFor(async () => (await readResults(database)).length >= count, {
+        withinMs: 20_000,
+        what: `${count} results`,
+      }),
+    /** Until the object needs no word of pings that come on time. */
+    untilWell: (heartbeat: string) =>
+      waitFor(
+        async () => {
+          const { rows } = await database.query("SELECT is_watched FROM heartbeats WHERE id = $1", [
+            heartbeat,
+          ]);
+          return rows[0]?.is_watched === false;
+        },
+        { withinMs: 10_000, what: `${heartbeat} to be well` },
+      ),
+    snapshot: (check: string) => readSnapshot(database, check),
+    /** Ends the worker with whatever it is doing, and starts it again. */
+    restartWorker: async () => {
+      const port = Number(new URL(worker.url).port);
+      await worker.stop();
+      worker = await serve(port);
+    },
+  };
+}
+
+/** Stands for the delivery: notes what it is handed, each invocation once. */
+function notingDelivery(orders: AlertOrder[]) {
+  const noted = new Set<string>();
+  return implement(alertDelivery, {
+    handlers: {
+      enqueue: async (ctx, order) => {
+        await ctx.run("note", async () => {
+          // A step that was killed before it was journaled comes again; another invocation is a duplicate.
+          if (!noted.has(ctx.request().id)) orders.push(order);
+          noted.add(ctx.request().id);
+        });
+        return null;
+      },
+    },
+  });
+}
+
+async function startTarget() {
+  const seen: { path: string; authorization: string | undefined }[] = [];
+  const state: { answer: RequestListener } = { answer: ok };
+  const server = createServer((incoming, outgoing) => {
+    const { authorization } = incoming.headers;
+    seen.push({ path: incoming.url ?? "", authorization });
+    state.answer(incoming, outgoing);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    seen,
+    isWell: () => {
+      state.answer = ok;
+    },
+    answers: (answer: RequestListener) => {
+      state.answer = answer;
+    },
+    fails: (status = 500) => {
+      state.answer = (_, outgoing) => outgoing.writeHead(status).end("{}");
+    },
+  };
+}
+
+const ok: RequestListener = (_, outgoing) => outgoing.writeHead(200).end('{"data":{"valid":true}}');
+
+async function callIngress(url: string, body: object) {
+  const answer = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const text = await answer.text();
+  return { status: answer.status, body: (text === "" ? null : JSON.parse(text)) as Answer };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the tests say what they expect of it
+type Answer = any;
+
+type Row = { check: string; atMs: number; location: string; grade: string; reason: string | null };
+
+async function readResults(database: Database): Promise<Row[]> {
+  const { rows } = await database.query(
+    "SELECT check_id, scheduled_at, location, grade, reason FROM check_results ORDER BY scheduled_at, location",
+  );
+  return rows.map((row) => ({
+    check: row.check_id,
+    atMs: row.scheduled_at.getTime(),
+    location: row.location,
+    grade: row.grade,
+    reason: row.reason,
+  }));
+}
+
+async function readSnapshot(database: Database, check: string): Promise<Answer> {
+  const { rows } = await database.query(
+    "SELECT snapshot FROM check_snapshots WHERE check_id = $1",
+    [check],
+  );
+  return rows[0]?.snapshot;
+}
