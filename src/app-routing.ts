@@ -4,6 +4,8 @@ import { type LintReport, lintRoutes } from "#alerting/route-lint.ts";
 import { leftOut, mustPage } from "#alerting/route-promises.ts";
 import { routes, sources } from "#alerting/routes.ts";
 import { type Walk, walkToPage } from "#alerting/walk.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import type { Definitions } from "#monitor/contract.ts";
 import { defineMonitor } from "#monitor/definitions.ts";
 import { readConfig } from "./config.ts";
 
@@ -21,6 +23,31 @@ export function simulateAlert(alert: Alert) {
   }
   const unasked = Object.keys(alert.labels).filter((name) => !Object.hasOwn(source.labels, name));
   return { simulation: simulate(alert, routes), unasked };
+}
+
+/** What the console shows of routes. */
+export function describeRouting({ apiChecks, heartbeats }: Definitions) {
+  return {
+    sources: sources.map(({ name, title, environment, labels }) => ({
+      name,
+      title,
+      environment,
+      labels,
+    })),
+    checks: [...apiChecks, ...heartbeats].map((check) => {
+      const { channel, source, simulation } = walkToPage(check, { sources, routes });
+      const { pages = [], channels = [] } = simulation ?? {};
+      return { check: check.id, channel, source, pages: [...pages], channels: [...channels] };
+    }),
+    simulate: (alert: Alert) => {
+      if (sources.some(({ name }) => name === alert.source)) return simulate(alert, routes);
+      throw new ProblemError({
+        status: 400,
+        code: "unknown_source",
+        detail: `there is no source ${alert.source}`,
+      });
+    },
+  };
 }
 
 /** Every API check and heartbeat with whoever is told when it fails. */
