@@ -1,5 +1,7 @@
 /** Every page, its address and its place in the navigation. */
 import type { FunctionComponent } from "preact";
+import { CheckPage } from "./pages/check.tsx";
+import { ChecksPage } from "./pages/checks.tsx";
 import { RolloutPage } from "./pages/rollout.tsx";
 import { StartPage } from "./pages/start.tsx";
 
@@ -13,9 +15,12 @@ type Route = {
   Page: FunctionComponent;
 };
 
+const below = (start: string) => (path: string) => path.startsWith(start);
 const at = (wanted: string) => (path: string) => path === wanted;
 
 export const routes: readonly Route[] = [
   { title: "Rollout", section: "rollout", nav: "/", matches: at("/"), Page: RolloutPage },
   { title: "Start", section: "rollout", matches: at("/start"), Page: StartPage },
+  { title: "Checks", section: "checks", nav: "/checks", matches: at("/checks"), Page: ChecksPage },
+  { title: "Check", section: "checks", matches: below("/checks/"), Page: CheckPage },
 ];
