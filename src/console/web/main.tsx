@@ -4,6 +4,7 @@ import "./styles/shell.css";
 import "./styles/rollout.css";
 import "./styles/tables.css";
 import "./styles/checks.css";
+import "./styles/routing.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { applyTheme } from "./theme.ts";
