@@ -21,6 +21,8 @@ type Props = {
   description: string;
   /** Unix seconds, rising. */
   times: number[];
+  /** What the chart reaches over, whether there is anything in it or not. Unix seconds. */
+  span: { from: number; to: number };
   lines: readonly Line[];
   thresholds?: readonly Threshold[];
   format: (value: number) => string;
@@ -30,15 +32,15 @@ const height = 240;
 
 export function Chart(props: Props) {
   const place = useRef<HTMLDivElement>(null);
-  const { description, times, lines, thresholds = [], format } = props;
-  const shown = JSON.stringify([times, lines, thresholds]);
+  const { description, times, span, lines, thresholds = [], format } = props;
+  const shown = JSON.stringify([times, span, lines, thresholds]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `shown` stands for what is drawn
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
     const data = [times, ...lines.map(({ values }) => values)] as uPlot.AlignedData;
-    const plot = new uPlot(optionsFor(element, { lines, thresholds, format }), data, element);
+    const plot = new uPlot(optionsFor(element, { span, lines, thresholds, format }), data, element);
     const watcher = new ResizeObserver(() => {
       plot.setSize({ width: element.clientWidth, height });
     });
@@ -52,9 +54,10 @@ export function Chart(props: Props) {
   return <div ref={place} class="chart" role="img" aria-label={description} />;
 }
 
-type Drawn = Required<Pick<Props, "lines" | "thresholds" | "format">>;
+type Drawn = Required<Pick<Props, "span" | "lines" | "thresholds" | "format">>;
 
-function optionsFor(element: HTMLElement, { lines, thresholds, format }: Drawn): uPlot.Options {
+function optionsFor(element: HTMLElement, drawn: Drawn): uPlot.Options {
+  const { span, lines, thresholds, format } = drawn;
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(name).trim();
   const axis = {
@@ -69,7 +72,10 @@ function optionsFor(element: HTMLElement, { lines, thresholds, format }: Drawn):
     padding: [12, 8, 0, 0],
     cursor: { drag: { x: true, y: false } },
     legend: { live: true },
-    scales: { y: { range: (_plot, _min, max) => [0, highest(max, thresholds)] } },
+    scales: {
+      x: { range: [span.from, span.to] },
+      y: { range: (_plot, _min, max) => [0, highest(max, thresholds)] },
+    },
     axes: [
       axis,
       { ...axis, size: 64, values: (_plot, values) => values.map((value) => format(value)) },
@@ -82,7 +88,6 @@ function optionsFor(element: HTMLElement, { lines, thresholds, format }: Drawn):
         width: 1.5,
         ...(line.isArea === true && { fill: withAlpha(colour(line.colour)) }),
         ...(line.dash !== undefined && { dash: line.dash }),
-        points: { show: false },
         value: (_plot: uPlot, value: number | null) => (value === null ? "–" : format(value)),
       })),
     ],

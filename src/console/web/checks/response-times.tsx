@@ -1,5 +1,6 @@
 /** How long a check's answers took, with its thresholds drawn in, and where the time went. */
 import { useState } from "preact/hooks";
+import { alongBuckets, bucketsOf } from "#console/web/charts/buckets.ts";
 import { LazyChart } from "#console/web/charts/lazy.tsx";
 import { ms } from "#console/web/format.ts";
 import { Waiting } from "#console/web/parts/notice.tsx";
@@ -35,24 +36,36 @@ export function ResponseTimes({ check }: { check: CheckView }) {
           ))}
         </fieldset>
       </header>
-      {data === undefined ? <Waiting error={error} /> : <Charts check={check} chart={data} />}
+      {data === undefined ? (
+        <Waiting error={error} />
+      ) : (
+        <Charts check={check} chart={data} hours={hours} />
+      )}
     </section>
   );
 }
 
-function Charts({ check, chart }: { check: CheckView; chart: CheckChart }) {
-  const { points } = chart;
+type ChartsProps = { check: CheckView; chart: CheckChart; hours: number };
+
+function Charts({ check, chart, hours }: ChartsProps) {
+  const { points, bucket_seconds: bucketSeconds } = chart;
   if (points.length === 0) return <p class="quiet">There are no results in this time yet.</p>;
-  const times = points.map(({ starts_at }) => Date.parse(starts_at) / 1_000);
+  const to = Date.now() / 1_000;
+  const span = { from: to - hours * 3_600, to };
+  const times = bucketsOf(span, bucketSeconds);
+  const found = points.map((point) => ({ at: point.starts_at, point }));
+  const along = (value: (point: Point) => number) =>
+    alongBuckets(times, found, { value, absent: null });
   return (
     <div class="stack">
       <LazyChart
         description={describe(check, chart)}
         times={times}
+        span={span}
         lines={[
-          { label: "max", colour: "--line-strong", values: points.map((p) => p.max_ms) },
-          { label: "p95", colour: "--info-fill", values: points.map((p) => p.p95_ms) },
-          { label: "p50", colour: "--good-fill", values: points.map((p) => p.p50_ms) },
+          { label: "max", colour: "--line-strong", values: along((p) => p.max_ms) },
+          { label: "p95", colour: "--info-fill", values: along((p) => p.p95_ms) },
+          { label: "p50", colour: "--good-fill", values: along((p) => p.p50_ms) },
         ]}
         thresholds={thresholdsOf(check)}
         format={ms}
@@ -61,7 +74,8 @@ function Charts({ check, chart }: { check: CheckView; chart: CheckChart }) {
       <LazyChart
         description={`The parts of the response time of ${check.name}, one on top of the other.`}
         times={times}
-        lines={stackedPhases(points)}
+        span={span}
+        lines={stackedPhases(along)}
         format={ms}
       />
     </div>
@@ -76,6 +90,8 @@ function thresholdsOf({ rule }: CheckView) {
   ];
 }
 
+type Point = CheckChart["points"][number];
+
 const phases = [
   { key: "dns_ms", label: "dns", colour: "--calm-fill" },
   { key: "connect_ms", label: "connect", colour: "--info-fill" },
@@ -85,16 +101,14 @@ const phases = [
 ] as const;
 
 /** The sums, the highest first: each covers those below it. */
-function stackedPhases(points: CheckChart["points"]) {
-  const sums = points.map(() => 0);
-  const lines = phases.map(({ key, label, colour }) => ({
+function stackedPhases(along: (value: (point: Point) => number) => (number | null)[]) {
+  const lines = phases.map(({ label, colour }, i) => ({
     label: `… to ${label}`,
     colour,
     isArea: true,
-    values: points.map((point, i) => {
-      sums[i] = (sums[i] ?? 0) + (point[key] ?? 0);
-      return sums[i] ?? null;
-    }),
+    values: along((point) =>
+      phases.slice(0, i + 1).reduce((sum, { key }) => sum + (point[key] ?? 0), 0),
+    ),
   }));
   return lines.reverse();
 }

@@ -1,6 +1,7 @@
 /** Keys at a glance: verifications by outcome over time, and by API. */
 import { useState } from "preact/hooks";
 import type { KeyUsage } from "#console/contract.ts";
+import { alongBuckets, bucketsOf } from "#console/web/charts/buckets.ts";
 import { LazyChart } from "#console/web/charts/lazy.tsx";
 import { count, percent } from "#console/web/format.ts";
 import { outcomes, totalOf } from "#console/web/keys/outcomes.ts";
@@ -103,7 +104,10 @@ function sumAll({ points }: KeyUsage): Record<string, number> {
 }
 
 function OverTime({ usage }: { usage: KeyUsage }) {
-  const { points } = usage;
+  const { points, bucket_seconds: bucketSeconds } = usage;
+  const span = { from: Date.parse(usage.from) / 1_000, to: Date.parse(usage.to) / 1_000 };
+  const times = bucketsOf(span, bucketSeconds);
+  const found = points.map((point) => ({ at: point.at, point: point.outcomes }));
   const seen = sumAll(usage);
   const shown = outcomes.filter(({ name }) => (seen[name] ?? 0) > 0);
   return (
@@ -118,11 +122,12 @@ function OverTime({ usage }: { usage: KeyUsage }) {
           description={`Verifications over time: ${shown
             .map(({ name, label }) => `${count(seen[name] ?? 0)} ${label}`)
             .join(", ")}.`}
-          times={points.map(({ at }) => Date.parse(at) / 1_000)}
+          times={times}
+          span={span}
           lines={shown.map(({ name, label, colour }) => ({
             label,
             colour,
-            values: points.map((point) => point.outcomes[name] ?? 0),
+            values: alongBuckets(times, found, { value: (sums) => sums[name] ?? 0, absent: 0 }),
           }))}
           format={(value) => count(value)}
         />
