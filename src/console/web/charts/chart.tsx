@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { day, duration } from "#console/web/format.ts";
 import { theme } from "#console/web/theme.ts";
 
 export type Line = {
@@ -26,13 +27,15 @@ type Props = {
   lines: readonly Line[];
   thresholds?: readonly Threshold[];
   format: (value: number) => string;
+  /** Times are seconds since a start, not since 1970. */
+  isElapsed?: boolean;
 };
 
 const height = 240;
 
 export function Chart(props: Props) {
   const place = useRef<HTMLDivElement>(null);
-  const { description, times, span, lines, thresholds = [], format } = props;
+  const { description, times, span, lines, thresholds = [], format, isElapsed = false } = props;
   const shown = JSON.stringify([times, span, lines, thresholds]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `shown` stands for what is drawn
@@ -40,7 +43,11 @@ export function Chart(props: Props) {
     const element = place.current;
     if (element === null) return;
     const data = [times, ...lines.map(({ values }) => values)] as uPlot.AlignedData;
-    const plot = new uPlot(optionsFor(element, { span, lines, thresholds, format }), data, element);
+    const plot = new uPlot(
+      optionsFor(element, { span, lines, thresholds, format, isElapsed }),
+      data,
+      element,
+    );
     const watcher = new ResizeObserver(() => {
       plot.setSize({ width: element.clientWidth, height });
     });
@@ -54,10 +61,10 @@ export function Chart(props: Props) {
   return <div ref={place} class="chart" role="img" aria-label={description} />;
 }
 
-type Drawn = Required<Pick<Props, "span" | "lines" | "thresholds" | "format">>;
+type Drawn = Required<Pick<Props, "span" | "lines" | "thresholds" | "format" | "isElapsed">>;
 
 function optionsFor(element: HTMLElement, drawn: Drawn): uPlot.Options {
-  const { span, lines, thresholds, format } = drawn;
+  const { span, lines, thresholds, format, isElapsed } = drawn;
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(name).trim();
   const axis = {
@@ -73,21 +80,25 @@ function optionsFor(element: HTMLElement, drawn: Drawn): uPlot.Options {
     cursor: { drag: { x: true, y: false } },
     legend: { live: true },
     scales: {
-      x: { range: [span.from, span.to] },
+      x: { time: !isElapsed, range: [span.from, span.to] },
       y: { range: (_plot, _min, max) => [0, highest(max, thresholds)] },
     },
     axes: [
-      axis,
+      isElapsed ? { ...axis, values: (_plot, values) => values.map(duration) } : axis,
       { ...axis, size: 64, values: (_plot, values) => values.map((value) => format(value)) },
     ],
     series: [
-      { value: (_plot, value) => (value === null ? "" : new Date(value * 1_000).toLocaleString()) },
+      {
+        label: isElapsed ? "After" : "Time",
+        value: (_plot, value: number | null) => (value === null ? "" : timeWords(value, isElapsed)),
+      },
       ...lines.map((line) => ({
         label: line.label,
         stroke: colour(line.colour),
         width: 1.5,
         ...(line.isArea === true && { fill: withAlpha(colour(line.colour)) }),
         ...(line.dash !== undefined && { dash: line.dash }),
+        points: { show: isSparse(line), size: 6, fill: colour(line.colour) },
         value: (_plot: uPlot, value: number | null) => (value === null ? "–" : format(value)),
       })),
     ],
@@ -95,11 +106,20 @@ function optionsFor(element: HTMLElement, drawn: Drawn): uPlot.Options {
   };
 }
 
+function timeWords(seconds: number, isElapsed: boolean): string {
+  return isElapsed ? duration(seconds) : day(new Date(seconds * 1_000).toISOString());
+}
+
 /** A threshold that is far above everything would flatten the lines: it is then left out of sight. */
 function highest(max: number | null, thresholds: readonly Threshold[]): number {
   const top = Math.max(max ?? 0, 1);
   const near = thresholds.map(({ value }) => value).filter((value) => value <= top * 4);
   return Math.max(top, ...near) * 1.1;
+}
+
+/** A line through few points, with gaps between them, would hardly be seen. */
+function isSparse({ values }: Line): boolean {
+  return values.filter((value) => value !== null && value !== 0).length < 40;
 }
 
 function withAlpha(hex: string): string {
