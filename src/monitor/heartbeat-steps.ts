@@ -24,8 +24,9 @@ export async function begin(ctx: ObjectContext, heartbeat: Heartbeat): Promise<v
 /** A ping that the object was told of: the heartbeat is not plainly ok, or the ping is not plain. */
 export async function ping(ctx: ObjectContext, given: Given, received: Ping): Promise<null> {
   const { heartbeat, parts } = given;
-  const before = await readState(ctx);
-  if (before === null) return null;
+  const known = await readState(ctx);
+  if (known === null) return null;
+  const before = isPlain(known) ? await catchUp(ctx, given, { known, received }) : known;
   const nowMs = await ctx.date.now();
   const isQuiet = await isQuietAt(ctx, nowMs);
   const decision = await withRollout(ctx, parts, (rollout) =>
@@ -36,6 +37,22 @@ export async function ping(ctx: ObjectContext, given: Given, received: Ping): Pr
   await settle(ctx, given, { before, decision, results, nowMs });
   if (isPlain(state)) await release(ctx, given, state);
   return null;
+}
+
+/** Of pings that came on time the object is not told; from here on it is, of each. */
+async function catchUp(
+  ctx: ObjectContext,
+  { heartbeat, parts }: Given,
+  { known, received }: { known: HeartbeatState; received: Ping },
+): Promise<HeartbeatState> {
+  const { lastPingAtMs } = known;
+  const seen = await ctx.run("watch-pings", () =>
+    parts.inbox.look({ id: heartbeat.id, lastPingAtMs, watches: true }),
+  );
+  // A newer one was told of, too, and comes next.
+  if (seen.lastPingAtMs === null || seen.lastPingAtMs > received.atMs) return known;
+  const success = { kind: "success", atMs: seen.lastPingAtMs } as const;
+  return takePing(heartbeat, known, { ping: success, isQuiet: true, rollout: null }).state;
 }
 
 /** The alarm: a deadline, the end of a mute, or one more look while an alert is open. */
