@@ -31,7 +31,10 @@ const maxCombinations = 20_000;
 /** Throws a RangeError when a source's labels have more combinations than can be tried. */
 export function coverSource(source: AlertSource, routes: readonly AlertRoute[]): Coverage {
   const domain = domainOf(source, routes);
-  const fates = combine(domain).map((labels) => ({ labels, fate: fateOf(source, labels, routes) }));
+  const fates = combineDomain(domain).map((labels) => ({
+    labels,
+    fate: fateOf(source, labels, routes),
+  }));
   const byFate = Map.groupBy(fates, ({ fate }) => fate.join("\n"));
   const coverage: Coverage = { holes: [], overlaps: [], domain, tried: fates.length };
   for (const alike of byFate.values()) {
@@ -67,7 +70,8 @@ function domainOf(source: AlertSource, routes: readonly AlertRoute[]): Domain {
   return Object.fromEntries([...names].map((name) => [name, valuesOf(name)]));
 }
 
-function combine(domain: Domain): Labels[] {
+/** Every combination of the values, `anyOther` and `notSet` among them. Throws a RangeError for too many. */
+export function combineDomain(domain: Domain): Labels[] {
   const size = Object.values(domain).reduce((product, values) => product * values.length, 1);
   if (size > maxCombinations) {
     const names = Object.keys(domain).join(", ");
@@ -78,6 +82,14 @@ function combine(domain: Domain): Labels[] {
       rows.flatMap((row) => values.map((value) => ({ ...row, [name]: value }))),
     [{}],
   );
+}
+
+/** A value that can stand on an alert; for `anyOther` one that is none of `named`. */
+export function standIn(value: string, named: readonly string[]): string {
+  if (value !== anyOther) return value;
+  let other = "other";
+  while (named.includes(other)) other += "-other";
+  return other;
 }
 
 function fateOf(source: AlertSource, labels: Labels, routes: readonly AlertRoute[]): string[] {

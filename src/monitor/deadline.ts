@@ -76,17 +76,18 @@ export function takePing(
   if (ping.kind === "start") {
     return { state: { ...state, startedAtMs: ping.atMs }, transition: null };
   }
-  const ended = {
-    ...state,
-    startedAtMs: null,
-    lastDurationMs:
-      state.startedAtMs === null ? state.lastDurationMs : ping.atMs - state.startedAtMs,
-    held: null,
-  };
+  const ended = { ...endRun(state, ping.atMs), held: null };
   if (ping.kind === "success") return succeed(heartbeat, ended, ping.atMs);
   const code = ping.exitCode === null ? "" : ` (exit code ${ping.exitCode})`;
   const reason = `the job said that it failed${code}`;
   return fail(heartbeat, ended, { atMs: ping.atMs, reason, isQuiet, rollout });
+}
+
+/** A ping that is heard of late may be of the run before the one that is under way. */
+function endRun(state: HeartbeatState, atMs: number): HeartbeatState {
+  const { startedAtMs } = state;
+  if (startedAtMs === null || atMs < startedAtMs) return state;
+  return { ...state, startedAtMs: null, lastDurationMs: atMs - startedAtMs };
 }
 
 /**

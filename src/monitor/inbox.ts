@@ -45,19 +45,19 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
     await recordPings(quiet);
     return recipients;
   });
-  const look = createGroups((of: readonly Looking[]) => lookAll(database, of));
+  const look = createGroups((of: readonly Known[]) => lookAll(database, of));
   return {
     /** Keeps a successful ping. */
     receive: (ping: Received): Promise<Recipient> => receive(ping),
 
-    /** Whose token it is; null: nobody's. Its object is told of each ping from now on. */
-    async watch(token: string): Promise<string | null> {
-      const { rows } = await database.query(beginWatch, [Buffer.from(token, "hex")]);
-      return rows[0]?.id ?? null;
+    /** Whose token it is. */
+    async find(token: string): Promise<Recipient> {
+      const { rows } = await database.query(findToken, [Buffer.from(token, "hex")]);
+      return rows[0] === undefined ? null : { id: rows[0].id, isWatched: rows[0].is_watched };
     },
 
-    /** Pings since the last known one; without any, or if it says so, the object watches from now on. */
-    look: (of: Looking): Promise<Seen> => look(of),
+    /** Pings since the last known one; without any the object watches from this moment on. */
+    look: (of: Known): Promise<Seen> => look(of),
 
     /** Ends the watch, unless there was a ping since; then the object is told of it anyway. */
     async release({ id, lastPingAtMs }: Known): Promise<void> {
@@ -88,8 +88,6 @@ function refuseTaken(error: unknown): never {
 
 export type Known = { id: string; lastPingAtMs: number | null };
 
-type Looking = Known & { watches?: boolean };
-
 export type Seen = {
   lastPingAtMs: number | null;
   /** The last span in which nobody listened for pings, now included; null: there was none. */
@@ -110,11 +108,10 @@ async function receiveAll(
   return pings.map(({ token }) => byToken.get(token) ?? null);
 }
 
-async function lookAll(database: Database, of: readonly Looking[]): Promise<readonly Seen[]> {
+async function lookAll(database: Database, of: readonly Known[]): Promise<readonly Seen[]> {
   const { rows } = await database.query(lookForPings, [
     of.map(({ id }) => id),
     of.map(({ lastPingAtMs }) => toDate(lastPingAtMs)),
-    of.map(({ watches = false }) => watches),
   ]);
   const byId = new Map<string, Seen>(
     rows.map((row) => [
@@ -149,17 +146,17 @@ const savePings = `
   FROM locked WHERE h.id = locked.id
   RETURNING h.id, h.is_watched, encode(h.token_hash, 'hex') AS token`;
 
-const beginWatch = `UPDATE heartbeats SET is_watched = true WHERE token_hash = $1 RETURNING id`;
+const findToken = `SELECT id, is_watched FROM heartbeats WHERE token_hash = $1`;
 
 // One statement, so that a ping comes before it and is seen, or after it and finds the watch.
 const lookForPings = `
   WITH known AS (
-    SELECT id, at, watches FROM unnest($1::text[], $2::timestamptz[], $3::boolean[]) AS t (id, at, watches)
+    SELECT id, at FROM unnest($1::text[], $2::timestamptz[]) AS t (id, at)
   ), locked AS (
-    SELECT h.id, known.at, known.watches FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
+    SELECT h.id, known.at FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
   ), presence AS (${readPresence})
   UPDATE heartbeats h
-  SET is_watched = h.is_watched OR locked.watches OR h.last_ping_at IS NOT DISTINCT FROM locked.at
+  SET is_watched = h.is_watched OR h.last_ping_at IS NOT DISTINCT FROM locked.at
   FROM locked LEFT JOIN presence p ON true
   WHERE h.id = locked.id
   RETURNING h.id, h.last_ping_at, p.away_from, p.away_to, p.is_over`;

@@ -73,11 +73,13 @@ function lintApiCheck(check: ApiCheck): (string | false)[] {
 function lintRequest({ path, method, headers, body, assertions }: ApiCheck): (string | false)[] {
   const isPath = path.startsWith("/") && URL.canParse(`https://host.example${path}`);
   const named = [...JSON.stringify([path, headers, body]).matchAll(/\{\{(\w*)\}\}/g)];
+  const statuses = assertions.filter(({ source }) => source === "status");
   const unknown = named.map(([, name]) => name ?? "").filter((name) => !isSecretName(name));
   return [
     (!isPath || /[\s{}]/.test(path)) && `${JSON.stringify(path)} is no path of a URL`,
     method === "GET" && body !== null && "a GET has no body",
     assertions.length === 0 && "it asserts nothing",
+    statuses.length > 1 && "it asserts more than one status",
     unknown.length > 0 && `unknown secrets ${unknown.join(", ")}`,
   ];
 }

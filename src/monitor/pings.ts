@@ -73,10 +73,9 @@ async function pass(
   ping: Ping,
   { inbox, tell }: Pick<Parts, "inbox" | "tell">,
 ): Promise<boolean> {
-  // Before it is told: a success that follows at once comes after it, and is told as well.
-  const id = await inbox.watch(token);
-  if (id !== null) await tell(id, ping);
-  return id !== null;
+  const recipient = await inbox.find(token);
+  if (recipient !== null) await tell(recipient.id, ping);
+  return recipient !== null;
 }
 
 /** Over Restate's own ingress. A notice that comes twice changes nothing. */

@@ -89,6 +89,19 @@ export function showChecks(viewChecks: ViewChecks, registry: Registry): void {
     },
   });
   new Gauge({
+    name: "vedette_check_alert_open",
+    help: "1 while an alert of the check is open: muted or in maintenance it may fail without one.",
+    labelNames: ["check", "environment", "kind"],
+    registers: [registry],
+    async collect() {
+      const checks = await list();
+      this.reset();
+      for (const { id: check, environment, kind, alert } of checks) {
+        this.set({ check, environment, kind }, alert === null ? 0 : 1);
+      }
+    },
+  });
+  new Gauge({
     name: "vedette_check_tls_days_left",
     help: "Days until the first certificate expires that the check met.",
     labelNames: ["check"],

@@ -119,6 +119,13 @@ describe("/start", () => {
     expect(pinged(start(minute), success(minute + 4_200)).lastDurationMs).toBe(4_200);
   });
 
+  it("is not ended by a ping of before it that is heard of late", () => {
+    const state = pinged(start(3 * minute), success(2 * minute));
+
+    expect(state).toMatchObject({ startedAtMs: 3 * minute, lastPingAtMs: 2 * minute });
+    expect(state.lastDurationMs).toBeNull();
+  });
+
   it("gives the run the grace to end in", () => {
     const state = pinged(success(0), start(minute));
 

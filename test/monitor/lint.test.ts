@@ -23,6 +23,15 @@ const faultyChecks: [Partial<ApiCheck>, RegExp][] = [
   [{ id: "Verify Key" }, /id has to be/],
   [{ id: "" }, /id has to be/],
   [{ assertions: [] }, /asserts nothing/],
+  [
+    {
+      assertions: [
+        { source: "status", equals: 200 },
+        { source: "status", equals: 201 },
+      ],
+    },
+    /more than one status/,
+  ],
   [{ method: "GET", body: {} }, /GET has no body/],
   [{ headers: { authorization: "Bearer {{PASSWORD}}" } }, /unknown secrets PASSWORD/],
 ];

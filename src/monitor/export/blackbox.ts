@@ -48,11 +48,16 @@ function writeAssertions(assertions: readonly Assertion[]) {
   };
 }
 
-/** The last name of the path before the value; in a list the value alone. */
+/**
+ * What the text of a body has where the value is right: the last name of the path before it, in a list
+ * something that a value can follow. A number must not be the beginning of a longer one.
+ */
 function toPattern({ path, equals }: Extract<Assertion, { source: "json" }>): string {
-  const value = literally(JSON.stringify(equals)) + (typeof equals === "number" ? "\\b" : "");
+  const value = literally(JSON.stringify(equals));
+  const end = typeof equals === "number" ? "(?:[^0-9.eE]|$)" : "";
   const name = path.split(".").at(-1) ?? "";
-  return /^\d+$/.test(name) ? value : `${literally(JSON.stringify(name))}\\s*:\\s*${value}`;
+  const before = /^\d+$/.test(name) ? "[\\[,:]" : `${literally(JSON.stringify(name))}\\s*:`;
+  return `${before}\\s*${value}${end}`;
 }
 
 function literally(text: string): string {

@@ -1,6 +1,13 @@
 /** What the rules have to do, for `promtool test rules`. */
-import type { ApiCheck, Definitions, Environment, Heartbeat } from "#monitor/contract.ts";
-import { certificateDays, hasChannel, type Rule, severityOf } from "./rules.ts";
+import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
+import {
+  absentSeconds,
+  certificateDays,
+  hasChannel,
+  type PagingCheck,
+  type Rule,
+  severityOf,
+} from "./rules.ts";
 
 type Expected = { exp_labels: Record<string, string>; exp_annotations: Rule["annotations"] };
 
@@ -32,14 +39,13 @@ function stateTest(row: ApiCheck | Heartbeat, kind: "api" | "heartbeat"): RuleTe
         },
       ]
     : [];
-  const failed = { ...labels, state: "failed" };
   return {
     name: hasChannel(row) ? `${row.id} alerts while it fails` : `${row.id} pages nobody`,
     interval: "1m",
     input_series: [
       // Two processes say the same: one alert.
-      series("vedette_check_state", { ...failed, instance: "a" }, "0 1 1 0"),
-      series("vedette_check_state", { ...failed, instance: "b" }, "0 1 1 0"),
+      series("vedette_check_alert_open", { ...labels, instance: "a" }, "0 1 1 0"),
+      series("vedette_check_alert_open", { ...labels, instance: "b" }, "0 1 1 0"),
     ],
     alert_rule_test: [
       { eval_time: "0m", alertname: "VedetteCheckFailed", exp_alerts: [] },
@@ -78,25 +84,14 @@ function watchTests({ id, environment }: ApiCheck, rules: readonly Rule[]): Rule
   ];
 }
 
-/** One test for each API check that pages, and one for probes that are not made. */
-export function probeTests({ apiChecks }: Definitions, rules: readonly Rule[]): RuleTest[] {
-  const paging = apiChecks.filter(hasChannel);
-  const absent = rules.filter(({ alert }) => alert === "VedetteProbeAbsent");
-  const alerts = paging.flatMap(({ id }) =>
-    absent
-      .filter(({ labels }) => labels.check === id)
-      .map(({ labels, annotations }) => ({ exp_labels: labels, exp_annotations: annotations })),
-  );
-  const present = paging.map(({ id }) => series("probe_success", { check: id }, "1x3000"));
-  return [
-    ...paging.map(probeTest),
-    ruleTest("VedetteProbeAbsent", [], { "4m": [], "2d": alerts }),
-    ruleTest("VedetteProbeAbsent", present, { "1d": [] }),
-  ];
+/** One test for each API check, all of one frequency, and one for probes that are not made. */
+export function probeTests(checks: readonly PagingCheck[]): RuleTest[] {
+  const [first] = checks;
+  return [...checks.map(probeTest), ...(first === undefined ? [] : absentTests(first, checks))];
 }
 
 /** It alerts once it has failed as often in a row as the check may. */
-function probeTest(check: ApiCheck & { channel: Environment }): RuleTest {
+function probeTest(check: PagingCheck): RuleTest {
   const { id, environment, channel, frequencySeconds, failedRunThreshold: runs } = check;
   const labels = { check: id, environment };
   const failing = {
@@ -115,6 +110,21 @@ function probeTest(check: ApiCheck & { channel: Environment }): RuleTest {
       { eval_time: at(runs + 1), alertname, exp_alerts: [] },
     ],
   };
+}
+
+function absentTests(first: PagingCheck, checks: readonly PagingCheck[]): RuleTest[] {
+  const { frequencySeconds: seconds } = first;
+  const steps = Math.ceil(absentSeconds(first) / seconds);
+  const alerts = checks.map(({ id }) => ({
+    exp_labels: { check: id, severity: "warning" },
+    exp_annotations: { summary: `nobody probes ${id}` },
+  }));
+  const present = checks.map(({ id }) => series("probe_success", { check: id }, `1x${steps}`));
+  const last = `${steps * seconds}s`;
+  const name = "VedetteProbeAbsent";
+  const absent = ruleTest(name, [], { [`${(steps - 1) * seconds}s`]: [], [last]: alerts });
+  const interval = `${seconds}s`;
+  return [absent, { ...ruleTest(name, present, { [last]: [] }), interval }];
 }
 
 function ruleTest(

@@ -33,7 +33,8 @@ export function monitorRules({ apiChecks, heartbeats, channels }: Definitions): 
 }
 
 function failedRule(channel: Environment, ids: readonly string[]): Rule {
-  const series = `vedette_check_state{state="failed",check=~"${ids.join("|")}"}`;
+  // An alert that is open, not a state: mute, maintenance and failed runs in a row are in it already.
+  const series = `vedette_check_alert_open{check=~"${ids.join("|")}"}`;
   return {
     alert: "VedetteCheckFailed",
     expr: `max ${byCheck} (${series}) == 1`,
@@ -76,33 +77,45 @@ const watchRules: Rule[] = [
  * Two rules for each API check that pages: its probe fails, or nobody makes it. Each has the check as a
  * label of its own, since `promtool check rules` takes rules of one name and the same labels for one.
  */
-export function probeRules({ apiChecks }: Definitions): Rule[] {
-  return apiChecks.filter(hasChannel).flatMap((check) => {
-    const series = `probe_success{check="${check.id}"}`;
-    const waits = (check.failedRunThreshold - 1) * check.frequencySeconds;
+export function probeRules(checks: readonly PagingCheck[]): Rule[] {
+  return checks.flatMap((check) => {
+    const { id, channel, frequencySeconds, failedRunThreshold } = check;
+    const waits = (failedRunThreshold - 1) * frequencySeconds;
     return [
       {
         alert: "VedetteProbeFailed",
-        expr: `min by (check, environment) (${series}) == 0`,
+        expr: `min by (check, environment) (${lastProbe(check)}) == 0`,
         ...(waits > 0 && { for: `${waits}s` }),
-        labels: { severity: severityOf[check.channel], check: check.id },
-        annotations: { summary: `${check.id} fails` },
+        labels: { severity: severityOf[channel], check: id },
+        annotations: { summary: `${id} fails` },
       },
       {
         alert: "VedetteProbeAbsent",
-        expr: `absent(${series})`,
-        for: absentFor(check),
-        labels: { severity: "warning", check: check.id },
-        annotations: { summary: `nobody probes ${check.id}` },
+        expr: `absent(${lastProbe(check)})`,
+        for: `${absentSeconds(check)}s`,
+        labels: { severity: "warning", check: id },
+        annotations: { summary: `nobody probes ${id}` },
       },
     ];
   });
 }
 
-/** Rarer checks are waited for longer. */
-function absentFor({ frequencySeconds }: ApiCheck): string {
-  return `${Math.max(300, 3 * frequencySeconds)}s`;
+/** Until it is said that nobody probes. */
+export function absentSeconds({ frequencySeconds }: ApiCheck): number {
+  return Math.max(300, frequencySeconds);
 }
+
+/** Prometheus forgets a value after 5 minutes; up to this period one scrape may be lost before it does. */
+const rememberedSeconds = 120;
+
+/** Of checks that run less often, the value of the last run is looked for as far back as it may be. */
+function lastProbe({ id, frequencySeconds }: ApiCheck): string {
+  const series = `probe_success{check="${id}"}`;
+  if (frequencySeconds <= rememberedSeconds) return series;
+  return `last_over_time(${series}[${2 * frequencySeconds}s])`;
+}
+
+export type PagingCheck = ApiCheck & { channel: Environment };
 
 export function hasChannel<Row extends ApiCheck | Heartbeat>(
   row: Row,

@@ -92,35 +92,36 @@ describe("a heartbeat", () => {
     expect((await bench.results()).map(({ grade }) => grade)).toEqual(["failed", "ok"]);
   });
 
-  it("that was ok is told at once of what comes after a failure, and after a start", async () => {
+  it("recovers at once also when it was well for long before it failed", async () => {
     const bench = await startMonitorBench({
       heartbeats: [aHeartbeat({ ...heartbeat, periodSeconds: 600 })],
     });
     const { ping } = await register(bench);
-    const untilUnwatched = async () => {
-      const ask = () => bench.database.query("SELECT is_watched FROM heartbeats");
-      await waitFor(async () => (await ask()).rows[0].is_watched === false, {
-        withinMs: 10_000,
-        what: "pings to be no news",
-      });
-    };
     await ping();
-    await untilUnwatched();
-    await ping();
+    await bench.untilWell("nightly");
 
     await ping("/fail");
-    await bench.untilOrders(1);
     await ping();
-    await bench.untilOrders(2);
-    await untilUnwatched();
+    await waitFor(() => bench.orders.length === 2, { withinMs: 5_000, what: "the recovery" });
+
+    expect(kinds(bench)).toEqual(["opened", "resolved"]);
+  });
+
+  it("measures a run that begins when it has been well for long", async () => {
+    const bench = await startMonitorBench({
+      heartbeats: [aHeartbeat({ ...heartbeat, periodSeconds: 600 })],
+    });
+    const { ping } = await register(bench);
+    await ping();
+    await bench.untilWell("nightly");
+
     await ping("/start");
     await ping();
+
     await waitFor(async () => (await bench.snapshot("nightly")).lastDurationMs !== null, {
       withinMs: 10_000,
       what: "the duration",
     });
-
-    expect(kinds(bench)).toEqual(["opened", "resolved"]);
   });
 
   it("measures how long a run took that said when it began", async () => {

@@ -1,0 +1,58 @@
+/** What differs between two configurations of Alertmanager: by meaning, field by field. */
+import { parse } from "yaml";
+
+/** null: the field is not there. */
+export type Change = { path: string; before: string | null; after: string | null };
+
+/** `before` null: there is no file. Empty: they say the same. Throws when `before` is no YAML. */
+export function diffConfigs(before: string | null, after: string): Change[] {
+  const old = before === null ? new Map<string, string>() : flatten(parse(before));
+  const wanted = flatten(parse(after));
+  const paths = [...new Set([...old.keys(), ...wanted.keys()])];
+  return paths.flatMap((path) => {
+    const [was = null, is = null] = [old.get(path), wanted.get(path)];
+    return was === is ? [] : [{ path, before: was === null ? null : show(path, was), after: is }];
+  });
+}
+
+/** Fields that we write ourselves. What someone else has put into a file may be a secret. */
+const harmless = new Set([
+  ...["receiver", "matchers", "name", "send_resolved", "follow_redirects", "credentials_file"],
+  ...["group_by", "group_wait", "group_interval", "repeat_interval", "in order"],
+]);
+
+function show(path: string, value: string): string {
+  const field = /([\w ]+?)(?:\[\d+\])?$/.exec(path)?.[1]?.trim() ?? "";
+  const name = field.endsWith("in order") ? "in order" : field;
+  if (name === "url") return value.replace(/^(\w+:\/\/)[^/?#]*@/, "$1").replace(/[?#].*$/s, "");
+  return harmless.has(name) ? value : "(not shown)";
+}
+
+type Fields = Map<string, string>;
+
+function flatten(value: unknown, path = "", fields: Fields = new Map()): Fields {
+  if (Array.isArray(value)) flattenList(value, path, fields);
+  else if (typeof value === "object" && value !== null) {
+    for (const [name, child] of Object.entries(value)) {
+      flatten(child, path === "" ? name : `${path}.${name}`, fields);
+    }
+  } else if (value !== null && value !== undefined) fields.set(path, String(value));
+  return fields;
+}
+
+/** Routes and receivers go by their names: one that is put in between moves none of the others. */
+function flattenList(items: readonly unknown[], path: string, fields: Fields): void {
+  const names = items.map(nameOf);
+  const isNamed = names.every((name, i) => name !== undefined && names.indexOf(name) === i);
+  items.forEach((item, i) => {
+    flatten(item, `${path}[${isNamed ? names[i] : i}]`, fields);
+  });
+  // Of routes the first that matches counts; receivers may stand in any order.
+  if (isNamed && path.endsWith("routes")) fields.set(`${path} in order`, names.join(", "));
+}
+
+function nameOf(item: unknown): string | undefined {
+  if (typeof item !== "object" || item === null) return undefined;
+  const { name, receiver } = item as { name?: unknown; receiver?: unknown };
+  return [name, receiver].find((text) => typeof text === "string") as string | undefined;
+}

@@ -1,0 +1,57 @@
+/** Heartbeats and the delivery of their alerts, in a process that can be killed. Prints its port. */
+import { Registry } from "prom-client";
+import { createAlertDelivery } from "#alerting/events/services.ts";
+import { createSourceOf } from "#alerting/events/source.ts";
+import { openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { createHeartbeatObject } from "#monitor/heartbeat-object.ts";
+import { createInbox } from "#monitor/inbox.ts";
+import { createRecordsObject } from "#monitor/records-service.ts";
+import { createRunners } from "#monitor/runners.ts";
+import { createRecorder } from "#results/record.ts";
+import { serveEndpoint } from "#worker/endpoint.ts";
+import { type AlertWorkerSettings, heartbeatsOf } from "./alert-workers.ts";
+
+const settings = JSON.parse(process.argv[2] ?? "") as AlertWorkerSettings;
+const log = createLog({ level: "silent", format: "json" });
+const database = openDatabase(settings.databaseUrl, log);
+const heartbeats = heartbeatsOf(settings.heartbeats);
+const recorder = createRecorder(database);
+const source = {
+  source_id: settings.sourceId,
+  source_kind: "checkly",
+  token: settings.token,
+  token_file: "",
+} as const;
+const { url } = await serveEndpoint({
+  host: "127.0.0.1",
+  port: 0,
+  identityKeys: [],
+  log,
+  services: [
+    createHeartbeatObject({
+      definitions: { apiChecks: [], heartbeats },
+      recorder,
+      readRollout: async () => null,
+      failedAtPercent: 0,
+      location: "local",
+      runCheck: () => Promise.reject(new Error("there are no API checks here")),
+      activeChecks: new Set(),
+      runners: createRunners(database),
+      inbox: createInbox({ database, heartbeats, recordPings: recorder.pings }),
+      pingUrl: null,
+    }),
+    createRecordsObject(recorder),
+    ...createAlertDelivery({
+      sourceOf: createSourceOf(settings.receiverUrl, { production: source, staging: source }),
+      consoleUrl: "",
+      attemptTimeoutMs: 1_000,
+      giveUpAfterMs: 3_600_000,
+      keepDays: 30,
+      database,
+      noteAccepted: recorder.delivered,
+      registry: new Registry(),
+    }),
+  ],
+});
+process.stdout.write(`${new URL(url).port}\n`);
