@@ -14,7 +14,7 @@ import {
   writeTimer,
 } from "./api-check-state.ts";
 import type { ApiCheck, CheckResult, CheckSnapshot } from "./contract.ts";
-import { type Grid, gridOf, nextTick, planWake } from "./grid.ts";
+import { type Grid, gridOf, type Missed, nextTick, planWake } from "./grid.ts";
 import { apiCheckObject, checkProbe, type Report } from "./internal.ts";
 import { runsAt } from "./locations.ts";
 import type { MonitorParts } from "./parts.ts";
@@ -166,7 +166,17 @@ async function take(
     results: run.results,
     snapshot,
     ...(transition !== null && { transition }),
+    ...(isClosed && isMissedHere(run, parts) && { missed: oneTick(run) }),
   });
+}
+
+/** The run began, and whatever made it here was killed for longer than it could wait. */
+function isMissedHere({ expected, results }: OpenRun, { location }: MonitorParts): boolean {
+  return expected.includes(location) && results.every((result) => result.location !== location);
+}
+
+function oneTick({ scheduledAtMs }: OpenRun): Missed {
+  return { fromMs: scheduledAtMs, toMs: scheduledAtMs, ticks: 1 };
 }
 
 /** Without what it needs a check says nothing; what it said before must not look current. */
