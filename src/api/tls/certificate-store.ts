@@ -17,6 +17,10 @@ export type CertificateStoreParts = { database: Database; keyRing: KeyRing; log:
 
 type Sealed = { sealed: Buffer; encryptionKeyId: string };
 
+/** What a private key is sealed with, so that it opens in its own row alone. */
+export const certificateName = (names: string) => `certificate ${names}`;
+export const accountName = (directoryUrl: string) => `account ${directoryUrl}`;
+
 /** An order is over long before. */
 const challengeHours = 24;
 
@@ -42,7 +46,7 @@ export function createCertificateStore({ database, keyRing, log }: CertificateSt
         [key],
       );
       const [row] = rows;
-      const privateKey = row === undefined ? undefined : open(row, `certificate ${key}`);
+      const privateKey = row === undefined ? undefined : open(row, certificateName(key));
       if (row === undefined || privateKey === undefined) return undefined;
       const { chain, issued, expires } = row;
       return { chain, privateKey, issuedMs: issued.getTime(), expiresMs: expires.getTime() };
@@ -51,7 +55,7 @@ export function createCertificateStore({ database, keyRing, log }: CertificateSt
       const key = nameOf(names);
       const { sealed, encryptionKeyId } = keyRing.seal(
         certificate.privateKey,
-        `certificate ${key}`,
+        certificateName(key),
       );
       const { chain, issuedMs, expiresMs } = certificate;
       await database.query(
@@ -63,6 +67,10 @@ export function createCertificateStore({ database, keyRing, log }: CertificateSt
         [key, chain, sealed, encryptionKeyId, new Date(issuedMs), new Date(expiresMs)],
       );
     },
+    /** Drops certificates of names that are served no more. */
+    removeExpired: async (): Promise<void> => {
+      await database.query("DELETE FROM certificates WHERE expires_at < now()");
+    },
     /** The private key, PEM, by which an authority knows us; undefined: it does not. */
     readAccount: async (directoryUrl: string): Promise<string | undefined> => {
       const { rows } = await database.query<Sealed>(
@@ -70,10 +78,10 @@ export function createCertificateStore({ database, keyRing, log }: CertificateSt
          WHERE directory_url = $1`,
         [directoryUrl],
       );
-      return rows[0] === undefined ? undefined : open(rows[0], `account ${directoryUrl}`);
+      return rows[0] === undefined ? undefined : open(rows[0], accountName(directoryUrl));
     },
     writeAccount: async (directoryUrl: string, privateKey: string): Promise<void> => {
-      const { sealed, encryptionKeyId } = keyRing.seal(privateKey, `account ${directoryUrl}`);
+      const { sealed, encryptionKeyId } = keyRing.seal(privateKey, accountName(directoryUrl));
       await database.query(
         `INSERT INTO acme_accounts (directory_url, sealed, encryption_key_id) VALUES ($1, $2, $3)
          ON CONFLICT (directory_url) DO UPDATE
