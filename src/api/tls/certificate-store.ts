@@ -26,14 +26,23 @@ const challengeHours = 24;
 
 export function createCertificateStore({ database, keyRing, log }: CertificateStoreParts) {
   /** What was sealed by a key that has left the settings is as good as gone: a new one is made. */
-  const open = ({ sealed, encryptionKeyId }: Sealed, of: string): string | undefined => {
+  const open = (sealed: Sealed, of: string): string | undefined => {
     try {
-      return keyRing.open({ sealed, encryptionKeyId }, of);
+      return keyRing.open(sealed, of);
     } catch (error) {
       log.warn({ detail: (error as Error).message, of }, "sealed private key does not open");
       return undefined;
     }
   };
+  const parts = { database, keyRing, open };
+  return { ...certificateTable(parts), ...accountTable(parts), ...challengeTable(database) };
+}
+
+type TableParts = Pick<CertificateStoreParts, "database" | "keyRing"> & {
+  open: (sealed: Sealed, of: string) => string | undefined;
+};
+
+function certificateTable({ database, keyRing, open }: TableParts) {
   return {
     /** Of exactly these names; undefined: there is none. */
     read: async (names: readonly string[]): Promise<Certificate | undefined> => {
@@ -71,6 +80,11 @@ export function createCertificateStore({ database, keyRing, log }: CertificateSt
     removeExpired: async (): Promise<void> => {
       await database.query("DELETE FROM certificates WHERE expires_at < now()");
     },
+  };
+}
+
+function accountTable({ database, keyRing, open }: TableParts) {
+  return {
     /** The private key, PEM, by which an authority knows us; undefined: it does not. */
     readAccount: async (directoryUrl: string): Promise<string | undefined> => {
       const { rows } = await database.query<Sealed>(
@@ -89,6 +103,11 @@ export function createCertificateStore({ database, keyRing, log }: CertificateSt
         [directoryUrl, sealed, encryptionKeyId],
       );
     },
+  };
+}
+
+function challengeTable(database: Database) {
+  return {
     /** What is to be answered to a token; undefined: nobody may ask for it. */
     readChallenge: async (token: string): Promise<string | undefined> => {
       const { rows } = await database.query<{ answer: string }>(
