@@ -58,6 +58,12 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
     /** Pings since the last known one; without any the object watches from this moment on. */
     look: (of: Known): Promise<Seen> => look(of),
 
+    /** From now on the object is told of each ping. Answers when the last one came before that. */
+    async watch(id: string): Promise<number | null> {
+      const { rows } = await database.query(beginWatch, [id]);
+      return rows[0]?.last_ping_at?.getTime() ?? null;
+    },
+
     /** Ends the watch, unless there was a ping since; then the object is told of it anyway. */
     async release({ id, lastPingAtMs }: Known): Promise<void> {
       await database.query(releaseWatch, [id, toDate(lastPingAtMs)]);
@@ -155,6 +161,8 @@ const lookForPings = `
   FROM locked LEFT JOIN monitor_presence p ON p.part = 'pings'
   WHERE h.id = locked.id
   RETURNING h.id, h.last_ping_at, p.away_from, p.away_to`;
+
+const beginWatch = `UPDATE heartbeats SET is_watched = true WHERE id = $1 RETURNING last_ping_at`;
 
 const releaseWatch = `
   UPDATE heartbeats SET is_watched = false

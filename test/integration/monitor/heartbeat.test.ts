@@ -92,6 +92,21 @@ describe("a heartbeat", () => {
     expect((await bench.results()).map(({ grade }) => grade)).toEqual(["failed", "ok"]);
   });
 
+  it("recovers at once also when it was well for long before it failed", async () => {
+    const bench = await startMonitorBench({
+      heartbeats: [aHeartbeat({ ...heartbeat, periodSeconds: 600 })],
+    });
+    const { ping } = await register(bench);
+    await ping();
+    await bench.untilWell("nightly");
+
+    await ping("/fail");
+    await ping();
+    await waitFor(() => bench.orders.length === 2, { withinMs: 5_000, what: "the recovery" });
+
+    expect(kinds(bench)).toEqual(["opened", "resolved"]);
+  });
+
   it("measures how long a run took that said when it began", async () => {
     const bench = await startMonitorBench({
       heartbeats: [aHeartbeat({ ...heartbeat, periodSeconds: 600 })],
