@@ -26,11 +26,14 @@ export async function ping(ctx: ObjectContext, given: Given, received: Ping): Pr
   const { heartbeat, parts } = given;
   const known = await readState(ctx);
   if (known === null) return null;
-  // What comes after a start or a failure is news; what came before it was not told.
+  // One that begins or fails is watched from here on: its next ping is of more than a deadline.
   const isNews = received.kind !== "success" && isPlain(known);
-  const untoldMs = isNews ? await beginWatch(ctx, given, known) : null;
-  const isEarlier = untoldMs !== null && untoldMs < received.atMs;
-  const before = isEarlier ? withPing(heartbeat, known, untoldMs) : known;
+  const unheard = isNews ? await watch(ctx, given, known) : [];
+  const before = withPings(
+    heartbeat,
+    known,
+    unheard.filter((atMs) => atMs < received.atMs),
+  );
   const nowMs = await ctx.date.now();
   const isQuiet = await isQuietAt(ctx, nowMs);
   const decision = await withRollout(ctx, parts, (rollout) =>
@@ -39,27 +42,40 @@ export async function ping(ctx: ObjectContext, given: Given, received: Ping): Pr
   const { state } = decision;
   const results = resultsOf(heartbeat, received, state);
   await settle(ctx, given, { before, decision, results, nowMs });
-  // A success that overtook the begin of the watch.
-  const isLater = untoldMs !== null && !isEarlier;
-  if (isLater) await ping(ctx, given, { kind: "success", atMs: untoldMs });
-  else if (isPlain(state)) await release(ctx, given, state);
+  if (isPlain(state)) await release(ctx, given, state);
+  for (const atMs of unheard.filter((unheardMs) => unheardMs >= received.atMs)) {
+    await ping(ctx, given, { kind: "success", atMs });
+  }
   return null;
 }
 
-/** Answers the last ping that the object does not know of; null: there is none. */
-async function beginWatch(
+/** From here on the object is told of every ping. Answers those that it was not told of, in order. */
+async function watch(
   ctx: ObjectContext,
   { heartbeat: { id }, parts }: Given,
   { lastPingAtMs }: HeartbeatState,
-): Promise<number | null> {
-  const pingAtMs = await ctx.run("begin-watch", () => parts.inbox.watch(id));
-  return pingAtMs !== null && pingAtMs > (lastPingAtMs ?? 0) ? pingAtMs : null;
+): Promise<number[]> {
+  const pings: number[] = [];
+  for (;;) {
+    const known = pings.at(-1) ?? lastPingAtMs;
+    const seen = await ctx.run("look-for-pings", () =>
+      parts.inbox.look({ id, lastPingAtMs: known }),
+    );
+    if (seen.lastPingAtMs === null || seen.lastPingAtMs <= (known ?? 0)) return pings;
+    pings.push(seen.lastPingAtMs);
+  }
 }
 
-/** A ping of a heartbeat that is ok: it is recorded already, and moves the deadline. */
-function withPing(heartbeat: Heartbeat, state: HeartbeatState, atMs: number): HeartbeatState {
-  const ping = { kind: "success", atMs } as const;
-  return takePing(heartbeat, state, { ping, isQuiet: true, rollout: null }).state;
+/** Pings of a heartbeat that is ok: they are recorded already, and move its deadline. */
+function withPings(
+  heartbeat: Heartbeat,
+  state: HeartbeatState,
+  pings: readonly number[],
+): HeartbeatState {
+  return pings.reduce((moved, atMs) => {
+    const success = { kind: "success", atMs } as const;
+    return takePing(heartbeat, moved, { ping: success, isQuiet: true, rollout: null }).state;
+  }, state);
 }
 
 /** The alarm: a deadline, the end of a mute, or one more look while an alert is open. */
@@ -116,7 +132,7 @@ async function takeSeen(ctx: ObjectContext, given: Given, seen: SeenPing): Promi
     return;
   }
   const decision = {
-    state: withPing(given.heartbeat, known, pingAtMs),
+    state: withPings(given.heartbeat, known, [pingAtMs]),
     transition: null,
   };
   await settle(ctx, given, { before: known, decision, results: [], nowMs });

@@ -58,16 +58,17 @@ function createSchedule(parts: RunnerParts) {
   const running = new Set<Promise<unknown>>();
   let aheadMs = 0;
 
-  const arm = (check: ApiCheck, work: Work) => {
+  const arm = (check: ApiCheck, work: Work, lastMs = 0) => {
     const now = nowMs() + aheadMs;
-    const dueMs = nextTick(gridOf(check), now);
+    // A timer may fire a moment early, and the gateway's clock may go back: no tick runs twice.
+    const dueMs = nextTick(gridOf(check), Math.max(now, lastMs));
     const timer = setTimeout(() => {
       const done = run(check, { scheduledAtMs: dueMs, work })
         .then(outbox.put)
         .catch((err) => log.error({ err, check: check.id }, "run not made"))
         .finally(() => running.delete(done));
       running.add(done);
-      arm(check, work);
+      arm(check, work, dueMs);
     }, dueMs - now);
     timers.set(check.id, { definition: definitionOf(check, work), timer });
   };
