@@ -37,6 +37,24 @@ it("a run that said when it began is measured although all was well before it", 
   expect(snapshot.lastDurationMs).toBeGreaterThanOrEqual(290);
 });
 
+it("only a run that said when it began has a duration in the record", async () => {
+  const bench = await startMonitorBench({ heartbeats: [heartbeat] });
+  const ping = await register(bench);
+  await ping("/start");
+  const startedMs = Date.now();
+  await waitFor(() => Date.now() - startedMs > 100, { withinMs: 1_000, what: "the job" });
+  await ping("/fail");
+
+  await ping();
+  await bench.untilResults(2);
+
+  const { rows } = await bench.database.query(
+    "SELECT duration_ms FROM check_results ORDER BY scheduled_at",
+  );
+  expect(rows[0].duration_ms).toBeGreaterThanOrEqual(100);
+  expect(rows[1].duration_ms).toBe(0);
+});
+
 it("pings that the object never heard of count for the run that fails after them", async () => {
   const often = aHeartbeat({ id: "nightly", periodSeconds: 1, graceSeconds: 60 });
   const bench = await startMonitorBench({ heartbeats: [often] });
