@@ -54,8 +54,10 @@ async function untilStill(receiver: AlertReceiver): Promise<void> {
 }
 
 if (!hasAlertmanager()) throw new Error("Alertmanager is not installed");
-const rows = await Promise.all([
+// Both to their end, so that the failure of one leaves nothing of the other behind.
+const measured = await Promise.allSettled([
   measure("Vedette", startVedetteAlerts),
   measure("Alertmanager", startAlertmanager),
 ]);
-console.table(rows.flat());
+console.table(measured.flatMap((of) => (of.status === "fulfilled" ? of.value : [])));
+for (const of of measured) if (of.status === "rejected") throw of.reason;
