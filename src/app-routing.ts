@@ -3,14 +3,25 @@ import { type Alert, simulate } from "#alerting/match.ts";
 import { type LintReport, lintRoutes } from "#alerting/route-lint.ts";
 import { leftOut, mustPage } from "#alerting/route-promises.ts";
 import { routes, sources } from "#alerting/routes.ts";
+import { readIdsFile } from "#alerting/sync/ids-file.ts";
 import { type Walk, walkToPage } from "#alerting/walk.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Definitions } from "#monitor/contract.ts";
 import { defineMonitor } from "#monitor/definitions.ts";
 import { readConfig } from "./config.ts";
 
-export function lintAlertRoutes(): LintReport & { routes: number; sources: number } {
-  const report = lintRoutes({ sources, routes, mustPage, leftOut });
+/** Asks nobody. With `incident.ids_file` set it also finds channels that have no id there. */
+export function lintAlertRoutes(
+  configFile: string | undefined,
+): LintReport & { routes: number; sources: number } {
+  const { incident } = readConfig({ file: configFile, environment: process.env });
+  const table = { sources, routes, mustPage, leftOut };
+  const report = lintRoutes(
+    incident.ids_file === ""
+      ? table
+      : // The service tells the ids of escalation paths: they may be missing here.
+        { ...table, known: { channels: Object.keys(readIdsFile(incident.ids_file).channels) } },
+  );
   return { routes: routes.length, sources: sources.length, ...report };
 }
 
