@@ -73,7 +73,7 @@ async function startProcess(
 ): Promise<Served> {
   const child = fork(fileURLToPath(program), {
     execArgv: flags,
-    env: { ...process.env, ...environment, BENCH_KIND: kind, DATABASE_URL: databaseUrl },
+    env: { ...process.env, BENCH_KIND: kind, DATABASE_URL: databaseUrl, ...environment },
   });
   const [message] = (await Promise.race([
     once(child, "message"),

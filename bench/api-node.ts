@@ -1,6 +1,7 @@
 /**
  * One process of the measurements of the public API, started by api-fixture.ts. `floor` answers a
- * constant JSON to the same POST by the same Fastify; `api` is the API as `npm start` has it.
+ * constant JSON to the same POST by the same Fastify; `api` is the API as `npm start` has it, with
+ * BENCH_REDIS_URL over that Redis.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +14,7 @@ import { openSpool } from "#api/analytics/spool.ts";
 import { createApi } from "#api/api.ts";
 import { listenForInvalidations } from "#api/invalidation.ts";
 import { createKeyRing } from "#api/keys/key-ring.ts";
-import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
+import { startLimiter } from "#api/ratelimit/start-limiter.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 
@@ -38,13 +39,16 @@ async function createReal(databaseUrl: string): Promise<FastifyInstance> {
   const spool = await openSpool({ dir, maxBytes: 256 * 1024 * 1024 });
   // A store that takes everything at once: what recording costs this process is what is measured.
   const recorder = createRecorder({ spool, insert: async () => {}, log });
+  const registry = new Registry();
+  const redisUrl = process.env["BENCH_REDIS_URL"] ?? "";
+  const limiter = await startLimiter({ redisUrl, log, registry });
   const app = createApi({
     database,
     invalidations,
-    limiter: createLocalLimiter(),
+    limiter,
     recorder,
     log,
-    registry: new Registry(),
+    registry,
     keyRing: createKeyRing([`bench:${Buffer.alloc(32, 7).toString("base64")}`]),
     analytics: undefined,
     cachedKeys: 1_000_000,
@@ -54,6 +58,7 @@ async function createReal(databaseUrl: string): Promise<FastifyInstance> {
     validatesAnswers: false,
   });
   app.addHook("onClose", async () => {
+    await limiter.close();
     await recorder.close();
     await invalidations.close();
     await database.end();

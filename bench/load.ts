@@ -50,6 +50,12 @@ export async function load(settings: Load): Promise<LoadResult> {
   };
 }
 
+/** Ten seconds of load, for a server that writes its own processor profile. */
+export async function profile(settings: Omit<Load, "seconds">): Promise<void> {
+  await load({ ...settings, seconds: 2 });
+  console.table([await load({ ...settings, seconds: 10 })]);
+}
+
 export function mediansOf(list: readonly LoadResult[]): LoadResult {
   const of = (name: keyof LoadResult) => median(list.map((result) => result[name]));
   return {

@@ -1,7 +1,6 @@
 /**
  * keys.verifyKey on cached keys, recording on, beside the least that the same server can do for the
- * same POST. BENCH_SECONDS: of one run; BENCH_RUNS: of each kind, alternating. BENCH_PROFILE=1 writes
- * a processor profile of the API to the working directory instead.
+ * same POST. BENCH_PROFILE=1 writes a processor profile of the API to the working directory instead.
  */
 import {
   type ApiBench,
@@ -11,12 +10,8 @@ import {
   type Served,
   withApi,
 } from "./api-fixture.ts";
-import { type LoadResult, load, mediansOf } from "./load.ts";
-import { countFrom } from "./measure.ts";
-
-const seconds = countFrom("BENCH_SECONDS", 5);
-const runs = countFrom("BENCH_RUNS", 5);
-const isProfile = process.env["BENCH_PROFILE"] === "1";
+import { compare, judge } from "./compare.ts";
+import { profile } from "./load.ts";
 
 /** Few enough to be cached, all of them. */
 const keyCount = 1_000;
@@ -25,46 +20,28 @@ const keyCount = 1_000;
 const leastShare = 0.55;
 const mostP99 = 4;
 
-const verifyLoad = ({ url, pid }: Served) => ({
-  url,
-  pid,
+const asked = (server: Served, says = '"valid":true') => ({
+  ...server,
   path: "/v2/keys.verifyKey",
   headers: { authorization: `Bearer ${rootKey}` },
   body: () => JSON.stringify({ key: benchKey(Math.floor(Math.random() * keyCount)) }),
+  says,
 });
 
 async function measure({ database, serve }: ApiBench): Promise<void> {
   await insertKeys(database, keyCount);
-  if (isProfile) return profile(await serve("api", { flags: ["--cpu-prof"] }));
-  const servers = { floor: await serve("floor"), verifyKey: await serve("api") };
-  const results: Record<keyof typeof servers, LoadResult[]> = { floor: [], verifyKey: [] };
-  for (const server of Object.values(servers)) await load({ ...verifyLoad(server), seconds: 2 });
-  for (let run = 0; run < runs; run += 1) {
-    for (const [name, server] of Object.entries(servers)) {
-      results[name as keyof typeof servers].push(await load({ ...verifyLoad(server), seconds }));
-    }
+  if (process.env["BENCH_PROFILE"] === "1") {
+    const server = await serve("api", { flags: ["--cpu-prof"] });
+    await profile(asked(server));
+    return server.stop();
   }
-  report(results);
-}
-
-async function profile(server: Served): Promise<void> {
-  await load({ ...verifyLoad(server), seconds: 2 });
-  console.table([await load({ ...verifyLoad(server), seconds: 10 })]);
-  await server.stop();
-}
-
-function report(results: Record<string, LoadResult[]>): void {
-  const rows = Object.fromEntries(
-    Object.entries(results).map(([name, list]) => [name, mediansOf(list)]),
-  );
-  console.table(rows);
-  const { floor, verifyKey } = rows;
-  if (floor === undefined || verifyKey === undefined) return;
+  const { floor, verifyKey } = await compare({
+    floor: asked(await serve("floor")),
+    verifyKey: asked(await serve("api")),
+  });
   const share = verifyKey.perSecond / floor.perSecond;
-  const p99 = verifyKey.p99Ms / floor.p99Ms;
-  console.log(`verifyKey reaches ${(share * 100).toFixed(0)} % of the floor (aim: 55 %)`);
-  console.log(`p99 is ${p99.toFixed(1)} times the floor's (aim: under 4)`);
-  if (share < leastShare || p99 >= mostP99) process.exitCode = 1;
+  judge("verifyKey against the floor", share, { atLeast: leastShare });
+  judge("its p99 against the floor's", verifyKey.p99Ms / floor.p99Ms, { under: mostP99 });
 }
 
 await withApi(measure);

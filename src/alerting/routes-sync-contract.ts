@@ -161,6 +161,8 @@ const BackupList = z.object({
   ),
 });
 
+export type BackupList = z.infer<typeof BackupList>;
+
 /** What control lets through, by handler. `Apply` answers when it has come to its end. */
 export const alertRoutesHandlers = {
   Status: { input: Nothing, output: RoutesStatus },

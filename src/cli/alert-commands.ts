@@ -1,6 +1,7 @@
 /** `vedette alerts`: who is told of an alert. */
 import { type Command, InvalidArgumentError } from "commander";
 import { addAlertEventCommands } from "./alert-event-commands.ts";
+import { addAlertSyncCommands } from "./alert-sync-commands.ts";
 import { addAlertmanagerCommands } from "./alertmanager-commands.ts";
 import { type Exit, load } from "./load.ts";
 
@@ -29,6 +30,7 @@ export function addAlertCommands(program: Command, exit: Exit): void {
     .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
     .option("--json", "print JSON for programs", false)
     .action(load(exit, async () => (await from()).simulate));
+  addAlertSyncCommands(alerts, exit);
   addAlertEventCommands(alerts, exit);
   addAlertmanagerCommands(alerts, exit);
 }
@@ -47,6 +49,8 @@ const examples = `
 Examples:
   vedette alerts lint
   vedette alerts simulate --source alertmanager-production --label severity=critical
+  vedette alerts plan --out plan.json                              what an apply would change
+  vedette alerts apply plan.json
   vedette alerts simulate --checks                                 every check, to the page
   vedette alerts dead-letters                                      what nobody accepted, and why
   vedette alerts redeliver --all                                   once the reason is put right

@@ -24,8 +24,16 @@ export async function begin(ctx: ObjectContext, heartbeat: Heartbeat): Promise<v
 /** A ping that the object was told of: the heartbeat is not plainly ok, or the ping is not plain. */
 export async function ping(ctx: ObjectContext, given: Given, received: Ping): Promise<null> {
   const { heartbeat, parts } = given;
-  const before = await readState(ctx);
-  if (before === null) return null;
+  const known = await readState(ctx);
+  if (known === null) return null;
+  // One that begins or fails is watched from here on: its next ping is of more than a deadline.
+  const isNews = received.kind !== "success" && isPlain(known);
+  const unheard = isNews ? await watch(ctx, given, known) : [];
+  const before = withPings(
+    heartbeat,
+    known,
+    unheard.filter((atMs) => atMs < received.atMs),
+  );
   const nowMs = await ctx.date.now();
   const isQuiet = await isQuietAt(ctx, nowMs);
   const decision = await withRollout(ctx, parts, (rollout) =>
@@ -35,19 +43,39 @@ export async function ping(ctx: ObjectContext, given: Given, received: Ping): Pr
   const results = resultsOf(heartbeat, received, state);
   await settle(ctx, given, { before, decision, results, nowMs });
   if (isPlain(state)) await release(ctx, given, state);
-  else if (isPlain(before)) await beginWatch(ctx, given, received.atMs);
+  for (const atMs of unheard.filter((unheardMs) => unheardMs >= received.atMs)) {
+    await ping(ctx, given, { kind: "success", atMs });
+  }
   return null;
 }
 
-/**
- * What comes after a start or a failure is news. A success that overtook the begin of the watch was
- * not told, and is taken from the inbox.
- */
-async function beginWatch(ctx: ObjectContext, given: Given, sinceMs: number): Promise<void> {
-  const { heartbeat, parts } = given;
-  const pingAtMs = await ctx.run("begin-watch", () => parts.inbox.watch(heartbeat.id));
-  if (pingAtMs === null || pingAtMs <= sinceMs) return;
-  await ping(ctx, given, { kind: "success", atMs: pingAtMs });
+/** From here on the object is told of every ping. Answers those that it was not told of, in order. */
+async function watch(
+  ctx: ObjectContext,
+  { heartbeat: { id }, parts }: Given,
+  { lastPingAtMs }: HeartbeatState,
+): Promise<number[]> {
+  const pings: number[] = [];
+  for (;;) {
+    const known = pings.at(-1) ?? lastPingAtMs;
+    const seen = await ctx.run("look-for-pings", () =>
+      parts.inbox.look({ id, lastPingAtMs: known }),
+    );
+    if (seen.lastPingAtMs === null || seen.lastPingAtMs <= (known ?? 0)) return pings;
+    pings.push(seen.lastPingAtMs);
+  }
+}
+
+/** Pings of a heartbeat that is ok: they are recorded already, and move its deadline. */
+function withPings(
+  heartbeat: Heartbeat,
+  state: HeartbeatState,
+  pings: readonly number[],
+): HeartbeatState {
+  return pings.reduce((moved, atMs) => {
+    const success = { kind: "success", atMs } as const;
+    return takePing(heartbeat, moved, { ping: success, isQuiet: true, rollout: null }).state;
+  }, state);
 }
 
 /** The alarm: a deadline, the end of a mute, or one more look while an alert is open. */
@@ -103,8 +131,10 @@ async function takeSeen(ctx: ObjectContext, given: Given, seen: SeenPing): Promi
     await ping(ctx, given, success);
     return;
   }
-  const circumstances = { ping: success, isQuiet: true, rollout: null };
-  const decision = takePing(given.heartbeat, known, circumstances);
+  const decision = {
+    state: withPings(given.heartbeat, known, [pingAtMs]),
+    transition: null,
+  };
   await settle(ctx, given, { before: known, decision, results: [], nowMs });
   // Everything was down for long: this deadline, too, is over. The next look begins the watch.
   if (dueAtMs(given.heartbeat, decision.state) <= nowMs) await look(ctx, given);

@@ -7,6 +7,7 @@ import type { Database } from "#kernel/database.ts";
 import type { Heartbeat } from "./contract.ts";
 import type { Away } from "./deadline.ts";
 import { createGroups } from "./groups.ts";
+import { readPresence } from "./presence.ts";
 import { refusal } from "./standing.ts";
 
 /** `token`: its SHA-256 in hex. */
@@ -58,12 +59,6 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
     /** Pings since the last known one; without any the object watches from this moment on. */
     look: (of: Known): Promise<Seen> => look(of),
 
-    /** From now on the object is told of each ping. Answers when the last one came before that. */
-    async watch(id: string): Promise<number | null> {
-      const { rows } = await database.query(beginWatch, [id]);
-      return rows[0]?.last_ping_at?.getTime() ?? null;
-    },
-
     /** Ends the watch, unless there was a ping since; then the object is told of it anyway. */
     async release({ id, lastPingAtMs }: Known): Promise<void> {
       await database.query(releaseWatch, [id, toDate(lastPingAtMs)]);
@@ -95,7 +90,7 @@ export type Known = { id: string; lastPingAtMs: number | null };
 
 export type Seen = {
   lastPingAtMs: number | null;
-  /** The last span in which nobody listened for pings; null: there was none. */
+  /** The last span in which nobody listened for pings, now included; null: there was none. */
   away: Away | null;
 };
 
@@ -119,15 +114,19 @@ async function lookAll(database: Database, of: readonly Known[]): Promise<readon
     of.map(({ lastPingAtMs }) => toDate(lastPingAtMs)),
   ]);
   const byId = new Map<string, Seen>(
-    rows.map(({ id, last_ping_at, away_from, away_to }) => [
-      id,
-      {
-        lastPingAtMs: last_ping_at?.getTime() ?? null,
-        away: away_from === null ? null : { fromMs: away_from.getTime(), toMs: away_to.getTime() },
-      },
+    rows.map((row) => [
+      row.id,
+      { lastPingAtMs: row.last_ping_at?.getTime() ?? null, away: readAway(row) },
     ]),
   );
   return of.map(({ id }) => byId.get(id) ?? { lastPingAtMs: null, away: null });
+}
+
+type AwayRow = { away_from: Date | null; away_to: Date; is_over: boolean };
+
+function readAway({ away_from, away_to, is_over }: AwayRow): Away | null {
+  if (away_from === null) return null;
+  return { fromMs: away_from.getTime(), toMs: away_to.getTime(), isOver: is_over };
 }
 
 function toDate(ms: number | null): Date | null {
@@ -155,14 +154,12 @@ const lookForPings = `
     SELECT id, at FROM unnest($1::text[], $2::timestamptz[]) AS t (id, at)
   ), locked AS (
     SELECT h.id, known.at FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
-  )
+  ), presence AS (${readPresence})
   UPDATE heartbeats h
   SET is_watched = h.is_watched OR h.last_ping_at IS NOT DISTINCT FROM locked.at
-  FROM locked LEFT JOIN monitor_presence p ON p.part = 'pings'
+  FROM locked LEFT JOIN presence p ON true
   WHERE h.id = locked.id
-  RETURNING h.id, h.last_ping_at, p.away_from, p.away_to`;
-
-const beginWatch = `UPDATE heartbeats SET is_watched = true WHERE id = $1 RETURNING last_ping_at`;
+  RETURNING h.id, h.last_ping_at, p.away_from, p.away_to, p.is_over`;
 
 const releaseWatch = `
   UPDATE heartbeats SET is_watched = false

@@ -183,7 +183,7 @@ describe("a heartbeat", () => {
     await register(bench);
     await bench.database.query(
       `INSERT INTO monitor_presence (part, seen_at, away_from, away_to)
-       VALUES ('pings', now(), now() - interval '1 s', now() + interval '2 s')`,
+       VALUES ('pings', now() + interval '1 minute', now() - interval '1 s', now() + interval '2 s')`,
     );
 
     await bench.untilOrders(1);
@@ -191,6 +191,21 @@ describe("a heartbeat", () => {
     const { atMs = 0, reason } = bench.orders[0]?.transition ?? {};
     const { rows } = await bench.database.query("SELECT away_to FROM monitor_presence");
     expect(atMs - rows[0].away_to.getTime()).toBeGreaterThanOrEqual(1_000);
+    expect(reason).toContain("away");
+  });
+
+  it("alerts while nobody takes pings, but not before another grace period", async () => {
+    const bench = await startMonitorBench({ heartbeats: [heartbeat] });
+    const madeMs = Date.now();
+    await register(bench);
+    await bench.database.query(
+      `INSERT INTO monitor_presence (part, seen_at) VALUES ('pings', now() - interval '10 s')`,
+    );
+
+    await bench.untilOrders(1);
+
+    const { atMs = 0, reason } = bench.orders[0]?.transition ?? {};
+    expect(atMs - madeMs).toBeGreaterThanOrEqual(3_000);
     expect(reason).toContain("away");
   });
 });

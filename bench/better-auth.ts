@@ -1,0 +1,60 @@
+/**
+ * keys.verifyKey beside verifyApiKey of better-auth and its API-key plugin, on the same Postgres, by the
+ * same Fastify, for the same 1,000 keys. Ours records every verification and answers from memory, which
+ * Postgres's notifications keep true. better-auth reads the key and writes its `updatedAt` in Postgres
+ * each time; "in memory" is the same with a Map for a store, which no one would keep keys in.
+ *
+ * Its packages are installed beforehand: `npm ci --prefix bench/better-auth`.
+ */
+import { existsSync } from "node:fs";
+import {
+  type ApiBench,
+  benchKey,
+  insertKeys,
+  rootKey,
+  type Served,
+  withApi,
+} from "./api-fixture.ts";
+import { compare, judge } from "./compare.ts";
+
+const keyCount = 1_000;
+
+/** The aim (issue 3, "Speed"). */
+const leastTimes = 5;
+
+const program = new URL("./better-auth/server.mjs", import.meta.url);
+
+const asked = (server: Served) => ({
+  ...server,
+  path: "/v2/keys.verifyKey",
+  headers: { authorization: `Bearer ${rootKey}` },
+  body: () => JSON.stringify({ key: benchKey(Math.floor(Math.random() * keyCount)) }),
+  says: '"valid":true',
+});
+
+async function measure({ database, databaseUrl, serve }: ApiBench): Promise<void> {
+  await insertKeys(database, keyCount);
+  const servePeer = async (kind: string) => {
+    const name = `better_auth_${kind}`;
+    await database.query(`CREATE DATABASE ${name}`);
+    const url = new URL(databaseUrl);
+    url.pathname = name;
+    const environment = { DATABASE_URL: url.href, BENCH_KEYS: String(keyCount) };
+    return serve(kind, { program, environment });
+  };
+  const found = await compare({
+    "better-auth": asked(await servePeer("database")),
+    "better-auth, in memory": asked(await servePeer("memory")),
+    verifyKey: asked(await serve("api")),
+  });
+  const timesOf = (peer: keyof typeof found) => found.verifyKey.perSecond / found[peer].perSecond;
+  judge("verifyKey against better-auth", timesOf("better-auth"), { atLeast: leastTimes });
+  const inMemory = timesOf("better-auth, in memory");
+  console.log(`verifyKey against better-auth, in memory: ${inMemory.toFixed(2)}`);
+}
+
+if (existsSync(new URL("./better-auth/node_modules", import.meta.url))) await withApi(measure);
+else {
+  console.error("first: npm ci --prefix bench/better-auth");
+  process.exitCode = 1;
+}

@@ -1,0 +1,59 @@
+/** Servers beside each other under the same load: runs that alternate, and the medians of each. */
+import type { Served } from "./api-fixture.ts";
+import { type Load, type LoadResult, load, mediansOf } from "./load.ts";
+import { countFrom } from "./measure.ts";
+
+const seconds = countFrom("BENCH_SECONDS", 5);
+const runs = countFrom("BENCH_RUNS", 5);
+const warmUpSeconds = 2;
+
+/** What a server is asked. */
+type Contender = Served &
+  Pick<Load, "path" | "body" | "headers"> & {
+    /** What an answer says that is no refusal in disguise. */
+    says?: string;
+  };
+
+/**
+ * BENCH_SECONDS: of one run; BENCH_RUNS: of each server. Prints one table, answers its rows. Throws
+ * when a request was not answered with success, or the first one does not say what it has to.
+ */
+export async function compare<Name extends string>(
+  contenders: Record<Name, Contender>,
+): Promise<Record<Name, LoadResult>> {
+  const list = Object.entries(contenders) as [Name, Contender][];
+  for (const [, contender] of list) {
+    await checkAnswer(contender);
+    await load({ ...contender, seconds: warmUpSeconds });
+  }
+  const results = new Map<Name, LoadResult[]>(list.map(([name]) => [name, []]));
+  for (let run = 0; run < runs; run += 1) {
+    for (const [name, contender] of list) {
+      results.get(name)?.push(await load({ ...contender, seconds }));
+    }
+  }
+  const rows = Object.fromEntries(
+    [...results].map(([name, found]) => [name, mediansOf(found)]),
+  ) as Record<Name, LoadResult>;
+  console.table(rows);
+  return rows;
+}
+
+async function checkAnswer({ url, path, body, headers, says = "" }: Contender): Promise<void> {
+  const response = await fetch(`${url}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: body(),
+    signal: AbortSignal.timeout(10_000),
+  });
+  const answer = await response.text();
+  if (!answer.includes(says)) throw new Error(`${path}: ${response.status} ${answer}`);
+}
+
+/** Prints a ratio beside its aim. A missed one makes the measurement end with 1. */
+export function judge(what: string, found: number, aim: { atLeast: number } | { under: number }) {
+  const isMet = "atLeast" in aim ? found >= aim.atLeast : found < aim.under;
+  const wanted = "atLeast" in aim ? `at least ${aim.atLeast}` : `under ${aim.under}`;
+  console.log(`${isMet ? "met" : "MISSED"}: ${what}: ${found.toFixed(2)} (aim: ${wanted})`);
+  if (!isMet) process.exitCode = 1;
+}

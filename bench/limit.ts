@@ -1,0 +1,66 @@
+/**
+ * ratelimit.limit, recording on, beside the least that the same server can do for the same POST, and
+ * beside an endpoint of Express and rate-limiter-flexible that does the same; both in process, and over
+ * one Redis (`redis-server`, of the Debian package of that name).
+ *
+ * BENCH_PROFILE=1 writes a processor profile of the API to the working directory instead; with
+ * BENCH_PROFILE=redis, of the API over Redis.
+ */
+import { startTestRedis } from "../test/support/redis.ts";
+import { type ApiBench, rootKey, type Served, withApi } from "./api-fixture.ts";
+import { compare, judge } from "./compare.ts";
+import { nextLimitBody } from "./limit-body.ts";
+import { profile } from "./load.ts";
+
+/** The aims (issue 3, "Speed"). */
+const leastShare = 0.6;
+const mostP99 = 4;
+const leastTimes = 2;
+
+const profiled = process.env["BENCH_PROFILE"];
+const program = new URL("./express-node.ts", import.meta.url);
+
+const asked = (server: Served, says = '"success":true') => ({
+  ...server,
+  path: "/v2/ratelimit.limit",
+  headers: { authorization: `Bearer ${rootKey}` },
+  body: nextLimitBody,
+  says,
+});
+
+async function measure({ serve }: ApiBench, redisUrl: string): Promise<void> {
+  const overRedis = { environment: { BENCH_REDIS_URL: redisUrl } };
+  if (profiled !== undefined) {
+    const flags = ["--cpu-prof"];
+    const server = await serve("api", profiled === "redis" ? { flags, ...overRedis } : { flags });
+    await profile(asked(server));
+    return server.stop();
+  }
+  const production = { NODE_ENV: "production" };
+  const express = { program, environment: production };
+  const expressOverRedis = { program, environment: { ...production, BENCH_REDIS_URL: redisUrl } };
+  const found = await compare({
+    floor: asked(await serve("floor"), ""),
+    limit: asked(await serve("api")),
+    "Express, in process": asked(await serve("express", express)),
+    "limit over Redis": asked(await serve("api", overRedis)),
+    "Express over Redis": asked(await serve("express", expressOverRedis)),
+  });
+  const ratio = (one: keyof typeof found, other: keyof typeof found) =>
+    found[one].perSecond / found[other].perSecond;
+  judge("limit against the floor", ratio("limit", "floor"), { atLeast: leastShare });
+  judge("its p99 against the floor's", found.limit.p99Ms / found.floor.p99Ms, { under: mostP99 });
+  const shared = ratio("limit over Redis", "Express over Redis");
+  judge("limit against Express, both over Redis", shared, { atLeast: leastTimes });
+  const inProcess = ratio("limit", "Express, in process");
+  console.log(`limit against Express, both in process: ${inProcess.toFixed(2)}`);
+  const mixed = ratio("limit", "Express over Redis");
+  console.log(`limit in process against Express over Redis: ${mixed.toFixed(2)}`);
+}
+
+const redis = await startTestRedis();
+try {
+  await withApi((bench) => measure(bench, redis.url));
+} finally {
+  await redis.stop();
+}
