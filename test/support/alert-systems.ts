@@ -115,8 +115,8 @@ export async function startAlertmanager(receiver: AlertReceiver): Promise<AlertS
       };
       await untilTaken(tell);
     },
-    // Alerts are looked at as they come in.
-    untilShown: () => delay(resendEveryMs),
+    // It shows an alert at once; longer than its shortest interval between messages, so that it can tell.
+    untilShown: () => delay(1_500),
     kill9: () => void child?.kill("SIGKILL"),
     restart,
     stop: async () => {
