@@ -140,6 +140,14 @@ describe("alert routes", () => {
     expect(titles()[1]).toContain("in step again");
   });
 
+  it("are counted for Prometheus by whether they have drifted", async () => {
+    const answer = await fetch(`${program.endpoints().metrics}/metrics`);
+
+    const text = await answer.text();
+    expect(text).toContain("vedette_alert_routes_drifted 0\n");
+    expect(text).toContain("vedette_alert_routes_unknown 0\n");
+  });
+
   it("are not written when they are in step", async () => {
     const { length } = incident.double.writes;
 
