@@ -14,6 +14,7 @@ import {
   environmentsSharing,
   findSendings,
 } from "#alerting/alertmanager/sendings.ts";
+import { tellChange, tellStanding } from "#alerting/alertmanager/tell.ts";
 import { type Rotation, rotate, type Webhook } from "#alerting/rotate.ts";
 import { routes, sources } from "#alerting/routes.ts";
 import { type Environment, environments } from "#alerting/routes-contract.ts";
@@ -24,13 +25,20 @@ export type RotationOrder = { environment: Environment; config?: string | undefi
 
 type Sender = Webhook & { address: SourceAddress };
 
+export type RotationReport = Rotation & {
+  /** Of the sources at the incident service, by name. */
+  ids: Map<string, string>;
+  /** Senders that have no file for a token, one line each. */
+  leftOut: string[];
+};
+
 /** Throws with what is missing in the settings, or with what went wrong and how things stand now. */
 export async function rotateTokens({
   environment,
   config: file,
-}: RotationOrder): Promise<Rotation & { ids: Map<string, string> }> {
+}: RotationOrder): Promise<RotationReport> {
   const config = readConfig({ file, environment: process.env });
-  const senders = findSenders(config, environment);
+  const { senders, leftOut } = findSenders(config, environment);
   const addresses = new Map(senders.map(({ source, address }) => [source, address]));
   const addressOf = ({ source }: Webhook) => addresses.get(source) as SourceAddress;
   const tokens = createSourceTokens(incidentOf(config));
@@ -48,7 +56,7 @@ export async function rotateTokens({
     },
     reload: createReload(config.alertmanager[environment]),
   });
-  return { ...rotation, ids };
+  return { ...rotation, ids, leftOut };
 }
 
 function incidentOf({ incident }: Config): { url: string; apiKey: string } {
@@ -58,24 +66,25 @@ function incidentOf({ incident }: Config): { url: string; apiKey: string } {
 }
 
 /** The senders of an environment that have their token from a file. */
-function findSenders(config: Config, environment: Environment): Sender[] {
+function findSenders(config: Config, environment: Environment) {
   const manager = config.alertmanager[environment];
   const monitor = config.alerts[environment];
-  const of = (kind: "alertmanager" | "checkly") =>
-    sources.find((row) => row.kind === kind && row.environment === environment);
+  const { source_kind: kind } = monitor;
   const rows = [
-    { row: of("alertmanager"), kind: "alertmanager" as const, settings: manager },
-    { row: of("checkly"), kind: monitor.source_kind, settings: monitor },
-  ];
-  const found = rows.flatMap(({ row, kind, settings: { source_id: id, token_file: file } }) =>
-    row === undefined || file === ""
-      ? []
-      : [{ source: row.name, file, address: { kind, id, title: row.title } }],
-  );
-  if (found.length > 0) return found;
-  throw new Error(
-    `there is no file to put a token into: set alertmanager.${environment}.token_file or alerts.${environment}.token_file`,
-  );
+    { of: "alertmanager", kind: "alertmanager", table: "alertmanager", settings: manager },
+    { of: "checkly", kind, table: "alerts", settings: monitor },
+  ] as const;
+  const senders: Sender[] = [];
+  const leftOut: string[] = [];
+  for (const { of, kind, table, settings } of rows) {
+    const row = sources.find((one) => one.kind === of && one.environment === environment);
+    if (row === undefined) continue;
+    const { source_id: id, token_file: file } = settings;
+    if (file === "") leftOut.push(`${row.name}: ${table}.${environment}.token_file is not set`);
+    else senders.push({ source: row.name, file, address: { kind, id, title: row.title } });
+  }
+  if (senders.length > 0) return { senders, leftOut };
+  throw new Error(`there is no file to put a token into\n${leftOut.join("\n")}`);
 }
 
 export type ExportOrder = { environment?: Environment; config?: string | undefined };
@@ -95,26 +104,29 @@ export type KeepOrder = { environment: Environment; config?: string | undefined 
 export async function compareAlertmanager({
   environment,
   config: file,
-}: KeepOrder): Promise<Standing> {
-  return compare(findKept(readConfig({ file, environment: process.env }), environment));
+}: KeepOrder): Promise<Standing & { told: string[] }> {
+  const config = readConfig({ file, environment: process.env });
+  const standing = await compare(findKept(config, environment));
+  return { ...standing, told: tellStanding(standing) };
 }
 
 export async function bringAlertmanagerInStep({
   environment,
   config: file,
-}: KeepOrder): Promise<Brought> {
+}: KeepOrder): Promise<Brought & { told: string[] }> {
   const config = readConfig({ file, environment: process.env });
   const settings = config.alertmanager[environment];
   const reload = createReload(settings);
-  return bringInStep({
+  const brought = await bringInStep({
     ...findKept(config, environment),
     reload: () => reload([]),
     withinMs: settings.reload_timeout_seconds * 1_000,
   });
+  return { ...brought, told: brought.changes.map(tellChange) };
 }
 
-/** Also the other environment's, when the two share an alert manager. */
-function findKept({ alertmanager, incident }: Config, environment: Environment): Kept {
+/** Of an environment; also the other's, when the two share an alert manager. */
+export function findKept({ alertmanager, incident }: Config, environment: Environment): Kept {
   const { config_file: file, url } = alertmanager[environment];
   if (file === "" && url === "") {
     const path = `alertmanager.${environment}`;

@@ -9,6 +9,7 @@ import { createReadOverQuota } from "#api/upkeep/over-quota.ts";
 import { createRefillKeys } from "#api/upkeep/refill.ts";
 import type { CronJobName } from "#cron/contract.ts";
 import { createPingHeartbeat } from "#cron/heartbeat.ts";
+import { createAlertmanagerDrift } from "#cron/jobs/alertmanager-drift.ts";
 import { createCertificateRenewal, type RenewCertificate } from "#cron/jobs/certificate-renewal.ts";
 import { createCountKeys as createCountKeysJob } from "#cron/jobs/count-keys.ts";
 import { createKeyLastUsedSync } from "#cron/jobs/key-last-used-sync.ts";
@@ -18,6 +19,7 @@ import { createCronMetrics } from "#cron/metrics.ts";
 import type { Jobs } from "#cron/object.ts";
 import { createCronServices } from "#cron/services.ts";
 import type { Database } from "#kernel/database.ts";
+import { watchAlertmanagers } from "./app-alertmanager-drift.ts";
 import type { Config } from "./config.ts";
 
 export type CronParts = {
@@ -33,6 +35,7 @@ export type CronParts = {
 /** What Restate calls for the timed jobs. A job that lacks what it needs is off. */
 export function createCron(parts: CronParts): EndpointOptions["services"] {
   const { config, database, registry, store, renewCertificate } = parts;
+  const readDrifts = watchAlertmanagers(config, registry);
   return createCronServices({
     jobs: {
       "key-refill": createKeyRefill(createRefillKeys(database)),
@@ -40,6 +43,9 @@ export function createCron(parts: CronParts): EndpointOptions["services"] {
       ...(store !== undefined && analyticsJobs(database, store)),
       ...(renewCertificate !== undefined && {
         "certificate-renewal": createCertificateRenewal(renewCertificate),
+      }),
+      ...(readDrifts !== undefined && {
+        "alertmanager-drift": createAlertmanagerDrift(readDrifts),
       }),
     },
     heartbeatUrlOf: (job) => config.cron[settingOf[job]].heartbeat_url || undefined,
@@ -67,4 +73,5 @@ const settingOf = {
   "quota-check": "quota_check",
   "key-last-used-sync": "key_last_used_sync",
   "certificate-renewal": "certificate_renewal",
+  "alertmanager-drift": "alertmanager_drift",
 } as const satisfies Record<CronJobName, keyof Config["cron"]>;

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import type { EndpointOptions } from "@restatedev/restate-sdk";
+import { startAlertRoutes } from "#alerting/sync/start.ts";
 import { startCron } from "#cron/start.ts";
 import type { Credentials } from "#embedded/contract.ts";
 import { publicIdentity } from "#embedded/credentials.ts";
@@ -20,6 +21,7 @@ import { createPinImage } from "#registry/pin.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { serveOnKnownPort } from "#worker/known-port.ts";
 import { codeRevision, registerWorker } from "#worker/register.ts";
+import { createAlertSync } from "./app-alert-sync.ts";
 import { createAlerts } from "./app-alerts.ts";
 import type { Analytics } from "./app-analytics.ts";
 import type { Base, Stop } from "./app-base.ts";
@@ -63,6 +65,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
   const workerUrl = config.worker.advertised_url || endpoint.url;
   await registerWorker({ adminUrl, workerUrl, revision: codeRevision() });
   await startCron(parts.ingressUrl);
+  await startAlertRoutes(parts.ingressUrl);
   await parts.monitor.start(parts.ingressUrl);
   return endpoint.url;
 }
@@ -105,6 +108,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     }),
     createChatLog(database),
     ...createAlerts({ config, database, registry, results }),
+    ...createAlertSync({ config, database, registry }),
     ...createCron({
       config,
       database,

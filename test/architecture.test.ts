@@ -7,7 +7,7 @@ const contracts = "contract.ts";
 /** What each folder of src may import with `#`. Everything else is private to its folder. */
 const mayImport: Record<string, readonly string[]> = {
   kernel: [],
-  alerting: ["kernel/", "monitor/contract.ts"],
+  alerting: ["kernel/", "monitor/contract.ts", "notify/contract.ts"],
   embedded: ["kernel/"],
   fleet: ["kernel/"],
   monitor: ["kernel/", "alerting/events-contract.ts"],
@@ -26,6 +26,7 @@ const mayImport: Record<string, readonly string[]> = {
     contracts,
     "app.ts",
     "app-alertmanager.ts",
+    "app-alert-plan.ts",
     "app-checks.ts",
     "app-operator.ts",
     "app-routing.ts",

@@ -4,7 +4,10 @@ import { optionalText, optionalUrl, textList, wholeNumber } from "#kernel/settin
 const alertManager = () =>
   z
     .strictObject({
-      /** Where it is reached; empty: it is not asked what it runs with, nor told to reload. */
+      /**
+       * Where it is reached, with `user:password@` if it asks for them; empty: it is not asked what it
+       * runs with, nor told to reload.
+       */
       url: optionalUrl(),
       /** Its configuration on this machine, which is kept in step; two environments may share one. */
       config_file: optionalText(),

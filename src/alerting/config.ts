@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { optionalText, optionalUrl } from "#kernel/setting.ts";
+import { optionalText, optionalUrl, wholeNumber } from "#kernel/setting.ts";
 
 /** The incident service, as everything that talks to it shares it. */
 export const incidentConfig = {
@@ -9,6 +9,10 @@ export const incidentConfig = {
       url: optionalUrl(),
       /** Manages alert routes and sources; alert events have tokens of their own. */
       api_key: optionalText(),
+      /** A TOML file with ids that cannot be looked up: of chat channels above all. */
+      ids_file: optionalText(),
+      /** How often routes are held against their rows; 0: never. */
+      drift_check_minutes: wholeNumber({ min: 0, max: 10_080, default: 60 }),
     })
     .prefault({}),
 };

@@ -161,6 +161,8 @@ const BackupList = z.object({
   ),
 });
 
+export type BackupList = z.infer<typeof BackupList>;
+
 /** What control lets through, by handler. `Apply` answers when it has come to its end. */
 export const alertRoutesHandlers = {
   Status: { input: Nothing, output: RoutesStatus },
@@ -173,4 +175,5 @@ export type AlertRoutesProblemCode =
   | "incident_not_configured"
   | "other_incident_service"
   | "already_applying"
+  | "apply_lost"
   | "unknown_backup";

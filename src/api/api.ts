@@ -11,6 +11,7 @@ import { createAuthenticate } from "./authenticate.ts";
 import { createMakeChange, type MakeChange } from "./change.ts";
 import { identitiesProcedures } from "./identities/procedures.ts";
 import type { Invalidations } from "./invalidation.ts";
+import { weightOfKey } from "./keys/cache-size.ts";
 import { readCredits, spendCredits } from "./keys/credits.ts";
 import { createFindKey } from "./keys/find-key.ts";
 import { type KeyRecord, loadKeyRecord, tagsOfKey } from "./keys/key-record.ts";
@@ -64,6 +65,7 @@ export function createApi(parts: ApiParts): FastifyInstance {
     tagsOf: tagsOfKey,
     invalidations,
     maxEntries: parts.cachedKeys,
+    weightOf: weightOfKey,
   });
   const registry = parts.registry ?? new Registry();
   showInvalidations(invalidations.isLive, registry);

@@ -4,9 +4,12 @@ import type { Fault } from "./error.ts";
 
 type Issue = z.core.$ZodIssue;
 
-/** The faults of a refused body, in the order in which they were found. */
+/** More than these tell nobody anything, and a body may have a million of them. */
+const faultsAtMost = 100;
+
+/** The first faults of a refused body, in the order in which they were found. */
 export function faultsOf(error: z.ZodError): Fault[] {
-  return error.issues.flatMap(faultsOfIssue);
+  return error.issues.slice(0, faultsAtMost).flatMap(faultsOfIssue).slice(0, faultsAtMost);
 }
 
 function faultsOfIssue(issue: Issue): Fault[] {
@@ -16,9 +19,9 @@ function faultsOfIssue(issue: Issue): Fault[] {
     case "invalid_type":
       return [typeFault(issue, at)];
     case "unrecognized_keys":
-      return issue.keys.map((key) => ({
+      return issue.keys.slice(0, faultsAtMost).map((key) => ({
         location: `${at}/additionalProperties`,
-        message: `additional properties '${key}' not allowed`,
+        message: `additional properties '${shortened(key)}' not allowed`,
       }));
     case "too_small":
       return [sizeFault(at, { keyword: minKeywords[issue.origin], limit: issue.minimum, issue })];
@@ -36,6 +39,11 @@ function faultsOfIssue(issue: Issue): Fault[] {
     default:
       return [{ location: at || "/", message: issue.message }];
   }
+}
+
+/** A name that a caller has made up may be of any length. */
+function shortened(name: string): string {
+  return name.length > 100 ? `${name.slice(0, 100).toWellFormed()}…` : name;
 }
 
 /** A step from a value into what it holds, as the schema spells it. */

@@ -10,6 +10,8 @@ export type LiveCacheSettings<Value> = {
   tagsOf: (value: Value) => Stale[];
   invalidations: Pick<Invalidations, "isLive" | "subscribe">;
   maxEntries: number;
+  /** How many ordinary records one takes the room of, a whole number from 1; absent: each its own. */
+  weightOf?: (value: Value) => number;
 };
 
 /**
@@ -45,8 +47,13 @@ export class LiveCache<Value extends object> {
 
   constructor(settings: LiveCacheSettings<Value>) {
     this.#settings = settings;
+    const { maxEntries, weightOf } = settings;
     this.#known = new LRUCache({
-      max: settings.maxEntries,
+      max: maxEntries,
+      ...(weightOf !== undefined && {
+        maxSize: maxEntries,
+        sizeCalculation: ({ value }) => weightOf(value),
+      }),
       dispose: ({ marks }) => this.#marks.release(marks),
     });
     settings.invalidations.subscribe((stale) => this.#forget(stale));
@@ -77,6 +84,8 @@ export class LiveCache<Value extends object> {
   #forget(stale: Stale | undefined): void {
     for (const meanwhile of this.#staleMeanwhile) meanwhile.add(stale);
     this.#unknown.clear();
+    // They may have read what was there before: for those who waited, not for who asks from now on.
+    this.#loading.clear();
     if (stale === undefined) this.#generation += 1;
     else this.#marks.touch(stale);
   }
@@ -104,7 +113,9 @@ export class LiveCache<Value extends object> {
   #loadOnce(name: string): Promise<Value | undefined> {
     const running = this.#loading.get(name);
     if (running !== undefined) return running;
-    const run = this.#loadAndKeep(name).finally(() => this.#loading.delete(name));
+    const run = this.#loadAndKeep(name).finally(() => {
+      if (this.#loading.get(name) === run) this.#loading.delete(name);
+    });
     this.#loading.set(name, run);
     return run;
   }
@@ -129,7 +140,9 @@ export class LiveCache<Value extends object> {
       if (meanwhile.size === 0) this.#unknown.set(name, true);
       return;
     }
-    const tags = this.#settings.tagsOf(value);
+    const { tagsOf, weightOf, maxEntries } = this.#settings;
+    if (weightOf !== undefined && weightOf(value) > maxEntries) return;
+    const tags = tagsOf(value);
     if (meanwhile.has(undefined) || tags.some((tag) => meanwhile.has(tag))) return;
     const marks = this.#marks.hold(tags);
     const version = versionOf(marks);

@@ -20,11 +20,12 @@ export function answerRefusals(app: FastifyInstance, parts: RefusalParts): void 
   });
   // As the contract has it: what is no procedure is answered in plain text, not as an error body.
   app.setNotFoundHandler((request, reply) => {
-    const isPath = app.hasRoute({ method: "POST", url: pathOf(request) });
-    if (isPath) {
+    const url = pathOf(request);
+    const allowed = ["GET", "HEAD", "POST"].filter((method) => app.hasRoute({ method, url }));
+    if (allowed.length > 0) {
       return reply
         .code(405)
-        .header("allow", "POST")
+        .header("allow", allowed.join(", "))
         .type("text/plain")
         .send("method not allowed\n");
     }
@@ -38,7 +39,9 @@ function sendRefusal(
   request: FastifyRequest,
   docsUrl: string,
 ): FastifyReply {
-  const docs = docsUrl || `${request.protocol}://${request.host}/docs/errors`;
+  // Only HTTP/1.0 has requests without a host.
+  const origin = request.host === "" ? "" : `${request.protocol}://${request.host}`;
+  const docs = docsUrl || `${origin}/docs/errors`;
   const isProblem =
     refusal.status === 429 || request.routeOptions.config.procedure?.errorsAreProblems;
   const body = errorBody(refusal, { requestId: request.id, docsUrl: docs });

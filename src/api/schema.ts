@@ -13,7 +13,7 @@ export function text({ min = 0, max = Number.POSITIVE_INFINITY }: Range = {}) {
     .string()
     .check((payload) => {
       const { value, issues } = payload;
-      const length = characters(value, max);
+      const length = characters(value, { min, max });
       if (length < min) {
         issues.push({ code: "too_small", origin: "string", minimum: min, input: value });
       }
@@ -25,9 +25,10 @@ export function text({ min = 0, max = Number.POSITIVE_INFINITY }: Range = {}) {
     .meta({ ...(min > 0 && { minLength: min }), ...(Number.isFinite(max) && { maxLength: max }) });
 }
 
-/** Counts code points, and only where it can matter: `length` is never too small by itself. */
-function characters(value: string, max: number): number {
-  if (value.length > 2 * max) return value.length;
+/** Counts code points, and only where it can matter: a character has one or two units of `length`. */
+function characters(value: string, { min, max }: Required<Range>): number {
+  const { length } = value;
+  if (length > 2 * max || (length >= 2 * min && length <= max)) return length;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII is meant
   return /^[\x00-\x7f]*$/.test(value) ? value.length : [...value].length;
 }
@@ -103,17 +104,27 @@ const identifierPattern = /^[a-zA-Z0-9_]+$/;
 const slugPattern = /^[a-zA-Z0-9_:\-.*]+$/;
 const externalIdPattern = /^[a-zA-Z0-9_.-]+$/;
 
-/** Metadata of a key or an identity: a JSON object of at most 100 properties, 100 levels deep. */
+/**
+ * Metadata of a key or an identity: a JSON object of at most 100 properties, 100 levels deep. Not a
+ * record of zod's, which takes its time over each of a million properties before it counts them.
+ */
 export const Meta = z
-  .record(z.string(), z.unknown())
+  .unknown()
   .check(({ value, issues }) => {
-    if (Object.keys(value).length > 100) {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      issues.push({ code: "invalid_type", expected: "object", input: value });
+    } else if (Object.keys(value).length > 100) {
       issues.push({ code: "too_big", origin: "object", maximum: 100, input: value });
+    } else {
+      const fault = storageFault(value);
+      if (fault !== undefined) issues.push({ code: "custom", message: fault, input: value });
     }
-    const fault = storageFault(value);
-    if (fault !== undefined) issues.push({ code: "custom", message: fault, input: value });
   })
-  .meta({ type: "object", maxProperties: 100, additionalProperties: true });
+  .meta({
+    type: "object",
+    maxProperties: 100,
+    additionalProperties: true,
+  }) as unknown as z.ZodType<Record<string, unknown>>;
 
 export const KeyId = patterned(identifierPattern, { min: 3, max: 255 });
 export const ApiId = patterned(identifierPattern, { min: 8, max: 255 });

@@ -20,9 +20,13 @@ declare module "fastify" {
   }
 }
 
-/** Limits of the wire contract: 10 MiB of body, 10 s to receive a request, a minute to answer it. */
+/**
+ * Limits of the wire contract: 10 MiB of body, 10 s to receive a request, a minute to answer it. A
+ * client that does not read what it is sent is cut off after a longer silence than any of these, so
+ * that answers do not pile up in memory.
+ */
 const bodyLimitBytes = 10 * 1024 * 1024;
-const limits = { receiveTimeoutMs: 10_000, answerTimeoutMs: 60_000 };
+const limits = { receiveTimeoutMs: 10_000, answerTimeoutMs: 60_000, silenceTimeoutMs: 80_000 };
 
 export type ServerParts = Omit<RouterParts, "limitTime"> & {
   log: Log;
@@ -41,10 +45,11 @@ export type ServerParts = Omit<RouterParts, "limitTime"> & {
 
 /** The API without a listener: `listen` and `close` are the caller's. CORS is off. */
 export function createServer(parts: ServerParts): FastifyInstance {
-  const { receiveTimeoutMs, answerTimeoutMs } = { ...limits, ...parts.limits };
+  const { receiveTimeoutMs, answerTimeoutMs, silenceTimeoutMs } = { ...limits, ...parts.limits };
   const app = fastify({
     bodyLimit: bodyLimitBytes,
     requestTimeout: receiveTimeoutMs,
+    connectionTimeout: silenceTimeoutMs,
     http: { headersTimeout: receiveTimeoutMs, connectionsCheckingInterval: 500 },
     // Closing lets requests in flight finish, also those that come on a connection kept alive.
     forceCloseConnections: "idle",

@@ -1,6 +1,7 @@
 /** `vedette alerts`: who is told of an alert. */
 import { type Command, InvalidArgumentError } from "commander";
 import { addAlertEventCommands } from "./alert-event-commands.ts";
+import { addAlertSyncCommands } from "./alert-sync-commands.ts";
 import { addAlertmanagerCommands } from "./alertmanager-commands.ts";
 import { type Exit, load } from "./load.ts";
 
@@ -18,6 +19,7 @@ export function addAlertCommands(program: Command, exit: Exit): void {
       "look for faults in the routes, and for alerts that none takes; exit code 1: faults",
     )
     .option("--strict", "exit code 1 for warnings too", false)
+    .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
     .option("--json", "print JSON for programs", false)
     .action(load(exit, async () => (await from()).lint));
   alerts
@@ -29,6 +31,7 @@ export function addAlertCommands(program: Command, exit: Exit): void {
     .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
     .option("--json", "print JSON for programs", false)
     .action(load(exit, async () => (await from()).simulate));
+  addAlertSyncCommands(alerts, exit);
   addAlertEventCommands(alerts, exit);
   addAlertmanagerCommands(alerts, exit);
 }
@@ -47,6 +50,8 @@ const examples = `
 Examples:
   vedette alerts lint
   vedette alerts simulate --source alertmanager-production --label severity=critical
+  vedette alerts plan --out plan.json                              what an apply would change
+  vedette alerts apply plan.json
   vedette alerts simulate --checks                                 every check, to the page
   vedette alerts dead-letters                                      what nobody accepted, and why
   vedette alerts redeliver --all                                   once the reason is put right

@@ -15,8 +15,9 @@ import { writeExport } from "./write-export.ts";
 type Json = { json: boolean };
 
 export async function rotate({ json, ...order }: RotationOrder & Json): Promise<number> {
-  const { webhooks, ids } = await rotateTokens(order);
+  const { webhooks, ids, leftOut } = await rotateTokens(order);
   const rows = webhooks.map((webhook) => ({ ...webhook, source_id: ids.get(webhook.source) }));
+  for (const line of leftOut) process.stderr.write(`left out: ${line}\n`);
   if (json) {
     printJson({ environment: order.environment, webhooks: rows });
     return 0;
@@ -38,48 +39,31 @@ export async function exportRoutes(options: ExportOrder & Json & { out: string }
 
 /** Exit code 0: in step; 2: not; 1: what it works with could not be asked. */
 export async function plan({ json, ...order }: KeepOrder & Json): Promise<number> {
-  const { isInStep, ...standing } = await compareAlertmanager(order);
-  const { changes, running, reason } = standing;
+  const { isInStep, told, ...standing } = await compareAlertmanager(order);
   if (json) printJson({ environment: order.environment, in_step: isInStep, ...standing });
-  else {
-    showChanges(changes);
-    print(reason === undefined ? verdicts[running] : plain(`${verdicts[running]}: ${reason}`));
-  }
+  else printLines(told);
   if (isInStep) return 0;
-  return changes.length === 0 && running === "unknown" ? 1 : 2;
+  return standing.changes.length === 0 && standing.running === "unknown" ? 1 : 2;
 }
 
-const verdicts: Record<Running, string> = {
-  in_step: "The alert manager works with the configuration of its file.",
-  not_reloaded: "The alert manager works with another configuration: it has to reload.",
-  refused: "The alert manager does not take the configuration that it was last told to read.",
-  unknown: "What the alert manager works with is unknown",
-  not_asked: "The alert manager was not asked: no url is set.",
-};
-
-type Running = Awaited<ReturnType<typeof compareAlertmanager>>["running"];
-type Changes = Awaited<ReturnType<typeof compareAlertmanager>>["changes"];
-
 export async function apply({ json, ...order }: KeepOrder & Json): Promise<number> {
-  const { isConfirmed, ...brought } = await bringAlertmanagerInStep(order);
-  const { outcome, changes } = brought;
+  const { isConfirmed, told, ...brought } = await bringAlertmanagerInStep(order);
   if (json) {
     printJson({ environment: order.environment, confirmed: isConfirmed, ...brought });
     return 0;
   }
-  showChanges(changes);
-  const told = {
-    in_step: "In step: nothing was changed.",
-    reloaded: "The file was in step; the alert manager has read it.",
-    written: "The file is written, and the alert manager has read it.",
-  }[outcome];
-  print(isConfirmed ? told : `${told} Nobody could ask it: no url is set.`);
+  printLines(told);
+  const end = ends[brought.outcome];
+  print(isConfirmed ? end : `${end} Nobody could ask it: no url is set.`);
   return 0;
 }
 
-function showChanges(changes: Changes): void {
-  for (const { path, before, after } of changes) {
-    const told = [before ?? "(not there)", after ?? "(not there)"].map(plain).join(" → ");
-    print(`${plain(path)}: ${told}`);
-  }
+const ends = {
+  in_step: "In step: nothing was changed.",
+  reloaded: "The file was in step; the alert manager has read it.",
+  written: "The file is written, and the alert manager has read it.",
+};
+
+function printLines(lines: readonly string[]): void {
+  for (const line of lines) print(plain(line));
 }

@@ -28,6 +28,9 @@ const answerTimeoutMs = 40_000;
 
 const retryEveryMs = 1_000;
 
+/** A program that is started again is back within this many tries. */
+const mostFailures = 120;
+
 export function connect(options: TargetOptions) {
   const target = findTarget(options, process.env);
 
@@ -107,9 +110,28 @@ export function connect(options: TargetOptions) {
       output: Output,
     ): Promise<z.infer<Output>> => read(output, await post(target, address, { body })),
 
+    /**
+     * Calls a handler that answers when its work is over, however long that takes. A connection that
+     * breaks is taken up again under the same key: the call is made once.
+     */
+    callToEnd: async <Output extends z.ZodType>(address: string, body: object, output: Output) =>
+      read(output, await postToEnd(target, address, body)),
+
     sentinels: async (page: { limit: number; cursor?: string }): Promise<FleetList> =>
       read(FleetList, await post(target, `${fleetService.name}/List`, { body: page })),
   };
+}
+
+async function postToEnd(target: Target, address: string, body: object): Promise<unknown> {
+  const idempotencyKey = randomUUID();
+  for (let failures = 0; ; failures += 1) {
+    try {
+      return await post(target, address, { body, idempotencyKey });
+    } catch (error) {
+      if (failures === mostFailures || !(error instanceof ConnectionError)) throw error;
+    }
+    await delay(retryEveryMs);
+  }
 }
 
 type Call = {

@@ -1,6 +1,11 @@
 /** The allow-list: every way through the gateway is a row here. */
 import type { z } from "zod";
 import { alertEventHandlers, alertEvents } from "#alerting/events-contract.ts";
+import {
+  alertRoutesHandlers,
+  alertRoutesKey,
+  alertRoutesName,
+} from "#alerting/routes-sync-contract.ts";
 import { cronHandlers, cronJobs, cronServiceName } from "#cron/contract.ts";
 import {
   FleetListRequest,
@@ -85,6 +90,12 @@ const routes: readonly Route[] = [
     input,
     isWrite: handler === "Retry",
     blocks: false,
+  })),
+  ...Object.entries(alertRoutesHandlers).map(([handler, { input }]) => ({
+    path: exactly(`/${alertRoutesName}/${alertRoutesKey}/${handler}`),
+    input,
+    isWrite: handler === "Apply",
+    blocks: handler === "Apply",
   })),
   {
     // A push from whatever runs a sentinel; its id is one path segment.

@@ -12,6 +12,7 @@ export const cronConfig = {
       quota_check: job(),
       key_last_used_sync: job(),
       certificate_renewal: job(),
+      alertmanager_drift: job(),
     })
     .prefault({}),
 };

@@ -8,6 +8,7 @@ export const cronJobs = [
   "quota-check",
   "key-last-used-sync",
   "certificate-renewal",
+  "alertmanager-drift",
 ] as const;
 export type CronJobName = (typeof cronJobs)[number];
 

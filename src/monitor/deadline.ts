@@ -11,11 +11,11 @@ import type {
 import { quietUntilMs } from "./quiet.ts";
 import { type Decision, openAlert, resolve } from "./verdict.ts";
 
-/** A span in which the monitor did not run, and pings may have been lost. */
-export type Away = { fromMs: number; toMs: number };
+/** A span in which nobody took pings, so that some may be lost. One that goes on ends now, so far. */
+export type Away = { fromMs: number; toMs: number; isOver: boolean };
 
 /** Woken this long after a deadline, the monitor was away over it rather than merely busy. */
-const awayAfterMs = 5_000;
+const awayAfterMs = 60_000;
 
 /** From its creation on a heartbeat is waited for: one that never pings alerts too. */
 export function newHeartbeatState(atMs: number): HeartbeatState {
@@ -76,17 +76,18 @@ export function takePing(
   if (ping.kind === "start") {
     return { state: { ...state, startedAtMs: ping.atMs }, transition: null };
   }
-  const ended = {
-    ...state,
-    startedAtMs: null,
-    lastDurationMs:
-      state.startedAtMs === null ? state.lastDurationMs : ping.atMs - state.startedAtMs,
-    held: null,
-  };
+  const ended = { ...endRun(state, ping.atMs), held: null };
   if (ping.kind === "success") return succeed(heartbeat, ended, ping.atMs);
   const code = ping.exitCode === null ? "" : ` (exit code ${ping.exitCode})`;
   const reason = `the job said that it failed${code}`;
   return fail(heartbeat, ended, { atMs: ping.atMs, reason, isQuiet, rollout });
+}
+
+/** A ping that is heard of late may be of the run before the one that is under way. */
+function endRun(state: HeartbeatState, atMs: number): HeartbeatState {
+  const { startedAtMs } = state;
+  if (startedAtMs === null || atMs < startedAtMs) return state;
+  return { ...state, startedAtMs: null, lastDurationMs: atMs - startedAtMs };
 }
 
 /**
@@ -103,7 +104,8 @@ export function expire(
   const dueMs = dueAtMs(heartbeat, state);
   const isFailed = state.status === "failed";
   if (!isFailed && nowMs < dueMs) return { state, transition: null };
-  const held = isFailed ? null : findHold(heartbeat, { dueMs, nowMs, away: now.away });
+  const { away } = now;
+  const held = isFailed ? null : findHold(heartbeat, { dueMs, nowMs, away, before: state.held });
   if (held !== null) return { state: { ...state, held }, transition: null };
   const reason =
     nowMs < dueMs
@@ -143,14 +145,19 @@ function fail(
   return openAlert(failed, { checkId: heartbeat.id, atMs, reason, locations: [], rollout });
 }
 
+type Waking = { dueMs: number; nowMs: number; away: Away | null; before: HeartbeatState["held"] };
+
 /** Until a whole grace period after the monitor came back, a ping that was lost may still come again. */
 function findHold(
   heartbeat: Heartbeat,
-  { dueMs, nowMs, away }: { dueMs: number; nowMs: number; away: Away | null },
+  { dueMs, nowMs, away, before }: Waking,
 ): HeartbeatState["held"] {
-  const overslept = nowMs - dueMs > awayAfterMs ? { fromMs: dueMs, toMs: nowMs } : null;
+  const isLate = nowMs - dueMs > awayAfterMs;
+  const overslept = isLate ? { fromMs: dueMs, toMs: nowMs, isOver: true } : null;
   const last = away !== null && away.toMs >= (overslept?.toMs ?? 0) ? away : overslept;
   if (last === null || last.fromMs > dueMs) return null;
+  // It goes on: silence must not keep alerts back for ever.
+  if (!last.isOver && before?.awayFromMs === last.fromMs) return null;
   const untilMs = last.toMs + lengthsOf(heartbeat).graceMs;
   return untilMs <= nowMs ? null : { untilMs, awayFromMs: last.fromMs, awayToMs: last.toMs };
 }

@@ -24,18 +24,58 @@ export async function begin(ctx: ObjectContext, heartbeat: Heartbeat): Promise<v
 /** A ping that the object was told of: the heartbeat is not plainly ok, or the ping is not plain. */
 export async function ping(ctx: ObjectContext, given: Given, received: Ping): Promise<null> {
   const { heartbeat, parts } = given;
-  const before = await readState(ctx);
-  if (before === null) return null;
+  const known = await readState(ctx);
+  if (known === null) return null;
+  // One that begins or fails is watched from here on: its next ping is of more than a deadline.
+  const isNews = received.kind !== "success" && isPlain(known);
+  const unheard = isNews ? await watch(ctx, given, known) : [];
+  const before = withPings(
+    heartbeat,
+    known,
+    unheard.filter((atMs) => atMs < received.atMs),
+  );
   const nowMs = await ctx.date.now();
   const isQuiet = await isQuietAt(ctx, nowMs);
   const decision = await withRollout(ctx, parts, (rollout) =>
     takePing(heartbeat, before, { ping: received, isQuiet, rollout }),
   );
   const { state } = decision;
-  const results = resultsOf(heartbeat, received, state);
+  const results = resultsOf(heartbeat, received, before);
   await settle(ctx, given, { before, decision, results, nowMs });
   if (isPlain(state)) await release(ctx, given, state);
+  for (const atMs of unheard.filter((unheardMs) => unheardMs >= received.atMs)) {
+    await ping(ctx, given, { kind: "success", atMs });
+  }
   return null;
+}
+
+/** From here on the object is told of every ping. Answers those that it was not told of, in order. */
+async function watch(
+  ctx: ObjectContext,
+  { heartbeat: { id }, parts }: Given,
+  { lastPingAtMs }: HeartbeatState,
+): Promise<number[]> {
+  const pings: number[] = [];
+  for (;;) {
+    const known = pings.at(-1) ?? lastPingAtMs;
+    const seen = await ctx.run("look-for-pings", () =>
+      parts.inbox.look({ id, lastPingAtMs: known }),
+    );
+    if (seen.lastPingAtMs === null || seen.lastPingAtMs <= (known ?? 0)) return pings;
+    pings.push(seen.lastPingAtMs);
+  }
+}
+
+/** Pings of a heartbeat that is ok: they are recorded already, and move its deadline. */
+function withPings(
+  heartbeat: Heartbeat,
+  state: HeartbeatState,
+  pings: readonly number[],
+): HeartbeatState {
+  return pings.reduce((moved, atMs) => {
+    const success = { kind: "success", atMs } as const;
+    return takePing(heartbeat, moved, { ping: success, isQuiet: true, rollout: null }).state;
+  }, state);
 }
 
 /** The alarm: a deadline, the end of a mute, or one more look while an alert is open. */
@@ -91,8 +131,10 @@ async function takeSeen(ctx: ObjectContext, given: Given, seen: SeenPing): Promi
     await ping(ctx, given, success);
     return;
   }
-  const circumstances = { ping: success, isQuiet: true, rollout: null };
-  const decision = takePing(given.heartbeat, known, circumstances);
+  const decision = {
+    state: withPings(given.heartbeat, known, [pingAtMs]),
+    transition: null,
+  };
   await settle(ctx, given, { before: known, decision, results: [], nowMs });
   // Everything was down for long: this deadline, too, is over. The next look begins the watch.
   if (dueAtMs(given.heartbeat, decision.state) <= nowMs) await look(ctx, given);
@@ -170,8 +212,12 @@ export async function rearm(
 
 const longestDelayMs = 400 * 86_400_000;
 
-/** A start says nothing of how the job went. */
-function resultsOf(heartbeat: Heartbeat, received: Ping, state: HeartbeatState): CheckResult[] {
+/** A start says nothing of how the job went, and only after one is known how long it took. */
+function resultsOf(
+  heartbeat: Heartbeat,
+  received: Ping,
+  { startedAtMs }: HeartbeatState,
+): CheckResult[] {
   if (received.kind === "start") return [];
   const isOk = received.kind === "success";
   const code = isOk || received.exitCode === null ? "" : ` (exit code ${received.exitCode})`;
@@ -183,7 +229,7 @@ function resultsOf(heartbeat: Heartbeat, received: Ping, state: HeartbeatState):
       startedAtMs: received.atMs,
       grade: isOk ? "ok" : "failed",
       cause: isOk ? null : "error",
-      durationMs: state.lastDurationMs ?? 0,
+      durationMs: startedAtMs === null ? 0 : Math.max(0, received.atMs - startedAtMs),
       phases: noPhases,
       status: null,
       reason: isOk ? null : `the job said that it failed${code}`,

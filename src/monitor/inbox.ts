@@ -7,7 +7,8 @@ import type { Database } from "#kernel/database.ts";
 import type { Heartbeat } from "./contract.ts";
 import type { Away } from "./deadline.ts";
 import { createGroups } from "./groups.ts";
-import { refusal } from "./standing.ts";
+import { readPresence } from "./presence.ts";
+import { refuseTaken } from "./standing.ts";
 
 /** `token`: its SHA-256 in hex. */
 export type Received = { token: string; atMs: number };
@@ -79,17 +80,11 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
   };
 }
 
-function refuseTaken(error: unknown): never {
-  // Postgres: unique_violation.
-  if ((error as { code?: string }).code !== "23505") throw error;
-  throw refusal(409, "token_taken", "another heartbeat or runner has this token");
-}
-
 export type Known = { id: string; lastPingAtMs: number | null };
 
 export type Seen = {
   lastPingAtMs: number | null;
-  /** The last span in which nobody listened for pings; null: there was none. */
+  /** The last span in which nobody listened for pings, now included; null: there was none. */
   away: Away | null;
 };
 
@@ -113,15 +108,19 @@ async function lookAll(database: Database, of: readonly Known[]): Promise<readon
     of.map(({ lastPingAtMs }) => toDate(lastPingAtMs)),
   ]);
   const byId = new Map<string, Seen>(
-    rows.map(({ id, last_ping_at, away_from, away_to }) => [
-      id,
-      {
-        lastPingAtMs: last_ping_at?.getTime() ?? null,
-        away: away_from === null ? null : { fromMs: away_from.getTime(), toMs: away_to.getTime() },
-      },
+    rows.map((row) => [
+      row.id,
+      { lastPingAtMs: row.last_ping_at?.getTime() ?? null, away: readAway(row) },
     ]),
   );
   return of.map(({ id }) => byId.get(id) ?? { lastPingAtMs: null, away: null });
+}
+
+type AwayRow = { away_from: Date | null; away_to: Date; is_over: boolean };
+
+function readAway({ away_from, away_to, is_over }: AwayRow): Away | null {
+  if (away_from === null) return null;
+  return { fromMs: away_from.getTime(), toMs: away_to.getTime(), isOver: is_over };
 }
 
 function toDate(ms: number | null): Date | null {
@@ -149,12 +148,12 @@ const lookForPings = `
     SELECT id, at FROM unnest($1::text[], $2::timestamptz[]) AS t (id, at)
   ), locked AS (
     SELECT h.id, known.at FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
-  )
+  ), presence AS (${readPresence})
   UPDATE heartbeats h
   SET is_watched = h.is_watched OR h.last_ping_at IS NOT DISTINCT FROM locked.at
-  FROM locked LEFT JOIN monitor_presence p ON p.part = 'pings'
+  FROM locked LEFT JOIN presence p ON true
   WHERE h.id = locked.id
-  RETURNING h.id, h.last_ping_at, p.away_from, p.away_to`;
+  RETURNING h.id, h.last_ping_at, p.away_from, p.away_to, p.is_over`;
 
 const releaseWatch = `
   UPDATE heartbeats SET is_watched = false

@@ -28,10 +28,23 @@ async function note(database: Database): Promise<void> {
   await database.query(noteSeen);
 }
 
-// Two notes that are this far apart had something between them that took no pings.
+/** Two notes that are this far apart had something between them that took no pings. */
+const awayAfter = "interval '5 s'";
+
 const noteSeen = `
   INSERT INTO monitor_presence AS p (part, seen_at) VALUES ('pings', clock_timestamp())
   ON CONFLICT (part) DO UPDATE SET
     seen_at = excluded.seen_at,
-    away_from = CASE WHEN excluded.seen_at - p.seen_at > interval '5 s' THEN p.seen_at ELSE p.away_from END,
-    away_to = CASE WHEN excluded.seen_at - p.seen_at > interval '5 s' THEN excluded.seen_at ELSE p.away_to END`;
+    away_from = CASE WHEN excluded.seen_at - p.seen_at > ${awayAfter} THEN p.seen_at ELSE p.away_from END,
+    away_to = CASE WHEN excluded.seen_at - p.seen_at > ${awayAfter} THEN excluded.seen_at ELSE p.away_to END`;
+
+/** The last span in which nobody took pings: the one that goes on, else the last that is over. */
+export const readPresence = `
+  SELECT
+    CASE WHEN is_here THEN away_from ELSE seen_at END AS away_from,
+    CASE WHEN is_here THEN away_to ELSE clock_timestamp() END AS away_to,
+    is_here AS is_over
+  FROM (
+    SELECT *, clock_timestamp() - seen_at <= ${awayAfter} AS is_here
+    FROM monitor_presence WHERE part = 'pings'
+  ) AS p`;

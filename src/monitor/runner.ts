@@ -2,6 +2,7 @@
 import type { Log } from "#kernel/log.ts";
 import type { ApiCheck, CheckResult } from "./contract.ts";
 import { gridOf, nextTick } from "./grid.ts";
+import { ReportRefusedError } from "./runner-client.ts";
 import type { Work } from "./runner-contract.ts";
 
 export type RunnerParts = {
@@ -57,16 +58,17 @@ function createSchedule(parts: RunnerParts) {
   const running = new Set<Promise<unknown>>();
   let aheadMs = 0;
 
-  const arm = (check: ApiCheck, work: Work) => {
+  const arm = (check: ApiCheck, work: Work, lastMs = 0) => {
     const now = nowMs() + aheadMs;
-    const dueMs = nextTick(gridOf(check), now);
+    // A timer may fire a moment early, and the gateway's clock may go back: no tick runs twice.
+    const dueMs = nextTick(gridOf(check), Math.max(now, lastMs));
     const timer = setTimeout(() => {
       const done = run(check, { scheduledAtMs: dueMs, work })
         .then(outbox.put)
         .catch((err) => log.error({ err, check: check.id }, "run not made"))
         .finally(() => running.delete(done));
       running.add(done);
-      arm(check, work);
+      arm(check, work, dueMs);
     }, dueMs - now);
     timers.set(check.id, { definition: definitionOf(check, work), timer });
   };
@@ -112,8 +114,12 @@ function createOutbox({ report, log }: RunnerParts) {
       try {
         await report(group);
       } catch (error) {
-        log.warn({ detail: (error as Error).message, waiting: waiting.length }, "not reported yet");
-        return;
+        const { message: detail } = error as Error;
+        if (!(error instanceof ReportRefusedError)) {
+          log.warn({ detail, waiting: waiting.length }, "not reported yet");
+          return;
+        }
+        log.error({ detail, results: group.length }, "report refused: its results are given up");
       }
       waiting.splice(0, waiting.length, ...waiting.filter((result) => !group.includes(result)));
     }

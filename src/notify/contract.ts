@@ -14,7 +14,7 @@ export const ChatMessage = z.object({
 export type ChatMessage = z.infer<typeof ChatMessage>;
 
 /** The channels that messages can go to; each has a webhook URL in the settings. */
-export const chatChannels = ["sentinel_rollout", "quota_check"] as const;
+export const chatChannels = ["sentinel_rollout", "quota_check", "alert_routes"] as const;
 export type ChatChannelName = (typeof chatChannels)[number];
 
 /** One object per channel, keyed by its name: messages leave in the order in which they were sent to it. */

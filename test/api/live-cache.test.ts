@@ -4,7 +4,7 @@ import { type KeyRecord, tagsOfKey } from "#api/keys/key-record.ts";
 import { LiveCache } from "#api/live-cache.ts";
 import { buildKeyRecord } from "../support/key-builders.ts";
 
-/** A database of keys by hash, and a line to it that can be cut. */
+/** A database of keys by hash, and a line to it that can be cut. A key named "heavy" is ten. */
 function setUp(...records: [string, KeyRecord][]) {
   const rows = new Map(records);
   let tell: (stale: Stale | undefined) => void = () => {};
@@ -20,6 +20,7 @@ function setUp(...records: [string, KeyRecord][]) {
     load,
     tagsOf: tagsOfKey,
     maxEntries: 10,
+    weightOf: ({ name }) => (name === "heavy" ? 10 : name === "heavier" ? 11 : 1),
     invalidations: {
       isLive: () => state.isLive,
       subscribe: (listener) => {
@@ -43,6 +44,29 @@ describe("a live cache", () => {
 
     expect(again).toMatchObject({ id: "key_1" });
     expect(state.loads).toBe(1);
+  });
+
+  it("keeps fewer keys when some are heavy", async () => {
+    const { cache, state } = setUp(
+      ["h1", buildKeyRecord()],
+      ["h2", buildKeyRecord({ name: "heavy" })],
+    );
+    await cache.get("h1");
+    await cache.get("h2");
+
+    await cache.get("h1");
+
+    expect(state.loads).toBe(3);
+  });
+
+  it("keeps nothing that is heavier than all it may keep", async () => {
+    const { cache, state } = setUp(["h1", buildKeyRecord({ name: "heavier" })]);
+    await cache.get("h1");
+
+    const again = await cache.get("h1");
+
+    expect(again).toMatchObject({ id: "key_1" });
+    expect(state.loads).toBe(2);
   });
 
   it("asks once for all who wait for the same key", async () => {
@@ -88,6 +112,21 @@ describe("a live cache", () => {
     await loading;
 
     expect(await cache.get("h1")).toMatchObject({ isEnabled: false });
+  });
+
+  it("gives what was read before a change to nobody who asks after it", async () => {
+    const { cache, rows, state, tell } = setUp(["h1", buildKeyRecord()]);
+    const gate = Promise.withResolvers<void>();
+    state.gate = gate.promise;
+    const before = cache.get("h1");
+    rows.set("h1", buildKeyRecord({ isEnabled: false }));
+    tell("key:key_1");
+
+    const after = cache.get("h1");
+    gate.resolve();
+
+    expect(await after).toMatchObject({ isEnabled: false });
+    expect(await before).toMatchObject({ isEnabled: true });
   });
 
   it("believes nothing it has cached while it cannot hear of changes", async () => {

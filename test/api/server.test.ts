@@ -29,3 +29,10 @@ it("answers 404 in plain text for what is no procedure", async () => {
   expect(answer.statusCode).toBe(404);
   expect(answer.headers["content-type"]).toContain("text/plain");
 });
+
+it("answers 405 with what is allowed for a path that has other methods", async () => {
+  const answer = await testServer().inject({ method: "POST", url: "/v2/liveness" });
+
+  expect(answer.statusCode).toBe(405);
+  expect(answer.headers.allow).toBe("GET, HEAD");
+});

@@ -119,6 +119,13 @@ describe("/start", () => {
     expect(pinged(start(minute), success(minute + 4_200)).lastDurationMs).toBe(4_200);
   });
 
+  it("is not ended by a ping of before it that is heard of late", () => {
+    const state = pinged(start(3 * minute), success(2 * minute));
+
+    expect(state).toMatchObject({ startedAtMs: 3 * minute, lastPingAtMs: 2 * minute });
+    expect(state.lastDurationMs).toBeNull();
+  });
+
   it("gives the run the grace to end in", () => {
     const state = pinged(success(0), start(minute));
 
@@ -165,6 +172,8 @@ describe("/fail", () => {
 });
 
 describe("after the monitor was away", () => {
+  const span = (fromMs: number, toMs: number, isOver = true) => ({ fromMs, toMs, isOver });
+
   it("woken over a deadline it waits for the grace period again", () => {
     const late = expire(heartbeat, pinged(success(0)), at(10 * minute));
 
@@ -192,7 +201,7 @@ describe("after the monitor was away", () => {
   });
 
   it("back shortly before the deadline it waits too: the ping may have been lost", () => {
-    const now = { ...at(6 * minute), away: { fromMs: 5 * minute, toMs: 5.5 * minute } };
+    const now = { ...at(6 * minute), away: span(5 * minute, 5.5 * minute) };
 
     const { state, transition } = expire(heartbeat, pinged(success(0)), now);
 
@@ -201,7 +210,7 @@ describe("after the monitor was away", () => {
   });
 
   it("back for a whole grace period it waits no longer", () => {
-    const now = { ...at(6 * minute), away: { fromMs: minute, toMs: 5 * minute } };
+    const now = { ...at(6 * minute), away: span(minute, 5 * minute) };
 
     expect(expire(heartbeat, pinged(success(0)), now).transition?.kind).toBe("opened");
   });
@@ -215,8 +224,30 @@ describe("after the monitor was away", () => {
     expect(dueAtMs(heartbeat, again.state)).toBe(21 * minute);
   });
 
-  it("a timer that is a second late is no absence", () => {
-    const now = at(6 * minute + 1_000);
+  it("while nobody takes pings it waits once, and alerts when that goes on", () => {
+    const first = { ...at(6 * minute), away: span(5 * minute, 6 * minute, false) };
+    const { state, transition } = expire(heartbeat, pinged(success(0)), first);
+
+    const then = { ...at(7 * minute), away: span(5 * minute, 7 * minute, false) };
+    const after = expire(heartbeat, state, then);
+
+    expect(transition).toBeNull();
+    expect(after.transition?.kind).toBe("opened");
+  });
+
+  it("with pings taken again just before the wait ends, it waits anew", () => {
+    const first = { ...at(6 * minute), away: span(5 * minute, 6 * minute, false) };
+    const { state } = expire(heartbeat, pinged(success(0)), first);
+
+    const then = { ...at(7 * minute), away: span(5 * minute, 6.9 * minute) };
+    const after = expire(heartbeat, state, then);
+
+    expect(after.transition).toBeNull();
+    expect(dueAtMs(heartbeat, after.state)).toBe(7.9 * minute);
+  });
+
+  it("a timer that is half a minute late is no absence", () => {
+    const now = at(6 * minute + 30_000);
 
     expect(expire(heartbeat, pinged(success(0)), now).transition?.kind).toBe("opened");
   });

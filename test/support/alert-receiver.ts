@@ -22,6 +22,8 @@ export type ReceivedEvent = {
   body: Record<string, unknown>;
   path: string;
   atMs: number;
+  /** Whether it was said that it is accepted. */
+  isAnswered: boolean;
 };
 
 export type AlertReceiver = {
@@ -86,7 +88,9 @@ async function serve(receiver: AlertReceiver, incoming: IncomingMessage, outgoin
     return;
   }
   const wish = receiver.script.shift() ?? receiver.behave();
-  if (wish === "accept" || wish === "lost") receiver.events.push(readEvent(incoming, text));
+  if (wish === "accept" || wish === "lost") {
+    receiver.events.push({ ...readEvent(incoming, text), isAnswered: wish === "accept" });
+  }
   answer(outgoing, wish === "accept" ? accepted(text) : wish);
 }
 
@@ -116,7 +120,7 @@ function accepted(text: string) {
   return { status: 202, body };
 }
 
-function readEvent({ url = "" }: IncomingMessage, text: string): ReceivedEvent {
+function readEvent({ url = "" }: IncomingMessage, text: string): Omit<ReceivedEvent, "isAnswered"> {
   const body = JSON.parse(text) as Record<string, unknown>;
   const metadata = body["metadata"] as { event_id?: string } | undefined;
   const annotations = body["commonAnnotations"] as { event_id?: string } | undefined;

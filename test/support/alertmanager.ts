@@ -31,13 +31,14 @@ export function aSending(over: Partial<AlertSource> = {}): Sending {
 export type Daemon = { url: string; pid: number; stop: () => Promise<void> };
 
 /** Alertmanager on a free port with this configuration; answers when it is ready. */
-export async function startAlertmanager(configFile: string): Promise<Daemon> {
+export async function startAlertmanager(configFile: string, ...args: string[]): Promise<Daemon> {
   const port = await getPort({ host: "127.0.0.1" });
   return startDaemon("prometheus-alertmanager", port, (dataDir) => [
     `--config.file=${configFile}`,
     `--web.listen-address=127.0.0.1:${port}`,
     `--storage.path=${dataDir}`,
     "--cluster.listen-address=",
+    ...args,
   ]);
 }
 
@@ -72,7 +73,9 @@ async function startDaemon(
     dir.remove();
   };
   const url = `http://127.0.0.1:${port}`;
-  const isReady = async () => isOver() || (await fetch(`${url}/-/ready`)).ok;
+  // With a password set it answers too: that it asks for it.
+  const isReady = async () =>
+    isOver() || [200, 401].includes((await fetch(`${url}/-/ready`)).status);
   try {
     await waitFor(isReady, { withinMs: 30_000, what: `${program} to be ready` });
     if (isOver()) throw new Error(`${program} ended at once: ${said}`);

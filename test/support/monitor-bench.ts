@@ -100,6 +100,17 @@ export async function startMonitorBench(options: BenchOptions) {
         withinMs: 20_000,
         what: `${count} results`,
       }),
+    /** Until the object needs no word of pings that come on time. */
+    untilWell: (heartbeat: string) =>
+      waitFor(
+        async () => {
+          const { rows } = await database.query("SELECT is_watched FROM heartbeats WHERE id = $1", [
+            heartbeat,
+          ]);
+          return rows[0]?.is_watched === false;
+        },
+        { withinMs: 10_000, what: `${heartbeat} to be well` },
+      ),
     snapshot: (check: string) => readSnapshot(database, check),
     /** Ends the worker with whatever it is doing, and starts it again. */
     restartWorker: async () => {

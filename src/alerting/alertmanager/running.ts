@@ -21,21 +21,24 @@ export type Running = {
 
 const timeoutMs = 5_000;
 
-export function connectRunning(url: string): Running {
+/** `address` may have a user and a password before the host, as its basic authentication asks for. */
+export function connectRunning(address: string): Running {
+  const place = placeOf(address);
+  const { url } = place;
   return {
     async readState() {
-      const { status, text } = await ask(url, "GET", "/metrics");
+      const { status, text } = await ask(place, "GET", "/metrics");
       const configHash = readMetric(text, "alertmanager_config_hash");
       const isGood = readMetric(text, "alertmanager_config_last_reload_successful");
       if (status === 200 && configHash !== undefined && isGood !== undefined) {
         return { configHash, isLastReloadGood: isGood === 1 };
       }
       throw new AlertmanagerError(
-        `${url}/metrics says nothing of a configuration: is an Alertmanager there?`,
+        `${url}/metrics (${status}) says nothing of a configuration: is an Alertmanager there?`,
       );
     },
     async reload() {
-      const { status, text } = await ask(url, "POST", "/-/reload");
+      const { status, text } = await ask(place, "POST", "/-/reload");
       if (status === 200) return;
       const reason = (text.trim().split("\n")[0] ?? "").replaceAll(/\p{Cc}+/gu, " ").slice(0, 300);
       throw new AlertmanagerError(`it does not take its configuration (${status}): ${reason}`);
@@ -73,19 +76,36 @@ function readMetric(text: string, name: string): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
+type Place = { /** Without the password. */ url: string; headers: Record<string, string> };
+
+function placeOf(address: string): Place {
+  const url = new URL(address);
+  const { username, password } = url;
+  url.username = "";
+  url.password = "";
+  const pair = [username, password].map(decodeURIComponent).join(":");
+  const basic = `Basic ${Buffer.from(pair).toString("base64")}`;
+  return {
+    url: url.href.replace(/\/+$/, ""),
+    headers: username === "" ? {} : { authorization: basic },
+  };
+}
+
 async function ask(
-  url: string,
+  { url, headers }: Place,
   method: "GET" | "POST",
   path: string,
 ): Promise<{ status: number; text: string }> {
   try {
     const signal = AbortSignal.timeout(timeoutMs);
-    const { statusCode, body } = await request(`${url}${path}`, { method, signal });
-    return { status: statusCode, text: await body.text() };
+    const { statusCode, body } = await request(`${url}${path}`, { method, headers, signal });
+    const answer = { status: statusCode, text: await body.text() };
+    if (![401, 403].includes(answer.status)) return answer;
   } catch (cause) {
     const { code, name } = cause as NodeJS.ErrnoException;
     throw new AlertmanagerError(`the alert manager at ${url} cannot be reached (${code ?? name})`, {
       cause,
     });
   }
+  throw new AlertmanagerError(`${url} asks for a user and a password: set them in its url`);
 }

@@ -32,12 +32,19 @@ function encodeLines(rows: readonly object[]): Buffer {
   return Buffer.from(`${rows.map(encodeRow).join("\n")}\n`);
 }
 
+/** A row may have what the store refuses, and with it the batch, whose other rows are other people's. */
 function encodeRow(row: object): string {
   const line = JSON.stringify(row);
-  // Half of a surrogate pair is written as an escape that the store refuses, and the batch with it.
-  return line.includes("\\ud") ? JSON.stringify(row, (_, value) => mendText(value)) : line;
+  return suspect.test(line) ? JSON.stringify(row, (_, value) => mend(value)) : line;
 }
 
-function mendText(value: unknown): unknown {
+/** Half of a surrogate pair, which is written as an escape; a number of 19 digits or an exponent. */
+const suspect = /\\ud|\d{19}|\de\+/;
+
+/** The largest double that Int64 holds. */
+const int64Max = 2 ** 63 - 1_024;
+
+function mend(value: unknown): unknown {
+  if (typeof value === "number") return Math.min(value, int64Max);
   return typeof value === "string" ? value.toWellFormed() : value;
 }

@@ -37,6 +37,7 @@ function mountErrorPages(app: FastifyInstance): void {
 
 function mountViewer(app: FastifyInstance): void {
   let loading: Promise<Viewer> | undefined;
+  let unpacking: Promise<Buffer> | undefined;
   const viewer = () => {
     loading ??= loadViewer().catch((error) => {
       loading = undefined;
@@ -57,7 +58,9 @@ function mountViewer(app: FastifyInstance): void {
       .type("text/javascript; charset=utf-8");
     const takesGzip = /\bgzip\b/.test(request.headers["accept-encoding"] ?? "");
     if (takesGzip) return reply.header("content-encoding", "gzip").send(script);
-    return reply.send(await promisify(gunzip)(script));
+    // Once: whoever asks a thousand times gets the same bytes a thousand times.
+    unpacking ??= promisify(gunzip)(script);
+    return reply.send(await unpacking);
   });
 }
 

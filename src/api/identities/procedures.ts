@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { NamespaceParts } from "#api/api.ts";
 import { describeIdentity } from "#api/keys/verify-answer.ts";
+import { list } from "#api/list.ts";
 import { likePattern, toPage } from "#api/page.ts";
 import { demand, type Procedures, procedure } from "#api/procedure.ts";
 import {
@@ -20,7 +21,7 @@ type Parts = Pick<NamespaceParts, "database" | "change">;
 
 /** An identity by its id or its external id. */
 const Identity = text({ min: 1 });
-const Ratelimits = z.array(RatelimitRequest).max(50).optional();
+const Ratelimits = list(RatelimitRequest, { max: 50 }).optional();
 
 export function identitiesProcedures(parts: Parts): Procedures {
   return { ...readProcedures(parts), ...changeProcedures(parts) };

@@ -23,12 +23,18 @@ export type AppliedLimit = {
   ownerId: string;
 };
 
+/** As many as `ratelimit.multiLimit` takes: each is a counter, and there is room for so many of all. */
+const askedAtMost = 100;
+
 /**
  * The limits that apply by themselves, and those asked for. One asked for takes the place of one
  * that applies by itself; a limit of the key goes before its identity's of the same name. Throws
- * 412 for a name that neither has.
+ * 412 for a name that neither has, 400 for more names than anyone means.
  */
 export function chooseLimits(record: KeyRecord, asked: readonly AskedLimit[]): AppliedLimit[] {
+  if (asked.length > askedAtMost) {
+    throw invalidInput(`A verification can ask for at most ${askedAtMost} rate limits.`);
+  }
   const applied = new Map<string, AppliedLimit>();
   for (const { rule, ownerId } of rulesOf(record)) {
     if (rule.autoApply && !applied.has(rule.name)) {

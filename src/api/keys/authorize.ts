@@ -3,7 +3,13 @@ import { z } from "zod";
 import type { Change } from "#api/change.ts";
 import { ApiError } from "#api/error.ts";
 import { allOf, anyOf, type Requirement } from "#api/grants.ts";
-import { ensurePermissions, findPermissions, findRoleIds } from "#api/permissions/resolve.ts";
+import { list } from "#api/list.ts";
+import {
+  ensurePermissions,
+  findPermissions,
+  findRoleIds,
+  refuseTooMany,
+} from "#api/permissions/resolve.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
 import { KeyId, PermissionResponse, PermissionSlug, RoleName, RoleResponse } from "#api/schema.ts";
 import { permissionsOfKey, rolesOfKey } from "./attached.ts";
@@ -13,15 +19,17 @@ import { addLinks, removeLinks, replaceLinks } from "./links.ts";
 import type { KeyParts } from "./procedures.ts";
 import { recordKey } from "./update.ts";
 
-const slugs = z.array(PermissionSlug);
-const PermissionsInput = z.strictObject({ keyId: KeyId, permissions: slugs });
+const PermissionsInput = z.strictObject({ keyId: KeyId, permissions: list(PermissionSlug) });
 const SomePermissionsInput = z.strictObject({
   keyId: KeyId,
-  permissions: slugs.min(1).max(1_000),
+  permissions: list(PermissionSlug, { min: 1, max: 1_000 }),
 });
 
-const RolesInput = z.strictObject({ keyId: KeyId, roles: z.array(RoleName).max(100) });
-const SomeRolesInput = z.strictObject({ keyId: KeyId, roles: z.array(RoleName).min(1).max(100) });
+const RolesInput = z.strictObject({ keyId: KeyId, roles: list(RoleName, { max: 100 }) });
+const SomeRolesInput = z.strictObject({
+  keyId: KeyId,
+  roles: list(RoleName, { min: 1, max: 100 }),
+});
 
 /** The URN grant suffices; by plain permissions, those on roles and permissions are needed too. */
 function mayUpdate(key: KeyDetails, ...rbac: string[]): Requirement {
@@ -71,6 +79,7 @@ export function setPermissions(parts: KeyParts) {
     input: PermissionsInput,
     requires: ["rbac.*.add_permission_to_key", "rbac.*.remove_permission_from_key"],
     edit: async ({ made, call, keyId, names }) => {
+      refuseTooMany(names, "A key");
       const found = await ensurePermissions(made, call, {
         slugs: names,
         mayCreate: "withPermission",

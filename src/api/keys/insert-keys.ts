@@ -3,6 +3,7 @@ import type { Change } from "#api/change.ts";
 import { ensureIdentities } from "#api/identities/upsert.ts";
 import { newId } from "#api/ids.ts";
 import { toBigint } from "#api/int64.ts";
+import { checkMetaSize } from "#api/meta-size.ts";
 import { replaceRatelimits } from "#api/owned-ratelimits.ts";
 import { addLinks } from "./links.ts";
 import { refillColumns, requireRemaining } from "./refill-rules.ts";
@@ -25,7 +26,10 @@ export async function insertKeys(
   place: KeyPlace,
   keys: readonly KeyToInsert[],
 ): Promise<Map<string, string>> {
-  for (const { credits } of keys) if (credits !== undefined) requireRemaining(credits);
+  for (const { credits, meta } of keys) {
+    if (credits !== undefined) requireRemaining(credits);
+    if (meta !== undefined) checkMetaSize(meta);
+  }
   const externalIds = keys.flatMap(({ externalId }) => externalId ?? []);
   const identities = await ensureIdentities(change, place.workspaceId, externalIds);
   const rows = keys.map((key) => toRow(key, identities));

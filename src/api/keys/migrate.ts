@@ -1,9 +1,10 @@
 /** keys.migrateKeys: keys of another program, known by their hashes alone. */
 import { z } from "zod";
 import type { Change } from "#api/change.ts";
-import { ApiError } from "#api/error.ts";
+import { ApiError, invalidInput } from "#api/error.ts";
 import { tuple } from "#api/grants.ts";
 import { newId } from "#api/ids.ts";
+import { list } from "#api/list.ts";
 import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
 import { type Call, procedure } from "#api/procedure.ts";
 import { text } from "#api/schema.ts";
@@ -26,7 +27,7 @@ export function migrateKeys({ change, database }: KeyParts) {
     input: z.strictObject({
       migrationId: text({ min: 3, max: 255 }),
       apiId: text({ min: 3, max: 255 }),
-      keys: z.array(KeyToMigrate).min(1),
+      keys: list(KeyToMigrate, { min: 1 }),
     }),
     output: z.object({
       migrated: z.array(z.object({ hash: z.string(), keyId: z.string() })),
@@ -35,6 +36,7 @@ export function migrateKeys({ change, database }: KeyParts) {
     permission: ({ apiId }) => tuple("api", apiId, "create_key"),
     refusals: [404],
     handle: async (input, call) => {
+      refuseTooMuch(input.keys);
       const api = await findApi(database, call, input.apiId);
       const algorithm = await findAlgorithm(database, call, input.migrationId);
       const ids = await change(call, async (made) => {
@@ -56,6 +58,26 @@ export function migrateKeys({ change, database }: KeyParts) {
       return { data: report(input.keys, (hash) => ids.get(storedHash(algorithm, hash))) };
     },
   });
+}
+
+/** No hash that any algorithm makes is as long. */
+const hashAtMost = 512;
+
+/** What one transaction may take to write, so that nobody else waits for it. */
+const partsAtMost = 50_000;
+
+/** Throws the 400: the contract sets no bounds. */
+function refuseTooMuch(keys: readonly KeyToMigrate[]): void {
+  if (keys.some(({ hash }) => hash.length > hashAtMost)) {
+    throw invalidInput(`A \`hash\` has at most ${hashAtMost} characters.`);
+  }
+  const parts = keys.reduce((sum, { permissions = [], roles = [], ratelimits = [] }) => {
+    return sum + 1 + permissions.length + roles.length + ratelimits.length;
+  }, 0);
+  if (parts <= partsAtMost) return;
+  throw invalidInput(
+    `${parts} keys, permissions, roles and rate limits are more than the ${partsAtMost} that one call may bring. Please send them in several.`,
+  );
 }
 
 /** A hash given twice in one call is one key. */

@@ -1,5 +1,6 @@
 /** Bodies of the namespace keys that more than one procedure has. */
 import { z } from "zod";
+import { list } from "#api/list.ts";
 import {
   ExternalId,
   IdentityResponse,
@@ -30,9 +31,9 @@ const lastExpiryMs = 4_102_444_800_000;
 export const Expires = whole({ min: 0, max: lastExpiryMs });
 
 export const KeyName = text({ min: 1, max: 255 });
-export const RoleNames = z.array(RoleName).max(100);
-export const PermissionSlugs = z.array(PermissionSlug).max(1_000);
-export const Ratelimits = z.array(RatelimitRequest).max(50);
+export const RoleNames = list(RoleName, { max: 100 });
+export const PermissionSlugs = list(PermissionSlug, { max: 1_000 });
+export const Ratelimits = list(RatelimitRequest, { max: 50 });
 
 /** What a new key may carry, made here or brought from elsewhere. */
 export const newKeyFields = {

@@ -4,6 +4,7 @@ import type { Change } from "#api/change.ts";
 import { invalidInput } from "#api/error.ts";
 import { ensureIdentities } from "#api/identities/upsert.ts";
 import { toBigint } from "#api/int64.ts";
+import { checkMetaSize } from "#api/meta-size.ts";
 import { replaceRatelimits } from "#api/owned-ratelimits.ts";
 import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
@@ -66,7 +67,7 @@ async function columnsOf(
   return {
     ...(name !== undefined && { name }),
     ...(enabled !== undefined && { enabled }),
-    ...(meta !== undefined && { meta: meta === null ? null : JSON.stringify(meta) }),
+    ...(meta !== undefined && { meta: meta === null ? null : checkMetaSize(meta) }),
     ...(expires !== undefined && { expires_at: expires === null ? null : new Date(expires) }),
     ...(externalId !== undefined && {
       identity_id: await identityOf(change, call.workspaceId, externalId),

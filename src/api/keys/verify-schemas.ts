@@ -1,24 +1,20 @@
 import { z } from "zod";
+import { list } from "#api/list.ts";
 import { IdentityResponse, Meta, text, whole } from "#api/schema.ts";
 
 export const VerifyInput = z.strictObject({
   key: text({ min: 1, max: 512 }),
-  tags: z
-    .array(text({ min: 1, max: 512 }))
-    .max(20)
-    .optional(),
+  tags: list(text({ min: 1, max: 512 }), { max: 20 }).optional(),
   permissions: text({ min: 1, max: 1_000 }).optional(),
   credits: z.strictObject({ cost: whole({ min: 0, max: 1_000_000_000_000 }) }).optional(),
-  ratelimits: z
-    .array(
-      z.strictObject({
-        name: text({ min: 3, max: 255 }),
-        cost: whole({ min: 0 }).default(1),
-        limit: whole({ min: 0 }).optional(),
-        duration: whole({ min: 0 }).optional(),
-      }),
-    )
-    .optional(),
+  ratelimits: list(
+    z.strictObject({
+      name: text({ min: 3, max: 255 }),
+      cost: whole({ min: 0 }).default(1),
+      limit: whole({ min: 0 }).optional(),
+      duration: whole({ min: 0 }).optional(),
+    }),
+  ).optional(),
   migrationId: text({ max: 256 }).optional(),
 });
 export type VerifyInput = z.infer<typeof VerifyInput>;

@@ -71,9 +71,9 @@ type Subject = {
 
 async function judge(parts: VerifyParts, subject: Subject): Promise<Verdict> {
   const { record, input } = subject;
-  const applied = chooseLimits(record, input.ratelimits ?? []);
   const code = checkRecord(subject);
   if (code !== "VALID") return withCredits(parts, record, { code, spentCredits: 0 });
+  const applied = chooseLimits(record, input.ratelimits ?? []);
   const limits = await takeLimits(parts, subject, applied);
   if (limits?.taken.passed === false) {
     return withCredits(parts, record, { code: "RATE_LIMITED", limits, spentCredits: 0 });

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { NamespaceParts } from "#api/api.ts";
 import { allOf } from "#api/grants.ts";
+import { list } from "#api/list.ts";
 import { likePattern, toPage } from "#api/page.ts";
 import { type Procedures, procedure } from "#api/procedure.ts";
 import {
@@ -22,7 +23,7 @@ import { findRole, listRoles } from "./role-store.ts";
 type Parts = Pick<NamespaceParts, "database" | "change">;
 
 const Description = text({ max: 512 }).optional();
-const Slugs = z.array(PermissionSlug);
+const Slugs = list(PermissionSlug);
 const RoleId = patterned(/^[a-zA-Z0-9_-]+$/, { min: 3, max: 255 });
 const Page = z.strictObject({
   limit: pageSize(100),

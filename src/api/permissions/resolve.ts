@@ -1,12 +1,21 @@
 /** Permissions and roles by the names that callers use; neither is told apart by its case. */
 import type { Change } from "#api/change.ts";
-import { ApiError } from "#api/error.ts";
+import { ApiError, invalidInput } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import { type Call, demand } from "#api/procedure.ts";
 import { permissionCreated } from "./permission-changes.ts";
 import { type PermissionRow, permissionColumns } from "./permission-store.ts";
 
 type Wanted = { slugs: readonly string[]; mayCreate: "always" | "withPermission" };
+
+/** Where the contract sets no number: more than this is no list that anyone means. */
+const maxPermissions = 1_000;
+
+/** `whom` the permissions are for, at the beginning of a sentence. Throws the 400. */
+export function refuseTooMany(slugs: readonly string[], whom: string): void {
+  if (slugs.length <= maxPermissions) return;
+  throw invalidInput(`${whom} can be given at most ${maxPermissions} permissions at once.`);
+}
 
 /** One try more than a permission that is deleted while it is asked for may cost. */
 const maxTries = 4;

@@ -1,13 +1,13 @@
 /** Roles made, changed and deleted. */
 import type { AuditEntry } from "#api/audit.ts";
 import type { Change } from "#api/change.ts";
-import { ApiError, invalidInput } from "#api/error.ts";
+import { ApiError } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import type { Call } from "#api/procedure.ts";
 import type { PermissionResponse } from "#api/schema.ts";
 import { keysWithRole, staleKeys } from "./affected-keys.ts";
 import { toPermission } from "./permission-store.ts";
-import { ensurePermissions } from "./resolve.ts";
+import { ensurePermissions, refuseTooMany } from "./resolve.ts";
 import { findRole, roleNotFound } from "./role-store.ts";
 
 type Role = { id: string; name: string };
@@ -59,14 +59,9 @@ export async function setRolePermissions(
   return wanted.map(toPermission);
 }
 
-/** The contract sets no number for a role; more than this is no list that anyone means. */
-const maxPermissions = 1_000;
-
 /** Ordered by slug. Throws the 400 when they are too many. */
 async function permissionsFor(change: Change, call: Call, slugs: readonly string[]) {
-  if (slugs.length > maxPermissions) {
-    throw invalidInput(`A role can be given at most ${maxPermissions} permissions.`);
-  }
+  refuseTooMany(slugs, "A role");
   const found = await ensurePermissions(change, call, { slugs, mayCreate: "withPermission" });
   return found.sort((a, b) => (a.slug < b.slug ? -1 : 1));
 }

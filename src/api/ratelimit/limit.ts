@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { RatelimitRow } from "#api/analytics/recorder.ts";
 import { tuple } from "#api/grants.ts";
+import { list } from "#api/list.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
 import { text, whole } from "#api/schema.ts";
 import type { LimitAnswer, LimitRequest } from "./limiter.ts";
@@ -56,7 +57,7 @@ const CheckOutput = z.object({
 export function multiLimit(parts: RatelimitParts) {
   return procedure({
     summary: "Counts against several limits, all or none.",
-    input: z.array(LimitInput).min(1).max(100),
+    input: list(LimitInput, { min: 1, max: 100 }),
     output: z.object({ passed: z.boolean(), limits: z.array(CheckOutput) }),
     refusals: [404, 410],
     handle: async (inputs, call) => {

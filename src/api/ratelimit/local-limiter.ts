@@ -1,4 +1,5 @@
 /** The sliding window of one process. */
+import { hash } from "node:crypto";
 import { Cells } from "./cells.ts";
 import type { Limiter, LimitRequest, TakeAnswer } from "./limiter.ts";
 import {
@@ -39,9 +40,12 @@ export function createLocalLimiter({ maxCells }: { maxCells?: number } = {}): Lo
   };
 }
 
+/** Beyond it a name is kept by its hash: what identifies a caller may be of 512 characters. */
+const nameAtMost = 128;
+
 /** A limit that is asked about with another duration is another limit. */
 function nameOf({ key, durationMs }: LimitRequest): string {
-  return `${durationMs}/${key}`;
+  return `${durationMs}/${key.length > nameAtMost ? hash("sha256", key, "base64") : key}`;
 }
 
 /** As `takeBatch` does it; nearly all batches are of one. */

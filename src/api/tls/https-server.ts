@@ -47,7 +47,7 @@ export async function startHttpsServer(
 
 /** What holds for slow and broken clients of the API holds here as well. */
 function createServerFor(api: FastifyInstance): Server {
-  const { headersTimeout, requestTimeout, keepAliveTimeout } = api.server;
+  const { headersTimeout, requestTimeout, keepAliveTimeout, timeout } = api.server;
   const server = createServer(
     {
       headersTimeout,
@@ -60,6 +60,7 @@ function createServerFor(api: FastifyInstance): Server {
     },
     (request, response) => api.routing(request, response),
   );
+  server.timeout = timeout;
   for (const listener of api.server.listeners("clientError")) {
     server.on("clientError", listener as (error: Error) => void);
   }

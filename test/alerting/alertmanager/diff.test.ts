@@ -1,8 +1,10 @@
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import { diffConfigs } from "#alerting/alertmanager/diff.ts";
 import { writeAlertmanagerYaml } from "#alerting/alertmanager/export.ts";
+import type { AlertRoute } from "#alerting/routes-contract.ts";
 import { aSending } from "../../support/alertmanager.ts";
-import { aRoute } from "../../support/route-rows.ts";
+import { anyRoutes, aRoute } from "../../support/route-rows.ts";
 
 const one = aRoute({ name: "One", escalation: "On-Call" });
 const two = aRoute({ name: "Two" });
@@ -50,6 +52,21 @@ it("takes a file that is not there for an empty one", () => {
 
   expect(changes.every(({ before }) => before === null)).toBe(true);
   expect(changes.length).toBeGreaterThan(10);
+});
+
+it("finds nothing between two texts exactly when they mean the same", () => {
+  const textOf = (routes: AlertRoute[]) => writeAlertmanagerYaml([aSending()], routes);
+
+  fc.assert(
+    fc.property(anyRoutes, anyRoutes, (some, others) => {
+      const [before, after] = [textOf(some), textOf(others)];
+
+      expect(diffConfigs(before, after).length === 0).toBe(before === after);
+      expect(diffConfigs(before, before)).toEqual([]);
+    }),
+    // YAML takes its time, and unit tests are few seconds long.
+    { numRuns: 25 },
+  );
 });
 
 it.each([

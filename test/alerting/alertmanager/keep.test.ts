@@ -82,6 +82,13 @@ describe("how an alert manager stands", () => {
     expect(standing).toMatchObject({ running: "unknown", reason: "not reached", isInStep: false });
   });
 
+  it("is refused when it does not take what it was last told to read", async () => {
+    const { bringing } = aManager({ text: wanted, accepts: () => false });
+    await bringing.reload().catch(() => {});
+
+    expect(await compare(bringing)).toMatchObject({ running: "refused", isInStep: false });
+  });
+
   it("does not quote a file that is no YAML", async () => {
     const { bringing } = aManager({ text: "s3cret: [" });
 

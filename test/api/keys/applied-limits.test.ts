@@ -45,6 +45,17 @@ describe("the limits of a verification", () => {
     );
   });
 
+  it("refuse more than a hundred, which would crowd out everyone else's counters", () => {
+    const asked = Array.from({ length: 101 }, (_, n) => ({
+      name: `limit ${n}`,
+      cost: 1,
+      limit: 1,
+      duration: 1_000,
+    }));
+
+    expect(() => chooseLimits(buildKeyRecord(), asked)).toThrow("at most 100 rate limits");
+  });
+
   it("refuse a window under a second instead of letting everything pass", () => {
     const asked = [{ name: "requests", cost: 1, limit: 1, duration: 999 }];
 

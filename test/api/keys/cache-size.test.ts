@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { cachedKeysOf } from "#api/keys/cache-size.ts";
+import { cachedKeysOf, weightOfKey } from "#api/keys/cache-size.ts";
+import { buildKeyRecord } from "../../support/key-builders.ts";
 
 const megabytes = 1024 * 1024;
 
@@ -11,4 +12,23 @@ it.each([
   const keys = cachedKeysOf(limit * megabytes);
 
   expect(Math.floor(keys / 1_000) * 1_000).toBe(expected);
+});
+
+it("an ordinary key takes the room of one", () => {
+  const record = buildKeyRecord({
+    meta: { plan: "pro" },
+    identity: {},
+    permissions: ["docs.read"],
+  });
+
+  expect(weightOfKey(record)).toBe(1);
+});
+
+it("a key takes the more room the more it carries", () => {
+  const large = { text: "a".repeat(1_000_000) };
+
+  expect(weightOfKey(buildKeyRecord({ meta: large }))).toBeGreaterThan(20_000);
+  expect(weightOfKey(buildKeyRecord({ identity: { meta: large } }))).toBeGreaterThan(20_000);
+  const permissions = Array.from({ length: 10_000 }, (_, n) => `docs.read.${n}`);
+  expect(weightOfKey(buildKeyRecord({ permissions }))).toBeGreaterThan(500);
 });

@@ -200,6 +200,18 @@ describe("a verification", () => {
     expect(await verify({ credits: { cost: 0 } })).toMatchObject({ code: "VALID", credits: 0 });
   });
 
+  it.each([
+    ["a key that is off", { isEnabled: false }, "DISABLED"],
+    ["a key that is over", { expiresMs: 1 }, "EXPIRED"],
+  ])("does not ask for the limits of %s", async (_, over, code) => {
+    const { verify } = setUp(buildKeyRecord(over));
+    const unknown = [{ name: "nobody's", cost: 1 }];
+    const tooShort = [{ name: "short", cost: 1, limit: 1, duration: 1 }];
+
+    expect((await verify({ ratelimits: unknown })).code).toBe(code);
+    expect((await verify({ ratelimits: tooShort })).code).toBe(code);
+  });
+
   it("refuses a question it cannot read only for a key that may be seen", async () => {
     const bad = { permissions: "a AND" };
 

@@ -56,6 +56,15 @@ describe("the sliding window", () => {
     );
   });
 
+  it("tells callers with long names apart", () => {
+    const limiter = createLocalLimiter();
+    const named = (end: string) => request({ key: `ws_1/ns_1/${"a".repeat(500)}${end}`, limit: 1 });
+    limiter.take([named("1")], startMs);
+
+    expect(limiter.take([named("1")], startMs).passed).toBe(false);
+    expect(limiter.take([named("2")], startMs).passed).toBe(true);
+  });
+
   it("gives back with time what the window before has used", () => {
     const limiter = createLocalLimiter();
     limiter.take([request({ cost: 10 })], startMs);

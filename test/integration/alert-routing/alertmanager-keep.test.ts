@@ -4,16 +4,19 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { isInstalled, startAlertmanager } from "../../support/alertmanager.ts";
 import { runVedette } from "../../support/command.ts";
+import { startFakeChat } from "../../support/fake-chat.ts";
+import { startProgram } from "../../support/program.ts";
 import { tempDir } from "../../support/temp-dir.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 const byHand = "route:\n  receiver: nobody\nreceivers:\n  - name: nobody\n";
 
 /** An Alertmanager that was set up by hand, and the settings that name it. */
-async function anAlertmanager() {
+async function anAlertmanager(...args: string[]) {
   const directory = tempDir();
   const file = path.join(directory, "alertmanager.yml");
   writeFileSync(file, byHand);
-  const manager = await startAlertmanager(file);
+  const manager = await startAlertmanager(file, ...args);
   onTestFinished(manager.stop);
   const settings = {
     VEDETTE_INCIDENT__URL: "http://127.0.0.1:9",
@@ -28,7 +31,7 @@ async function anAlertmanager() {
       ...settings,
       ...over,
     });
-  return { manager, file, vedette };
+  return { manager, file, settings, vedette };
 }
 
 describe.skipIf(!isInstalled("prometheus-alertmanager"))("an alert manager", () => {
@@ -81,6 +84,25 @@ describe.skipIf(!isInstalled("prometheus-alertmanager"))("an alert manager", () 
     expect(readFileSync(elsewhere, "utf8")).toBe(byHand);
   });
 
+  it("is given the password that it asks for, which nobody is shown", async () => {
+    const web = path.join(tempDir(), "web.yml");
+    // Of "s3cret".
+    const hash = "$2b$04$Z3Px6MUIdAeuARqPRW2NZ.ILBY.qvYvlCMPQ0VyutQOGjlj7YWU6e";
+    writeFileSync(web, `basic_auth_users: { vedette: ${JSON.stringify(hash)} }\n`);
+    const { manager, vedette } = await anAlertmanager(`--web.config.file=${web}`);
+    const urlWith = (pair: string) => ({
+      VEDETTE_ALERTMANAGER__PRODUCTION__URL: manager.url.replace("//", `//${pair}@`),
+    });
+
+    const wrong = await vedette("apply", urlWith("vedette:wr0ng"));
+    const right = await vedette("apply", urlWith("vedette:s3cret"));
+
+    expect(wrong.code).toBe(1);
+    expect(wrong.stderr).toContain("asks for a user and a password: set them in its url");
+    expect(wrong.stderr).not.toContain("wr0ng");
+    expect(right).toMatchObject({ code: 0, stderr: "" });
+  });
+
   it("is unknown, and no file is changed, while it is away", async () => {
     const { vedette, manager, file } = await anAlertmanager();
     await vedette("apply");
@@ -94,5 +116,43 @@ describe.skipIf(!isInstalled("prometheus-alertmanager"))("an alert manager", () 
     const apply = await vedette("apply");
     expect(apply.code).toBe(1);
     expect(apply.stderr).toContain("cannot be reached (ECONNREFUSED); the old configuration is");
+  });
+
+  it("is looked at by the running program, which tells once of drift and once of its end", async () => {
+    const { file, settings, vedette } = await anAlertmanager();
+    await vedette("apply");
+    const text = readFileSync(file, "utf8");
+    const chat = await startFakeChat();
+    onTestFinished(chat.stop);
+    const program = await startProgram({
+      ...settings,
+      VEDETTE_SLACK__ALERT_ROUTES_WEBHOOK_URL: chat.url,
+      VEDETTE_SLACK__MESSAGE_SPACING_MS: "0",
+    });
+    onTestFinished(program.dispose);
+    const look = () =>
+      runVedette(["cron", "run", "alertmanager-drift", "--data-dir", program.dataDir]);
+    const readMetric = async () => {
+      const { metrics = "" } = program.endpoints();
+      const answer = await (await fetch(`${metrics}/metrics`)).text();
+      return /^vedette_alertmanager_in_step\{environment="production"\} (\d)$/m.exec(answer)?.[1];
+    };
+
+    writeFileSync(file, text.replace("group_wait: 0s", "group_wait: 1h"));
+    const drifted = await look();
+    const metric = await readMetric();
+    await look();
+    await vedette("apply");
+    await look();
+
+    await waitFor(() => chat.messages.length >= 2, { withinMs: 10_000, what: "two messages" });
+    expect(drifted).toMatchObject({ code: 0 });
+    expect(drifted.stdout).toContain("production out of step");
+    expect(metric).toBe("0");
+    expect(await readMetric()).toBe("1");
+    expect(chat.messages.map((message) => message.text)).toEqual([
+      expect.stringContaining("(production) is out of step with the routes"),
+      expect.stringContaining("(production) is in step with the routes again"),
+    ]);
   });
 });

@@ -1,5 +1,5 @@
 /** `vedette alerts rotate` before a double of the incident service. */
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { sources } from "#alerting/routes.ts";
@@ -106,7 +106,37 @@ describe("vedette alerts rotate", () => {
       ...["alerts", "rotate", "--environment", "staging"],
     ]);
 
-    expect(noService).toContain("alertmanager.staging.token_file or alerts.staging.token_file");
+    expect(noService).toContain("alertmanager.staging.token_file is not set");
+    expect(noService).toContain("alerts.staging.token_file is not set");
+  });
+
+  it("says which sender it left out, since it has no file", async () => {
+    const { run } = await anInstallation();
+
+    const { code, stderr } = await run({ VEDETTE_ALERTS__PRODUCTION__TOKEN_FILE: "" });
+
+    expect(code).toBe(0);
+    expect(stderr).toBe(`left out: ${synthetic}: alerts.production.token_file is not set\n`);
+  });
+
+  it("goes on where it was after it was killed", async () => {
+    const { service, directory, file, run } = await anInstallation();
+    service.setToken(metrics, "fresh-token");
+    const mark = path.join(directory, "reloading");
+    const killer = `require("fs").writeFileSync(${JSON.stringify(mark)}, ""); process.kill(process.ppid, "SIGKILL")`;
+    const script = path.join(directory, "killer.cjs");
+    writeFileSync(script, killer);
+
+    const killed = await run({
+      VEDETTE_ALERTMANAGER__PRODUCTION__RELOAD_COMMAND: `${process.execPath},${script}`,
+    });
+    const again = await run();
+
+    expect(killed.code).toBeNull();
+    expect(existsSync(mark)).toBe(true);
+    expect(again.code).toBe(0);
+    expect(readFileSync(file(metrics), "utf8")).toBe("fresh-token");
+    expect(readdirSync(directory).filter((name) => name.endsWith(".new"))).toEqual([]);
   });
 
   it("makes a file where there was none", async () => {

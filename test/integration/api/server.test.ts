@@ -1,4 +1,7 @@
 /** The API's HTTP side against clients that behave badly, and its end while some still wait. */
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -27,6 +30,17 @@ function gated() {
     }),
   };
   return { procedures, open: gate.resolve, asked: () => asked };
+}
+
+/** A procedure whose answer no buffer between it and its caller holds. */
+function largeAnswer() {
+  const text = "a".repeat(50_000_000);
+  return procedure({
+    summary: "Answers at length.",
+    input: z.object({}),
+    output: z.object({ text: z.string() }),
+    handle: () => ({ data: { text } }),
+  });
 }
 
 const anyone = {
@@ -92,6 +106,24 @@ describe("a client that is too slow", () => {
     expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
   });
 
+  it("to read its answer is cut off", async () => {
+    const { app, url } = await start(
+      { wait: largeAnswer() },
+      { limits: { silenceTimeoutMs: 500 } },
+    );
+    const { port } = new URL(url);
+    const socket = connect({ host: "127.0.0.1", port: Number(port) });
+    onTestFinished(() => void socket.destroy());
+    const left = once(app.server, "connection").then(([ours]) => once(ours as Socket, "close"));
+    const head = "POST /v2/test.wait HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
+
+    socket.pause();
+    socket.write(`${head}content-length: 2\r\n\r\n{}`);
+
+    const end = await Promise.race([left, delay(10_000, "still there", { ref: false })]);
+    expect(end).not.toBe("still there");
+  });
+
   it("keeps nobody else waiting", async () => {
     const { url } = await start({}, { limits: { receiveTimeoutMs: 2_000 } });
     const slow = Array.from({ length: 200 }, () =>
@@ -122,6 +154,15 @@ describe("what is no request", () => {
     expect(bodyOf(answer).error).toMatchObject({ status, errors: [] });
   });
 
+  it("a request without a host is refused with a path as its type", async () => {
+    const { url } = await start(gated().procedures, { docsUrl: "" });
+    const head = "POST /v2/test.wait HTTP/1.0\r\ncontent-type: application/json\r\n";
+
+    const { answer } = await sendBytes(url, [`${head}content-length: 2\r\n\r\n[]`]);
+
+    expect(bodyOf(answer).error.type).toBe("/docs/errors/unkey/application/invalid_input");
+  });
+
   it("an address that cannot be decoded is answered 400, in plain text", async () => {
     const { url } = await start();
 
@@ -129,6 +170,32 @@ describe("what is no request", () => {
 
     expect(answer.status).toBe(400);
     expect(answer.headers.get("content-type")).toContain("text/plain");
+  });
+});
+
+describe("liveness", () => {
+  /** The middle one of many: a single answer may have waited for the test's own machine. */
+  async function medianMs(ask: () => Promise<unknown>): Promise<number> {
+    const times: number[] = [];
+    for (let n = 0; n < 101; n += 1) {
+      const startedAtMs = performance.now();
+      await ask();
+      times.push(performance.now() - startedAtMs);
+    }
+    return times.toSorted((one, other) => one - other)[50] as number;
+  }
+
+  it("is answered within 5 ms, also while others wait for the database", async () => {
+    const { procedures, open, asked } = gated();
+    const { url } = await start(procedures);
+    const waiting = Array.from({ length: 200 }, () => post(url, "{}"));
+    await waitFor(() => asked() === 200, { withinMs: 10_000, what: "all to wait" });
+
+    const tookMs = await medianMs(async () => (await fetch(`${url}/v2/liveness`)).text());
+
+    expect(tookMs).toBeLessThan(5);
+    open();
+    await Promise.all(waiting.map(async (answer) => (await answer).text()));
   });
 });
 

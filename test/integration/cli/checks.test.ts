@@ -1,6 +1,7 @@
 /** `vedette checks`, the public pages and the metrics of a whole program. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -11,6 +12,7 @@ import { createRecorder, type Recorder } from "#results/record.ts";
 import { aCheckResult, aSnapshot } from "../../support/check-builders.ts";
 import { runVedette } from "../../support/command.ts";
 import { type Program, startProgram } from "../../support/program.ts";
+import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const minute = 60_000;
@@ -209,4 +211,45 @@ it("lint needs no running program", async () => {
 
   expect(stdout).toBe("3 API checks, 7 heartbeats, 2 channels: no faults\n");
   expect(code).toBe(0);
+});
+
+describe("checks export", () => {
+  const exportTo = (program: string, out: string, ...args: string[]) =>
+    vedette("export", program, "--out", out, ...args);
+  const baseUrl = ["--base-url", "https://api.example.com"];
+
+  it.each([
+    ["checkly", "checks/verify-key.check.ts"],
+    ["prometheus", "rules/probes-every-60s.yml"],
+  ])("%s writes its files, and says so", async (name, file) => {
+    const out = path.join(tempDir(), "out");
+
+    const { stdout, code } = await exportTo(name, out, ...baseUrl, "--json");
+
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      directory: out,
+      files: expect.arrayContaining(["README.md", file]),
+    });
+    expect(existsSync(path.join(out, file))).toBe(true);
+  });
+
+  it("without an address of the API nothing is written", async () => {
+    const out = path.join(tempDir(), "out");
+
+    const { stderr, code } = await exportTo("prometheus", out);
+
+    expect(code).toBe(1);
+    expect(stderr).toContain("where is the API? Name it with --base-url");
+    expect(existsSync(out)).toBe(false);
+  });
+
+  it("the hosted monitor is not sent to this machine", async () => {
+    const out = path.join(tempDir(), "out");
+
+    const { stderr, code } = await exportTo("checkly", out, "--base-url", "http://127.0.0.1:7070");
+
+    expect(code).toBe(1);
+    expect(stderr).toContain("is this machine; the hosted monitor needs a public --base-url");
+  });
 });

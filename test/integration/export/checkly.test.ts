@@ -1,14 +1,17 @@
 /** The exported project before the hosted monitor's own program, and a double of its API. */
 import { symlinkSync } from "node:fs";
 import path from "node:path";
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Definitions } from "#monitor/contract.ts";
+import type { ApiCheck, Definitions } from "#monitor/contract.ts";
 import { defineMonitor } from "#monitor/definitions.ts";
 import { exportCheckly } from "#monitor/export/checkly.ts";
 import { hostedFrequencies } from "#monitor/lint.ts";
 import { hostedLocations, rateLimitLocations } from "#monitor/locations.ts";
+import { arbitraryDefinitions } from "../../support/arbitrary-definitions.ts";
 import { aHeartbeat, anApiCheck } from "../../support/check-builders.ts";
 import { installCheckly, runCheckly } from "../../support/checkly.ts";
+import { readDefinitions } from "../../support/checkly-definitions.ts";
 import { writeFiles } from "../../support/exported.ts";
 import { type Resource, startFakeCheckly } from "../../support/fake-checkly.ts";
 import { tempDir } from "../../support/temp-dir.ts";
@@ -38,8 +41,13 @@ async function preview(definitions: Definitions): Promise<Map<string, Resource>>
   const project = writeProject(definitions);
   const { code, output } = await runCheckly(["deploy", "--preview"], { project, apiUrl: api.url });
   if (code !== 0) throw new Error(output);
-  const { resources } = api.deploys.at(-1) ?? { resources: [] };
-  return new Map(resources.map((resource) => [resource.logicalId, resource]));
+  const deployed = api.deploys.splice(0);
+  if (deployed.length !== 1) throw new Error(`${deployed.length} deploys: ${output}`);
+  return new Map(
+    deployed
+      .flatMap(({ resources }) => resources)
+      .map((resource) => [resource.logicalId, resource]),
+  );
 }
 
 const channelsOf = (resources: Map<string, Resource>, check: string) =>
@@ -157,4 +165,34 @@ describe.skipIf(nodeModules === null)("the exported project", () => {
       { source: "JSON_BODY", property: "$.data.gone", comparison: "IS_NULL" },
     ]);
   });
+
+  it("has whatever else is defined, so that the definitions can be read off it", async () => {
+    // A project without any check is not deployed at all.
+    const someDefinitions = arbitraryDefinitions.filter(
+      ({ apiChecks, heartbeats }) => apiChecks.length + heartbeats.length > 0,
+    );
+    const asDefined = fc.asyncProperty(someDefinitions, async (definitions) => {
+      const resources = await preview(definitions);
+
+      const found = readDefinitions(resources, settings);
+      const { apiChecks, heartbeats } = definitions;
+      expect(found.apiChecks).toEqual(apiChecks.toSorted(byId).map(asHosted));
+      expect(found.heartbeats).toEqual(
+        heartbeats.toSorted(byId).map(({ watches, ...heartbeat }) => heartbeat),
+      );
+    });
+
+    await fc.assert(asDefined, { numRuns: 8 });
+  });
 });
+
+const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
+
+/** The content type is ours to add; the hosted monitor compares as text. */
+function asHosted(check: ApiCheck) {
+  const json = check.body === null ? {} : { "content-type": "application/json" };
+  const assertions = check.assertions.map((assertion) =>
+    "equals" in assertion ? { ...assertion, equals: String(assertion.equals) } : assertion,
+  );
+  return { ...check, headers: { ...json, ...check.headers }, assertions };
+}

@@ -92,6 +92,38 @@ describe("a heartbeat", () => {
     expect((await bench.results()).map(({ grade }) => grade)).toEqual(["failed", "ok"]);
   });
 
+  it("recovers at once also when it was well for long before it failed", async () => {
+    const bench = await startMonitorBench({
+      heartbeats: [aHeartbeat({ ...heartbeat, periodSeconds: 600 })],
+    });
+    const { ping } = await register(bench);
+    await ping();
+    await bench.untilWell("nightly");
+
+    await ping("/fail");
+    await ping();
+    await waitFor(() => bench.orders.length === 2, { withinMs: 5_000, what: "the recovery" });
+
+    expect(kinds(bench)).toEqual(["opened", "resolved"]);
+  });
+
+  it("measures a run that begins when it has been well for long", async () => {
+    const bench = await startMonitorBench({
+      heartbeats: [aHeartbeat({ ...heartbeat, periodSeconds: 600 })],
+    });
+    const { ping } = await register(bench);
+    await ping();
+    await bench.untilWell("nightly");
+
+    await ping("/start");
+    await ping();
+
+    await waitFor(async () => (await bench.snapshot("nightly")).lastDurationMs !== null, {
+      withinMs: 10_000,
+      what: "the duration",
+    });
+  });
+
   it("measures how long a run took that said when it began", async () => {
     const bench = await startMonitorBench({
       heartbeats: [aHeartbeat({ ...heartbeat, periodSeconds: 600 })],
@@ -168,7 +200,7 @@ describe("a heartbeat", () => {
     await register(bench);
     await bench.database.query(
       `INSERT INTO monitor_presence (part, seen_at, away_from, away_to)
-       VALUES ('pings', now(), now() - interval '1 s', now() + interval '2 s')`,
+       VALUES ('pings', now() + interval '1 minute', now() - interval '1 s', now() + interval '2 s')`,
     );
 
     await bench.untilOrders(1);
@@ -176,6 +208,21 @@ describe("a heartbeat", () => {
     const { atMs = 0, reason } = bench.orders[0]?.transition ?? {};
     const { rows } = await bench.database.query("SELECT away_to FROM monitor_presence");
     expect(atMs - rows[0].away_to.getTime()).toBeGreaterThanOrEqual(1_000);
+    expect(reason).toContain("away");
+  });
+
+  it("alerts while nobody takes pings, but not before another grace period", async () => {
+    const bench = await startMonitorBench({ heartbeats: [heartbeat] });
+    const madeMs = Date.now();
+    await register(bench);
+    await bench.database.query(
+      `INSERT INTO monitor_presence (part, seen_at) VALUES ('pings', now() - interval '10 s')`,
+    );
+
+    await bench.untilOrders(1);
+
+    const { atMs = 0, reason } = bench.orders[0]?.transition ?? {};
+    expect(atMs - madeMs).toBeGreaterThanOrEqual(3_000);
     expect(reason).toContain("away");
   });
 });

@@ -53,6 +53,20 @@ it("counts a batch once that is sent twice, in the table and in its rollups", as
   );
 });
 
+it("takes numbers that are larger than it holds as the largest, and refuses no row beside them", async () => {
+  const huge = { limit: 1e300, remaining: 2 ** 63, tokens: 1e21, reset_at: 1e19 };
+  const rows = [ratelimitRow({ workspace_id: "ws_huge", ...huge }), ratelimitRow()];
+
+  await engine.insert(await encodeBatch("ratelimits_v1", rows), signal);
+
+  const told = await read(
+    `SELECT toString("limit") AS a, toString(remaining) AS b, toString(tokens) AS c,
+       toString(reset_at) AS d FROM vedette.ratelimits_v1 WHERE workspace_id = 'ws_huge'`,
+  );
+  const largest = "9223372036854775000";
+  expect(told).toEqual([{ a: largest, b: largest, c: largest, d: largest }]);
+});
+
 it("keeps a table's filter apart from what the statement says", async () => {
   const rows = ["ws_a", "ws_b"].map((workspace_id) => ratelimitRow({ workspace_id }));
   await engine.insert(await encodeBatch("ratelimits_v1", rows), signal);

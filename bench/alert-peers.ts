@@ -1,0 +1,71 @@
+/**
+ * The same episodes of a check through Vedette and through Alertmanager: what an incident service got of
+ * them when everything is killed with `kill -9` around its events, and the service itself takes six
+ * requests in ten, the others being errors, rate limits, silence, broken connections and lost answers.
+ *
+ * Vedette is the whole program: its own process, Restate and Postgres are killed together. Alertmanager
+ * (Debian's, `apt-get install prometheus-alertmanager`) is told twice a second how the check stands,
+ * far more often than by Prometheus, and groups nothing.
+ *
+ * BENCH_ROUNDS: how often each scenario is played.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { behaveBadly, createRandom, judge, playScenarios } from "../test/support/alert-episodes.ts";
+import { type AlertReceiver, startAlertReceiver } from "../test/support/alert-receiver.ts";
+import {
+  type AlertSystem,
+  hasAlertmanager,
+  startAlertmanager,
+  startVedetteAlerts,
+} from "../test/support/alert-systems.ts";
+import { countFrom } from "./measure.ts";
+
+const interrupted = Promise.withResolvers<never>();
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => interrupted.reject(new Error(`interrupted by ${signal}`)));
+}
+// It may come while nobody waits.
+interrupted.promise.catch(() => {});
+
+const rounds = countFrom("BENCH_ROUNDS", 10);
+
+/** Nothing arrives for so long: longer than a hanging request, and than a flush of Alertmanager's. */
+const stillMs = 30_000;
+
+async function measure(
+  system: string,
+  start: (receiver: AlertReceiver) => Promise<AlertSystem>,
+): Promise<object[]> {
+  const receiver = await startAlertReceiver();
+  receiver.behave = behaveBadly(createRandom(1));
+  const alerting = await start(receiver);
+  try {
+    const playing = playScenarios(alerting, { rounds, random: createRandom(2) });
+    const played = await Promise.race([playing, interrupted.promise]);
+    await Promise.race([untilStill(receiver), interrupted.promise]);
+    return played.map((count) => {
+      const verdict = judge(receiver, alerting.checkId, count);
+      return { system, scenario: count.scenario, ...verdict };
+    });
+  } finally {
+    await alerting.stop();
+    await receiver.stop();
+  }
+}
+
+async function untilStill(receiver: AlertReceiver): Promise<void> {
+  let attempts = -1;
+  while (attempts !== receiver.attemptsAtMs.length) {
+    attempts = receiver.attemptsAtMs.length;
+    await delay(stillMs);
+  }
+}
+
+if (!hasAlertmanager()) throw new Error("Alertmanager is not installed");
+// Both to their end, so that the failure of one leaves nothing of the other behind.
+const measured = await Promise.allSettled([
+  measure("Vedette", startVedetteAlerts),
+  measure("Alertmanager", startAlertmanager),
+]);
+console.table(measured.flatMap((of) => (of.status === "fulfilled" ? of.value : [])));
+for (const of of measured) if (of.status === "rejected") throw of.reason;

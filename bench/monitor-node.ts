@@ -1,0 +1,105 @@
+/** The process that is measured: the worker with the monitor and the delivery, and the door for pings. */
+import { Registry } from "prom-client";
+import { createAlertDelivery } from "#alerting/events/services.ts";
+import { createSourceOf } from "#alerting/events/source.ts";
+import { createControl } from "#control/control.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { createInbox } from "#monitor/inbox.ts";
+import { createPingDoor } from "#monitor/ping-gateway.ts";
+import { createTakePing, createTellObject } from "#monitor/pings.ts";
+import { createProbe, type Probe } from "#monitor/probe.ts";
+import { createRunCheck } from "#monitor/run-check.ts";
+import { createRunners } from "#monitor/runners.ts";
+import { createMonitorServices } from "#monitor/services.ts";
+import { startMonitor } from "#monitor/start.ts";
+import { createRecorder } from "#results/record.ts";
+import { serveEndpoint } from "#worker/endpoint.ts";
+import { definitionsOf, type NodeSettings } from "./monitor-plan.ts";
+
+const settings = JSON.parse(process.env["BENCH_NODE"] ?? "") as NodeSettings;
+const { ingressUrl, receiverUrl } = settings;
+const log = createLog({ level: process.env["BENCH_LOG"] ?? "silent", format: "json" });
+const host = "127.0.0.1";
+
+const noPhases = { dns: null, connect: null, tls: null, firstByte: null, transfer: null };
+
+/** Sees an answer without asking for one. */
+const sleepyProbe: Probe = async () => ({
+  durationMs: 1,
+  phases: noPhases,
+  tlsDaysLeft: null,
+  outcome: { kind: "response", status: 200, headers: {}, body: "{}" },
+});
+
+function deliveryOf(database: Database, noteAccepted: ReturnType<typeof createRecorder>) {
+  const source = {
+    source_id: "01BENCH",
+    source_kind: "checkly",
+    token: "token",
+    token_file: "",
+  } as const;
+  return createAlertDelivery({
+    sourceOf: createSourceOf(receiverUrl, { production: source, staging: source }),
+    consoleUrl: "",
+    attemptTimeoutMs: 10_000,
+    giveUpAfterMs: 86_400_000,
+    keepDays: 30,
+    database,
+    noteAccepted: noteAccepted.delivered,
+    registry: new Registry(),
+  });
+}
+
+const database = openDatabase(settings.databaseUrl, log);
+const definitions = definitionsOf(settings.plan);
+const recorder = createRecorder(database);
+const inbox = createInbox({
+  database,
+  heartbeats: definitions.heartbeats,
+  recordPings: recorder.pings,
+});
+const endpoint = await serveEndpoint({
+  host,
+  port: 0,
+  identityKeys: [],
+  log,
+  services: [
+    ...createMonitorServices({
+      definitions,
+      recorder,
+      readRollout: async () => null,
+      failedAtPercent: 0,
+      location: "local",
+      runCheck: createRunCheck({
+        probe: settings.isProbing ? createProbe() : sleepyProbe,
+        target: { baseUrl: settings.targetUrl, secrets: { KEY: "key", ROOT_KEY: "root" } },
+        location: "local",
+        nowMs: Date.now,
+      }),
+      activeChecks: new Set(definitions.apiChecks.map(({ id }) => id)),
+      runners: createRunners(database),
+      inbox,
+      pingUrl: null,
+    }),
+    ...deliveryOf(database, recorder),
+  ],
+});
+const takePing = createTakePing({
+  inbox,
+  tell: createTellObject(ingressUrl),
+  log,
+  nowMs: Date.now,
+});
+const control = createControl({
+  ingressUrl,
+  ingressToken: "token",
+  log,
+  doors: [createPingDoor(takePing)],
+});
+const controlUrl = await control.listen({ host, port: 0 });
+process.once("message", () => {
+  void startMonitor(ingressUrl, { definitions, inbox }).then(() => process.send?.("started"));
+});
+process.once("SIGTERM", () => process.exit(0));
+process.send?.({ workerUrl: endpoint.url, controlUrl });

@@ -1,0 +1,74 @@
+/** What the measurements of the monitor watch; the worker's process and the measuring one agree on it. */
+import { createHash } from "node:crypto";
+import type { ApiCheck, Heartbeat } from "#monitor/contract.ts";
+
+/** `<prefix>-0`, `<prefix>-1` and so on. */
+type HeartbeatGroup = {
+  prefix: string;
+  count: number;
+  periodSeconds: number;
+  graceSeconds: number;
+};
+type CheckGroup = { prefix: string; count: number; frequencySeconds: number };
+
+export type Plan = { heartbeats: HeartbeatGroup[]; checks: CheckGroup[] };
+
+/** How the measuring process starts the worker's. */
+export type NodeSettings = {
+  plan: Plan;
+  databaseUrl: string;
+  ingressUrl: string;
+  targetUrl: string;
+  receiverUrl: string;
+  /** Whether checks call the target; else each is ok without a request, which leaves the scheduling. */
+  isProbing: boolean;
+};
+
+export function definitionsOf(plan: Plan) {
+  return {
+    apiChecks: plan.checks.flatMap((group) => idsOf(group).map((id) => toCheck(id, group))),
+    heartbeats: plan.heartbeats.flatMap((group) =>
+      idsOf(group).map((id) => toHeartbeat(id, group)),
+    ),
+  };
+}
+
+export function idsOf({ prefix, count }: { prefix: string; count: number }): string[] {
+  return Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
+}
+
+/** As long as a real one. */
+export function pingTokenOf(id: string): string {
+  return createHash("sha256").update(`token of ${id}`).digest("base64url");
+}
+
+function toCheck(id: string, { frequencySeconds }: CheckGroup): ApiCheck {
+  return {
+    id,
+    name: id,
+    environment: "production",
+    method: "GET",
+    path: `/${id}`,
+    headers: {},
+    body: null,
+    assertions: [{ source: "status", equals: 200 }],
+    locations: ["eu-central-1"],
+    frequencySeconds,
+    degradedAboveMs: 5_000,
+    failedAboveMs: 10_000,
+    failedRunThreshold: 1,
+    channel: "production",
+  };
+}
+
+function toHeartbeat(id: string, { periodSeconds, graceSeconds }: HeartbeatGroup): Heartbeat {
+  return {
+    id,
+    name: id,
+    environment: "production",
+    watches: "nothing",
+    periodSeconds,
+    graceSeconds,
+    channel: "production",
+  };
+}

@@ -1,0 +1,172 @@
+/**
+ * What watching costs, and how late its alerts are: 10,000 heartbeats that are each pinged once a
+ * minute beside 500 API checks a minute; then heartbeats whose deadline is one moment.
+ * BENCH_HEARTBEATS, BENCH_CHECKS, BENCH_MINUTES, BENCH_EXPIRING; BENCH_PROBING=0 has the checks make no
+ * requests, which leaves the scheduling alone; BENCH_PARTS=steady or expiry measures one of the two.
+ */
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import pLimit from "p-limit";
+import { Pool } from "undici";
+import { countFrom, cpuMsOf, percentile } from "./measure.ts";
+import { type MonitorBench, nowMs, withMonitor } from "./monitor-fixture.ts";
+import { idsOf, type Plan, pingTokenOf } from "./monitor-plan.ts";
+
+const minutes = countFrom("BENCH_MINUTES", 2);
+
+const pinged = {
+  prefix: "pinged",
+  count: countFrom("BENCH_HEARTBEATS", 10_000),
+  periodSeconds: 60,
+  graceSeconds: 60,
+};
+const expiring = {
+  prefix: "expiring",
+  count: countFrom("BENCH_EXPIRING", 1_000),
+  periodSeconds: 20,
+  graceSeconds: 20,
+};
+const steady = {
+  prefix: "steady",
+  count: countFrom("BENCH_CHECKS", 500),
+  frequencySeconds: 60,
+};
+const plan: Plan = { heartbeats: [pinged, expiring], checks: [steady] };
+
+async function register({ ingressUrl }: MonitorBench, ids: readonly string[]): Promise<void> {
+  const limit = pLimit(64);
+  const one = async (id: string) => {
+    const token_hash = createHash("sha256").update(pingTokenOf(id)).digest("hex");
+    const answer = await fetch(`${ingressUrl}/vedette.v1.Heartbeat/${id}/Register`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ token_hash }),
+    });
+    if (!answer.ok) throw new Error(`${id}: ${answer.status} ${await answer.text()}`);
+  };
+  await Promise.all(ids.map((id) => limit(() => one(id))));
+}
+
+/** Pings every heartbeat once a minute, each at a moment of its own. */
+function keepPinging({ controlUrl }: MonitorBench, ids: readonly string[]) {
+  const pool = new Pool(controlUrl, { connections: 16 });
+  const tookMs: number[] = [];
+  const state = { sent: 0, failed: 0 };
+  const startedMs = nowMs();
+  const ping = async (id: string) => {
+    const sentMs = nowMs();
+    const answer = await pool.request({ method: "GET", path: `/${pingTokenOf(id)}` });
+    await answer.body.dump();
+    tookMs.push(nowMs() - sentMs);
+    if (answer.statusCode !== 200) state.failed += 1;
+  };
+  const timer = setInterval(() => {
+    const due = ((nowMs() - startedMs) / 60_000) * ids.length;
+    for (; state.sent < due; state.sent += 1) {
+      ping(ids[state.sent % ids.length] ?? "").catch(() => {
+        state.failed += 1;
+      });
+    }
+  }, 20);
+  return {
+    state,
+    /** The times of the pings since the last call. */
+    take: () => tookMs.splice(0),
+    stop: async () => {
+      clearInterval(timer);
+      await pool.close();
+    },
+  };
+}
+
+function cpuOf({ pids }: MonitorBench) {
+  return {
+    worker: cpuMsOf(pids.worker),
+    Restate: cpuMsOf(pids.restate),
+    Postgres: cpuMsOf(pids.postgres),
+  };
+}
+
+/** Percent of one core. */
+async function measureLoad(bench: MonitorBench, seconds: number): Promise<Record<string, number>> {
+  const before = cpuOf(bench);
+  const startedMs = nowMs();
+  await delay(seconds * 1_000);
+  const after = cpuOf(bench);
+  const tookMs = nowMs() - startedMs;
+  const share = (part: keyof typeof before) =>
+    Number((((after[part] - before[part]) / tookMs) * 100).toFixed(1));
+  const parts = { worker: share("worker"), Restate: share("Restate"), Postgres: share("Postgres") };
+  return {
+    ...parts,
+    "all three": Number(
+      Object.values(parts)
+        .reduce((a, b) => a + b)
+        .toFixed(1),
+    ),
+  };
+}
+
+async function measureSteady(bench: MonitorBench): Promise<void> {
+  const ids = idsOf(pinged);
+  // From the beginning: the first ones would be overdue before the last ones are made.
+  const pinging = keepPinging(bench, ids);
+  await register(bench, ids);
+  // All heartbeats become ok, and the alarms of their creation have rung.
+  await delay(125_000);
+  pinging.state.failed = 0;
+  const heartbeatsOnly = await measureLoad(bench, 60);
+  await bench.start();
+  await delay(15_000);
+  pinging.take();
+  const busy = await measureLoad(bench, minutes * 60);
+  const pings = pinging.take();
+  await pinging.stop();
+  console.log(`percent of one core, over ${minutes} min`);
+  console.table({
+    [`${pinged.count} heartbeats, a ping each per minute`]: heartbeatsOnly,
+    [`and ${steady.count} checks per minute`]: busy,
+  });
+  const { rows } = await bench.database.query(
+    `SELECT location, count(*)::int AS n, count(*) FILTER (WHERE grade <> 'ok')::int AS bad
+     FROM check_results WHERE scheduled_at > now() - interval '1 minute' GROUP BY location`,
+  );
+  console.table(rows);
+  console.log(`${pings.length} pings answered, ${pinging.state.failed} not; answer times:`);
+  console.table({ ms: spread(pings) });
+  if (bench.accepted.length > 0) throw new Error("an alert while every job pinged in time");
+}
+
+function spread(values: readonly number[]) {
+  const rounded = (p: number) => Number(percentile(values, p).toFixed(1));
+  return { p50: rounded(50), p90: rounded(90), p99: rounded(99), max: rounded(100) };
+}
+
+/** All of them were last pinged in the same millisecond. */
+async function measureExpiry(bench: MonitorBench): Promise<void> {
+  const { count, periodSeconds, graceSeconds } = expiring;
+  await register(bench, idsOf(expiring));
+  const { rows } = await bench.database.query(
+    `UPDATE heartbeats SET last_ping_at = $1 WHERE id LIKE 'expiring-%' RETURNING last_ping_at`,
+    [new Date()],
+  );
+  if (rows.length !== count) throw new Error("not all heartbeats are there");
+  const dueMs = rows[0].last_ping_at.getTime() + (periodSeconds + graceSeconds) * 1_000;
+  while (nowMs() < dueMs + 60_000 && bench.accepted.length < count) await delay(50);
+  const decided = await bench.database.query(
+    "SELECT opened_at FROM check_episodes WHERE check_id LIKE 'expiring-%'",
+  );
+  const alertedMs = decided.rows.map((row) => row.opened_at.getTime() - dueMs);
+  const acceptedMs = bench.accepted.map((event) => event.acceptedMs - dueMs);
+  console.log(
+    `${count} heartbeats with one deadline: ${acceptedMs.length} events accepted; ms after it`,
+  );
+  console.table({ "alert opened": spread(alertedMs), "event accepted": spread(acceptedMs) });
+}
+
+const parts = (process.env["BENCH_PARTS"] ?? "steady,expiry").split(",");
+const isProbing = process.env["BENCH_PROBING"] !== "0";
+if (parts.includes("steady")) await withMonitor({ plan, isProbing }, measureSteady);
+if (parts.includes("expiry")) {
+  await withMonitor({ plan: { heartbeats: [expiring], checks: [] } }, measureExpiry);
+}

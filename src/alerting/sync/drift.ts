@@ -1,0 +1,64 @@
+/** Whether routes have drifted from their rows, and what people are told of it. */
+import type { DriftReport, Owned, Plan } from "#alerting/routes-sync-contract.ts";
+import type { ChatMessage } from "#notify/contract.ts";
+import { isInStep } from "./overlay.ts";
+import type { Planned } from "./plan.ts";
+
+type Report = Omit<DriftReport, "checked_at">;
+type Planning = Planned | { faults: string[] };
+
+export function judgeDrift(planned: Planning, owned: Readonly<Record<string, Owned>>): Report {
+  if ("faults" in planned) return unknownDrift(planned.faults.join("; "));
+  const routes = planned.plan.routes.flatMap((route) => {
+    if (route.action === "none") return [];
+    return [{ name: route.name, why: judgeRoute(route, owned[route.name]) }];
+  });
+  return { state: routes.length === 0 ? "in_step" : "drifted", routes };
+}
+
+export function unknownDrift(reason: string): Report {
+  return { state: "unknown", routes: [], reason };
+}
+
+function judgeRoute(
+  { base }: Plan["routes"][number],
+  owned: Owned | undefined,
+): DriftReport["routes"][number]["why"] {
+  if (owned === undefined) return "not_applied";
+  if (base === null) return "deleted";
+  return isInStep(base.content, owned.declared) ? "not_applied" : "changed";
+}
+
+/** The state that people know of: what is unknown changes nothing about it. */
+export type Told = "in_step" | "drifted";
+
+/** Told once when drift appears, and once when it ends; undefined: there is nothing to tell. */
+export function announceDrift(
+  told: Told,
+  report: DriftReport,
+  id: string,
+): ChatMessage | undefined {
+  const { state, routes, checked_at } = report;
+  if (state === "unknown" || state === told) return undefined;
+  const fields = [{ name: "Looked at", value: checked_at }];
+  if (state === "in_step") {
+    const title = "Alert routes are in step again";
+    return { id, title, tone: "success", lines: [], fields };
+  }
+  return {
+    id,
+    title: "Alert routes differ from their rows",
+    tone: "warning",
+    lines: [
+      routes.map(({ name, why }) => `${name}: ${reasons[why]}`).join("\n"),
+      "vedette alerts plan shows what differs.",
+    ],
+    fields,
+  };
+}
+
+const reasons = {
+  changed: "changed at the incident service",
+  deleted: "deleted at the incident service",
+  not_applied: "its row is not applied yet",
+} as const satisfies Record<DriftReport["routes"][number]["why"], string>;

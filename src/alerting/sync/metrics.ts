@@ -1,0 +1,28 @@
+import { Gauge, type Registry } from "prom-client";
+import type { DriftReport } from "#alerting/routes-sync-contract.ts";
+
+export type ShowDrift = (report: DriftReport) => void;
+
+export function createShowDrift(registry: Registry): ShowDrift {
+  const drifted = new Gauge({
+    name: "vedette_alert_routes_drifted",
+    help: "Alert routes that differ from their rows, when they were last looked at with success.",
+    registers: [registry],
+  });
+  const checkedAt = new Gauge({
+    name: "vedette_alert_routes_checked_timestamp_seconds",
+    help: "When alert routes were last looked at with success, as far as this process knows.",
+    registers: [registry],
+  });
+  const isUnknown = new Gauge({
+    name: "vedette_alert_routes_unknown",
+    help: "1: the incident service could not be asked the last time; else 0.",
+    registers: [registry],
+  });
+  return ({ state, routes, checked_at }) => {
+    isUnknown.set(state === "unknown" ? 1 : 0);
+    if (state === "unknown") return;
+    drifted.set(routes.length);
+    checkedAt.set(Date.parse(checked_at) / 1_000);
+  };
+}

@@ -1,0 +1,138 @@
+/** Does the work at the incident service: one apply, or one look for drift, at a time. */
+import { implement, type ObjectContext, TerminalError } from "@restatedev/restate-sdk";
+import type { ApplyResult, Content, DriftReport } from "#alerting/routes-sync-contract.ts";
+import { applyAll } from "./apply.ts";
+import type { Applied } from "./apply-route.ts";
+import type { BackupStore } from "./backups.ts";
+import { judgeDrift, unknownDrift } from "./drift.ts";
+import type { GivenIds } from "./ids-file.ts";
+import { type ApplyWork, alertRoutesObject, alertRoutesRunner } from "./internal.ts";
+import type { ShowDrift } from "./metrics.ts";
+import { planRows } from "./plan.ts";
+import type { Rows } from "./resolve.ts";
+import { createReader, createService } from "./service.ts";
+import { patience, type Steps } from "./steps.ts";
+import { readSurvey } from "./survey.ts";
+import { readOnly, type Send } from "./transport.ts";
+
+export type RunnerParts = {
+  send: Send;
+  incidentUrl: string;
+  rows: Rows;
+  /** Read anew each time. Throws what is wrong with the file. */
+  readGivenIds: () => GivenIds;
+  backups: BackupStore;
+  showDrift: ShowDrift;
+};
+
+export function createAlertRoutesRunner(parts: RunnerParts) {
+  return implement(alertRoutesRunner, {
+    handlers: {
+      apply: (ctx, work) => apply(ctx, work, parts),
+      check: (ctx) => check(ctx, parts),
+    },
+    // Long enough for whoever attaches.
+    options: { ingressPrivate: true, journalRetention: { minutes: 10 } },
+  });
+}
+
+function durable(ctx: ObjectContext): Steps {
+  return {
+    run: async (name, action) => await ctx.run(name, action),
+    sleep: async (ms) => {
+      await ctx.sleep(ms);
+    },
+  };
+}
+
+async function apply(
+  ctx: ObjectContext,
+  { applyId, startedAtMs, request, owned }: ApplyWork,
+  parts: RunnerParts,
+): Promise<ApplyResult> {
+  let backup: string | null = null;
+  const routes = await applyAll(
+    { request, owned },
+    {
+      steps: durable(ctx),
+      patience: patience.worker,
+      service: createService(parts.send),
+      saveBackup: async (details) => {
+        const failure = await saveBackup(ctx, { applyId, details, parts });
+        if (failure === null) {
+          backup = applyId;
+          ctx.sendClient(alertRoutesObject, ctx.key).keep({ applyId, backup });
+        }
+        return failure;
+      },
+      note: async (applied) => note(ctx, applyId, applied),
+    },
+  );
+  const fine = ["created", "updated", "in_step", "disabled", "deleted"];
+  const result: ApplyResult = {
+    apply_id: applyId,
+    started_at: new Date(startedAtMs).toISOString(),
+    ended_at: new Date(await ctx.date.now()).toISOString(),
+    total: routes.length,
+    routes,
+    backup,
+    outcome: routes.every(({ outcome }) => fine.includes(outcome)) ? "applied" : "stopped",
+  };
+  ctx.sendClient(alertRoutesObject, ctx.key).finished(result);
+  return result;
+}
+
+function note(ctx: ObjectContext, applyId: string, { result, owned }: Applied): void {
+  const fields = { route: result.name, outcome: result.outcome, detail: result.message };
+  if (result.message === undefined) ctx.console.info("alert route dealt with", fields);
+  else ctx.console.warn("alert route not as planned", fields);
+  const noted = { applyId, result, ...(owned !== undefined && { owned }) };
+  ctx.sendClient(alertRoutesObject, ctx.key).note(noted);
+}
+
+/** How long the database may be away before the apply gives up; nothing is written until then. */
+const backupRetry = { maxRetryDuration: 120_000, maxRetryInterval: 5_000 };
+
+async function saveBackup(
+  ctx: ObjectContext,
+  { applyId, details, parts }: { applyId: string; details: Content[]; parts: RunnerParts },
+): Promise<string | null> {
+  const made_at = new Date(await ctx.date.now()).toISOString();
+  const kept = { incident_url: parts.incidentUrl, made_at, alert_routes: details };
+  try {
+    await ctx.run("save-backup", () => parts.backups.save(applyId, kept), backupRetry);
+    return null;
+  } catch (error) {
+    if (!(error instanceof TerminalError)) throw error;
+    return `the database did not take it: ${error.message}`;
+  }
+}
+
+async function check(ctx: ObjectContext, parts: RunnerParts): Promise<null> {
+  const checked_at = new Date(await ctx.date.now()).toISOString();
+  const report: DriftReport = { checked_at, ...(await lookForDrift(ctx, checked_at, parts)) };
+  await ctx.run("show-drift", async () => parts.showDrift(report));
+  ctx.sendClient(alertRoutesObject, ctx.key).checked(report);
+  return null;
+}
+
+async function lookForDrift(
+  ctx: ObjectContext,
+  made_at: string,
+  { send, incidentUrl, rows, readGivenIds }: RunnerParts,
+): Promise<Omit<DriftReport, "checked_at">> {
+  const reader = createReader(readOnly(send));
+  // Soon told rather than waited for: the next look comes by itself.
+  const survey = await readSurvey(reader, { steps: durable(ctx), patience: patience.terminal });
+  if (survey.kind === "failed") return unknownDrift(survey.reason);
+  const owned = await ctx.client(alertRoutesObject, ctx.key).readOwned({});
+  return ctx.run("judge-drift", async () => {
+    try {
+      const head = { incident_url: incidentUrl, made_at };
+      const planned = planRows({ rows, given: readGivenIds(), survey: survey.value, owned }, head);
+      return judgeDrift(planned, owned);
+    } catch (error) {
+      return unknownDrift((error as Error).message);
+    }
+  });
+}

@@ -1,0 +1,40 @@
+/** Everything of the sync of alert routes that Restate calls, put together. */
+import type { Registry } from "prom-client";
+import type { Database } from "#kernel/database.ts";
+import { createBackupStore } from "./backups.ts";
+import { readIdsFile } from "./ids-file.ts";
+import { createShowDrift } from "./metrics.ts";
+import { createAlertRoutesObject } from "./object.ts";
+import type { Rows } from "./resolve.ts";
+import { createAlertRoutesRunner } from "./runner.ts";
+import { createSend } from "./transport.ts";
+
+export type AlertRoutesParts = {
+  /** `url` without a slash at its end; one of the two empty: nothing is applied or looked at. */
+  incident: { url: string; apiKey: string };
+  idsFile: string;
+  /** 0: drift is not looked for. */
+  checkEveryMs: number;
+  rows: Rows;
+  database: Database;
+  registry: Registry;
+};
+
+export function createAlertRoutes(parts: AlertRoutesParts) {
+  const { incident, idsFile, rows, database, registry } = parts;
+  const isConfigured = incident.url !== "" && incident.apiKey !== "";
+  const incidentUrl = isConfigured ? incident.url : "";
+  const checkEveryMs = isConfigured ? parts.checkEveryMs : 0;
+  const backups = createBackupStore(database);
+  return [
+    createAlertRoutesObject({ incidentUrl, checkEveryMs, backups }),
+    createAlertRoutesRunner({
+      send: createSend(incident),
+      incidentUrl,
+      rows,
+      readGivenIds: () => readIdsFile(idsFile),
+      backups,
+      showDrift: createShowDrift(registry),
+    }),
+  ];
+}

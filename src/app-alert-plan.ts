@@ -1,0 +1,56 @@
+/** Plans of alert routes, made by a command: it only reads, from the incident service itself. */
+import { routes, sources } from "#alerting/routes.ts";
+import type { Backup, Owned, Plan } from "#alerting/routes-sync-contract.ts";
+import { readIdsFile } from "#alerting/sync/ids-file.ts";
+import { type Planned, planBackup, planRows } from "#alerting/sync/plan.ts";
+import { createReader, type Reader } from "#alerting/sync/service.ts";
+import { patience, plainSteps } from "#alerting/sync/steps.ts";
+import { readRoutes, readSurvey } from "#alerting/sync/survey.ts";
+import { createSend, readOnly } from "#alerting/sync/transport.ts";
+import { readConfig } from "./config.ts";
+
+const tools = { steps: plainSteps, patience: patience.terminal };
+
+/** `owned`: by name, as Vedette knows them; empty: routes are found by name alone. */
+export async function planAlertRoutes(
+  configFile: string | undefined,
+  owned: Readonly<Record<string, Owned>>,
+): Promise<Planned> {
+  const { reader, head, idsFile } = openService(configFile);
+  const given = readIdsFile(idsFile);
+  const survey = await readSurvey(reader, tools);
+  if (survey.kind === "failed") throw new Error(survey.reason);
+  return planRows({ rows: { routes, sources }, given, survey: survey.value, owned }, head);
+}
+
+/** What putting a backup back would change. */
+export async function planAlertRestore(
+  configFile: string | undefined,
+  backup: Backup,
+): Promise<Plan> {
+  const { reader, head } = openService(configFile);
+  if (backup.incident_url !== head.incident_url) {
+    throw new Error(`the backup is of ${backup.incident_url}, not of ${head.incident_url}`);
+  }
+  const present = await readRoutes(reader, tools);
+  if (present.kind === "failed") throw new Error(present.reason);
+  return planBackup(backup, present.value, head);
+}
+
+type Opened = {
+  reader: Reader;
+  head: Pick<Plan, "incident_url" | "made_at">;
+  idsFile: string;
+};
+
+function openService(configFile: string | undefined): Opened {
+  const { incident } = readConfig({ file: configFile, environment: process.env });
+  const { url, api_key: apiKey, ids_file: idsFile } = incident;
+  if (url === "" || apiKey === "") {
+    throw new Error(
+      "set incident.url and incident.api_key (VEDETTE_INCIDENT__URL, VEDETTE_INCIDENT__API_KEY)",
+    );
+  }
+  const head = { incident_url: url, made_at: new Date().toISOString() };
+  return { reader: createReader(readOnly(createSend({ url, apiKey }))), head, idsFile };
+}

@@ -1,0 +1,22 @@
+/** Wires the sync of alert routes: what the worker serves. */
+import type { EndpointOptions } from "@restatedev/restate-sdk";
+import type { Registry } from "prom-client";
+import { routes, sources } from "#alerting/routes.ts";
+import { createAlertRoutes } from "#alerting/sync/services.ts";
+import type { Database } from "#kernel/database.ts";
+import type { Config } from "./config.ts";
+
+type SyncParts = { config: Config; database: Database; registry: Registry };
+
+export function createAlertSync(parts: SyncParts): EndpointOptions["services"] {
+  const { config, database, registry } = parts;
+  const { url, api_key: apiKey, ids_file: idsFile, drift_check_minutes } = config.incident;
+  return createAlertRoutes({
+    incident: { url, apiKey },
+    idsFile,
+    checkEveryMs: drift_check_minutes * 60_000,
+    rows: { routes, sources },
+    database,
+    registry,
+  });
+}

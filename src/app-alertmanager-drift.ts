@@ -1,0 +1,27 @@
+/** Wires the look at alert managers: whether they are in step with the routes. */
+import type { Registry } from "prom-client";
+import { type Drift, readDrifts, showDrifts } from "#alerting/alertmanager/drift.ts";
+import { compare } from "#alerting/alertmanager/keep.ts";
+import { environmentsSharing } from "#alerting/alertmanager/sendings.ts";
+import { environments } from "#alerting/routes-contract.ts";
+import { findKept } from "./app-alertmanager.ts";
+import type { Config } from "./config.ts";
+
+/** undefined: the settings name no alert manager. One that environments share is looked at once. */
+export function watchAlertmanagers(
+  config: Config,
+  registry: Registry,
+): (() => Promise<Drift[]>) | undefined {
+  const { alertmanager } = config;
+  const watched = environments
+    .filter((name) => alertmanager[name].config_file !== "" || alertmanager[name].url !== "")
+    .filter((name) => environmentsSharing(name, alertmanager, environments)[0] === name);
+  if (watched.length === 0) return undefined;
+  const looks = watched.map((environment) => ({
+    environment,
+    compare: async () => compare(findKept(config, environment)),
+  }));
+  const read = () => readDrifts(looks);
+  showDrifts(read, registry);
+  return read;
+}

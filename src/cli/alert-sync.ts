@@ -1,0 +1,138 @@
+/** Commands that keep alert routes in step: plans are made here, and applied by a running Vedette. */
+import { existsSync, readFileSync } from "node:fs";
+import type { z } from "zod";
+import {
+  type ApplyRequest,
+  alertRoutesHandlers,
+  alertRoutesKey,
+  alertRoutesName,
+  Backup,
+  Plan,
+  type RoutesStatus,
+} from "#alerting/routes-sync-contract.ts";
+import { planAlertRestore, planAlertRoutes } from "#app-alert-plan.ts";
+import { writeFileAtomically } from "#kernel/atomic-file.ts";
+import { tellApply, tellPlan, tellStatus } from "./alert-sync-report.ts";
+import { type Connection, connect } from "./connection.ts";
+import type { GlobalOptions } from "./options.ts";
+import { print, printJson } from "./print.ts";
+import { createTable } from "./table.ts";
+
+type Handlers = typeof alertRoutesHandlers;
+type Output<Name extends keyof Handlers> = z.infer<Handlers[Name]["output"]>;
+
+type PlanOptions = GlobalOptions & { config?: string; out?: string };
+
+export async function plan(options: PlanOptions): Promise<number> {
+  const planned = await makePlan(options, await findOwned(options));
+  if (options.out !== undefined) {
+    writeFileAtomically(options.out, `${JSON.stringify(planned, null, 2)}\n`);
+  }
+  return showPlan(planned, options);
+}
+
+function showPlan(planned: Plan, { json }: GlobalOptions): number {
+  if (json) printJson(planned);
+  else print(tellPlan(planned));
+  return planned.routes.some(({ action }) => action !== "none") ? 2 : 0;
+}
+
+type ApplyOptions = PlanOptions & Pick<ApplyRequest, "adopt" | "prune">;
+
+/** Exit code 0: all routes are as planned; 1: some are not. */
+export async function apply(file: string | undefined, options: ApplyOptions): Promise<number> {
+  const connection = connect(options);
+  // Asked first, so that nobody waits for a Vedette that is not there.
+  const { owned } = await ask(connection, "Status", {});
+  const planned =
+    file === undefined ? await makePlan(options, owned) : readDocument(file, Plan, "plan");
+  const { adopt, prune } = options;
+  return applyPlan(connection, { plan: planned, adopt, prune }, options);
+}
+
+type RestoreOptions = PlanOptions & { dryRun: boolean };
+
+export async function restore(wanted: string, options: RestoreOptions): Promise<number> {
+  const backup = existsSync(wanted)
+    ? readDocument(wanted, Backup, "backup")
+    : await ask(connect(options), "Backup", { backup: wanted });
+  const planned = await planAlertRestore(options.config, backup);
+  if (options.dryRun) return showPlan(planned, options);
+  const request = { plan: planned, adopt: false, prune: false };
+  return applyPlan(connect(options), request, options);
+}
+
+export async function listBackups(options: GlobalOptions): Promise<number> {
+  const { backups } = await ask(connect(options), "Backups", {});
+  if (options.json) {
+    printJson({ backups });
+    return 0;
+  }
+  const table = createTable(["backup", "made at", "routes"]);
+  for (const { backup, made_at, alert_routes } of backups) {
+    table.push([backup, made_at, alert_routes]);
+  }
+  print(backups.length === 0 ? "nothing was applied yet" : String(table));
+  return 0;
+}
+
+export async function showStatus(options: GlobalOptions): Promise<number> {
+  const status = await ask(connect(options), "Status", {});
+  if (options.json) printJson(status);
+  else print(tellStatus(status));
+  return 0;
+}
+
+async function applyPlan(
+  connection: Connection,
+  request: ApplyRequest,
+  { json }: GlobalOptions,
+): Promise<number> {
+  const { output } = alertRoutesHandlers.Apply;
+  const result = await connection.callToEnd(addressOf("Apply"), request, output);
+  if (json) printJson(result);
+  else print(tellApply(result, request.plan));
+  return result.outcome === "applied" ? 0 : 1;
+}
+
+async function makePlan({ config }: PlanOptions, owned: RoutesStatus["owned"]): Promise<Plan> {
+  const planned = await planAlertRoutes(config, owned);
+  if ("plan" in planned) return planned.plan;
+  throw new Error(planned.faults.join("\n"));
+}
+
+/** A plan needs no running Vedette; without one a route that was renamed by hand is not found. */
+async function findOwned(options: GlobalOptions): Promise<RoutesStatus["owned"]> {
+  try {
+    return (await ask(connect(options), "Status", {})).owned;
+  } catch (error) {
+    process.stderr.write(`routes are found by name alone: ${(error as Error).message}\n`);
+    return {};
+  }
+}
+
+function addressOf(handler: keyof Handlers): string {
+  return `${alertRoutesName}/${alertRoutesKey}/${handler}`;
+}
+
+async function ask<Name extends keyof Handlers>(
+  connection: Connection,
+  handler: Name,
+  body: z.input<Handlers[Name]["input"]>,
+): Promise<Output<Name>> {
+  const { output } = alertRoutesHandlers[handler];
+  return (await connection.call(addressOf(handler), body, output)) as Output<Name>;
+}
+
+function readDocument<Schema extends z.ZodType>(
+  file: string,
+  schema: Schema,
+  what: string,
+): z.infer<Schema> {
+  if (!existsSync(file)) throw new Error(`${file} does not exist`);
+  try {
+    return schema.parse(JSON.parse(readFileSync(file, "utf8")));
+  } catch (cause) {
+    throw new Error(`${file} is no ${what} of alert routes`, { cause });
+  }
+}

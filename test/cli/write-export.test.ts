@@ -1,0 +1,79 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { writeExport } from "#cli/write-export.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+const file = (name: string, text = name) => ({ path: name, text });
+
+function textOf(directory: string, name: string): string | undefined {
+  const whole = path.join(directory, name);
+  return existsSync(whole) ? readFileSync(whole, "utf8") : undefined;
+}
+
+it("files are written where they belong, in directories that are made", () => {
+  const directory = path.join(tempDir(), "a/b");
+
+  const written = writeExport(directory, [file("README.md"), file("rules/one.yml", "text")]);
+
+  expect(written).toEqual(["README.md", "rules/one.yml"]);
+  expect(textOf(directory, "rules/one.yml")).toBe("text");
+});
+
+it("a later export takes away what the earlier one wrote and it does not", () => {
+  const directory = tempDir();
+  writeExport(directory, [file("gone.yml"), file("stays.yml", "old")]);
+
+  writeExport(directory, [file("stays.yml", "new")]);
+
+  expect(textOf(directory, "gone.yml")).toBeUndefined();
+  expect(textOf(directory, "stays.yml")).toBe("new");
+});
+
+it("files of others in the directory stay", () => {
+  const directory = tempDir();
+  writeExport(directory, [file("ours.yml")]);
+  writeFileSync(path.join(directory, "theirs.yml"), "theirs");
+
+  writeExport(directory, [file("other.yml")]);
+
+  expect(textOf(directory, "theirs.yml")).toBe("theirs");
+});
+
+it("a file of someone else is never overwritten, and then nothing is written", () => {
+  const directory = tempDir();
+  writeFileSync(path.join(directory, "theirs.yml"), "theirs");
+
+  const write = () => writeExport(directory, [file("ours.yml"), file("theirs.yml", "ours")]);
+
+  expect(write).toThrow(/theirs.yml is there and not of an earlier export/);
+  expect(textOf(directory, "theirs.yml")).toBe("theirs");
+  expect(textOf(directory, "ours.yml")).toBeUndefined();
+});
+
+it("what is no directory is refused", () => {
+  const name = path.join(tempDir(), "file");
+  writeFileSync(name, "");
+
+  expect(() => writeExport(name, [file("ours.yml")])).toThrow(/is no directory/);
+});
+
+it("a list of earlier files that someone changed removes nothing outside of the directory", () => {
+  const parent = tempDir();
+  const directory = path.join(parent, "export");
+  mkdirSync(directory);
+  writeFileSync(path.join(parent, "precious"), "precious");
+  const files = ["../precious", path.join(parent, "precious")];
+  writeFileSync(path.join(directory, ".vedette-export.json"), JSON.stringify({ files }));
+
+  writeExport(directory, [file("ours.yml")]);
+
+  expect(textOf(parent, "precious")).toBe("precious");
+});
+
+it("a list that is damaged is refused", () => {
+  const directory = tempDir();
+  writeFileSync(path.join(directory, ".vedette-export.json"), "{");
+
+  expect(() => writeExport(directory, [file("ours.yml")])).toThrow(/is damaged/);
+});

@@ -1,0 +1,93 @@
+import { expect, it } from "vitest";
+import type { JobRun } from "#cron/job.ts";
+import { createAlertmanagerDrift, type ReadDrifts } from "#cron/jobs/alertmanager-drift.ts";
+import type { ChatMessage } from "#notify/contract.ts";
+
+type States = Partial<Record<"production" | "staging", "in_step" | "drifted" | "unknown">>;
+
+/** Runs the job once for each of these, and answers what each run said in the chat. */
+async function runWith(...all: States[]): Promise<string[][]> {
+  const memory = new Map<string, unknown>();
+  let posted: ChatMessage[] = [];
+  let now: States = {};
+  const read: ReadDrifts = async () =>
+    Object.entries(now).map(([environment, state]) => ({
+      environment,
+      state,
+      lines: Array.from({ length: 20 }, (_, i) => `line ${i}`),
+    }));
+  const run: JobRun = {
+    runId: "run-1",
+    nowMs: 0,
+    step: (_, action) => action(),
+    recall: async <T>(key: string) => (memory.get(key) as T | undefined) ?? null,
+    remember: (key, value) => void memory.set(key, value),
+    post: (_, message) => void posted.push(message),
+  };
+  const job = createAlertmanagerDrift(read);
+  const said: string[][] = [];
+  for (const states of all) {
+    posted = [];
+    now = states;
+    await job.run(run);
+    said.push(posted.map(({ title }) => title.replace(/^The alert manager /, "")));
+  }
+  return said;
+}
+
+const out = "(production) is out of step with the routes";
+const back = "(production) is in step with the routes again";
+
+it("tells once when an alert manager is out of step, and once when that is over", async () => {
+  const production = ["in_step", "drifted", "drifted", "in_step", "in_step"] as const;
+
+  const said = await runWith(...production.map((state) => ({ production: state })));
+
+  expect(said).toEqual([[], [out], [], [back], []]);
+});
+
+it("keeps to what it told while nobody knows", async () => {
+  const production = ["drifted", "unknown", "drifted", "unknown", "in_step"] as const;
+
+  const said = await runWith(...production.map((state) => ({ production: state })));
+
+  expect(said).toEqual([[out], [], [], [], [back]]);
+});
+
+it("tells of each environment by itself", async () => {
+  const said = await runWith(
+    { production: "drifted", staging: "in_step" },
+    { production: "drifted", staging: "drifted" },
+  );
+
+  expect(said).toEqual([[out], ["(staging) is out of step with the routes"]]);
+});
+
+it("forgets an alert manager that the settings no longer name", async () => {
+  const said = await runWith({ production: "drifted" }, {}, { production: "in_step" });
+
+  expect(said).toEqual([[out], [], []]);
+});
+
+it("shows as many lines as people read, and the command for the rest", async () => {
+  const posted: ChatMessage[] = [];
+  const lines = Array.from({ length: 20 }, (_, i) => `line ${i}`);
+  const job = createAlertmanagerDrift(async () => [
+    { environment: "staging", state: "drifted", lines },
+  ]);
+
+  await job.run({
+    runId: "run-1",
+    nowMs: 0,
+    step: (_, action) => action(),
+    recall: async () => null,
+    remember: () => {},
+    post: (_, message) => void posted.push(message),
+  });
+
+  expect(posted[0]?.lines).toEqual([
+    ...lines.slice(0, 8),
+    "… and 12 more",
+    "To see all: vedette alerts alertmanager plan --environment staging",
+  ]);
+});

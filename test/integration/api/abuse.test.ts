@@ -1,0 +1,95 @@
+/** What a caller with a good root key may try, against the server and so against everyone else. */
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { startTestApi, type TestApi } from "../../support/api.ts";
+import { createTenant, type Tenant } from "../../support/tenant.ts";
+
+let api: TestApi;
+let tenant: Tenant;
+let made = 0;
+
+const call = (procedure: string, body: unknown) => api.call(procedure, body, tenant.rootKey);
+
+beforeAll(async () => {
+  api = await startTestApi();
+});
+
+beforeEach(async () => {
+  made += 1;
+  tenant = await createTenant(api, `mark${made}x`);
+});
+
+afterAll(() => api?.stop());
+
+const slugs = (count: number) => Array.from({ length: count }, (_, n) => `slug.${n}`);
+
+describe("keys.migrateKeys", () => {
+  const migrate = (keys: object[]) => {
+    const { migrationId, apiId } = tenant;
+    return call("keys.migrateKeys", { migrationId, apiId, keys });
+  };
+  const hash = (bytes = 32) => randomBytes(bytes).toString("hex");
+
+  it("refuses a hash that no index holds", async () => {
+    const { status, body } = await migrate([{ hash: hash(20_000) }]);
+
+    expect(status).toBe(400);
+    expect(body.error.detail).toContain("512 characters");
+  });
+
+  it("refuses more than one transaction should write", async () => {
+    const keys = Array.from({ length: 60 }, () => ({ hash: hash(), permissions: slugs(1_000) }));
+
+    const { status, body } = await migrate(keys);
+
+    expect(status).toBe(400);
+    expect(body.error.detail).toContain("Please send them in several.");
+  });
+});
+
+describe("metadata", () => {
+  const tooLarge = { text: "a".repeat(1024 * 1024) };
+  // Five characters each; Postgres makes 309 of them.
+  const unfolding = { numbers: new Array(10_000).fill(1e308) };
+
+  it.each([
+    ["large", tooLarge],
+    ["made of numbers that unfold", unfolding],
+  ])("of a key that is %s is refused, whichever way it comes", async (_, meta) => {
+    const { apiId, keyId, migrationId } = tenant;
+    const keys = [{ hash: randomBytes(32).toString("hex"), meta }];
+
+    const answers = [
+      await call("keys.createKey", { apiId, meta }),
+      await call("keys.updateKey", { keyId, meta }),
+      await call("keys.migrateKeys", { migrationId, apiId, keys }),
+      await call("identities.createIdentity", { externalId: "large", meta }),
+      await call("identities.updateIdentity", { identity: tenant.externalId, meta }),
+    ];
+
+    for (const { status, body } of answers) {
+      expect(status).toBe(400);
+      expect(body.error.detail).toContain("Metadata is too large");
+    }
+  });
+
+  it("of small numbers with exponents is taken as it is", async () => {
+    const meta = { small: 1e-7, large: 1e21, text: "1e308" };
+
+    await call("keys.updateKey", { keyId: tenant.keyId, meta });
+
+    const { body } = await call("keys.getKey", { keyId: tenant.keyId });
+    expect(body.data.meta).toEqual(meta);
+  });
+});
+
+it.each([
+  ["keys.setPermissions", () => ({ keyId: tenant.keyId, permissions: slugs(1_001) })],
+  ["permissions.createRole", () => ({ name: "large", permissions: slugs(1_001) })],
+  ["permissions.setRolePermissions", () => ({ roleId: tenant.roleId, permissions: slugs(1_001) })],
+])("%s refuses more permissions than anyone means", async (procedure, bodyOf) => {
+  const { status, body } = await call(procedure, bodyOf());
+
+  expect(status).toBe(400);
+  expect(body.error.detail).toContain("1000 permissions");
+});

@@ -1,0 +1,157 @@
+/** Alerts from a job's word to the incident service, with the program's parts killed all the while. */
+import { createHash, randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { AlertEventList } from "#alerting/events-contract.ts";
+import type { CheckList } from "#results/contract.ts";
+import {
+  type AlertReceiver,
+  type Answer,
+  startAlertReceiver,
+} from "../../support/alert-receiver.ts";
+import { type Part, type Program, startProgram } from "../../support/program.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+/** Both have a channel; the first belongs to production, the other to staging. */
+const checks = ["certificate-workflow", "quota-check-staging"] as const;
+
+/** What is killed while an episode goes on, and how long after its first word. */
+const killings: [Part[], number][] = (
+  [["main"], ["restate"], ["postgres"], ["main", "restate", "postgres"]] as Part[][]
+).flatMap((parts) => [20, 150, 600].map((ms): [Part[], number] => [parts, ms]));
+
+/** A receiver on a bad day; the seed makes it the same one each time. */
+const moods: Answer[] = fc.sample(
+  fc.constantFrom<Answer>(
+    "accept",
+    "accept",
+    "accept",
+    "accept",
+    "lost",
+    "reset",
+    "hang",
+    { status: 500 },
+    { status: 429, headers: { "retry-after": "1" } },
+  ),
+  { seed: 7, numRuns: 80 },
+);
+
+let receiver: AlertReceiver;
+let program: Program;
+const pingUrls = new Map<string, string>();
+
+beforeAll(async () => {
+  receiver = await startAlertReceiver();
+  receiver.behave = () => moods.shift() ?? "accept";
+  const { url, sourceId, token } = receiver;
+  program = await startProgram({
+    VEDETTE_FLEET__PROCESS__SIZE: "1",
+    VEDETTE_INCIDENT__URL: url,
+    VEDETTE_ALERTS__PRODUCTION__SOURCE_ID: sourceId,
+    VEDETTE_ALERTS__PRODUCTION__TOKEN: token,
+    VEDETTE_ALERTS__STAGING__SOURCE_ID: sourceId,
+    VEDETTE_ALERTS__STAGING__TOKEN: token,
+    VEDETTE_ALERTS__ATTEMPT_TIMEOUT_SECONDS: "1",
+  });
+  for (const check of checks) pingUrls.set(check, await register(check));
+}, 120_000);
+
+afterAll(async () => {
+  await program?.dispose();
+  await receiver?.stop();
+});
+
+/** The path of the ping URL. */
+async function register(check: string): Promise<string> {
+  const token = randomBytes(32).toString("base64url");
+  const answer = await fetch(
+    `${program.endpoints().control}/vedette.v1.Heartbeat/${check}/Register`,
+    {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${program.token()}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({ token_hash: createHash("sha256").update(token).digest("hex") }),
+    },
+  );
+  expect(answer.status).toBe(200);
+  return token;
+}
+
+/** As a job does with `curl --retry`: until it is taken. */
+function ping(check: string, suffix = ""): Promise<unknown> {
+  const address = () => `${program.endpoints().control}/${pingUrls.get(check)}${suffix}`;
+  return waitFor(
+    async () => (await fetch(address(), { signal: AbortSignal.timeout(8_000) })).status === 200,
+    { withinMs: 60_000, what: `${check} to be pinged` },
+  );
+}
+
+const killAndRestart = async (parts: Part[]) => {
+  // The program's own process first: it would start the others again.
+  for (const part of parts) program.kill9(part);
+  if (parts.includes("main")) await program.start();
+};
+
+/** Accepted events of a check in the order in which they were first accepted. */
+function accepted(check: string): string[] {
+  const ids = receiver.events.map(({ eventId }) => eventId);
+  return [...new Set(ids)].filter((id) => id.startsWith(`${check}:`));
+}
+
+/** Calls a handler of control. */
+async function ask(path: string) {
+  const answer = await fetch(`${program.endpoints().control}/${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${program.token()}`, "content-type": "application/json" },
+    body: "{}",
+    signal: AbortSignal.timeout(8_000),
+  });
+  return answer.json() as Promise<Record<string, never>>;
+}
+
+/** A success of which the object was not told, since Restate was away, is made good by the next. */
+const untilWell = (check: string) =>
+  waitFor(
+    async () => {
+      await ping(check);
+      const { checks: all } = (await ask("vedette.v1.CheckReads/List")) as unknown as CheckList;
+      return all.find(({ id }) => id === check)?.alert === null;
+    },
+    { withinMs: 30_000, what: `${check} to be well` },
+  );
+
+it("tells each failure and each recovery, in order, whatever is killed and however the receiver answers", async () => {
+  for (const [parts, afterMs] of killings) {
+    const killed = delay(afterMs).then(() => killAndRestart(parts));
+    for (const check of checks) {
+      await ping(check, "/fail");
+      await ping(check);
+    }
+    await killed;
+  }
+  receiver.behave = () => "accept";
+  for (const check of checks) await untilWell(check);
+  await waitFor(
+    async () => {
+      const { events } = (await ask("vedette.v1.AlertEvents/List")) as unknown as AlertEventList;
+      return events.length > 0 && events.every(({ status }) => status === "accepted");
+    },
+    { withinMs: 120_000, what: "every event to be accepted" },
+  );
+
+  for (const check of checks) {
+    const events = accepted(check);
+    const episodes = events.length / 2;
+    expect(episodes).toBeGreaterThanOrEqual(killings.length / 2);
+    expect(events).toEqual(
+      Array.from({ length: episodes }, (_, n) => [
+        `${check}:${n + 1}:opened`,
+        `${check}:${n + 1}:resolved`,
+      ]).flat(),
+    );
+  }
+  expect(receiver.faults).toEqual([]);
+}, 500_000);

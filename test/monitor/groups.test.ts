@@ -1,0 +1,59 @@
+import { expect, it } from "vitest";
+import { createGroups } from "#monitor/groups.ts";
+
+it("asks together what comes in at once, and answers each its own", async () => {
+  const asked: number[][] = [];
+  const ask = createGroups(async (items: readonly number[]) => {
+    asked.push([...items]);
+    return items.map((item) => item * 2);
+  });
+
+  const answers = await Promise.all([1, 2, 3].map(ask));
+
+  expect(asked).toEqual([[1, 2, 3]]);
+  expect(answers).toEqual([2, 4, 6]);
+});
+
+it("asks next what comes in while an answer is on its way", async () => {
+  const asked: number[][] = [];
+  const gate = Promise.withResolvers<void>();
+  const ask = createGroups(async (items: readonly number[]) => {
+    asked.push([...items]);
+    await gate.promise;
+    return items;
+  });
+
+  const first = ask(1);
+  await expect.poll(() => asked.length).toBe(1);
+  const others = [ask(2), ask(3)];
+  gate.resolve();
+  await Promise.all([first, ...others]);
+
+  expect(asked).toEqual([[1], [2, 3]]);
+});
+
+it("tells all of a group that failed, and goes on with the next", async () => {
+  let calls = 0;
+  const ask = createGroups(async (items: readonly number[]) => {
+    calls += 1;
+    if (calls === 1) throw new Error("the database is away");
+    return items;
+  });
+
+  const outcomes = await Promise.allSettled([ask(1), ask(2)]);
+
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(await ask(3)).toBe(3);
+});
+
+it("asks at most a thousand at once", async () => {
+  const sizes: number[] = [];
+  const ask = createGroups(async (items: readonly number[]) => {
+    sizes.push(items.length);
+    return items;
+  });
+
+  await Promise.all(Array.from({ length: 2_500 }, (_, i) => ask(i)));
+
+  expect(sizes).toEqual([1_000, 1_000, 500]);
+});
