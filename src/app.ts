@@ -75,7 +75,9 @@ async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<En
   const worker = wanted.includes("worker")
     ? await startWorker(base, { ...shared, analytics, apiUrl: api })
     : undefined;
-  const control = wanted.includes("control") ? await startControl(base, shared) : undefined;
+  const control = wanted.includes("control")
+    ? await startControl(base, { ...shared, analytics })
+    : undefined;
   return {
     ...(api !== undefined && { api }),
     ...(control !== undefined && { control }),

@@ -181,11 +181,12 @@ function oneTick({ scheduledAtMs }: OpenRun): Missed {
 
 /** Without what it needs a check says nothing; what it said before must not look current. */
 async function pause(ctx: ObjectContext): Promise<null> {
-  if ((await readTimer(ctx)) === null) return null;
+  const nowMs = await ctx.date.now();
+  const state = await readState(ctx, nowMs);
+  if (state.status === "paused") return null;
   clearTimer(ctx);
   clearRun(ctx);
-  const nowMs = await ctx.date.now();
-  writeState(ctx, { ...(await readState(ctx, nowMs)), status: "paused", sinceMs: nowMs });
+  writeState(ctx, { ...state, status: "paused", sinceMs: nowMs });
   await writeSnapshot(ctx, nowMs);
   return null;
 }

@@ -111,5 +111,6 @@ function findInJson(text: string, path: string): unknown {
 function show(value: unknown): string {
   if (value === undefined) return "absent";
   const text = JSON.stringify(value);
-  return text.length <= 80 ? text : `${text.slice(0, 79)}…`;
+  // Half of a pair of surrogates is no character, and no database takes it in JSON.
+  return text.length <= 80 ? text : `${text.slice(0, 79).replace(/[\ud800-\udbff]$/, "")}…`;
 }

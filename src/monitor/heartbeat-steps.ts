@@ -40,7 +40,7 @@ export async function ping(ctx: ObjectContext, given: Given, received: Ping): Pr
     takePing(heartbeat, before, { ping: received, isQuiet, rollout }),
   );
   const { state } = decision;
-  const results = resultsOf(heartbeat, received, state);
+  const results = resultsOf(heartbeat, received, before);
   await settle(ctx, given, { before, decision, results, nowMs });
   if (isPlain(state)) await release(ctx, given, state);
   for (const atMs of unheard.filter((unheardMs) => unheardMs >= received.atMs)) {
@@ -213,8 +213,12 @@ export async function rearm(
 
 const longestDelayMs = 400 * 86_400_000;
 
-/** A start says nothing of how the job went. */
-function resultsOf(heartbeat: Heartbeat, received: Ping, state: HeartbeatState): CheckResult[] {
+/** A start says nothing of how the job went, and only after one is known how long it took. */
+function resultsOf(
+  heartbeat: Heartbeat,
+  received: Ping,
+  { startedAtMs }: HeartbeatState,
+): CheckResult[] {
   if (received.kind === "start") return [];
   const isOk = received.kind === "success";
   const code = isOk || received.exitCode === null ? "" : ` (exit code ${received.exitCode})`;
@@ -226,7 +230,7 @@ function resultsOf(heartbeat: Heartbeat, received: Ping, state: HeartbeatState):
       startedAtMs: received.atMs,
       grade: isOk ? "ok" : "failed",
       cause: isOk ? null : "error",
-      durationMs: state.lastDurationMs ?? 0,
+      durationMs: startedAtMs === null ? 0 : Math.max(0, received.atMs - startedAtMs),
       phases: noPhases,
       status: null,
       reason: isOk ? null : `the job said that it failed${code}`,

@@ -8,7 +8,7 @@ import type { Heartbeat } from "./contract.ts";
 import type { Away } from "./deadline.ts";
 import { createGroups } from "./groups.ts";
 import { readPresence } from "./presence.ts";
-import { refusal } from "./standing.ts";
+import { refuseTaken } from "./standing.ts";
 
 /** `token`: its SHA-256 in hex. */
 export type Received = { token: string; atMs: number };
@@ -78,12 +78,6 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
       return rows.map(({ id }) => id);
     },
   };
-}
-
-function refuseTaken(error: unknown): never {
-  // Postgres: unique_violation.
-  if ((error as { code?: string }).code !== "23505") throw error;
-  throw refusal(409, "token_taken", "another heartbeat or runner has this token");
 }
 
 export type Known = { id: string; lastPingAtMs: number | null };

@@ -134,4 +134,5 @@ export type MonitorProblemCode =
   | "no_alert"
   | "invalid_window"
   | "token_taken"
+  | "location_taken"
   | "unknown_runner";

@@ -41,6 +41,23 @@ export function timeLimitMs(check: Pick<ApiCheck, "failedAboveMs" | "frequencySe
 function withoutSecrets(result: CheckResult, secrets: Secrets): CheckResult {
   if (result.reason === null) return result;
   const known = Object.values(secrets).filter((secret) => secret !== "");
-  const reason = known.reduce((text, secret) => text.replaceAll(secret, "***"), result.reason);
-  return { ...result, reason };
+  return { ...result, reason: known.reduce(hideSecret, result.reason) };
 }
+
+/** As it is, as JSON writes it, and what is left of it where a quotation is cut. */
+function hideSecret(text: string, secret: string): string {
+  const asJson = JSON.stringify(secret).slice(1, -1);
+  const hidden = text.replaceAll(asJson, "***").replaceAll(secret, "***");
+  const parts = hidden.split("…");
+  return parts.map((part, i) => (i + 1 < parts.length ? hideEnd(part, asJson) : part)).join("…");
+}
+
+function hideEnd(text: string, secret: string): string {
+  for (let length = secret.length - 1; length >= shortestPart; length -= 1) {
+    if (text.endsWith(secret.slice(0, length))) return `${text.slice(0, -length)}***`;
+  }
+  return text;
+}
+
+/** So much of a secret tells nothing. */
+const shortestPart = 4;

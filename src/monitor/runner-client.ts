@@ -8,6 +8,9 @@ const timeoutMs = 10_000;
 /** The token is not that of any place: trying again changes nothing. */
 export class RunnerRefusedError extends Error {}
 
+/** What was sent is nothing that this control takes: neither does that change. */
+export class ReportRefusedError extends Error {}
+
 export function createRunnerClient({ control, token }: { control: string; token: string }) {
   const post = async (path: string, body: object): Promise<unknown> => {
     const answer = await request(`${control}${path}`, {
@@ -20,6 +23,7 @@ export function createRunnerClient({ control, token }: { control: string; token:
     });
     const text = await answer.body.text();
     if (answer.statusCode === 401) throw new RunnerRefusedError(`${control} refused the token`);
+    if (answer.statusCode === 400) throw new ReportRefusedError(`${control} answered 400`);
     if (answer.statusCode >= 300) throw new Error(`${control} answered ${answer.statusCode}`);
     return JSON.parse(text);
   };

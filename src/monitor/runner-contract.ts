@@ -17,6 +17,31 @@ export const Work = z.object({
 });
 export type Work = z.infer<typeof Work>;
 
+const spanMs = z.number().min(0).max(3_600_000);
+const atMs = z.int().min(0).max(8_640_000_000_000_000);
+
+/** Bounded, since it is kept and shown: a runner is a program elsewhere. */
+const FoundResult = CheckResult.extend({
+  scheduledAtMs: atMs,
+  startedAtMs: atMs,
+  durationMs: spanMs,
+  phases: z.object({
+    dns: spanMs.nullable(),
+    connect: spanMs.nullable(),
+    tls: spanMs.nullable(),
+    firstByte: spanMs.nullable(),
+    transfer: spanMs.nullable(),
+  }),
+  status: z.int().min(0).max(999).nullable(),
+  reason: z.string().transform(toShownText).nullable(),
+  tlsDaysLeft: z.int().min(-100_000).max(100_000).nullable(),
+});
+
+/** No database takes a NUL in a text, nor half a pair of surrogates in JSON. */
+function toShownText(text: string): string {
+  return text.slice(0, 1_000).replaceAll("\0", "\ufffd").toWellFormed();
+}
+
 /** The body of `POST /runner/report`. The place is that of the token, whatever a result says. */
-export const RunnerReport = z.strictObject({ results: z.array(CheckResult).min(1).max(100) });
+export const RunnerReport = z.strictObject({ results: z.array(FoundResult).min(1).max(100) });
 export type RunnerReport = z.infer<typeof RunnerReport>;

@@ -36,6 +36,8 @@ export function createRunnerDoor({ runners, checks, baseUrl, tell, nowMs }: Part
         // A check that is gone since the runner last asked: nothing is lost with it.
         if (check === undefined || !runsAt(check, location)) continue;
         const { scheduledAtMs } = result;
+        // Runners keep to our clock: a tick that is to come nobody can have run.
+        if (scheduledAtMs > nowMs() + check.frequencySeconds * 1_000) continue;
         await tell(check.id, { scheduledAtMs, results: [{ ...result, location }] });
       }
       return reply.code(202).send({ accepted: true });

@@ -3,12 +3,19 @@ import { implement } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { toTerminalError } from "#kernel/terminal.ts";
 import { runnerRegistry } from "./internal.ts";
+import type { MonitorParts } from "./parts.ts";
 import type { Runners } from "./runners.ts";
+import { refusal } from "./standing.ts";
 
-export function createRunnerRegistry(runners: Runners) {
+export function createRunnerRegistry({
+  runners,
+  location: own,
+}: Pick<MonitorParts, "runners" | "location">) {
   return implement(runnerRegistry, {
     handlers: {
       Add: async (ctx, { location, token_hash }) => {
+        // Two would report for one place, and the slower one would never be heard.
+        if (location === own) throw refusal(409, "location_taken", `${own} is where Vedette is`);
         const { replaced } = await ctx.run("add", () => runners.add(location, token_hash));
         return { location, replaced };
       },

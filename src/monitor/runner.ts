@@ -2,6 +2,7 @@
 import type { Log } from "#kernel/log.ts";
 import type { ApiCheck, CheckResult } from "./contract.ts";
 import { gridOf, nextTick } from "./grid.ts";
+import { ReportRefusedError } from "./runner-client.ts";
 import type { Work } from "./runner-contract.ts";
 
 export type RunnerParts = {
@@ -113,8 +114,12 @@ function createOutbox({ report, log }: RunnerParts) {
       try {
         await report(group);
       } catch (error) {
-        log.warn({ detail: (error as Error).message, waiting: waiting.length }, "not reported yet");
-        return;
+        const { message: detail } = error as Error;
+        if (!(error instanceof ReportRefusedError)) {
+          log.warn({ detail, waiting: waiting.length }, "not reported yet");
+          return;
+        }
+        log.error({ detail, results: group.length }, "report refused: its results are given up");
       }
       waiting.splice(0, waiting.length, ...waiting.filter((result) => !group.includes(result)));
     }

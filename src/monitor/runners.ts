@@ -1,6 +1,6 @@
 /** The further places that run checks: who they are, and when each was last heard of. */
 import type { Database } from "#kernel/database.ts";
-import { refusal } from "./standing.ts";
+import { refusal, refuseTaken } from "./standing.ts";
 
 export type Runners = ReturnType<typeof createRunners>;
 
@@ -8,7 +8,9 @@ export function createRunners(database: Database) {
   return {
     /** Lets who has the token of this hash (hex) report for `location`; an earlier token is void. */
     async add(location: string, tokenHash: string): Promise<{ replaced: boolean }> {
-      const { rows } = await database.query(saveRunner, [location, Buffer.from(tokenHash, "hex")]);
+      const { rows } = await database
+        .query(saveRunner, [location, Buffer.from(tokenHash, "hex")])
+        .catch(refuseTaken);
       return { replaced: rows[0]?.replaced === true };
     },
 

@@ -12,6 +12,6 @@ export function createMonitorServices(parts: MonitorParts) {
     createProbeService(parts),
     createHeartbeatObject(parts),
     createRecordsObject(parts.recorder),
-    createRunnerRegistry(parts.runners),
+    createRunnerRegistry(parts),
   ];
 }

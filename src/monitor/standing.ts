@@ -60,6 +60,13 @@ export function refusal(status: number, code: MonitorProblemCode, detail: string
   return new ProblemError<MonitorProblemCode>({ status, code, detail });
 }
 
+/** What the database says of a token that it knows already becomes 409; all else is thrown as it is. */
+export function refuseTaken(error: unknown): never {
+  // Postgres: unique_violation.
+  if ((error as { code?: string }).code !== "23505") throw error;
+  throw refusal(409, "token_taken", "another heartbeat or runner has this token");
+}
+
 function toIso(ms: number): string {
   return new Date(ms).toISOString();
 }

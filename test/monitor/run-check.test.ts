@@ -57,6 +57,42 @@ it("keeps secrets out of the reason when the server repeats them", async () => {
   expect(reason).toBe('data.valid is "*** and ***", expected true');
 });
 
+it.each([40, 66, 74])(
+  "keeps the beginning of a secret that is cut after %i characters out of a reason",
+  async (count) => {
+    const secret = `vd_${"s".repeat(40)}`;
+    const padding = "x".repeat(count);
+    const seen = aResponse({ body: JSON.stringify({ say: `${padding}${secret}` }) });
+    const run = createRunCheck({
+      probe: async () => seen,
+      target: { ...target, secrets: { KEY: "", ROOT_KEY: secret } },
+      location: "fra",
+      nowMs: () => 0,
+    });
+    const assertions = [{ source: "json" as const, path: "say", equals: "hello" }];
+
+    const { reason } = await run(anApiCheck({ assertions }), 0);
+
+    expect(reason).toBe(`say is "${padding}***…, expected "hello"`);
+  },
+);
+
+it("keeps a secret out of a reason that quotes it as JSON writes it", async () => {
+  const secret = 'a "quoted" secret';
+  const seen = aResponse({ body: JSON.stringify({ say: secret }) });
+  const run = createRunCheck({
+    probe: async () => seen,
+    target: { ...target, secrets: { KEY: "", ROOT_KEY: secret } },
+    location: "fra",
+    nowMs: () => 0,
+  });
+  const assertions = [{ source: "json" as const, path: "say", equals: "hello" }];
+
+  const { reason } = await run(anApiCheck({ assertions }), 0);
+
+  expect(reason).toBe('say is "***", expected "hello"');
+});
+
 it("does not run a check whose secret is not set", () => {
   const check = anApiCheck({ headers: { authorization: "Bearer {{ROOT_KEY}}" } });
 

@@ -16,14 +16,11 @@ async function register(bench: Bench) {
   return (suffix = "") => bench.takePing("GET", `/${token}${suffix}`);
 }
 
-const isWatched = async ({ database }: Bench): Promise<boolean> =>
-  (await database.query("SELECT is_watched FROM heartbeats")).rows[0].is_watched;
-
 it("a run that said when it began is measured although all was well before it", async () => {
   const bench = await startMonitorBench({ heartbeats: [heartbeat] });
   const ping = await register(bench);
   await ping();
-  await waitFor(async () => !(await isWatched(bench)), { withinMs: 10_000, what: "quiet" });
+  await bench.untilWell("nightly");
 
   await ping("/start");
   const startedMs = Date.now();
@@ -40,21 +37,22 @@ it("a run that said when it began is measured although all was well before it", 
   expect(snapshot.lastDurationMs).toBeGreaterThanOrEqual(290);
 });
 
-it("a job that failed after all was well recovers with its next ping, not a minute later", async () => {
+it("only a run that said when it began has a duration in the record", async () => {
   const bench = await startMonitorBench({ heartbeats: [heartbeat] });
   const ping = await register(bench);
-  await ping();
-  await waitFor(async () => !(await isWatched(bench)), { withinMs: 10_000, what: "quiet" });
-
+  await ping("/start");
+  const startedMs = Date.now();
+  await waitFor(() => Date.now() - startedMs > 100, { withinMs: 1_000, what: "the job" });
   await ping("/fail");
-  await bench.untilOrders(1);
-  const recoveredMs = Date.now();
-  await ping();
-  await bench.untilOrders(2);
 
-  const [, resolved] = bench.orders.map(({ transition }) => transition);
-  expect(resolved).toMatchObject({ kind: "resolved", episode: 1, missedPings: 0 });
-  expect((resolved?.atMs ?? 0) - recoveredMs).toBeLessThan(2_000);
+  await ping();
+  await bench.untilResults(2);
+
+  const { rows } = await bench.database.query(
+    "SELECT duration_ms FROM check_results ORDER BY scheduled_at",
+  );
+  expect(rows[0].duration_ms).toBeGreaterThanOrEqual(100);
+  expect(rows[1].duration_ms).toBe(0);
 });
 
 it("pings that the object never heard of count for the run that fails after them", async () => {
@@ -62,7 +60,7 @@ it("pings that the object never heard of count for the run that fails after them
   const bench = await startMonitorBench({ heartbeats: [often] });
   const ping = await register(bench);
   await ping();
-  await waitFor(async () => !(await isWatched(bench)), { withinMs: 10_000, what: "quiet" });
+  await bench.untilWell("nightly");
   const firstMs = Date.now();
   await waitFor(() => Date.now() - firstMs > 2_500, { withinMs: 5_000, what: "two periods" });
   await ping();
@@ -79,7 +77,7 @@ it("many starts, failures and ends at once leave the heartbeat as its last ping 
   const bench = await startMonitorBench({ heartbeats: [heartbeat] });
   const ping = await register(bench);
   await ping();
-  await waitFor(async () => !(await isWatched(bench)), { withinMs: 10_000, what: "quiet" });
+  await bench.untilWell("nightly");
 
   for (let round = 0; round < 10; round += 1) {
     await Promise.all(["/start", "", "/fail", "/start", ""].map((suffix) => ping(suffix)));
