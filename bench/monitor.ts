@@ -7,6 +7,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import pLimit from "p-limit";
+import pRetry from "p-retry";
 import { Pool } from "undici";
 import { countFrom, cpuMsOf, percentile } from "./measure.ts";
 import { type MonitorBench, nowMs, withMonitor } from "./monitor-fixture.ts";
@@ -34,17 +35,18 @@ const steady = {
 const plan: Plan = { heartbeats: [pinged, expiring], checks: [steady] };
 
 async function register({ ingressUrl }: MonitorBench, ids: readonly string[]): Promise<void> {
-  const limit = pLimit(64);
+  const limit = pLimit(32);
   const one = async (id: string) => {
     const token_hash = createHash("sha256").update(pingTokenOf(id)).digest("hex");
     const answer = await fetch(`${ingressUrl}/vedette.v1.Heartbeat/${id}/Register`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ token_hash }),
+      signal: AbortSignal.timeout(60_000),
     });
     if (!answer.ok) throw new Error(`${id}: ${answer.status} ${await answer.text()}`);
   };
-  await Promise.all(ids.map((id) => limit(() => one(id))));
+  await Promise.all(ids.map((id) => limit(() => pRetry(() => one(id), { retries: 3 }))));
 }
 
 /** Pings every heartbeat once a minute, each at a moment of its own. */

@@ -4,9 +4,10 @@
  * row's update, written together with those of others.
  */
 import type { Database } from "#kernel/database.ts";
+import { createGroups, createJointWrites } from "#kernel/groups.ts";
 import type { Heartbeat } from "./contract.ts";
 import type { Away } from "./deadline.ts";
-import { createGroups } from "./groups.ts";
+
 import { readPresence } from "./presence.ts";
 import { refuseTaken } from "./standing.ts";
 
@@ -25,7 +26,7 @@ type Parts = {
   recordPings: (pings: readonly RecordedPing[]) => Promise<void>;
 };
 
-export type RecordedPing = { checkId: string; atMs: number; dueAtMs: number };
+type RecordedPing = { checkId: string; atMs: number; dueAtMs: number };
 
 export function createInbox({ database, heartbeats, recordPings }: Parts) {
   const waitsMs = new Map(
@@ -45,6 +46,7 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
     await recordPings(quiet);
     return recipients;
   });
+  const release = createJointWrites((of: readonly Known[]) => releaseAll(database, of));
   const look = createGroups((of: readonly Known[]) => lookAll(database, of));
   return {
     /** Keeps a successful ping. */
@@ -60,9 +62,7 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
     look: (of: Known): Promise<Seen> => look(of),
 
     /** Ends the watch, unless there was a ping since; then the object is told of it anyway. */
-    async release({ id, lastPingAtMs }: Known): Promise<void> {
-      await database.query(releaseWatch, [id, toDate(lastPingAtMs)]);
-    },
+    release: (of: Known): Promise<void> => release(of),
 
     /** Takes pings under this token from now on. Answers whether there was another one. */
     async register(id: string, token: string): Promise<{ replaced: boolean }> {
@@ -123,6 +123,13 @@ function readAway({ away_from, away_to, is_over }: AwayRow): Away | null {
   return { fromMs: away_from.getTime(), toMs: away_to.getTime(), isOver: is_over };
 }
 
+async function releaseAll(database: Database, of: readonly Known[]): Promise<void> {
+  await database.query(releaseWatches, [
+    of.map(({ id }) => id),
+    of.map(({ lastPingAtMs }) => toDate(lastPingAtMs)),
+  ]);
+}
+
 function toDate(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms);
 }
@@ -155,9 +162,14 @@ const lookForPings = `
   WHERE h.id = locked.id
   RETURNING h.id, h.last_ping_at, p.away_from, p.away_to, p.is_over`;
 
-const releaseWatch = `
-  UPDATE heartbeats SET is_watched = false
-  WHERE id = $1 AND last_ping_at IS NOT DISTINCT FROM $2::timestamptz`;
+const releaseWatches = `
+  WITH known AS (
+    SELECT id, at FROM unnest($1::text[], $2::timestamptz[]) AS t (id, at)
+  ), locked AS (
+    SELECT h.id, known.at FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
+  )
+  UPDATE heartbeats h SET is_watched = false FROM locked
+  WHERE h.id = locked.id AND h.last_ping_at IS NOT DISTINCT FROM locked.at`;
 
 const saveToken = `
   WITH before AS (SELECT count(*) AS tokens FROM heartbeats WHERE id = $1)

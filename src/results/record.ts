@@ -1,5 +1,6 @@
 /** Writes what checks found. Every write may come twice and changes nothing then. */
 import type { Database } from "#kernel/database.ts";
+import { createJointWrites } from "#kernel/groups.ts";
 import type { AlertTransition, CheckResult, CheckSnapshot } from "#monitor/contract.ts";
 import { makePartition } from "./partitions.ts";
 import { movePings, type PlainPing } from "./pings.ts";
@@ -9,9 +10,18 @@ export type MissedTicks = { checkId: string; fromMs: number; toMs: number; ticks
 export type Recorder = ReturnType<typeof createRecorder>;
 
 export function createRecorder(database: Database) {
+  // Every write of its own is one wait for the disk, and many checks are written at once.
+  const writeResults = createJointWrites((lists: readonly (readonly CheckResult[])[]) =>
+    keepResults(database, lists.flat()),
+  );
+  const writeSnapshots = createJointWrites((snapshots: readonly CheckSnapshot[]) =>
+    keepSnapshots(database, snapshots),
+  );
   return {
     /** Keeps results; one that is known already (check, tick, location) is left as it is. */
-    results: (results: readonly CheckResult[]): Promise<void> => keepResults(database, results),
+    async results(results: readonly CheckResult[]): Promise<void> {
+      if (results.length > 0) await writeResults(results);
+    },
 
     /** Keeps pings of heartbeats that are ok and stay so. */
     async pings(pings: readonly PlainPing[]): Promise<void> {
@@ -50,11 +60,22 @@ export function createRecorder(database: Database) {
     },
 
     /** Keeps how a check stands, unless something newer is known. */
-    async snapshot(snapshot: CheckSnapshot): Promise<void> {
-      const { checkId, takenAtMs } = snapshot;
-      await database.query(saveSnapshot, [checkId, new Date(takenAtMs), JSON.stringify(snapshot)]);
-    },
+    snapshot: (snapshot: CheckSnapshot): Promise<void> => writeSnapshots(snapshot),
   };
+}
+
+/** Of several of one check the newest; of the same moment the one that came last. */
+async function keepSnapshots(
+  database: Database,
+  snapshots: readonly CheckSnapshot[],
+): Promise<void> {
+  const oldestFirst = snapshots.toSorted((a, b) => a.takenAtMs - b.takenAtMs);
+  const rows = [...new Map(oldestFirst.map((snapshot) => [snapshot.checkId, snapshot])).values()];
+  await database.query(saveSnapshots, [
+    rows.map(({ checkId }) => checkId),
+    rows.map(({ takenAtMs }) => new Date(takenAtMs)),
+    rows.map((snapshot) => JSON.stringify(snapshot)),
+  ]);
 }
 
 async function keepResults(database: Database, results: readonly CheckResult[]): Promise<void> {
@@ -139,7 +160,9 @@ const markResolvedDelivered = `
   UPDATE check_episodes SET resolved_delivered_at = coalesce(resolved_delivered_at, $3)
   WHERE check_id = $1 AND episode = $2`;
 
-const saveSnapshot = `
-  INSERT INTO check_snapshots (check_id, taken_at, snapshot) VALUES ($1, $2, $3)
+// Rows are locked in one order, that of the ids: two processes never wait for each other.
+const saveSnapshots = `
+  INSERT INTO check_snapshots (check_id, taken_at, snapshot)
+  SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::jsonb[]) ORDER BY 1
   ON CONFLICT (check_id) DO UPDATE SET taken_at = excluded.taken_at, snapshot = excluded.snapshot
   WHERE check_snapshots.taken_at <= excluded.taken_at`;

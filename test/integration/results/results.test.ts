@@ -392,4 +392,20 @@ describe("snapshots", () => {
 
     expect((await reader().snapshots()).get("verify-key")?.status).toBe("failed");
   });
+
+  it("of many that are written at once is the newest of each", async () => {
+    const { snapshot } = recorder();
+    const taken = (checkId: string, takenAtMs: number) =>
+      snapshot(aSnapshot({ checkId, takenAtMs }));
+
+    await Promise.all([taken("b", 3), taken("a", 2), taken("a", 1), taken("b", 4)]);
+
+    const { rows } = await database.query(
+      "SELECT check_id, snapshot->'takenAtMs' AS taken FROM check_snapshots ORDER BY 1",
+    );
+    expect(rows).toEqual([
+      { check_id: "a", taken: 2 },
+      { check_id: "b", taken: 4 },
+    ]);
+  });
 });

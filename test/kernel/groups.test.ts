@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createGroups } from "#monitor/groups.ts";
+import { createGroups, createJointWrites } from "#kernel/groups.ts";
 
 it("asks together what comes in at once, and answers each its own", async () => {
   const asked: number[][] = [];
@@ -56,4 +56,32 @@ it("asks at most a thousand at once", async () => {
   await Promise.all(Array.from({ length: 2_500 }, (_, i) => ask(i)));
 
   expect(sizes).toEqual([1_000, 1_000, 500]);
+});
+
+const refusal = (code: string) => Object.assign(new Error("refused"), { code });
+
+it("writes each by itself when the data of one is at fault, which fails alone", async () => {
+  const written: string[] = [];
+  const write = createJointWrites(async (items: readonly string[]) => {
+    if (items.includes("bad")) throw refusal("22021");
+    written.push(...items);
+  });
+
+  const outcomes = await Promise.allSettled(["a", "bad", "b"].map(write));
+
+  expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  expect(written).toEqual(["a", "b"]);
+});
+
+it("tries none by itself while the database is away", async () => {
+  let tries = 0;
+  const write = createJointWrites(async (_items: readonly string[]) => {
+    tries += 1;
+    throw refusal("57P01");
+  });
+
+  const outcomes = await Promise.allSettled(["a", "b"].map(write));
+
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(tries).toBe(1);
 });

@@ -34,3 +34,40 @@ export function createGroups<Item, Result>(
     return done.promise;
   };
 }
+
+/**
+ * Writes together what comes in together. When the data of one is at fault (SQLSTATE classes 22 and
+ * 23, or a time that is none), each is written by itself, so that it fails alone.
+ */
+export function createJointWrites<Item>(
+  writeAll: (items: readonly Item[]) => Promise<void>,
+): (item: Item) => Promise<void> {
+  const write = createGroups(async (items: readonly Item[]): Promise<readonly unknown[]> => {
+    try {
+      await writeAll(items);
+      return items.map(() => null);
+    } catch (error) {
+      if (items.length === 1 || !isOfData(error)) throw error;
+    }
+    const faults: unknown[] = [];
+    for (const item of items) faults.push(await faultOf(() => writeAll([item])));
+    return faults;
+  });
+  return async (item) => {
+    const fault = await write(item);
+    if (fault !== null) throw fault;
+  };
+}
+
+async function faultOf(write: () => Promise<void>): Promise<unknown> {
+  try {
+    await write();
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
+function isOfData(error: unknown): boolean {
+  return /^2[23]/.test((error as { code?: string }).code ?? "") || error instanceof RangeError;
+}
