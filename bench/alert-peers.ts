@@ -20,6 +20,13 @@ import {
 } from "../test/support/alert-systems.ts";
 import { countFrom } from "./measure.ts";
 
+const interrupted = Promise.withResolvers<never>();
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => interrupted.reject(new Error(`interrupted by ${signal}`)));
+}
+// It may come while nobody waits.
+interrupted.promise.catch(() => {});
+
 const rounds = countFrom("BENCH_ROUNDS", 10);
 
 /** Nothing arrives for so long: longer than a hanging request, and than a flush of Alertmanager's. */
@@ -33,8 +40,9 @@ async function measure(
   receiver.behave = behaveBadly(createRandom(1));
   const alerting = await start(receiver);
   try {
-    const played = await playScenarios(alerting, { rounds, random: createRandom(2) });
-    await untilStill(receiver);
+    const playing = playScenarios(alerting, { rounds, random: createRandom(2) });
+    const played = await Promise.race([playing, interrupted.promise]);
+    await Promise.race([untilStill(receiver), interrupted.promise]);
     return played.map((count) => {
       const verdict = judge(receiver, alerting.checkId, count);
       return { system, scenario: count.scenario, ...verdict };

@@ -16,7 +16,7 @@ import type { NodeSettings, Plan } from "./monitor-plan.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 
-export type Accepted = { check: string; status: "firing" | "resolved"; acceptedMs: number };
+type Accepted = { check: string; acceptedMs: number };
 
 export type MonitorBench = {
   database: Database;
@@ -25,16 +25,8 @@ export type MonitorBench = {
   /** Sets the checks going. */
   start: () => Promise<void>;
   pids: { worker: number; restate: number; postgres: number };
-  target: Target;
   /** Alert events in the order of their arrival. Clock: `performance.now()` plus `timeOrigin`. */
   accepted: Accepted[];
-};
-
-type Target = {
-  /** Checks whose path is in it are answered 500. */
-  failing: Set<string>;
-  /** When each path's last answer of each kind was given. */
-  answeredMs: Map<string, number>;
 };
 
 type Options = { plan: Plan; isProbing?: boolean };
@@ -74,20 +66,19 @@ async function prepare(
   const restate = await startRestate({ dataDir, ingressPort: 0, adminPort: 0, log });
   stops.push(restate.stop);
   const { ingressUrl, adminUrl } = restate;
-  const target: Target = { failing: new Set(), answeredMs: new Map() };
   const accepted: Accepted[] = [];
   const node = await startNode(stops, {
     plan,
     isProbing,
     databaseUrl: postgres.url,
     ingressUrl,
-    targetUrl: await listen(stops, answerChecks(target)),
+    targetUrl: await listen(stops, answerChecks),
     receiverUrl: await listen(stops, acceptEvents(accepted)),
   });
   await registerWorker({ adminUrl, workerUrl: node.workerUrl, revision: "bench" });
   const { start, controlUrl, pid } = node;
   const pids = { worker: pid, restate: restate.pid(), postgres: postgres.pid() };
-  return { database, ingressUrl, controlUrl, start, pids, target, accepted };
+  return { database, ingressUrl, controlUrl, start, pids, accepted };
 }
 
 const program = fileURLToPath(new URL("./monitor-node.ts", import.meta.url));
@@ -123,16 +114,7 @@ async function listen(stops: (() => unknown)[], answer: RequestListener): Promis
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function answerChecks({ failing, answeredMs }: Target): RequestListener {
-  return ({ url = "" }, outgoing) => {
-    const check = url.slice(1);
-    const isFailing = failing.has(check);
-    outgoing.writeHead(isFailing ? 500 : 200).end("{}");
-    const key = `${check} ${isFailing ? "firing" : "resolved"}`;
-    // The first of its kind since the last change is the one that the alert is about.
-    if (!answeredMs.has(key)) answeredMs.set(key, nowMs());
-  };
-}
+const answerChecks: RequestListener = (_, outgoing) => outgoing.writeHead(200).end("{}");
 
 function acceptEvents(accepted: Accepted[]): RequestListener {
   return async (incoming, outgoing) => {
@@ -140,8 +122,8 @@ function acceptEvents(accepted: Accepted[]): RequestListener {
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const acceptedMs = nowMs();
     const event = JSON.parse(Buffer.concat(chunks).toString());
-    const { deduplication_key, status } = event;
-    accepted.push({ check: deduplication_key, status, acceptedMs });
+    const { deduplication_key } = event;
+    accepted.push({ check: deduplication_key, acceptedMs });
     const message = "Event accepted for processing";
     outgoing
       .writeHead(202, { "content-type": "application/json" })

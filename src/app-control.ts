@@ -1,4 +1,5 @@
 /** Wires the gateway in front of Restate, and the console that it serves. */
+import { bucketSecondsOf, createReadOutcomes } from "#api/analytics/usage.ts";
 import { buildConsole } from "#console/build.ts";
 import { createConsole } from "#console/console.ts";
 import { createControl } from "#control/control.ts";
@@ -6,15 +7,18 @@ import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
 import { legalOperations } from "#rollout/transitions.ts";
 import { planWaves } from "#rollout/waves.ts";
+import type { Analytics } from "./app-analytics.ts";
 import type { Base, Stop } from "./app-base.ts";
 import type { Monitor } from "./app-monitor.ts";
 import type { Results } from "./app-results.ts";
+import { describeRouting } from "./app-routing.ts";
 
 type ControlParts = {
   ingressUrl: string;
   database: Database;
   results: Results;
   monitor: Monitor;
+  analytics: Analytics;
   stops: Stop[];
 };
 
@@ -22,6 +26,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
   const { config, log, credentials } = base;
   const { ingressUrl, database, results, stops } = parts;
   const { host, port, operators, public_url: publicUrl } = config.control;
+  const store = parts.analytics.reading?.store;
   const dir = await buildConsole();
   const doors = await parts.monitor.openDoors(ingressUrl, stops);
   const control = createControl({
@@ -31,7 +36,17 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
     log,
     doors,
     ...(results.findPublicPage !== null && { findPublicPage: results.findPublicPage }),
-    console: createConsole({ database, log, dir, publicUrl, planWaves, legalOperations }),
+    console: createConsole({
+      database,
+      log,
+      dir,
+      publicUrl,
+      planWaves,
+      legalOperations,
+      routing: describeRouting(results.definitions),
+      readOutcomes: store && createReadOutcomes(store),
+      bucketSecondsOf,
+    }),
   });
   stops.push(() => control.close());
   return listening(control.listen({ host, port }), { port, setting: "control.port" });

@@ -2,7 +2,8 @@
 import { userInfo } from "node:os";
 import { createKeyRing } from "#api/keys/key-ring.ts";
 import { type ApiChange, changeApi } from "#api/operator/apis.ts";
-import { createMigration, type MigrationOrder, resealKeys } from "#api/operator/key-upkeep.ts";
+import { createMigration, type MigrationOrder } from "#api/operator/key-upkeep.ts";
+import { resealKeys } from "#api/operator/reseal.ts";
 import { createRootKey, type RootKeyOrder } from "#api/operator/root-keys.ts";
 import { createWorkspaceAdmin } from "#api/operator/workspaces.ts";
 import { loadCredentials } from "#embedded/credentials.ts";

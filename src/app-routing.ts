@@ -3,12 +3,25 @@ import { type Alert, simulate } from "#alerting/match.ts";
 import { type LintReport, lintRoutes } from "#alerting/route-lint.ts";
 import { leftOut, mustPage } from "#alerting/route-promises.ts";
 import { routes, sources } from "#alerting/routes.ts";
+import { readIdsFile } from "#alerting/sync/ids-file.ts";
 import { type Walk, walkToPage } from "#alerting/walk.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import type { Definitions } from "#monitor/contract.ts";
 import { defineMonitor } from "#monitor/definitions.ts";
 import { readConfig } from "./config.ts";
 
-export function lintAlertRoutes(): LintReport & { routes: number; sources: number } {
-  const report = lintRoutes({ sources, routes, mustPage, leftOut });
+/** Asks nobody. With `incident.ids_file` set it also finds channels that have no id there. */
+export function lintAlertRoutes(
+  configFile: string | undefined,
+): LintReport & { routes: number; sources: number } {
+  const { incident } = readConfig({ file: configFile, environment: process.env });
+  const table = { sources, routes, mustPage, leftOut };
+  const report = lintRoutes(
+    incident.ids_file === ""
+      ? table
+      : // The service tells the ids of escalation paths: they may be missing here.
+        { ...table, known: { channels: Object.keys(readIdsFile(incident.ids_file).channels) } },
+  );
   return { routes: routes.length, sources: sources.length, ...report };
 }
 
@@ -21,6 +34,31 @@ export function simulateAlert(alert: Alert) {
   }
   const unasked = Object.keys(alert.labels).filter((name) => !Object.hasOwn(source.labels, name));
   return { simulation: simulate(alert, routes), unasked };
+}
+
+/** What the console shows of routes. */
+export function describeRouting({ apiChecks, heartbeats }: Definitions) {
+  return {
+    sources: sources.map(({ name, title, environment, labels }) => ({
+      name,
+      title,
+      environment,
+      labels,
+    })),
+    checks: [...apiChecks, ...heartbeats].map((check) => {
+      const { channel, source, simulation } = walkToPage(check, { sources, routes });
+      const { pages = [], channels = [] } = simulation ?? {};
+      return { check: check.id, channel, source, pages: [...pages], channels: [...channels] };
+    }),
+    simulate: (alert: Alert) => {
+      if (sources.some(({ name }) => name === alert.source)) return simulate(alert, routes);
+      throw new ProblemError({
+        status: 400,
+        code: "unknown_source",
+        detail: `there is no source ${alert.source}`,
+      });
+    },
+  };
 }
 
 /** Every API check and heartbeat with whoever is told when it fails. */

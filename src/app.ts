@@ -70,20 +70,33 @@ async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<En
     ? await startApi(base, { analytics, database, databaseUrl, stops })
     : undefined;
   const monitor = createMonitor(base, { database, results, apiUrl: api });
-  const restate = await startRestateServer(base, stops);
-  const shared = { database, ...restate, results, monitor, stops };
-  const worker = wanted.includes("worker")
-    ? await startWorker(base, { ...shared, analytics, apiUrl: api })
-    : undefined;
-  const control = wanted.includes("control") ? await startControl(base, shared) : undefined;
+  const parts = { database, results, monitor, stops };
+  // The public API alone asks nothing of Restate.
+  const durable = wanted.some((role) => role !== "api")
+    ? await startDurable(base, wanted, { ...parts, analytics, apiUrl: api })
+    : {};
   return {
     ...(api !== undefined && { api }),
+    ...durable,
+    metrics,
+    ...(base.config.database.url === "" && { database: withoutCredentials(databaseUrl) }),
+    pid: process.pid,
+  };
+}
+
+type DurableParts = Omit<Parameters<typeof startWorker>[1], keyof RestateServer>;
+type RestateServer = Awaited<ReturnType<typeof startRestateServer>>;
+
+/** What runs on Restate, and where it is. */
+async function startDurable(base: Base, wanted: Role[], parts: DurableParts) {
+  const restate = await startRestateServer(base, parts.stops);
+  const shared = { ...parts, ...restate };
+  const worker = wanted.includes("worker") ? await startWorker(base, shared) : undefined;
+  const control = wanted.includes("control") ? await startControl(base, shared) : undefined;
+  return {
     ...(control !== undefined && { control }),
     ...(worker !== undefined && { worker }),
     restate_ingress: restate.ingressUrl,
     restate_admin: restate.adminUrl,
-    metrics,
-    ...(base.config.database.url === "" && { database: withoutCredentials(databaseUrl) }),
-    pid: process.pid,
   };
 }

@@ -21,7 +21,7 @@ export type Table = {
   mustPage: typeof mustPage;
   leftOut: typeof leftOut;
   /** Names with an id at the incident service; absent: nobody has looked. */
-  known?: { escalations: readonly string[]; channels: readonly string[] };
+  known?: { escalations?: readonly string[]; channels?: readonly string[] };
 };
 
 export type LintReport = {

@@ -175,4 +175,5 @@ export type AlertRoutesProblemCode =
   | "incident_not_configured"
   | "other_incident_service"
   | "already_applying"
+  | "apply_lost"
   | "unknown_backup";

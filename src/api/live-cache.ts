@@ -84,6 +84,8 @@ export class LiveCache<Value extends object> {
   #forget(stale: Stale | undefined): void {
     for (const meanwhile of this.#staleMeanwhile) meanwhile.add(stale);
     this.#unknown.clear();
+    // They may have read what was there before: for those who waited, not for who asks from now on.
+    this.#loading.clear();
     if (stale === undefined) this.#generation += 1;
     else this.#marks.touch(stale);
   }
@@ -111,7 +113,9 @@ export class LiveCache<Value extends object> {
   #loadOnce(name: string): Promise<Value | undefined> {
     const running = this.#loading.get(name);
     if (running !== undefined) return running;
-    const run = this.#loadAndKeep(name).finally(() => this.#loading.delete(name));
+    const run = this.#loadAndKeep(name).finally(() => {
+      if (this.#loading.get(name) === run) this.#loading.delete(name);
+    });
     this.#loading.set(name, run);
     return run;
   }

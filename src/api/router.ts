@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { Caller } from "./authenticate.ts";
 import { ApiError } from "./error.ts";
 import { faultsOf } from "./faults.ts";
+import { createAskFirst } from "./large-bodies.ts";
 import { type Answer, type Call, demand, type Procedure, type Procedures } from "./procedure.ts";
 import { Pagination } from "./schema.ts";
 import type { TimeLimit } from "./time-limit.ts";
@@ -26,12 +27,17 @@ export function mountProcedures(
   namespaces: Record<string, Procedures>,
   parts: RouterParts,
 ): void {
+  const preParsing = createAskFirst(parts.authenticate);
   for (const [namespace, procedures] of Object.entries(namespaces)) {
     for (const [name, procedure] of Object.entries(procedures)) {
       const path = `/v2/${namespace}.${name}`;
       app.post(
         path,
-        { schema: { response: { 200: answerSchema(procedure) } }, config: { procedure } },
+        {
+          schema: { response: { 200: answerSchema(procedure) } },
+          config: { procedure },
+          preParsing,
+        },
         createHandler({ path, procedure }, parts),
       );
     }

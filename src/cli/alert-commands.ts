@@ -19,6 +19,7 @@ export function addAlertCommands(program: Command, exit: Exit): void {
       "look for faults in the routes, and for alerts that none takes; exit code 1: faults",
     )
     .option("--strict", "exit code 1 for warnings too", false)
+    .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
     .option("--json", "print JSON for programs", false)
     .action(load(exit, async () => (await from()).lint));
   alerts

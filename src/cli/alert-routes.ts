@@ -3,11 +3,11 @@ import { lintAlertRoutes, simulateAlert, walkChecks } from "#app-routing.ts";
 import { print, printJson } from "./print.ts";
 import { createTable, plain } from "./table.ts";
 
-type LintOptions = { strict: boolean; json: boolean };
+type LintOptions = { strict: boolean; config?: string; json: boolean };
 
 /** Exit code 1: there are errors, or with `strict` warnings. */
-export async function lint({ strict, json }: LintOptions): Promise<number> {
-  const report = lintAlertRoutes();
+export async function lint({ strict, config, json }: LintOptions): Promise<number> {
+  const report = lintAlertRoutes(config);
   const { findings } = report;
   const errors = findings.filter(({ level }) => level === "error").length;
   const code = errors > 0 || (strict && findings.length > 0) ? 1 : 0;
@@ -22,9 +22,13 @@ export async function lint({ strict, json }: LintOptions): Promise<number> {
   const warnings = findings.length - errors;
   const tried = `${report.tried} kinds of alerts tried`;
   print(
-    `${report.routes} routes, ${report.sources} sources, ${tried}: ${errors} errors, ${warnings} warnings`,
+    `${report.routes} routes, ${report.sources} sources, ${tried}: ${count(errors, "error")}, ${count(warnings, "warning")}`,
   );
   return code;
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
 type SimulateOptions = {

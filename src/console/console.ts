@@ -2,15 +2,18 @@
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import type { Operation, RolloutStateName } from "#rollout/contract.ts";
+import { serveCheckOrders } from "./check-orders.ts";
 import type { ConsolePlugin } from "./contract.ts";
 import { createFleetReader } from "./fleet-reader.ts";
 import { createGuard } from "./guard.ts";
+import { type ReadOutcomes, serveKeyUsage } from "./key-usage.ts";
 import { createLive } from "./live.ts";
 import { createLogouts } from "./logouts.ts";
 import { readStatus, serveOrders } from "./orders.ts";
 import { servePages } from "./pages.ts";
 import { serveReads } from "./reads.ts";
 import { createRolloutReader, type PlanWaves } from "./rollout-reader.ts";
+import { type Routing, serveRouting } from "./routing.ts";
 import { serveSignIn } from "./sign-in.ts";
 import { serveStream } from "./stream.ts";
 
@@ -22,6 +25,10 @@ export type ConsoleParts = {
   /** Where browsers find us; empty: at the address that they ask. */
   publicUrl: string;
   planWaves: PlanWaves;
+  routing: Routing;
+  /** undefined: there are no analytics to read. */
+  readOutcomes: ReadOutcomes | undefined;
+  bucketSecondsOf: (spanMs: number) => number;
   legalOperations: (state: RolloutStateName) => Operation[];
 };
 
@@ -46,6 +53,10 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
     serveStream(app, { guard, live });
     serveOrders(app, { access, guard, live, log });
     serveReads(app, { access, guard, rollouts, fleet });
+    serveCheckOrders(app, { access, guard, log });
+    serveRouting(app, { access, guard, routing: parts.routing });
+    const { readOutcomes, bucketSecondsOf } = parts;
+    serveKeyUsage(app, { database, guard, readOutcomes, bucketSecondsOf });
     await servePages(app, parts.dir);
   };
 }

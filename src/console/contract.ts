@@ -1,6 +1,7 @@
 /** What the server and the page say to each other, and what the console needs of whoever serves it. */
 import type { FastifyPluginAsync } from "fastify";
 import { z } from "zod";
+import { RoutesStatus } from "#alerting/routes-sync-contract.ts";
 import { operations, RolloutRequest, RolloutStatus, rolloutStates } from "#rollout/contract.ts";
 
 /** What the gateway lends the console: who someone is, and the way to Restate. */
@@ -176,3 +177,84 @@ export const PastRollout = z.object({
   progress: z.object({ seconds: z.array(z.number()), done: z.array(z.int()) }),
 });
 export type PastRollout = z.infer<typeof PastRollout>;
+
+/** Which alert to try; without labels it is one that carries none. */
+export const SimulationRequest = z.strictObject({
+  source: z.string().min(1).max(200),
+  labels: z.record(z.string().max(200), z.string().max(200)).default({}),
+});
+
+const Verdict = z.object({
+  route: z.string(),
+  matches: z.boolean(),
+  because: z.string(),
+  escalation: z.string().nullable(),
+  channel: z.string(),
+});
+
+/** Alert routes: what they do with one alert, what they mean for checks, and whether they are in force. */
+export const RoutingView = z.object({
+  /** null: nobody can be asked, for the reason beside it. */
+  sync: RoutesStatus.pick({
+    applying: true,
+    last_apply: true,
+    drift: true,
+    next_check_at: true,
+  }).nullable(),
+  sync_trouble: z.string().nullable(),
+  sources: z.array(
+    z.object({
+      name: z.string(),
+      title: z.string(),
+      environment: z.string().nullable(),
+      labels: z.record(z.string(), z.array(z.string())),
+    }),
+  ),
+  /** Whom a failing check pages, and which channels get it. */
+  checks: z.array(
+    z.object({
+      check: z.string(),
+      channel: z.string().nullable(),
+      source: z.string().nullable(),
+      pages: z.array(z.string()),
+      channels: z.array(z.string()),
+    }),
+  ),
+  simulation: z.object({
+    source: z.string(),
+    labels: z.record(z.string(), z.string()),
+    routes: z.array(Verdict),
+    pages: z.array(z.string()),
+    channels: z.array(z.string()),
+  }),
+});
+export type RoutingView = z.infer<typeof RoutingView>;
+
+export const KeyUsageRequest = z.strictObject({
+  /** Absent: the oldest workspace. */
+  workspace_id: z.string().max(200).optional(),
+  hours: z.int().min(1).max(2_160).default(24),
+});
+
+/** Verifications by outcome over time. */
+export const KeyUsage = z.object({
+  /** false: this program reads no analytics; the rest is then empty. */
+  is_recorded: z.boolean(),
+  workspace_id: z.string().nullable(),
+  workspaces: z.array(z.object({ id: z.string(), name: z.string() })),
+  from: z.string(),
+  to: z.string(),
+  bucket_seconds: z.int(),
+  apis: z.array(
+    z.object({
+      name: z.string(),
+      key_space_id: z.string(),
+      keys: z.int(),
+      /** By outcome, over the whole time. */
+      outcomes: z.record(z.string(), z.int()),
+    }),
+  ),
+  /** Buckets with nothing in them are left out. */
+  points: z.array(z.object({ at: z.string(), outcomes: z.record(z.string(), z.int()) })),
+});
+export type KeyUsage = z.infer<typeof KeyUsage>;

@@ -1,6 +1,7 @@
 /** What the pages read: handlers by their own contracts, and rows of history. */
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { alertEventHandlers, alertEvents } from "#alerting/events-contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { checkReaders, checkReads } from "#results/contract.ts";
 import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
@@ -29,6 +30,8 @@ const readers: Record<string, { path: string; input: z.ZodType }> = {
   "check-history": { path: check("History"), input: checkReaders.History.input },
   "check-chart": { path: check("Chart"), input: checkReaders.Chart.input },
   "check-episodes": { path: check("Episodes"), input: checkReaders.Episodes.input },
+  "check-summary": { path: check("Summary"), input: checkReaders.Summary.input },
+  "alert-events": { path: `/${alertEvents.name}/List`, input: alertEventHandlers.List.input },
   "check-replay": { path: check("Replay"), input: checkReaders.Replay.input },
 };
 

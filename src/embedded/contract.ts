@@ -4,8 +4,9 @@ import { z } from "zod";
 export const Endpoints = z.object({
   api: z.string().optional(),
   control: z.string().optional(),
-  restate_ingress: z.string(),
-  restate_admin: z.string(),
+  /** Of a process that serves the public API alone there is none. */
+  restate_ingress: z.string().optional(),
+  restate_admin: z.string().optional(),
   worker: z.string().optional(),
   metrics: z.string().optional(),
   /** The embedded Postgres, without user and password. */

@@ -14,7 +14,7 @@ import {
   writeTimer,
 } from "./api-check-state.ts";
 import type { ApiCheck, CheckResult, CheckSnapshot } from "./contract.ts";
-import { type Grid, gridOf, nextTick, planWake } from "./grid.ts";
+import { type Grid, gridOf, type Missed, nextTick, planWake } from "./grid.ts";
 import { apiCheckObject, checkProbe, type Report } from "./internal.ts";
 import { runsAt } from "./locations.ts";
 import type { MonitorParts } from "./parts.ts";
@@ -166,16 +166,27 @@ async function take(
     results: run.results,
     snapshot,
     ...(transition !== null && { transition }),
+    ...(isClosed && isMissedHere(run, parts) && { missed: oneTick(run) }),
   });
+}
+
+/** The run began, and whatever made it here was killed for longer than it could wait. */
+function isMissedHere({ expected, results }: OpenRun, { location }: MonitorParts): boolean {
+  return expected.includes(location) && results.every((result) => result.location !== location);
+}
+
+function oneTick({ scheduledAtMs }: OpenRun): Missed {
+  return { fromMs: scheduledAtMs, toMs: scheduledAtMs, ticks: 1 };
 }
 
 /** Without what it needs a check says nothing; what it said before must not look current. */
 async function pause(ctx: ObjectContext): Promise<null> {
-  if ((await readTimer(ctx)) === null) return null;
+  const nowMs = await ctx.date.now();
+  const state = await readState(ctx, nowMs);
+  if (state.status === "paused") return null;
   clearTimer(ctx);
   clearRun(ctx);
-  const nowMs = await ctx.date.now();
-  writeState(ctx, { ...(await readState(ctx, nowMs)), status: "paused", sinceMs: nowMs });
+  writeState(ctx, { ...state, status: "paused", sinceMs: nowMs });
   await writeSnapshot(ctx, nowMs);
   return null;
 }

@@ -35,8 +35,16 @@ export async function keepPartitions(
 
 /** Makes the partition that one result needs, whatever month it is of. */
 export async function makePartition(database: Database, atMs: number): Promise<void> {
-  await database.query(createPartition(monthOf(atMs, 0)));
+  try {
+    await database.query(createPartition(monthOf(atMs, 0)));
+  } catch (error) {
+    // Another one has made it in the same moment, which IF NOT EXISTS does not see.
+    if (!isThereNow.has((error as { code?: string }).code ?? "")) throw error;
+  }
 }
+
+/** Postgres: duplicate_table, and unique_violation in its own catalogue. */
+const isThereNow = new Set(["42P07", "23505"]);
 
 type Month = { year: number; month: number };
 

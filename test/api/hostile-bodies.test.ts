@@ -1,15 +1,38 @@
-/** Bodies of ten million characters that anyone may send: keys are asked for only after them. */
-import { expect, it } from "vitest";
-import { unconnectedApi } from "../support/unconnected-api.ts";
+/** Bodies of two million characters. They are looked at before it is looked what their key may do. */
+import { Readable } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { createNamespaces, type NamespaceParts } from "#api/api.ts";
+import { ApiError } from "#api/error.ts";
+import { Grants } from "#api/grants.ts";
+import { testServer } from "../support/api-server.ts";
+import { neverAsked } from "../support/never-asked.ts";
 
-const bodyBytes = 10 * 1024 * 1024 - 200;
+const caller = {
+  keyId: "key_test",
+  name: undefined,
+  workspaceId: "ws_test",
+  grants: new Grants([]),
+  limitPerMinute: undefined,
+};
+
+/** All procedures, for who has the key "known". */
+function startApi() {
+  return testServer(createNamespaces(neverAsked<NamespaceParts>()), {
+    authenticate: async (header) => {
+      if (header === "Bearer known") return caller;
+      throw new ApiError("unkey/authentication/key_not_found", "nobody's key");
+    },
+  });
+}
+
+const bodyBytes = 2 * 1024 * 1024;
 
 /** As many items as a body may hold, between `head` and `tail`. */
 const filled = (item: string, head: string, tail: string) =>
   head + new Array(Math.floor(bodyBytes / (item.length + 1))).fill(item).join(",") + tail;
 
 const properties = (head: string, tail: string) => {
-  const names = Array.from({ length: 600_000 }, (_, n) => `"name${n}":1`);
+  const names = Array.from({ length: 120_000 }, (_, n) => `"name${n}":1`);
   return head + names.join(",") + tail;
 };
 
@@ -24,17 +47,52 @@ it.each([
   ["identities.createIdentity", "metadata", properties('{"externalId":"a","meta":{', "}}")],
   ["apis.createApi", "a long property", `{"${"a".repeat(bodyBytes)}":1}`],
   ["apis.createApi", "a long name", JSON.stringify({ name: "é".repeat(bodyBytes / 2) })],
-])("%s refuses ten megabytes of %s in a few words", async (procedure, _, payload) => {
-  const api = unconnectedApi();
-
-  const answer = await api.inject({
+])("%s refuses two megabytes of %s in a few words", async (procedure, _, payload) => {
+  const answer = await startApi().inject({
     method: "POST",
     url: `/v2/${procedure}`,
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", authorization: "Bearer known" },
     payload,
   });
 
   expect(answer.statusCode).toBe(400);
   expect(answer.body.length).toBeLessThan(50_000);
-  expect(answer.json().error.errors.length).toBeLessThanOrEqual(100);
+  const { errors } = answer.json().error;
+  expect(errors.length).toBeGreaterThan(0);
+  expect(errors.length).toBeLessThanOrEqual(100);
+});
+
+describe("without a good key", () => {
+  const post = (payload: string | Readable, headers: Record<string, string> = {}) =>
+    startApi().inject({
+      method: "POST",
+      url: "/v2/apis.createApi",
+      headers: { "content-type": "application/json", authorization: "Bearer nobody", ...headers },
+      payload,
+    });
+
+  it("a small body is looked at first, as the contract has it", async () => {
+    const answer = await post("{".padEnd(60_000));
+
+    expect(answer.statusCode).toBe(400);
+  });
+
+  it("a large body is not read", async () => {
+    const answer = await post("{".padEnd(70_000));
+
+    expect(answer.statusCode).toBe(401);
+    expect(answer.headers.connection).toBe("close");
+  });
+
+  it("a body that does not say how large it is is not read either", async () => {
+    const answer = await post(Readable.from(["{"]), { "transfer-encoding": "chunked" });
+
+    expect(answer.statusCode).toBe(401);
+  });
+
+  it("a body that is too large for anyone is refused as that", async () => {
+    const answer = await post("{".padEnd(11_000_000));
+
+    expect(answer.statusCode).toBe(413);
+  });
 });

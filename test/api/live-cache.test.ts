@@ -114,6 +114,21 @@ describe("a live cache", () => {
     expect(await cache.get("h1")).toMatchObject({ isEnabled: false });
   });
 
+  it("gives what was read before a change to nobody who asks after it", async () => {
+    const { cache, rows, state, tell } = setUp(["h1", buildKeyRecord()]);
+    const gate = Promise.withResolvers<void>();
+    state.gate = gate.promise;
+    const before = cache.get("h1");
+    rows.set("h1", buildKeyRecord({ isEnabled: false }));
+    tell("key:key_1");
+
+    const after = cache.get("h1");
+    gate.resolve();
+
+    expect(await after).toMatchObject({ isEnabled: false });
+    expect(await before).toMatchObject({ isEnabled: true });
+  });
+
   it("believes nothing it has cached while it cannot hear of changes", async () => {
     const { cache, rows, state } = setUp(["h1", buildKeyRecord()]);
     await cache.get("h1");

@@ -1,7 +1,7 @@
 /** Episodes of a check that a system goes through while it is killed, and what its receiver saw of them. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { AlertReceiver, Answer, ReceivedEvent } from "./alert-receiver.ts";
-import type { AlertSystem } from "./alert-systems.ts";
+import type { AlertSystem, CheckState } from "./alert-systems.ts";
 
 /** The same numbers from 0 to 1 for the same seed (mulberry32). */
 export function createRandom(seed: number): () => number {
@@ -37,19 +37,19 @@ const holdMs = 1_500;
 export const scenarios = {
   "nothing is killed": async (system, episode) => {
     await system.report("failed", episode);
-    await delay(holdMs);
+    await hold(system, "failed");
     await system.report("ok", episode);
   },
   "killed just after the failure": async (system, episode, random) => {
     await system.report("failed", episode);
     await delay(random() * 300);
     await killAndRestart(system);
-    await delay(holdMs);
+    await hold(system, "failed");
     await system.report("ok", episode);
   },
   "killed, and recovers meanwhile": async (system, episode) => {
     await system.report("failed", episode);
-    await delay(holdMs);
+    await hold(system, "failed");
     system.kill9();
     const reported = system.report("ok", episode);
     await system.restart();
@@ -57,7 +57,7 @@ export const scenarios = {
   },
   "killed just after the recovery": async (system, episode, random) => {
     await system.report("failed", episode);
-    await delay(holdMs);
+    await hold(system, "failed");
     await system.report("ok", episode);
     await delay(random() * 300);
     await killAndRestart(system);
@@ -65,13 +65,13 @@ export const scenarios = {
   "flaps four times, killed in between": async (system, first, random) => {
     for (let i = 0; i < 4; i += 1) {
       await system.report("failed", first + i);
-      await delay(100);
       if (i === 2) {
-        await delay(random() * 100);
+        await delay(random() * 200);
         await killAndRestart(system);
       }
+      await system.untilShown("failed");
       await system.report("ok", first + i);
-      await delay(100);
+      await system.untilShown("ok");
     }
   },
 } as const satisfies Record<string, Episode>;
@@ -79,6 +79,12 @@ export const scenarios = {
 export type ScenarioName = keyof typeof scenarios;
 
 export const scenarioNames = Object.keys(scenarios) as ScenarioName[];
+
+/** A while in which the check stays so, and the system knows it. */
+async function hold(system: AlertSystem, state: CheckState): Promise<void> {
+  await system.untilShown(state);
+  await delay(holdMs);
+}
 
 async function killAndRestart(system: AlertSystem): Promise<void> {
   system.kill9();
@@ -98,7 +104,7 @@ export async function playScenarios(
     const first = next;
     for (let round = 0; round < rounds; round += 1) {
       await scenarios[scenario](system, next, random);
-      await delay(holdMs);
+      await hold(system, "ok");
       next += scenario === "flaps four times, killed in between" ? 4 : 1;
     }
     played.push({ scenario, first, episodes: next - first });

@@ -6,6 +6,7 @@ import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import getPort from "get-port";
 import { makeToken } from "#cli/token.ts";
+import { type CheckList, checkReads } from "#results/contract.ts";
 import type { AlertReceiver } from "./alert-receiver.ts";
 import { type Part, startProgram } from "./program.ts";
 import { makeTempDir } from "./temp-dir.ts";
@@ -17,6 +18,8 @@ export type AlertSystem = {
   checkId: string;
   /** Says so until the system has taken it, however long it is away. Episodes count from 1. */
   report: (state: CheckState, episode: number) => Promise<void>;
+  /** Answers when the system itself shows the check so: what changes before that is one change to it. */
+  untilShown: (state: CheckState) => Promise<void>;
   /** Ends all of it as a power failure would. */
   kill9: () => void;
   restart: () => Promise<void>;
@@ -37,15 +40,24 @@ export async function startVedetteAlerts(receiver: AlertReceiver): Promise<Alert
     VEDETTE_ALERTS__ATTEMPT_TIMEOUT_SECONDS: "1",
   });
   const { token, hash } = makeToken();
-  await post(`${program.endpoints().control}/vedette.v1.Heartbeat/${checkId}/Register`, {
-    headers: { authorization: `Bearer ${program.token()}` },
-    body: { token_hash: hash },
-  });
+  const call = (path: string, body: object) =>
+    post(`${program.endpoints().control}/${path}`, {
+      headers: { authorization: `Bearer ${program.token()}` },
+      body,
+    });
+  await call(`vedette.v1.Heartbeat/${checkId}/Register`, { token_hash: hash });
   return {
     checkId,
     report: async (state) => {
       const suffix = state === "failed" ? "/fail" : "";
       await untilTaken(() => post(`${program.endpoints().control}/${token}${suffix}`));
+    },
+    untilShown: async (state) => {
+      const isShown = async () => {
+        const { checks } = JSON.parse(await call(`${checkReads.name}/List`, {})) as CheckList;
+        return checks.some(({ id, status }) => id === checkId && status === state);
+      };
+      await waitFor(isShown, { withinMs: 60_000, what: `${state} to be shown` });
     },
     kill9: () => {
       for (const part of parts) program.kill9(part);
@@ -103,6 +115,8 @@ export async function startAlertmanager(receiver: AlertReceiver): Promise<AlertS
       };
       await untilTaken(tell);
     },
+    // It shows an alert at once; longer than its shortest interval between messages, so that it can tell.
+    untilShown: () => delay(1_500),
     kill9: () => void child?.kill("SIGKILL"),
     restart,
     stop: async () => {
@@ -129,23 +143,22 @@ function configFor(receiver: AlertReceiver): string {
   });
 }
 
-async function untilTaken(tell: () => Promise<void>): Promise<void> {
+async function untilTaken(tell: () => Promise<unknown>): Promise<void> {
   await waitFor(async () => tell().then(() => true), { withinMs: 60_000, what: "a report taken" });
 }
 
 type Post = { headers?: Record<string, string>; body?: unknown };
 
-async function post(url: string, { headers = {}, body }: Post = {}): Promise<void> {
+async function post(url: string, { headers = {}, body }: Post = {}): Promise<string> {
   const answer = await fetch(url, {
     method: "POST",
     headers: { ...headers, ...(body !== undefined && { "content-type": "application/json" }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(5_000),
   });
-  await answer.text();
-  if (!answer.ok) {
-    // Not at once: who is away is not asked fifty times a second.
-    await delay(100);
-    throw new Error(`answered ${answer.status}`);
-  }
+  const text = await answer.text();
+  if (answer.ok) return text;
+  // Not at once: who is away is not asked fifty times a second.
+  await delay(100);
+  throw new Error(`answered ${answer.status}`);
 }

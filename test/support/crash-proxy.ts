@@ -15,14 +15,17 @@ export async function startCrashProxy() {
   const cut = () => {
     for (const socket of open) socket.resetAndDestroy();
   };
+  const springNow = () => {
+    const sprung = trap;
+    trap = undefined;
+    sprung?.spring();
+    cut();
+  };
   /** Before it passes: what one side has sent is never known to the other. */
   const isCaught = () => {
     passed += 1;
     if (trap === undefined || passed <= trap.after) return false;
-    const { spring } = trap;
-    trap = undefined;
-    spring();
-    cut();
+    springNow();
     return true;
   };
   const join = (from: Socket, to: Socket) => {
@@ -55,6 +58,8 @@ export async function startCrashProxy() {
       passed = 0;
       trap = next;
     },
+    /** Without waiting for so many pieces. */
+    spring: springNow,
     passed: () => passed,
     isSprung: () => trap === undefined,
     stop: async () => {

@@ -22,12 +22,12 @@ const editKinds = [
 ] as const;
 
 /** What happens at one request. */
-export type Event = { fault?: Fault; edit?: Edit };
+type Event = { fault?: Fault; edit?: Edit };
 
 export type History = {
   conflictStatus: 409 | 412 | 422;
   /** Of each row: whether a route of its name is there, and differs. */
-  before: ("absent" | "same" | "differs" | "ours" | "ours_differs")[];
+  before: ("absent" | "same" | "differs" | "ours" | "ours_differs" | "ours_gone")[];
   /** Routes that are no rows. */
   others: number;
   adopt: boolean;
@@ -57,7 +57,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 );
 
 export function anyHistory(rows: number): fc.Arbitrary<History> {
-  const state = fc.constantFrom("absent", "same", "differs", "ours", "ours_differs");
+  const state = fc.constantFrom("absent", "same", "differs", "ours", "ours_differs", "ours_gone");
   const crash = fc.tuple(fc.nat(60), fc.constantFrom<CrashPoint>("before", "unkept"));
   return fc.record({
     conflictStatus: fc.constantFrom(409, 412, 422),

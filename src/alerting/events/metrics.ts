@@ -18,8 +18,11 @@ export function countAttempts(attempt: Attempt, registry: Registry): Attempt {
   };
 }
 
+type Count = () => Promise<EventCounts>;
+
 /** Asked of the database when someone asks us; when it does not answer these metrics are absent. */
-export function showEvents(count: () => Promise<EventCounts>, registry: Registry): void {
+export function showEvents(count: Count, registry: Registry): void {
+  const ask = askTogether(count);
   const show = (name: string, help: string, of: (counts: EventCounts) => number) =>
     new Gauge({
       name,
@@ -27,7 +30,7 @@ export function showEvents(count: () => Promise<EventCounts>, registry: Registry
       registers: [registry],
       async collect() {
         this.reset();
-        const counts = await count().catch(() => null);
+        const counts = await ask();
         if (counts === null) this.remove();
         else this.set(of(counts));
       },
@@ -39,4 +42,26 @@ export function showEvents(count: () => Promise<EventCounts>, registry: Registry
     (counts) => counts.oldestPendingSeconds,
   );
   show("vedette_alert_dead_letters", "Alert events that nobody accepted.", ({ dead }) => dead);
+}
+
+/** Whoever asks for metrics waits for all of them: a database that hangs must not take them along. */
+const patienceMs = 2_000;
+
+/** One question for all who ask while it is open; null: no answer, or none in time. */
+function askTogether(count: Count): () => Promise<EventCounts | null> {
+  let open: Promise<EventCounts | null> | undefined;
+  const askOnce = async () => {
+    const late = Promise.withResolvers<null>();
+    const timer = setTimeout(() => late.resolve(null), patienceMs);
+    try {
+      return await Promise.race([count().catch(() => null), late.promise]);
+    } finally {
+      clearTimeout(timer);
+      open = undefined;
+    }
+  };
+  return () => {
+    open ??= askOnce();
+    return open;
+  };
 }

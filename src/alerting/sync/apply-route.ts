@@ -42,7 +42,7 @@ async function readAndWrite(
   tools: ApplyTools,
 ): Promise<Applied | Trials> {
   const { route, owned } = order;
-  const wanted = { id: route.id ?? owned?.id ?? null, name: route.name };
+  const wanted = { name: route.name, id: route.id, oursId: owned?.id ?? null };
   const read = await persist(tools, "read-route", () => findRoute(tools.service, wanted));
   if (read.kind === "failed") return failed(route.name, wanted.id, read.reason);
   const found = read.value;
@@ -82,8 +82,11 @@ function toApplied(
   };
   const isDone = outcome === "created" || outcome === "updated" || outcome === "in_step";
   if (!isDone || found === null) return { result };
-  if (of === "backup")
-    return owned === null ? { result } : { result, owned: { ...owned, id: found.id } };
+  if (of === "backup") {
+    // A backup says what was there, not whose it is; one of ours that it has made again stays ours.
+    const isRemade = outcome === "created" && owned !== null;
+    return isRemade ? { result, owned: { ...owned, id: found.id } } : { result };
+  }
   const isOurs = outcome !== "in_step" || adopt || owned?.id === found.id;
   return isOurs ? { result, owned: toOwned(found, route.declared) } : { result };
 }

@@ -4,6 +4,7 @@ import type {
   Backup,
   Content,
   Owned,
+  RoutePlan,
   RouteResult,
 } from "#alerting/routes-sync-contract.ts";
 import { invariant } from "#kernel/invariant.ts";
@@ -25,23 +26,29 @@ export type ApplyAllTools = ApplyTools & {
   note: (applied: Applied) => Promise<void>;
 };
 
-/** What is to be looked at: rows, then what is pruned. */
-export function namesToApply({ request, owned }: ApplyOrder): string[] {
+type Job = { name: string; known: Owned | null; route?: RoutePlan };
+
+/** What is to be looked at, in order: the plan's routes, then those that are pruned. */
+export function listJobs({ request, owned }: ApplyOrder): Job[] {
   const { plan, prune } = request;
-  const names = plan.routes.map(({ name }) => name);
-  if (!prune || plan.of === "backup") return names;
-  return [...names, ...Object.keys(owned).filter((name) => !names.includes(name))];
+  const jobs = plan.routes.map((route): Job => {
+    return { name: route.name, known: owned[route.name] ?? null, route };
+  });
+  if (!prune || plan.of === "backup") return jobs;
+  const names = new Set(jobs.map(({ name }) => name));
+  const orphans = Object.entries(owned).filter(([name]) => !names.has(name));
+  return [...jobs, ...orphans.map(([name, known]): Job => ({ name, known }))];
 }
 
 /** Nothing is written before all that is there has been kept. */
 export async function applyAll(order: ApplyOrder, tools: ApplyAllTools): Promise<RouteResult[]> {
-  const names = namesToApply(order);
+  const jobs = listJobs(order);
   const { plan } = order.request;
-  const writes = hasChanges(plan) || names.length > plan.routes.length;
+  const writes = hasChanges(plan) || jobs.length > plan.routes.length;
   const failure = writes ? await backUp(tools) : null;
   const results: RouteResult[] = [];
-  for (const name of names) {
-    const applied = failure === null ? await applyOne(name, order, tools) : notTried(name, failure);
+  for (const job of jobs) {
+    const applied = failure === null ? await applyJob(job, order, tools) : notTried(job, failure);
     await tools.note(applied);
     results.push(applied.result);
   }
@@ -54,20 +61,17 @@ async function backUp(tools: ApplyAllTools): Promise<string | null> {
   return tools.saveBackup(read.value.map(({ detail }): Content => detail));
 }
 
-async function applyOne(
-  name: string,
-  { request, owned }: ApplyOrder,
+async function applyJob(
+  { name, known, route }: Job,
+  { request: { plan, adopt } }: ApplyOrder,
   tools: ApplyTools,
 ): Promise<Applied> {
-  const { plan, adopt } = request;
-  const known = owned[name] ?? null;
-  const route = plan.routes.find((planned) => planned.name === name);
   if (route !== undefined) return applyRoute({ route, owned: known, adopt, of: plan.of }, tools);
   invariant(known !== null, "what is pruned is ours");
   return pruneRoute({ name, owned: known }, tools);
 }
 
-function notTried(name: string, reason: string): Applied {
+function notTried({ name }: Job, reason: string): Applied {
   const message = `nothing was written, since no backup could be made: ${reason}`;
   return { result: { name, id: null, outcome: "failed", message } };
 }

@@ -18,7 +18,7 @@ import type {
 import { ProblemError } from "#kernel/problem.ts";
 import { toTerminalError } from "#kernel/terminal.ts";
 import { chatChannel } from "#notify/contract.ts";
-import { namesToApply } from "./apply.ts";
+import { listJobs } from "./apply.ts";
 import { waitForApply } from "./attach.ts";
 import type { BackupStore } from "./backups.ts";
 import { announceDrift } from "./drift.ts";
@@ -141,7 +141,7 @@ async function begin(ctx: ObjectContext, request: ApplyRequest): Promise<ApplyBe
   writeApplying(ctx, {
     apply_id: applyId,
     started_at: toIso(startedAtMs),
-    total: namesToApply({ request, owned }).length,
+    total: listJobs({ request, owned }).length,
     routes: [],
     backup: null,
     invocation,
@@ -176,13 +176,20 @@ async function lost(
   { applyId, reason }: { applyId: string; reason: string },
 ): Promise<ApplyResult> {
   const applying = await readApplying(ctx);
-  if (applying?.apply_id !== applyId) throw new Error(`apply ${applyId} is not at work`);
+  if (applying?.apply_id !== applyId) return endOf(ctx, applyId);
   const { invocation: _invocation, ...progress } = applying;
   ctx.console.error("alert routes apply lost", { applyId, detail: reason });
   const ended_at = toIso(await ctx.date.now());
   const result: ApplyResult = { ...progress, outcome: "stopped", ended_at };
   writeEnd(ctx, result);
   return result;
+}
+
+/** Of one that had come to its end by itself. */
+async function endOf(ctx: ObjectContext, applyId: string): Promise<ApplyResult> {
+  const last = await readLastApply(ctx);
+  if (last?.apply_id === applyId) return last;
+  throw problem(409, "apply_lost", "the apply was killed; alerts status shows where routes are");
 }
 
 type Arming = { checkEveryMs: number; afterMs: number };

@@ -4,7 +4,7 @@ import { request } from "undici";
 import { z } from "zod";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 
-export type Method = "GET" | "POST" | "PUT" | "DELETE";
+type Method = "GET" | "POST" | "PUT" | "DELETE";
 
 export type Call = { method: Method; path: string; body?: object };
 

@@ -28,7 +28,7 @@ export async function writeRoute(
   const reply = await persistWrite(tools, `${next.kind}-route`, async () => {
     if (next.kind === "update") return service.updateRoute(next.found, next.content);
     // A step that was carried out and not kept is carried out again: then it is there already.
-    const there = await findRoute(service, { id: null, name });
+    const there = await findRoute(service, { name });
     if (there.kind !== "done") return { kind: "lost", reason: there.reason };
     if (there.value !== null) return { kind: "lost", reason: "it is there already" };
     return service.createRoute(next.content);
@@ -64,12 +64,17 @@ export async function persistWrite(
     : { kind: "refused", status: 429, reason: reply.reason };
 }
 
-/** By id where it is known, else by name. Several of one name are never guessed about. */
+/** `id`: as planned; `oursId`: of one that we made or adopted, which may be gone. */
+export type Wanted = { name: string; id?: string | null; oursId?: string | null };
+
+/** By id where one is planned; else ours, else by name. Several of one name are never guessed about. */
 export async function findRoute(
   service: Service,
-  { id, name }: { id: string | null; name: string },
+  { name, id = null, oursId = null }: Wanted,
 ): Promise<Attempt<Found | null>> {
   if (id !== null) return service.readRoute(id);
+  const ours = oursId === null ? undefined : await service.readRoute(oursId);
+  if (ours !== undefined && (ours.kind !== "done" || ours.value !== null)) return ours;
   const list = await service.listRoutes();
   if (list.kind !== "done") return list;
   const namesakes = list.value.filter((listed) => listed.name === name);

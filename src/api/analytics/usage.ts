@@ -87,6 +87,13 @@ export function createReadOutcomes(store: AnalyticsStore) {
 
 const hourMs = 3_600_000;
 
+const bucketSeconds = { minute: 60, hour: 3_600, day: 86_400 } as const;
+
+/** How long a point of `createReadOutcomes` lasts. */
+export function bucketSecondsOf(spanMs: number): number {
+  return bucketSeconds[rollupFor(spanMs)];
+}
+
 function rollupFor(spanMs: number): "minute" | "hour" | "day" {
   if (spanMs <= 6 * hourMs) return "minute";
   return spanMs <= 31 * 24 * hourMs ? "hour" : "day";

@@ -4,6 +4,7 @@ import { auditSystem } from "#api/audit.ts";
 import { insertRootKey } from "#api/root-key.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 import { invariant } from "#kernel/invariant.ts";
+import { requireKnownPermissions } from "./root-permissions.ts";
 
 export type RootKeyOrder = {
   workspaceId: string;
@@ -16,7 +17,7 @@ export type RootKeyOrder = {
 
 /**
  * Makes a root key. The answer holds the key itself, which is stored nowhere: only its hash is.
- * Throws when there is no such workspace.
+ * Throws when there is no such workspace or permission.
  */
 export async function createRootKey(
   database: Database,
@@ -24,6 +25,7 @@ export async function createRootKey(
   order: RootKeyOrder,
 ): Promise<{ key: string; keyId: string }> {
   const { workspaceId, name, permissions, expiresAt } = order;
+  requireKnownPermissions(permissions);
   const key = `vedette_root_${randomBytes(32).toString("base64url")}`;
   const keyId = await inTransaction(database, async (transaction) => {
     const workspace = "SELECT 1 FROM workspaces WHERE id = $1 FOR SHARE";

@@ -1,7 +1,8 @@
 /** The counters of a process, in bounded memory: one timer sweeps out what no window needs any more. */
 import type { Cell } from "./window.ts";
 
-type Kept = { cell: Cell; durationMs: number };
+/** Counted up in place: a new object for each count would be copied by the collector, and be garbage. */
+type Kept = { sequence: number; current: number; previous: number; durationMs: number };
 
 /** About 250 bytes each. */
 const maxCells = 1_000_000;
@@ -34,18 +35,21 @@ export class Cells {
     return this.#kept.size;
   }
 
+  /** Until the next `put` of this name. */
   get(name: string): Cell | undefined {
-    return this.#kept.get(name)?.cell;
+    return this.#kept.get(name);
   }
 
-  put(name: string, cell: Cell, durationMs: number): void {
+  put(name: string, { sequence, current, previous }: Cell, durationMs: number): void {
     const kept = this.#kept.get(name);
     if (kept !== undefined) {
-      kept.cell = cell;
+      kept.sequence = sequence;
+      kept.current = current;
+      kept.previous = previous;
       return;
     }
-    if (this.#kept.size >= this.#max) this.#makeRoom(cell.sequence * durationMs);
-    this.#kept.set(name, { cell, durationMs });
+    if (this.#kept.size >= this.#max) this.#makeRoom(sequence * durationMs);
+    this.#kept.set(name, { sequence, current, previous, durationMs });
   }
 
   /** Looks at the next `count` cells and drops those that nothing counts any more. */
@@ -78,6 +82,6 @@ export class Cells {
   }
 }
 
-function isOver({ cell, durationMs }: Kept, nowMs: number): boolean {
-  return Math.floor(nowMs / durationMs) > cell.sequence + 1;
+function isOver({ sequence, durationMs }: Kept, nowMs: number): boolean {
+  return Math.floor(nowMs / durationMs) > sequence + 1;
 }

@@ -34,9 +34,15 @@ export function limit(parts: RatelimitParts) {
     output: z.object({ ...limitFields, success: z.boolean() }),
     refusals: [404, 410],
     handle: async (input, call) => {
-      const [decision] = await decide(parts, call, [input]);
-      const { passed, ...told } = (decision as Decision).told;
-      return { data: { ...told, success: passed } };
+      const startedAt = performance.now();
+      const finding = findSubject(parts, call, input);
+      const subject = finding instanceof Promise ? await finding : finding;
+      const request = toRequest(call.workspaceId, subject);
+      const taking = parts.limiter.take([request], call.nowMs);
+      const { answers } = taking instanceof Promise ? await taking : taking;
+      const answer = answers[0] as LimitAnswer;
+      record(parts, call, { subject, request, answer, startedAt });
+      return { data: { ...tell(subject, request, answer), success: answer.passed } };
     },
   });
 }
@@ -55,12 +61,19 @@ export function multiLimit(parts: RatelimitParts) {
     output: z.object({ passed: z.boolean(), limits: z.array(CheckOutput) }),
     refusals: [404, 410],
     handle: async (inputs, call) => {
-      const decisions = await decide(parts, call, inputs);
-      const limits = decisions.map(({ input, told }) => ({
-        ...told,
-        namespace: input.namespace,
-        identifier: input.identifier,
-      }));
+      const startedAt = performance.now();
+      const subjects: Subject[] = [];
+      for (const input of inputs) subjects.push(await findSubject(parts, call, input));
+      const requests = subjects.map((subject) => toRequest(call.workspaceId, subject));
+      const { answers } = await parts.limiter.take(requests, call.nowMs);
+      const limits = subjects.map((subject, index) => {
+        const request = requests[index] as LimitRequest;
+        const answer = answers[index] as LimitAnswer;
+        record(parts, call, { subject, request, answer, startedAt });
+        const { namespace, identifier } = subject.input;
+        const told = tell(subject, request, answer);
+        return { ...told, namespace, identifier, passed: answer.passed };
+      });
       return { data: { passed: limits.every(({ passed }) => passed), limits } };
     },
   });
@@ -68,52 +81,23 @@ export function multiLimit(parts: RatelimitParts) {
 
 type Subject = { input: LimitInput; namespace: Namespace; override: Override | undefined };
 
-type Decision = {
-  input: LimitInput;
-  told: {
-    limit: number;
-    remaining: number;
-    reset: number;
-    passed: boolean;
-    overrideId: string | undefined;
-  };
-};
-
-async function decide(
+/** Answers at once when the namespace is known. */
+function findSubject(
   parts: RatelimitParts,
   call: Call,
-  inputs: readonly LimitInput[],
-): Promise<Decision[]> {
-  const startedAt = performance.now();
-  const subjects: Subject[] = [];
-  for (const input of inputs) {
-    const finding = parts.namespaces.ensure(call, input.namespace);
-    const namespace = finding instanceof Promise ? await finding : finding;
+  input: LimitInput,
+): Subject | Promise<Subject> {
+  const toSubject = (namespace: Namespace): Subject => {
     demand(call, tuple("ratelimit", namespace.id, "limit"));
-    subjects.push({ input, namespace, override: namespace.findOverride(input.identifier) });
-  }
-  const requests = subjects.map((subject) => toRequest(call.workspaceId, subject));
-  const taking = parts.limiter.take(requests, call.nowMs);
-  const { answers } = taking instanceof Promise ? await taking : taking;
-  const isRecorded = call.headers["x-unkey-metrics"] !== "disabled";
-  return subjects.map((subject, index) => {
-    const request = requests[index] as LimitRequest;
-    const answer = answers[index] as LimitAnswer;
-    if (isRecorded) {
-      const latency = performance.now() - startedAt;
-      parts.recorder.ratelimit(toRow(call, { ...subject, request, answer, latency }));
-    }
-    return {
-      input: subject.input,
-      told: {
-        limit: request.limit,
-        remaining: answer.remaining,
-        reset: answer.resetMs,
-        passed: answer.passed,
-        overrideId: subject.override?.id,
-      },
-    };
-  });
+    return { input, namespace, override: namespace.findOverride(input.identifier) };
+  };
+  const finding = parts.namespaces.ensure(call, input.namespace);
+  return finding instanceof Promise ? finding.then(toSubject) : toSubject(finding);
+}
+
+function tell({ override }: Subject, { limit }: LimitRequest, answer: LimitAnswer) {
+  const { remaining, resetMs: reset } = answer;
+  return { limit, remaining, reset, overrideId: override?.id };
 }
 
 /** The identifier comes last: it alone may hold any character. */
@@ -126,10 +110,14 @@ function toRequest(workspaceId: string, { input, namespace, override }: Subject)
   };
 }
 
-type Taken = Subject & { request: LimitRequest; answer: LimitAnswer; latency: number };
+type Taken = { subject: Subject; request: LimitRequest; answer: LimitAnswer; startedAt: number };
 
-function toRow(call: Call, taken: Taken): RatelimitRow {
-  const { input, namespace, override, request, answer, latency } = taken;
+function record({ recorder }: RatelimitParts, call: Call, taken: Taken): void {
+  if (call.headers["x-unkey-metrics"] !== "disabled") recorder.ratelimit(toRow(call, taken));
+}
+
+function toRow(call: Call, { subject, request, answer, startedAt }: Taken): RatelimitRow {
+  const { input, namespace, override } = subject;
   return {
     request_id: call.requestId,
     time: call.nowMs,
@@ -137,7 +125,7 @@ function toRow(call: Call, taken: Taken): RatelimitRow {
     namespace_id: namespace.id,
     identifier: input.identifier,
     passed: answer.passed,
-    latency,
+    latency: performance.now() - startedAt,
     override_id: override?.id ?? "",
     limit: request.limit,
     remaining: answer.remaining,

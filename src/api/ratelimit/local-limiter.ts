@@ -4,6 +4,7 @@ import { Cells } from "./cells.ts";
 import type { Limiter, LimitRequest, TakeAnswer } from "./limiter.ts";
 import {
   answerBatch,
+  answerOne,
   type Cell,
   fits,
   type Look,
@@ -27,7 +28,11 @@ export type LocalLimiter = Omit<Limiter, "take"> & {
 export function createLocalLimiter({ maxCells }: { maxCells?: number } = {}): LocalLimiter {
   const cells = new Cells(maxCells);
   return {
-    take: (requests, nowMs) => takeBatch(cells, requests, nowMs),
+    take: (requests, nowMs) => {
+      const [only] = requests;
+      if (only === undefined || requests.length > 1) return takeBatch(cells, requests, nowMs);
+      return takeOne(cells, only, nowMs);
+    },
     peek: (request) => cells.get(nameOf(request)),
     learn: (request, cell) => cells.put(nameOf(request), cell, request.durationMs),
     size: () => cells.size,
@@ -41,6 +46,19 @@ const nameAtMost = 128;
 /** A limit that is asked about with another duration is another limit. */
 function nameOf({ key, durationMs }: LimitRequest): string {
   return `${durationMs}/${key.length > nameAtMost ? hash("sha256", key, "base64") : key}`;
+}
+
+/** As `takeBatch` does it; nearly all batches are of one. */
+function takeOne(cells: Cells, request: LimitRequest, nowMs: number): TakeAnswer {
+  const { durationMs, cost } = request;
+  const name = nameOf(request);
+  const moment = momentOf(durationMs, nowMs);
+  const cell = rebase(cells.get(name), moment.sequence);
+  const used = usedOf(cell, moment);
+  const passed = fits(request, used);
+  if (passed) count(cells, name, { cell, durationMs, taken: cost });
+  const look = { passed, used, usedByOthers: used, endsMs: moment.endsMs };
+  return { passed, answers: [answerOne(request, look, passed)] };
 }
 
 /** A cell that a batch asks about, and what the batch has taken of it so far. */
@@ -74,6 +92,8 @@ function tallyOf(
 }
 
 /** Who only looks, or is refused, takes no memory. */
-function count(cells: Cells, name: string, { cell, durationMs, taken }: Tally): void {
-  if (taken > 0) cells.put(name, { ...cell, current: cell.current + taken }, durationMs);
+function count(cells: Cells, name: string, { cell, durationMs, taken }: Omit<Tally, "moment">) {
+  if (taken === 0) return;
+  const { sequence, current, previous } = cell;
+  cells.put(name, { sequence, current: current + taken, previous }, durationMs);
 }

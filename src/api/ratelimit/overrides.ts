@@ -10,6 +10,8 @@ export type FindOverride = (identifier: string) => Override | undefined;
  * equals the one with fewer `*` comes first, then the older id.
  */
 export function compileOverrides(overrides: readonly Override[]): FindOverride {
+  // Most namespaces have none: an identifier is new each time, and looking it up means hashing it.
+  if (overrides.length === 0) return () => undefined;
   const exact = new Map(overrides.map((override) => [override.identifier, override]));
   const patterns = overrides
     .filter(({ identifier }) => identifier.includes("*"))

@@ -47,11 +47,19 @@ export type Look = { passed: boolean; used: number; usedByOthers: number; endsMs
 /** The answers: a batch that fails gives back what its requests had taken. */
 export function answerBatch(requests: readonly LimitRequest[], looks: readonly Look[]): TakeAnswer {
   const passed = looks.every((look) => look.passed);
-  const answers = looks.map((look, index): LimitAnswer => {
-    const { limit, cost } = requests[index] as LimitRequest;
-    const used = passed ? look.used + cost : look.usedByOthers;
-    const remaining = look.passed ? Math.max(0, limit - used) : 0;
-    return { passed: look.passed, remaining, resetMs: look.endsMs };
-  });
+  const answers = looks.map((look, index) =>
+    answerOne(requests[index] as LimitRequest, look, passed),
+  );
   return { passed, answers };
+}
+
+/** `isCounted`: whether the batch passed, all of it. */
+export function answerOne(
+  { limit, cost }: LimitRequest,
+  { passed, used, usedByOthers, endsMs }: Look,
+  isCounted: boolean,
+): LimitAnswer {
+  const usedThen = isCounted ? used + cost : usedByOthers;
+  const remaining = passed ? Math.max(0, limit - usedThen) : 0;
+  return { passed, remaining, resetMs: endsMs };
 }

@@ -17,19 +17,32 @@ export type CertificateStoreParts = { database: Database; keyRing: KeyRing; log:
 
 type Sealed = { sealed: Buffer; encryptionKeyId: string };
 
+/** What a private key is sealed with, so that it opens in its own row alone. */
+export const certificateName = (names: string) => `certificate ${names}`;
+export const accountName = (directoryUrl: string) => `account ${directoryUrl}`;
+
 /** An order is over long before. */
 const challengeHours = 24;
 
 export function createCertificateStore({ database, keyRing, log }: CertificateStoreParts) {
   /** What was sealed by a key that has left the settings is as good as gone: a new one is made. */
-  const open = ({ sealed, encryptionKeyId }: Sealed, of: string): string | undefined => {
+  const open = (sealed: Sealed, of: string): string | undefined => {
     try {
-      return keyRing.open({ sealed, encryptionKeyId }, of);
+      return keyRing.open(sealed, of);
     } catch (error) {
       log.warn({ detail: (error as Error).message, of }, "sealed private key does not open");
       return undefined;
     }
   };
+  const parts = { database, keyRing, open };
+  return { ...certificateTable(parts), ...accountTable(parts), ...challengeTable(database) };
+}
+
+type TableParts = Pick<CertificateStoreParts, "database" | "keyRing"> & {
+  open: (sealed: Sealed, of: string) => string | undefined;
+};
+
+function certificateTable({ database, keyRing, open }: TableParts) {
   return {
     /** Of exactly these names; undefined: there is none. */
     read: async (names: readonly string[]): Promise<Certificate | undefined> => {
@@ -42,7 +55,7 @@ export function createCertificateStore({ database, keyRing, log }: CertificateSt
         [key],
       );
       const [row] = rows;
-      const privateKey = row === undefined ? undefined : open(row, `certificate ${key}`);
+      const privateKey = row === undefined ? undefined : open(row, certificateName(key));
       if (row === undefined || privateKey === undefined) return undefined;
       const { chain, issued, expires } = row;
       return { chain, privateKey, issuedMs: issued.getTime(), expiresMs: expires.getTime() };
@@ -51,7 +64,7 @@ export function createCertificateStore({ database, keyRing, log }: CertificateSt
       const key = nameOf(names);
       const { sealed, encryptionKeyId } = keyRing.seal(
         certificate.privateKey,
-        `certificate ${key}`,
+        certificateName(key),
       );
       const { chain, issuedMs, expiresMs } = certificate;
       await database.query(
@@ -63,6 +76,15 @@ export function createCertificateStore({ database, keyRing, log }: CertificateSt
         [key, chain, sealed, encryptionKeyId, new Date(issuedMs), new Date(expiresMs)],
       );
     },
+    /** Drops certificates of names that are served no more. */
+    removeExpired: async (): Promise<void> => {
+      await database.query("DELETE FROM certificates WHERE expires_at < now()");
+    },
+  };
+}
+
+function accountTable({ database, keyRing, open }: TableParts) {
+  return {
     /** The private key, PEM, by which an authority knows us; undefined: it does not. */
     readAccount: async (directoryUrl: string): Promise<string | undefined> => {
       const { rows } = await database.query<Sealed>(
@@ -70,10 +92,10 @@ export function createCertificateStore({ database, keyRing, log }: CertificateSt
          WHERE directory_url = $1`,
         [directoryUrl],
       );
-      return rows[0] === undefined ? undefined : open(rows[0], `account ${directoryUrl}`);
+      return rows[0] === undefined ? undefined : open(rows[0], accountName(directoryUrl));
     },
     writeAccount: async (directoryUrl: string, privateKey: string): Promise<void> => {
-      const { sealed, encryptionKeyId } = keyRing.seal(privateKey, `account ${directoryUrl}`);
+      const { sealed, encryptionKeyId } = keyRing.seal(privateKey, accountName(directoryUrl));
       await database.query(
         `INSERT INTO acme_accounts (directory_url, sealed, encryption_key_id) VALUES ($1, $2, $3)
          ON CONFLICT (directory_url) DO UPDATE
@@ -81,6 +103,11 @@ export function createCertificateStore({ database, keyRing, log }: CertificateSt
         [directoryUrl, sealed, encryptionKeyId],
       );
     },
+  };
+}
+
+function challengeTable(database: Database) {
+  return {
     /** What is to be answered to a token; undefined: nobody may ask for it. */
     readChallenge: async (token: string): Promise<string | undefined> => {
       const { rows } = await database.query<{ answer: string }>(

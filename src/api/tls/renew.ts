@@ -39,6 +39,7 @@ export function createRenewCertificate(parts: RenewParts): () => Promise<Renewal
       throw toFailure(error, parts.directoryUrl);
     });
     await store.write(names, certificate);
+    await store.removeExpired();
     return { isNew: true, expiresMs: certificate.expiresMs };
   };
 }

@@ -1,7 +1,16 @@
 /** Calls to our own server, typed by the contracts of the handlers that answer. */
 import { signal } from "@preact/signals";
 import type { z } from "zod";
-import type { PastRollout, SentinelDetail, Session } from "#console/contract.ts";
+import type { alertEventHandlers } from "#alerting/events-contract.ts";
+import type {
+  KeyUsage,
+  KeyUsageRequest,
+  PastRollout,
+  RoutingView,
+  SentinelDetail,
+  Session,
+  SimulationRequest,
+} from "#console/contract.ts";
 import type { checkReaders } from "#results/contract.ts";
 import type { RolloutStatus, rolloutHandlers } from "#rollout/contract.ts";
 
@@ -30,6 +39,10 @@ export type Reads = {
   "check-history": Of<(typeof checkReaders)["History"]>;
   "check-chart": Of<(typeof checkReaders)["Chart"]>;
   "check-episodes": Of<(typeof checkReaders)["Episodes"]>;
+  "check-summary": Of<(typeof checkReaders)["Summary"]>;
+  "alert-events": Of<(typeof alertEventHandlers)["List"]>;
+  routing: { input: z.input<typeof SimulationRequest>; output: RoutingView };
+  "key-usage": { input: z.input<typeof KeyUsageRequest>; output: KeyUsage };
   "past-rollout": { input: { rollout_id: string }; output: PastRollout };
   sentinel: { input: { id: string; rollout_id: string | null }; output: SentinelDetail };
 };
@@ -43,6 +56,11 @@ export function read<Name extends keyof Reads>(
 
 export function order(name: string, body: unknown): Promise<{ status: RolloutStatus }> {
   return call("POST", name, body);
+}
+
+/** A write that is not about the rollout. */
+export function change<Answer = unknown>(name: string, body: object): Promise<Answer> {
+  return call<Answer>("POST", name, body);
 }
 
 export async function signIn(token: string): Promise<void> {

@@ -52,6 +52,7 @@ export function day(iso: string): string {
 }
 
 export function ms(value: number): string {
+  if (value < 10) return `${Number(value.toFixed(1))} ms`;
   return value >= 10_000 ? `${(value / 1_000).toFixed(1)} s` : `${count(Math.round(value))} ms`;
 }
 

@@ -3,6 +3,8 @@ import "./styles/base.css";
 import "./styles/shell.css";
 import "./styles/rollout.css";
 import "./styles/tables.css";
+import "./styles/checks.css";
+import "./styles/routing.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { applyTheme } from "./theme.ts";

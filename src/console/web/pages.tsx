@@ -1,6 +1,13 @@
 /** Every page, its address and its place in the navigation. */
 import type { FunctionComponent } from "preact";
+import { CheckPage } from "./pages/check.tsx";
+import { ChecksPage } from "./pages/checks.tsx";
+import { ComparePage } from "./pages/compare.tsx";
+import { HistoryPage } from "./pages/history.tsx";
+import { KeysPage } from "./pages/keys.tsx";
+import { PastRolloutPage } from "./pages/past-rollout.tsx";
 import { RolloutPage } from "./pages/rollout.tsx";
+import { RoutesPage } from "./pages/routes.tsx";
 import { StartPage } from "./pages/start.tsx";
 
 type Route = {
@@ -13,9 +20,31 @@ type Route = {
   Page: FunctionComponent;
 };
 
+const below = (start: string) => (path: string) => path.startsWith(start);
+const twoBelow = (start: string) => (path: string) =>
+  path.startsWith(start) && path.slice(start.length).includes("/");
 const at = (wanted: string) => (path: string) => path === wanted;
 
 export const routes: readonly Route[] = [
   { title: "Rollout", section: "rollout", nav: "/", matches: at("/"), Page: RolloutPage },
   { title: "Start", section: "rollout", matches: at("/start"), Page: StartPage },
+  {
+    title: "History",
+    section: "history",
+    nav: "/history",
+    matches: at("/history"),
+    Page: HistoryPage,
+  },
+  { title: "Two rollouts", section: "history", matches: twoBelow("/history/"), Page: ComparePage },
+  { title: "Past rollout", section: "history", matches: below("/history/"), Page: PastRolloutPage },
+  { title: "Checks", section: "checks", nav: "/checks", matches: at("/checks"), Page: ChecksPage },
+  {
+    title: "Alert routes",
+    section: "routes",
+    nav: "/routes",
+    matches: at("/routes"),
+    Page: RoutesPage,
+  },
+  { title: "Keys", section: "keys", nav: "/keys", matches: at("/keys"), Page: KeysPage },
+  { title: "Check", section: "checks", matches: below("/checks/"), Page: CheckPage },
 ];

@@ -64,6 +64,8 @@ it("finds nothing between two texts exactly when they mean the same", () => {
       expect(diffConfigs(before, after).length === 0).toBe(before === after);
       expect(diffConfigs(before, before)).toEqual([]);
     }),
+    // YAML takes its time, and unit tests are few seconds long.
+    { numRuns: 25 },
   );
 });
 

@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createKeyRing } from "#api/keys/key-ring.ts";
-import { resealKeys } from "#api/operator/key-upkeep.ts";
+import { resealKeys } from "#api/operator/reseal.ts";
+import { createCertificateStore } from "#api/tls/certificate-store.ts";
+import { createLog } from "#kernel/log.ts";
 import { startTestApi, type TestApi } from "../../support/api.ts";
 
 let api: TestApi;
@@ -46,4 +48,21 @@ it("seals every recoverable key by the new key, so that the old one can be taken
     "secret of key_a",
     "secret of key_b",
   ]);
+});
+
+it("seals certificates and accounts of authorities as well", async () => {
+  const [old, next] = [entry("2025"), entry("2026")];
+  const { database } = api;
+  const log = createLog({ level: "silent", format: "json" });
+  const storeOf = (...keys: string[]) =>
+    createCertificateStore({ database, log, keyRing: createKeyRing(keys) });
+  const certificate = { chain: "chain", privateKey: "private", issuedMs: 1_000, expiresMs: 2_000 };
+  await storeOf(old).write(["b.test", "a.test"], certificate);
+  await storeOf(old).writeAccount("https://acme.test", "account");
+
+  const resealed = await resealKeys(database, createKeyRing([next, old]));
+
+  expect(resealed).toBe(2);
+  expect(await storeOf(next).read(["a.test", "b.test"])).toEqual(certificate);
+  expect(await storeOf(next).readAccount("https://acme.test")).toBe("account");
 });

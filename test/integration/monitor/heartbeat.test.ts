@@ -107,6 +107,23 @@ describe("a heartbeat", () => {
     expect(kinds(bench)).toEqual(["opened", "resolved"]);
   });
 
+  it("measures a run that begins when it has been well for long", async () => {
+    const bench = await startMonitorBench({
+      heartbeats: [aHeartbeat({ ...heartbeat, periodSeconds: 600 })],
+    });
+    const { ping } = await register(bench);
+    await ping();
+    await bench.untilWell("nightly");
+
+    await ping("/start");
+    await ping();
+
+    await waitFor(async () => (await bench.snapshot("nightly")).lastDurationMs !== null, {
+      withinMs: 10_000,
+      what: "the duration",
+    });
+  });
+
   it("measures how long a run took that said when it began", async () => {
     const bench = await startMonitorBench({
       heartbeats: [aHeartbeat({ ...heartbeat, periodSeconds: 600 })],

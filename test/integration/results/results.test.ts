@@ -113,6 +113,18 @@ describe("partitions", () => {
 
     expect(await partitions()).toContain("check_results_2035_08");
   });
+
+  it("are made for many who find that there is none in the same moment", async () => {
+    const atMs = Date.UTC(2036, 2, 1);
+    const places = Array.from({ length: 10 }, (_, i) => `place-${i}`);
+
+    await Promise.all(
+      places.map((location) => recorder().results(everyMinute(1, atMs, { location }))),
+    );
+
+    const { rows } = await database.query("SELECT count(*)::int AS n FROM check_results_2036_03");
+    expect(rows[0].n).toBe(10);
+  });
 });
 
 describe("history", () => {

@@ -47,6 +47,16 @@ describe("the renewal of certificates", () => {
     expect(await count("certificates")).toBe(1);
   });
 
+  it("leaves no certificate behind that is over, of names that are served no more", async () => {
+    const { renew, store } = await prepareCertificates(database());
+    const certificate = { chain: "", privateKey: "", issuedMs: 0, expiresMs: 1 };
+    await store.write(["former.example.test"], certificate);
+
+    await renew();
+
+    expect(await store.read(["former.example.test"])).toBeUndefined();
+  });
+
   it("keeps what there is when the authority refuses, and says why", async () => {
     const { renew, store, names, directory } = await prepareCertificates(database());
     await renew();

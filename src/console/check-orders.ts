@@ -1,0 +1,63 @@
+/** What an operator does about checks and alert events. */
+import { randomUUID } from "node:crypto";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { alertEventHandlers, alertEvents } from "#alerting/events-contract.ts";
+import type { Log } from "#kernel/log.ts";
+import {
+  apiCheckHandlers,
+  apiCheckService,
+  heartbeatService,
+  standingHandlers,
+} from "#monitor/objects-contract.ts";
+import type { ConsoleAccess } from "./contract.ts";
+import type { Guard } from "./guard.ts";
+import { parseBody } from "./parse.ts";
+
+type Parts = { access: ConsoleAccess; guard: Guard; log: Log };
+
+const services = { api: apiCheckService, heartbeat: heartbeatService } as const;
+
+/** Which check; the id is a segment of the path that Restate is asked at. */
+const OfCheck = z.object({
+  check: z.string().regex(/^[a-z0-9-]{1,100}$/),
+  kind: z.enum(["api", "heartbeat"]),
+});
+
+const orders = {
+  mute: "Mute",
+  unmute: "Unmute",
+  maintenance: "Maintenance",
+  "end-maintenance": "EndMaintenance",
+} as const;
+
+export function serveCheckOrders(app: FastifyInstance, { access, guard, log }: Parts): void {
+  const send = (path: string, body: unknown, actor: string) => {
+    log.info({ actor, path }, "ordered from the console");
+    return access.call({ path, body, actor, idempotencyKey: `console-${randomUUID()}` });
+  };
+  for (const [name, handler] of Object.entries(orders)) {
+    app.post(`/api/check/${name}`, async (request) => {
+      const { actor } = await guard.requireWriter(request);
+      const { check, kind, ...body } = parseBody(OfCheck.loose(), request.body);
+      const parsed = parseBody(standingHandlers[handler].input, body);
+      return send(`/${services[kind]}/${check}/${handler}`, parsed, actor);
+    });
+  }
+  app.post("/api/check/acknowledge", async (request) => {
+    const { actor } = await guard.requireWriter(request);
+    const { check, kind } = parseBody(OfCheck, request.body);
+    return send(`/${services[kind]}/${check}/Acknowledge`, { by: actor }, actor);
+  });
+  app.post("/api/check/run", async (request) => {
+    const { actor } = await guard.requireWriter(request);
+    const { check } = parseBody(OfCheck, request.body);
+    const body = parseBody(apiCheckHandlers.Run.input, {});
+    return access.call({ path: `/${apiCheckService}/${check}/Run`, body, actor });
+  });
+  app.post("/api/alert/retry", async (request) => {
+    const { actor } = await guard.requireWriter(request);
+    const body = parseBody(alertEventHandlers.Retry.input, request.body);
+    return send(`/${alertEvents.name}/Retry`, body, actor);
+  });
+}

@@ -1,0 +1,84 @@
+/** Keys at a glance: verifications of one workspace by outcome, over time and by API. */
+import type { FastifyInstance } from "fastify";
+import type { Database } from "#kernel/database.ts";
+import { type KeyUsage, KeyUsageRequest } from "./contract.ts";
+import type { Guard } from "./guard.ts";
+import { parseBody } from "./parse.ts";
+
+/** One count of a bucket: `outcome` as verifications answer it. */
+export type OutcomeCount = { atMs: number; keySpaceId: string; outcome: string; n: number };
+
+/** Reads buckets of a minute up to six hours, of an hour up to a month, else of a day. */
+export type ReadOutcomes = (
+  workspaceId: string,
+  fromMs: number,
+  nowMs: number,
+) => Promise<OutcomeCount[]>;
+
+type Parts = {
+  database: Database;
+  guard: Guard;
+  /** undefined: there are no analytics to read. */
+  readOutcomes: ReadOutcomes | undefined;
+  bucketSecondsOf: (spanMs: number) => number;
+};
+
+const hourMs = 3_600_000;
+
+export function serveKeyUsage(app: FastifyInstance, parts: Parts): void {
+  app.post("/api/read/key-usage", async (request) => {
+    await parts.guard.requireSession(request);
+    return readUsage(parts, parseBody(KeyUsageRequest, request.body), Date.now());
+  });
+}
+
+async function readUsage(
+  { database, readOutcomes, bucketSecondsOf }: Parts,
+  { workspace_id, hours }: { workspace_id?: string | undefined; hours: number },
+  nowMs: number,
+): Promise<KeyUsage> {
+  const { rows: workspaces } = await database.query(listWorkspaces);
+  const workspaceId = workspace_id ?? workspaces[0]?.id ?? null;
+  const fromMs = nowMs - hours * hourMs;
+  const { rows: apis } = await database.query(listApis, [workspaceId]);
+  const counts =
+    readOutcomes === undefined || workspaceId === null
+      ? []
+      : await readOutcomes(workspaceId, fromMs, nowMs);
+  return {
+    is_recorded: readOutcomes !== undefined,
+    workspace_id: workspaceId,
+    workspaces,
+    from: new Date(fromMs).toISOString(),
+    to: new Date(nowMs).toISOString(),
+    bucket_seconds: bucketSecondsOf(nowMs - fromMs),
+    apis: apis.map(({ name, key_space_id, keys }) => ({
+      name,
+      key_space_id,
+      keys: Number(keys),
+      outcomes: sumOf(counts.filter(({ keySpaceId }) => keySpaceId === key_space_id)),
+    })),
+    points: toPoints(counts),
+  };
+}
+
+function toPoints(counts: readonly OutcomeCount[]): KeyUsage["points"] {
+  const buckets = Map.groupBy(counts, ({ atMs }) => Number(atMs));
+  return [...buckets]
+    .sort(([a], [b]) => a - b)
+    .map(([atMs, of]) => ({ at: new Date(atMs).toISOString(), outcomes: sumOf(of) }));
+}
+
+function sumOf(counts: readonly OutcomeCount[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const { outcome, n } of counts) sums[outcome] = (sums[outcome] ?? 0) + Number(n);
+  return sums;
+}
+
+const listWorkspaces = "SELECT id, name FROM workspaces ORDER BY created_at, id LIMIT 200";
+
+const listApis = `
+  SELECT a.name, a.key_space_id, s.key_count AS keys
+  FROM apis a JOIN key_spaces s ON s.id = a.key_space_id
+  WHERE a.workspace_id = $1 AND a.deleted_at IS NULL
+  ORDER BY a.name, a.id LIMIT 100`;

@@ -1,0 +1,55 @@
+/** What the pages read of alert routes: who is told of what, and whether the incident service knows. */
+import type { FastifyInstance } from "fastify";
+import {
+  alertRoutesHandlers,
+  alertRoutesKey,
+  alertRoutesName,
+} from "#alerting/routes-sync-contract.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import { type ConsoleAccess, type RoutingView, SimulationRequest } from "./contract.ts";
+import type { Guard } from "./guard.ts";
+import { parseBody } from "./parse.ts";
+
+/** By the rows of the routes alone; `simulate` throws for a source that there is not. */
+export type Routing = {
+  sources: RoutingView["sources"];
+  checks: RoutingView["checks"];
+  simulate: (alert: { source: string; labels: Record<string, string> }) => {
+    routes: readonly RoutingView["simulation"]["routes"][number][];
+    pages: readonly string[];
+    channels: readonly string[];
+  };
+};
+
+type Parts = { access: ConsoleAccess; guard: Guard; routing: Routing };
+
+export function serveRouting(app: FastifyInstance, { access, guard, routing }: Parts): void {
+  app.post("/api/read/routing", async (request): Promise<RoutingView> => {
+    const { actor } = await guard.requireSession(request);
+    const alert = parseBody(SimulationRequest, request.body);
+    const path = `/${alertRoutesName}/${alertRoutesKey}/Status`;
+    const { routes, pages, channels } = routing.simulate(alert);
+    return {
+      ...(await readSync(access, path, actor)),
+      sources: routing.sources,
+      checks: routing.checks,
+      simulation: { ...alert, routes: [...routes], pages: [...pages], channels: [...channels] },
+    };
+  });
+}
+
+/** What cannot be asked does not keep the rest from being seen. */
+async function readSync(
+  access: ConsoleAccess,
+  path: string,
+  actor: string,
+): Promise<Pick<RoutingView, "sync" | "sync_trouble">> {
+  try {
+    const status = await access.call({ path, body: {}, actor });
+    const { owned: _, ...sync } = alertRoutesHandlers.Status.output.parse(status);
+    return { sync, sync_trouble: null };
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    return { sync: null, sync_trouble: error.message };
+  }
+}

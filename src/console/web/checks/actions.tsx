@@ -1,0 +1,151 @@
+/** What an operator can do about a check, each asked for by what it will mean. */
+import { useState } from "preact/hooks";
+import { change } from "#console/web/api.ts";
+import { day, ms } from "#console/web/format.ts";
+import { ask } from "#console/web/parts/confirm.tsx";
+import { Notice } from "#console/web/parts/notice.tsx";
+import type { RunNowAnswer } from "#monitor/objects-contract.ts";
+import type { CheckView } from "#results/contract.ts";
+
+type Props = { check: CheckView; reload: () => void };
+
+const hourMs = 3_600_000;
+
+export function CheckActions({ check, reload }: Props) {
+  const { id, kind, name, alert, quiet_until: quietUntil } = check;
+  const send = (what: string, body: object) => async () => {
+    await change(`check/${what}`, { check: id, kind, ...body });
+    reload();
+  };
+  const mute = () =>
+    ask({
+      title: `Mute ${name} for two hours?`,
+      lines: [
+        "No alert of it opens until then, and nobody is paged by it.",
+        "An alert that is open stays open and still resolves by itself.",
+      ],
+      verb: "Mute it for 2 hours",
+      isGrave: false,
+      run: () => send("mute", { until: new Date(Date.now() + 2 * hourMs).toISOString() })(),
+    });
+  const unmute = () =>
+    ask({
+      title: `Let ${name} alert again?`,
+      lines: [`It is quiet until ${quietUntil === null ? "" : day(quietUntil)}.`],
+      verb: "Unmute it",
+      isGrave: false,
+      run: async () => {
+        await send("unmute", {})();
+        await send("end-maintenance", {})();
+      },
+    });
+  const acknowledge = () =>
+    ask({
+      title: `Acknowledge the alert of ${name}?`,
+      lines: ["Your name stands beside it. Nobody is notified of that."],
+      verb: "I am at it",
+      isGrave: false,
+      run: send("acknowledge", {}),
+    });
+  return (
+    <div class="row">
+      {alert !== null && alert.acknowledged_by === null && (
+        <button type="button" class="main" onClick={acknowledge}>
+          Acknowledge…
+        </button>
+      )}
+      {quietUntil === null ? (
+        <button type="button" onClick={mute}>
+          Mute…
+        </button>
+      ) : (
+        <button type="button" onClick={unmute}>
+          Unmute…
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** A window of maintenance, from now on. */
+export function MaintenanceForm({ check, reload }: Props) {
+  const [minutes, setMinutes] = useState("30");
+  const [reason, setReason] = useState("");
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const from = new Date();
+    const to = new Date(from.getTime() + Number(minutes) * 60_000);
+    ask({
+      title: `Maintenance for ${check.name} until ${day(to.toISOString())}?`,
+      lines: ["No alert of it opens in that time.", `Reason: ${reason.trim()}`],
+      verb: "Begin maintenance",
+      isGrave: false,
+      run: async () => {
+        const window = { from: from.toISOString(), to: to.toISOString(), reason: reason.trim() };
+        await change("check/maintenance", { check: check.id, kind: check.kind, ...window });
+        setReason("");
+        reload();
+      },
+    });
+  };
+  return (
+    <form class="inline-form" onSubmit={submit}>
+      <label>
+        <span class="label">Minutes</span>
+        <input
+          type="number"
+          min="1"
+          max="10080"
+          required
+          value={minutes}
+          onInput={(event) => setMinutes(event.currentTarget.value)}
+        />
+      </label>
+      <label class="grow">
+        <span class="label">Reason</span>
+        <input
+          required
+          maxLength={500}
+          value={reason}
+          onInput={(event) => setReason(event.currentTarget.value)}
+        />
+      </label>
+      <button type="submit">Begin maintenance…</button>
+    </form>
+  );
+}
+
+/** Runs an API check now; it alerts nobody and is not recorded. */
+export function RunNow({ check }: { check: CheckView }) {
+  const [run, setRun] = useState<RunNowAnswer | string>();
+  const [isBusy, setBusy] = useState(false);
+  const go = async () => {
+    setBusy(true);
+    try {
+      setRun(await change<RunNowAnswer>("check/run", { check: check.id, kind: check.kind }));
+    } catch (error) {
+      setRun((error as Error).message);
+    }
+    setBusy(false);
+  };
+  return (
+    <div class="run-now">
+      <button type="button" class="small" disabled={isBusy} onClick={() => void go()}>
+        {isBusy ? "Running…" : "Run now"}
+      </button>
+      <div aria-live="polite">{run !== undefined && <RunResult run={run} />}</div>
+    </div>
+  );
+}
+
+function RunResult({ run }: { run: RunNowAnswer | string }) {
+  if (typeof run === "string") return <Notice tone="warn">{run}</Notice>;
+  const tone = run.grade === "failed" ? "bad" : run.grade === "degraded" ? "warn" : "good";
+  return (
+    <Notice tone={tone}>
+      {`${run.location}: ${run.grade} in ${ms(run.duration_ms)}`}
+      {run.status !== null && `, status ${run.status}`}
+      {run.reason !== null && `. ${run.reason}`}
+    </Notice>
+  );
+}

@@ -1,0 +1,89 @@
+/** What became of alert events on their way to the incident service. */
+import type { AlertEventView } from "#alerting/events-contract.ts";
+import { change } from "#console/web/api.ts";
+import { day, duration } from "#console/web/format.ts";
+import { ask } from "#console/web/parts/confirm.tsx";
+
+const kinds = { opened: "Failure", resolved: "Recovery" } as const;
+
+const tones: Record<AlertEventView["status"], string> = {
+  accepted: "t-good",
+  pending: "t-info",
+  dead: "t-bad",
+  superseded: "",
+  not_posted: "",
+};
+
+const words: Record<AlertEventView["status"], string> = {
+  accepted: "accepted",
+  pending: "on its way",
+  dead: "dead letter",
+  superseded: "superseded",
+  not_posted: "not posted",
+};
+
+type Props = { events: readonly AlertEventView[]; withCheck: boolean; reload: () => void };
+
+export function Deliveries({ events, withCheck, reload }: Props) {
+  return (
+    <div class="scroll">
+      <table class="cards">
+        <thead>
+          <tr>
+            {withCheck && <th>Check</th>}
+            <th>Event</th>
+            <th>When</th>
+            <th>State</th>
+            <th>Attempts</th>
+            <th>
+              <span class="visually-hidden">What can be done</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {events.map((event) => (
+            <tr key={event.event_id}>
+              {withCheck && <td data-name="Check">{event.name}</td>}
+              <td data-name="Event">{`${kinds[event.kind]} #${event.episode}`}</td>
+              <td data-name="When" class="nowrap">
+                {day(event.event_at)}
+              </td>
+              <td data-name="State">
+                <span>
+                  <span class={`tag ${tones[event.status]}`}>{words[event.status]}</span>
+                  {event.delay_ms !== null && ` after ${duration(event.delay_ms / 1_000)}`}
+                  {event.cause !== null && <span class="reason"> {event.cause}</span>}
+                </span>
+              </td>
+              <td data-name="Attempts">{event.attempts}</td>
+              <td>
+                {(event.status === "dead" || event.status === "pending") && (
+                  <button type="button" class="small" onClick={() => askRetry(event, reload)}>
+                    Send again…
+                  </button>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function askRetry(event: AlertEventView, reload: () => void): void {
+  const what = kinds[event.kind].toLowerCase();
+  ask({
+    title: `Send the ${what} of ${event.name} again?`,
+    lines: [
+      `It is posted to the incident service of ${event.environment}, now and until it is accepted.`,
+      event.kind === "opened" ? "Whoever the routes name is paged." : "The page of it ends.",
+    ],
+    verb: "Send it again",
+    isGrave: false,
+    run: async () => {
+      await change("alert/retry", { event_id: event.event_id });
+      reload();
+    },
+  });
+}

@@ -1,0 +1,120 @@
+/** How long a check's answers took, with its thresholds drawn in, and where the time went. */
+import { useState } from "preact/hooks";
+import { alongBuckets, bucketsOf } from "#console/web/charts/buckets.ts";
+import { LazyChart } from "#console/web/charts/lazy.tsx";
+import { ms } from "#console/web/format.ts";
+import { Waiting } from "#console/web/parts/notice.tsx";
+import { useRead } from "#console/web/use-read.ts";
+import type { CheckChart, CheckView } from "#results/contract.ts";
+
+const spans = [
+  { hours: 3, name: "3 hours" },
+  { hours: 24, name: "24 hours" },
+  { hours: 168, name: "7 days" },
+  { hours: 720, name: "30 days" },
+];
+
+export function ResponseTimes({ check }: { check: CheckView }) {
+  const [hours, setHours] = useState(24);
+  const { data, error } = useRead("check-chart", { check: check.id, hours }, 30_000);
+  return (
+    <section class="panel" aria-labelledby="times-title">
+      <header class="panel-head">
+        <h2 id="times-title">Response time</h2>
+        <fieldset class="choices">
+          <legend class="visually-hidden">How much is shown</legend>
+          {spans.map((span) => (
+            <label key={span.hours}>
+              <input
+                type="radio"
+                name="span"
+                checked={span.hours === hours}
+                onChange={() => setHours(span.hours)}
+              />
+              {span.name}
+            </label>
+          ))}
+        </fieldset>
+      </header>
+      {data === undefined ? (
+        <Waiting error={error} />
+      ) : (
+        <Charts check={check} chart={data} hours={hours} />
+      )}
+    </section>
+  );
+}
+
+type ChartsProps = { check: CheckView; chart: CheckChart; hours: number };
+
+function Charts({ check, chart, hours }: ChartsProps) {
+  const { points, bucket_seconds: bucketSeconds } = chart;
+  if (points.length === 0) return <p class="quiet">There are no results in this time yet.</p>;
+  const to = Date.now() / 1_000;
+  const span = { from: to - hours * 3_600, to };
+  const times = bucketsOf(span, bucketSeconds);
+  const found = points.map((point) => ({ at: point.starts_at, point }));
+  const along = (value: (point: Point) => number) =>
+    alongBuckets(times, found, { value, absent: null });
+  return (
+    <div class="stack">
+      <LazyChart
+        description={describe(check, chart)}
+        times={times}
+        span={span}
+        lines={[
+          { label: "max", colour: "--line-strong", values: along((p) => p.max_ms) },
+          { label: "p95", colour: "--info-fill", values: along((p) => p.p95_ms) },
+          { label: "p50", colour: "--good-fill", values: along((p) => p.p50_ms) },
+        ]}
+        thresholds={thresholdsOf(check)}
+        format={ms}
+      />
+      <h3>Where the time goes (means)</h3>
+      <LazyChart
+        description={`The parts of the response time of ${check.name}, one on top of the other.`}
+        times={times}
+        span={span}
+        lines={stackedPhases(along)}
+        format={ms}
+      />
+    </div>
+  );
+}
+
+function thresholdsOf({ rule }: CheckView) {
+  if (rule.kind !== "api") return [];
+  return [
+    { label: "slow above", value: rule.degraded_above_ms, colour: "--warn-fill" },
+    { label: "failed above", value: rule.failed_above_ms, colour: "--bad-fill" },
+  ];
+}
+
+type Point = CheckChart["points"][number];
+
+const phases = [
+  { key: "dns_ms", label: "dns", colour: "--calm-fill" },
+  { key: "connect_ms", label: "connect", colour: "--info-fill" },
+  { key: "tls_ms", label: "tls", colour: "--warn-fill" },
+  { key: "first_byte_ms", label: "first byte", colour: "--good-fill" },
+  { key: "transfer_ms", label: "transfer", colour: "--mute-fill" },
+] as const;
+
+/** The sums, the highest first: each covers those below it. */
+function stackedPhases(along: (value: (point: Point) => number) => (number | null)[]) {
+  const lines = phases.map(({ label, colour }, i) => ({
+    label: `… to ${label}`,
+    colour,
+    isArea: true,
+    values: along((point) =>
+      phases.slice(0, i + 1).reduce((sum, { key }) => sum + (point[key] ?? 0), 0),
+    ),
+  }));
+  return lines.reverse();
+}
+
+function describe({ name }: CheckView, { points }: CheckChart): string {
+  const worst = Math.max(...points.map(({ max_ms }) => max_ms));
+  const last = points.at(-1);
+  return `Response times of ${name}: at worst ${ms(worst)}, of late ${ms(last?.p50_ms ?? 0)} at the median.`;
+}

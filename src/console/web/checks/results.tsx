@@ -1,0 +1,57 @@
+import { day, ms } from "#console/web/format.ts";
+import { Waiting } from "#console/web/parts/notice.tsx";
+import { useRead } from "#console/web/use-read.ts";
+import type { CheckView } from "#results/contract.ts";
+
+const tags = { ok: "t-good", degraded: "t-warn", failed: "t-bad" } as const;
+
+/** The last runs, or pings. */
+export function LastResults({ check }: { check: CheckView }) {
+  const { data, error } = useRead("check-history", { check: check.id, limit: 25 }, 10_000);
+  return (
+    <section class="panel" aria-labelledby="results-title">
+      <header class="panel-head">
+        <h2 id="results-title">{check.kind === "api" ? "Last runs" : "Last pings"}</h2>
+      </header>
+      {data === undefined ? (
+        <Waiting error={error} />
+      ) : (
+        <div class="scroll">
+          <table class="cards">
+            <thead>
+              <tr>
+                <th>When</th>
+                <th>Place</th>
+                <th>Grade</th>
+                <th class="number">Took</th>
+                <th>What</th>
+              </tr>
+            </thead>
+            <tbody>
+              {data.results.map((result) => (
+                <tr key={`${result.scheduled_at} ${result.location}`}>
+                  <td data-name="When" class="nowrap">
+                    {day(result.scheduled_at)}
+                  </td>
+                  <td data-name="Place">{result.location}</td>
+                  <td data-name="Grade">
+                    <span class={`tag ${tags[result.grade]}`}>{result.grade}</span>
+                  </td>
+                  <td data-name="Took" class="number">
+                    {ms(result.duration_ms)}
+                  </td>
+                  <td data-name="What">
+                    {[result.status === null ? "" : `status ${result.status}`, result.reason ?? ""]
+                      .filter((part) => part !== "")
+                      .join(": ")}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {data.results.length === 0 && <p class="quiet">There are none yet.</p>}
+        </div>
+      )}
+    </section>
+  );
+}

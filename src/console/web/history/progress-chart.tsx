@@ -1,0 +1,40 @@
+/** How the results of rollouts came in, each from its own start. */
+import type { PastRollout } from "#console/contract.ts";
+import { LazyChart } from "#console/web/charts/lazy.tsx";
+import { count, duration, sentinels } from "#console/web/format.ts";
+
+export type Run = { name: string; colour: string; progress: PastRollout["progress"] };
+
+export function ProgressChart({ runs }: { runs: readonly Run[] }) {
+  const times = [...new Set(runs.flatMap(({ progress }) => [0, ...progress.seconds]))].sort(
+    (a, b) => a - b,
+  );
+  const last = times.at(-1) ?? 0;
+  if (last === 0) return <p class="quiet">No sentinel had a result.</p>;
+  return (
+    <LazyChart
+      description={`Sentinels done over time. ${runs.map(describe).join(" ")}`}
+      times={times}
+      span={{ from: 0, to: last }}
+      lines={runs.map(({ name, colour, progress }) => ({
+        label: name,
+        colour,
+        values: times.map((second) => doneBy(progress, second)),
+      }))}
+      format={count}
+      isElapsed
+    />
+  );
+}
+
+/** null once it has ended: a line does not go on after its rollout. */
+function doneBy({ seconds, done }: Run["progress"], second: number): number | null {
+  if (second > (seconds.at(-1) ?? 0)) return null;
+  const after = seconds.findIndex((at) => at > second);
+  const known = after === -1 ? seconds.length - 1 : after - 1;
+  return known < 0 ? 0 : (done[known] ?? 0);
+}
+
+function describe({ name, progress: { seconds, done } }: Run): string {
+  return `${name}: ${sentinels(done.at(-1) ?? 0)} within ${duration(seconds.at(-1) ?? 0)}.`;
+}

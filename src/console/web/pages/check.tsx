@@ -1,0 +1,106 @@
+/** One check or heartbeat, with all that is known of it. */
+import { CheckActions, MaintenanceForm, RunNow } from "#console/web/checks/actions.tsx";
+import { Deliveries } from "#console/web/checks/deliveries.tsx";
+import { Episodes } from "#console/web/checks/episodes.tsx";
+import { CheckFacts, Places } from "#console/web/checks/facts.tsx";
+import { ResponseTimes } from "#console/web/checks/response-times.tsx";
+import { LastResults } from "#console/web/checks/results.tsx";
+import { Strip } from "#console/web/checks/strip.tsx";
+import { statusWord, toneOfCheck } from "#console/web/checks/tone.ts";
+import { day } from "#console/web/format.ts";
+import { Sign } from "#console/web/parts/mark.tsx";
+import { Notice, Waiting } from "#console/web/parts/notice.tsx";
+import { path } from "#console/web/router.tsx";
+import { useRead } from "#console/web/use-read.ts";
+import type { CheckView } from "#results/contract.ts";
+
+export function CheckPage() {
+  const id = path.value.slice("/checks/".length);
+  const { data, error, reload } = useRead("checks", {}, 5_000);
+  if (data === undefined) return <Waiting error={error} />;
+  const check = data.checks.find((one) => one.id === id);
+  if (check === undefined) return <h1>There is no such check</h1>;
+  return <Shown key={id} check={check} reload={reload} error={error} />;
+}
+
+type Props = { check: CheckView; reload: () => void; error: string | undefined };
+
+function Shown({ check, reload, error }: Props) {
+  const isApi = check.kind === "api";
+  return (
+    <>
+      <Heading check={check} reload={reload} />
+      {error !== undefined && <Notice tone="warn">{error}</Notice>}
+      <section class="panel" aria-label="At a glance">
+        <Strip check={check} />
+        <CheckFacts check={check} />
+        {isApi && <RunNow check={check} />}
+      </section>
+      {isApi && <ResponseTimes check={check} />}
+      {isApi && <Places check={check} />}
+      <Told check={check} />
+      <LastResults check={check} />
+      <section class="panel" aria-labelledby="maintenance-title">
+        <header class="panel-head">
+          <h2 id="maintenance-title">Maintenance</h2>
+        </header>
+        <MaintenanceForm check={check} reload={reload} />
+      </section>
+    </>
+  );
+}
+
+function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
+  const { name, status, alert, reason, channel, kind, quiet_until: quietUntil } = check;
+  return (
+    <section class="state-head">
+      <div class="page-head">
+        <div>
+          <div class="state-title">
+            <Sign tone={toneOfCheck(status)} />
+            <h1>{`${name}: ${statusWord(status)}`}</h1>
+          </div>
+          {check.since !== null && <p>Since {day(check.since)}</p>}
+        </div>
+        <CheckActions check={check} reload={reload} />
+      </div>
+      {alert !== null && (
+        <Notice tone="bad">
+          {`Alert #${alert.episode} is open since ${day(alert.opened_at)}. ${reason ?? ""}`}
+          {alert.rollout !== null && ` It opened in wave ${alert.rollout.wave} of a rollout.`}
+          {alert.acknowledged_by !== null && ` ${alert.acknowledged_by} is at it.`}
+        </Notice>
+      )}
+      {quietUntil !== null && <Notice tone="info">{`Quiet until ${day(quietUntil)}.`}</Notice>}
+      {channel === null && (
+        <Notice tone="warn">
+          This {kind === "api" ? "check" : "heartbeat"} has no channel: it pages nobody.
+        </Notice>
+      )}
+    </section>
+  );
+}
+
+/** Its alerts, and whether the incident service knows of them. */
+function Told({ check }: { check: CheckView }) {
+  const episodes = useRead("check-episodes", { check: check.id, limit: 20 }, 10_000);
+  const events = useRead("alert-events", { check: check.id, limit: 20 }, 10_000);
+  return (
+    <section class="panel" aria-labelledby="alerts-title">
+      <header class="panel-head">
+        <h2 id="alerts-title">Alerts</h2>
+      </header>
+      {episodes.data === undefined ? (
+        <Waiting error={episodes.error} />
+      ) : (
+        <Episodes episodes={episodes.data.episodes} />
+      )}
+      {events.data !== undefined && events.data.events.length > 0 && (
+        <>
+          <h3>Deliveries</h3>
+          <Deliveries events={events.data.events} withCheck={false} reload={events.reload} />
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,120 @@
+/** Every check and heartbeat at one glance: what is wrong stands first. */
+import { Deliveries } from "#console/web/checks/deliveries.tsx";
+import { Strip } from "#console/web/checks/strip.tsx";
+import { byUrgency, statusWord, toneOfCheck } from "#console/web/checks/tone.ts";
+import { ago, day, duration, ms } from "#console/web/format.ts";
+import { nowMs } from "#console/web/live.ts";
+import { Sign } from "#console/web/parts/mark.tsx";
+import { Notice, Waiting } from "#console/web/parts/notice.tsx";
+import { Link } from "#console/web/router.tsx";
+import { useRead } from "#console/web/use-read.ts";
+import type { CheckView } from "#results/contract.ts";
+
+export function ChecksPage() {
+  const { data, error } = useRead("checks", {}, 5_000);
+  if (data === undefined) return <Waiting error={error} />;
+  const of = (kind: CheckView["kind"]) =>
+    data.checks.filter((check) => check.kind === kind).sort(byUrgency);
+  return (
+    <>
+      <div class="page-head">
+        <div>
+          <h1>{headline(data.checks)}</h1>
+          <p>What watching finds, as of {ago(data.taken_at, nowMs.value)}.</p>
+        </div>
+      </div>
+      {error !== undefined && <Notice tone="warn">{error}</Notice>}
+      <DeadLetters />
+      <List title="API checks" checks={of("api")} />
+      <List title="Heartbeats" checks={of("heartbeat")} />
+    </>
+  );
+}
+
+function headline(checks: readonly CheckView[]): string {
+  const alerts = checks.filter(({ alert }) => alert !== null).length;
+  if (alerts > 0) return `${alerts} alert${alerts === 1 ? " is" : "s are"} open`;
+  const silent = checks.filter(({ status }) => status === "silent").length;
+  return silent > 0 ? `${silent} of ${checks.length} checks are silent` : "No alert is open";
+}
+
+function List({ title, checks }: { title: string; checks: readonly CheckView[] }) {
+  return (
+    <section class="panel" aria-label={title}>
+      <header class="panel-head">
+        <h2>{title}</h2>
+      </header>
+      <ul class="checks">
+        {checks.map((check) => (
+          <Row key={check.id} check={check} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Row({ check }: { check: CheckView }) {
+  const { id, name, status, environment } = check;
+  return (
+    <li class="check">
+      <span class="badge check-state">
+        <Sign tone={toneOfCheck(status)} />
+        {statusWord(status)}
+      </span>
+      <div class="check-name">
+        <Link to={`/checks/${id}`}>{name}</Link> <span class="tag">{environment}</span>
+        <p class="quiet">{describe(check)}</p>
+      </div>
+      <Strip check={check} />
+      <div class="check-numbers">
+        <b>{check.uptime_24h === null ? "–" : `${Number(check.uptime_24h.toFixed(2))} %`}</b>
+        <span class="quiet">{lastWords(check)}</span>
+      </div>
+    </li>
+  );
+}
+
+function lastWords({ kind, last_at: lastAt, last_duration_ms: took }: CheckView): string {
+  if (lastAt === null) return "never yet";
+  const when = ago(lastAt, nowMs.value);
+  return kind === "api" && took !== null ? `${ms(took)}, ${when}` : when;
+}
+
+function describe(check: CheckView): string {
+  const { alert, channel, quiet_until: quietUntil, reason, due_at: dueAt, status } = check;
+  const parts: string[] = [];
+  if (alert !== null) parts.push(`Alert #${alert.episode} since ${day(alert.opened_at)}`);
+  if (reason !== null) parts.push(reason);
+  if (alert?.acknowledged_by != null) parts.push(`${alert.acknowledged_by} is at it`);
+  if (quietUntil !== null) parts.push(`quiet until ${day(quietUntil)}`);
+  if (channel === null) parts.push("pages nobody");
+  if (status === "paused") parts.push("its settings are missing");
+  if (parts.length === 0 && dueAt !== null) parts.push(`failed ${inWords(dueAt)} without a ping`);
+  return parts.join(" · ") || ruleWords(check);
+}
+
+function inWords(iso: string): string {
+  const seconds = (Date.parse(iso) - nowMs.value) / 1_000;
+  return seconds > 0 ? `in ${duration(seconds)}` : "now";
+}
+
+function ruleWords({ rule }: CheckView): string {
+  if (rule.kind === "api") {
+    return `${rule.method} ${rule.path} every ${duration(rule.frequency_seconds)}`;
+  }
+  return `${rule.watches}, every ${duration(rule.period_seconds)}`;
+}
+
+/** Only where there are any: then somebody was not told. */
+function DeadLetters() {
+  const { data, reload } = useRead("alert-events", { status: "dead", limit: 100 }, 15_000);
+  if (data === undefined || data.events.length === 0) return null;
+  return (
+    <section class="panel" aria-labelledby="dead-title">
+      <header class="panel-head">
+        <h2 id="dead-title">Alert events that nobody accepted</h2>
+      </header>
+      <Deliveries events={data.events} withCheck reload={reload} />
+    </section>
+  );
+}

@@ -1,0 +1,122 @@
+/** Past rollouts: what came of each, and one click to see two side by side. */
+import { useState } from "preact/hooks";
+import { count, day, duration, stateName } from "#console/web/format.ts";
+import { Image } from "#console/web/parts/image.tsx";
+import { Sign, toneOfState } from "#console/web/parts/mark.tsx";
+import { Notice, Waiting } from "#console/web/parts/notice.tsx";
+import { Link } from "#console/web/router.tsx";
+import { useRead } from "#console/web/use-read.ts";
+import type { RolloutHistory } from "#rollout/contract.ts";
+
+type Past = RolloutHistory["rollouts"][number];
+
+const pageSize = 50;
+
+export function HistoryPage() {
+  const [before, setBefore] = useState<string>();
+  const question = { limit: pageSize, ...(before !== undefined && { before }) };
+  const { data, error } = useRead("history", question, before === undefined ? 10_000 : undefined);
+  if (data === undefined) return <Waiting error={error} />;
+  const { rollouts } = data;
+  const last = rollouts.at(-1)?.rollout_id;
+  return (
+    <>
+      <div class="page-head">
+        <div>
+          <h1>History</h1>
+          <p>Every rollout, the newest first.</p>
+        </div>
+        <div class="row">
+          {before !== undefined && (
+            <button type="button" onClick={() => setBefore(undefined)}>
+              Newest
+            </button>
+          )}
+          {rollouts.length === pageSize && (
+            <button type="button" onClick={() => setBefore(last)}>
+              Older
+            </button>
+          )}
+        </div>
+      </div>
+      {error !== undefined && <Notice tone="warn">{error}</Notice>}
+      <section class="panel" aria-label="Rollouts">
+        {rollouts.length === 0 ? (
+          <p class="quiet">There was none yet.</p>
+        ) : (
+          <Table rollouts={rollouts} />
+        )}
+      </section>
+    </>
+  );
+}
+
+function Table({ rollouts }: { rollouts: readonly Past[] }) {
+  return (
+    <div class="scroll">
+      <table class="cards">
+        <thead>
+          <tr>
+            <th>Outcome</th>
+            <th>Image</th>
+            <th>Started</th>
+            <th>By</th>
+            <th class="number">Took</th>
+            <th class="number">Done</th>
+            <th class="number">Failed</th>
+            <th>
+              <span class="visually-hidden">Compare</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rollouts.map((rollout, i) => (
+            <Row key={rollout.rollout_id} rollout={rollout} earlier={rollouts[i + 1]} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined }) {
+  const { rollout_id: id, state, failed, total, succeeded, started_by: by } = rollout;
+  return (
+    <tr>
+      <td data-name="Outcome">
+        <span class="badge">
+          <Sign tone={toneOfState(state, failed)} />
+          {stateName(state)}
+        </span>
+      </td>
+      <td data-name="Image">
+        <Link to={`/history/${id}`}>
+          <Image image={rollout.image} />
+        </Link>
+      </td>
+      <td data-name="Started" class="nowrap">
+        {day(rollout.started_at)}
+      </td>
+      <td data-name="By">{by ?? ""}</td>
+      <td data-name="Took" class="number">
+        {took(rollout)}
+      </td>
+      <td data-name="Done" class="number">{`${count(succeeded)} of ${count(total)}`}</td>
+      <td data-name="Failed" class="number">
+        {failed === 0 ? "0" : <b class="bad-text">{count(failed)}</b>}
+      </td>
+      <td>
+        {earlier !== undefined && (
+          <Link
+            to={`/history/${earlier.rollout_id}/${id}`}
+            class="nowrap"
+          >{`Compare with ${day(earlier.started_at)}`}</Link>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function took({ started_at: from, ended_at: to }: Past): string {
+  return to === null ? "under way" : duration((Date.parse(to) - Date.parse(from)) / 1_000);
+}

@@ -1,0 +1,186 @@
+/** Keys at a glance: verifications by outcome over time, and by API. */
+import { useState } from "preact/hooks";
+import type { KeyUsage } from "#console/contract.ts";
+import { alongBuckets, bucketsOf } from "#console/web/charts/buckets.ts";
+import { LazyChart } from "#console/web/charts/lazy.tsx";
+import { count, percent } from "#console/web/format.ts";
+import { outcomes, totalOf } from "#console/web/keys/outcomes.ts";
+import { Notice, Waiting } from "#console/web/parts/notice.tsx";
+import { useRead } from "#console/web/use-read.ts";
+
+const spans = [
+  { hours: 1, name: "1 hour" },
+  { hours: 24, name: "24 hours" },
+  { hours: 168, name: "7 days" },
+  { hours: 720, name: "30 days" },
+];
+
+export function KeysPage() {
+  const [hours, setHours] = useState(24);
+  const [workspaceId, setWorkspaceId] = useState<string>();
+  const question = { hours, ...(workspaceId !== undefined && { workspace_id: workspaceId }) };
+  const { data, error } = useRead("key-usage", question, 15_000);
+  if (data === undefined) return <Waiting error={error} />;
+  return (
+    <>
+      <div class="page-head">
+        <div>
+          <h1>Keys</h1>
+          <p>Verifications by what came of them.</p>
+        </div>
+        <div class="inline-form">
+          <label>
+            <span class="label">Workspace</span>
+            <select
+              value={data.workspace_id ?? ""}
+              onChange={(event) => setWorkspaceId(event.currentTarget.value)}
+            >
+              {data.workspaces.map(({ id, name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            <span class="label">Time</span>
+            <select value={hours} onChange={(event) => setHours(Number(event.currentTarget.value))}>
+              {spans.map((span) => (
+                <option key={span.hours} value={span.hours}>
+                  {span.name}
+                </option>
+              ))}
+            </select>
+          </label>
+        </div>
+      </div>
+      {error !== undefined && <Notice tone="warn">{error}</Notice>}
+      {!data.is_recorded && (
+        <Notice tone="warn">
+          No analytics are read here: set clickhouse.url, or install chdb.
+        </Notice>
+      )}
+      <Totals usage={data} />
+      <OverTime usage={data} />
+      <ByApi usage={data} />
+    </>
+  );
+}
+
+function Totals({ usage }: { usage: KeyUsage }) {
+  const sums = sumAll(usage);
+  const total = totalOf(sums);
+  const valid = sums["VALID"] ?? 0;
+  return (
+    <dl class="tiles">
+      <div>
+        <dt>Verifications</dt>
+        <dd>{count(total)}</dd>
+      </div>
+      <div>
+        <dt>Valid</dt>
+        <dd>
+          {count(valid)} <small>{percent(valid, total)}</small>
+        </dd>
+      </div>
+      <div>
+        <dt>Refused</dt>
+        <dd>{count(total - valid)}</dd>
+      </div>
+      <div>
+        <dt>APIs</dt>
+        <dd>{count(usage.apis.length)}</dd>
+      </div>
+    </dl>
+  );
+}
+
+function sumAll({ points }: KeyUsage): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const point of points) {
+    for (const [name, n] of Object.entries(point.outcomes)) sums[name] = (sums[name] ?? 0) + n;
+  }
+  return sums;
+}
+
+function OverTime({ usage }: { usage: KeyUsage }) {
+  const { points, bucket_seconds: bucketSeconds } = usage;
+  const span = { from: Date.parse(usage.from) / 1_000, to: Date.parse(usage.to) / 1_000 };
+  const times = bucketsOf(span, bucketSeconds);
+  const found = points.map((point) => ({ at: point.at, point: point.outcomes }));
+  const seen = sumAll(usage);
+  const shown = outcomes.filter(({ name }) => (seen[name] ?? 0) > 0);
+  return (
+    <section class="panel" aria-labelledby="over-time">
+      <header class="panel-head">
+        <h2 id="over-time">Over time</h2>
+      </header>
+      {points.length === 0 ? (
+        <p class="quiet">Nothing was verified in this time.</p>
+      ) : (
+        <LazyChart
+          description={`Verifications over time: ${shown
+            .map(({ name, label }) => `${count(seen[name] ?? 0)} ${label}`)
+            .join(", ")}.`}
+          times={times}
+          span={span}
+          lines={shown.map(({ name, label, colour }) => ({
+            label,
+            colour,
+            values: alongBuckets(times, found, { value: (sums) => sums[name] ?? 0, absent: 0 }),
+          }))}
+          format={(value) => count(value)}
+        />
+      )}
+    </section>
+  );
+}
+
+function ByApi({ usage: { apis } }: { usage: KeyUsage }) {
+  return (
+    <section class="panel" aria-labelledby="by-api">
+      <header class="panel-head">
+        <h2 id="by-api">By API</h2>
+      </header>
+      <div class="scroll">
+        <table class="cards">
+          <thead>
+            <tr>
+              <th>API</th>
+              <th class="number">Keys</th>
+              <th class="number">Verifications</th>
+              <th class="number">Valid</th>
+              <th>Refused for</th>
+            </tr>
+          </thead>
+          <tbody>
+            {apis.map(({ key_space_id: id, name, keys, outcomes: counts }) => (
+              <tr key={id}>
+                <td data-name="API">{name}</td>
+                <td data-name="Keys" class="number">
+                  {count(keys)}
+                </td>
+                <td data-name="Verifications" class="number">
+                  {count(totalOf(counts))}
+                </td>
+                <td data-name="Valid" class="number">
+                  {percent(counts["VALID"] ?? 0, totalOf(counts))}
+                </td>
+                <td data-name="Refused for">{refusals(counts)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {apis.length === 0 && <p class="quiet">There is no API yet.</p>}
+      </div>
+    </section>
+  );
+}
+
+function refusals(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .filter(([name, n]) => name !== "VALID" && n > 0)
+    .sort(([, a], [, b]) => b - a)
+    .map(([name, n]) => `${outcomes.find((one) => one.name === name)?.label ?? name} ${count(n)}`)
+    .join(", ");
+}

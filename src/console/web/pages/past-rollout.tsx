@@ -1,0 +1,42 @@
+/** A past rollout as it ended. */
+import { FleetView } from "#console/web/fleet/fleet-view.tsx";
+import { ProgressChart } from "#console/web/history/progress-chart.tsx";
+import { toFleet } from "#console/web/live.ts";
+import { Waiting } from "#console/web/parts/notice.tsx";
+import { Failures } from "#console/web/rollout/failures.tsx";
+import { Heading } from "#console/web/rollout/heading.tsx";
+import { Messages } from "#console/web/rollout/messages.tsx";
+import { Waves } from "#console/web/rollout/waves.tsx";
+import { Link, path } from "#console/web/router.tsx";
+import { useRead } from "#console/web/use-read.ts";
+
+export function PastRolloutPage() {
+  const id = path.value.split("/")[2] ?? "";
+  const { data, error } = useRead("past-rollout", { rollout_id: id });
+  if (data === undefined) return <Waiting error={error} />;
+  const { detail, fleet, progress } = data;
+  return (
+    <>
+      <p>
+        <Link to="/history">All rollouts</Link>
+      </p>
+      <Heading detail={detail} />
+      <div class="columns">
+        <div class="stack">
+          <Waves waves={detail.waves} current={detail.status.current_wave} isRunning={false} />
+          <section class="panel" aria-labelledby="progress-title">
+            <header class="panel-head">
+              <h2 id="progress-title">Progress</h2>
+            </header>
+            <ProgressChart runs={[{ name: "done", colour: "--info-fill", progress }]} />
+          </section>
+          <FleetView fleet={toFleet(fleet)} rolloutId={id} />
+        </div>
+        <div class="stack">
+          <Failures failures={detail.failures} />
+          <Messages messages={detail.messages} />
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,118 @@
+/** Who is told of which alert, and whether the incident service routes as the rows say. */
+import { useState } from "preact/hooks";
+import type { RoutingView } from "#console/contract.ts";
+import { Notice, Waiting } from "#console/web/parts/notice.tsx";
+import { RouteMap } from "#console/web/routing/route-map.tsx";
+import { Sync } from "#console/web/routing/sync.tsx";
+import { useRead } from "#console/web/use-read.ts";
+
+export function RoutesPage() {
+  const [source, setSource] = useState("alertmanager-production");
+  const [labels, setLabels] = useState<Record<string, string>>({ severity: "critical" });
+  const { data, error } = useRead("routing", { source, labels }, 30_000);
+  if (data === undefined) return <Waiting error={error} />;
+  const choose = (name: string) => {
+    const known = data.sources.find((one) => one.name === name)?.labels ?? {};
+    const first = Object.entries(known).map(([label, values]) => [label, values[0] ?? ""]);
+    setSource(name);
+    setLabels(Object.fromEntries(first));
+  };
+  return (
+    <>
+      <div class="page-head">
+        <div>
+          <h1>Alert routes</h1>
+          <p>Which alert pages whom, by the rows that this program holds.</p>
+        </div>
+      </div>
+      {error !== undefined && <Notice tone="warn">{error}</Notice>}
+      <Sync sync={data.sync} trouble={data.sync_trouble} />
+      <section class="panel" aria-labelledby="simulation-title">
+        <header class="panel-head">
+          <h2 id="simulation-title">Try an alert</h2>
+        </header>
+        <Alert view={data} source={source} choose={choose} labels={labels} change={setLabels} />
+        <RouteMap simulation={data.simulation} />
+      </section>
+      <Walks checks={data.checks} />
+    </>
+  );
+}
+
+type AlertProps = {
+  view: RoutingView;
+  source: string;
+  choose: (name: string) => void;
+  labels: Record<string, string>;
+  change: (labels: Record<string, string>) => void;
+};
+
+function Alert({ view, source, choose, labels, change }: AlertProps) {
+  const known = view.sources.find(({ name }) => name === source)?.labels ?? {};
+  return (
+    <div class="inline-form">
+      <label>
+        <span class="label">Source</span>
+        <select value={source} onChange={(event) => choose(event.currentTarget.value)}>
+          {view.sources.map(({ name, title }) => (
+            <option key={name} value={name}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </label>
+      {Object.entries(known).map(([label, values]) => (
+        <label key={label}>
+          <span class="label">{label}</span>
+          <select
+            value={labels[label] ?? ""}
+            onChange={(event) => change({ ...labels, [label]: event.currentTarget.value })}
+          >
+            {values.map((value) => (
+              <option key={value}>{value}</option>
+            ))}
+            <option value="">(not set)</option>
+          </select>
+        </label>
+      ))}
+    </div>
+  );
+}
+
+function Walks({ checks }: Pick<RoutingView, "checks">) {
+  return (
+    <section class="panel" aria-labelledby="walks-title">
+      <header class="panel-head">
+        <h2 id="walks-title">When a check fails</h2>
+      </header>
+      <div class="scroll">
+        <table class="cards">
+          <thead>
+            <tr>
+              <th>Check</th>
+              <th>By</th>
+              <th>Pages</th>
+              <th>Posts to</th>
+            </tr>
+          </thead>
+          <tbody>
+            {checks.map(({ check, source, pages, channels }) => (
+              <tr key={check}>
+                <td data-name="Check">{check}</td>
+                <td data-name="By">{source ?? "no channel"}</td>
+                <td data-name="Pages">
+                  {pages.length === 0 ? (
+                    <span class="quiet">nobody</span>
+                  ) : (
+                    <b>{pages.join(", ")}</b>
+                  )}
+                </td>
+                <td data-name="Posts to">{channels.join(", ") || "nowhere"}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,58 @@
+/** The simulation as a picture: the alert on the left, every route it meets, who is told on the right. */
+import type { RoutingView } from "#console/contract.ts";
+import { Sign } from "#console/web/parts/mark.tsx";
+import { Notice } from "#console/web/parts/notice.tsx";
+
+type Simulation = RoutingView["simulation"];
+
+export function RouteMap({ simulation }: { simulation: Simulation }) {
+  const { source, labels, routes, pages, channels } = simulation;
+  const said = Object.entries(labels).filter(([, value]) => value !== "");
+  return (
+    <div class="route-map" aria-live="polite">
+      <div class="route-alert">
+        <b>{source}</b>
+        {said.map(([name, value]) => (
+          <span key={name} class="mono">{`${name}=${value}`}</span>
+        ))}
+      </div>
+      <ul class="route-list" aria-label="Routes of this source">
+        {routes.map((route) => (
+          <Route key={route.route} route={route} />
+        ))}
+        {routes.length === 0 && <li class="quiet">No route takes anything of this source.</li>}
+      </ul>
+      <Outcome pages={pages} channels={channels} />
+    </div>
+  );
+}
+
+function Route({ route }: { route: Simulation["routes"][number] }) {
+  const { matches, because, escalation, channel } = route;
+  return (
+    <li class={matches ? "route taken" : "route"}>
+      <span class="badge">
+        <Sign tone={matches ? "good" : "mute"} />
+        {route.route}
+      </span>
+      <span class="quiet">{`${matches ? "takes it" : "does not take it"}: ${because}`}</span>
+      {matches && <span>{`${escalation ?? "pages nobody"} · ${channel}`}</span>}
+    </li>
+  );
+}
+
+function Outcome({ pages, channels }: Pick<Simulation, "pages" | "channels">) {
+  if (pages.length === 0 && channels.length === 0) {
+    return <Notice tone="bad">Nobody is told: this alert is dropped without a word.</Notice>;
+  }
+  return (
+    <div class="route-outcome">
+      <p>
+        <b>Paged</b> {pages.join(", ") || "nobody"}
+      </p>
+      <p>
+        <b>Posted to</b> {channels.join(", ")}
+      </p>
+    </div>
+  );
+}

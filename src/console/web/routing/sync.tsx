@@ -1,0 +1,87 @@
+/** Whether the incident service routes as the rows say, and what became of the last apply. */
+import type { ComponentChildren } from "preact";
+import type { RoutingView } from "#console/contract.ts";
+import { ago, day } from "#console/web/format.ts";
+import { nowMs } from "#console/web/live.ts";
+import { Notice } from "#console/web/parts/notice.tsx";
+
+type Status = NonNullable<RoutingView["sync"]>;
+
+export function Sync({ sync, trouble }: { sync: Status | null; trouble: string | null }) {
+  return (
+    <section class="panel" aria-labelledby="sync-title">
+      <header class="panel-head">
+        <h2 id="sync-title">At the incident service</h2>
+        {sync?.next_check_at != null && (
+          <span class="quiet">{`looked at again ${day(sync.next_check_at)}`}</span>
+        )}
+      </header>
+      <div class="stack">
+        {sync === null ? <Notice tone="warn">{trouble}</Notice> : <Drift drift={sync.drift} />}
+        {sync?.applying != null && (
+          <Notice tone="info">
+            {`An apply is at work: ${sync.applying.routes.length} of ${sync.applying.total} routes.`}
+          </Notice>
+        )}
+        {sync?.last_apply != null && <LastApply result={sync.last_apply} />}
+      </div>
+    </section>
+  );
+}
+
+const whys = {
+  changed: "someone else has changed it",
+  deleted: "someone else has deleted it",
+  not_applied: "its row has changed and was not applied",
+} as const;
+
+function Drift({ drift }: Pick<Status, "drift">) {
+  if (drift === null) {
+    return (
+      <p class="quiet">
+        It was not compared yet. Set incident.url and incident.token, then run{" "}
+        <code class="mono">npx vedette alerts plan</code>.
+      </p>
+    );
+  }
+  const when = ago(drift.checked_at, nowMs.value);
+  if (drift.state === "unknown") {
+    return <Notice tone="warn">{`It could not be asked ${when}: ${drift.reason ?? ""}`}</Notice>;
+  }
+  if (drift.state === "in_step") return <Notice tone="good">{`In step, ${when}.`}</Notice>;
+  return (
+    <Notice tone="bad">
+      <p>{`Drifted, seen ${when}:`}</p>
+      <List>
+        {drift.routes.map(({ name, why }) => (
+          <li key={name}>{`${name}: ${whys[why]}`}</li>
+        ))}
+      </List>
+    </Notice>
+  );
+}
+
+function LastApply({ result }: { result: NonNullable<Status["last_apply"]> }) {
+  return (
+    <details>
+      <summary>{`Last apply: ${result.outcome}, ${day(result.ended_at)}`}</summary>
+      <List>
+        {result.routes.map(({ name, outcome, message, difference = [] }) => (
+          <li key={name}>
+            {`${name}: ${outcome.replace("_", " ")}`}
+            {message !== undefined && ` (${message})`}
+            {difference.map((one) => (
+              <p key={one.path} class="mono">
+                {`${one.path}: ${JSON.stringify(one.base)}; ${one.by}: ${JSON.stringify(one.theirs)} / ${JSON.stringify(one.ours)}`}
+              </p>
+            ))}
+          </li>
+        ))}
+      </List>
+    </details>
+  );
+}
+
+function List({ children }: { children: ComponentChildren }) {
+  return <ul class="plain-list">{children}</ul>;
+}

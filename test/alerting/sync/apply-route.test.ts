@@ -1,0 +1,111 @@
+import { expect, it } from "vitest";
+import type { Content, RoutePlan } from "#alerting/routes-sync-contract.ts";
+import { applyRoute } from "#alerting/sync/apply-route.ts";
+import { digestOf, toContent } from "#alerting/sync/content.ts";
+import { createService } from "#alerting/sync/service.ts";
+import { patience } from "#alerting/sync/steps.ts";
+import type { Send } from "#alerting/sync/transport.ts";
+import { createIncidentDouble } from "../../support/incident-double.ts";
+import { aForeignRoute } from "../../support/route-histories.ts";
+
+const declared = { name: "A", enabled: true, is_private: false };
+
+function aPlan(over: Partial<RoutePlan> = {}): RoutePlan {
+  return { name: "A", action: "create", id: null, base: null, declared, changes: [], ...over };
+}
+
+function apply(route: RoutePlan, send: Send) {
+  const slept: number[] = [];
+  const tools = {
+    steps: {
+      run: <T>(_name: string, action: () => Promise<T>) => action(),
+      sleep: async (ms: number) => void slept.push(ms),
+    },
+    patience: patience.worker,
+    service: createService(send),
+  };
+  const order = { route, owned: null, adopt: true, of: "routes" as const };
+  return applyRoute(order, tools).then((applied) => ({ ...applied, slept }));
+}
+
+/** The double with `over` as the first route's answer to writes. */
+function keepingElse(over: Content) {
+  const double = createIncidentDouble();
+  const send: Send = async (call) => {
+    const answer = await double.send(call);
+    const { alert_route: route } = (answer.body ?? {}) as { alert_route?: Content };
+    if (call.method === "GET" || route === undefined) return answer;
+    return { ...answer, body: { alert_route: { ...route, ...over } } };
+  };
+  return { double, send };
+}
+
+const whole = aForeignRoute("A");
+const plan = aPlan({ declared: { ...whole, enabled: true } });
+
+it("says so when the service keeps something else than it was told", async () => {
+  const { send } = keepingElse({ enabled: false });
+
+  const { result, owned } = await apply(plan, send);
+
+  expect(result).toMatchObject({ outcome: "failed" });
+  expect(result.message).toBe(
+    "it was written, and the incident service keeps something else at enabled",
+  );
+  expect(owned?.id).toBe(result.id);
+});
+
+it("waits as long as the service asks, before it writes again", async () => {
+  const double = createIncidentDouble();
+  let refusals = 2;
+  double.behave = ({ method }) =>
+    method === "POST" && refusals-- > 0 ? "wait_seconds" : undefined;
+
+  const { result, slept } = await apply(plan, double.send);
+
+  expect(result.outcome).toBe("created");
+  expect(slept).toEqual([2_000, 2_000]);
+});
+
+it("takes a refusal for final when the version has not moved", async () => {
+  const double = createIncidentDouble();
+  const { id, content } = double.add({ ...whole, enabled: false });
+  const send: Send = async (call) =>
+    call.method === "PUT"
+      ? { status: 422, retryAfter: undefined, body: { errors: [{ message: "no such source" }] } }
+      : double.send(call);
+  const base = { version: 1, digest: digestOf(toContent(content)), content };
+
+  const { result } = await apply({ ...plan, action: "update", id, base }, send);
+
+  expect(result.outcome).toBe("failed");
+  expect(result.message).toContain("422 (no such source)");
+});
+
+it("goes on when only the version has moved", async () => {
+  const double = createIncidentDouble({ conflictStatus: 422 });
+  const { id, content } = double.add({ ...whole, enabled: false });
+  const base = { version: 1, digest: digestOf(content), content };
+  let isFirst = true;
+  double.behave = ({ method }) => {
+    if (method === "PUT" && isFirst) double.edit(id, (same) => same);
+    if (method === "PUT") isFirst = false;
+    return undefined;
+  };
+
+  const { result } = await apply({ ...plan, action: "update", id, base }, double.send);
+
+  expect(result.outcome).toBe("updated");
+  expect(double.routes.get(id)).toMatchObject({ version: 3, content: { enabled: true } });
+});
+
+it("never guesses which of two routes of its name is meant", async () => {
+  const double = createIncidentDouble();
+  double.add(whole);
+  double.add(whole);
+
+  const { result } = await apply(plan, double.send);
+
+  expect(result.message).toBe("there are 2 routes of this name: 01ROUTE1, 01ROUTE2");
+  expect(double.writes).toEqual([]);
+});

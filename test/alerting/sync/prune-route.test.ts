@@ -1,0 +1,70 @@
+import { expect, it } from "vitest";
+import type { Owned } from "#alerting/routes-sync-contract.ts";
+import { pruneRoute } from "#alerting/sync/prune-route.ts";
+import { createService } from "#alerting/sync/service.ts";
+import { patience } from "#alerting/sync/steps.ts";
+import { createIncidentDouble } from "../../support/incident-double.ts";
+import { aForeignRoute, edited } from "../../support/route-histories.ts";
+
+function anOrphan() {
+  const double = createIncidentDouble();
+  const { id } = double.add(aForeignRoute("Old"));
+  const owned: Owned = { id, declared: { name: "Old" }, disabled_digest: null };
+  const tools = {
+    steps: {
+      run: <T>(_name: string, action: () => Promise<T>) => action(),
+      sleep: async () => {},
+    },
+    patience: patience.worker,
+    service: createService(double.send),
+  };
+  return { double, id, prune: (known = owned) => pruneRoute({ name: "Old", owned: known }, tools) };
+}
+
+it("disables a route first, and deletes it the next time", async () => {
+  const { double, prune } = anOrphan();
+
+  const first = await prune();
+  const second = await prune(first.owned ?? undefined);
+
+  expect([first.result.outcome, second.result.outcome]).toEqual(["disabled", "deleted"]);
+  expect(double.writes).toEqual(["PUT Old", "DELETE Old"]);
+  expect(second.owned).toBeNull();
+});
+
+it("keeps a route that someone has changed since it was disabled", async () => {
+  const { double, id, prune } = anOrphan();
+  const { owned } = await prune();
+  double.edit(id, (content) => edited(content, "note"));
+
+  const { result } = await prune(owned ?? undefined);
+
+  expect(result.outcome).toBe("conflict");
+  expect(double.routes.size).toBe(1);
+});
+
+it.each(["lost_after", "lost_before", "error_after", "wait_seconds", "busy"] as const)(
+  "deletes once although a request comes to %s",
+  async (fault) => {
+    const { double, prune } = anOrphan();
+    const { owned } = await prune();
+    let isFirst = true;
+    double.behave = ({ method }) => {
+      if (method === "GET" || !isFirst) return undefined;
+      isFirst = false;
+      return fault;
+    };
+
+    const { result } = await prune(owned ?? undefined);
+
+    expect(result.outcome).toBe("deleted");
+    expect(double.writes).toEqual(["PUT Old", "DELETE Old"]);
+  },
+);
+
+it("does not mind one that is gone already", async () => {
+  const { double, id, prune } = anOrphan();
+  double.routes.delete(id);
+
+  expect((await prune()).result.outcome).toBe("deleted");
+});

@@ -1,0 +1,71 @@
+/** An API check with the delivery of its alerts, in a process that can be killed. Prints its port. */
+import { Registry } from "prom-client";
+import { createAlertDelivery } from "#alerting/events/services.ts";
+import { createSourceOf } from "#alerting/events/source.ts";
+import { openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { createInbox } from "#monitor/inbox.ts";
+import { createProbe } from "#monitor/probe.ts";
+import { createRunCheck } from "#monitor/run-check.ts";
+import { createRunners } from "#monitor/runners.ts";
+import { createMonitorServices } from "#monitor/services.ts";
+import { createRecorder } from "#results/record.ts";
+import { serveEndpoint } from "#worker/endpoint.ts";
+import { anApiCheck } from "./check-builders.ts";
+
+export type CheckWorkerSettings = {
+  /** 0: a free one. */
+  port: number;
+  databaseUrl: string;
+  targetUrl: string;
+  receiver: { url: string; sourceId: string; token: string };
+};
+
+const settings = JSON.parse(process.argv[2] ?? "") as CheckWorkerSettings;
+const { receiver } = settings;
+const log = createLog({ level: "silent", format: "json" });
+const database = openDatabase(settings.databaseUrl, log);
+const recorder = createRecorder(database);
+const check = anApiCheck({ id: "probe", frequencySeconds: 1 });
+const source = {
+  source_id: receiver.sourceId,
+  source_kind: "checkly",
+  token: receiver.token,
+  token_file: "",
+} as const;
+const { url } = await serveEndpoint({
+  host: "127.0.0.1",
+  port: settings.port,
+  identityKeys: [],
+  log,
+  services: [
+    ...createMonitorServices({
+      definitions: { apiChecks: [check], heartbeats: [] },
+      recorder,
+      readRollout: async () => null,
+      failedAtPercent: 0,
+      location: "local",
+      runCheck: createRunCheck({
+        probe: createProbe(),
+        target: { baseUrl: settings.targetUrl, secrets: { KEY: "", ROOT_KEY: "" } },
+        location: "local",
+        nowMs: Date.now,
+      }),
+      activeChecks: new Set([check.id]),
+      runners: createRunners(database),
+      inbox: createInbox({ database, heartbeats: [], recordPings: recorder.pings }),
+      pingUrl: null,
+    }),
+    ...createAlertDelivery({
+      sourceOf: createSourceOf(receiver.url, { production: source, staging: source }),
+      consoleUrl: "",
+      attemptTimeoutMs: 1_000,
+      giveUpAfterMs: 3_600_000,
+      keepDays: 30,
+      database,
+      noteAccepted: recorder.delivered,
+      registry: new Registry(),
+    }),
+  ],
+});
+process.stdout.write(`${new URL(url).port}\n`);
