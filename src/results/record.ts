@@ -142,4 +142,6 @@ const markResolvedDelivered = `
 const saveSnapshot = `
   INSERT INTO check_snapshots (check_id, taken_at, snapshot) VALUES ($1, $2, $3)
   ON CONFLICT (check_id) DO UPDATE SET taken_at = excluded.taken_at, snapshot = excluded.snapshot
-  WHERE check_snapshots.taken_at <= excluded.taken_at`;
+  WHERE check_snapshots.taken_at <= excluded.taken_at
+    -- Taken while the clock was wrong: it must not stand until then.
+    OR check_snapshots.taken_at > clock_timestamp() + interval '1 day'`;
