@@ -1,6 +1,6 @@
 /** Two rollouts side by side. */
 import type { PastRollout } from "#console/contract.ts";
-import { count, day, duration, stateName } from "#console/web/format.ts";
+import { count, day, duration, shortImage, stateName } from "#console/web/format.ts";
 import { ProgressChart } from "#console/web/history/progress-chart.tsx";
 import { Image } from "#console/web/parts/image.tsx";
 import { Waiting } from "#console/web/parts/notice.tsx";
@@ -91,7 +91,8 @@ const rows: [string, (rollout: PastRollout) => string][] = [
 ];
 
 function nameOf({ detail }: PastRollout): string {
-  return detail.status.started_at === null ? "never started" : day(detail.status.started_at);
+  const { image, started_at: at } = detail.status;
+  return `${shortImage(image ?? "")}, ${at === null ? "never started" : day(at)}`;
 }
 
 function took({ detail }: PastRollout): string {

@@ -1,0 +1,56 @@
+/** How smoothly the console shows a rollout over 10,000 sentinels, in a real browser. */
+import { chromium } from "playwright-core";
+import { startFakeFleet } from "../test/support/fake-fleet.ts";
+import { startProgram } from "../test/support/program.ts";
+
+const size = 10_000;
+const measuredMs = 10_000;
+
+const fleet = await startFakeFleet({ size, behave: () => ({ readyAfterMs: 300 }) });
+const program = await startProgram({
+  VEDETTE_FLEET__DRIVER: "http",
+  VEDETTE_FLEET__HTTP__URL: fleet.url,
+  VEDETTE_FLEET__HTTP__TOKEN: fleet.token,
+  VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
+  VEDETTE_ROLLOUT__MAX_PARALLEL: "200",
+});
+const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+
+/** Times between the frames of the page, in ms, for so long. */
+const frames = `new Promise((resolve) => {
+  const times = [];
+  const begun = performance.now();
+  let last = begun;
+  requestAnimationFrame(function next(now) {
+    times.push(now - last);
+    last = now;
+    if (now - begun > ${measuredMs}) resolve(times.slice(1));
+    else requestAnimationFrame(next);
+  });
+})`;
+
+try {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
+  await page.goto(`${program.endpoints().control}/console`);
+  await page.getByLabel("Token").fill(program.token());
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { level: 2, name: "Fleet" }).waitFor();
+  const still = (await page.evaluate(frames)) as number[];
+  const image = "registry.example.com/vedette/sentinel:v2";
+  await program.call("Rollout/send", { image, wave_percentages: [5, 100] });
+  await page.getByRole("heading", { level: 1, name: /In progress: wave 2/ }).waitFor();
+  const moving = (await page.evaluate(frames)) as number[];
+  console.log(`frames with ${size} sentinels shown, of ${measuredMs / 1_000} s each (ms)`);
+  for (const [name, times] of Object.entries({ still, moving })) {
+    const sorted = times.toSorted((a, b) => a - b);
+    const at = (share: number) => sorted[Math.floor(sorted.length * share)]?.toFixed(1);
+    console.log(
+      `${name.padEnd(8)} ${times.length} frames, p50 ${at(0.5)}, p95 ${at(0.95)}, p99 ${at(0.99)}`,
+    );
+  }
+} finally {
+  await browser.close();
+  await program.dispose();
+  await fleet.stop();
+}

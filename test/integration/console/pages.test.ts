@@ -1,0 +1,167 @@
+/** Every page as it is to be: for everyone, from nowhere else, quick, and on a phone. */
+import { request } from "undici";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hasBrowser, openPage } from "../../support/browser.ts";
+import {
+  type ConsoleProgram,
+  findBarriers,
+  startConsoleProgram,
+} from "../../support/console-browser.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const themes = ["Light", "Dark"];
+
+let console: ConsoleProgram;
+let paths: string[];
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  console = await startConsoleProgram({ size: 30, behave: () => ({ readyAfterMs: 20 }) });
+  const rollouts: string[] = [];
+  for (const version of ["v2", "v3"]) {
+    const image = `registry.example.com/vedette/sentinel:${version}`;
+    const { body } = await console.program.call("Rollout", { image, wave_percentages: [50, 100] });
+    rollouts.push(String(body["rollout_id"]));
+  }
+  const [first, second] = rollouts;
+  const history = [`/history/${first}`, `/history/${first}/${second}`];
+  const checks = ["/checks/liveness", "/checks/quota-check"];
+  paths = ["", "/start", "/history", ...history, "/checks", ...checks, "/routes", "/keys"];
+});
+
+afterAll(() => console?.stop());
+
+type Page = Awaited<ReturnType<typeof openPage>>["page"];
+
+/** Until the page has read what it shows. */
+async function settled(page: Page): Promise<void> {
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await waitFor(async () => (await page.getByText(/^(?:Reading|Drawing)…$/).count()) === 0, {
+    withinMs: 20_000,
+    what: "the page to have read everything",
+  });
+}
+
+describe.skipIf(!hasBrowser)("every page", () => {
+  it.each(themes)("has no barriers in the %s theme", async (theme) => {
+    const { page, address } = await console.open();
+    await page.getByLabel("Colours").selectOption({ label: theme });
+
+    const barriers: string[] = [];
+    for (const path of paths) {
+      await page.goto(`${address}${path}`);
+      await settled(page);
+      barriers.push(...(await findBarriers(page)).map((barrier) => `${path}: ${barrier}`));
+    }
+
+    expect(barriers).toEqual([]);
+  });
+
+  it("fits into a window of 360 pixels", async () => {
+    const { page, address } = await console.open();
+    await page.setViewportSize({ width: 360, height: 700 });
+
+    const widths: [string, unknown][] = [];
+    for (const path of paths) {
+      await page.goto(`${address}${path}`);
+      await settled(page);
+      widths.push([path, await page.evaluate("document.documentElement.scrollWidth")]);
+    }
+
+    expect(widths.filter(([, width]) => width !== 360)).toEqual([]);
+  });
+
+  it("asks no other host, and breaks its policy nowhere", async () => {
+    const { page, address, requests, complaints } = await console.open();
+    const { host } = new URL(address);
+
+    for (const path of paths) {
+      await page.goto(`${address}${path}`);
+      await settled(page);
+    }
+
+    const hosts = new Set(requests.map((url) => new URL(url).host || "inline"));
+    hosts.delete("inline");
+    expect([...hosts]).toEqual([host]);
+    // The first question, who is signed in, is answered 401: that is not a fault.
+    expect(complaints.filter((line) => !line.includes("401"))).toEqual([]);
+  });
+
+  it("is reached and left by the keyboard alone", async () => {
+    const { page } = await console.open();
+    await page.keyboard.press("Tab");
+    const first = await page.evaluate("document.activeElement.textContent");
+
+    const reached: unknown[] = [];
+    for (let n = 0; n < 8; n += 1) {
+      await page.keyboard.press("Tab");
+      reached.push(await page.evaluate("document.activeElement.textContent"));
+    }
+    await page.getByRole("link", { name: "Checks" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 2, name: "API checks" }).waitFor();
+
+    expect(first).toBe("Skip to the page");
+    expect(reached).toEqual(expect.arrayContaining(["Rollout", "History", "Checks", "Keys"]));
+  });
+});
+
+describe.skipIf(!hasBrowser)("the first view", () => {
+  it("comes in less than 60 kB", async () => {
+    const { page, requests } = await openPage();
+    await page.goto(`${console.program.endpoints().control}/console`);
+    await page.getByLabel("Token").fill(console.program.token());
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { level: 2, name: "Fleet" }).waitFor();
+
+    const files = requests.filter((url) => /\/console$|\/assets\//.test(url));
+    const sizes = await Promise.all(files.map(sizeOf));
+
+    expect(files.length).toBeGreaterThan(2);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(60_000);
+  });
+});
+
+/** In bytes, as a browser gets it. */
+async function sizeOf(url: string): Promise<number> {
+  const { body } = await request(url, { headers: { "accept-encoding": "br, gzip" } });
+  return (await body.arrayBuffer()).byteLength;
+}
+
+describe.skipIf(!hasBrowser)("checks", () => {
+  it("are run, muted and put under maintenance by clicks", async () => {
+    const { page } = await console.open("/checks/liveness");
+
+    await page.getByRole("button", { name: "Run now" }).click();
+    await page.getByText(/^local: ok in /).waitFor();
+    await page.getByRole("button", { name: "Mute…" }).click();
+    await page.getByRole("button", { name: "Mute it for 2 hours" }).click();
+    await page.getByText(/^Quiet until /).waitFor();
+    await page.getByRole("button", { name: "Unmute…" }).click();
+    await page.getByRole("button", { name: "Unmute it" }).click();
+    await page.getByRole("button", { name: "Mute…" }).waitFor();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByLabel("Reason").fill("database upgrade");
+    await page.getByRole("button", { name: "Begin maintenance…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Begin maintenance" }).click();
+
+    await page.getByText(/^Quiet until /).waitFor();
+  });
+
+  it("without a channel say that they page nobody", async () => {
+    const { page } = await console.open("/checks/quota-check");
+
+    await page.getByText("This heartbeat has no channel: it pages nobody.").waitFor();
+  });
+});
+
+describe.skipIf(!hasBrowser)("alert routes", () => {
+  it("show whom an alert pages, and that another is dropped", async () => {
+    const { page } = await console.open("/routes");
+    await page.getByText("Paged Engineering On-Call").waitFor();
+
+    await page.getByLabel("severity").selectOption("info");
+
+    await page.getByText("Nobody is told: this alert is dropped without a word.").waitFor();
+  });
+});
