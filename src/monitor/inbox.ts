@@ -25,7 +25,7 @@ type Parts = {
   recordPings: (pings: readonly RecordedPing[]) => Promise<void>;
 };
 
-export type RecordedPing = { checkId: string; atMs: number; dueAtMs: number };
+type RecordedPing = { checkId: string; atMs: number; dueAtMs: number };
 
 export function createInbox({ database, heartbeats, recordPings }: Parts) {
   const waitsMs = new Map(
