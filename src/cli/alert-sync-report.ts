@@ -92,7 +92,8 @@ function tellValue(value: Json, names: Names): string {
 /** With its name behind each id. What others have written must not steer the terminal. */
 function tellIds(text: string, names: Names): string {
   return plain(text).replaceAll(/"([^"]+)"|\[([^\][",]+)\]/g, (whole, literal, bracketed) => {
-    const name = names[literal ?? bracketed];
+    // An attribute is referred to as alert.attributes.<id>.
+    const name = names[(literal ?? bracketed).split(".").at(-1)];
     return name === undefined ? whole : `${whole} (${name})`;
   });
 }

@@ -14,7 +14,7 @@ import {
   writeTimer,
 } from "./api-check-state.ts";
 import type { ApiCheck, CheckResult, CheckSnapshot } from "./contract.ts";
-import { type Grid, gridOf, type Missed, nextTick, planWake } from "./grid.ts";
+import { type Grid, gridOf, isWithinReach, type Missed, nextTick, planWake } from "./grid.ts";
 import { apiCheckObject, checkProbe, type Report } from "./internal.ts";
 import { runsAt } from "./locations.ts";
 import type { MonitorParts } from "./parts.ts";
@@ -34,7 +34,7 @@ export async function ensure(
   const timer = await readTimer(ctx);
   const nowMs = await ctx.date.now();
   const isSame = timer?.grid.everyMs === grid.everyMs && timer.grid.offsetMs === grid.offsetMs;
-  if (timer === null || !isSame) {
+  if (timer === null || !isSame || !isWithinReach(grid, { dueMs: timer.dueMs, nowMs })) {
     arm(ctx, { grid, dueMs: nextTick(grid, nowMs), nowMs }, timer);
   } else if (timer.dueMs + overdueMs < nowMs) {
     // Its timer was killed, or waits to be served: then what it does is done already.

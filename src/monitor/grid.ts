@@ -16,6 +16,14 @@ export function nextTick({ everyMs, offsetMs }: Grid, atMs: number): number {
   return (Math.floor((atMs - offsetMs) / everyMs) + 1) * everyMs + offsetMs;
 }
 
+/**
+ * Whether a timer may be due then. One that is due further away was set while the clock was wrong, and
+ * would leave the check alone until the clock says so again.
+ */
+export function isWithinReach(grid: Grid, { dueMs, nowMs }: { dueMs: number; nowMs: number }) {
+  return dueMs <= nextTick(grid, nowMs) + grid.everyMs;
+}
+
 export type Missed = { fromMs: number; toMs: number; ticks: number };
 
 export type Wake = {

@@ -58,9 +58,7 @@ export function newCheckState(atMs: number): CheckState {
  * it again with the same run as results come in; a run once decided to its end changes nothing more.
  */
 export function decide(state: CheckState, run: Run, rules: VerdictRules): Decision<CheckState> {
-  if (state.decidedRunMs !== null && run.scheduledAtMs <= state.decidedRunMs) {
-    return { state, transition: null };
-  }
+  if (isDecided(state, run)) return { state, transition: null };
   const seen = { ...state, locations: noteReports(state, run) };
   const verdict = judge(seen, run, rules);
   if (verdict === "undecided") return { state: seen, transition: null };
@@ -77,6 +75,14 @@ export function decide(state: CheckState, run: Run, rules: VerdictRules): Decisi
     ? resolve(decided, { checkId: rules.checkId, atMs: run.atMs, missedPings: null })
     : still(decided);
 }
+
+/** A tick long before the last decided one is not late: the clock was wrong then. It must not blind us. */
+function isDecided({ decidedRunMs }: CheckState, { scheduledAtMs }: Run): boolean {
+  if (decidedRunMs === null || scheduledAtMs > decidedRunMs) return false;
+  return decidedRunMs - scheduledAtMs < clockFaultMs;
+}
+
+const clockFaultMs = 2 * 86_400_000;
 
 /** `held`: nothing failed, but a location that failed before said nothing this time. */
 type Verdict = Grade | "silent" | "held" | "undecided";

@@ -71,7 +71,9 @@ function statusOfApiCheck(
 ): CheckStatusName {
   if (snapshot === undefined) return "pending";
   const { status, lastAtMs, sinceMs } = snapshot;
-  const isStale = nowMs - (lastAtMs ?? sinceMs) > periodsToSilence * frequencySeconds * 1_000;
+  // A run that is to come was made while the clock was wrong, and says as little.
+  const awayMs = Math.abs(nowMs - (lastAtMs ?? sinceMs));
+  const isStale = awayMs > periodsToSilence * frequencySeconds * 1_000;
   return isStale && (status === "ok" || status === "degraded") ? "silent" : status;
 }
 

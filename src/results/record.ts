@@ -165,4 +165,6 @@ const saveSnapshots = `
   INSERT INTO check_snapshots (check_id, taken_at, snapshot)
   SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::jsonb[]) ORDER BY 1
   ON CONFLICT (check_id) DO UPDATE SET taken_at = excluded.taken_at, snapshot = excluded.snapshot
-  WHERE check_snapshots.taken_at <= excluded.taken_at`;
+  WHERE check_snapshots.taken_at <= excluded.taken_at
+    -- Taken while the clock was wrong: it must not stand until then.
+    OR check_snapshots.taken_at > clock_timestamp() + interval '1 day'`;

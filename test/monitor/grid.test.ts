@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { gridOf, nextTick, planWake } from "#monitor/grid.ts";
+import { gridOf, isWithinReach, nextTick, planWake } from "#monitor/grid.ts";
 
 const grid = { everyMs: 60_000, offsetMs: 7_000 };
 
@@ -40,4 +40,10 @@ it("misses a tick too when more than half of its period is over", () => {
 
   const missed = { fromMs: 67_000, toMs: 67_000, ticks: 1 };
   expect(wake).toEqual({ runAtMs: null, missed, nextMs: 127_000 });
+});
+
+it("does not wait for a timer that a wrong clock has set far away", () => {
+  expect(isWithinReach(grid, { dueMs: 67_000, nowMs: 60_000 })).toBe(true);
+  expect(isWithinReach(grid, { dueMs: 127_000, nowMs: 60_000 })).toBe(true);
+  expect(isWithinReach(grid, { dueMs: 187_000, nowMs: 60_000 })).toBe(false);
 });

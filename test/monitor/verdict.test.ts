@@ -132,6 +132,17 @@ describe("one location", () => {
   });
 });
 
+it("a clock that was years ahead for a run does not end the watch when it is right again", () => {
+  const years = 3 * 365 * 24 * 60;
+  const { events } = play([
+    aRun(years, { local: "ok" }),
+    aRun(1, { local: "failed" }),
+    aRun(2, { local: "ok" }),
+  ]);
+
+  expect(events).toEqual(["verify-key:1:opened", "verify-key:1:resolved"]);
+});
+
 describe("several locations", () => {
   it("any failing location fails the run by default", () => {
     const { events } = play([aRun(1, { fra: "ok", iad: "failed", syd: "ok" })]);

@@ -34,7 +34,7 @@ type Episode = (system: AlertSystem, episode: number, random: () => number) => P
 const holdMs = 1_500;
 
 /** Each is one episode, but for the last, which is four. */
-export const scenarios = {
+const scenarios = {
   "nothing is killed": async (system, episode) => {
     await system.report("failed", episode);
     await hold(system, "failed");
@@ -76,9 +76,9 @@ export const scenarios = {
   },
 } as const satisfies Record<string, Episode>;
 
-export type ScenarioName = keyof typeof scenarios;
+type ScenarioName = keyof typeof scenarios;
 
-export const scenarioNames = Object.keys(scenarios) as ScenarioName[];
+const scenarioNames = Object.keys(scenarios) as ScenarioName[];
 
 /** A while in which the check stays so, and the system knows it. */
 async function hold(system: AlertSystem, state: CheckState): Promise<void> {

@@ -2,8 +2,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-export type CrashProxy = Awaited<ReturnType<typeof startCrashProxy>>;
-
 type Trap = { after: number; spring: () => void };
 
 export async function startCrashProxy() {

@@ -10,32 +10,32 @@ type Kept = { name: string; value: unknown };
 
 /**
  * Does the work again from its beginning, as often as it crashes: steps that were kept are not
- * carried out again. Each crash happens once. Throws when the work takes other steps the next time.
+ * carried out again. A crash is taken out of `crashes` when it happens. Throws when the work takes
+ * other steps the next time.
  */
 export async function runCrashing<T>(
-  crashes: ReadonlyMap<number, CrashPoint>,
+  crashes: Map<number, CrashPoint>,
   work: (steps: Steps) => Promise<T>,
 ): Promise<T> {
   const journal: Kept[] = [];
-  const left = new Map(crashes);
   for (;;) {
     try {
-      return await work(replay(journal, left));
+      return await work(replay(journal, crashes));
     } catch (error) {
       if (!(error instanceof Crash)) throw error;
     }
   }
 }
 
-function replay(journal: Kept[], left: Map<number, CrashPoint>): Steps {
+function replay(journal: Kept[], crashes: Map<number, CrashPoint>): Steps {
   let position = 0;
   const run: Steps["run"] = async (name, action) => {
     const at = position;
     position += 1;
     const kept = journal[at];
     if (kept !== undefined) return recall(kept, name) as Awaited<ReturnType<typeof action>>;
-    const point = left.get(at);
-    left.delete(at);
+    const point = crashes.get(at);
+    crashes.delete(at);
     if (point === "before") throw new Crash();
     const value = await action();
     if (point === "unkept") throw new Crash();

@@ -9,8 +9,12 @@ import { parse, stringify } from "yaml";
 import { waitFor } from "./wait-for.ts";
 
 /** Runs promtool in a directory. */
-export function promtool(args: string[], cwd: string): { code: number | null; output: string } {
-  const ran = spawnSync("promtool", args, { cwd, encoding: "utf8", timeout: 30_000 });
+export function promtool(
+  args: string[],
+  cwd: string,
+  input = "",
+): { code: number | null; output: string } {
+  const ran = spawnSync("promtool", args, { cwd, input, encoding: "utf8", timeout: 30_000 });
   return { code: ran.status, output: `${ran.stdout}${ran.stderr}` };
 }
 

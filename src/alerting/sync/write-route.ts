@@ -29,7 +29,8 @@ export async function writeRoute(
     if (next.kind === "update") return service.updateRoute(next.found, next.content);
     // A step that was carried out and not kept is carried out again: then it is there already.
     const there = await findRoute(service, { name });
-    if (there.kind !== "done") return { kind: "lost", reason: there.reason };
+    if (there.kind === "later") return there;
+    if (there.kind === "failed") return { kind: "lost", reason: there.reason };
     if (there.value !== null) return { kind: "lost", reason: "it is there already" };
     return service.createRoute(next.content);
   });

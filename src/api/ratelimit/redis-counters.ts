@@ -70,7 +70,7 @@ export function createRedisCounters({ url, clock }: RedisSettings): RedisCounter
       const keys = requests.map(keyOf);
       const values = requests.flatMap((request, index) => valuesOf(request, known[index]));
       const now = clock === undefined ? "" : String(clock());
-      const [, ...counted] = await limitTime(run(redis, keys, [now, ...values]));
+      const counted = await limitTime(run(redis, keys, [now, ...values]));
       return counted.map((text, index) => readCounted(requests[index] as LimitRequest, text));
     },
     ping: async () => {

@@ -5,7 +5,7 @@
 --   each key: limit, duration in ms, cost, and what the caller knows of the counter in the form of its
 --   value, or "". What is known here and there is the larger of both: what passed while this server was
 --   away, or was forgotten by it, still counts.
--- Answers the time, then for each key "<passed> <used> <used by others> <sequence> <current> <previous>".
+-- Answers for each key "<passed> <used> <used by others> <sequence> <current> <previous>".
 
 local nowMs = tonumber(ARGV[1])
 if not nowMs then
@@ -13,10 +13,8 @@ if not nowMs then
   nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- Lua writes large numbers as 1e+14, which would lose digits.
-local function whole(number)
-  return string.format('%.0f', number)
-end
+-- Not left to Lua, which writes large numbers as 1e+14 and loses digits.
+local format = string.format
 
 -- A counter's value as of `sequence`: current, previous.
 local function rebase(value, sequence)
@@ -38,14 +36,18 @@ for i, key in ipairs(KEYS) do
   local cell = cells[key]
   if not cell then
     local sequence = math.floor(nowMs / duration)
-    local current, previous = rebase(redis.call('GET', key), sequence)
-    local knownCurrent, knownPrevious = rebase(ARGV[at + 3], sequence)
+    local stored, known = redis.call('GET', key), ARGV[at + 3]
+    local current, previous = rebase(stored, sequence)
+    if known ~= '' and known ~= stored then
+      local knownCurrent, knownPrevious = rebase(known, sequence)
+      current, previous = math.max(current, knownCurrent), math.max(previous, knownPrevious)
+    end
     cell = {
       sequence = sequence,
       duration = duration,
       left = 1 - (nowMs % duration) / duration,
-      current = math.max(current, knownCurrent),
-      previous = math.max(previous, knownPrevious),
+      current = current,
+      previous = previous,
       taken = 0,
     }
     cells[key] = cell
@@ -60,21 +62,19 @@ end
 -- Redis refuses a time to live beyond 63 bits.
 local longestMs = 4e12
 
-if passedAll then
-  for key, cell in pairs(cells) do
-    if cell.taken > 0 then
-      cell.current = cell.current + cell.taken
-      local leftMs = math.min(longestMs, (cell.sequence + 2) * cell.duration - nowMs)
-      local value = whole(cell.sequence) .. ' ' .. whole(cell.current) .. ' ' .. whole(cell.previous)
-      redis.call('SET', key, value, 'PX', whole(leftMs))
-    end
+for key, cell in pairs(cells) do
+  local isCounted = passedAll and cell.taken > 0
+  if isCounted then cell.current = cell.current + cell.taken end
+  cell.value = format('%.0f %.0f %.0f', cell.sequence, cell.current, cell.previous)
+  if isCounted then
+    local leftMs = math.min(longestMs, (cell.sequence + 2) * cell.duration - nowMs)
+    redis.call('SET', key, cell.value, 'PX', format('%.0f', leftMs))
   end
 end
 
-local answer = { whole(nowMs) }
+local answer = {}
 for i, key in ipairs(KEYS) do
-  local cell, look = cells[key], looks[i]
-  answer[i + 1] = look.passed .. ' ' .. whole(look.used) .. ' ' .. whole(look.usedByOthers) .. ' '
-    .. whole(cell.sequence) .. ' ' .. whole(cell.current) .. ' ' .. whole(cell.previous)
+  local look = looks[i]
+  answer[i] = format('%d %.0f %.0f %s', look.passed, look.used, look.usedByOthers, cells[key].value)
 end
 return answer

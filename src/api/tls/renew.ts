@@ -3,6 +3,7 @@ import { X509Certificate } from "node:crypto";
 import acme from "acme-client";
 import { createTimeLimit } from "#api/time-limit.ts";
 import { invariant } from "#kernel/invariant.ts";
+import { ProblemError } from "#kernel/problem.ts";
 import type { Certificate, CertificateStore } from "./certificate-store.ts";
 
 export type RenewParts = {
@@ -26,7 +27,10 @@ const askAtMost = 20;
 /** A certificate is renewed when less of its life is left: 30 days of 90. */
 const leastLeft = 1 / 3;
 
-/** Answers what there is, or gets what is due. Throws when the authority does not give it. */
+/**
+ * Answers what there is, or gets what is due. Throws a `ProblemError` when the authority refuses, and
+ * anything else when it, or Postgres, does not answer.
+ */
 export function createRenewCertificate(parts: RenewParts): () => Promise<Renewal> {
   const { names, store, clock } = parts;
   const limitTime = createTimeLimit(orderTimeoutMs, () => new Error("the order took too long"));
@@ -91,10 +95,16 @@ async function connect({ directoryUrl, store, askEveryMs = 2_000 }: RenewParts) 
   });
 }
 
-/** The client trips over no answer and over a bare error (acme-client 5.4, axios.js, util.js). */
-function toFailure(error: unknown, directoryUrl: string): unknown {
-  if (!(error instanceof TypeError)) return error;
-  return new Error(`no answer that tells anything from ${directoryUrl}`, { cause: error });
+/** What the authority refuses is a `ProblemError`; all else may go better in a moment. */
+function toFailure(error: Error & { code?: string }, directoryUrl: string): Error {
+  // The client trips over no answer and over a bare error (acme-client 5.4, axios.js, util.js).
+  if (error instanceof TypeError) {
+    return new Error(`no answer that tells anything from ${directoryUrl}`, { cause: error });
+  }
+  // Of Postgres, or a connection.
+  if (error.code !== undefined) return error;
+  const detail = error.message;
+  return new ProblemError({ status: 502, code: "not_renewed", detail }, { cause: error });
 }
 
 /** Throws when the chain is not what was ordered. */

@@ -1,7 +1,7 @@
 /** The definitions for Prometheus and its blackbox-exporter: rules, their tests, probes. */
 import { stringify } from "yaml";
 import type { Definitions } from "#monitor/contract.ts";
-import { writeModules, writeScrapes } from "./blackbox.ts";
+import { ownInterval, writeModules, writeScrapes } from "./blackbox.ts";
 import { type ExportedFile, origin } from "./file.ts";
 import { monitorTests, probeTests } from "./rule-tests.ts";
 import { hasChannel, monitorRules, type PagingCheck, probeRules } from "./rules.ts";
@@ -29,7 +29,9 @@ export function exportPrometheus(
       scrape_configs: writeScrapes(definitions, settings),
     }),
     write("blackbox.yml", { modules: writeModules(definitions, settings) }),
-    write("rules/vedette.yml", { groups: [{ name: "vedette-checks", rules: monitor }] }),
+    write("rules/vedette.yml", {
+      groups: [{ name: "vedette-checks", interval: ownInterval, rules: monitor }],
+    }),
     write("rules/vedette.test.yml", {
       rule_files: ["vedette.yml"],
       tests: monitorTests(definitions, monitor),

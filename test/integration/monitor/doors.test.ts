@@ -243,6 +243,17 @@ describe("a further place", () => {
     expect(await bench.results()).toMatchObject([{ check: "probe", location: "fra", atMs: 1_000 }]);
   });
 
+  it("cannot have run a tick that is to come", async () => {
+    const bench = await startDoors({ apiChecks: [check] });
+    const fra = await addPlace(bench, "fra");
+
+    await fra.report(Date.now() + 60_000);
+    await fra.report(1_000);
+    await bench.untilResults(1);
+
+    expect((await bench.results()).map(({ atMs }) => atMs)).toEqual([1_000]);
+  });
+
   it("that was removed is neither heard nor waited for", async () => {
     const bench = await startDoors({ apiChecks: [check] });
     const fra = await addPlace(bench, "fra");

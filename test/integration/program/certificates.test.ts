@@ -40,6 +40,8 @@ const untilServed = () =>
   waitFor(() => logged("certificate in use") !== undefined, {
     withinMs: 40_000,
     what: "the certificate to be served",
+  }).catch((cause) => {
+    throw new Error(`no certificate; the program said ${program.output()}`, { cause });
   });
 
 it("serves the API by HTTPS soon after the first start", async () => {

@@ -386,6 +386,14 @@ describe("alerts", () => {
 });
 
 describe("snapshots", () => {
+  it("one of a clock that was years ahead does not stand until then", async () => {
+    const yearMs = 365 * 86_400_000;
+    await recorder().snapshot(aSnapshot({ takenAtMs: Date.now() + yearMs }));
+    await recorder().snapshot(aSnapshot({ takenAtMs: Date.now(), status: "failed" }));
+
+    expect((await reader().snapshots()).get("verify-key")?.status).toBe("failed");
+  });
+
   it("an older one never overwrites a newer one", async () => {
     await recorder().snapshot(aSnapshot({ takenAtMs: 2_000, status: "failed" }));
     await recorder().snapshot(aSnapshot({ takenAtMs: 1_000 }));

@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { ProblemError } from "#kernel/problem.ts";
 import { prepareDatabase } from "../../../support/api-database.ts";
 import { prepareCertificates } from "../../../support/certificates.ts";
 
@@ -66,6 +67,7 @@ describe("the renewal of certificates", () => {
     const refused = renew(61);
 
     await expect(refused).rejects.toThrow("the proof is not good enough");
+    await expect(refused).rejects.toBeInstanceOf(ProblemError);
     expect(await store.read(names)).toEqual(before);
   });
 
@@ -82,7 +84,13 @@ describe("the renewal of certificates", () => {
     const { renew, directory } = await prepareCertificates(database());
     await directory.stop();
 
-    await expect(renew()).rejects.toThrow(`no answer that tells anything from ${directory.url}`);
+    const failure = await renew().catch((error: Error) => error);
+
+    expect(failure).not.toBeInstanceOf(ProblemError);
+    expect(failure).toHaveProperty(
+      "message",
+      `no answer that tells anything from ${directory.url}`,
+    );
   });
 
   it("keeps no private key readable, neither the account's nor the certificate's", async () => {
