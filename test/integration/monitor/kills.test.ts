@@ -134,4 +134,4 @@ it("no run is lost or made twice, and each alert is sent in its turn", async () 
   );
   expect(ids.length).toBeGreaterThanOrEqual(8);
   expect(receiver.faults).toEqual([]);
-});
+}, 300_000);
