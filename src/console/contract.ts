@@ -47,7 +47,7 @@ export type Session = z.infer<typeof Session>;
  * w waits, p progressing, s succeeded, f failed, r reverted, n not reverted, o not part of it and
  * well, x not part of it and its last deploy failed.
  */
-export const sentinelMarks = ["w", "p", "s", "f", "r", "n", "o", "x"] as const;
+const sentinelMarks = ["w", "p", "s", "f", "r", "n", "o", "x"] as const;
 export type SentinelMark = (typeof sentinelMarks)[number];
 
 /** The fleet in columns, ordered by region and id. */
@@ -134,7 +134,7 @@ export const Trouble = z.array(z.object({ part: z.string(), detail: z.string() }
 export type Trouble = z.infer<typeof Trouble>;
 
 /** The events of the stream, by name. Every one replaces what the one before it said, but `changes`. */
-export const liveEvents = {
+const liveEvents = {
   rollout: LiveRollout,
   fleet: FleetColumns,
   changes: FleetChanges,

@@ -6,7 +6,7 @@ import type { Guard } from "./guard.ts";
 import { parseBody } from "./parse.ts";
 
 /** One count of a bucket: `outcome` as verifications answer it. */
-export type OutcomeCount = { atMs: number; keySpaceId: string; outcome: string; n: number };
+type OutcomeCount = { atMs: number; keySpaceId: string; outcome: string; n: number };
 
 /** Reads buckets of a minute up to six hours, of an hour up to a month, else of a day. */
 export type ReadOutcomes = (

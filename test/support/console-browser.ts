@@ -51,7 +51,7 @@ async function openConsole(program: Program, path: string) {
   return { ...opened, address };
 }
 
-export async function signIn(page: Page, token: string): Promise<void> {
+async function signIn(page: Page, token: string): Promise<void> {
   await page.getByLabel("Token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("navigation", { name: "Pages" }).waitFor();

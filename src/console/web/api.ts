@@ -21,7 +21,7 @@ export const session = signal<Session | null | undefined>(undefined);
 export const signedOutBecause = signal<string | null>(null);
 
 /** What the server said no with; its message is meant to be read. */
-export class Refusal extends Error {
+class Refusal extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
     super(message);

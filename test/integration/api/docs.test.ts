@@ -15,7 +15,7 @@ it.skipIf(!hasBrowser)("shows the reference page, asking no other host for anyth
 
   await page.goto(`${url}/docs`);
   await page.getByText("/v2/analytics.getVerifications").first().waitFor();
-  await page.waitForLoadState("networkidle");
+  await page.waitForLoadState("networkidle", { timeout: 90_000 });
 
   const strangers = requests.filter(
     (address) => !address.startsWith(`${url}/`) && !/^(data|blob):/.test(address),
