@@ -21,18 +21,9 @@ const mayImport: Record<string, readonly string[]> = {
   api: ["kernel/"],
   rollout: ["kernel/", "fleet/contract.ts", "notify/contract.ts"],
   control: ["kernel/", contracts],
-  cli: [
-    "kernel/",
-    contracts,
-    "app.ts",
-    "app-alertmanager.ts",
-    "app-alert-plan.ts",
-    "app-checks.ts",
-    "app-operator.ts",
-    "app-routing.ts",
-    "app-runner.ts",
-    "config.ts",
-  ],
+  /** The only one that knows everybody. */
+  app: [""],
+  cli: ["kernel/", contracts, "app/", "config.ts"],
   console: ["kernel/", contracts],
 };
 

@@ -1,5 +1,5 @@
 /** Commands that read the rows of alert routes. */
-import { lintAlertRoutes, simulateAlert, walkChecks } from "#app-routing.ts";
+import { lintAlertRoutes, simulateAlert, walkChecks } from "#app/routing.ts";
 import { print, printJson } from "./print.ts";
 import { createTable, plain } from "./table.ts";
 

@@ -10,7 +10,7 @@ import {
   Plan,
   type RoutesStatus,
 } from "#alerting/routes-sync-contract.ts";
-import { planAlertRestore, planAlertRoutes } from "#app-alert-plan.ts";
+import { planAlertRestore, planAlertRoutes } from "#app/alert-plan.ts";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
 import { tellApply, tellPlan, tellStatus } from "./alert-sync-report.ts";
 import { type Connection, connect } from "./connection.ts";

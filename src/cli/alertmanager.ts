@@ -7,7 +7,7 @@ import {
   type KeepOrder,
   type RotationOrder,
   rotateTokens,
-} from "#app-alertmanager.ts";
+} from "#app/alertmanager.ts";
 import { print, printJson } from "./print.ts";
 import { plain } from "./table.ts";
 import { writeExport } from "./write-export.ts";

@@ -1,4 +1,4 @@
-import { withOperator } from "#app-operator.ts";
+import { withOperator } from "#app/operator.ts";
 import type { Count, DatabaseOptions } from "./options.ts";
 import { print, printJson } from "./print.ts";
 

@@ -1,5 +1,5 @@
 /** Commands about what is watched; they need no running program. */
-import { exportForCheckly, exportForPrometheus, lintChecks } from "#app-checks.ts";
+import { exportForCheckly, exportForPrometheus, lintChecks } from "#app/checks.ts";
 import { print, printJson } from "./print.ts";
 import { writeExport } from "./write-export.ts";
 

@@ -1,6 +1,6 @@
 /** `vedette monitor-runner`: runs the checks from a further place until it is told to stop. */
 import { existsSync, readFileSync } from "node:fs";
-import { startMonitorRunner } from "#app-runner.ts";
+import { startMonitorRunner } from "#app/runner.ts";
 import { readConfig } from "#config.ts";
 import { createLog } from "#kernel/log.ts";
 import { stopAsked } from "./stop-asked.ts";

@@ -1,6 +1,6 @@
 /** `vedette start`: runs the program until it is told to stop. */
 import path from "node:path";
-import { type App, type Role, roles, startApp } from "#app.ts";
+import { type App, type Role, roles, startApp } from "#app/app.ts";
 import { readConfig } from "#config.ts";
 import { createLog, type Log } from "#kernel/log.ts";
 import { stopAsked } from "./stop-asked.ts";

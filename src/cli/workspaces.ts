@@ -1,4 +1,4 @@
-import { type OperatorSource, withOperator } from "#app-operator.ts";
+import { type OperatorSource, withOperator } from "#app/operator.ts";
 import type { Count, DatabaseOptions } from "./options.ts";
 import { print, printJson } from "./print.ts";
 import { createTable, plain } from "./table.ts";

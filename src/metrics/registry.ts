@@ -1,6 +1,6 @@
 /**
  * The one registry of a process. A slice adds its own numbers in a `metrics.ts` of its folder:
- * `new Counter({ name: "vedette_<slice>_…", registers: [registry], … })`; app.ts hands it the registry.
+ * `new Counter({ name: "vedette_<slice>_…", registers: [registry], … })`; app/ hands it the registry.
  */
 import { readFileSync } from "node:fs";
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";

@@ -1,4 +1,4 @@
-/** What the monitor needs of others; app.ts passes it in. */
+/** What the monitor needs of others; app/monitor.ts passes it in. */
 import type {
   AlertTransition,
   CheckResult,

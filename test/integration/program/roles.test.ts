@@ -1,7 +1,7 @@
 /** A process that has one role of the program. */
 import { readdirSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type App, startApp } from "#app.ts";
+import { type App, startApp } from "#app/app.ts";
 import { readConfig } from "#config.ts";
 import { createLog } from "#kernel/log.ts";
 import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";

@@ -7,7 +7,7 @@ import { createReader, type Reader } from "#alerting/sync/service.ts";
 import { patience, plainSteps } from "#alerting/sync/steps.ts";
 import { readRoutes, readSurvey } from "#alerting/sync/survey.ts";
 import { createSend, readOnly } from "#alerting/sync/transport.ts";
-import { readConfig } from "./config.ts";
+import { readConfig } from "#config.ts";
 
 const tools = { steps: plainSteps, patience: patience.terminal };
 

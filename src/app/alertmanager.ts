@@ -19,7 +19,7 @@ import { type Rotation, rotate, type Webhook } from "#alerting/rotate.ts";
 import { routes, sources } from "#alerting/routes.ts";
 import { type Environment, environments } from "#alerting/routes-contract.ts";
 import { createSourceTokens, type SourceAddress } from "#alerting/source-tokens.ts";
-import { type Config, readConfig } from "./config.ts";
+import { type Config, readConfig } from "#config.ts";
 
 export type RotationOrder = { environment: Environment; config?: string | undefined };
 

@@ -7,6 +7,7 @@ import { createCountKeys } from "#api/upkeep/count-keys.ts";
 import { createWriteLastUsed } from "#api/upkeep/last-used.ts";
 import { createReadOverQuota } from "#api/upkeep/over-quota.ts";
 import { createRefillKeys } from "#api/upkeep/refill.ts";
+import type { Config } from "#config.ts";
 import type { CronJobName } from "#cron/contract.ts";
 import { createPingHeartbeat } from "#cron/heartbeat.ts";
 import { createAlertmanagerDrift } from "#cron/jobs/alertmanager-drift.ts";
@@ -19,8 +20,7 @@ import { createCronMetrics } from "#cron/metrics.ts";
 import type { Jobs } from "#cron/object.ts";
 import { createCronServices } from "#cron/services.ts";
 import type { Database } from "#kernel/database.ts";
-import { watchAlertmanagers } from "./app-alertmanager-drift.ts";
-import type { Config } from "./config.ts";
+import { watchAlertmanagers } from "./alertmanager-drift.ts";
 
 export type CronParts = {
   config: Config;

@@ -7,10 +7,10 @@ import { cachedKeysOf } from "#api/keys/cache-size.ts";
 import { startLimiter } from "#api/ratelimit/start-limiter.ts";
 import { ensureRootKey } from "#api/root-key.ts";
 import { listening } from "#kernel/listen.ts";
-import type { Analytics } from "./app-analytics.ts";
-import type { Base, Stop } from "./app-base.ts";
-import type { ApiDatabase } from "./app-data.ts";
-import { createBaseKeyRing, startTls } from "./app-tls.ts";
+import type { Analytics } from "./analytics.ts";
+import type { Base, Stop } from "./base.ts";
+import type { ApiDatabase } from "./data.ts";
+import { createBaseKeyRing, startTls } from "./tls.ts";
 
 export async function startApi(
   base: Base,

@@ -4,8 +4,8 @@ import { type Drift, readDrifts, showDrifts } from "#alerting/alertmanager/drift
 import { compare } from "#alerting/alertmanager/keep.ts";
 import { environmentsSharing } from "#alerting/alertmanager/sendings.ts";
 import { environments } from "#alerting/routes-contract.ts";
-import { findKept } from "./app-alertmanager.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "#config.ts";
+import { findKept } from "./alertmanager.ts";
 
 /** undefined: the settings name no alert manager. One that environments share is looked at once. */
 export function watchAlertmanagers(

@@ -3,9 +3,9 @@ import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Registry } from "prom-client";
 import { createAlertDelivery } from "#alerting/events/services.ts";
 import { createSourceOf } from "#alerting/events/source.ts";
+import type { Config } from "#config.ts";
 import type { Database } from "#kernel/database.ts";
-import type { Results } from "./app-results.ts";
-import type { Config } from "./config.ts";
+import type { Results } from "./results.ts";
 
 type AlertParts = { config: Config; database: Database; registry: Registry; results: Results };
 

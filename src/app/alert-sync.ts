@@ -3,8 +3,8 @@ import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Registry } from "prom-client";
 import { routes, sources } from "#alerting/routes.ts";
 import { createAlertRoutes } from "#alerting/sync/services.ts";
+import type { Config } from "#config.ts";
 import type { Database } from "#kernel/database.ts";
-import type { Config } from "./config.ts";
 
 type SyncParts = { config: Config; database: Database; registry: Registry };
 

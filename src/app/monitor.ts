@@ -13,8 +13,8 @@ import { createRunners } from "#monitor/runners.ts";
 import { createMonitorServices } from "#monitor/services.ts";
 import { startMonitor } from "#monitor/start.ts";
 import { readUnderWay } from "#rollout/under-way.ts";
-import type { Base, Stop } from "./app-base.ts";
-import type { Results } from "./app-results.ts";
+import type { Base, Stop } from "./base.ts";
+import type { Results } from "./results.ts";
 
 type MonitorParts = {
   database: Database;

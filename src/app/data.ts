@@ -4,7 +4,7 @@ import { startPostgres } from "#embedded/postgres.ts";
 import { startRestate } from "#embedded/restate.ts";
 import type { Database } from "#kernel/database.ts";
 import { migrate, openDatabase } from "#kernel/database.ts";
-import type { Base, Stop } from "./app-base.ts";
+import type { Base, Stop } from "./base.ts";
 
 export type ApiDatabase = { database: Database; databaseUrl: string };
 

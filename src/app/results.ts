@@ -1,5 +1,6 @@
 /** Wires what is kept and shown of checks. */
 import type { Registry } from "prom-client";
+import type { Config } from "#config.ts";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import type { Definitions } from "#monitor/contract.ts";
@@ -15,7 +16,6 @@ import { createReplayCheck } from "#results/replay.ts";
 import { createCheckReads } from "#results/service.ts";
 import { createSumUp } from "#results/summary.ts";
 import { createViewChecks } from "#results/view.ts";
-import type { Config } from "./config.ts";
 
 export type Results = {
   definitions: Definitions;

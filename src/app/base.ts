@@ -1,8 +1,8 @@
 /** What every part of the program is given. */
 import type { Registry } from "prom-client";
+import type { Config } from "#config.ts";
 import type { Credentials } from "#embedded/contract.ts";
 import type { Log } from "#kernel/log.ts";
-import type { Config } from "./config.ts";
 
 export type Stop = () => unknown;
 

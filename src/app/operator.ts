@@ -6,11 +6,11 @@ import { createMigration, type MigrationOrder } from "#api/operator/key-upkeep.t
 import { resealKeys } from "#api/operator/reseal.ts";
 import { createRootKey, type RootKeyOrder } from "#api/operator/root-keys.ts";
 import { createWorkspaceAdmin } from "#api/operator/workspaces.ts";
+import { readConfig } from "#config.ts";
 import { loadCredentials } from "#embedded/credentials.ts";
 import { runningDatabaseUrl } from "#embedded/running.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { readConfig } from "./config.ts";
 
 export type OperatorSource = { config?: string | undefined; dataDir?: string | undefined };
 

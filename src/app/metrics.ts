@@ -3,7 +3,7 @@ import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
 import { startProber } from "#metrics/prober.ts";
 import { createMetricsServer } from "#metrics/server.ts";
-import type { Base, Stop } from "./app-base.ts";
+import type { Base, Stop } from "./base.ts";
 
 export async function startMetrics({ config, registry }: Base, stops: Stop[]): Promise<string> {
   const { host, port } = config.metrics;

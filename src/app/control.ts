@@ -7,11 +7,11 @@ import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
 import { legalOperations } from "#rollout/transitions.ts";
 import { planWaves } from "#rollout/waves.ts";
-import type { Analytics } from "./app-analytics.ts";
-import type { Base, Stop } from "./app-base.ts";
-import type { Monitor } from "./app-monitor.ts";
-import type { Results } from "./app-results.ts";
-import { describeRouting } from "./app-routing.ts";
+import type { Analytics } from "./analytics.ts";
+import type { Base, Stop } from "./base.ts";
+import type { Monitor } from "./monitor.ts";
+import type { Results } from "./results.ts";
+import { describeRouting } from "./routing.ts";
 
 type ControlParts = {
   ingressUrl: string;

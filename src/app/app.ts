@@ -1,4 +1,5 @@
 /** Wires the program: which parts there are, in which order they start, and what each is given. */
+import type { Config } from "#config.ts";
 import type { Credentials, Endpoints } from "#embedded/contract.ts";
 import { loadCredentials } from "#embedded/credentials.ts";
 import { openDataDir } from "#embedded/data-dir.ts";
@@ -6,16 +7,15 @@ import { publishEndpoints } from "#embedded/endpoints.ts";
 import { withoutCredentials } from "#embedded/running.ts";
 import type { Log } from "#kernel/log.ts";
 import { createRegistry } from "#metrics/registry.ts";
-import { startAnalytics } from "./app-analytics.ts";
-import { startApi } from "./app-api.ts";
-import type { Base, Stop } from "./app-base.ts";
-import { startControl } from "./app-control.ts";
-import { startDatabase, startRestateServer } from "./app-data.ts";
-import { startMetrics, startProbing } from "./app-metrics.ts";
-import { createMonitor } from "./app-monitor.ts";
-import { createResults } from "./app-results.ts";
-import { startWorker } from "./app-worker.ts";
-import type { Config } from "./config.ts";
+import { startAnalytics } from "./analytics.ts";
+import { startApi } from "./api.ts";
+import type { Base, Stop } from "./base.ts";
+import { startControl } from "./control.ts";
+import { startDatabase, startRestateServer } from "./data.ts";
+import { startMetrics, startProbing } from "./metrics.ts";
+import { createMonitor } from "./monitor.ts";
+import { createResults } from "./results.ts";
+import { startWorker } from "./worker.ts";
 
 /** What one process can be; a laptop is all of them (design, section 1). */
 export const roles = ["worker", "control", "api"] as const;

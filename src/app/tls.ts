@@ -8,7 +8,7 @@ import { createRenewCertificate } from "#api/tls/renew.ts";
 import type { RenewCertificate } from "#cron/jobs/certificate-renewal.ts";
 import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
-import type { Base, Stop } from "./app-base.ts";
+import type { Base, Stop } from "./base.ts";
 
 /** Seals what is kept in Postgres. All processes have to be given the same keys. */
 export function createBaseKeyRing({ config, credentials }: Base): KeyRing {

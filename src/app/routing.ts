@@ -5,10 +5,10 @@ import { leftOut, mustPage } from "#alerting/route-promises.ts";
 import { routes, sources } from "#alerting/routes.ts";
 import { readIdsFile } from "#alerting/sync/ids-file.ts";
 import { type Walk, walkToPage } from "#alerting/walk.ts";
+import { readConfig } from "#config.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Definitions } from "#monitor/contract.ts";
 import { defineMonitor } from "#monitor/definitions.ts";
-import { readConfig } from "./config.ts";
 
 /** Asks nobody. With `incident.ids_file` set it also finds channels that have no id there. */
 export function lintAlertRoutes(

@@ -6,7 +6,7 @@ import type { AnalyticsParts } from "#api/analytics/procedures.ts";
 import { createRecorder, type Recorder } from "#api/analytics/recorder.ts";
 import { retentionFrom } from "#api/analytics/retention.ts";
 import { openSpool } from "#api/analytics/spool.ts";
-import type { Base, Stop } from "./app-base.ts";
+import type { Base, Stop } from "./base.ts";
 
 export type Analytics = {
   recorder: Pick<Recorder, "verification" | "ratelimit">;
