@@ -55,7 +55,7 @@ const database = openDatabase(settings.databaseUrl, log);
 const definitions = definitionsOf(settings.plan);
 const recorder = createRecorder(database);
 const inbox = createInbox({
-  database,
+  database: openDatabase(settings.databaseUrl, log),
   heartbeats: definitions.heartbeats,
   recordPings: recorder.pings,
 });

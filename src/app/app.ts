@@ -69,7 +69,7 @@ async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<En
   const api = servesApi
     ? await startApi(base, { analytics, database, databaseUrl, stops })
     : undefined;
-  const monitor = createMonitor(base, { database, results, apiUrl: api });
+  const monitor = createMonitor(base, { database, databaseUrl, results, apiUrl: api, stops });
   const parts = { database, results, monitor, stops };
   // The public API alone asks nothing of Restate.
   const durable = wanted.some((role) => role !== "api")

@@ -1,7 +1,7 @@
 /** Wires the monitor: the objects that the worker serves, and the doors that control opens for it. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Door } from "#control/control.ts";
-import type { Database } from "#kernel/database.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
 import { createInbox } from "#monitor/inbox.ts";
 import { createPingDoor } from "#monitor/ping-gateway.ts";
 import { createTakePing, createTellObject } from "#monitor/pings.ts";
@@ -18,9 +18,11 @@ import type { Results } from "./results.ts";
 
 type MonitorParts = {
   database: Database;
+  databaseUrl: string;
   results: Results;
   /** Of this process; undefined: another process serves the API, where the settings say. */
   apiUrl: string | undefined;
+  stops: Stop[];
 };
 
 export type Monitor = {
@@ -36,8 +38,11 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
   const { definitions, recorder } = results;
   const { location, failed_at_percent, ping_url } = config.monitor;
   const target = targetOf(base, parts.apiUrl);
+  // Connections of its own: pings and deadlines do not wait behind records.
+  const inboxDatabase = openDatabase(parts.databaseUrl, log);
+  parts.stops.push(() => inboxDatabase.end());
   const inbox = createInbox({
-    database,
+    database: inboxDatabase,
     heartbeats: definitions.heartbeats,
     recordPings: recorder.pings,
   });

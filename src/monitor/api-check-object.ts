@@ -8,7 +8,7 @@ import type { ApiCheck, CheckResult } from "./contract.ts";
 import { apiCheckObject } from "./internal.ts";
 import type { RunNowAnswer } from "./objects-contract.ts";
 import type { MonitorParts } from "./parts.ts";
-import { forEver } from "./retry.ts";
+import { forEver, soonForgotten } from "./retry.ts";
 import { refusal } from "./standing.ts";
 
 const isPrivate = { ingressPrivate: true };
@@ -31,7 +31,11 @@ export function createApiCheckObject(parts: MonitorParts) {
       asTerminalError: (error) =>
         error instanceof ProblemError ? toTerminalError(error) : undefined,
       // Reports of further places come through the gateway.
-      handlers: { tick: isPrivate, close: isPrivate },
+      handlers: {
+        tick: isPrivate,
+        close: isPrivate,
+        report: { idempotencyRetention: soonForgotten },
+      },
     },
   });
 }

@@ -9,7 +9,7 @@ import { heartbeatObject } from "./internal.ts";
 import type { CheckStanding } from "./objects-contract.ts";
 import type { MonitorParts } from "./parts.ts";
 import { notQuiet } from "./quiet.ts";
-import { forEver } from "./retry.ts";
+import { forEver, soonForgotten } from "./retry.ts";
 import { acknowledge, addMaintenance, describeStanding, mute, refusal } from "./standing.ts";
 
 type FindHeartbeat = (ctx: { key: string }) => Heartbeat;
@@ -38,7 +38,10 @@ export function createHeartbeatObject(parts: MonitorParts) {
       retryPolicy: forEver,
       asTerminalError: (error) =>
         error instanceof ProblemError ? toTerminalError(error) : undefined,
-      handlers: { expire: { ingressPrivate: true } },
+      handlers: {
+        expire: { ingressPrivate: true },
+        ping: { idempotencyRetention: soonForgotten },
+      },
     },
   });
 }

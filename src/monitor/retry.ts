@@ -5,3 +5,6 @@ export const forEver = {
   maxInterval: 15_000,
   maxAttempts: 1_000_000,
 };
+
+/** Ms. Every call from outside leaves a trace in Restate, by default for a day: too long for what comes by the minute. */
+export const soonForgotten = 600_000;
