@@ -124,6 +124,8 @@ export type Owned = z.infer<typeof Owned>;
 const DriftedRoute = z.object({
   name: z.string(),
   why: z.enum(["changed", "deleted", "not_applied"]),
+  /** From what is there to what the row says; the first 50. Absent when there is nothing to compare. */
+  changes: z.array(Change).optional(),
 });
 
 export const DriftReport = z.object({

@@ -4,6 +4,9 @@ import type { ChatMessage } from "#notify/contract.ts";
 import { isInStep } from "./overlay.ts";
 import type { Planned } from "./plan.ts";
 
+/** More of one route says no more than that it is another one. */
+const mostChanges = 50;
+
 type Report = Omit<DriftReport, "checked_at">;
 type Planning = Planned | { faults: string[] };
 
@@ -11,7 +14,9 @@ export function judgeDrift(planned: Planning, owned: Readonly<Record<string, Own
   if ("faults" in planned) return unknownDrift(planned.faults.join("; "));
   const routes = planned.plan.routes.flatMap((route) => {
     if (route.action === "none") return [];
-    return [{ name: route.name, why: judgeRoute(route, owned[route.name]) }];
+    const why = judgeRoute(route, owned[route.name]);
+    const changes = route.base === null ? undefined : route.changes.slice(0, mostChanges);
+    return [{ name: route.name, why, ...(changes !== undefined && { changes }) }];
   });
   return { state: routes.length === 0 ? "in_step" : "drifted", routes };
 }

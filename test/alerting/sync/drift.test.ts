@@ -36,10 +36,19 @@ it.each<[string, Partial<RoutePlan>, typeof owned | Record<string, never>]>([
   ["deleted", { action: "create", base: null }, owned],
   ["not_applied", { action: "create", base: null }, {}],
 ])("takes a route for %s", (why, route, known) => {
-  expect(judgeDrift(aPlan(route), known)).toEqual({
+  expect(judgeDrift(aPlan(route), known)).toMatchObject({
     state: "drifted",
     routes: [{ name: "A", why }],
   });
+});
+
+it("says what differs, and of a route that is not there nothing", () => {
+  const changes = [{ path: "enabled", before: false, after: true }];
+  const changed = aPlan({ action: "update", base: changedByHand, changes });
+  const gone = aPlan({ action: "create", base: null, changes });
+
+  expect(judgeDrift(changed, owned).routes).toEqual([{ name: "A", why: "changed", changes }]);
+  expect(judgeDrift(gone, owned).routes).toEqual([{ name: "A", why: "deleted" }]);
 });
 
 it("does not know about drift when names have no ids", () => {

@@ -39,7 +39,7 @@ function Drift({ drift }: Pick<Status, "drift">) {
   if (drift === null) {
     return (
       <p class="quiet">
-        It was not compared yet. Set incident.url and incident.token, then run{" "}
+        It was not compared yet. Set incident.url and incident.api_key, then run{" "}
         <code class="mono">npx vedette alerts plan</code>.
       </p>
     );
@@ -53,8 +53,15 @@ function Drift({ drift }: Pick<Status, "drift">) {
     <Notice tone="bad">
       <p>{`Drifted, seen ${when}:`}</p>
       <List>
-        {drift.routes.map(({ name, why }) => (
-          <li key={name}>{`${name}: ${whys[why]}`}</li>
+        {drift.routes.map(({ name, why, changes = [] }) => (
+          <li key={name}>
+            {`${name}: ${whys[why]}`}
+            {changes.map((change) => (
+              <p key={change.path} class="mono">
+                {`${change.path}: ${JSON.stringify(change.before)} there, ${JSON.stringify(change.after)} in the row`}
+              </p>
+            ))}
+          </li>
         ))}
       </List>
     </Notice>

@@ -1,0 +1,78 @@
+/** What the console shows of alerts: one that is open, a dead letter, and routes that have drifted. */
+import { createHash, randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startAlertReceiver } from "../../support/alert-receiver.ts";
+import { hasBrowser } from "../../support/browser.ts";
+import { type ConsoleProgram, startConsoleProgram } from "../../support/console-browser.ts";
+import { incidentKey, startIncidentServer } from "../../support/incident-server.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+
+const fleet = { size: 3 };
+
+/** Makes the heartbeat's ping URL, and lets its job say that it failed. */
+async function failJob({ program }: ConsoleProgram, check: string): Promise<void> {
+  const token = randomBytes(32).toString("base64url");
+  const { control } = program.endpoints();
+  const registered = await fetch(`${control}/vedette.v1.Heartbeat/${check}/Register`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${program.token()}`, "content-type": "application/json" },
+    body: JSON.stringify({ token_hash: createHash("sha256").update(token).digest("hex") }),
+  });
+  expect(registered.status).toBe(200);
+  const pinged = await fetch(`${control}/${token}/fail`);
+  expect(pinged.status).toBe(200);
+}
+
+describe.skipIf(!hasBrowser)("an alert", () => {
+  it("is acknowledged by a click, and sent again when the service refused it", async () => {
+    const receiver = await startAlertReceiver();
+    onTestFinished(receiver.stop);
+    receiver.script.push({ status: 422, body: { type: "validation_error", status: 422 } });
+    const console = await startConsoleProgram(fleet, {
+      VEDETTE_INCIDENT__URL: receiver.url,
+      VEDETTE_ALERTS__PRODUCTION__SOURCE_ID: receiver.sourceId,
+      VEDETTE_ALERTS__PRODUCTION__TOKEN: receiver.token,
+    });
+    onTestFinished(console.stop);
+    await failJob(console, "certificate-workflow");
+    const { page } = await console.open("/checks");
+
+    await page.getByRole("heading", { name: "1 alert is open" }).waitFor();
+    await page.getByRole("heading", { name: "Alert events that nobody accepted" }).waitFor();
+    await page.getByRole("button", { name: "Send again…" }).click();
+    await page.getByRole("button", { name: "Send it again" }).click();
+    await page.getByRole("link", { name: "Certificate Workflow", exact: true }).click();
+    await page.getByRole("button", { name: "Acknowledge…" }).click();
+    await page.getByRole("button", { name: "I am at it" }).click();
+
+    await page.getByText("ingress-token is at it").waitFor();
+    await page.getByText(/^accepted/).waitFor();
+    expect(receiver.events.map(({ eventId }) => eventId)).toEqual([
+      "certificate-workflow:1:opened",
+    ]);
+  });
+});
+
+describe.skipIf(!hasBrowser)("alert routes", () => {
+  it("that are not at the incident service yet are shown as drifted", async () => {
+    const incident = await startIncidentServer();
+    onTestFinished(incident.stop);
+    const dir = makeTempDir();
+    onTestFinished(dir.remove);
+    const idsFile = path.join(dir.path, "ids.toml");
+    writeFileSync(idsFile, '[channels]\n"#alerts" = "C0123"\n');
+    const console = await startConsoleProgram(fleet, {
+      VEDETTE_INCIDENT__URL: incident.url,
+      VEDETTE_INCIDENT__API_KEY: incidentKey,
+      VEDETTE_INCIDENT__IDS_FILE: idsFile,
+    });
+    onTestFinished(console.stop);
+
+    const { page } = await console.open("/routes");
+
+    await page.getByText(/^Drifted, seen /).waitFor();
+    await page.getByText("Production Alerts: its row has changed and was not applied").waitFor();
+  });
+});
