@@ -20,8 +20,11 @@ type Parts = { inbox: Inbox; tell: TellObject; log: Log; nowMs: () => number };
 /** 32 bytes in base64url. */
 const address = /^\/([\w-]{43})(?:\/(start|fail|\d{1,3}))?\/?$/;
 
+/** What was cut or misspelt is told that there is nothing, as any other wrong token is. */
+const nearAddress = /^\/[\w-]{20,}(?:\/|$)/;
+
 export function isPingPath(path: string): boolean {
-  return address.test(path);
+  return nearAddress.test(path);
 }
 
 export function createTakePing({ inbox, tell, log, nowMs }: Parts): TakePing {

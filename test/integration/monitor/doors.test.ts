@@ -87,7 +87,7 @@ describe("the ping URL", () => {
       fetch(url, { method: "PUT" }),
     ]);
 
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 401, 401, 404]);
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404]);
   });
 
   it("asks to try again while what it needs is away, and takes it then", async () => {
