@@ -5,12 +5,23 @@ import { onTestFinished } from "vitest";
 
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
+/** Else it looks for updates and for its maker's hosts, which keeps a machine without a network busy. */
+const quiet = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
 /** Not every machine has one: what needs it is skipped there. */
 export const hasBrowser = existsSync(executablePath);
 
 /** A page that notes what it asks for and what its policy forbids; closed when the test ends. */
 export async function openPage() {
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  const browser = await chromium.launch({ executablePath, args: quiet });
   onTestFinished(() => browser.close());
   const page = await browser.newPage();
   const requests: string[] = [];
