@@ -27,9 +27,11 @@ export type MonitorBench = {
   pids: { worker: number; restate: number; postgres: number };
   /** Alert events in the order of their arrival. Clock: `performance.now()` plus `timeOrigin`. */
   accepted: Accepted[];
+  /** With `isNoting`: when each alert was handed over to the delivery. */
+  openedMs: number[];
 };
 
-type Options = { plan: Plan; isProbing?: boolean };
+type Options = { plan: Plan; isProbing?: boolean; isNoting?: boolean };
 
 /** Runs `measure`, and leaves nothing behind when it fails or is interrupted. */
 export async function withMonitor(
@@ -53,7 +55,7 @@ export async function withMonitor(
 export const nowMs = () => performance.timeOrigin + performance.now();
 
 async function prepare(
-  { plan, isProbing = true }: Options,
+  { plan, isProbing = true, isNoting = false }: Options,
   stops: (() => unknown)[],
 ): Promise<MonitorBench> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "vedette-bench-"));
@@ -70,15 +72,16 @@ async function prepare(
   const node = await startNode(stops, {
     plan,
     isProbing,
+    isNoting,
     databaseUrl: postgres.url,
     ingressUrl,
     targetUrl: await listen(stops, answerChecks),
     receiverUrl: await listen(stops, acceptEvents(accepted)),
   });
   await registerWorker({ adminUrl, workerUrl: node.workerUrl, revision: "bench" });
-  const { start, controlUrl, pid } = node;
+  const { start, controlUrl, pid, openedMs } = node;
   const pids = { worker: pid, restate: restate.pid(), postgres: postgres.pid() };
-  return { database, ingressUrl, controlUrl, start, pids, accepted };
+  return { database, ingressUrl, controlUrl, start, pids, accepted, openedMs };
 }
 
 const program = fileURLToPath(new URL("./monitor-node.ts", import.meta.url));
@@ -96,11 +99,17 @@ async function startNode(stops: (() => unknown)[], settings: NodeSettings) {
   const [message] = (await Promise.race([once(child, "message"), ended])) as [
     { workerUrl: string; controlUrl: string },
   ];
+  const openedMs: number[] = [];
+  const started = Promise.withResolvers<void>();
+  child.on("message", (note: "started" | { atMs: number }) => {
+    if (note === "started") started.resolve();
+    else openedMs.push(note.atMs);
+  });
   const start = async () => {
     child.send("start");
-    await Promise.race([once(child, "message"), ended]);
+    await Promise.race([started.promise, ended]);
   };
-  return { ...message, start, pid: child.pid ?? 0 };
+  return { ...message, start, pid: child.pid ?? 0, openedMs };
 }
 
 async function listen(stops: (() => unknown)[], answer: RequestListener): Promise<string> {

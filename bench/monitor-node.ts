@@ -1,10 +1,13 @@
 /** The process that is measured: the worker with the monitor and the delivery, and the door for pings. */
+import { implement } from "@restatedev/restate-sdk";
 import { Registry } from "prom-client";
 import { createAlertDelivery } from "#alerting/events/services.ts";
 import { createSourceOf } from "#alerting/events/source.ts";
+import { alertDelivery } from "#alerting/events-contract.ts";
 import { createControl } from "#control/control.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
+import { createDeadlines } from "#monitor/deadlines.ts";
 import { createInbox } from "#monitor/inbox.ts";
 import { createPingDoor } from "#monitor/ping-gateway.ts";
 import { createTakePing, createTellObject } from "#monitor/pings.ts";
@@ -51,6 +54,16 @@ function deliveryOf(database: Database, noteAccepted: ReturnType<typeof createRe
   });
 }
 
+/** Stands for the delivery: what has come here is durable. */
+const notingDelivery = implement(alertDelivery, {
+  handlers: {
+    enqueue: async ({ key }) => {
+      process.send?.({ opened: key, atMs: Date.now() });
+      return null;
+    },
+  },
+});
+
 const database = openDatabase(settings.databaseUrl, log);
 const definitions = definitionsOf(settings.plan);
 const recorder = createRecorder(database);
@@ -82,7 +95,7 @@ const endpoint = await serveEndpoint({
       inbox,
       pingUrl: null,
     }),
-    ...deliveryOf(database, recorder),
+    ...(settings.isNoting ? [notingDelivery] : deliveryOf(database, recorder)),
   ],
 });
 const takePing = createTakePing({
@@ -98,8 +111,13 @@ const control = createControl({
   doors: [createPingDoor(takePing)],
 });
 const controlUrl = await control.listen({ host, port: 0 });
-process.once("message", () => {
-  void startMonitor(ingressUrl, { definitions, inbox }).then(() => process.send?.("started"));
+const deadlines = createDeadlines(openDatabase(settings.databaseUrl, log));
+const heartbeatsOnly = { ...definitions, apiChecks: [] };
+const watch = await startMonitor(ingressUrl, { definitions: heartbeatsOnly, deadlines, log });
+process.once("message", async () => {
+  await watch.stop();
+  await startMonitor(ingressUrl, { definitions, deadlines, log });
+  process.send?.("started");
 });
 process.once("SIGTERM", () => process.exit(0));
 process.send?.({ workerUrl: endpoint.url, controlUrl });

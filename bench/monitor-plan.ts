@@ -20,6 +20,8 @@ export type NodeSettings = {
   ingressUrl: string;
   targetUrl: string;
   receiverUrl: string;
+  /** Whether alerts are only noted as they are handed over to the delivery, instead of delivered. */
+  isNoting: boolean;
   /** Whether checks call the target; else each is ok without a request, which leaves the scheduling. */
   isProbing: boolean;
 };

@@ -7,9 +7,15 @@ CREATE TABLE heartbeats (
   created_at   timestamptz NOT NULL DEFAULT now(),
   -- The last successful ping.
   last_ping_at timestamptz,
+  -- Period and grace.
+  allowance    interval NOT NULL,
   -- Whether the heartbeat's object is to be told of each ping: unless it is ok, it is.
-  is_watched   boolean NOT NULL DEFAULT true
+  is_watched   boolean NOT NULL DEFAULT true,
+  -- When to look whether a ping came in time; not moved by pings. NULL: the object itself looks.
+  due_at       timestamptz
 ) WITH (fillfactor = 50);
+
+CREATE INDEX heartbeats_due ON heartbeats (due_at) WHERE due_at IS NOT NULL;
 
 CREATE TABLE check_runners (
   location   text PRIMARY KEY,

@@ -2,6 +2,7 @@
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Door } from "#control/control.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
+import { createDeadlines } from "#monitor/deadlines.ts";
 import { createInbox } from "#monitor/inbox.ts";
 import { createPingDoor } from "#monitor/ping-gateway.ts";
 import { createTakePing, createTellObject } from "#monitor/pings.ts";
@@ -46,6 +47,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
     heartbeats: definitions.heartbeats,
     recordPings: recorder.pings,
   });
+  const deadlines = createDeadlines(inboxDatabase);
   const runners = createRunners(database);
   const runCheck = createRunCheck({ probe: createProbe(), target, location, nowMs: Date.now });
   const active = definitions.apiChecks.filter((check) => canRun(check, target));
@@ -62,7 +64,10 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
       inbox,
       pingUrl: ping_url || null,
     }),
-    start: (ingressUrl) => startMonitor(ingressUrl, { definitions, inbox }),
+    async start(ingressUrl) {
+      const watch = await startMonitor(ingressUrl, { definitions, deadlines, log });
+      parts.stops.push(watch.stop);
+    },
     async openDoors(ingressUrl, stops) {
       const presence = await startPresence(database, log);
       stops.push(presence.stop);

@@ -1,21 +1,30 @@
 /** What is asked while an answer is on its way is asked together, next. */
+import { setTimeout as delay } from "node:timers/promises";
 
 const maxGroup = 1_000;
 
 type Waiting<Item, Result> = { item: Item; done: PromiseWithResolvers<Result> };
 
-/** `answerAll` answers in the order of the items; when it throws, all of that group are told. */
+/**
+ * `answerAll` answers in the order of the items; when it throws, all of that group are told. Groups
+ * follow each other by `paceMs` at least: what comes alone is asked at once, what comes often together.
+ */
 export function createGroups<Item, Result>(
   answerAll: (items: readonly Item[]) => Promise<readonly Result[]>,
+  { paceMs = 0 }: { paceMs?: number } = {},
 ): (item: Item) => Promise<Result> {
   const waiting: Waiting<Item, Result>[] = [];
   let isAsking = false;
+  let nextAtMs = 0;
 
   const askAll = async () => {
     isAsking = true;
     while (waiting.length > 0) {
       // Whatever arrives in the same turn of the event loop still comes along.
       await new Promise((resolve) => setImmediate(resolve));
+      const earlyMs = nextAtMs - performance.now();
+      if (earlyMs > 0) await delay(earlyMs);
+      nextAtMs = performance.now() + paceMs;
       const group = waiting.splice(0, maxGroup);
       try {
         const results = await answerAll(group.map(({ item }) => item));

@@ -63,13 +63,17 @@ async function wake(
   parts: MonitorParts,
 ): Promise<void> {
   const { grid, dueMs } = timer;
-  const nowMs = await ctx.date.now();
+  // In one step: each is a round trip for every run of every check.
+  const { nowMs, further } = await ctx.run("look-around", async () => ({
+    nowMs: Date.now(),
+    further: await parts.runners.expected(),
+  }));
   const { runAtMs, missed, nextMs } = planWake(grid, { dueMs, nowMs });
   arm(ctx, { grid, dueMs: nextMs, nowMs }, timer);
-  const unfinished = await readRun(ctx);
-  if (unfinished !== null) await take(ctx, { check, run: unfinished, isClosed: true }, parts);
+  const run = await readRun(ctx);
+  if (run !== null) await take(ctx, { check, run, isClosed: true, atMs: nowMs }, parts);
   if (missed !== null) writeDown(ctx, check.id, { missed });
-  if (runAtMs !== null) await beginRun(ctx, { check, runAtMs, nowMs }, parts);
+  if (runAtMs !== null) beginRun(ctx, { check, runAtMs, nowMs, further }, parts);
 }
 
 function arm(
@@ -86,12 +90,13 @@ function arm(
 /** Reports of further locations are waited for a little longer than a run may take. */
 const reportSlackMs = 5_000;
 
-async function beginRun(
+type Beginning = { check: ApiCheck; runAtMs: number; nowMs: number; further: readonly string[] };
+
+function beginRun(
   ctx: ObjectContext,
-  { check, runAtMs, nowMs }: { check: ApiCheck; runAtMs: number; nowMs: number },
-  { location, runners }: MonitorParts,
-): Promise<void> {
-  const further = await ctx.run("read-runners", runners.expected);
+  { check, runAtMs, nowMs, further }: Beginning,
+  { location }: MonitorParts,
+): void {
   const others = further.filter((name) => name !== location && runsAt(check, name));
   const here = runsAt(check, location) ? [location] : [];
   writeRun(ctx, { scheduledAtMs: runAtMs, expected: [...here, ...others], results: [] });
@@ -117,7 +122,7 @@ export async function report(
   }
   const run = { ...open, results: withFirst(open.results, given.results) };
   const isClosed = run.expected.every((name) => run.results.some((r) => r.location === name));
-  await take(ctx, { check, run, isClosed }, parts);
+  await take(ctx, { check, run, isClosed, atMs: given.atMs }, parts);
   return null;
 }
 
@@ -133,19 +138,20 @@ export async function close(
   parts: MonitorParts,
 ): Promise<null> {
   const run = await readRun(ctx);
-  if (run?.scheduledAtMs === scheduledAtMs) await take(ctx, { check, run, isClosed: true }, parts);
+  if (run?.scheduledAtMs !== scheduledAtMs) return null;
+  const atMs = await ctx.date.now();
+  await take(ctx, { check, run, isClosed: true, atMs }, parts);
   return null;
 }
 
-type Taken = { check: ApiCheck; run: OpenRun; isClosed: boolean };
+type Taken = { check: ApiCheck; run: OpenRun; isClosed: boolean; atMs: number };
 
 /** Decides by what has come in; state, event and records leave together. */
 async function take(
   ctx: ObjectContext,
-  { check, run, isClosed }: Taken,
+  { check, run, isClosed, atMs }: Taken,
   parts: MonitorParts,
 ): Promise<void> {
-  const atMs = await ctx.date.now();
   const before = await readState(ctx, atMs);
   const isQuiet = quietUntilMs(await readQuiet(ctx), atMs) !== null;
   const { failedRunThreshold } = check;

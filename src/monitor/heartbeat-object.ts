@@ -3,8 +3,10 @@ import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { toTerminalError } from "#kernel/terminal.ts";
 import type { Heartbeat, Quiet } from "./contract.ts";
+import { rearm } from "./heartbeat-alarm.ts";
+import { writeSnapshot } from "./heartbeat-records.ts";
 import { readQuiet, readState, writeQuiet, writeState } from "./heartbeat-state.ts";
-import { begin, ensure, ping, rearm, wake, writeSnapshot } from "./heartbeat-steps.ts";
+import { begin, ensure, overdue, ping, wake } from "./heartbeat-steps.ts";
 import { heartbeatObject } from "./internal.ts";
 import type { CheckStanding } from "./objects-contract.ts";
 import type { MonitorParts } from "./parts.ts";
@@ -31,6 +33,7 @@ export function createHeartbeatObject(parts: MonitorParts) {
       },
       ensure: async (ctx) => ensure(ctx, given(ctx)),
       ping: async (ctx, received) => ping(ctx, given(ctx), received),
+      overdue: async (ctx, passed) => overdue(ctx, given(ctx), passed),
       expire: async (ctx, { generation }) => wake(ctx, given(ctx), generation),
     },
     options: {
@@ -39,6 +42,7 @@ export function createHeartbeatObject(parts: MonitorParts) {
       asTerminalError: (error) =>
         error instanceof ProblemError ? toTerminalError(error) : undefined,
       handlers: {
+        overdue: { ingressPrivate: true },
         expire: { ingressPrivate: true },
         ping: { idempotencyRetention: soonForgotten },
       },

@@ -1,10 +1,11 @@
 /** What the object of a heartbeat does: takes pings, wakes at deadlines, alerts. */
-import { type ObjectContext, rpc } from "@restatedev/restate-sdk";
-import type { CheckResult, CheckSnapshot, Heartbeat, HeartbeatState, Ping } from "./contract.ts";
-import { dueAtMs, expire, newHeartbeatState, takePing, wakeAtMs } from "./deadline.ts";
-import { noPhases } from "./grade.ts";
+import type { ObjectContext } from "@restatedev/restate-sdk";
+import type { CheckResult, Heartbeat, HeartbeatState } from "./contract.ts";
+import { expire, newHeartbeatState, takePing } from "./deadline.ts";
+import { isPlain, rearm } from "./heartbeat-alarm.ts";
+import { resultsOf, snapshotOf, writeSnapshot } from "./heartbeat-records.ts";
 import { readAlarm, readQuiet, readState, writeAlarm, writeState } from "./heartbeat-state.ts";
-import { heartbeatObject } from "./internal.ts";
+import type { DeadlinePassed, ToldPing } from "./internal.ts";
 import type { MonitorParts } from "./parts.ts";
 import { quietUntilMs } from "./quiet.ts";
 import { handOver, withRollout, writeDown } from "./settle.ts";
@@ -22,8 +23,9 @@ export async function begin(ctx: ObjectContext, heartbeat: Heartbeat): Promise<v
 }
 
 /** A ping that the object was told of: the heartbeat is not plainly ok, or the ping is not plain. */
-export async function ping(ctx: ObjectContext, given: Given, received: Ping): Promise<null> {
+export async function ping(ctx: ObjectContext, given: Given, received: ToldPing): Promise<null> {
   const { heartbeat, parts } = given;
+  await catchUp(ctx, given, received);
   const known = await readState(ctx);
   if (known === null) return null;
   // One that begins or fails is watched from here on: its next ping is of more than a deadline.
@@ -42,11 +44,23 @@ export async function ping(ctx: ObjectContext, given: Given, received: Ping): Pr
   const { state } = decision;
   const results = resultsOf(heartbeat, received, before);
   await settle(ctx, given, { before, decision, results, nowMs });
-  if (isPlain(state)) await release(ctx, given, state);
+  await release(ctx, given, state);
   for (const atMs of unheard.filter((unheardMs) => unheardMs >= received.atMs)) {
     await ping(ctx, given, { kind: "success", atMs });
   }
   return null;
+}
+
+/** A success before this ping whose notice was lost ends an episode, which this one must not go on with. */
+async function catchUp(
+  ctx: ObjectContext,
+  given: Given,
+  { heardAtMs = null, atMs }: ToldPing,
+): Promise<void> {
+  const known = await readState(ctx);
+  if (known === null || heardAtMs === null || isPlain(known)) return;
+  const isLost = heardAtMs > (known.lastPingAtMs ?? 0) && heardAtMs < atMs;
+  if (isLost) await ping(ctx, given, { kind: "success", atMs: heardAtMs });
 }
 
 /** From here on the object is told of every ping. Answers those that it was not told of, in order. */
@@ -88,6 +102,28 @@ export async function wake(ctx: ObjectContext, given: Given, generation: number)
   return null;
 }
 
+/** No ping came by the deadline of one that was ok; whoever looked for it set the watch already. */
+export async function overdue(
+  ctx: ObjectContext,
+  given: Given,
+  { lastPingAtMs, atMs: nowMs, away, rollout }: DeadlinePassed,
+): Promise<null> {
+  const known = await readState(ctx);
+  if (known === null || lastPingAtMs < (known.lastPingAtMs ?? 0)) return null;
+  if (!isPlain(known)) {
+    // Told twice, or of a ping whose own notice was lost.
+    const isNews = lastPingAtMs > (known.lastPingAtMs ?? 0);
+    return isNews ? ping(ctx, given, { kind: "success", atMs: lastPingAtMs }) : null;
+  }
+  const { heartbeat } = given;
+  const before = withPings(heartbeat, known, [lastPingAtMs]);
+  const isQuiet = await isQuietAt(ctx, nowMs);
+  const decision = expire(heartbeat, before, { nowMs, away, isQuiet, rollout });
+  await settle(ctx, given, { before, decision, results: [], nowMs });
+  await release(ctx, given, decision.state);
+  return null;
+}
+
 /** Called whenever a worker starts: an alarm that was lost, or whose time is over, is set anew. */
 export async function ensure(ctx: ObjectContext, given: Given): Promise<null> {
   const alarm = await readAlarm(ctx);
@@ -118,7 +154,7 @@ async function look(ctx: ObjectContext, given: Given): Promise<void> {
     expire(heartbeat, known, { nowMs, away: seen.away, isQuiet, rollout }),
   );
   await settle(ctx, given, { before: known, decision, results: [], nowMs });
-  if (isPlain(decision.state)) await release(ctx, given, decision.state);
+  await release(ctx, given, decision.state);
 }
 
 type SeenPing = { known: HeartbeatState; pingAtMs: number; nowMs: number };
@@ -137,22 +173,18 @@ async function takeSeen(ctx: ObjectContext, given: Given, seen: SeenPing): Promi
     transition: null,
   };
   await settle(ctx, given, { before: known, decision, results: [], nowMs });
-  // Everything was down for long: this deadline, too, is over. The next look begins the watch.
-  if (dueAtMs(given.heartbeat, decision.state) <= nowMs) await look(ctx, given);
+  await release(ctx, given, decision.state);
 }
 
-/** Ends the watch that the look, or whatever was amiss, has begun. */
-async function release(
-  ctx: ObjectContext,
-  { heartbeat: { id }, parts }: Given,
-  { lastPingAtMs }: HeartbeatState,
-): Promise<void> {
-  await ctx.run("release", () => parts.inbox.release({ id, lastPingAtMs }));
-}
-
-/** Whether pings need not be told: each would only move the deadline. */
-function isPlain({ status, alert, startedAtMs, held }: HeartbeatState): boolean {
-  return status === "ok" && alert === null && startedAtMs === null && held === null;
+/** Ends the watch when nothing is amiss any more; a ping that came meanwhile is taken first. */
+async function release(ctx: ObjectContext, given: Given, state: HeartbeatState): Promise<void> {
+  if (!isPlain(state)) return;
+  const { id } = given.heartbeat;
+  const { lastPingAtMs } = state;
+  const pingAtMs = await ctx.run("release", () => given.parts.inbox.release({ id, lastPingAtMs }));
+  if (pingAtMs !== null && pingAtMs > (lastPingAtMs ?? 0)) {
+    await ping(ctx, given, { kind: "success", atMs: pingAtMs });
+  }
 }
 
 async function isQuietAt(ctx: ObjectContext, atMs: number): Promise<boolean> {
@@ -183,88 +215,4 @@ async function settle(
     snapshot,
     ...(transition !== null && { transition }),
   });
-}
-
-/** While an alert is open: a ping whose notice was lost is found by then. */
-const lookAgainMs = 60_000;
-
-/**
- * An alarm that is set earlier than it has to be stays: it costs less to wake once too often than
- * to set it anew with each ping. One whose time has come is used up.
- */
-export async function rearm(
-  ctx: ObjectContext,
-  heartbeat: Heartbeat,
-  nowMs: number,
-): Promise<void> {
-  const state = await readState(ctx);
-  if (state === null) return;
-  const alarm = await readAlarm(ctx);
-  const quiet = await readQuiet(ctx);
-  const wakeMs = wakeAtMs(heartbeat, state, { quiet, nowMs }) ?? nowMs + lookAgainMs;
-  // The end of a mute may be centuries away, where no timer reaches.
-  const atMs = Math.min(wakeMs, nowMs + longestDelayMs);
-  if (alarm !== null && alarm.atMs > nowMs && alarm.atMs <= atMs) return;
-  const generation = (alarm?.generation ?? 0) + 1;
-  writeAlarm(ctx, { generation, atMs });
-  const delay = Math.max(0, atMs - nowMs);
-  ctx.sendClient(heartbeatObject, ctx.key).expire({ generation }, rpc.sendOpts({ delay }));
-}
-
-const longestDelayMs = 400 * 86_400_000;
-
-/** A start says nothing of how the job went, and only after one is known how long it took. */
-function resultsOf(
-  heartbeat: Heartbeat,
-  received: Ping,
-  { startedAtMs }: HeartbeatState,
-): CheckResult[] {
-  if (received.kind === "start") return [];
-  const isOk = received.kind === "success";
-  const code = isOk || received.exitCode === null ? "" : ` (exit code ${received.exitCode})`;
-  return [
-    {
-      checkId: heartbeat.id,
-      location: "ping",
-      scheduledAtMs: received.atMs,
-      startedAtMs: received.atMs,
-      grade: isOk ? "ok" : "failed",
-      cause: isOk ? null : "error",
-      durationMs: startedAtMs === null ? 0 : Math.max(0, received.atMs - startedAtMs),
-      phases: noPhases,
-      status: null,
-      reason: isOk ? null : `the job said that it failed${code}`,
-      tlsDaysLeft: null,
-    },
-  ];
-}
-
-export async function writeSnapshot(
-  ctx: ObjectContext,
-  heartbeat: Heartbeat,
-  nowMs: number,
-): Promise<void> {
-  writeDown(ctx, ctx.key, { snapshot: await snapshotOf(ctx, heartbeat, nowMs) });
-}
-
-async function snapshotOf(
-  ctx: ObjectContext,
-  heartbeat: Heartbeat,
-  takenAtMs: number,
-): Promise<CheckSnapshot> {
-  const state = (await readState(ctx)) ?? newHeartbeatState(takenAtMs);
-  const { status, sinceMs, lastPingAtMs, lastDurationMs, alert } = state;
-  return {
-    checkId: heartbeat.id,
-    kind: "heartbeat",
-    takenAtMs,
-    status,
-    sinceMs,
-    lastAtMs: lastPingAtMs,
-    lastDurationMs,
-    dueAtMs: alert === null ? dueAtMs(heartbeat, state) : null,
-    alert,
-    quiet: await readQuiet(ctx),
-    locations: {},
-  };
 }

@@ -4,12 +4,14 @@
  * row's update, written together with those of others.
  */
 import type { Database } from "#kernel/database.ts";
-import { createGroups, createJointWrites } from "#kernel/groups.ts";
+import { createGroups } from "#kernel/groups.ts";
 import type { Heartbeat } from "./contract.ts";
 import type { Away } from "./deadline.ts";
-
-import { readPresence } from "./presence.ts";
+import { readPresence, toAway } from "./presence.ts";
 import { refuseTaken } from "./standing.ts";
+
+/** A job does not mind; three writes for each ping would be most of what watching costs. */
+const pingPace = { paceMs: 100 };
 
 /** `token`: its SHA-256 in hex. */
 export type Received = { token: string; atMs: number };
@@ -45,41 +47,42 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
     });
     await recordPings(quiet);
     return recipients;
-  });
-  const release = createJointWrites((of: readonly Known[]) => releaseAll(database, of));
+  }, pingPace);
+  const release = createGroups((of: readonly Known[]) => releaseAll(database, of));
   const look = createGroups((of: readonly Known[]) => lookAll(database, of));
   return {
     /** Keeps a successful ping. */
     receive: (ping: Received): Promise<Recipient> => receive(ping),
 
-    /** Whose token it is. */
-    async find(token: string): Promise<Recipient> {
+    /** Whose token it is; null: nobody's. */
+    async find(token: string): Promise<Known | null> {
       const { rows } = await database.query(findToken, [Buffer.from(token, "hex")]);
-      return rows[0] === undefined ? null : { id: rows[0].id, isWatched: rows[0].is_watched };
+      const [row] = rows;
+      return row === undefined
+        ? null
+        : { id: row.id, lastPingAtMs: row.last_ping_at?.getTime() ?? null };
     },
 
     /** Pings since the last known one; without any the object watches from this moment on. */
     look: (of: Known): Promise<Seen> => look(of),
 
-    /** Ends the watch, unless there was a ping since; then the object is told of it anyway. */
-    release: (of: Known): Promise<void> => release(of),
+    /**
+     * Ends the watch: from now on `deadlines.ts` looks whether pings come. Answers the last ping; one
+     * that the caller did not know of leaves the watch as it is.
+     */
+    release: (of: Known): Promise<number | null> => release(of),
 
     /** Takes pings under this token from now on. Answers whether there was another one. */
     async register(id: string, token: string): Promise<{ replaced: boolean }> {
       const { rows } = await database
-        .query(saveToken, [id, Buffer.from(token, "hex")])
+        .query(saveToken, [id, Buffer.from(token, "hex"), waitsMs.get(id)])
         .catch(refuseTaken);
       return { replaced: rows[0]?.replaced === true };
-    },
-
-    /** The heartbeats that have a ping URL. */
-    async registered(): Promise<string[]> {
-      const { rows } = await database.query("SELECT id FROM heartbeats");
-      return rows.map(({ id }) => id);
     },
   };
 }
 
+/** `lastPingAtMs`: of the last success; null before the first. */
 export type Known = { id: string; lastPingAtMs: number | null };
 
 export type Seen = {
@@ -110,24 +113,24 @@ async function lookAll(database: Database, of: readonly Known[]): Promise<readon
   const byId = new Map<string, Seen>(
     rows.map((row) => [
       row.id,
-      { lastPingAtMs: row.last_ping_at?.getTime() ?? null, away: readAway(row) },
+      { lastPingAtMs: row.last_ping_at?.getTime() ?? null, away: toAway(row) },
     ]),
   );
   return of.map(({ id }) => byId.get(id) ?? { lastPingAtMs: null, away: null });
 }
 
-type AwayRow = { away_from: Date | null; away_to: Date; is_over: boolean };
-
-function readAway({ away_from, away_to, is_over }: AwayRow): Away | null {
-  if (away_from === null) return null;
-  return { fromMs: away_from.getTime(), toMs: away_to.getTime(), isOver: is_over };
-}
-
-async function releaseAll(database: Database, of: readonly Known[]): Promise<void> {
-  await database.query(releaseWatches, [
+async function releaseAll(
+  database: Database,
+  of: readonly Known[],
+): Promise<readonly (number | null)[]> {
+  const { rows } = await database.query(releaseWatches, [
     of.map(({ id }) => id),
     of.map(({ lastPingAtMs }) => toDate(lastPingAtMs)),
   ]);
+  const byId = new Map<string, number | null>(
+    rows.map(({ id, last_ping_at }) => [id, last_ping_at?.getTime() ?? null]),
+  );
+  return of.map(({ id }) => byId.get(id) ?? null);
 }
 
 function toDate(ms: number | null): Date | null {
@@ -147,17 +150,19 @@ const savePings = `
   FROM locked WHERE h.id = locked.id
   RETURNING h.id, h.is_watched, encode(h.token_hash, 'hex') AS token`;
 
-const findToken = `SELECT id, is_watched FROM heartbeats WHERE token_hash = $1`;
+const findToken = `SELECT id, last_ping_at FROM heartbeats WHERE token_hash = $1`;
 
 // One statement, so that a ping comes before it and is seen, or after it and finds the watch.
 const lookForPings = `
   WITH known AS (
     SELECT id, at FROM unnest($1::text[], $2::timestamptz[]) AS t (id, at)
   ), locked AS (
-    SELECT h.id, known.at FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
+    SELECT h.id, h.last_ping_at IS NOT DISTINCT FROM known.at AS is_known
+    FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
   ), presence AS (${readPresence})
-  UPDATE heartbeats h
-  SET is_watched = h.is_watched OR h.last_ping_at IS NOT DISTINCT FROM locked.at
+  UPDATE heartbeats h SET
+    is_watched = h.is_watched OR is_known,
+    due_at = CASE WHEN is_known THEN NULL ELSE h.due_at END
   FROM locked LEFT JOIN presence p ON true
   WHERE h.id = locked.id
   RETURNING h.id, h.last_ping_at, p.away_from, p.away_to, p.is_over`;
@@ -166,13 +171,17 @@ const releaseWatches = `
   WITH known AS (
     SELECT id, at FROM unnest($1::text[], $2::timestamptz[]) AS t (id, at)
   ), locked AS (
-    SELECT h.id, known.at FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
+    SELECT h.id, h.last_ping_at IS NOT DISTINCT FROM known.at AS is_known
+    FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
   )
-  UPDATE heartbeats h SET is_watched = false FROM locked
-  WHERE h.id = locked.id AND h.last_ping_at IS NOT DISTINCT FROM locked.at`;
+  UPDATE heartbeats h SET
+    is_watched = h.is_watched AND NOT is_known,
+    due_at = CASE WHEN is_known THEN h.last_ping_at + h.allowance ELSE h.due_at END
+  FROM locked WHERE h.id = locked.id
+  RETURNING h.id, h.last_ping_at`;
 
 const saveToken = `
   WITH before AS (SELECT count(*) AS tokens FROM heartbeats WHERE id = $1)
-  INSERT INTO heartbeats (id, token_hash) VALUES ($1, $2)
+  INSERT INTO heartbeats (id, token_hash, allowance) VALUES ($1, $2, $3::float8 * interval '1 ms')
   ON CONFLICT (id) DO UPDATE SET token_hash = excluded.token_hash
   RETURNING (SELECT tokens > 0 FROM before) AS replaced`;

@@ -1,6 +1,8 @@
 /** What the parts of the monitor call on each other; control lets the capital ones through only. */
 import { iface } from "@restatedev/restate-sdk";
-import type { AlertTransition, CheckResult, CheckSnapshot, Ping } from "./contract.ts";
+import type { AlertTransition, CheckResult, CheckSnapshot, Ping, RolloutMark } from "./contract.ts";
+import type { Away } from "./deadline.ts";
+import type { Overdue } from "./deadlines.ts";
 import type { Missed } from "./grid.ts";
 import {
   apiCheckHandlers,
@@ -34,8 +36,8 @@ const standing = {
   }),
 };
 
-/** What one place found in one run. */
-export type Report = { scheduledAtMs: number; results: CheckResult[] };
+/** What one place found in one run; `atMs`: when it was heard of. */
+export type Report = { scheduledAtMs: number; atMs: number; results: CheckResult[] };
 
 export const apiCheckObject = iface.object(
   apiCheckService,
@@ -58,6 +60,21 @@ export const checkProbe = iface.service("vedette.v1.CheckProbe", {
   run: iface.json<{ checkId: string; scheduledAtMs: number }, null>(),
 });
 
+/** `heardAtMs`: the success before it, which the object may not have heard of; null: none. */
+export type ToldPing = Ping & { heardAtMs?: number | null };
+
+/** What was found at `atMs`. */
+export type DeadlinesPassed = { overdue: Overdue[]; atMs: number; away: Away | null };
+
+export type DeadlinePassed = Omit<DeadlinesPassed, "overdue"> & {
+  lastPingAtMs: number;
+  rollout: RolloutMark | null;
+};
+
+export const deadlineService = iface.service("vedette.v1.HeartbeatDeadlines", {
+  passed: iface.json<DeadlinesPassed, null>(),
+});
+
 export const heartbeatObject = iface.object(
   heartbeatService,
   {
@@ -67,7 +84,8 @@ export const heartbeatObject = iface.object(
       description: "Takes pings under a token of this hash, and waits for them from now on.",
     }),
     ensure: iface.json<Nothing, null>(),
-    ping: iface.json<Ping, null>(),
+    ping: iface.json<ToldPing, null>(),
+    overdue: iface.json<DeadlinePassed, null>(),
     expire: iface.json<{ generation: number }, null>(),
   },
   { description: "A heartbeat; the key is its id." },

@@ -4,6 +4,7 @@ import type { Log } from "#kernel/log.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import type { Ping } from "./contract.ts";
 import type { Inbox } from "./inbox.ts";
+import type { ToldPing } from "./internal.ts";
 import { heartbeatService } from "./objects-contract.ts";
 
 /** The answer to a ping; null: the address is none of a ping. */
@@ -13,7 +14,7 @@ export type TakePing = (
 ) => Promise<{ status: number; body: string } | null>;
 
 /** Tells the heartbeat's object. Throws when it cannot be told within a few seconds. */
-export type TellObject = (id: string, ping: Ping) => Promise<void>;
+export type TellObject = (id: string, ping: ToldPing) => Promise<void>;
 
 type Parts = { inbox: Inbox; tell: TellObject; log: Log; nowMs: () => number };
 
@@ -77,8 +78,9 @@ async function pass(
   { inbox, tell }: Pick<Parts, "inbox" | "tell">,
 ): Promise<boolean> {
   const recipient = await inbox.find(token);
-  if (recipient !== null) await tell(recipient.id, ping);
-  return recipient !== null;
+  if (recipient === null) return false;
+  await tell(recipient.id, { ...ping, heardAtMs: recipient.lastPingAtMs });
+  return true;
 }
 
 /** Over Restate's own ingress. A notice that comes twice changes nothing. */

@@ -1,6 +1,7 @@
 /** Notes while pings are listened for, so that a heartbeat is not blamed for one that nobody took. */
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
+import type { Away } from "./deadline.ts";
 
 const everyMs = 2_000;
 
@@ -48,3 +49,11 @@ export const readPresence = `
     SELECT *, clock_timestamp() - seen_at <= ${awayAfter} AS is_here
     FROM monitor_presence WHERE part = 'pings'
   ) AS p`;
+
+/** A row of `readPresence`; every column is null where nobody ever took pings. */
+type AwayRow = { away_from: Date | null; away_to: Date; is_over: boolean };
+
+export function toAway({ away_from, away_to, is_over }: AwayRow): Away | null {
+  if (away_from === null) return null;
+  return { fromMs: away_from.getTime(), toMs: away_to.getTime(), isOver: is_over };
+}

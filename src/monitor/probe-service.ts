@@ -10,13 +10,15 @@ export function createProbeService({ definitions, runCheck, activeChecks }: Moni
       run: async (ctx, { checkId, scheduledAtMs }) => {
         const check = checks.get(checkId);
         if (check === undefined || !activeChecks.has(checkId)) return null;
-        const result = await ctx.run("probe", async () => {
+        const found = await ctx.run("probe", async () => {
           // Taken up again after everything was down: the run is closed, what it found is old news.
           const isOver = Date.now() - scheduledAtMs > check.frequencySeconds * 1_000;
-          return isOver ? null : runCheck(check, scheduledAtMs);
+          if (isOver) return null;
+          const result = await runCheck(check, scheduledAtMs);
+          return { atMs: Date.now(), results: [result] };
         });
-        if (result === null) return null;
-        ctx.sendClient(apiCheckObject, checkId).report({ scheduledAtMs, results: [result] });
+        if (found === null) return null;
+        ctx.sendClient(apiCheckObject, checkId).report({ scheduledAtMs, ...found });
         return null;
       },
     },

@@ -38,7 +38,8 @@ export function createRunnerDoor({ runners, checks, baseUrl, tell, nowMs }: Part
         const { scheduledAtMs } = result;
         // Runners keep to our clock: a tick that is to come nobody can have run.
         if (scheduledAtMs > nowMs() + check.frequencySeconds * 1_000) continue;
-        await tell(check.id, { scheduledAtMs, results: [{ ...result, location }] });
+        const results = [{ ...result, location }];
+        await tell(check.id, { scheduledAtMs, atMs: nowMs(), results });
       }
       return reply.code(202).send({ accepted: true });
     });

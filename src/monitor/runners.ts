@@ -1,10 +1,24 @@
 /** The further places that run checks: who they are, and when each was last heard of. */
+import { LRUCache } from "lru-cache";
 import type { Database } from "#kernel/database.ts";
 import { refusal, refuseTaken } from "./standing.ts";
 
 export type Runners = ReturnType<typeof createRunners>;
 
+/** Every run of every check asks. */
+const expectedTtlMs = 1_000;
+
 export function createRunners(database: Database) {
+  const expected = new LRUCache<"all", string[]>({
+    max: 1,
+    ttl: expectedTtlMs,
+    // A database that is away keeps no check from running.
+    allowStaleOnFetchRejection: true,
+    fetchMethod: async () => {
+      const { rows } = await database.query(findExpected);
+      return rows.map(({ location }) => location);
+    },
+  });
   return {
     /** Lets who has the token of this hash (hex) report for `location`; an earlier token is void. */
     async add(location: string, tokenHash: string): Promise<{ replaced: boolean }> {
@@ -33,8 +47,7 @@ export function createRunners(database: Database) {
 
     /** Places that are to report: their runner was there once and was not removed. */
     async expected(): Promise<string[]> {
-      const { rows } = await database.query(findExpected);
-      return rows.map(({ location }) => location);
+      return (await expected.fetch("all")) ?? [];
     },
 
     /** The place of whoever has this token, who is there now; null: nobody has it. */

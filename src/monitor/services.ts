@@ -1,5 +1,6 @@
 /** Everything of the monitor that Restate calls, put together. */
 import { createApiCheckObject } from "./api-check-object.ts";
+import { createDeadlineService } from "./deadline-service.ts";
 import { createHeartbeatObject } from "./heartbeat-object.ts";
 import type { MonitorParts } from "./parts.ts";
 import { createProbeService } from "./probe-service.ts";
@@ -11,6 +12,7 @@ export function createMonitorServices(parts: MonitorParts) {
     createApiCheckObject(parts),
     createProbeService(parts),
     createHeartbeatObject(parts),
+    createDeadlineService(parts),
     createRecordsObject(parts.recorder),
     createRunnerRegistry(parts),
   ];

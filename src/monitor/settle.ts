@@ -1,5 +1,5 @@
 /** The end of every handler that may change what is known of a check: alerts out, records on their way. */
-import type { ObjectContext } from "@restatedev/restate-sdk";
+import type { Context, ObjectContext } from "@restatedev/restate-sdk";
 import { alertDelivery } from "#alerting/events-contract.ts";
 import type { AlertTransition, ApiCheck, Heartbeat, RolloutMark } from "./contract.ts";
 import { checkRecords, type Entry } from "./internal.ts";
@@ -26,13 +26,20 @@ export function writeDown(ctx: ObjectContext, checkId: string, entry: Entry): vo
 /** An alert that opens names the rollout under way; only then is it asked for. */
 export async function withRollout<State>(
   ctx: ObjectContext,
-  { readRollout }: Pick<MonitorParts, "readRollout">,
+  parts: Pick<MonitorParts, "readRollout">,
   decide: (rollout: RolloutMark | null) => Decision<State>,
 ): Promise<Decision<State>> {
   const decision = decide(null);
   if (decision.transition?.kind !== "opened") return decision;
-  const rollout = await ctx.run("read-rollout", () => soon(readRollout));
+  const rollout = await findRollout(ctx, parts);
   return rollout === null ? decision : decide(rollout);
+}
+
+export async function findRollout(
+  ctx: Context,
+  { readRollout }: Pick<MonitorParts, "readRollout">,
+): Promise<RolloutMark | null> {
+  return ctx.run("read-rollout", () => soon(readRollout));
 }
 
 const rolloutWaitMs = 2_000;

@@ -14,6 +14,26 @@ it("asks together what comes in at once, and answers each its own", async () => 
   expect(answers).toEqual([2, 4, 6]);
 });
 
+it("asks at once for what comes alone, and together for what follows on its heels", async () => {
+  const asked: { items: number[]; atMs: number }[] = [];
+  const ask = createGroups(
+    async (items: readonly number[]) => {
+      asked.push({ items: [...items], atMs: performance.now() });
+      return items;
+    },
+    { paceMs: 100 },
+  );
+
+  await ask(1);
+  const second = ask(2);
+  await new Promise((resolve) => setImmediate(resolve));
+  await Promise.all([second, ask(3)]);
+
+  const [first, next] = asked;
+  expect(asked.map(({ items }) => items)).toEqual([[1], [2, 3]]);
+  expect((next?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(99);
+});
+
 it("asks next what comes in while an answer is on its way", async () => {
   const asked: number[][] = [];
   const gate = Promise.withResolvers<void>();

@@ -8,6 +8,8 @@ import { type AlertOrder, alertDelivery } from "#alerting/events-contract.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import type { ApiCheck, Heartbeat, RolloutMark } from "#monitor/contract.ts";
+import { createTellDeadlines, watchDeadlines } from "#monitor/deadline-watch.ts";
+import { createDeadlines } from "#monitor/deadlines.ts";
 import { createInbox } from "#monitor/inbox.ts";
 import { createTakePing, createTellObject } from "#monitor/pings.ts";
 import { createProbe } from "#monitor/probe.ts";
@@ -46,6 +48,7 @@ export async function startMonitorBench(options: BenchOptions) {
   const situation: { rollout: RolloutMark | null } = { rollout: null };
   const recorder = createRecorder(database);
   const inbox = createInbox({ database, heartbeats, recordPings: recorder.pings });
+  const deadlines = createDeadlines(database);
   const runners = createRunners(database);
   const active = apiChecks.filter(({ id }) => !inactive.includes(id));
   const services = [
@@ -76,6 +79,8 @@ export async function startMonitorBench(options: BenchOptions) {
   onTestFinished(() => worker.stop());
   const { adminUrl, ingressUrl } = restate;
   await registerWorker({ adminUrl, workerUrl: worker.url, revision: "monitor" });
+  let watch = watchDeadlines({ deadlines, tell: createTellDeadlines(ingressUrl), log });
+  onTestFinished(() => watch.stop());
 
   return {
     database,
@@ -84,7 +89,10 @@ export async function startMonitorBench(options: BenchOptions) {
     orders,
     situation,
     runners,
-    start: () => startMonitor(ingressUrl, { definitions, inbox }),
+    start: async () => {
+      await watch.stop();
+      watch = await startMonitor(ingressUrl, { definitions, deadlines, log });
+    },
     takePing: createTakePing({
       inbox,
       tell: createTellObject(ingressUrl),

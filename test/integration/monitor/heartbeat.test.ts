@@ -195,6 +195,51 @@ describe("a heartbeat", () => {
     expect(kinds(bench)).toEqual(["opened", "resolved"]);
   });
 
+  it("tells two episodes apart when Restate was away for the success between them", async () => {
+    const bench = await startMonitorBench({
+      heartbeats: [aHeartbeat({ ...heartbeat, periodSeconds: 600 })],
+    });
+    const { ping } = await register(bench);
+    await ping("/fail");
+    await bench.untilOrders(1);
+
+    await bench.restate.kill9();
+    const between = await ping();
+    await bench.restate.restart();
+    const again = await waitFor(
+      async () => {
+        const answer = await ping("/fail");
+        return answer?.status === 200 && answer;
+      },
+      { withinMs: 20_000, what: "Restate" },
+    );
+    await bench.untilOrders(3);
+
+    expect([between?.status, again.status]).toEqual([200, 200]);
+    expect(kinds(bench)).toEqual(["opened", "resolved", "opened"]);
+  });
+
+  it("alerts at the deadline of a heartbeat that had long been ok", async () => {
+    const bench = await startMonitorBench({ heartbeats: [heartbeat] });
+    const { ping } = await register(bench);
+    await ping();
+    await bench.untilWell("nightly");
+    // Neither of them is told to the object.
+    await ping();
+    await ping();
+    const pingedMs = Date.now();
+    await bench.untilOrders(1);
+    await ping();
+    await bench.untilOrders(2);
+    await bench.untilWell("nightly");
+
+    const { atMs = 0, reason } = bench.orders[0]?.transition ?? {};
+    expect(atMs - pingedMs).toBeGreaterThanOrEqual(1_990);
+    expect(atMs - pingedMs).toBeLessThan(2_500);
+    expect(reason).toContain("no ping since");
+    expect(kinds(bench)).toEqual(["opened", "resolved"]);
+  });
+
   it("is not blamed for a ping that nobody took: a grace period passes first, and the record says why", async () => {
     const bench = await startMonitorBench({ heartbeats: [heartbeat] });
     await register(bench);

@@ -1,0 +1,106 @@
+/**
+ * The deadlines of heartbeats that are ok, in Postgres: a ping moves none, and Restate hears only of
+ * those that have passed. A timer for each would cost more than everything else together.
+ */
+import type { Database } from "#kernel/database.ts";
+import type { Heartbeat } from "./contract.ts";
+import type { Away } from "./deadline.ts";
+import { readPresence, toAway } from "./presence.ts";
+
+/** A deadline that passed without a ping. */
+export type Overdue = { id: string; lastPingAtMs: number };
+
+export type Passed = {
+  overdue: Overdue[];
+  atMs: number;
+  /** The last span in which nobody listened for pings; null: there was none. */
+  away: Away | null;
+  /** Until then nobody else is told of them. */
+  lease: Date;
+};
+
+export type Deadlines = ReturnType<typeof createDeadlines>;
+
+export function createDeadlines(database: Database) {
+  return {
+    /** The periods and graces that hold from now on. */
+    async adopt(heartbeats: readonly Heartbeat[]): Promise<void> {
+      await database.query(adoptAllowances, [
+        heartbeats.map(({ id }) => id),
+        heartbeats.map(({ periodSeconds, graceSeconds }) => periodSeconds + graceSeconds),
+      ]);
+    },
+
+    /** The heartbeats whose objects wait by themselves: never pinged, or something is amiss. */
+    async watched(): Promise<string[]> {
+      const { rows } = await database.query("SELECT id FROM heartbeats WHERE is_watched");
+      return rows.map(({ id }) => id);
+    },
+
+    /**
+     * Finds the deadlines that have passed; null: none. Each of those heartbeats is watched from then
+     * on. Found again a little later unless `told` says that its object knows.
+     */
+    async findPassed(): Promise<Passed | null> {
+      const { rows } = await database.query(takePassed);
+      const passed = rows.filter(({ is_watched }) => is_watched);
+      const [first] = passed;
+      if (first === undefined) return null;
+      return {
+        overdue: passed.map((row) => ({ id: row.id, lastPingAtMs: row.last_ping_at.getTime() })),
+        atMs: first.at.getTime(),
+        away: toAway(first),
+        lease: first.due_at,
+      };
+    },
+
+    /** Leaves them to their objects. */
+    async told({ overdue, lease }: Passed): Promise<void> {
+      await database.query(endLease, [overdue.map(({ id }) => id), lease]);
+    },
+
+    /** Ms until the next deadline; null: there is none. */
+    async next(): Promise<number | null> {
+      const { rows } = await database.query(untilNext);
+      return rows[0]?.in_ms ?? null;
+    },
+  };
+}
+
+const adoptAllowances = `
+  UPDATE heartbeats h SET
+    allowance = given.allowance,
+    due_at = CASE WHEN h.is_watched THEN h.due_at ELSE h.last_ping_at + given.allowance END
+  FROM (
+    SELECT id, seconds * interval '1 s' AS allowance
+    FROM unnest($1::text[], $2::float8[]) AS t (id, seconds)
+  ) AS given
+  WHERE given.id = h.id AND given.allowance <> h.allowance`;
+
+// Deadlines before which a ping came are moved a little ahead of their time, many together: what is
+// left when one passes is overdue. One that is locked is being pinged or told of: the next time will do.
+const takePassed = `
+  WITH now AS (
+    SELECT date_trunc('milliseconds', clock_timestamp()) AS at
+  ), near AS (
+    SELECT id FROM heartbeats h, now
+    WHERE due_at <= now.at + interval '10 s'
+      AND (due_at <= now.at OR NOT is_watched AND last_ping_at + allowance > due_at)
+    ORDER BY due_at LIMIT 1000 FOR UPDATE OF h SKIP LOCKED
+  ), presence AS (${readPresence})
+  UPDATE heartbeats h SET
+    is_watched = h.is_watched OR h.last_ping_at + h.allowance <= now.at,
+    due_at = CASE
+      WHEN h.is_watched OR h.last_ping_at + h.allowance <= now.at THEN now.at + interval '5 s'
+      ELSE h.last_ping_at + h.allowance
+    END
+  FROM now, near LEFT JOIN presence p ON true
+  WHERE h.id = near.id
+  RETURNING h.id, h.last_ping_at, h.is_watched, h.due_at, now.at, p.away_from, p.away_to, p.is_over`;
+
+const endLease = `
+  UPDATE heartbeats SET due_at = NULL WHERE id = ANY ($1) AND is_watched AND due_at = $2`;
+
+const untilNext = `
+  SELECT extract(epoch FROM min(due_at) - clock_timestamp())::float8 * 1000 AS in_ms
+  FROM heartbeats WHERE due_at IS NOT NULL`;

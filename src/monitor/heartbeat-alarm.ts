@@ -1,0 +1,40 @@
+/** The alarm of a heartbeat that is not plainly ok: a durable timer of its object. */
+import { type ObjectContext, rpc } from "@restatedev/restate-sdk";
+import type { Heartbeat, HeartbeatState } from "./contract.ts";
+import { wakeAtMs } from "./deadline.ts";
+import { readAlarm, readQuiet, readState, writeAlarm } from "./heartbeat-state.ts";
+import { heartbeatObject } from "./internal.ts";
+
+/** Whether pings need not be told: each would only move the deadline. */
+export function isPlain({ status, alert, startedAtMs, held }: HeartbeatState): boolean {
+  return status === "ok" && alert === null && startedAtMs === null && held === null;
+}
+
+/** While an alert is open: a ping whose notice was lost is found by then. */
+const lookAgainMs = 60_000;
+
+/**
+ * An alarm that is set earlier than it has to be stays: it costs less to wake once too often than
+ * to set it anew with each ping. One whose time has come is used up.
+ */
+export async function rearm(
+  ctx: ObjectContext,
+  heartbeat: Heartbeat,
+  nowMs: number,
+): Promise<void> {
+  const state = await readState(ctx);
+  // Of one that is ok Postgres keeps the deadline.
+  if (state === null || isPlain(state)) return;
+  const alarm = await readAlarm(ctx);
+  const quiet = await readQuiet(ctx);
+  const wakeMs = wakeAtMs(heartbeat, state, { quiet, nowMs }) ?? nowMs + lookAgainMs;
+  // The end of a mute may be centuries away, where no timer reaches.
+  const atMs = Math.min(wakeMs, nowMs + longestDelayMs);
+  if (alarm !== null && alarm.atMs > nowMs && alarm.atMs <= atMs) return;
+  const generation = (alarm?.generation ?? 0) + 1;
+  writeAlarm(ctx, { generation, atMs });
+  const delay = Math.max(0, atMs - nowMs);
+  ctx.sendClient(heartbeatObject, ctx.key).expire({ generation }, rpc.sendOpts({ delay }));
+}
+
+const longestDelayMs = 400 * 86_400_000;

@@ -1,0 +1,63 @@
+/** What is written down of a heartbeat. */
+import type { ObjectContext } from "@restatedev/restate-sdk";
+import type { CheckResult, CheckSnapshot, Heartbeat, HeartbeatState, Ping } from "./contract.ts";
+import { dueAtMs, newHeartbeatState } from "./deadline.ts";
+import { noPhases } from "./grade.ts";
+import { readQuiet, readState } from "./heartbeat-state.ts";
+import { writeDown } from "./settle.ts";
+
+/** A start says nothing of how the job went, and only after one is known how long it took. */
+export function resultsOf(
+  heartbeat: Heartbeat,
+  received: Ping,
+  { startedAtMs }: HeartbeatState,
+): CheckResult[] {
+  if (received.kind === "start") return [];
+  const isOk = received.kind === "success";
+  const code = isOk || received.exitCode === null ? "" : ` (exit code ${received.exitCode})`;
+  return [
+    {
+      checkId: heartbeat.id,
+      location: "ping",
+      scheduledAtMs: received.atMs,
+      startedAtMs: received.atMs,
+      grade: isOk ? "ok" : "failed",
+      cause: isOk ? null : "error",
+      durationMs: startedAtMs === null ? 0 : Math.max(0, received.atMs - startedAtMs),
+      phases: noPhases,
+      status: null,
+      reason: isOk ? null : `the job said that it failed${code}`,
+      tlsDaysLeft: null,
+    },
+  ];
+}
+
+export async function writeSnapshot(
+  ctx: ObjectContext,
+  heartbeat: Heartbeat,
+  nowMs: number,
+): Promise<void> {
+  writeDown(ctx, ctx.key, { snapshot: await snapshotOf(ctx, heartbeat, nowMs) });
+}
+
+export async function snapshotOf(
+  ctx: ObjectContext,
+  heartbeat: Heartbeat,
+  takenAtMs: number,
+): Promise<CheckSnapshot> {
+  const state = (await readState(ctx)) ?? newHeartbeatState(takenAtMs);
+  const { status, sinceMs, lastPingAtMs, lastDurationMs, alert } = state;
+  return {
+    checkId: heartbeat.id,
+    kind: "heartbeat",
+    takenAtMs,
+    status,
+    sinceMs,
+    lastAtMs: lastPingAtMs,
+    lastDurationMs,
+    dueAtMs: alert === null ? dueAtMs(heartbeat, state) : null,
+    alert,
+    quiet: await readQuiet(ctx),
+    locations: {},
+  };
+}
