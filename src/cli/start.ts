@@ -29,13 +29,18 @@ function readRoles(names: string[] | undefined): Role[] {
   return roles.filter((role) => names.includes(role));
 }
 
+const exampleRollout = "npx vedette rollout start registry.example.com/vedette/sentinel:v2 --wait";
+
 function announce({ endpoints, dataDir }: App, log: Log): void {
-  const tryThis = "npx vedette rollout start registry.example.com/vedette/sentinel:v2 --wait";
+  // Without the gateway in this process there is nobody here to ask for one.
+  const tryThis = endpoints.control === undefined ? undefined : exampleRollout;
   const credentials = path.join(dataDir, "credentials.json");
   if (!process.stdout.isTTY) {
-    log.info({ ...endpoints, credentials, try: tryThis }, "vedette is ready");
+    const hint = tryThis === undefined ? {} : { try: tryThis };
+    log.info({ ...endpoints, credentials, ...hint }, "vedette is ready");
     return;
   }
+  const example = tryThis === undefined ? [] : ["  Try a rollout:", `    ${tryThis}`, ""];
   const lines = [
     "",
     "  Vedette is ready.",
@@ -45,9 +50,7 @@ function announce({ endpoints, dataDir }: App, log: Log): void {
     }),
     `    ${"Credentials".padEnd(16)} ${credentials}`,
     "",
-    "  Try a rollout:",
-    `    ${tryThis}`,
-    "",
+    ...example,
   ];
   process.stdout.write(`${lines.join("\n")}\n`);
 }
