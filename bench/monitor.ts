@@ -51,7 +51,7 @@ async function register({ ingressUrl }: MonitorBench, ids: readonly string[]): P
 
 /** Pings every heartbeat once a minute, each at a moment of its own. */
 function keepPinging({ controlUrl }: MonitorBench, ids: readonly string[]) {
-  const pool = new Pool(controlUrl, { connections: 16 });
+  const pool = new Pool(controlUrl, { connections: 64 });
   const tookMs: number[] = [];
   const state = { sent: 0, failed: 0 };
   const startedMs = nowMs();

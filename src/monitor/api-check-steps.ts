@@ -100,8 +100,8 @@ function beginRun(
   const others = further.filter((name) => name !== location && runsAt(check, name));
   const here = runsAt(check, location) ? [location] : [];
   writeRun(ctx, { scheduledAtMs: runAtMs, expected: [...here, ...others], results: [] });
-  const run = { checkId: check.id, scheduledAtMs: runAtMs };
-  if (here.length > 0) ctx.sendClient(checkProbe).run(run);
+  const run = { scheduledAtMs: runAtMs };
+  if (here.length > 0) ctx.sendClient(checkProbe, check.id).run(run);
   // Without further locations the next tick closes what an own run has left open.
   if (others.length === 0) return;
   const delay = Math.max(0, runAtMs + timeLimitMs(check) + reportSlackMs - nowMs);

@@ -55,9 +55,12 @@ export const apiCheckObject = iface.object(
   { description: "An API check; the key is its id." },
 );
 
-/** Makes one run of a check where this worker stands. */
-export const checkProbe = iface.service("vedette.v1.CheckProbe", {
-  run: iface.json<{ checkId: string; scheduledAtMs: number }, null>(),
+/**
+ * Makes one run of a check where this worker stands. An object, keyed as the check, since Restate then
+ * keeps both in one partition; shared, since runs wait for nothing.
+ */
+export const checkProbe = iface.object("vedette.v1.CheckProbe", {
+  run: iface.shared.json<{ scheduledAtMs: number }, null>(),
 });
 
 /** `heardAtMs`: the success before it, which the object may not have heard of; null: none. */

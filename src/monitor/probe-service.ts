@@ -7,7 +7,8 @@ export function createProbeService({ definitions, runCheck, activeChecks }: Moni
   const checks = new Map(definitions.apiChecks.map((check) => [check.id, check]));
   return implement(checkProbe, {
     handlers: {
-      run: async (ctx, { checkId, scheduledAtMs }) => {
+      run: async (ctx, { scheduledAtMs }) => {
+        const checkId = ctx.key;
         const check = checks.get(checkId);
         if (check === undefined || !activeChecks.has(checkId)) return null;
         const found = await ctx.run("probe", async () => {
