@@ -1,13 +1,7 @@
 /** What the rules have to do, for `promtool test rules`. */
 import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
-import {
-  absentSeconds,
-  certificateDays,
-  hasChannel,
-  type PagingCheck,
-  type Rule,
-  severityOf,
-} from "./rules.ts";
+import { absentSeconds, hasChannel, type PagingCheck, type Rule, severityOf } from "./rules.ts";
+import { certificateDays, pendingSeconds } from "./watch-rules.ts";
 
 type Expected = { exp_labels: Record<string, string>; exp_annotations: Rule["annotations"] };
 
@@ -81,6 +75,36 @@ function watchTests({ id, environment }: ApiCheck, rules: readonly Rule[]): Rule
     }),
     ruleTest("VedetteChecksUnknown", [silent], { "10m": [] }),
     ruleTest("VedetteChecksUnknown", [], { "4m": [], "6m": expect("VedetteChecksUnknown", {}) }),
+    ...deliveryTests(rules),
+  ];
+}
+
+/** Each turns from what is well to what is not at the third minute. */
+function deliveryTests(rules: readonly Rule[]): RuleTest[] {
+  const turn = (metric: string, values: string, labels = {}) => [series(metric, labels, values)];
+  const waiting = `${pendingSeconds}x2 ${pendingSeconds + 1}x20`;
+  const environment = "production";
+  const expect = (alertname: string, labels = {}) =>
+    expected(rules, { alertname, labels, id: environment });
+  return [
+    ruleTest(
+      "VedetteAlertsNotDelivered",
+      turn("vedette_alert_events_oldest_pending_seconds", waiting),
+      { "2m": [], "3m": expect("VedetteAlertsNotDelivered") },
+    ),
+    ruleTest("VedetteAlertsRefused", turn("vedette_alert_dead_letters", "0x2 1x20"), {
+      "2m": [],
+      "3m": expect("VedetteAlertsRefused"),
+    }),
+    ruleTest("VedetteAlertRoutesDrifted", turn("vedette_alert_routes_drifted", "0x2 1x20"), {
+      "12m": [],
+      "14m": expect("VedetteAlertRoutesDrifted"),
+    }),
+    ruleTest(
+      "VedetteAlertmanagerOutOfStep",
+      turn("vedette_alertmanager_in_step", "1x2 0x20", { environment }),
+      { "12m": [], "14m": expect("VedetteAlertmanagerOutOfStep", { environment }) },
+    ),
   ];
 }
 
@@ -144,6 +168,7 @@ function ruleTest(
   };
 }
 
+/** `id`: what the summary names. */
 type Alerting = { alertname: string; labels: Record<string, string>; id: string };
 
 function expected(rules: readonly Rule[], { alertname, labels, id }: Alerting): Expected[] {
@@ -151,7 +176,7 @@ function expected(rules: readonly Rule[], { alertname, labels, id }: Alerting): 
     .filter(({ alert }) => alert === alertname)
     .map((rule) => ({
       exp_labels: { ...labels, ...rule.labels },
-      exp_annotations: { summary: rule.annotations.summary.replace("{{ $labels.check }}", id) },
+      exp_annotations: { summary: rule.annotations.summary.replace(/{{ \$labels\.\w+ }}/, id) },
     }));
 }
 

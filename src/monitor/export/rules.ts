@@ -1,5 +1,6 @@
 /** Alert rules: on the metrics of Vedette itself, and on those of blackbox-exporter. */
 import type { ApiCheck, Definitions, Environment, Heartbeat } from "#monitor/contract.ts";
+import { byCheck, watchRules } from "./watch-rules.ts";
 
 export type Rule = {
   alert: string;
@@ -16,11 +17,6 @@ export const severityOf: Record<Environment, Severity> = {
   production: "critical",
   staging: "warning",
 };
-
-export const certificateDays = 14;
-
-/** Several processes may tell of the same check: their words count once. */
-const byCheck = "by (check, environment, kind)";
 
 /** Alerts as they are opened by Vedette, and those that only another program can raise: it is away. */
 export function monitorRules({ apiChecks, heartbeats, channels }: Definitions): Rule[] {
@@ -42,36 +38,6 @@ function failedRule(channel: Environment, ids: readonly string[]): Rule {
     annotations: { summary: "{{ $labels.check }} fails" },
   };
 }
-
-const watchRules: Rule[] = [
-  {
-    alert: "VedetteCheckSilent",
-    expr: `max ${byCheck} (vedette_check_state{state="silent"}) == 1`,
-    for: "5m",
-    labels: { severity: "warning" },
-    annotations: { summary: "nobody reports of {{ $labels.check }}" },
-  },
-  {
-    alert: "VedetteCheckMissesRuns",
-    expr: "sum by (check) (increase(vedette_check_missed_ticks_total[15m])) > 0",
-    labels: { severity: "warning" },
-    annotations: { summary: "{{ $labels.check }} was not run when it was due" },
-  },
-  {
-    alert: "VedetteCertificateExpires",
-    expr: `min by (check) (vedette_check_tls_days_left) < ${certificateDays}`,
-    for: "10m",
-    labels: { severity: "warning" },
-    annotations: { summary: "a certificate that {{ $labels.check }} meets expires soon" },
-  },
-  {
-    alert: "VedetteChecksUnknown",
-    expr: "absent(vedette_check_state)",
-    for: "5m",
-    labels: { severity: "critical" },
-    annotations: { summary: "Vedette says nothing of its checks: nobody watches" },
-  },
-];
 
 /**
  * Two rules for each API check that pages: its probe fails, or nobody makes it. Each has the check as a

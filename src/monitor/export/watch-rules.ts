@@ -1,0 +1,66 @@
+/** Alert rules about Vedette itself: what it cannot say by an alert event of its own. */
+import type { Rule } from "./rules.ts";
+
+/** Several processes may tell of the same check: their words count once. */
+export const byCheck = "by (check, environment, kind)";
+
+export const certificateDays = 14;
+
+/** An event that has been on its way for so long pages nobody in time. */
+export const pendingSeconds = 300;
+
+export const watchRules: Rule[] = [
+  {
+    alert: "VedetteCheckSilent",
+    expr: `max ${byCheck} (vedette_check_state{state="silent"}) == 1`,
+    for: "5m",
+    labels: { severity: "warning" },
+    annotations: { summary: "nobody reports of {{ $labels.check }}" },
+  },
+  {
+    alert: "VedetteCheckMissesRuns",
+    expr: "sum by (check) (increase(vedette_check_missed_ticks_total[15m])) > 0",
+    labels: { severity: "warning" },
+    annotations: { summary: "{{ $labels.check }} was not run when it was due" },
+  },
+  {
+    alert: "VedetteCertificateExpires",
+    expr: `min by (check) (vedette_check_tls_days_left) < ${certificateDays}`,
+    for: "10m",
+    labels: { severity: "warning" },
+    annotations: { summary: "a certificate that {{ $labels.check }} meets expires soon" },
+  },
+  {
+    alert: "VedetteChecksUnknown",
+    expr: "absent(vedette_check_state)",
+    for: "5m",
+    labels: { severity: "critical" },
+    annotations: { summary: "Vedette says nothing of its checks: nobody watches" },
+  },
+  {
+    alert: "VedetteAlertsNotDelivered",
+    expr: `max(vedette_alert_events_oldest_pending_seconds) > ${pendingSeconds}`,
+    labels: { severity: "critical" },
+    annotations: { summary: "alert events do not reach the incident service" },
+  },
+  {
+    alert: "VedetteAlertsRefused",
+    expr: "max(vedette_alert_dead_letters) > 0",
+    labels: { severity: "critical" },
+    annotations: { summary: "the incident service refused alert events: see the dead letters" },
+  },
+  {
+    alert: "VedetteAlertRoutesDrifted",
+    expr: "max(vedette_alert_routes_drifted) > 0",
+    for: "10m",
+    labels: { severity: "warning" },
+    annotations: { summary: "alert routes at the incident service differ from their rows" },
+  },
+  {
+    alert: "VedetteAlertmanagerOutOfStep",
+    expr: "min by (environment) (vedette_alertmanager_in_step) == 0",
+    for: "10m",
+    labels: { severity: "warning" },
+    annotations: { summary: "the {{ $labels.environment }} alert manager is out of step" },
+  },
+];
