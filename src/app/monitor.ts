@@ -11,7 +11,7 @@ import { canRun, createRunCheck, type Target } from "#monitor/run-check.ts";
 import { createRunnerDoor, createTellReport } from "#monitor/runner-gateway.ts";
 import { createRunners } from "#monitor/runners.ts";
 import { createMonitorServices } from "#monitor/services.ts";
-import { startMonitor } from "#monitor/start.ts";
+import { retireRemoved, startMonitor } from "#monitor/start.ts";
 import { readUnderWay } from "#rollout/under-way.ts";
 import type { Base, Stop } from "./base.ts";
 import type { Results } from "./results.ts";
@@ -62,7 +62,10 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
       inbox,
       pingUrl: ping_url || null,
     }),
-    start: (ingressUrl) => startMonitor(ingressUrl, { definitions, inbox }),
+    async start(ingressUrl) {
+      await startMonitor(ingressUrl, { definitions, inbox });
+      await retireRemoved(ingressUrl, { definitions, known: await results.readWatched() });
+    },
     async openDoors(ingressUrl, stops) {
       const presence = await startPresence(database, log);
       stops.push(presence.stop);

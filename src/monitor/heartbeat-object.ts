@@ -3,6 +3,7 @@ import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { toTerminalError } from "#kernel/terminal.ts";
 import type { Heartbeat, Quiet } from "./contract.ts";
+import { moveAlert, retire } from "./heartbeat-retire.ts";
 import { readQuiet, readState, writeQuiet, writeState } from "./heartbeat-state.ts";
 import { begin, ensure, ping, rearm, wake, writeSnapshot } from "./heartbeat-steps.ts";
 import { heartbeatObject } from "./internal.ts";
@@ -16,7 +17,11 @@ type FindHeartbeat = (ctx: { key: string }) => Heartbeat;
 
 export function createHeartbeatObject(parts: MonitorParts) {
   const find = createFind(parts);
-  const given = (ctx: ObjectContext) => ({ heartbeat: find(ctx), parts });
+  const given = async (ctx: ObjectContext) => {
+    const heartbeat = find(ctx);
+    await moveAlert(ctx, heartbeat);
+    return { heartbeat, parts };
+  };
   return implement(heartbeatObject, {
     handlers: {
       ...standingOfHeartbeat(find),
@@ -29,9 +34,10 @@ export function createHeartbeatObject(parts: MonitorParts) {
         await begin(ctx, heartbeat);
         return { check: id, replaced, ping_url: parts.pingUrl };
       },
-      ensure: async (ctx) => ensure(ctx, given(ctx)),
-      ping: async (ctx, received) => ping(ctx, given(ctx), received),
-      expire: async (ctx, { generation }) => wake(ctx, given(ctx), generation),
+      ensure: async (ctx) => ensure(ctx, await given(ctx)),
+      retire: async (ctx) => retire(ctx),
+      ping: async (ctx, received) => ping(ctx, await given(ctx), received),
+      expire: async (ctx, { generation }) => wake(ctx, await given(ctx), generation),
     },
     options: {
       journalRetention: 0,

@@ -14,7 +14,8 @@ import { createProbe } from "#monitor/probe.ts";
 import { createRunCheck } from "#monitor/run-check.ts";
 import { createRunners } from "#monitor/runners.ts";
 import { createMonitorServices } from "#monitor/services.ts";
-import { startMonitor } from "#monitor/start.ts";
+import { retireRemoved, startMonitor } from "#monitor/start.ts";
+import { createResultReader } from "#results/read.ts";
 import { createRecorder } from "#results/record.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
@@ -30,12 +31,14 @@ type BenchOptions = {
   inactive?: string[];
 };
 
+type Defined = { apiChecks: ApiCheck[]; heartbeats: Heartbeat[] };
+
 const log = createLog({ level: "silent", format: "json" });
 
 /** Everything is stopped when the test that asks for it ends. */
 export async function startMonitorBench(options: BenchOptions) {
   const { apiChecks = [], heartbeats = [], alwaysReplay = false, inactive = [] } = options;
-  const definitions = { apiChecks, heartbeats };
+  let definitions: Defined = { apiChecks, heartbeats };
   const server = await startTestDatabase();
   onTestFinished(server.stop);
   await migrate(server.url, log);
@@ -47,10 +50,9 @@ export async function startMonitorBench(options: BenchOptions) {
   const recorder = createRecorder(database);
   const inbox = createInbox({ database, heartbeats, recordPings: recorder.pings });
   const runners = createRunners(database);
-  const active = apiChecks.filter(({ id }) => !inactive.includes(id));
-  const services = [
+  const servicesOf = (defined: Defined) => [
     ...createMonitorServices({
-      definitions,
+      definitions: defined,
       recorder,
       readRollout: async () => situation.rollout,
       failedAtPercent: options.failedAtPercent ?? 0,
@@ -61,7 +63,9 @@ export async function startMonitorBench(options: BenchOptions) {
         location: "local",
         nowMs: Date.now,
       }),
-      activeChecks: new Set(active.map(({ id }) => id)),
+      activeChecks: new Set(
+        defined.apiChecks.map(({ id }) => id).filter((id) => !inactive.includes(id)),
+      ),
       runners,
       inbox,
       pingUrl: null,
@@ -71,7 +75,13 @@ export async function startMonitorBench(options: BenchOptions) {
   const restate = await startTestRestate({ services: [], alwaysReplay });
   onTestFinished(restate.stop);
   const serve = (port: number) =>
-    serveEndpoint({ host: "127.0.0.1", port, services, identityKeys: [], log });
+    serveEndpoint({
+      host: "127.0.0.1",
+      port,
+      services: servicesOf(definitions),
+      identityKeys: [],
+      log,
+    });
   let worker = await serve(0);
   onTestFinished(() => worker.stop());
   const { adminUrl, ingressUrl } = restate;
@@ -84,7 +94,11 @@ export async function startMonitorBench(options: BenchOptions) {
     orders,
     situation,
     runners,
-    start: () => startMonitor(ingressUrl, { definitions, inbox }),
+    start: async () => {
+      await startMonitor(ingressUrl, { definitions, inbox });
+      const reader = createResultReader(database, { failedAtPercent: 0 });
+      await retireRemoved(ingressUrl, { definitions, known: await reader.watched() });
+    },
     takePing: createTakePing({
       inbox,
       tell: createTellObject(ingressUrl),
@@ -112,8 +126,9 @@ export async function startMonitorBench(options: BenchOptions) {
         { withinMs: 10_000, what: `${heartbeat} to be well` },
       ),
     snapshot: (check: string) => readSnapshot(database, check),
-    /** Ends the worker with whatever it is doing, and starts it again. */
-    restartWorker: async () => {
+    /** Ends the worker with whatever it is doing, and starts it again, with other definitions if given. */
+    restartWorker: async (changed: Partial<Defined> = {}) => {
+      definitions = { ...definitions, ...changed };
       const port = Number(new URL(worker.url).port);
       await worker.stop();
       worker = await serve(port);
