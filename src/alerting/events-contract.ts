@@ -19,7 +19,10 @@ export type AlertOrder = z.infer<typeof AlertOrder>;
  * least once each, however long the receiver is away.
  */
 export const alertDelivery = iface.object("vedette.v1.AlertDelivery", {
-  /** Takes an event over, and returns at once. Send to it one way; an event it knows already counts once. */
+  /**
+   * Takes an event over. Send to it one way: it makes the first attempt itself, however long that takes.
+   * An event it knows already counts once.
+   */
   enqueue: iface.schemas({ input: AlertOrder, output: z.null() }),
 });
 

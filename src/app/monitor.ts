@@ -12,7 +12,7 @@ import { canRun, createRunCheck, type Target } from "#monitor/run-check.ts";
 import { createRunnerDoor, createTellReport } from "#monitor/runner-gateway.ts";
 import { createRunners } from "#monitor/runners.ts";
 import { createMonitorServices } from "#monitor/services.ts";
-import { startMonitor } from "#monitor/start.ts";
+import { retireRemoved, startMonitor } from "#monitor/start.ts";
 import { readUnderWay } from "#rollout/under-way.ts";
 import type { Base, Stop } from "./base.ts";
 import type { Results } from "./results.ts";
@@ -67,6 +67,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
     async start(ingressUrl) {
       const watch = await startMonitor(ingressUrl, { definitions, deadlines, log });
       parts.stops.push(watch.stop);
+      await retireRemoved(ingressUrl, { definitions, known: await results.readWatched() });
     },
     async openDoors(ingressUrl, stops) {
       const presence = await startPresence(database, log);

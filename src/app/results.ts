@@ -10,7 +10,7 @@ import { createReadGate } from "#results/gate.ts";
 import { startKeeping } from "#results/keep.ts";
 import { countRecords, showChecks } from "#results/metrics.ts";
 import { createPublicPages, type FindPublicPage } from "#results/public-pages.ts";
-import { createResultReader } from "#results/read.ts";
+import { createResultReader, type ResultReader } from "#results/read.ts";
 import { createRecorder, type Recorder } from "#results/record.ts";
 import { createReplayCheck } from "#results/replay.ts";
 import { createCheckReads } from "#results/service.ts";
@@ -22,6 +22,8 @@ export type Results = {
   /** What the monitor writes through. */
   recorder: Recorder;
   reads: ReturnType<typeof createCheckReads>;
+  /** The checks that were ever watched and may have an alert open, defined or not. */
+  readWatched: ResultReader["watched"];
   /** What a rollout waits for between waves. */
   readGate: ReturnType<typeof createReadGate>;
   /** null: the settings say that nothing is public. */
@@ -48,6 +50,7 @@ export function createResults({ config, database, registry, log }: ResultParts):
     definitions,
     recorder: countRecords(createRecorder(database), registry),
     reads: createCheckReads({ definitions, viewChecks, reader, sumUp, replayCheck, nowMs }),
+    readWatched: reader.watched,
     readGate: createReadGate(database, { failedAtPercent }),
     findPublicPage: config.monitor.public_status ? createPublicPages(viewChecks) : null,
     startKeeping: () =>

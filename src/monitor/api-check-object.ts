@@ -3,7 +3,7 @@ import { implement, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { toTerminalError } from "#kernel/terminal.ts";
 import { standingOfApiCheck } from "./api-check-standing.ts";
-import { close, ensure, report, tick } from "./api-check-steps.ts";
+import { close, ensure, report, retire, tick } from "./api-check-steps.ts";
 import type { ApiCheck, CheckResult } from "./contract.ts";
 import { apiCheckObject } from "./internal.ts";
 import type { RunNowAnswer } from "./objects-contract.ts";
@@ -20,6 +20,7 @@ export function createApiCheckObject(parts: MonitorParts) {
       ...standingOfApiCheck(find),
       Run: async (ctx) => runNow(ctx, find(ctx), parts),
       ensure: async (ctx) => ensure(ctx, find(ctx), parts),
+      retire: async (ctx) => retire(ctx),
       tick: async (ctx, { generation }) => tick(ctx, { check: find(ctx), generation }, parts),
       report: async (ctx, given) => report(ctx, { check: find(ctx), given }, parts),
       close: async (ctx, { scheduledAtMs }) =>

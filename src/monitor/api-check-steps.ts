@@ -13,9 +13,10 @@ import {
   writeState,
   writeTimer,
 } from "./api-check-state.ts";
-import type { ApiCheck, CheckResult, CheckSnapshot } from "./contract.ts";
+import type { ApiCheck, CheckResult, CheckSnapshot, CheckState } from "./contract.ts";
 import { type Grid, gridOf, isWithinReach, type Missed, nextTick, planWake } from "./grid.ts";
 import { apiCheckObject, checkProbe, type Report } from "./internal.ts";
+import { endAlert, leaveOldChannel, removed } from "./leave.ts";
 import { runsAt } from "./locations.ts";
 import type { MonitorParts } from "./parts.ts";
 import { quietUntilMs } from "./quiet.ts";
@@ -29,6 +30,7 @@ export async function ensure(
   check: ApiCheck,
   parts: MonitorParts,
 ): Promise<null> {
+  await leaveOldChannel(ctx, check, standingOf(ctx));
   if (!parts.activeChecks.has(check.id)) return pause(ctx);
   const grid = gridOf(check);
   const timer = await readTimer(ctx);
@@ -152,6 +154,7 @@ async function take(
   { check, run, isClosed, atMs }: Taken,
   parts: MonitorParts,
 ): Promise<void> {
+  await leaveOldChannel(ctx, check, standingOf(ctx));
   const before = await readState(ctx, atMs);
   const isQuiet = quietUntilMs(await readQuiet(ctx), atMs) !== null;
   const { failedRunThreshold } = check;
@@ -183,6 +186,20 @@ function isMissedHere({ expected, results }: OpenRun, { location }: MonitorParts
 
 function oneTick({ scheduledAtMs }: OpenRun): Missed {
   return { fromMs: scheduledAtMs, toMs: scheduledAtMs, ticks: 1 };
+}
+
+/** The check is defined no longer: its alert ends, and so does what was to come. */
+export async function retire(ctx: ObjectContext): Promise<null> {
+  await endAlert(ctx, removed, standingOf(ctx));
+  return pause(ctx);
+}
+
+function standingOf(ctx: ObjectContext) {
+  return {
+    read: () => readState(ctx, 0),
+    write: (state: CheckState) => writeState(ctx, state),
+    show: (takenAtMs: number) => snapshotOf(ctx, takenAtMs),
+  };
 }
 
 /** Without what it needs a check says nothing; what it said before must not look current. */

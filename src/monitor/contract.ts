@@ -228,6 +228,8 @@ export const AlertTransition = z.object({
   /** Of a heartbeat that resolves: the pings that did not come; else null. */
   missedPings: z.int().nullable(),
   rollout: RolloutMark.nullable(),
+  /** Resolved without a recovery: why, for example `the check was removed`. */
+  endedBecause: z.string().optional(),
 });
 export type AlertTransition = z.infer<typeof AlertTransition>;
 

@@ -5,6 +5,7 @@ import { toTerminalError } from "#kernel/terminal.ts";
 import type { Heartbeat, Quiet } from "./contract.ts";
 import { rearm } from "./heartbeat-alarm.ts";
 import { writeSnapshot } from "./heartbeat-records.ts";
+import { moveAlert, retire } from "./heartbeat-retire.ts";
 import { readQuiet, readState, writeQuiet, writeState } from "./heartbeat-state.ts";
 import { begin, ensure, overdue, ping, wake } from "./heartbeat-steps.ts";
 import { heartbeatObject } from "./internal.ts";
@@ -18,7 +19,11 @@ type FindHeartbeat = (ctx: { key: string }) => Heartbeat;
 
 export function createHeartbeatObject(parts: MonitorParts) {
   const find = createFind(parts);
-  const given = (ctx: ObjectContext) => ({ heartbeat: find(ctx), parts });
+  const given = async (ctx: ObjectContext) => {
+    const heartbeat = find(ctx);
+    await moveAlert(ctx, heartbeat);
+    return { heartbeat, parts };
+  };
   return implement(heartbeatObject, {
     handlers: {
       ...standingOfHeartbeat(find),
@@ -31,10 +36,11 @@ export function createHeartbeatObject(parts: MonitorParts) {
         await begin(ctx, heartbeat);
         return { check: id, replaced, ping_url: parts.pingUrl };
       },
-      ensure: async (ctx) => ensure(ctx, given(ctx)),
-      ping: async (ctx, received) => ping(ctx, given(ctx), received),
-      overdue: async (ctx, passed) => overdue(ctx, given(ctx), passed),
-      expire: async (ctx, { generation }) => wake(ctx, given(ctx), generation),
+      ensure: async (ctx) => ensure(ctx, await given(ctx)),
+      retire: async (ctx) => retire(ctx),
+      ping: async (ctx, received) => ping(ctx, await given(ctx), received),
+      overdue: async (ctx, passed) => overdue(ctx, await given(ctx), passed),
+      expire: async (ctx, { generation }) => wake(ctx, await given(ctx), generation),
     },
     options: {
       journalRetention: 0,

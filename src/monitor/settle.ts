@@ -1,12 +1,20 @@
 /** The end of every handler that may change what is known of a check: alerts out, records on their way. */
 import type { Context, ObjectContext } from "@restatedev/restate-sdk";
-import { alertDelivery } from "#alerting/events-contract.ts";
-import type { AlertTransition, ApiCheck, Heartbeat, RolloutMark } from "./contract.ts";
+import { type AlertOrder, alertDelivery } from "#alerting/events-contract.ts";
+import type { AlertTransition, ApiCheck, Environment, Heartbeat, RolloutMark } from "./contract.ts";
 import { checkRecords, type Entry } from "./internal.ts";
 import type { MonitorParts } from "./parts.ts";
 import type { Decision } from "./verdict.ts";
 
 type Watched = Pick<ApiCheck | Heartbeat, "id" | "name" | "environment" | "channel">;
+
+/** Who was told of the alert that is open. */
+export type Addressee = Pick<AlertOrder, "name" | "environment"> & { channel: Environment };
+
+const addresseeKey = "addressee";
+
+/** null: nobody was, or none is open. */
+export const readAddressee = (ctx: ObjectContext) => ctx.get<Addressee>(addresseeKey);
 
 /**
  * Sent in the handler that changes the state: Restate commits both or none, which is what makes
@@ -15,8 +23,10 @@ type Watched = Pick<ApiCheck | Heartbeat, "id" | "name" | "environment" | "chann
 export function handOver(ctx: ObjectContext, check: Watched, transition: AlertTransition): void {
   const { environment, channel, name } = check;
   if (channel === null) return;
-  const order = { transition, environment, channel, name };
-  ctx.sendClient(alertDelivery, check.id).enqueue(order);
+  const addressee = { environment, channel, name };
+  if (transition.kind === "opened") ctx.set(addresseeKey, addressee);
+  else ctx.clear(addresseeKey);
+  ctx.sendClient(alertDelivery, check.id).enqueue({ transition, ...addressee });
 }
 
 export function writeDown(ctx: ObjectContext, checkId: string, entry: Entry): void {

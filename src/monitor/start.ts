@@ -1,7 +1,8 @@
-/** Sets all checks going, as often as a worker starts: one that goes already is left alone. */
+/** What is done about all checks as often as a worker starts: one that goes already is left alone. */
 import pLimit from "p-limit";
 import type { Log } from "#kernel/log.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
+import type { CheckSnapshot } from "./contract.ts";
 import { createTellDeadlines, watchDeadlines } from "./deadline-watch.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { apiCheckService, heartbeatService } from "./objects-contract.ts";
@@ -21,9 +22,38 @@ export async function startMonitor(
     ...apiChecks.map(({ id }) => `${apiCheckService}/${id}`),
     ...heartbeats.filter(({ id }) => watched.has(id)).map(({ id }) => `${heartbeatService}/${id}`),
   ];
-  const limit = pLimit(32);
-  const ensure = (object: string) =>
-    limit(() => sendToRestate(`${ingressUrl}/${object}/ensure`, {}, patience.start));
-  await Promise.all(objects.map(ensure));
+  await sendToAll(objects.map((object) => `${ingressUrl}/${object}/ensure`));
   return watchDeadlines({ deadlines, tell: createTellDeadlines(ingressUrl), log });
+}
+
+/** Of one kind: an id may have been that of the other before. */
+export type KnownCheck = Pick<CheckSnapshot, "checkId" | "kind">;
+
+/**
+ * Ends what is left of checks that are defined no longer. `known`: those that were watched, unless
+ * nothing is left of them. A check that comes back later is set going after this, since calls of one key
+ * are served in their order.
+ */
+export async function retireRemoved(
+  ingressUrl: string,
+  { definitions, known }: Pick<MonitorParts, "definitions"> & { known: readonly KnownCheck[] },
+): Promise<void> {
+  const defined = {
+    api: new Set(definitions.apiChecks.map(({ id }) => id)),
+    heartbeat: new Set(definitions.heartbeats.map(({ id }) => id)),
+  };
+  const services = { api: apiCheckService, heartbeat: heartbeatService };
+  const removed = known.filter(({ checkId, kind }) => !defined[kind].has(checkId));
+  await sendToAll(
+    removed.map(
+      ({ checkId, kind }) =>
+        `${ingressUrl}/${services[kind]}/${encodeURIComponent(checkId)}/retire`,
+    ),
+  );
+}
+
+async function sendToAll(addresses: readonly string[]): Promise<void> {
+  const limit = pLimit(32);
+  const send = (address: string) => limit(() => sendToRestate(address, {}, patience.start));
+  await Promise.all(addresses.map(send));
 }

@@ -166,7 +166,7 @@ function describeFailures(failed: readonly CheckResult[]): string {
   return `${first?.location}: ${first?.reason}${more}`;
 }
 
-type Alerting = { episodes: number; alert: OpenAlert | null };
+export type Alerting = { episodes: number; alert: OpenAlert | null };
 
 type Opening = Pick<OpenAlert, "reason" | "locations" | "rollout"> & {
   checkId: string;
@@ -182,15 +182,19 @@ export function openAlert<State extends Alerting>(state: State, of: Opening): De
   return { state: { ...state, episodes: episode, alert }, transition };
 }
 
+type Ending = { checkId: string; missedPings: number | null } & Pick<
+  AlertTransition,
+  "atMs" | "endedBecause"
+>;
+
 /** Ends the episode that is open; without one nothing changes. */
 export function resolve<State extends Alerting>(
   state: State,
-  of: { checkId: string; atMs: number; missedPings: number | null },
+  { checkId, ...ending }: Ending,
 ): Decision<State> {
   const { alert } = state;
   if (alert === null) return { state, transition: null };
-  const { checkId, atMs, missedPings } = of;
-  const transition = { ...describeEvent("resolved", checkId, alert), atMs, missedPings };
+  const transition = { ...describeEvent("resolved", checkId, alert), ...ending };
   return { state: { ...state, alert: null }, transition };
 }
 

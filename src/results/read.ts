@@ -77,6 +77,12 @@ export function createResultReader(database: Database, settings: { failedAtPerce
       const snapshots = rows.map((row) => CheckSnapshot.parse(row.snapshot));
       return new Map(snapshots.map((snapshot) => [snapshot.checkId, snapshot]));
     },
+
+    /** The checks that were ever watched, without those that were paused with no alert open. */
+    async watched(): Promise<Pick<CheckSnapshot, "checkId" | "kind">[]> {
+      const { rows } = await database.query(selectWatched);
+      return rows.map(({ check_id, kind }) => ({ checkId: check_id, kind }));
+    },
   };
 }
 
@@ -106,6 +112,10 @@ const selectTail = `
 const selectEpisodes = `
   SELECT * FROM check_episodes WHERE $1::text IS NULL OR check_id = $1
   ORDER BY opened_at DESC, check_id LIMIT $2`;
+
+const selectWatched = `
+  SELECT check_id, snapshot->>'kind' AS kind FROM check_snapshots
+  WHERE snapshot->>'status' <> 'paused' OR snapshot->'alert' <> 'null'`;
 
 /** A row as the driver gives it, named by the query. */
 // biome-ignore lint/suspicious/noExplicitAny: its shape is that of the table

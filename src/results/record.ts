@@ -2,6 +2,7 @@
 import type { Database } from "#kernel/database.ts";
 import { createJointWrites } from "#kernel/groups.ts";
 import type { AlertTransition, CheckResult, CheckSnapshot } from "#monitor/contract.ts";
+import { type EpisodeNote, keepEpisodes } from "./episodes.ts";
 import { makePartition } from "./partitions.ts";
 import { movePings, type PlainPing } from "./pings.ts";
 
@@ -16,6 +17,9 @@ export function createRecorder(database: Database) {
   );
   const writeSnapshots = createJointWrites((snapshots: readonly CheckSnapshot[]) =>
     keepSnapshots(database, snapshots),
+  );
+  const writeEpisodes = createJointWrites((notes: readonly EpisodeNote[]) =>
+    keepEpisodes(database, notes),
   );
   return {
     /** Keeps results; one that is known already (check, tick, location) is left as it is. */
@@ -36,28 +40,12 @@ export function createRecorder(database: Database) {
     },
 
     /** Keeps that an alert opened or resolved, whatever order the two come in. */
-    async transition(event: AlertTransition): Promise<void> {
-      await database.query(saveTransition, [
-        event.checkId,
-        event.episode,
-        new Date(event.openedAtMs),
-        event.kind === "resolved" ? new Date(event.atMs) : null,
-        event.reason,
-        event.locations,
-        event.missedPings,
-        event.rollout?.rolloutId ?? null,
-        event.rollout?.wave ?? null,
-      ]);
-    },
+    transition: (event: AlertTransition): Promise<void> =>
+      writeEpisodes({ event, deliveredAtMs: null }),
 
     /** Keeps when the receiver accepted an event; the first time counts. */
-    async delivered(
-      event: Pick<AlertTransition, "checkId" | "episode" | "kind" | "atMs">,
-      atMs: number,
-    ): Promise<void> {
-      const statement = event.kind === "opened" ? markOpenedDelivered : markResolvedDelivered;
-      await database.query(statement, [event.checkId, event.episode, new Date(atMs)]);
-    },
+    delivered: (event: AlertTransition, atMs: number): Promise<void> =>
+      writeEpisodes({ event, deliveredAtMs: atMs }),
 
     /** Keeps how a check stands, unless something newer is known. */
     snapshot: (snapshot: CheckSnapshot): Promise<void> => writeSnapshots(snapshot),
@@ -143,22 +131,6 @@ const insertResultRows = `
 const insertMissed = `
   INSERT INTO check_missed_ticks (check_id, from_at, to_at, ticks) VALUES ($1, $2, $3, $4)
   ON CONFLICT DO NOTHING`;
-
-const saveTransition = `
-  INSERT INTO check_episodes (check_id, episode, opened_at, resolved_at, reason, locations,
-    missed_pings, rollout_id, rollout_wave)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-  ON CONFLICT (check_id, episode) DO UPDATE SET
-    resolved_at = coalesce(check_episodes.resolved_at, excluded.resolved_at),
-    missed_pings = coalesce(check_episodes.missed_pings, excluded.missed_pings)`;
-
-const markOpenedDelivered = `
-  UPDATE check_episodes SET opened_delivered_at = coalesce(opened_delivered_at, $3)
-  WHERE check_id = $1 AND episode = $2`;
-
-const markResolvedDelivered = `
-  UPDATE check_episodes SET resolved_delivered_at = coalesce(resolved_delivered_at, $3)
-  WHERE check_id = $1 AND episode = $2`;
 
 // Rows are locked in one order, that of the ids: two processes never wait for each other.
 const saveSnapshots = `

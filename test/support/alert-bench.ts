@@ -98,10 +98,10 @@ export async function startAlertBench(options: BenchOptions = {}) {
     enqueue: async (orders: readonly AlertOrder[]) => {
       for (const order of orders) {
         const { status } = await call(
-          `vedette.v1.AlertDelivery/${order.transition.checkId}/enqueue`,
+          `vedette.v1.AlertDelivery/${order.transition.checkId}/enqueue/send`,
           order,
         );
-        if (status !== 200) throw new Error(`enqueue answered ${status}`);
+        if (status !== 202) throw new Error(`enqueue answered ${status}`);
       }
     },
     show: (eventId: string) => call("vedette.v1.AlertEvents/Show", { event_id: eventId }),

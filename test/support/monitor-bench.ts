@@ -16,7 +16,8 @@ import { createProbe } from "#monitor/probe.ts";
 import { createRunCheck } from "#monitor/run-check.ts";
 import { createRunners } from "#monitor/runners.ts";
 import { createMonitorServices } from "#monitor/services.ts";
-import { startMonitor } from "#monitor/start.ts";
+import { retireRemoved, startMonitor } from "#monitor/start.ts";
+import { createResultReader } from "#results/read.ts";
 import { createRecorder } from "#results/record.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
@@ -32,12 +33,14 @@ type BenchOptions = {
   inactive?: string[];
 };
 
+type Defined = { apiChecks: ApiCheck[]; heartbeats: Heartbeat[] };
+
 const log = createLog({ level: "silent", format: "json" });
 
 /** Everything is stopped when the test that asks for it ends. */
 export async function startMonitorBench(options: BenchOptions) {
   const { apiChecks = [], heartbeats = [], alwaysReplay = false, inactive = [] } = options;
-  const definitions = { apiChecks, heartbeats };
+  let definitions: Defined = { apiChecks, heartbeats };
   const server = await startTestDatabase();
   onTestFinished(server.stop);
   await migrate(server.url, log);
@@ -50,10 +53,9 @@ export async function startMonitorBench(options: BenchOptions) {
   const inbox = createInbox({ database, heartbeats, recordPings: recorder.pings });
   const deadlines = createDeadlines(database);
   const runners = createRunners(database);
-  const active = apiChecks.filter(({ id }) => !inactive.includes(id));
-  const services = [
+  const servicesOf = (defined: Defined) => [
     ...createMonitorServices({
-      definitions,
+      definitions: defined,
       recorder,
       readRollout: async () => situation.rollout,
       failedAtPercent: options.failedAtPercent ?? 0,
@@ -64,7 +66,9 @@ export async function startMonitorBench(options: BenchOptions) {
         location: "local",
         nowMs: Date.now,
       }),
-      activeChecks: new Set(active.map(({ id }) => id)),
+      activeChecks: new Set(
+        defined.apiChecks.map(({ id }) => id).filter((id) => !inactive.includes(id)),
+      ),
       runners,
       inbox,
       pingUrl: null,
@@ -74,7 +78,13 @@ export async function startMonitorBench(options: BenchOptions) {
   const restate = await startTestRestate({ services: [], alwaysReplay });
   onTestFinished(restate.stop);
   const serve = (port: number) =>
-    serveEndpoint({ host: "127.0.0.1", port, services, identityKeys: [], log });
+    serveEndpoint({
+      host: "127.0.0.1",
+      port,
+      services: servicesOf(definitions),
+      identityKeys: [],
+      log,
+    });
   let worker = await serve(0);
   onTestFinished(() => worker.stop());
   const { adminUrl, ingressUrl } = restate;
@@ -92,6 +102,8 @@ export async function startMonitorBench(options: BenchOptions) {
     start: async () => {
       await watch.stop();
       watch = await startMonitor(ingressUrl, { definitions, deadlines, log });
+      const reader = createResultReader(database, { failedAtPercent: 0 });
+      await retireRemoved(ingressUrl, { definitions, known: await reader.watched() });
     },
     takePing: createTakePing({
       inbox,
@@ -120,8 +132,9 @@ export async function startMonitorBench(options: BenchOptions) {
         { withinMs: 10_000, what: `${heartbeat} to be well` },
       ),
     snapshot: (check: string) => readSnapshot(database, check),
-    /** Ends the worker with whatever it is doing, and starts it again. */
-    restartWorker: async () => {
+    /** Ends the worker with whatever it is doing, and starts it again, with other definitions if given. */
+    restartWorker: async (changed: Partial<Defined> = {}) => {
+      definitions = { ...definitions, ...changed };
       const port = Number(new URL(worker.url).port);
       await worker.stop();
       worker = await serve(port);

@@ -1,33 +1,50 @@
-/** The queue of a check's alert events, as a virtual object: it decides, others post and write down. */
+/**
+ * The queue of a check's alert events, as a virtual object. It makes its requests itself, one per call: the
+ * key's lock is what keeps two apart, whatever happens, and an event costs no more than one call. A
+ * receiver that hangs holds up the events of the one check, for as long as an attempt may take.
+ */
 import { implement, type ObjectContext, rpc } from "@restatedev/restate-sdk";
 import type { AlertEventProblemCode } from "#alerting/events-contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { toTerminalError } from "#kernel/terminal.ts";
-import { alertQueue, alertRecord, alertSender, type Delivered } from "./internal.ts";
-import { add, emptyQueue, type Queue, retry, type Step, settle, wake } from "./queue.ts";
+import type { Attempt } from "./attempt.ts";
+import { alertQueue, alertRecord } from "./internal.ts";
+import type { Outcome } from "./outcome.ts";
+import {
+  add,
+  emptyQueue,
+  isDueAtOnce,
+  type Queue,
+  type RoutedOrder,
+  retry,
+  type Step,
+  settle,
+  wake,
+} from "./queue.ts";
 
 const queueKey = "queue";
 
-export function createAlertQueue({ giveUpAfterMs }: { giveUpAfterMs: number }) {
+export type QueueParts = { attempt: Attempt; giveUpAfterMs: number };
+
+export function createAlertQueue(parts: QueueParts) {
   return implement(alertQueue, {
     handlers: {
       enqueue: async (ctx, order) => {
         const { channel } = order;
         if (channel === null) return null;
         const queue = await readQueue(ctx);
-        return perform(ctx, add(queue, { ...order, channel }, await ctx.date.now()));
+        const routed = { ...order, channel };
+        // To ask for the time is a step of its own, which most events do without.
+        const nowMs = isDueAtOnce(queue, routed) ? null : await ctx.date.now();
+        return proceed(ctx, add(queue, routed, nowMs), parts);
       },
-      wake: async (ctx, { generation }) => perform(ctx, wake(await readQueue(ctx), generation)),
-      settled: async (ctx, delivered) => {
-        report(ctx, delivered);
-        const settlement = { ...delivered, random: ctx.rand.random() };
-        return perform(ctx, settle(await readQueue(ctx), settlement, giveUpAfterMs));
-      },
+      wake: async (ctx, { generation }) =>
+        proceed(ctx, wake(await readQueue(ctx), generation), parts),
       retry: async (ctx, { eventId }) => {
         const answer = retry(await readQueue(ctx), eventId, await ctx.date.now());
         if (answer === null) throw refuse(unknownEvent(eventId));
         if (answer === "superseded") throw refuse(supersededEvent(eventId));
-        perform(ctx, answer.step);
+        proceedLater(ctx, answer.step);
         return { event_ids: answer.eventIds };
       },
     },
@@ -35,7 +52,6 @@ export function createAlertQueue({ giveUpAfterMs }: { giveUpAfterMs: number }) {
       journalRetention: 0,
       handlers: {
         wake: { ingressPrivate: true },
-        settled: { ingressPrivate: true },
         retry: { ingressPrivate: true },
       },
     },
@@ -46,22 +62,48 @@ async function readQueue(ctx: ObjectContext): Promise<Queue> {
   return (await ctx.get<Queue>(queueKey)) ?? emptyQueue;
 }
 
-/** Writes the decision down and sets in motion what it asks for. */
-function perform(ctx: ObjectContext, step: Step): null {
-  const { queue, post, wakeAfterMs, records } = step;
+/**
+ * Makes the attempt that is due. What was decided is written down before, with a timer: should somebody
+ * kill this call, the timer makes the attempt again.
+ */
+async function proceed(
+  ctx: ObjectContext,
+  step: Step,
+  { attempt, giveUpAfterMs }: QueueParts,
+): Promise<null> {
+  carryOut(ctx, step);
+  const { queue, post } = step;
+  if (post === null) return null;
+  // Not in the journal when we crash: then it is made again, before anything newer.
+  const ended = await ctx.run("post-event", async () => ({
+    beganAtMs: Date.now(),
+    outcome: await attempt(post.order),
+    atMs: Date.now(),
+  }));
+  report(ctx, post.order, ended.outcome);
+  const settlement = { ...ended, random: ctx.rand.random() };
+  proceedLater(ctx, settle(queue, settlement, giveUpAfterMs));
+  return null;
+}
+
+/** What is due next is due in a call of its own: each is short, and what comes between is not kept waiting. */
+function proceedLater(ctx: ObjectContext, step: Step): void {
+  carryOut(ctx, step);
+  const { generation } = step.queue;
+  if (step.post !== null) ctx.sendClient(alertQueue, ctx.key).wake({ generation });
+}
+
+function carryOut(ctx: ObjectContext, { queue, wakeAfterMs, records }: Step): void {
   const { generation } = queue;
   ctx.set(queueKey, queue);
-  if (post !== null) {
-    ctx.sendClient(alertSender, ctx.key).deliver({ order: post.order, generation });
-  }
   if (wakeAfterMs !== null) {
     ctx.sendClient(alertQueue, ctx.key).wake({ generation }, rpc.sendOpts({ delay: wakeAfterMs }));
   }
   if (records.length > 0) ctx.sendClient(alertRecord, ctx.key).save({ records });
-  return null;
 }
 
-function report(ctx: ObjectContext, { eventId: event, outcome }: Delivered): void {
+function report(ctx: ObjectContext, { transition }: RoutedOrder, outcome: Outcome): void {
+  const event = transition.eventId;
   switch (outcome.kind) {
     case "accepted":
       ctx.console.info("alert event accepted", { event });

@@ -1,6 +1,7 @@
 /** The body of an alert event, built as an object: text in it can break nothing. */
 import { createHash } from "node:crypto";
 import { formatDuration } from "#kernel/duration.ts";
+import type { AlertTransition } from "#monitor/contract.ts";
 import type { RoutedOrder } from "./queue.ts";
 import type { SourceKind } from "./source.ts";
 
@@ -25,10 +26,10 @@ export function renderEvent(order: RoutedOrder, terms: Terms): object {
 
 function toHttpEvent(order: RoutedOrder, consoleUrl: string): HttpEvent {
   const { transition, environment, name } = order;
-  const { kind, checkId, eventId, episode, rollout, missedPings } = transition;
+  const { kind, checkId, eventId, episode, rollout, missedPings, endedBecause } = transition;
   const link = consoleUrl === "" ? undefined : linkTo(consoleUrl, checkId);
   return {
-    title: `${name} ${kind === "opened" ? "failed" : "recovered"}`,
+    title: `${name} ${titleWord(transition)}`,
     description: describe(order),
     deduplication_key: checkId,
     status: kind === "opened" ? "firing" : "resolved",
@@ -42,7 +43,7 @@ function toHttpEvent(order: RoutedOrder, consoleUrl: string): HttpEvent {
       check_name: name,
       environment,
       episode,
-      reason: transition.reason,
+      reason: endedBecause ?? transition.reason,
       locations: transition.locations,
       opened_at: toIso(transition.openedAtMs),
       occurred_at: toIso(transition.atMs),
@@ -52,16 +53,27 @@ function toHttpEvent(order: RoutedOrder, consoleUrl: string): HttpEvent {
   };
 }
 
+function titleWord({ kind, endedBecause }: AlertTransition): string {
+  if (kind === "opened") return "failed";
+  return endedBecause === undefined ? "recovered" : "closed without a recovery";
+}
+
 function describe({ transition }: RoutedOrder): string {
-  const { kind, reason, locations, atMs, openedAtMs, missedPings, rollout } = transition;
-  const lines =
-    kind === "opened"
-      ? [reason]
-      : [`Recovered after ${formatDuration(atMs - openedAtMs)}. It had failed: ${reason}`];
+  const { locations, missedPings, rollout } = transition;
+  const lines = [describeChange(transition)];
   if (missedPings !== null) lines.push(`Pings missed: ${missedPings}`);
   if (locations.length > 0) lines.push(`Locations: ${locations.join(", ")}`);
   if (rollout !== null) lines.push(`During rollout ${rollout.rolloutId}, wave ${rollout.wave}`);
   return lines.join("\n");
+}
+
+function describeChange(transition: AlertTransition): string {
+  const { kind, reason, atMs, openedAtMs, endedBecause } = transition;
+  if (kind === "opened") return reason;
+  const openFor = formatDuration(atMs - openedAtMs);
+  return endedBecause === undefined
+    ? `Recovered after ${openFor}. It had failed: ${reason}`
+    : `Closed after ${openFor}: ${endedBecause}. It had failed: ${reason}`;
 }
 
 function linkTo(consoleUrl: string, checkId: string): string {

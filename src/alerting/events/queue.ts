@@ -3,6 +3,7 @@
  * the one that is being delivered; nothing overtakes it. Times are Unix ms.
  */
 import type { AlertOrder, EventStatus } from "#alerting/events-contract.ts";
+import { invariant } from "#kernel/invariant.ts";
 import type { Environment } from "#monitor/contract.ts";
 import { backoffMs, type Outcome } from "./outcome.ts";
 
@@ -12,8 +13,8 @@ type Entry = {
   order: RoutedOrder;
   /** Counts the check's events in the order in which they were handed over. */
   sequence: number;
-  /** When it was handed over, or by hand sent again. */
-  queuedAtMs: number;
+  /** When it was handed over, or by hand sent again; null: its first attempt, due at once, will tell. */
+  queuedAtMs: number | null;
   attempts: number;
   cause: string | null;
 };
@@ -41,7 +42,7 @@ export type EventRecord = {
 /** A decision: the queue from now on, and what is to be done. */
 export type Step = {
   queue: Queue;
-  /** Delivered now; its result comes back as `settle`. */
+  /** Due now: how the attempt at it ends is told to `settle`. */
   post: Entry | null;
   /** When to call `wake` with the queue's generation; null: no timer. */
   wakeAfterMs: number | null;
@@ -63,16 +64,26 @@ const mostDead = 100;
 
 const idOf = ({ order }: Entry) => order.transition.eventId;
 
-/** Takes over an event; one that is known already changes nothing. */
-export function add(queue: Queue, order: RoutedOrder, nowMs: number): Step {
+/** Whether this event, coming now, is due at once. */
+export function isDueAtOnce(queue: Queue, order: RoutedOrder): boolean {
+  return isIdle(queue) && !isOrphan(queue, order);
+}
+
+function isIdle({ waiting }: Queue): boolean {
+  return waiting.length === 0;
+}
+
+/** Takes over an event; one that is known already changes nothing. `nowMs`: null when it is due at once. */
+export function add(queue: Queue, order: RoutedOrder, nowMs: number | null): Step {
   const { eventId } = order.transition;
   const known = [...queue.waiting, ...queue.dead].map(idOf);
   if (known.includes(eventId) || queue.accepted?.eventId === eventId) return nothing(queue);
   const sequence = queue.sequence + 1;
   const entry = { order, sequence, queuedAtMs: nowMs, attempts: 0, cause: null };
   const longer = { ...queue, sequence, waiting: [...queue.waiting, entry] };
-  const isFirst = queue.waiting.length === 0;
-  return withRecords([record(entry, "pending")], isFirst ? advance(longer) : nothing(longer));
+  // The end of an attempt that follows at once is all there is to record.
+  if (isIdle(queue)) return advance(longer);
+  return withRecords([record(entry, "pending")], nothing(longer));
 }
 
 /** A timer went off: the first event is tried again, unless something else happened since. */
@@ -81,23 +92,21 @@ export function wake(queue: Queue, generation: number): Step {
 }
 
 export type Settlement = {
-  eventId: string;
-  generation: number;
   outcome: Outcome;
+  beganAtMs: number;
   atMs: number;
   /** From 0 to 1: keeps checks that wait for the same receiver apart. */
   random: number;
 };
 
-/** A delivery ended. One that is reported twice, or long after it was taken for lost, counts once. */
+/** The attempt at the first event ended. */
 export function settle(queue: Queue, settlement: Settlement, giveUpAfterMs: number): Step {
-  const { outcome, atMs, eventId } = settlement;
+  const { outcome, beganAtMs, atMs } = settlement;
   const head = queue.waiting[0];
-  if (head === undefined || idOf(head) !== eventId) {
-    return outcome.kind === "accepted" ? revive(queue, eventId, atMs) : nothing(queue);
-  }
+  invariant(head !== undefined, "an attempt ended that was none at an event");
   const cause = "cause" in outcome ? outcome.cause : null;
-  const entry = { ...head, attempts: head.attempts + 1, cause };
+  const queuedAtMs = head.queuedAtMs ?? beganAtMs;
+  const entry = { ...head, queuedAtMs, attempts: head.attempts + 1, cause };
   switch (outcome.kind) {
     case "accepted":
       return accept(queue, entry, atMs);
@@ -106,10 +115,8 @@ export function settle(queue: Queue, settlement: Settlement, giveUpAfterMs: numb
     case "unconfigured":
       return withRecords([record(entry, "not_posted")], advance(withoutHead(queue)));
     case "retry": {
-      // Another attempt is under way: its end decides.
-      if (settlement.generation !== queue.generation) return nothing(queue);
       const waitMs = backoffMs(head.attempts, { ...settlement, ...outcome });
-      if (atMs + waitMs > head.queuedAtMs + giveUpAfterMs) {
+      if (atMs + waitMs > queuedAtMs + giveUpAfterMs) {
         return bury(queue, { ...entry, cause: `given up: ${cause}` });
       }
       return postpone(queue, entry, { waitMs, atMs });
@@ -137,33 +144,22 @@ export function retry(queue: Queue, eventId: string, nowMs: number): Retry {
   const dead = queue.dead.filter((entry) => !isOfEpisode(entry));
   const records = again.map((entry) => record(entry, "pending"));
   const longer = { ...queue, waiting: [...queue.waiting, ...again], dead };
-  const isFirst = queue.waiting.length === 0;
-  const step = withRecords(records, isFirst ? advance(longer) : nothing(longer));
+  const step = withRecords(records, isIdle(queue) ? advance(longer) : nothing(longer));
   return { step, eventIds: again.map(idOf) };
-}
-
-/**
- * A dead letter was accepted after all: by a request that was under way twice, while what was wrong was
- * put right. It goes through the queue again, so that its recovery follows it.
- */
-function revive(queue: Queue, eventId: string, nowMs: number): Step {
-  const isDead = queue.dead.some((entry) => idOf(entry) === eventId);
-  const again = isDead ? retry(queue, eventId, nowMs) : null;
-  return again === null || again === "superseded" ? nothing(queue) : again.step;
 }
 
 /** The first event is delivered; a recovery whose failure nobody accepted is taken out first. */
 function advance(queue: Queue): Step {
   const head = queue.waiting[0];
   if (head === undefined) return nothing(queue);
-  if (isOrphan(queue, head)) return withdraw(queue, head);
+  if (isOrphan(queue, head.order)) return withdraw(queue, head);
   const next = { ...queue, generation: queue.generation + 1 };
   return { queue: next, post: head, wakeAfterMs: lostAfterMs, records: [] };
 }
 
 /** Never a recovery before its failure was delivered (issue 4). */
-function isOrphan({ accepted }: Queue, { order }: Entry): boolean {
-  const { kind, episode } = order.transition;
+function isOrphan({ accepted }: Queue, { transition }: RoutedOrder): boolean {
+  const { kind, episode } = transition;
   if (kind === "opened") return false;
   return accepted?.kind !== "opened" || accepted.episode !== episode;
 }

@@ -2,7 +2,6 @@
 import { implement } from "@restatedev/restate-sdk";
 import type { AlertTransition } from "#monitor/contract.ts";
 import { alertRecord } from "./internal.ts";
-import type { EventRecord } from "./queue.ts";
 import type { EventStore } from "./store.ts";
 
 /** Told when the receiver accepted an event; twice when a crash comes between. */
@@ -11,16 +10,14 @@ export type NoteAccepted = (event: AlertTransition, atMs: number) => Promise<voi
 type RecorderParts = { store: Pick<EventStore, "save">; noteAccepted: NoteAccepted };
 
 export function createAlertRecorder({ store, noteAccepted }: RecorderParts) {
-  const write = async (record: EventRecord) => {
-    await store.save(record);
-    const { entry, acceptedAtMs } = record;
-    if (acceptedAtMs !== null) await noteAccepted(entry.order.transition, acceptedAtMs);
-  };
   return implement(alertRecord, {
     handlers: {
       save: async (ctx, { records }) => {
         await ctx.run("save-events", async () => {
-          for (const record of records) await write(record);
+          const notes = records.flatMap(({ entry, acceptedAtMs }) =>
+            acceptedAtMs === null ? [] : [noteAccepted(entry.order.transition, acceptedAtMs)],
+          );
+          await Promise.all([store.save(records), ...notes]);
         });
         return null;
       },

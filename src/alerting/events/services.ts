@@ -5,7 +5,6 @@ import { createAttempt, createPresent } from "./attempt.ts";
 import { countAttempts, showEvents } from "./metrics.ts";
 import { createAlertQueue } from "./object.ts";
 import { createAlertRecorder, type NoteAccepted } from "./recorder.ts";
-import { createAlertSender } from "./sender.ts";
 import { createAlertEvents } from "./service.ts";
 import type { SourceOf } from "./source.ts";
 import { createEventStore } from "./store.ts";
@@ -29,8 +28,7 @@ export function createAlertDelivery(parts: AlertDeliveryParts) {
   const present = createPresent(parts);
   showEvents(store.count, registry);
   return [
-    createAlertQueue({ giveUpAfterMs }),
-    createAlertSender({ attempt: countAttempts(attempt, registry) }),
+    createAlertQueue({ attempt: countAttempts(attempt, registry), giveUpAfterMs }),
     createAlertRecorder({ store, noteAccepted }),
     createAlertEvents({ store, present }),
   ];

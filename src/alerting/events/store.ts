@@ -5,6 +5,7 @@ import type {
   AlertEventView,
 } from "#alerting/events-contract.ts";
 import type { Database } from "#kernel/database.ts";
+import { createJointWrites } from "#kernel/groups.ts";
 import type { AlertTransition } from "#monitor/contract.ts";
 import type { EventRecord, RoutedOrder } from "./queue.ts";
 
@@ -16,12 +17,14 @@ export type EventCounts = { pending: number; dead: number; oldestPendingSeconds:
 export type FoundEvent = { view: AlertEventView; order: RoutedOrder };
 
 export function createEventStore(database: Database, { keepDays }: { keepDays: number }) {
+  // Every write of its own is one wait for the disk, and many checks alert at once.
+  const write = createJointWrites(async (lists: readonly (readonly EventRecord[])[]) => {
+    await saveAll(database, lists.flat());
+    await database.query(dropOld, [keepDays]);
+  });
   return {
-    /** Keeps how an event stands now, and lets go of what is too old. */
-    async save(record: EventRecord): Promise<void> {
-      await database.query(saveEvent, toRow(record));
-      if (record.status === "accepted") await database.query(dropOld, [keepDays]);
-    },
+    /** Keeps how events stand now, the last word on each, and lets go of what is too old. */
+    save: (records: readonly EventRecord[]): Promise<void> => write(records),
 
     async list({ status, check, limit }: AlertEventListRequest): Promise<AlertEventList> {
       const { rows } = await database.query(listEvents, [status ?? null, check ?? null, limit]);
@@ -41,32 +44,42 @@ export function createEventStore(database: Database, { keepDays }: { keepDays: n
   };
 }
 
-function toRow({ entry, status, nextAttemptAtMs, acceptedAtMs }: EventRecord): unknown[] {
+async function saveAll(database: Database, records: readonly EventRecord[]): Promise<void> {
+  const rows = new Map(records.map((record) => [record.entry.order.transition.eventId, record]));
+  await database.query(saveEvents, [JSON.stringify([...rows.values()].map(toRow))]);
+}
+
+function toRow({ entry, status, nextAttemptAtMs, acceptedAtMs }: EventRecord) {
   const { order, attempts, cause, queuedAtMs } = entry;
   const { transition, environment, channel, name } = order;
-  return [
-    transition.eventId,
-    transition.checkId,
+  return {
+    event_id: transition.eventId,
+    check_id: transition.checkId,
     name,
-    transition.episode,
-    transition.kind,
+    episode: transition.episode,
+    kind: transition.kind,
     environment,
     channel,
-    JSON.stringify(transition),
+    transition,
     status,
     attempts,
     cause,
-    new Date(transition.atMs),
-    new Date(queuedAtMs),
-    nextAttemptAtMs === null ? null : new Date(nextAttemptAtMs),
-    acceptedAtMs === null ? null : new Date(acceptedAtMs),
-  ];
+    event_at: new Date(transition.atMs),
+    queued_at: new Date(queuedAtMs ?? transition.atMs),
+    next_attempt_at: nextAttemptAtMs === null ? null : new Date(nextAttemptAtMs),
+    accepted_at: acceptedAtMs === null ? null : new Date(acceptedAtMs),
+  };
 }
 
-const saveEvent = `
+// Rows are locked in one order, that of the ids: two processes never wait for each other.
+const saveEvents = `
   INSERT INTO alert_events (event_id, check_id, name, episode, kind, environment, channel, transition,
     status, attempts, cause, event_at, queued_at, next_attempt_at, accepted_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+  SELECT * FROM jsonb_to_recordset($1::jsonb) AS t (event_id text, check_id text, name text,
+    episode integer, kind text, environment text, channel text, transition jsonb, status text,
+    attempts integer, cause text, event_at timestamptz, queued_at timestamptz,
+    next_attempt_at timestamptz, accepted_at timestamptz)
+  ORDER BY event_id
   ON CONFLICT (event_id) DO UPDATE SET
     status = excluded.status, attempts = excluded.attempts, cause = excluded.cause,
     queued_at = excluded.queued_at, next_attempt_at = excluded.next_attempt_at,

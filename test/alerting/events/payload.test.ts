@@ -60,6 +60,21 @@ describe("an event for the synthetic monitor's source", () => {
     expect(event.description).not.toContain("Locations");
   });
 
+  it("closes the alert of a check that did not recover, and says why", () => {
+    const order = buildOrder({ kind: "resolved", atMs: newYearMs + 180_000 });
+    const transition = { ...order.transition, endedBecause: "the check was removed" };
+
+    const event = renderEvent({ ...order, transition }, http);
+
+    expect(event).toMatchObject({
+      title: "Verify key closed without a recovery",
+      description:
+        "Closed after 3 min: the check was removed. It had failed: status 500\nLocations: local",
+      status: "resolved",
+      metadata: { reason: "the check was removed" },
+    });
+  });
+
   it("has no link when there is no console", () => {
     const event = renderEvent(buildOrder(), { kind: "http", consoleUrl: "" });
 

@@ -19,12 +19,9 @@ const idsOf = (entries: Queue["waiting"]) => entries.map(({ order }) => order.tr
 const fill = (...orders: RoutedOrder[]): Queue =>
   orders.reduce((queue, order) => add(queue, order, 0).queue, emptyQueue);
 
-/** The head's delivery ends so. */
-const end = (queue: Queue, outcome: Outcome, atMs = 1_000): Step => {
-  const eventId = queue.waiting[0]?.order.transition.eventId ?? "";
-  const { generation } = queue;
-  return settle(queue, { eventId, generation, outcome, atMs, random: 0 }, hourMs);
-};
+/** The attempt at the head, which began at 0, ends so. */
+const end = (queue: Queue, outcome: Outcome, atMs = 1_000): Step =>
+  settle(queue, { outcome, beganAtMs: 0, atMs, random: 0 }, hourMs);
 
 const endAll = (queue: Queue, ...outcomes: Outcome[]): Queue =>
   outcomes.reduce((now, outcome) => end(now, outcome).queue, queue);
@@ -44,11 +41,18 @@ describe("add", () => {
     expect(wakeAfterMs).toBe(300_000);
   });
 
-  it("lets later events wait for the first", () => {
-    const { post, queue } = add(fill(buildOrder()), buildOrder({ kind: "resolved" }), 0);
+  it("records nothing of an event that is due: the end of the attempt does", () => {
+    expect(add(emptyQueue, buildOrder(), 0).records).toEqual([]);
+  });
+
+  it("lets later events wait for the first, on record", () => {
+    const { post, queue, records } = add(fill(buildOrder()), buildOrder({ kind: "resolved" }), 0);
 
     expect(post).toBeNull();
     expect(idsOf(queue.waiting)).toEqual(["verify-key:1:opened", "verify-key:1:resolved"]);
+    expect(records).toMatchObject([
+      { status: "pending", entry: { order: { transition: { kind: "resolved" } } } },
+    ]);
   });
 
   it.each([
@@ -93,27 +97,13 @@ describe("settle", () => {
     expect(second.records[0]).toMatchObject({ status: "pending", nextAttemptAtMs: 3_000 });
   });
 
-  it("takes an end that is reported again for nothing", () => {
-    const once = end(fill(...buildEpisode()), accepted).queue;
+  it("counts the time of an event that was due at once from its first attempt", () => {
+    const first = add(emptyQueue, buildOrder(), null).queue;
+    const times = { beganAtMs: 7_000, atMs: 8_000 };
 
-    const again = settle(
-      once,
-      { eventId: "verify-key:1:opened", generation: 1, outcome: accepted, atMs: 1_000, random: 0 },
-      hourMs,
-    );
+    const { queue } = settle(first, { outcome: failed, ...times, random: 0 }, hourMs);
 
-    expect(again.queue).toBe(once);
-    expect(again.post).toBeNull();
-  });
-
-  it("leaves a failed attempt to the one that was begun after it", () => {
-    const queue = fill(buildOrder());
-    const twice = wake(queue, queue.generation).queue;
-    const settlement = { eventId: "verify-key:1:opened", outcome: failed, atMs: 1_000, random: 0 };
-
-    const step = settle(twice, { ...settlement, generation: 1 }, hourMs);
-
-    expect(step.queue).toBe(twice);
+    expect(queue.waiting[0]?.queuedAtMs).toBe(7_000);
   });
 
   it("makes a refused failure and its recovery dead letters, and delivers the next failure", () => {
@@ -148,16 +138,6 @@ describe("settle", () => {
 
     expect(step.queue.dead).toEqual([]);
     expect(statuses(step)).toContainEqual(["verify-key:1:opened", "superseded"]);
-  });
-
-  it("lets a recovery follow when a second request had its refused failure accepted", () => {
-    const dead = endAll(fill(...buildEpisode()), refused);
-
-    const late = { eventId: "verify-key:1:opened", generation: 1, outcome: accepted };
-    const step = settle(dead, { ...late, atMs: 2_000, random: 0 }, hourMs);
-
-    expect(step.queue.dead).toEqual([]);
-    expect(idsOf(step.queue.waiting)).toEqual(["verify-key:1:opened", "verify-key:1:resolved"]);
   });
 
   it("keeps the last hundred dead letters", () => {

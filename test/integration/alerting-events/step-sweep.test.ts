@@ -55,25 +55,52 @@ type Cut = { afterPieces?: number; atRequest?: number };
 
 /** Fails, recovers, fails and recovers. Answers the ids in the order of their arrival. */
 async function flap(bench: Bench, run: number, cut: Cut): Promise<string[]> {
-  const { receiver, proxy, database } = bench;
+  const check = await register(bench, run);
+  const replaced = setTrap(bench, cut);
+  for (const kind of ["fail", "success", "fail", "success"]) await ping(bench, check, kind);
+  await untilAccepted(bench, check, { count: 4, cut });
+  if (bench.proxy.isSprung()) await replaced;
+  return bench.receiver.events.map(({ eventId }) => eventId);
+}
+
+/** Fails, and is removed while its alert is open. */
+async function failAndRemove(bench: Bench, run: number, cut: Cut): Promise<string[]> {
+  const check = await register(bench, run);
+  bench.receiver.behave = () => "accept";
+  await ping(bench, check, "fail");
+  await untilAccepted(bench, check, { count: 1, cut });
+  const replaced = setTrap(bench, cut);
+  await call(bench, `${check}/retire/send`, {});
+  await untilAccepted(bench, check, { count: 2, cut });
+  if (bench.proxy.isSprung()) await replaced;
+  return bench.receiver.events.map(({ eventId }) => eventId);
+}
+
+async function register(bench: Bench, run: number): Promise<string> {
   const check = `job-${run}`;
   const token_hash = createHash("sha256").update(randomBytes(32)).digest("hex");
   await call(bench, `${check}/Register`, { token_hash });
-  receiver.events.length = 0;
-  const replaced = setTrap(bench, cut);
-  for (const kind of ["fail", "success", "fail", "success"]) {
-    await call(bench, `${check}/ping/send`, { kind, atMs: Date.now(), exitCode: null });
-  }
+  bench.receiver.events.length = 0;
+  return check;
+}
+
+async function ping(bench: Bench, check: string, kind: string): Promise<void> {
+  await call(bench, `${check}/ping/send`, { kind, atMs: Date.now(), exitCode: null });
+}
+
+async function untilAccepted(
+  { database }: Bench,
+  check: string,
+  { count, cut }: { count: number; cut: Cut },
+): Promise<void> {
   const isRecorded = async () => {
     const { rowCount } = await database.query(
       "SELECT 1 FROM alert_events WHERE check_id = $1 AND status = 'accepted'",
       [check],
     );
-    return rowCount === 4;
+    return rowCount === count;
   };
   await waitFor(isRecorded, { withinMs: 30_000, what: `${check} cut ${JSON.stringify(cut)}` });
-  if (proxy.isSprung()) await replaced;
-  return receiver.events.map(({ eventId }) => eventId);
 }
 
 async function call({ ingressUrl }: Bench, path: string, body: object): Promise<void> {
@@ -142,6 +169,22 @@ describe("a check that flaps while the worker is killed", () => {
       expect(received).toHaveLength(isRefused ? 4 : 5);
     },
   );
+
+  it("is resolved when it is removed, at whatever step the worker is killed", async () => {
+    run += 1;
+    await failAndRemove(bench, run, {});
+    const pieces = bench.proxy.passed();
+
+    for (let after = 0; after < pieces; after += every) {
+      run += 1;
+      const received = await failAndRemove(bench, run, { afterPieces: after });
+
+      const ids = idsOf(`job-${run}`).slice(0, 2);
+      expect([...new Set(received)], `cut after ${after} of ${pieces} pieces`).toEqual(ids);
+    }
+
+    expect(pieces).toBeGreaterThan(5);
+  }, 300_000);
 
   it("has sent nothing that breaks the contract", () => {
     expect(bench.receiver.faults).toEqual([]);

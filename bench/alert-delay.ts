@@ -1,0 +1,205 @@
+/**
+ * How long an alert takes from the failing answer of what is watched to the receiver, with checks that
+ * fail and recover in turn beside others that are well; then events of many checks that are handed over in
+ * one moment. BENCH_EPISODES, BENCH_BESIDE, BENCH_AT_ONCE; BENCH_PARTS=episodes or at-once.
+ */
+import type { RequestListener } from "node:http";
+import { loadavg } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
+import pLimit from "p-limit";
+import { Pool } from "undici";
+import type { AlertOrder } from "#alerting/events-contract.ts";
+import { type AlertDelayBench, withAlerts } from "./alert-fixture.ts";
+import { countFrom, percentile } from "./measure.ts";
+import { nowMs } from "./monitor-fixture.ts";
+import { idsOf, type Plan } from "./monitor-plan.ts";
+
+const episodes = countFrom("BENCH_EPISODES", 100);
+const atOnce = countFrom("BENCH_AT_ONCE", 1_000);
+
+const flapping = { prefix: "flapping", count: 20, frequencySeconds: 5 };
+const beside = { prefix: "well", count: countFrom("BENCH_BESIDE", 500), frequencySeconds: 60 };
+
+type Kind = "opened" | "resolved";
+
+/** A target whose checks fail until their alert has arrived, and are well until its recovery has. */
+function createTarget() {
+  const checks = new Map(
+    idsOf(flapping).map((id) => [
+      id,
+      { isFailing: true, saidSoMs: undefined as number | undefined },
+    ]),
+  );
+  const tookMs: Record<Kind, number[]> = { opened: [], resolved: [] };
+  const answerCheck: RequestListener = (incoming, outgoing) => {
+    const check = checks.get(incoming.url?.slice(1) ?? "");
+    // Handed to the network; the first one since the change is what there is to detect.
+    outgoing.once("finish", () => {
+      if (check !== undefined) check.saidSoMs ??= nowMs();
+    });
+    outgoing.writeHead(check?.isFailing === true ? 500 : 200).end("{}");
+  };
+  const takeEvent = (eventId: string) => {
+    const arrivedMs = nowMs();
+    const [id = "", , kind] = eventId.split(":");
+    const check = checks.get(id);
+    const wanted = check?.isFailing === true ? "opened" : "resolved";
+    if (check?.saidSoMs === undefined || kind !== wanted) throw new Error(`unasked: ${eventId}`);
+    tookMs[kind].push(arrivedMs - check.saidSoMs);
+    check.isFailing = !check.isFailing;
+    check.saidSoMs = undefined;
+  };
+  return { answerCheck, takeEvent, tookMs };
+}
+
+async function measureEpisodes(): Promise<void> {
+  const { answerCheck, takeEvent, tookMs } = createTarget();
+  const plan: Plan = { heartbeats: [], checks: [flapping, beside] };
+  await withAlerts({ plan, answerCheck, takeEvent }, async (bench) => {
+    await bench.start();
+    // The first round of each is slower: nothing is compiled, no connection open.
+    await untilCount(tookMs.resolved, flapping.count, 60_000);
+    for (const times of Object.values(tookMs)) times.length = 0;
+    await untilCount(tookMs.resolved, episodes, 240_000);
+  });
+  console.log(
+    `ms from the answer that failed, or was well again, to the receiver; ${tookMs.resolved.length} ` +
+      `episodes beside ${beside.count} checks a minute; load ${load()}`,
+  );
+  const all = [...tookMs.opened, ...tookMs.resolved];
+  console.table({ ...toSpreads(tookMs), both: spread(all) });
+}
+
+async function measureAtOnce(): Promise<void> {
+  const arrivedMs = new Map<string, number>();
+  const takeEvent = (eventId: string) => void arrivedMs.set(eventId, nowMs());
+  const answerCheck: RequestListener = (_, outgoing) => outgoing.writeHead(200).end("{}");
+  const plan: Plan = { heartbeats: [], checks: [] };
+  await withAlerts({ plan, answerCheck, takeEvent }, async (bench) => {
+    const spreads: Record<string, ReturnType<typeof spread>> = {};
+    const costs: Record<string, object> = {};
+    for (const episode of [1, 2, 3]) {
+      for (const kind of ["opened", "resolved"] as const) {
+        const dueMs = await handOver(bench, { episode, kind });
+        const before = bench.cpu();
+        const times = await untilAll(bench, { episode, kind, arrivedMs, dueMs });
+        const after = bench.cpu();
+        const part = (name: keyof typeof before) =>
+          Number(((after[name] - before[name]) / atOnce).toFixed(2));
+        const name = `${kind} ${episode}`;
+        spreads[name] = times;
+        costs[name] = {
+          worker: part("worker"),
+          Restate: part("Restate"),
+          Postgres: part("Postgres"),
+        };
+      }
+    }
+    console.log(`${atOnce} events handed over in one moment: ms to the receiver; load ${load()}`);
+    console.table(spreads);
+    console.log("CPU ms of each, until it is written down");
+    console.table(costs);
+  });
+}
+
+type Round = { episode: number; kind: Kind };
+
+/** Long enough for Restate to have taken all of them. */
+const leadMs = 6_000;
+
+/** By timers of Restate, as those of heartbeats with one deadline. Answers when they are due. */
+async function handOver(
+  { ingressUrl }: AlertDelayBench,
+  { episode, kind }: Round,
+): Promise<number> {
+  const pool = new Pool(ingressUrl, { connections: 32 });
+  const dueMs = Date.now() + leadMs;
+  const limit = pLimit(32);
+  const send = async (id: string) => {
+    const waitMs = dueMs - Date.now();
+    if (waitMs <= 0) throw new Error(`${leadMs} ms are too short for ${atOnce} events`);
+    const answer = await pool.request({
+      method: "POST",
+      path: `/vedette.v1.AlertDelivery/${id}/enqueue/send?delay=${waitMs}ms`,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(toOrder(id, { episode, kind }, dueMs)),
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode >= 300) throw new Error(`${id}: ${answer.statusCode} ${text}`);
+  };
+  await Promise.all(idsOf({ prefix: "one", count: atOnce }).map((id) => limit(() => send(id))));
+  await pool.close();
+  return dueMs;
+}
+
+function toOrder(id: string, { episode, kind }: Round, atMs: number): AlertOrder {
+  return {
+    transition: {
+      kind,
+      eventId: `${id}:${episode}:${kind}`,
+      checkId: id,
+      episode,
+      atMs,
+      openedAtMs: atMs,
+      reason: "no ping since 2026-01-01T00:00:00Z (period 20s, grace 20s)",
+      locations: [],
+      missedPings: null,
+      rollout: null,
+    },
+    environment: "production",
+    channel: "production",
+    name: id,
+  };
+}
+
+type Awaited = Round & { arrivedMs: Map<string, number>; dueMs: number };
+
+/** Until all are also written down. */
+async function untilAll(
+  { database }: AlertDelayBench,
+  { episode, kind, arrivedMs, dueMs }: Awaited,
+) {
+  const isOfRound = (eventId: string) => eventId.endsWith(`:${episode}:${kind}`);
+  const times = () =>
+    [...arrivedMs].filter(([id]) => isOfRound(id)).map(([, atMs]) => atMs - dueMs);
+  const deadlineMs = nowMs() + 60_000;
+  while (times().length < atOnce) {
+    if (nowMs() > deadlineMs) throw new Error(`${times().length} of ${atOnce} events arrived`);
+    await delay(20);
+  }
+  for (;;) {
+    const { rows } = await database.query(
+      "SELECT count(*)::int AS n FROM alert_events WHERE episode = $1 AND kind = $2 AND status = 'accepted'",
+      [episode, kind],
+    );
+    if (rows[0].n === atOnce) return { ...spread(times()), recorded: Math.round(nowMs() - dueMs) };
+    if (nowMs() > deadlineMs) throw new Error(`${rows[0].n} of ${atOnce} events are recorded`);
+    await delay(20);
+  }
+}
+
+async function untilCount(times: readonly number[], count: number, withinMs: number) {
+  const deadlineMs = nowMs() + withinMs;
+  while (times.length < count) {
+    if (nowMs() > deadlineMs) throw new Error(`${times.length} of ${count} episodes in time`);
+    await delay(100);
+  }
+}
+
+function toSpreads(tookMs: Record<string, readonly number[]>) {
+  return Object.fromEntries(Object.entries(tookMs).map(([name, times]) => [name, spread(times)]));
+}
+
+function spread(times: readonly number[]) {
+  const rounded = (p: number) => Number(percentile(times, p).toFixed(1));
+  return { p50: rounded(50), p90: rounded(90), p99: rounded(99), max: rounded(100) };
+}
+
+/** Of the last minute, this measurement with it. */
+function load(): string {
+  return (loadavg()[0] ?? 0).toFixed(1);
+}
+
+const parts = (process.env["BENCH_PARTS"] ?? "episodes,at-once").split(",");
+if (parts.includes("episodes")) await measureEpisodes();
+if (parts.includes("at-once")) await measureAtOnce();

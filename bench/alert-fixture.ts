@@ -1,0 +1,128 @@
+/** The monitor's process as in `monitor-fixture.ts`, between a target and a receiver that the measurement plays. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { startPostgres } from "#embedded/postgres.ts";
+import { startRestate } from "#embedded/restate.ts";
+import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { registerWorker } from "#worker/register.ts";
+import { cpuMsOf } from "./measure.ts";
+import type { NodeSettings, Plan } from "./monitor-plan.ts";
+
+const log = createLog({ level: "silent", format: "json" });
+
+export type AlertDelayBench = {
+  database: Database;
+  ingressUrl: string;
+  /** Sets the checks going. */
+  start: () => Promise<void>;
+  /** So far, in ms. */
+  cpu: () => { worker: number; Restate: number; Postgres: number };
+};
+
+type Options = {
+  plan: Plan;
+  /** Stands for what the checks watch. */
+  answerCheck: RequestListener;
+  /** Stands for the incident service, which has the event when this is called. */
+  takeEvent: (eventId: string) => void;
+};
+
+/** Runs `measure`, and leaves nothing behind when it fails or is interrupted. */
+export async function withAlerts(
+  options: Options,
+  measure: (bench: AlertDelayBench) => Promise<void>,
+): Promise<void> {
+  const stops: (() => unknown)[] = [];
+  const interrupted = Promise.withResolvers<never>();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => interrupted.reject(new Error(`interrupted by ${signal}`)));
+  }
+  try {
+    await Promise.race([prepare(options, stops).then(measure), interrupted.promise]);
+  } finally {
+    for (const stop of stops.reverse()) {
+      await Promise.try(stop).catch((error) => console.error("a part was not stopped:", error));
+    }
+  }
+}
+
+async function prepare(options: Options, stops: (() => unknown)[]): Promise<AlertDelayBench> {
+  const dataDir = mkdtempSync(path.join(tmpdir(), "vedette-bench-"));
+  stops.push(() => rmSync(dataDir, { recursive: true, force: true }));
+  const postgres = await startPostgres({ dataDir, port: 0, password: "bench", log });
+  stops.push(postgres.stop);
+  await migrate(postgres.url, log);
+  const database = openDatabase(postgres.url, log);
+  stops.push(() => database.end());
+  const restate = await startRestate({ dataDir, ingressPort: 0, adminPort: 0, log });
+  stops.push(restate.stop);
+  const { ingressUrl, adminUrl } = restate;
+  const node = await startNode(stops, {
+    plan: options.plan,
+    isProbing: true,
+    isNoting: false,
+    databaseUrl: postgres.url,
+    ingressUrl,
+    targetUrl: await listen(stops, options.answerCheck),
+    receiverUrl: await listen(stops, acceptEvents(options.takeEvent)),
+  });
+  await registerWorker({ adminUrl, workerUrl: node.workerUrl, revision: "bench" });
+  const cpu = () => ({
+    worker: cpuMsOf(node.pid),
+    Restate: cpuMsOf(restate.pid()),
+    Postgres: cpuMsOf(postgres.pid()),
+  });
+  return { database, ingressUrl, start: node.start, cpu };
+}
+
+const program = fileURLToPath(new URL("./monitor-node.ts", import.meta.url));
+
+async function startNode(stops: (() => unknown)[], settings: NodeSettings) {
+  const child = fork(program, { env: { ...process.env, BENCH_NODE: JSON.stringify(settings) } });
+  const ended = once(child, "exit").then(() => {
+    throw new Error("the worker's process ended");
+  });
+  ended.catch(() => {});
+  stops.push(async () => {
+    child.kill("SIGKILL");
+    await ended.catch(() => {});
+  });
+  const said = async () => (await Promise.race([once(child, "message"), ended]))[0];
+  const { workerUrl } = (await said()) as { workerUrl: string };
+  const start = async () => {
+    child.send("start");
+    await said();
+  };
+  return { workerUrl, start, pid: child.pid ?? 0 };
+}
+
+async function listen(stops: (() => unknown)[], answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  stops.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function acceptEvents(takeEvent: Options["takeEvent"]): RequestListener {
+  return async (incoming, outgoing) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk as Buffer);
+    const { deduplication_key, metadata } = JSON.parse(Buffer.concat(chunks).toString());
+    takeEvent(metadata.event_id);
+    const message = "Event accepted for processing";
+    outgoing
+      .writeHead(202, { "content-type": "application/json" })
+      .end(JSON.stringify({ status: "success", message, deduplication_key }));
+  };
+}

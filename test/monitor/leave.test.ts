@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { whyOver } from "#monitor/leave.ts";
+import { resolve } from "#monitor/verdict.ts";
+
+const production = {
+  environment: "production",
+  channel: "production",
+  name: "Verify key",
+} as const;
+
+describe("why an open alert is over", () => {
+  it("it is not while the check pages as it did", () => {
+    expect(whyOver(production, { channel: "production" })).toBeNull();
+  });
+
+  it.each([
+    { channel: null, why: "the check pages nobody now" },
+    { channel: "staging", why: "the check pages another channel" },
+  ] as const)("$why", ({ channel, why }) => {
+    expect(whyOver(production, { channel })).toBe(why);
+  });
+});
+
+it("an alert that ends without a recovery says why, and what had failed", () => {
+  const alert = {
+    episode: 3,
+    openedAtMs: 1_000,
+    reason: "local: connection refused",
+    locations: ["local"],
+    acknowledged: null,
+    rollout: null,
+  };
+  const ending = { checkId: "verify-key", atMs: 9_000, missedPings: null };
+
+  const { state, transition } = resolve(
+    { episodes: 3, alert },
+    { ...ending, endedBecause: "the check was removed" },
+  );
+
+  expect(state).toEqual({ episodes: 3, alert: null });
+  expect(transition).toMatchObject({
+    eventId: "verify-key:3:resolved",
+    reason: "local: connection refused",
+    endedBecause: "the check was removed",
+  });
+});
