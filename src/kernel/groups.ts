@@ -45,8 +45,8 @@ export function createGroups<Item, Result>(
 }
 
 /**
- * Writes together what comes in together. When the data of one is at fault (SQLSTATE classes 22 and
- * 23, or a time that is none), each is written by itself, so that it fails alone.
+ * Writes together what comes in together. When the data of one is at fault, each is written by itself,
+ * so that it fails alone.
  */
 export function createJointWrites<Item>(
   writeAll: (items: readonly Item[]) => Promise<void>,
@@ -77,6 +77,7 @@ async function faultOf(write: () => Promise<void>): Promise<unknown> {
   }
 }
 
-function isOfData(error: unknown): boolean {
+/** Whether the data of a write is at fault: SQLSTATE classes 22 and 23, or a time that is none. */
+export function isOfData(error: unknown): boolean {
   return /^2[23]/.test((error as { code?: string }).code ?? "") || error instanceof RangeError;
 }

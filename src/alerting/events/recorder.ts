@@ -1,7 +1,9 @@
 /** Writes down what becomes of events, off the path of the delivery: a database that is down holds up nothing else. */
 import { implement } from "@restatedev/restate-sdk";
+import { isOfData } from "#kernel/groups.ts";
 import type { AlertTransition } from "#monitor/contract.ts";
 import { alertRecord } from "./internal.ts";
+import type { EventRecord } from "./queue.ts";
 import type { EventStore } from "./store.ts";
 
 /** Told when the receiver accepted an event; twice when a crash comes between. */
@@ -10,18 +12,33 @@ export type NoteAccepted = (event: AlertTransition, atMs: number) => Promise<voi
 type RecorderParts = { store: Pick<EventStore, "save">; noteAccepted: NoteAccepted };
 
 export function createAlertRecorder({ store, noteAccepted }: RecorderParts) {
+  const note = ({ entry, acceptedAtMs }: EventRecord): Promise<void> | null =>
+    acceptedAtMs === null ? null : noteAccepted(entry.order.transition, acceptedAtMs);
   return implement(alertRecord, {
     handlers: {
       save: async (ctx, { records }) => {
-        await ctx.run("save-events", async () => {
-          const notes = records.flatMap(({ entry, acceptedAtMs }) =>
-            acceptedAtMs === null ? [] : [noteAccepted(entry.order.transition, acceptedAtMs)],
-          );
-          await Promise.all([store.save(records), ...notes]);
-        });
+        const faults = await ctx.run("save-events", () =>
+          Promise.all(
+            records.flatMap((record) => [faultOf(store.save(record)), faultOf(note(record))]),
+          ),
+        );
+        for (const fault of faults.filter((known) => known !== null)) {
+          ctx.console.error("alert record given up", { fault });
+        }
         return null;
       },
     },
     options: { ingressPrivate: true, journalRetention: 0 },
   });
+}
+
+/** Why it cannot ever be written: tried again for ever it would keep all that follows waiting. */
+async function faultOf(write: Promise<void> | null): Promise<string | null> {
+  try {
+    await write;
+    return null;
+  } catch (error) {
+    if (!isOfData(error)) throw error;
+    return (error as { code?: string }).code ?? "a time that is none";
+  }
 }

@@ -18,13 +18,13 @@ export type FoundEvent = { view: AlertEventView; order: RoutedOrder };
 
 export function createEventStore(database: Database, { keepDays }: { keepDays: number }) {
   // Every write of its own is one wait for the disk, and many checks alert at once.
-  const write = createJointWrites(async (lists: readonly (readonly EventRecord[])[]) => {
-    await saveAll(database, lists.flat());
+  const save = createJointWrites(async (records: readonly EventRecord[]) => {
+    await saveAll(database, records);
     await database.query(dropOld, [keepDays]);
   });
   return {
-    /** Keeps how events stand now, the last word on each, and lets go of what is too old. */
-    save: (records: readonly EventRecord[]): Promise<void> => write(records),
+    /** Keeps how an event stands now, and lets go of what is too old. */
+    save: (record: EventRecord): Promise<void> => save(record),
 
     async list({ status, check, limit }: AlertEventListRequest): Promise<AlertEventList> {
       const { rows } = await database.query(listEvents, [status ?? null, check ?? null, limit]);
@@ -44,6 +44,7 @@ export function createEventStore(database: Database, { keepDays }: { keepDays: n
   };
 }
 
+/** Of several records of one event the last counts. */
 async function saveAll(database: Database, records: readonly EventRecord[]): Promise<void> {
   const rows = new Map(records.map((record) => [record.entry.order.transition.eventId, record]));
   await database.query(saveEvents, [JSON.stringify([...rows.values()].map(toRow))]);

@@ -196,6 +196,15 @@ describe("delivery of alert events", () => {
     expect(bench.receivedIds()).toEqual(idsOf(1));
   });
 
+  it("records later events although no database takes what an earlier one says", async () => {
+    const bench = await startAlertBench();
+
+    await bench.enqueue([buildOrder({ reason: "\0" }), buildOrder({ kind: "resolved" })]);
+
+    await bench.untilStatus("verify-key:1:resolved", "accepted");
+    expect(bench.receivedIds()).toEqual(idsOf(1));
+  });
+
   it("shows what is on its way and what is dead to Prometheus", async () => {
     const bench = await startAlertBench();
     bench.receiver.script.push({ status: 404 }, { status: 503 });
