@@ -53,6 +53,8 @@ export async function startMonitorBench(options: BenchOptions) {
   const inbox = createInbox({ database, heartbeats, recordPings: recorder.pings });
   const deadlines = createDeadlines(database);
   const runners = createRunners(database);
+  // One for all workers: what an earlier one noted is known to the next.
+  const delivery = notingDelivery(orders);
   const servicesOf = (defined: Defined) => [
     ...createMonitorServices({
       definitions: defined,
@@ -73,7 +75,7 @@ export async function startMonitorBench(options: BenchOptions) {
       inbox,
       pingUrl: null,
     }),
-    notingDelivery(orders),
+    delivery,
   ];
   const restate = await startTestRestate({ services: [], alwaysReplay });
   onTestFinished(restate.stop);

@@ -34,7 +34,7 @@ describe.each([
     const { atMs = 0, kind } = bench.orders[0]?.transition ?? {};
     expect(kind).toBe("opened");
     expect(atMs - madeMs).toBeGreaterThanOrEqual(2_000);
-    expect(atMs - madeMs).toBeLessThan(3_000);
+    expect(atMs - madeMs).toBeLessThan(4_500);
   });
 
   it("alerts at last ping, period and grace, and recovers with the pings that were missed", async () => {
@@ -51,7 +51,7 @@ describe.each([
     expect(first).toEqual({ status: 200, body: "ok\n" });
     const [opened, resolved] = bench.orders.map(({ transition }) => transition);
     expect((opened?.atMs ?? 0) - pingedMs).toBeGreaterThanOrEqual(1_900);
-    expect((opened?.atMs ?? 0) - pingedMs).toBeLessThan(3_000);
+    expect((opened?.atMs ?? 0) - pingedMs).toBeLessThan(4_500);
     const missedPings = Math.floor(((resolved?.atMs ?? 0) - pingedMs) / 1_000);
     expect(missedPings).toBeGreaterThanOrEqual(3);
     expect(resolved).toMatchObject({ kind: "resolved", episode: 1, missedPings });
@@ -143,7 +143,7 @@ describe("a heartbeat", () => {
       },
     );
     expect(took).toBeGreaterThanOrEqual(300);
-    expect(took).toBeLessThan(3_000);
+    expect(took).toBeLessThan(4_500);
   });
 
   it("without a channel turns failed and tells nobody", async () => {
@@ -235,7 +235,7 @@ describe("a heartbeat", () => {
 
     const { atMs = 0, reason } = bench.orders[0]?.transition ?? {};
     expect(atMs - pingedMs).toBeGreaterThanOrEqual(2_000);
-    expect(atMs - pingedMs).toBeLessThan(3_000);
+    expect(atMs - pingedMs).toBeLessThan(4_500);
     expect(reason).toContain("no ping since");
     expect(kinds(bench)).toEqual(["opened", "resolved"]);
   });
