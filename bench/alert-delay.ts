@@ -9,9 +9,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import pLimit from "p-limit";
 import { Pool } from "undici";
 import type { AlertOrder } from "#alerting/events-contract.ts";
-import { type AlertDelayBench, withAlerts } from "./alert-fixture.ts";
-import { countFrom, percentile } from "./measure.ts";
-import { nowMs } from "./monitor-fixture.ts";
+import { countFrom, spread } from "./measure.ts";
+import { type MonitorBench, nowMs, withMonitor } from "./monitor-fixture.ts";
 import { idsOf, type Plan } from "./monitor-plan.ts";
 
 const episodes = countFrom("BENCH_EPISODES", 100);
@@ -55,7 +54,7 @@ function createTarget() {
 async function measureEpisodes(): Promise<void> {
   const { answerCheck, takeEvent, tookMs } = createTarget();
   const plan: Plan = { heartbeats: [], checks: [flapping, beside] };
-  await withAlerts({ plan, answerCheck, takeEvent }, async (bench) => {
+  await withMonitor({ plan, answerCheck, takeEvent }, async (bench) => {
     await bench.start();
     // The first round of each is slower: nothing is compiled, no connection open.
     await untilCount(tookMs.resolved, flapping.count, 60_000);
@@ -73,9 +72,8 @@ async function measureEpisodes(): Promise<void> {
 async function measureAtOnce(): Promise<void> {
   const arrivedMs = new Map<string, number>();
   const takeEvent = (eventId: string) => void arrivedMs.set(eventId, nowMs());
-  const answerCheck: RequestListener = (_, outgoing) => outgoing.writeHead(200).end("{}");
   const plan: Plan = { heartbeats: [], checks: [] };
-  await withAlerts({ plan, answerCheck, takeEvent }, async (bench) => {
+  await withMonitor({ plan, takeEvent }, async (bench) => {
     const spreads: Record<string, ReturnType<typeof spread>> = {};
     const costs: Record<string, object> = {};
     for (const episode of [1, 2, 3]) {
@@ -108,10 +106,7 @@ type Round = { episode: number; kind: Kind };
 const leadMs = 6_000;
 
 /** By timers of Restate, as those of heartbeats with one deadline. Answers when they are due. */
-async function handOver(
-  { ingressUrl }: AlertDelayBench,
-  { episode, kind }: Round,
-): Promise<number> {
+async function handOver({ ingressUrl }: MonitorBench, { episode, kind }: Round): Promise<number> {
   const pool = new Pool(ingressUrl, { connections: 32 });
   const dueMs = Date.now() + leadMs;
   const limit = pLimit(32);
@@ -155,10 +150,7 @@ function toOrder(id: string, { episode, kind }: Round, atMs: number): AlertOrder
 type Awaited = Round & { arrivedMs: Map<string, number>; dueMs: number };
 
 /** Until all are also written down. */
-async function untilAll(
-  { database }: AlertDelayBench,
-  { episode, kind, arrivedMs, dueMs }: Awaited,
-) {
+async function untilAll({ database }: MonitorBench, { episode, kind, arrivedMs, dueMs }: Awaited) {
   const isOfRound = (eventId: string) => eventId.endsWith(`:${episode}:${kind}`);
   const times = () =>
     [...arrivedMs].filter(([id]) => isOfRound(id)).map(([, atMs]) => atMs - dueMs);
@@ -188,11 +180,6 @@ async function untilCount(times: readonly number[], count: number, withinMs: num
 
 function toSpreads(tookMs: Record<string, readonly number[]>) {
   return Object.fromEntries(Object.entries(tookMs).map(([name, times]) => [name, spread(times)]));
-}
-
-function spread(times: readonly number[]) {
-  const rounded = (p: number) => Number(percentile(times, p).toFixed(1));
-  return { p50: rounded(50), p90: rounded(90), p99: rounded(99), max: rounded(100) };
 }
 
 /** Of the last minute, this measurement with it. */

@@ -90,3 +90,9 @@ export function residentMbOf(pid: number): number {
     Number(/VmRSS:\s+(\d+)/.exec(readOrNothing(`/proc/${pid}/status`))?.[1] ?? 0) / 1024,
   );
 }
+
+/** In ms, to a tenth. */
+export function spread(times: readonly number[]) {
+  const rounded = (p: number) => Number(percentile(times, p).toFixed(1));
+  return { p50: rounded(50), p90: rounded(90), p99: rounded(99), max: rounded(100) };
+}

@@ -12,11 +12,10 @@ import { startRestate } from "#embedded/restate.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { registerWorker } from "#worker/register.ts";
+import { cpuMsOf } from "./measure.ts";
 import type { NodeSettings, Plan } from "./monitor-plan.ts";
 
 const log = createLog({ level: "silent", format: "json" });
-
-type Accepted = { check: string; acceptedMs: number };
 
 export type MonitorBench = {
   database: Database;
@@ -24,14 +23,21 @@ export type MonitorBench = {
   controlUrl: string;
   /** Sets the checks going. */
   start: () => Promise<void>;
-  pids: { worker: number; restate: number; postgres: number };
-  /** Alert events in the order of their arrival. Clock: `performance.now()` plus `timeOrigin`. */
-  accepted: Accepted[];
+  /** So far, in ms. */
+  cpu: () => { worker: number; Restate: number; Postgres: number };
   /** With `isNoting`: when each alert was handed over to the delivery. */
   openedMs: number[];
 };
 
-type Options = { plan: Plan; isProbing?: boolean; isNoting?: boolean };
+type Options = {
+  plan: Plan;
+  isProbing?: boolean;
+  isNoting?: boolean;
+  /** Stands for what the checks watch; else all is well. */
+  answerCheck?: RequestListener;
+  /** Stands for the incident service, which has the event when this is called. */
+  takeEvent?: (eventId: string) => void;
+};
 
 /** Runs `measure`, and leaves nothing behind when it fails or is interrupted. */
 export async function withMonitor(
@@ -54,10 +60,9 @@ export async function withMonitor(
 
 export const nowMs = () => performance.timeOrigin + performance.now();
 
-async function prepare(
-  { plan, isProbing = true, isNoting = false }: Options,
-  stops: (() => unknown)[],
-): Promise<MonitorBench> {
+async function prepare(options: Options, stops: (() => unknown)[]): Promise<MonitorBench> {
+  const { plan, isProbing = true, isNoting = false, answerCheck = answerWell } = options;
+  const { takeEvent = () => {} } = options;
   const dataDir = mkdtempSync(path.join(tmpdir(), "vedette-bench-"));
   stops.push(() => rmSync(dataDir, { recursive: true, force: true }));
   const postgres = await startPostgres({ dataDir, port: 0, password: "bench", log });
@@ -68,20 +73,23 @@ async function prepare(
   const restate = await startRestate({ dataDir, ingressPort: 0, adminPort: 0, log });
   stops.push(restate.stop);
   const { ingressUrl, adminUrl } = restate;
-  const accepted: Accepted[] = [];
   const node = await startNode(stops, {
     plan,
     isProbing,
     isNoting,
     databaseUrl: postgres.url,
     ingressUrl,
-    targetUrl: await listen(stops, answerChecks),
-    receiverUrl: await listen(stops, acceptEvents(accepted)),
+    targetUrl: await listen(stops, answerCheck),
+    receiverUrl: await listen(stops, acceptEvents(takeEvent)),
   });
   await registerWorker({ adminUrl, workerUrl: node.workerUrl, revision: "bench" });
   const { start, controlUrl, pid, openedMs } = node;
-  const pids = { worker: pid, restate: restate.pid(), postgres: postgres.pid() };
-  return { database, ingressUrl, controlUrl, start, pids, accepted, openedMs };
+  const cpu = () => ({
+    worker: cpuMsOf(pid),
+    Restate: cpuMsOf(restate.pid()),
+    Postgres: cpuMsOf(postgres.pid()),
+  });
+  return { database, ingressUrl, controlUrl, start, cpu, openedMs };
 }
 
 const program = fileURLToPath(new URL("./monitor-node.ts", import.meta.url));
@@ -123,16 +131,14 @@ async function listen(stops: (() => unknown)[], answer: RequestListener): Promis
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const answerChecks: RequestListener = (_, outgoing) => outgoing.writeHead(200).end("{}");
+const answerWell: RequestListener = (_, outgoing) => outgoing.writeHead(200).end("{}");
 
-function acceptEvents(accepted: Accepted[]): RequestListener {
+function acceptEvents(takeEvent: (eventId: string) => void): RequestListener {
   return async (incoming, outgoing) => {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
-    const acceptedMs = nowMs();
-    const event = JSON.parse(Buffer.concat(chunks).toString());
-    const { deduplication_key } = event;
-    accepted.push({ check: deduplication_key, acceptedMs });
+    const { deduplication_key, metadata } = JSON.parse(Buffer.concat(chunks).toString());
+    takeEvent(metadata.event_id);
     const message = "Event accepted for processing";
     outgoing
       .writeHead(202, { "content-type": "application/json" })
