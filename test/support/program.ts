@@ -32,6 +32,7 @@ export async function startProgram(environment: Record<string, string> = {}) {
   let output = "";
 
   const start = async () => {
+    const outputBefore = output.length;
     const started = spawn(process.execPath, [entry, "start"], {
       env: {
         PATH: process.env["PATH"],
@@ -47,10 +48,14 @@ export async function startProgram(environment: Record<string, string> = {}) {
     };
     started.stdout.on("data", keep);
     started.stderr.on("data", keep);
-    await waitFor(() => readEndpoints()?.pid === started.pid || failIfEnded(started, output), {
+    await waitFor(() => hasEnded(started) || readEndpoints()?.pid === started.pid, {
       withinMs: 60_000,
       what: "the program to be ready",
     });
+    // Also when a test kills it while it starts: then there is nothing to wait for.
+    if (hasEnded(started)) {
+      throw new Error(`the program ended before it was ready: ${output.slice(outputBefore)}`);
+    }
   };
 
   const readEndpoints = () =>
@@ -70,14 +75,12 @@ export async function startProgram(environment: Record<string, string> = {}) {
   };
 
   const stop = async () => {
-    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
-      child.kill("SIGTERM");
-      await waitFor(() => child?.exitCode !== null || child.signalCode !== null, {
-        withinMs: 60_000,
-        what: "the program to stop",
-      });
+    const running = child;
+    if (running !== undefined && !hasEnded(running)) {
+      running.kill("SIGTERM");
+      await waitFor(() => hasEnded(running), { withinMs: 60_000, what: "the program to stop" });
     }
-    return child?.exitCode ?? null;
+    return running?.exitCode ?? null;
   };
 
   await start();
@@ -118,10 +121,8 @@ export async function startProgram(environment: Record<string, string> = {}) {
   };
 }
 
-function failIfEnded(child: ChildProcess, output: string): false {
-  // A throw would only be one more failed attempt of the wait: the output is shown at its end.
-  if (child.exitCode !== null) process.stderr.write(`${output}\n`);
-  return false;
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
 }
 
 function pidFile(dataDir: string, part: Part): string {

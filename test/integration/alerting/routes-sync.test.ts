@@ -323,6 +323,7 @@ describe("an apply whose program is killed", () => {
         async () => {
           if (isDown) {
             isDown = false;
+            // The next kill may well come before it is ready: then this fails, and it is down again.
             await program.start();
           }
           const { applying, last_apply } = await status();
