@@ -9,7 +9,7 @@ let api: TestApi;
 beforeAll(async () => {
   analytics = await startTestAnalytics();
   api = await startTestApi({ analytics });
-}, 60_000);
+});
 
 afterAll(async () => {
   await api?.stop();

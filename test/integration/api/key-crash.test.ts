@@ -13,7 +13,7 @@ beforeAll(async () => {
   program = await startProgram({ VEDETTE_FLEET__PROCESS__SIZE: "1" });
   const file = path.join(program.dataDir, "credentials.json");
   rootKey = Credentials.parse(JSON.parse(readFileSync(file, "utf8"))).root_key;
-}, 90_000);
+});
 
 afterAll(() => program?.dispose());
 

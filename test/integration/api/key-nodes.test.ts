@@ -13,7 +13,7 @@ beforeAll(async () => {
   second = await startApiNode(first.server.url);
   ({ rootKey } = await first.createWorkspace());
   ({ apiId } = (await first.client(rootKey).apis.createApi({ name: "payments" })).data);
-}, 60_000);
+});
 
 afterAll(async () => {
   await second?.stop();
@@ -106,4 +106,4 @@ it("goes on with the keys it knows while Postgres is down, and obeys when it is 
     withinMs: 5_000,
     what: "DISABLED after the restart",
   });
-}, 60_000);
+});

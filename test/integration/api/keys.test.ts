@@ -12,7 +12,7 @@ beforeAll(async () => {
   workspace = await api.createWorkspace();
   unkey = api.client(workspace.rootKey);
   apiId = (await unkey.apis.createApi({ name: "payments" })).data.apiId;
-}, 60_000);
+});
 
 afterAll(() => api?.stop());
 

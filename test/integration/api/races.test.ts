@@ -8,7 +8,7 @@ let api: TestApi;
 
 beforeAll(async () => {
   api = await startTestApi();
-}, 60_000);
+});
 
 afterAll(() => api?.stop());
 

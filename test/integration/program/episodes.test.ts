@@ -55,7 +55,7 @@ beforeAll(async () => {
     VEDETTE_ALERTS__ATTEMPT_TIMEOUT_SECONDS: "1",
   });
   for (const check of checks) pingUrls.set(check, await register(check));
-}, 120_000);
+});
 
 afterAll(async () => {
   await program?.dispose();
