@@ -1,5 +1,6 @@
 /** The whole program as a user runs it: a child process with its own data directory and free ports. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,6 +30,7 @@ export async function startProgram(environment: Record<string, string> = {}) {
   const dir = makeTempDir();
   const endpointsFile = path.join(dir.path, "endpoints.json");
   let child: ChildProcess | undefined;
+  let closed: Promise<unknown> = Promise.resolve();
   let output = "";
 
   const start = async () => {
@@ -43,6 +45,7 @@ export async function startProgram(environment: Record<string, string> = {}) {
       stdio: ["ignore", "pipe", "pipe"],
     });
     child = started;
+    closed = once(started, "close");
     const keep = (chunk: Buffer) => {
       output += chunk.toString();
     };
@@ -79,6 +82,8 @@ export async function startProgram(environment: Record<string, string> = {}) {
     if (running !== undefined && !hasEnded(running)) {
       running.kill("SIGTERM");
       await waitFor(() => hasEnded(running), { withinMs: 60_000, what: "the program to stop" });
+      // Its last words may come after its end.
+      await closed;
     }
     return running?.exitCode ?? null;
   };

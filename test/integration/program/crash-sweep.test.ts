@@ -75,7 +75,7 @@ const messageNumbers = (rolloutId: string) => {
   );
 };
 
-describe("a rollout whose servers are killed", () => {
+describe("a rollout whose servers are killed", { retry: 0 }, () => {
   it.each(killings)("goes on to its end when %j is killed after %i ms", async (parts, afterMs) => {
     const image = `registry.example.com/vedette/sentinel:c${++imageNumber}`;
     const rolloutId = await begin(image);

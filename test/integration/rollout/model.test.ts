@@ -10,7 +10,7 @@ const sequences = Number(process.env["MODEL_SEQUENCES"] ?? 300);
 const seeds = [20_261_120, 20_261_121, 20_261_122];
 const share = Math.ceil(sequences / seeds.length);
 
-describe.concurrent(`${sequences} random sequences of operations`, () => {
+describe.concurrent(`${sequences} random sequences of operations`, { retry: 0 }, () => {
   it.for(seeds)(
     "do what the spec's table says (seed %i)",
     { timeout: 300_000 + share * 5_000 },
