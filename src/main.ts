@@ -1,6 +1,12 @@
 #!/usr/bin/env node
 /** The `vedette` command. */
+import { enableCompileCache } from "node:module";
+import { fileURLToPath } from "node:url";
 import { runCommand } from "#cli/command.ts";
+
+// Half of a start is to compile what the last one compiled too: it is kept beside the code, where it
+// is trusted as much as that. Where nothing may be written there, nothing is kept.
+enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/vedette", import.meta.url)));
 
 // Whoever reads our output may stop reading, as `head` does: that is no error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

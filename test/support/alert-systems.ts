@@ -1,13 +1,14 @@
 /** Two systems that alert when a check fails and when it recovers, under one way of driving them. */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import getPort from "get-port";
 import { makeToken } from "#cli/token.ts";
 import { type CheckList, checkReads } from "#results/contract.ts";
 import type { AlertReceiver } from "./alert-receiver.ts";
+import { freePort } from "./free-port.ts";
 import { type Part, startProgram } from "./program.ts";
 import { makeTempDir } from "./temp-dir.ts";
 import { waitFor } from "./wait-for.ts";
@@ -82,7 +83,7 @@ export async function startAlertmanager(receiver: AlertReceiver): Promise<AlertS
   const dir = makeTempDir();
   const config = path.join(dir.path, "alertmanager.yml");
   writeFileSync(config, configFor(receiver));
-  const port = await getPort();
+  const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   let child: ChildProcess | undefined;
   const restart = async () => {

@@ -1,10 +1,11 @@
 /** Debian's Alertmanager and its amtool, where they are installed; and what routes send it to. */
+
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { promisify } from "node:util";
-import getPort from "get-port";
 import type { Sending } from "#alerting/alertmanager/tree.ts";
 import type { AlertSource, Environment } from "#alerting/routes-contract.ts";
+import { freePort } from "./free-port.ts";
 import { aSource } from "./route-rows.ts";
 import { makeTempDir } from "./temp-dir.ts";
 import { waitFor } from "./wait-for.ts";
@@ -17,7 +18,7 @@ export function isInstalled(...programs: string[]): boolean {
 
 /** What a command said on both streams; throws when it did not end with 0. */
 export async function output(program: string, args: readonly string[]): Promise<string> {
-  const { stdout, stderr } = await run(program, args, { timeout: 60_000 });
+  const { stdout, stderr } = await run(program, args, { timeout: 240_000 });
   return `${stdout}${stderr}`;
 }
 
@@ -32,7 +33,7 @@ export type Daemon = { url: string; pid: number; stop: () => Promise<void> };
 
 /** Alertmanager on a free port with this configuration; answers when it is ready. */
 export async function startAlertmanager(configFile: string, ...args: string[]): Promise<Daemon> {
-  const port = await getPort({ host: "127.0.0.1" });
+  const port = await freePort();
   return startDaemon("prometheus-alertmanager", port, (dataDir) => [
     `--config.file=${configFile}`,
     `--web.listen-address=127.0.0.1:${port}`,
@@ -44,7 +45,7 @@ export async function startAlertmanager(configFile: string, ...args: string[]): 
 
 /** Prometheus on a free port; it tells a restarted alert manager again within a second. */
 export async function startPrometheus(configFile: string): Promise<Daemon> {
-  const port = await getPort({ host: "127.0.0.1" });
+  const port = await freePort();
   return startDaemon("prometheus", port, (dataDir) => [
     `--config.file=${configFile}`,
     `--web.listen-address=127.0.0.1:${port}`,

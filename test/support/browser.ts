@@ -1,7 +1,7 @@
 /** A headless Chromium, for tests that need to see a page. */
 import { existsSync } from "node:fs";
-import { chromium } from "playwright-core";
-import { onTestFinished } from "vitest";
+import { type Browser, chromium } from "playwright-core";
+import { afterAll, onTestFinished } from "vitest";
 
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
@@ -19,11 +19,27 @@ const quiet = [
 /** Not every machine has one: what needs it is skipped there. */
 export const hasBrowser = existsSync(executablePath);
 
+/** A busy machine may draw a page many times more slowly: only what never comes is a fault. */
+const patienceMs = 120_000;
+
+let launched: Promise<Browser> | undefined;
+
+/** One for a file of tests; its pages know nothing of each other. */
+function browser(): Promise<Browser> {
+  launched ??= chromium.launch({ executablePath, args: quiet, timeout: patienceMs });
+  return launched;
+}
+
+afterAll(async () => {
+  await (await launched)?.close();
+});
+
 /** A page that notes what it asks for and what its policy forbids; closed when the test ends. */
 export async function openPage() {
-  const browser = await chromium.launch({ executablePath, args: quiet });
-  onTestFinished(() => browser.close());
-  const page = await browser.newPage();
+  const context = await (await browser()).newContext();
+  onTestFinished(() => context.close());
+  context.setDefaultTimeout(patienceMs);
+  const page = await context.newPage();
   const requests: string[] = [];
   const complaints: string[] = [];
   page.on("request", (request) => requests.push(request.url()));

@@ -48,7 +48,7 @@ export async function runCheckly(
       CHECKLY_ACCOUNT_ID: "acct",
     },
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 60_000,
+    timeout: 240_000,
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {

@@ -7,7 +7,7 @@ const entry = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 export type CommandEnd = { code: number | null; stdout: string; stderr: string };
 
-/** Runs it to its end, which is a minute away at most. */
+/** Runs it to its end; one that does not come to an end is ended. */
 export async function runVedette(
   args: string[],
   environment: Record<string, string> = {},
@@ -15,7 +15,7 @@ export async function runVedette(
   const child = spawn(process.execPath, [entry, ...args], {
     env: { PATH: process.env["PATH"], ...environment },
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 60_000,
+    timeout: 240_000,
   });
   let stdout = "";
   let stderr = "";

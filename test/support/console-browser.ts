@@ -1,9 +1,10 @@
 /** The console of a whole program over a fleet of ours, in a real browser. */
+
 import axe from "axe-core";
-import getPort from "get-port";
 import type { Page } from "playwright-core";
 import { openPage } from "./browser.ts";
 import { type FakeFleet, startFakeFleet } from "./fake-fleet.ts";
+import { freePort } from "./free-port.ts";
 import { type Program, startProgram } from "./program.ts";
 
 type FleetOptions = Parameters<typeof startFakeFleet>[0];
@@ -26,7 +27,7 @@ export async function startConsoleProgram(
     VEDETTE_FLEET__HTTP__URL: fleet.url,
     VEDETTE_FLEET__HTTP__TOKEN: fleet.token,
     // The same one after a restart, so that a page which is open finds the program again.
-    VEDETTE_CONTROL__PORT: String(await getPort()),
+    VEDETTE_CONTROL__PORT: String(await freePort()),
     VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
     ...environment,
   });

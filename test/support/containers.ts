@@ -1,11 +1,12 @@
 /** The same servers as containers, for those who test against the images that production runs. */
-import getPort from "get-port";
+
 import {
   GenericContainer,
   getContainerRuntimeClient,
   type StartedTestContainer,
   Wait,
 } from "testcontainers";
+import { freePort } from "./free-port.ts";
 import type { TestDatabase, TestRestate, TestServer } from "./servers.ts";
 
 const restateImage = "docker.io/restatedev/restate:1.7";
@@ -13,7 +14,7 @@ const postgresImage = "docker.io/library/postgres:18";
 
 export async function startPostgresContainer(): Promise<TestDatabase> {
   await requireEngine();
-  const port = await getPort();
+  const port = await freePort();
   const container = await new GenericContainer(postgresImage)
     .withEnvironment({ POSTGRES_PASSWORD: "test", POSTGRES_DB: "vedette" })
     .withExposedPorts({ container: 5432, host: port })
@@ -35,7 +36,7 @@ export async function restateContainer(
   workerUrl: string,
 ): Promise<{ restate: TestRestate; workerUrl: string }> {
   await requireEngine();
-  const [ingress, admin] = [await getPort(), await getPort()];
+  const [ingress, admin] = [await freePort(), await freePort()];
   const container = await new GenericContainer(restateImage)
     .withEnvironment(environment)
     .withExposedPorts({ container: 8080, host: ingress }, { container: 9070, host: admin })

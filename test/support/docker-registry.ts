@@ -1,11 +1,12 @@
 /** Debian's docker-registry, the real one, where it is installed. */
+
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import getPort from "get-port";
 import { onTestFinished } from "vitest";
+import { freePort } from "./free-port.ts";
 import { makeTempDir } from "./temp-dir.ts";
 import type { TokenIssuer } from "./token-issuer.ts";
 import { waitFor } from "./wait-for.ts";
@@ -40,7 +41,7 @@ export type DockerRegistry = {
 /** For the test that asks for it; stopped when that test ends. */
 export async function startDockerRegistry(mode: RegistryMode): Promise<DockerRegistry> {
   const dir = makeTempDir();
-  const host = `127.0.0.1:${await getPort()}`;
+  const host = `127.0.0.1:${await freePort()}`;
   const file = path.join(dir.path, "config.json");
   // JSON is YAML.
   writeFileSync(file, JSON.stringify(configOf(mode, host, dir.path)));

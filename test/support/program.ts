@@ -1,5 +1,6 @@
 /** The whole program as a user runs it: a child process with its own data directory and free ports. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,9 +30,11 @@ export async function startProgram(environment: Record<string, string> = {}) {
   const dir = makeTempDir();
   const endpointsFile = path.join(dir.path, "endpoints.json");
   let child: ChildProcess | undefined;
+  let closed: Promise<unknown> = Promise.resolve();
   let output = "";
 
   const start = async () => {
+    const outputBefore = output.length;
     const started = spawn(process.execPath, [entry, "start"], {
       env: {
         PATH: process.env["PATH"],
@@ -42,15 +45,20 @@ export async function startProgram(environment: Record<string, string> = {}) {
       stdio: ["ignore", "pipe", "pipe"],
     });
     child = started;
+    closed = once(started, "close");
     const keep = (chunk: Buffer) => {
       output += chunk.toString();
     };
     started.stdout.on("data", keep);
     started.stderr.on("data", keep);
-    await waitFor(() => readEndpoints()?.pid === started.pid || failIfEnded(started, output), {
+    await waitFor(() => hasEnded(started) || readEndpoints()?.pid === started.pid, {
       withinMs: 60_000,
       what: "the program to be ready",
     });
+    // Also when a test kills it while it starts: then there is nothing to wait for.
+    if (hasEnded(started)) {
+      throw new Error(`the program ended before it was ready: ${output.slice(outputBefore)}`);
+    }
   };
 
   const readEndpoints = () =>
@@ -70,14 +78,14 @@ export async function startProgram(environment: Record<string, string> = {}) {
   };
 
   const stop = async () => {
-    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
-      child.kill("SIGTERM");
-      await waitFor(() => child?.exitCode !== null || child.signalCode !== null, {
-        withinMs: 60_000,
-        what: "the program to stop",
-      });
+    const running = child;
+    if (running !== undefined && !hasEnded(running)) {
+      running.kill("SIGTERM");
+      await waitFor(() => hasEnded(running), { withinMs: 60_000, what: "the program to stop" });
+      // Its last words may come after its end.
+      await closed;
     }
-    return child?.exitCode ?? null;
+    return running?.exitCode ?? null;
   };
 
   await start();
@@ -118,10 +126,8 @@ export async function startProgram(environment: Record<string, string> = {}) {
   };
 }
 
-function failIfEnded(child: ChildProcess, output: string): false {
-  // A throw would only be one more failed attempt of the wait: the output is shown at its end.
-  if (child.exitCode !== null) process.stderr.write(`${output}\n`);
-  return false;
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
 }
 
 function pidFile(dataDir: string, part: Part): string {

@@ -1,11 +1,12 @@
 /** Debian's Prometheus, its promtool and its blackbox-exporter, the real ones. */
+
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import getPort from "get-port";
 import { onTestFinished } from "vitest";
 import { parse, stringify } from "yaml";
+import { freePort } from "./free-port.ts";
 import { waitFor } from "./wait-for.ts";
 
 /** Runs promtool in a directory. */
@@ -14,13 +15,13 @@ export function promtool(
   cwd: string,
   input = "",
 ): { code: number | null; output: string } {
-  const ran = spawnSync("promtool", args, { cwd, input, encoding: "utf8", timeout: 30_000 });
+  const ran = spawnSync("promtool", args, { cwd, input, encoding: "utf8", timeout: 240_000 });
   return { code: ran.status, output: `${ran.stdout}${ran.stderr}` };
 }
 
 /** Starts blackbox-exporter with the exported modules; answers its `host:port`. */
 export async function startBlackbox(directory: string): Promise<string> {
-  const address = `127.0.0.1:${await getPort()}`;
+  const address = `127.0.0.1:${await freePort()}`;
   const args = ["--config.file", path.join(directory, "blackbox.yml")];
   run("prometheus-blackbox-exporter", [...args, "--web.listen-address", address]);
   await answers(`http://${address}/-/healthy`);
@@ -62,7 +63,7 @@ export async function startPrometheus(directory: string, { blackbox, everySecond
     const text = readFileSync(rules, "utf8");
     writeFileSync(rules, text.replace(/interval: \w+/, `interval: ${everySeconds}s`));
   }
-  const address = `127.0.0.1:${await getPort()}`;
+  const address = `127.0.0.1:${await freePort()}`;
   const data = path.join(directory, "data");
   const args = ["--config.file", file, "--storage.tsdb.path", data];
   run("prometheus", [...args, "--web.listen-address", address]);

@@ -1,8 +1,9 @@
 /** Debian's redis-server, the real one, where it is installed: `hasPrograms("redis-server")`. */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import getPort from "get-port";
 import { Redis } from "ioredis";
+import { freePort } from "./free-port.ts";
 import { makeTempDir } from "./temp-dir.ts";
 import { waitFor } from "./wait-for.ts";
 
@@ -11,7 +12,7 @@ export type TestRedis = Awaited<ReturnType<typeof startTestRedis>>;
 /** Keeps nothing on disk: what it knew is gone after a kill. */
 export async function startTestRedis() {
   const dir = makeTempDir();
-  const port = await getPort({ host: "127.0.0.1" });
+  const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
   const place = ["--port", String(port), "--bind", "127.0.0.1", "--dir", dir.path];
   let child: ChildProcess | undefined;

@@ -10,6 +10,7 @@ import { createLog } from "#kernel/log.ts";
 import { identifyProcess, signalProcess } from "#kernel/owned-process.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
+import { freePort } from "./free-port.ts";
 import { makeTempDir } from "./temp-dir.ts";
 
 const log = createLog({ level: process.env["TEST_LOG"] ?? "silent", format: "json" });
@@ -52,8 +53,8 @@ export async function startTestDatabase(): Promise<TestDatabase> {
     const settings = { dataDir: dir.path, port, password: "test", options, log };
     return startPostgres(settings satisfies PostgresSettings);
   };
-  const first = await start(0);
-  const port = Number(new URL(first.url).port);
+  const port = await freePort();
+  const first = await start(port);
   const server = controllable(first, () => start(port));
   return { ...server, url: first.url, stop: () => server.stop().finally(dir.remove) };
 }
@@ -83,10 +84,10 @@ async function startRestateProcess(environment: Record<string, string>): Promise
     const settings = { dataDir: dir.path, ingressPort, adminPort, environment, log };
     return startRestate(settings satisfies RestateSettings);
   };
-  const first = await start(0, 0);
+  const [ingressPort, adminPort] = [await freePort(), await freePort()];
+  const first = await start(ingressPort, adminPort);
   const { ingressUrl, adminUrl } = first;
-  const portOf = (url: string) => Number(new URL(url).port);
-  const server = controllable(first, () => start(portOf(ingressUrl), portOf(adminUrl)));
+  const server = controllable(first, () => start(ingressPort, adminPort));
   return { ...server, ingressUrl, adminUrl, stop: () => server.stop().finally(dir.remove) };
 }
 

@@ -10,7 +10,7 @@ const script = readFileSync(new URL("./take.lua", import.meta.url), "utf8");
 const scriptSha = createHash("sha1").update(script).digest("hex");
 
 /** Longer than a healthy Redis ever takes, shorter than a caller would notice. */
-const answerTimeoutMs = 250;
+const usualAnswerTimeoutMs = 250;
 const connectTimeoutMs = 1_000;
 const reconnectAtMostMs = 1_000;
 
@@ -41,10 +41,13 @@ export type RedisSettings = {
   url: string;
   /** The time that is counted by; absent: Redis's own clock, which is one for all processes. */
   clock?: () => number;
+  /** A call is told that Redis is away after so long. */
+  answerTimeoutMs?: number | undefined;
 };
 
 /** Connects by itself, and again when the connection is lost. */
-export function createRedisCounters({ url, clock }: RedisSettings): RedisCounters {
+export function createRedisCounters(settings: RedisSettings): RedisCounters {
+  const { url, clock, answerTimeoutMs = usualAnswerTimeoutMs } = settings;
   const redis = new Redis(url, {
     connectionName: "vedette-limits",
     connectTimeout: connectTimeoutMs,

@@ -11,13 +11,16 @@ export type LimiterSettings = {
   redisUrl: string;
   log: Log;
   registry: Registry;
+  /** How long Redis may take to answer; absent: as `redis-counters.ts` has it. */
+  answerTimeoutMs?: number;
 };
 
-export async function startLimiter({ redisUrl, log, registry }: LimiterSettings): Promise<Limiter> {
+export async function startLimiter(settings: LimiterSettings): Promise<Limiter> {
+  const { redisUrl, log, registry, answerTimeoutMs } = settings;
   if (redisUrl === "") return createLocalLimiter();
   const show = showMode(registry);
   return startSharedLimiter({
-    counters: createRedisCounters({ url: redisUrl }),
+    counters: createRedisCounters({ url: redisUrl, answerTimeoutMs }),
     onMode: (mode, reason) => {
       show(mode);
       if (mode === "shared") log.info("rate limits are shared over Redis");

@@ -8,7 +8,7 @@ export async function runChild(
 ): Promise<{ code: number | null; output: string }> {
   const child = spawn(command, args, {
     env: { PATH: process.env["PATH"], ...environment },
-    timeout: 60_000,
+    timeout: 240_000,
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {

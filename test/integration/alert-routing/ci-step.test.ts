@@ -32,7 +32,7 @@ async function aPipeline() {
   const runStep = (event: string) =>
     run("sh", ["-c", step.replaceAll("npx vedette", path.join(root, "bin/vedette.js"))], {
       cwd: directory,
-      timeout: 100_000,
+      timeout: 240_000,
       env: {
         PATH: `${path.dirname(process.execPath)}:${process.env["PATH"]}`,
         ENVIRONMENTS: "production",

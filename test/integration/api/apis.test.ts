@@ -10,7 +10,7 @@ let apiId: string;
 
 beforeAll(async () => {
   api = await startTestApi();
-}, 60_000);
+});
 
 beforeEach(async () => {
   workspace = await api.createWorkspace();

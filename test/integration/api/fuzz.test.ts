@@ -9,7 +9,7 @@ let api: TestApi;
 beforeAll(async () => {
   analytics = await startTestAnalytics();
   api = await startTestApi({ analytics });
-}, 60_000);
+});
 
 afterAll(async () => {
   await api?.stop();
@@ -17,11 +17,11 @@ afterAll(async () => {
 });
 
 // `npm run bench:fuzz` sends 20,000, and other ones each time.
-it("answers whatever it is sent by the contract, and never with a 5xx", async () => {
+it("answers whatever it is sent by the contract, and never with a 5xx", { retry: 0 }, async () => {
   const report = await fuzzApi(api, { seed: 20_261_121, count: 1_000 });
 
   expect(report.faults).toEqual([]);
   expect(report.sent).toBe(1_000);
   expect(report.byStatus[200]).toBeGreaterThan(150);
   expect((await fetch(`${api.url}/v2/liveness`)).status).toBe(200);
-}, 300_000);
+});

@@ -10,7 +10,7 @@ let identities: typeof unkey.identities;
 
 beforeAll(async () => {
   api = await startTestApi();
-}, 60_000);
+});
 
 beforeEach(async () => {
   workspace = await api.createWorkspace();

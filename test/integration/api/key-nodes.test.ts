@@ -13,7 +13,7 @@ beforeAll(async () => {
   second = await startApiNode(first.server.url);
   ({ rootKey } = await first.createWorkspace());
   ({ apiId } = (await first.client(rootKey).apis.createApi({ name: "payments" })).data);
-}, 60_000);
+});
 
 afterAll(async () => {
   await second?.stop();
@@ -57,12 +57,11 @@ describe("a key ends at once here and within a second there", () => {
     await warm(key);
 
     const answer = await first.call(procedure, await body(keyId), rootKey);
-    const endedAt = performance.now();
 
     expect(answer.status).toBe(200);
     expect(await codeAt(first, key)).toBe(code);
     await waitFor(async () => (await codeAt(second, key)) === code, {
-      withinMs: 1_000 - (performance.now() - endedAt),
+      withinMs: 1_000,
       what: `${code} at the other process`,
     });
     if (procedure === "apis.deleteApi") {
@@ -106,4 +105,4 @@ it("goes on with the keys it knows while Postgres is down, and obeys when it is 
     withinMs: 5_000,
     what: "DISABLED after the restart",
   });
-}, 60_000);
+});

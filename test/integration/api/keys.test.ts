@@ -12,7 +12,7 @@ beforeAll(async () => {
   workspace = await api.createWorkspace();
   unkey = api.client(workspace.rootKey);
   apiId = (await unkey.apis.createApi({ name: "payments" })).data.apiId;
-}, 60_000);
+});
 
 afterAll(() => api?.stop());
 
@@ -301,13 +301,14 @@ describe("rerollKey", () => {
 
   it("lets the old key go on until the end of a minute", async () => {
     const { keyId, key } = await newKey();
+    const beforeMs = Date.now();
 
     await unkey.keys.rerollKey({ keyId, expiration: 90_000 });
 
     const { expires = 0 } = await show(keyId);
     expect((await verify(key)).code).toBe("VALID");
     expect(expires % 60_000).toBe(0);
-    expect(expires - Date.now()).toBeGreaterThan(89_000);
+    expect(expires - beforeMs).toBeGreaterThanOrEqual(90_000);
   });
 
   it("never makes the old key live longer", async () => {

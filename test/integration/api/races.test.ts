@@ -8,7 +8,7 @@ let api: TestApi;
 
 beforeAll(async () => {
   api = await startTestApi();
-}, 60_000);
+});
 
 afterAll(() => api?.stop());
 
@@ -65,7 +65,7 @@ const newKey = (tenant: Tenant) => ({
   ratelimits: limits,
 });
 
-it("are refused or made, and never end in a 5xx", async () => {
+it("are refused or made, and never end in a 5xx", { retry: 0 }, async () => {
   const tenant = await createTenant(api, "races");
   const order = fc.sample(fc.constantFrom(...calls), { seed: 1, numRuns: 1_200 });
   const failed: string[] = [];

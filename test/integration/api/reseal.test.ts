@@ -10,7 +10,7 @@ let api: TestApi;
 
 beforeAll(async () => {
   api = await startTestApi();
-}, 60_000);
+});
 
 afterAll(() => api?.stop());
 

@@ -16,7 +16,7 @@ let made = 0;
 beforeAll(async () => {
   analytics = await startTestAnalytics();
   api = await startTestApi({ analytics });
-}, 60_000);
+});
 
 afterAll(async () => {
   await api?.stop();

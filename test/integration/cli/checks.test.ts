@@ -151,7 +151,7 @@ describe("checks watch", () => {
     const child = spawn(process.execPath, [entry, "checks", "watch", "rate-limit"], {
       env: { PATH: process.env["PATH"], VEDETTE_DATA_DIR: program.dataDir },
       stdio: ["ignore", "pipe", "inherit"],
-      timeout: 60_000,
+      timeout: 240_000,
     });
     let said = "";
     child.stdout.on("data", (chunk) => {

@@ -39,7 +39,7 @@ function begin(args: string[], { program, environment = {} }: Options = {}) {
       ...environment,
     },
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 60_000,
+    timeout: 240_000,
   });
   const said = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk) => {

@@ -44,7 +44,7 @@ async function confirm(page: Page, button: string | RegExp, verb: string | RegEx
 }
 
 const heading = (page: Page, name: string | RegExp) =>
-  page.getByRole("heading", { level: 1, name }).waitFor({ timeout: 30_000 });
+  page.getByRole("heading", { level: 1, name }).waitFor();
 
 describe.skipIf(!hasBrowser)("signing in", () => {
   it("is refused with a wrong token, and says so", async () => {
@@ -155,10 +155,10 @@ describe.skipIf(!hasBrowser)("a rollout", () => {
     const { program } = console;
 
     program.kill9("main");
-    await page.getByText("The connection is lost").waitFor({ timeout: 20_000 });
+    await page.getByText("The connection is lost").waitFor();
     await program.start();
 
-    await page.getByText("Live", { exact: true }).waitFor({ timeout: 30_000 });
+    await page.getByText("Live", { exact: true }).waitFor();
     await heading(page, "Completed");
   });
 });

@@ -30,6 +30,16 @@ function notingJob(
 const untilRuns = (runsAtMs: number[], count: number) =>
   waitFor(() => runsAtMs.length >= count, { withinMs: 20_000, what: `${count} runs` });
 
+const secondsOf = (runsAtMs: number[]) => runsAtMs.map((ms) => Math.floor(ms / 1_000));
+
+/** Whether so many follow each other one by one. */
+const hasInARow = (seconds: number[], count: number) =>
+  seconds.some(
+    (first, at) =>
+      seconds.slice(at, at + count).every((second, n) => second === first + n) &&
+      at + count <= seconds.length,
+  );
+
 describe("a timed job", () => {
   it.each([
     { mode: "as usual", alwaysReplay: false },
@@ -40,10 +50,13 @@ describe("a timed job", () => {
 
     await bench.start();
 
-    await untilRuns(runsAtMs, 4);
-    const seconds = runsAtMs.slice(0, 4).map((ms) => Math.floor(ms / 1_000));
-    const [first = 0] = seconds;
-    expect(seconds).toEqual([first, first + 1, first + 2, first + 3]);
+    // A machine that stands still for longer misses ticks, which is as it should be.
+    await waitFor(() => hasInARow(secondsOf(runsAtMs), 4), {
+      withinMs: 20_000,
+      what: "a run in each of 4 seconds",
+    });
+    const seconds = secondsOf(runsAtMs);
+    expect(new Set(seconds).size).toBe(seconds.length);
     await waitFor(() => bench.pings.length >= 4, { withinMs: 5_000, what: "4 pings" });
     expect(bench.pings.length).toBeLessThanOrEqual(runsAtMs.length);
   });
@@ -73,11 +86,11 @@ describe("a timed job", () => {
 
     await bench.restartWorker();
     await bench.restate.restart();
-    const backAtMs = Date.now();
 
-    await untilRuns(runsAtMs, before + 2);
-    const since = runsAtMs.slice(before).filter((ms) => ms < backAtMs + 1_000);
-    expect(since.length).toBeLessThanOrEqual(2);
+    await untilRuns(runsAtMs, before + 4);
+    // Three that were missed and made up for would share their second; one may be late.
+    const since = secondsOf(runsAtMs.slice(before));
+    expect(new Set(since).size).toBeGreaterThanOrEqual(since.length - 1);
   });
 
   it("never runs twice at a time: ticks during a long run are skipped", async () => {

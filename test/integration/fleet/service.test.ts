@@ -48,7 +48,7 @@ beforeAll(async () => {
   const deployer = createDeployer(driver, store);
   restate = await startTestRestate({
     services: [
-      createSentinelService({ deployer, deployTimeoutMs: 1_500 }),
+      createSentinelService({ deployer, deployTimeoutMs: 4_000 }),
       createFleetService(store),
       caller,
     ],
@@ -108,12 +108,13 @@ describe("Deploy", () => {
   });
 
   it("is progressing while the fleet is at it", async () => {
-    fleet.behave(() => ({ readyAfterMs: 600 }));
+    fleet.behave(() => "hang");
     const deployed = deploy(v2);
     await untilOrdered(v2);
 
     const during = await row();
 
+    await notify(v2);
     expect(during).toMatchObject({ image: v2, deploy_status: "progressing" });
     expect(await deployed).toEqual({ status: "ready" });
   });

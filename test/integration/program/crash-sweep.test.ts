@@ -75,22 +75,18 @@ const messageNumbers = (rolloutId: string) => {
   );
 };
 
-describe("a rollout whose servers are killed", () => {
-  it.each(killings)(
-    "goes on to its end when %j is killed after %i ms",
-    async (parts, afterMs) => {
-      const image = `registry.example.com/vedette/sentinel:c${++imageNumber}`;
-      const rolloutId = await begin(image);
-      await delay(afterMs);
+describe("a rollout whose servers are killed", { retry: 0 }, () => {
+  it.each(killings)("goes on to its end when %j is killed after %i ms", async (parts, afterMs) => {
+    const image = `registry.example.com/vedette/sentinel:c${++imageNumber}`;
+    const rolloutId = await begin(image);
+    await delay(afterMs);
 
-      await killAndRestart(parts);
+    await killAndRestart(parts);
 
-      const status = await untilState("completed", rolloutId);
-      expect(status).toMatchObject({ total: size, succeeded: size, failed: 0, in_flight: 0 });
-      expect(new Set(fleet.running().values())).toEqual(new Set([image]));
-    },
-    120_000,
-  );
+    const status = await untilState("completed", rolloutId);
+    expect(status).toMatchObject({ total: size, succeeded: size, failed: 0, in_flight: 0 });
+    expect(new Set(fleet.running().values())).toEqual(new Set([image]));
+  });
 
   it("rolls every sentinel back although all is killed in the middle of the rollback", async () => {
     const before = new Map(fleet.running());
@@ -111,7 +107,7 @@ describe("a rollout whose servers are killed", () => {
     expect(Number(paused["succeeded"])).toBeGreaterThan(0);
     expect(status).toMatchObject({ succeeded: 0, in_flight: 0 });
     expect(fleet.running()).toEqual(before);
-  }, 120_000);
+  });
 
   it("keeps every rollout in history, as it ended", async () => {
     const history = await waitFor(
@@ -125,7 +121,7 @@ describe("a rollout whose servers are killed", () => {
     );
 
     expect(history.filter(({ succeeded }) => succeeded === size)).toHaveLength(killings.length);
-  }, 60_000);
+  });
 
   it("has sent every transition's message, in order", async () => {
     const { body } = await program.call("History", { limit: 100 });
@@ -141,5 +137,5 @@ describe("a rollout whose servers are killed", () => {
 
     for (const { rollout_id } of completed) expect(messageNumbers(rollout_id)).toEqual(whole);
     expect(chat.faults).toEqual([]);
-  }, 60_000);
+  });
 });

@@ -32,7 +32,7 @@ async function run(args: string[], environment: Record<string, string> = {}): Pr
       VEDETTE_DATA_DIR: program.dataDir,
       ...environment,
     },
-    timeout: 60_000,
+    timeout: 240_000,
   });
   let stdout = "";
   let stderr = "";

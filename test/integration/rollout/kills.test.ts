@@ -17,7 +17,7 @@ const victims = {
   timer: "target_handler_name = 'repair'",
 } as const;
 
-describe("a rollout of which something is killed", () => {
+describe("a rollout of which something is killed", { retry: 0 }, () => {
   let bench: RolloutBench;
 
   beforeAll(async () => {
