@@ -21,7 +21,7 @@ import { runsAt } from "./locations.ts";
 import type { MonitorParts } from "./parts.ts";
 import { quietUntilMs } from "./quiet.ts";
 import { timeLimitMs } from "./run-check.ts";
-import { handOver, withRollout, writeDown } from "./settle.ts";
+import { handOver, withRollout, writeAtOnce, writeDown } from "./settle.ts";
 import { decide } from "./verdict.ts";
 
 /** Sets the timer going if it is not. Called whenever a worker starts. */
@@ -170,13 +170,13 @@ async function take(
   if (isClosed) clearRun(ctx);
   else writeRun(ctx, run);
   if (transition !== null) handOver(ctx, check, transition);
-  const snapshot = await snapshotOf(ctx, atMs);
-  writeDown(ctx, check.id, {
+  const entry = {
     results: run.results,
-    snapshot,
-    ...(transition !== null && { transition }),
+    snapshot: await snapshotOf(ctx, atMs),
     ...(isClosed && isMissedHere(run, parts) && { missed: oneTick(run) }),
-  });
+  };
+  if (transition === null) await writeAtOnce(ctx, parts, check.id, entry);
+  else writeDown(ctx, check.id, { ...entry, transition });
 }
 
 /** The run began, and whatever made it here was killed for longer than it could wait. */

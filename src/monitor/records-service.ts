@@ -1,25 +1,17 @@
 /** Writes what was found, one entry of a check after the other, for as long as it takes. */
 import { implement } from "@restatedev/restate-sdk";
-import type { CheckResult } from "./contract.ts";
 import { checkRecords } from "./internal.ts";
 import type { Recorder } from "./parts.ts";
 import { forEver } from "./retry.ts";
+import { writeEntry } from "./write-entry.ts";
 
 export function createRecordsObject(recorder: Recorder) {
   return implement(checkRecords, {
     handlers: {
       write: async (ctx, entry) => {
-        const unwritten = await ctx.run("write-records", async () => {
-          const { results = [], missed, transition, snapshot } = entry;
-          return [
-            ...(await writeResults(recorder, results)),
-            ...(missed
-              ? await attempt(() => recorder.missed({ checkId: ctx.key, ...missed }))
-              : []),
-            ...(transition ? await attempt(() => recorder.transition(transition)) : []),
-            ...(snapshot ? await attempt(() => recorder.snapshot(snapshot)) : []),
-          ];
-        });
+        const unwritten = await ctx.run("write-records", () =>
+          writeEntry(recorder, ctx.key, entry),
+        );
         for (const fault of unwritten) ctx.console.error("record given up", { fault });
         return null;
       },
@@ -30,32 +22,4 @@ export function createRecordsObject(recorder: Recorder) {
       retryPolicy: forEver,
     },
   });
-}
-
-/** One result that cannot be kept does not take the others along. */
-async function writeResults(
-  recorder: Recorder,
-  results: readonly CheckResult[],
-): Promise<string[]> {
-  const faults = await attempt(() => recorder.results(results));
-  if (faults.length === 0 || results.length === 1) return faults;
-  const each: string[] = [];
-  for (const result of results) each.push(...(await attempt(() => recorder.results([result]))));
-  return each;
-}
-
-/**
- * Answers why it cannot ever be written; empty: it is. Tried again for ever it would keep all that
- * follows it waiting. What may pass is thrown.
- */
-async function attempt(write: () => Promise<void>): Promise<string[]> {
-  try {
-    await write();
-    return [];
-  } catch (error) {
-    const { code = "" } = error as { code?: string };
-    // Postgres: a value out of range or no text; a rule of the table. And a time that is none.
-    if (!/^(?:22...|23502|23514)$/.test(code) && !(error instanceof RangeError)) throw error;
-    return [code || (error as Error).message];
-  }
 }

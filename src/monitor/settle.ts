@@ -5,6 +5,7 @@ import type { AlertTransition, ApiCheck, Environment, Heartbeat, RolloutMark } f
 import { checkRecords, type Entry } from "./internal.ts";
 import type { MonitorParts } from "./parts.ts";
 import type { Decision } from "./verdict.ts";
+import { writeEntry } from "./write-entry.ts";
 
 type Watched = Pick<ApiCheck | Heartbeat, "id" | "name" | "environment" | "channel">;
 
@@ -33,6 +34,22 @@ export function writeDown(ctx: ObjectContext, checkId: string, entry: Entry): vo
   ctx.sendClient(checkRecords, checkId).write(entry);
 }
 
+/**
+ * At once, for what alerts nobody: a call less for every run of every check. What the database does not
+ * take soon is left to `CheckRecords`.
+ */
+export async function writeAtOnce(
+  ctx: ObjectContext,
+  { recorder }: Pick<MonitorParts, "recorder">,
+  checkId: string,
+  entry: Entry,
+): Promise<void> {
+  const isWritten = await ctx.run("write-down", () =>
+    soon(async () => (await writeEntry(recorder, checkId, entry)).length === 0, false),
+  );
+  if (!isWritten) writeDown(ctx, checkId, entry);
+}
+
 /** An alert that opens names the rollout under way; only then is it asked for. */
 export async function withRollout<State>(
   ctx: ObjectContext,
@@ -49,17 +66,17 @@ export async function findRollout(
   ctx: Context,
   { readRollout }: Pick<MonitorParts, "readRollout">,
 ): Promise<RolloutMark | null> {
-  return ctx.run("read-rollout", () => soon(readRollout));
+  return ctx.run("read-rollout", () => soon(readRollout, null));
 }
 
-const rolloutWaitMs = 2_000;
+const databaseWaitMs = 2_000;
 
-/** An alert does not wait for a database that is away: then it names no rollout. */
-async function soon(read: () => Promise<RolloutMark | null>): Promise<RolloutMark | null> {
-  const late = Promise.withResolvers<null>();
-  const timer = setTimeout(() => late.resolve(null), rolloutWaitMs);
+/** An alert does not wait for a database that is away, nor does the next run of a check. */
+async function soon<Answer>(ask: () => Promise<Answer>, otherwise: Answer): Promise<Answer> {
+  const late = Promise.withResolvers<Answer>();
+  const timer = setTimeout(() => late.resolve(otherwise), databaseWaitMs);
   try {
-    return await Promise.race([read().catch(() => null), late.promise]);
+    return await Promise.race([ask().catch(() => otherwise), late.promise]);
   } finally {
     clearTimeout(timer);
   }

@@ -1,0 +1,46 @@
+/** Writes an entry of a check to the database; what is there already stays as it is. */
+import type { CheckResult } from "./contract.ts";
+import type { Entry } from "./internal.ts";
+import type { Recorder } from "./parts.ts";
+
+/** Answers why parts of it cannot ever be written; empty: all is. Throws what may pass. */
+export async function writeEntry(
+  recorder: Recorder,
+  checkId: string,
+  { results = [], missed, transition, snapshot }: Entry,
+): Promise<string[]> {
+  return [
+    ...(await writeResults(recorder, results)),
+    ...(missed ? await attempt(() => recorder.missed({ checkId, ...missed })) : []),
+    ...(transition ? await attempt(() => recorder.transition(transition)) : []),
+    ...(snapshot ? await attempt(() => recorder.snapshot(snapshot)) : []),
+  ];
+}
+
+/** One result that cannot be kept does not take the others along. */
+async function writeResults(
+  recorder: Recorder,
+  results: readonly CheckResult[],
+): Promise<string[]> {
+  const faults = await attempt(() => recorder.results(results));
+  if (faults.length === 0 || results.length === 1) return faults;
+  const each: string[] = [];
+  for (const result of results) each.push(...(await attempt(() => recorder.results([result]))));
+  return each;
+}
+
+/**
+ * Answers why it cannot ever be written; empty: it is. Tried again for ever it would keep all that
+ * follows it waiting. What may pass is thrown.
+ */
+async function attempt(write: () => Promise<void>): Promise<string[]> {
+  try {
+    await write();
+    return [];
+  } catch (error) {
+    const { code = "" } = error as { code?: string };
+    // Postgres: a value out of range or no text; a rule of the table. And a time that is none.
+    if (!/^(?:22...|23502|23514)$/.test(code) && !(error instanceof RangeError)) throw error;
+    return [code || (error as Error).message];
+  }
+}
