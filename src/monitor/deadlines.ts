@@ -90,8 +90,11 @@ const adoptAllowances = `
  */
 export const untilAskedAgain = "interval '10 min'";
 
+/** A job does not mind; three writes for each ping would be most of what watching costs. */
+export const pingPaceMs = 100;
+
 /** A ping may wait so long until it is written, with others: a deadline that it met has not passed. */
-export const untilWrittenMs = 150;
+export const untilWrittenMs = pingPaceMs + 20;
 const untilWritten = `interval '${untilWrittenMs} ms'`;
 
 // Deadlines before which a ping came are moved a little ahead of their time, many together: what is

@@ -7,12 +7,9 @@ import type { Database } from "#kernel/database.ts";
 import { createGroups } from "#kernel/groups.ts";
 import type { Heartbeat } from "./contract.ts";
 import type { Away } from "./deadline.ts";
-import { untilAskedAgain } from "./deadlines.ts";
+import { pingPaceMs, untilAskedAgain } from "./deadlines.ts";
 import { readPresence, toAway } from "./presence.ts";
 import { refuseTaken } from "./standing.ts";
-
-/** A job does not mind; three writes for each ping would be most of what watching costs. */
-const pingPace = { paceMs: 100 };
 
 /** `token`: its SHA-256 in hex. */
 export type Received = { token: string; atMs: number };
@@ -38,17 +35,20 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
       (periodSeconds + graceSeconds) * 1_000,
     ]),
   );
-  const receive = createGroups(async (pings: readonly Received[]) => {
-    const recipients = await receiveAll(database, pings);
-    const quiet = pings.flatMap(({ atMs }, i) => {
-      const recipient = recipients[i];
-      const waitMs = waitsMs.get(recipient?.id ?? "");
-      if (recipient == null || recipient.isWatched || waitMs === undefined) return [];
-      return [{ checkId: recipient.id, atMs, dueAtMs: atMs + waitMs }];
-    });
-    await recordPings(quiet);
-    return recipients;
-  }, pingPace);
+  const receive = createGroups(
+    async (pings: readonly Received[]) => {
+      const recipients = await receiveAll(database, pings);
+      const quiet = pings.flatMap(({ atMs }, i) => {
+        const recipient = recipients[i];
+        const waitMs = waitsMs.get(recipient?.id ?? "");
+        if (recipient == null || recipient.isWatched || waitMs === undefined) return [];
+        return [{ checkId: recipient.id, atMs, dueAtMs: atMs + waitMs }];
+      });
+      await recordPings(quiet);
+      return recipients;
+    },
+    { paceMs: pingPaceMs },
+  );
   const release = createGroups((of: readonly Known[]) => releaseAll(database, of));
   const look = createGroups((of: readonly Known[]) => lookAll(database, of));
   return {
