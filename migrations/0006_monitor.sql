@@ -11,11 +11,12 @@ CREATE TABLE heartbeats (
   allowance    interval NOT NULL,
   -- Whether the heartbeat's object is to be told of each ping: unless it is ok, it is.
   is_watched   boolean NOT NULL DEFAULT true,
-  -- When to look whether a ping came in time; not moved by pings. NULL: the object itself looks.
-  due_at       timestamptz
+  -- When to look whether a ping came in time; not moved by pings. While the object itself looks: when to
+  -- ask it whether it still does.
+  due_at       timestamptz NOT NULL
 ) WITH (fillfactor = 50);
 
-CREATE INDEX heartbeats_due ON heartbeats (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX heartbeats_due ON heartbeats (due_at);
 
 CREATE TABLE check_runners (
   location   text PRIMARY KEY,

@@ -67,8 +67,9 @@ async function wake(
   const { grid, dueMs } = timer;
   // In one step: each is a round trip for every run of every check.
   const { nowMs, further } = await ctx.run("look-around", async () => ({
-    nowMs: Date.now(),
     further: await parts.runners.expected(),
+    // After what may have taken long.
+    nowMs: Date.now(),
   }));
   const { runAtMs, missed, nextMs } = planWake(grid, { dueMs, nowMs });
   arm(ctx, { grid, dueMs: nextMs, nowMs }, timer);

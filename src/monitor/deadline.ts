@@ -66,13 +66,19 @@ export function statusAt(
 
 type Circumstances = { isQuiet: boolean; rollout: RolloutMark | null };
 
-/** What a ping changes. A ping older than the last one changes nothing. */
+/** Of the last ping, or before which none counts. */
+export function heardAtMs({ lastPingAtMs, createdAtMs }: HeartbeatState): number {
+  return lastPingAtMs ?? createdAtMs;
+}
+
+/** What a ping changes. One older than the last success, or told twice, changes nothing. */
 export function takePing(
   heartbeat: Heartbeat,
   state: HeartbeatState,
   { ping, isQuiet, rollout }: Circumstances & { ping: Ping },
 ): Decision<HeartbeatState> {
-  if (ping.atMs < (state.lastPingAtMs ?? state.createdAtMs)) return { state, transition: null };
+  const isTold = ping.kind === "success" && ping.atMs === state.lastPingAtMs;
+  if (isTold || ping.atMs < heardAtMs(state)) return { state, transition: null };
   if (ping.kind === "start") {
     return { state: { ...state, startedAtMs: ping.atMs }, transition: null };
   }
@@ -119,7 +125,7 @@ function lengthsOf({ periodSeconds, graceSeconds }: Heartbeat) {
 }
 
 function expectedAtMs(heartbeat: Heartbeat, state: HeartbeatState): number {
-  return (state.lastPingAtMs ?? state.createdAtMs) + lengthsOf(heartbeat).periodMs;
+  return heardAtMs(state) + lengthsOf(heartbeat).periodMs;
 }
 
 function succeed(
@@ -127,7 +133,7 @@ function succeed(
   state: HeartbeatState,
   atMs: number,
 ): Decision<HeartbeatState> {
-  const silentMs = atMs - (state.lastPingAtMs ?? state.createdAtMs);
+  const silentMs = atMs - heardAtMs(state);
   const missedPings = Math.floor(silentMs / lengthsOf(heartbeat).periodMs);
   const pinged = { ...withStatus(state, "ok", atMs), lastPingAtMs: atMs };
   return resolve(pinged, { checkId: heartbeat.id, atMs, missedPings });

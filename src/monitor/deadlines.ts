@@ -7,8 +7,8 @@ import type { Heartbeat } from "./contract.ts";
 import type { Away } from "./deadline.ts";
 import { readPresence, toAway } from "./presence.ts";
 
-/** A deadline that passed without a ping. */
-export type Overdue = { id: string; lastPingAtMs: number };
+/** A deadline that passed without a ping, or a watch to be confirmed. `lastPingAtMs`: null: it never pinged. */
+export type Overdue = { id: string; lastPingAtMs: number | null };
 
 export type Passed = {
   overdue: Overdue[];
@@ -47,19 +47,22 @@ export function createDeadlines(database: Database) {
       const [first] = passed;
       if (first === undefined) return null;
       return {
-        overdue: passed.map((row) => ({ id: row.id, lastPingAtMs: row.last_ping_at.getTime() })),
+        overdue: passed.map((row) => ({
+          id: row.id,
+          lastPingAtMs: row.last_ping_at?.getTime() ?? null,
+        })),
         atMs: first.at.getTime(),
         away: toAway(first),
         lease: first.due_at,
       };
     },
 
-    /** Leaves them to their objects. */
+    /** Leaves them to their objects, for a while. */
     async told({ overdue, lease }: Passed): Promise<void> {
       await database.query(endLease, [overdue.map(({ id }) => id), lease]);
     },
 
-    /** Ms until the next deadline; null: there is none. */
+    /** Ms until something is due; null: there is no heartbeat. */
     async next(): Promise<number | null> {
       const { rows } = await database.query(untilNext);
       return rows[0]?.in_ms ?? null;
@@ -67,26 +70,44 @@ export function createDeadlines(database: Database) {
   };
 }
 
+// Rows are locked in one order, that of the ids, as those of pings are: neither waits for the other.
 const adoptAllowances = `
-  UPDATE heartbeats h SET
-    allowance = given.allowance,
-    due_at = CASE WHEN h.is_watched THEN h.due_at ELSE h.last_ping_at + given.allowance END
-  FROM (
+  WITH given AS (
     SELECT id, seconds * interval '1 s' AS allowance
     FROM unnest($1::text[], $2::float8[]) AS t (id, seconds)
-  ) AS given
-  WHERE given.id = h.id AND given.allowance <> h.allowance`;
+  ), locked AS (
+    SELECT h.id, given.allowance FROM heartbeats h JOIN given USING (id)
+    WHERE given.allowance <> h.allowance ORDER BY h.id FOR UPDATE OF h
+  )
+  UPDATE heartbeats h SET
+    allowance = locked.allowance,
+    due_at = CASE WHEN h.is_watched THEN h.due_at ELSE h.last_ping_at + locked.allowance END
+  FROM locked WHERE locked.id = h.id`;
+
+/**
+ * An object that watches is asked so often whether it does: it may have lost what it knew, or Postgres
+ * may, and a statement of one that was killed may still come.
+ */
+export const untilAskedAgain = "interval '10 min'";
+
+/** A job does not mind; three writes for each ping would be most of what watching costs. */
+export const pingPaceMs = 100;
+
+/** A ping may wait so long until it is written, with others: a deadline that it met has not passed. */
+export const untilWrittenMs = pingPaceMs + 20;
+const untilWritten = `interval '${untilWrittenMs} ms'`;
 
 // Deadlines before which a ping came are moved a little ahead of their time, many together: what is
 // left when one passes is overdue. One that is locked is being pinged or told of: the next time will do.
+// Joined instead of asked for as values, `now` and `near` have Postgres read the whole table each time.
 const takePassed = `
   WITH now AS (
-    SELECT date_trunc('milliseconds', clock_timestamp()) AS at
+    SELECT date_trunc('milliseconds', clock_timestamp() - ${untilWritten}) AS at
   ), near AS (
-    SELECT id FROM heartbeats h, now
-    WHERE due_at <= now.at + interval '10 s'
-      AND (due_at <= now.at OR NOT is_watched AND last_ping_at + allowance > due_at)
-    ORDER BY due_at LIMIT 1000 FOR UPDATE OF h SKIP LOCKED
+    SELECT id FROM heartbeats
+    WHERE due_at <= (SELECT at FROM now) + interval '10 s'
+      AND (due_at <= (SELECT at FROM now) OR NOT is_watched AND last_ping_at + allowance > due_at)
+    ORDER BY due_at LIMIT 1000 FOR UPDATE SKIP LOCKED
   ), presence AS (${readPresence})
   UPDATE heartbeats h SET
     is_watched = h.is_watched OR h.last_ping_at + h.allowance <= now.at,
@@ -94,13 +115,18 @@ const takePassed = `
       WHEN h.is_watched OR h.last_ping_at + h.allowance <= now.at THEN now.at + interval '5 s'
       ELSE h.last_ping_at + h.allowance
     END
-  FROM now, near LEFT JOIN presence p ON true
-  WHERE h.id = near.id
+  FROM now LEFT JOIN presence p ON true
+  WHERE h.id = ANY (ARRAY (SELECT id FROM near))
   RETURNING h.id, h.last_ping_at, h.is_watched, h.due_at, now.at, p.away_from, p.away_to, p.is_over`;
 
 const endLease = `
-  UPDATE heartbeats SET due_at = NULL WHERE id = ANY ($1) AND is_watched AND due_at = $2`;
+  WITH locked AS (
+    SELECT id FROM heartbeats WHERE id = ANY ($1) AND is_watched AND due_at = $2
+    ORDER BY id FOR UPDATE
+  )
+  UPDATE heartbeats h SET due_at = clock_timestamp() + ${untilAskedAgain}
+  FROM locked WHERE locked.id = h.id`;
 
 const untilNext = `
-  SELECT extract(epoch FROM min(due_at) - clock_timestamp())::float8 * 1000 AS in_ms
-  FROM heartbeats WHERE due_at IS NOT NULL`;
+  SELECT extract(epoch FROM min(due_at) + ${untilWritten} - clock_timestamp())::float8 * 1000 AS in_ms
+  FROM heartbeats`;

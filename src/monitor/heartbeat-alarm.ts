@@ -2,6 +2,7 @@
 import { type ObjectContext, rpc } from "@restatedev/restate-sdk";
 import type { Heartbeat, HeartbeatState } from "./contract.ts";
 import { wakeAtMs } from "./deadline.ts";
+import { untilWrittenMs } from "./deadlines.ts";
 import { readAlarm, readQuiet, readState, writeAlarm } from "./heartbeat-state.ts";
 import { heartbeatObject } from "./internal.ts";
 
@@ -33,7 +34,7 @@ export async function rearm(
   if (alarm !== null && alarm.atMs > nowMs && alarm.atMs <= atMs) return;
   const generation = (alarm?.generation ?? 0) + 1;
   writeAlarm(ctx, { generation, atMs });
-  const delay = Math.max(0, atMs - nowMs);
+  const delay = atMs > nowMs ? atMs - nowMs + untilWrittenMs : 0;
   ctx.sendClient(heartbeatObject, ctx.key).expire({ generation }, rpc.sendOpts({ delay }));
 }
 

@@ -1,7 +1,7 @@
 /** What the object of a heartbeat does: takes pings, wakes at deadlines, alerts. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { CheckResult, Heartbeat, HeartbeatState } from "./contract.ts";
-import { expire, newHeartbeatState, takePing } from "./deadline.ts";
+import { expire, heardAtMs, newHeartbeatState, takePing } from "./deadline.ts";
 import { isPlain, rearm } from "./heartbeat-alarm.ts";
 import { resultsOf, snapshotOf, writeSnapshot } from "./heartbeat-records.ts";
 import { readAlarm, readQuiet, readState, writeAlarm, writeState } from "./heartbeat-state.ts";
@@ -13,11 +13,18 @@ import type { Decision } from "./verdict.ts";
 
 type Given = { heartbeat: Heartbeat; parts: MonitorParts };
 
-/** Begins to wait: the first deadline counts from here. */
-export async function begin(ctx: ObjectContext, heartbeat: Heartbeat): Promise<void> {
+/**
+ * Begins to wait: the first deadline counts from here. Whoever is told of a heartbeat begins, too: one
+ * that has a ping URL was begun, and Restate has lost it.
+ */
+export async function begin(
+  ctx: ObjectContext,
+  heartbeat: Heartbeat,
+  fromMs: number | null = null,
+): Promise<void> {
   if ((await readState(ctx)) !== null) return;
   const nowMs = await ctx.date.now();
-  writeState(ctx, newHeartbeatState(nowMs));
+  writeState(ctx, newHeartbeatState(fromMs ?? nowMs));
   await rearm(ctx, heartbeat, nowMs);
   await writeSnapshot(ctx, heartbeat, nowMs);
 }
@@ -25,6 +32,7 @@ export async function begin(ctx: ObjectContext, heartbeat: Heartbeat): Promise<v
 /** A ping that the object was told of: the heartbeat is not plainly ok, or the ping is not plain. */
 export async function ping(ctx: ObjectContext, given: Given, received: ToldPing): Promise<null> {
   const { heartbeat, parts } = given;
+  await begin(ctx, heartbeat, received.atMs);
   await catchUp(ctx, given, received);
   const known = await readState(ctx);
   if (known === null) return null;
@@ -55,27 +63,27 @@ export async function ping(ctx: ObjectContext, given: Given, received: ToldPing)
 async function catchUp(
   ctx: ObjectContext,
   given: Given,
-  { heardAtMs = null, atMs }: ToldPing,
+  { heardAtMs: successAtMs = null, atMs }: ToldPing,
 ): Promise<void> {
   const known = await readState(ctx);
-  if (known === null || heardAtMs === null || isPlain(known)) return;
-  const isLost = heardAtMs > (known.lastPingAtMs ?? 0) && heardAtMs < atMs;
-  if (isLost) await ping(ctx, given, { kind: "success", atMs: heardAtMs });
+  if (known === null || successAtMs === null || isPlain(known)) return;
+  const isLost = successAtMs > heardAtMs(known) && successAtMs < atMs;
+  if (isLost) await ping(ctx, given, { kind: "success", atMs: successAtMs });
 }
 
 /** From here on the object is told of every ping. Answers those that it was not told of, in order. */
 async function watch(
   ctx: ObjectContext,
   { heartbeat: { id }, parts }: Given,
-  { lastPingAtMs }: HeartbeatState,
+  state: HeartbeatState,
 ): Promise<number[]> {
   const pings: number[] = [];
   for (;;) {
-    const known = pings.at(-1) ?? lastPingAtMs;
+    const known = pings.at(-1) ?? heardAtMs(state);
     const seen = await ctx.run("look-for-pings", () =>
       parts.inbox.look({ id, lastPingAtMs: known }),
     );
-    if (seen.lastPingAtMs === null || seen.lastPingAtMs <= (known ?? 0)) return pings;
+    if (seen.lastPingAtMs === null || seen.lastPingAtMs <= known) return pings;
     pings.push(seen.lastPingAtMs);
   }
 }
@@ -108,15 +116,19 @@ export async function overdue(
   given: Given,
   { lastPingAtMs, atMs: nowMs, away, rollout }: DeadlinePassed,
 ): Promise<null> {
+  const { heartbeat } = given;
+  await begin(ctx, heartbeat, lastPingAtMs);
   const known = await readState(ctx);
-  if (known === null || lastPingAtMs < (known.lastPingAtMs ?? 0)) return null;
+  if (known === null) return null;
   if (!isPlain(known)) {
     // Told twice, or of a ping whose own notice was lost.
-    const isNews = lastPingAtMs > (known.lastPingAtMs ?? 0);
-    return isNews ? ping(ctx, given, { kind: "success", atMs: lastPingAtMs }) : null;
+    const isNews = lastPingAtMs !== known.lastPingAtMs;
+    if (lastPingAtMs === null || !isNews || lastPingAtMs < heardAtMs(known))
+      return ensure(ctx, given);
+    return ping(ctx, given, { kind: "success", atMs: lastPingAtMs });
   }
-  const { heartbeat } = given;
-  const before = withPings(heartbeat, known, [lastPingAtMs]);
+  // Also one who knows of a later ping says so: whoever looked has begun a watch that nobody else ends.
+  const before = lastPingAtMs === null ? known : withPings(heartbeat, known, [lastPingAtMs]);
   const isQuiet = await isQuietAt(ctx, nowMs);
   const decision = expire(heartbeat, before, { nowMs, away, isQuiet, rollout });
   await settle(ctx, given, { before, decision, results: [], nowMs });
@@ -124,11 +136,18 @@ export async function overdue(
   return null;
 }
 
-/** Called whenever a worker starts: an alarm that was lost, or whose time is over, is set anew. */
+/**
+ * Called whenever a worker starts: an alarm that was lost, or whose time is over, is set anew, as is one
+ * that is too late by a definition that has changed.
+ */
 export async function ensure(ctx: ObjectContext, given: Given): Promise<null> {
+  const { heartbeat } = given;
+  await begin(ctx, heartbeat);
   const alarm = await readAlarm(ctx);
-  const isLost = alarm === null || alarm.atMs + lostAfterMs < (await ctx.date.now());
+  const nowMs = await ctx.date.now();
+  const isLost = alarm === null || alarm.atMs + lostAfterMs < nowMs;
   if (isLost) await look(ctx, given);
+  else await rearm(ctx, heartbeat, nowMs);
   return null;
 }
 
@@ -138,14 +157,14 @@ async function look(ctx: ObjectContext, given: Given): Promise<void> {
   const { heartbeat, parts } = given;
   const known = await readState(ctx);
   if (known === null) return;
-  const { lastPingAtMs } = known;
+  const lastPingAtMs = heardAtMs(known);
   // The time with it: one step less for each deadline of each heartbeat.
   const seen = await ctx.run("look-for-pings", async () => {
     const found = await parts.inbox.look({ id: heartbeat.id, lastPingAtMs });
     return { ...found, nowMs: Date.now() };
   });
   const { lastPingAtMs: pingAtMs, nowMs } = seen;
-  if (pingAtMs !== null && pingAtMs > (lastPingAtMs ?? 0)) {
+  if (pingAtMs !== null && pingAtMs > lastPingAtMs) {
     await takeSeen(ctx, given, { known, pingAtMs, nowMs });
     return;
   }

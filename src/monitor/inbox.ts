@@ -7,11 +7,9 @@ import type { Database } from "#kernel/database.ts";
 import { createGroups } from "#kernel/groups.ts";
 import type { Heartbeat } from "./contract.ts";
 import type { Away } from "./deadline.ts";
+import { pingPaceMs, untilAskedAgain } from "./deadlines.ts";
 import { readPresence, toAway } from "./presence.ts";
 import { refuseTaken } from "./standing.ts";
-
-/** A job does not mind; three writes for each ping would be most of what watching costs. */
-const pingPace = { paceMs: 100 };
 
 /** `token`: its SHA-256 in hex. */
 export type Received = { token: string; atMs: number };
@@ -37,17 +35,20 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
       (periodSeconds + graceSeconds) * 1_000,
     ]),
   );
-  const receive = createGroups(async (pings: readonly Received[]) => {
-    const recipients = await receiveAll(database, pings);
-    const quiet = pings.flatMap(({ atMs }, i) => {
-      const recipient = recipients[i];
-      const waitMs = waitsMs.get(recipient?.id ?? "");
-      if (recipient == null || recipient.isWatched || waitMs === undefined) return [];
-      return [{ checkId: recipient.id, atMs, dueAtMs: atMs + waitMs }];
-    });
-    await recordPings(quiet);
-    return recipients;
-  }, pingPace);
+  const receive = createGroups(
+    async (pings: readonly Received[]) => {
+      const recipients = await receiveAll(database, pings);
+      const quiet = pings.flatMap(({ atMs }, i) => {
+        const recipient = recipients[i];
+        const waitMs = waitsMs.get(recipient?.id ?? "");
+        if (recipient == null || recipient.isWatched || waitMs === undefined) return [];
+        return [{ checkId: recipient.id, atMs, dueAtMs: atMs + waitMs }];
+      });
+      await recordPings(quiet);
+      return recipients;
+    },
+    { paceMs: pingPaceMs },
+  );
   const release = createGroups((of: readonly Known[]) => releaseAll(database, of));
   const look = createGroups((of: readonly Known[]) => lookAll(database, of));
   return {
@@ -82,7 +83,7 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
   };
 }
 
-/** `lastPingAtMs`: of the last success; null before the first. */
+/** `lastPingAtMs`: of the last success, or before which none counts; null: none. */
 export type Known = { id: string; lastPingAtMs: number | null };
 
 export type Seen = {
@@ -152,17 +153,20 @@ const savePings = `
 
 const findToken = `SELECT id, last_ping_at FROM heartbeats WHERE token_hash = $1`;
 
+// A Postgres that was set back to an earlier state may know less than the object.
+const isKnown = "(h.last_ping_at IS NULL OR h.last_ping_at <= known.at)";
+
 // One statement, so that a ping comes before it and is seen, or after it and finds the watch.
 const lookForPings = `
   WITH known AS (
     SELECT id, at FROM unnest($1::text[], $2::timestamptz[]) AS t (id, at)
   ), locked AS (
-    SELECT h.id, h.last_ping_at IS NOT DISTINCT FROM known.at AS is_known
+    SELECT h.id, ${isKnown} AS is_known
     FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
   ), presence AS (${readPresence})
   UPDATE heartbeats h SET
     is_watched = h.is_watched OR is_known,
-    due_at = CASE WHEN is_known THEN NULL ELSE h.due_at END
+    due_at = CASE WHEN is_known THEN clock_timestamp() + ${untilAskedAgain} ELSE h.due_at END
   FROM locked LEFT JOIN presence p ON true
   WHERE h.id = locked.id
   RETURNING h.id, h.last_ping_at, p.away_from, p.away_to, p.is_over`;
@@ -171,17 +175,19 @@ const releaseWatches = `
   WITH known AS (
     SELECT id, at FROM unnest($1::text[], $2::timestamptz[]) AS t (id, at)
   ), locked AS (
-    SELECT h.id, h.last_ping_at IS NOT DISTINCT FROM known.at AS is_known
+    SELECT h.id, known.at, ${isKnown} AS is_known
     FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
   )
   UPDATE heartbeats h SET
+    last_ping_at = CASE WHEN is_known THEN at ELSE h.last_ping_at END,
     is_watched = h.is_watched AND NOT is_known,
-    due_at = CASE WHEN is_known THEN h.last_ping_at + h.allowance ELSE h.due_at END
+    due_at = CASE WHEN is_known THEN at + h.allowance ELSE h.due_at END
   FROM locked WHERE h.id = locked.id
   RETURNING h.id, h.last_ping_at`;
 
 const saveToken = `
   WITH before AS (SELECT count(*) AS tokens FROM heartbeats WHERE id = $1)
-  INSERT INTO heartbeats (id, token_hash, allowance) VALUES ($1, $2, $3::float8 * interval '1 ms')
+  INSERT INTO heartbeats (id, token_hash, allowance, due_at)
+  VALUES ($1, $2, $3::float8 * interval '1 ms', clock_timestamp() + ${untilAskedAgain})
   ON CONFLICT (id) DO UPDATE SET token_hash = excluded.token_hash
   RETURNING (SELECT tokens > 0 FROM before) AS replaced`;

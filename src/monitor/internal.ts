@@ -71,7 +71,7 @@ export type ToldPing = Ping & { heardAtMs?: number | null };
 export type DeadlinesPassed = { overdue: Overdue[]; atMs: number; away: Away | null };
 
 export type DeadlinePassed = Omit<DeadlinesPassed, "overdue"> & {
-  lastPingAtMs: number;
+  lastPingAtMs: number | null;
   rollout: RolloutMark | null;
 };
 

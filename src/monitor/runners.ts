@@ -7,6 +7,8 @@ export type Runners = ReturnType<typeof createRunners>;
 
 /** Every run of every check asks. */
 const expectedTtlMs = 1_000;
+/** One that hangs would have the run begin too late. */
+const patienceMs = 2_000;
 
 export function createRunners(database: Database) {
   const expected = new LRUCache<"all", string[]>({
@@ -14,6 +16,7 @@ export function createRunners(database: Database) {
     ttl: expectedTtlMs,
     // A database that is away keeps no check from running.
     allowStaleOnFetchRejection: true,
+    allowStaleOnFetchAbort: true,
     fetchMethod: async () => {
       const { rows } = await database.query(findExpected);
       return rows.map(({ location }) => location);
@@ -47,7 +50,7 @@ export function createRunners(database: Database) {
 
     /** Places that are to report: their runner was there once and was not removed. */
     async expected(): Promise<string[]> {
-      return (await expected.fetch("all")) ?? [];
+      return (await expected.fetch("all", { signal: AbortSignal.timeout(patienceMs) })) ?? [];
     },
 
     /** The place of whoever has this token, who is there now; null: nobody has it. */

@@ -109,6 +109,15 @@ describe("a ping", () => {
     expect(takePing(heartbeat, state, { ping: success(4 * minute), ...loud }).state).toBe(state);
   });
 
+  it("that is told twice ends no failure that came between", () => {
+    const { state } = takePing(heartbeat, pinged(success(minute)), {
+      ping: failure(2 * minute),
+      ...loud,
+    });
+
+    expect(takePing(heartbeat, state, { ping: success(minute), ...loud }).transition).toBeNull();
+  });
+
   it("that comes twice is one", () => {
     expect(pinged(success(minute), success(minute))).toEqual(pinged(success(minute)));
   });
