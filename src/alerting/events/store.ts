@@ -20,7 +20,8 @@ export function createEventStore(database: Database, { keepDays }: { keepDays: n
   // Every write of its own is one wait for the disk, and many checks alert at once.
   const save = createJointWrites(async (records: readonly EventRecord[]) => {
     await saveAll(database, records);
-    await database.query(dropOld, [keepDays]);
+    const isOneAccepted = records.some(({ status }) => status === "accepted");
+    if (isOneAccepted) await database.query(dropOld, [keepDays]);
   });
   return {
     /** Keeps how an event stands now, and lets go of what is too old. */
