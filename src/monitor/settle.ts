@@ -1,11 +1,15 @@
 /** The end of every handler that may change what is known of a check: alerts out, records on their way. */
 import type { Context, ObjectContext } from "@restatedev/restate-sdk";
 import { type AlertOrder, alertDelivery } from "#alerting/events-contract.ts";
+import { inTime } from "#kernel/in-time.ts";
 import type { AlertTransition, ApiCheck, Environment, Heartbeat, RolloutMark } from "./contract.ts";
 import { checkRecords, type Entry } from "./internal.ts";
 import type { MonitorParts } from "./parts.ts";
 import type { Decision } from "./verdict.ts";
 import { writeEntry } from "./write-entry.ts";
+
+/** An alert does not wait for a database that is away, nor does the next run of a check. */
+const databaseLimitMs = 2_000;
 
 type Watched = Pick<ApiCheck | Heartbeat, "id" | "name" | "environment" | "channel">;
 
@@ -44,8 +48,9 @@ export async function writeAtOnce(
   checkId: string,
   entry: Entry,
 ): Promise<void> {
+  const write = async () => (await writeEntry(recorder, checkId, entry)).length === 0;
   const isWritten = await ctx.run("write-down", () =>
-    soon(async () => (await writeEntry(recorder, checkId, entry)).length === 0, false),
+    inTime(write, { limitMs: databaseLimitMs, otherwise: false }),
   );
   if (!isWritten) writeDown(ctx, checkId, entry);
 }
@@ -66,18 +71,7 @@ export async function findRollout(
   ctx: Context,
   { readRollout }: Pick<MonitorParts, "readRollout">,
 ): Promise<RolloutMark | null> {
-  return ctx.run("read-rollout", () => soon(readRollout, null));
-}
-
-const databaseWaitMs = 2_000;
-
-/** An alert does not wait for a database that is away, nor does the next run of a check. */
-async function soon<Answer>(ask: () => Promise<Answer>, otherwise: Answer): Promise<Answer> {
-  const late = Promise.withResolvers<Answer>();
-  const timer = setTimeout(() => late.resolve(otherwise), databaseWaitMs);
-  try {
-    return await Promise.race([ask().catch(() => otherwise), late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return ctx.run("read-rollout", () =>
+    inTime(readRollout, { limitMs: databaseLimitMs, otherwise: null }),
+  );
 }

@@ -1,5 +1,6 @@
 /** What Prometheus is told of alert events; how long deliveries take is told with the checks. */
 import { Counter, Gauge, type Registry } from "prom-client";
+import { inTime } from "#kernel/in-time.ts";
 import type { Attempt } from "./attempt.ts";
 import type { EventCounts } from "./store.ts";
 
@@ -50,16 +51,10 @@ const patienceMs = 2_000;
 /** One question for all who ask while it is open; null: no answer, or none in time. */
 function askTogether(count: Count): () => Promise<EventCounts | null> {
   let open: Promise<EventCounts | null> | undefined;
-  const askOnce = async () => {
-    const late = Promise.withResolvers<null>();
-    const timer = setTimeout(() => late.resolve(null), patienceMs);
-    try {
-      return await Promise.race([count().catch(() => null), late.promise]);
-    } finally {
-      clearTimeout(timer);
+  const askOnce = () =>
+    inTime(count, { limitMs: patienceMs, otherwise: null }).finally(() => {
       open = undefined;
-    }
-  };
+    });
   return () => {
     open ??= askOnce();
     return open;
