@@ -120,6 +120,12 @@ export function expire(
   return fail(heartbeat, state, { atMs: nowMs, reason, isQuiet, rollout });
 }
 
+/** How long nothing need be heard. */
+export function allowanceMs(heartbeat: Heartbeat): number {
+  const { periodMs, graceMs } = lengthsOf(heartbeat);
+  return periodMs + graceMs;
+}
+
 function lengthsOf({ periodSeconds, graceSeconds }: Heartbeat) {
   return { periodMs: periodSeconds * 1_000, graceMs: graceSeconds * 1_000 };
 }

@@ -4,11 +4,11 @@
  */
 import type { Database } from "#kernel/database.ts";
 import type { Heartbeat } from "./contract.ts";
-import type { Away } from "./deadline.ts";
+import { type Away, allowanceMs } from "./deadline.ts";
 import { readPresence, toAway } from "./presence.ts";
 
 /** A deadline that passed without a ping, or a watch to be confirmed. `lastPingAtMs`: null: it never pinged. */
-export type Overdue = { id: string; lastPingAtMs: number | null };
+type Overdue = { id: string; lastPingAtMs: number | null };
 
 export type Passed = {
   overdue: Overdue[];
@@ -27,7 +27,7 @@ export function createDeadlines(database: Database) {
     async adopt(heartbeats: readonly Heartbeat[]): Promise<void> {
       await database.query(adoptAllowances, [
         heartbeats.map(({ id }) => id),
-        heartbeats.map(({ periodSeconds, graceSeconds }) => periodSeconds + graceSeconds),
+        heartbeats.map(allowanceMs),
       ]);
     },
 
@@ -73,8 +73,8 @@ export function createDeadlines(database: Database) {
 // Rows are locked in one order, that of the ids, as those of pings are: neither waits for the other.
 const adoptAllowances = `
   WITH given AS (
-    SELECT id, seconds * interval '1 s' AS allowance
-    FROM unnest($1::text[], $2::float8[]) AS t (id, seconds)
+    SELECT id, ms * interval '1 ms' AS allowance
+    FROM unnest($1::text[], $2::float8[]) AS t (id, ms)
   ), locked AS (
     SELECT h.id, given.allowance FROM heartbeats h JOIN given USING (id)
     WHERE given.allowance <> h.allowance ORDER BY h.id FOR UPDATE OF h

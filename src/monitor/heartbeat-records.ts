@@ -40,22 +40,23 @@ export async function writeSnapshot(
   writeDown(ctx, ctx.key, { snapshot: await snapshotOf(ctx, heartbeat, nowMs) });
 }
 
+/** `heartbeat`: null when it is not known, and with it its deadline. */
 export async function snapshotOf(
   ctx: ObjectContext,
-  heartbeat: Heartbeat,
+  heartbeat: Heartbeat | null,
   takenAtMs: number,
 ): Promise<CheckSnapshot> {
   const state = (await readState(ctx)) ?? newHeartbeatState(takenAtMs);
   const { status, sinceMs, lastPingAtMs, lastDurationMs, alert } = state;
   return {
-    checkId: heartbeat.id,
+    checkId: ctx.key,
     kind: "heartbeat",
     takenAtMs,
     status,
     sinceMs,
     lastAtMs: lastPingAtMs,
     lastDurationMs,
-    dueAtMs: alert === null ? dueAtMs(heartbeat, state) : null,
+    dueAtMs: heartbeat === null || alert !== null ? null : dueAtMs(heartbeat, state),
     alert,
     quiet: await readQuiet(ctx),
     locations: {},

@@ -1,8 +1,8 @@
 /** What the object of a heartbeat does when its heartbeat is gone, or pages somebody else. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import type { CheckSnapshot, Heartbeat, HeartbeatState } from "./contract.ts";
-import { newHeartbeatState } from "./deadline.ts";
-import { readQuiet, readState, writeState } from "./heartbeat-state.ts";
+import type { Heartbeat, HeartbeatState } from "./contract.ts";
+import { snapshotOf } from "./heartbeat-records.ts";
+import { readState, writeState } from "./heartbeat-state.ts";
 import { endAlert, leaveOldChannel, removed } from "./leave.ts";
 
 /** Comes before whatever else is done about a heartbeat. */
@@ -20,25 +20,7 @@ function standingOf(ctx: ObjectContext) {
   return {
     read: () => readState(ctx),
     write: (state: HeartbeatState) => writeState(ctx, state),
-    show: (takenAtMs: number) => show(ctx, takenAtMs),
-  };
-}
-
-/** Just without its alert; a deadline is set when the heartbeat is looked at next. */
-async function show(ctx: ObjectContext, takenAtMs: number): Promise<CheckSnapshot> {
-  const state = (await readState(ctx)) ?? newHeartbeatState(takenAtMs);
-  const { status, sinceMs, lastPingAtMs, lastDurationMs } = state;
-  return {
-    checkId: ctx.key,
-    kind: "heartbeat",
-    takenAtMs,
-    status,
-    sinceMs,
-    lastAtMs: lastPingAtMs,
-    lastDurationMs,
-    dueAtMs: null,
-    alert: null,
-    quiet: await readQuiet(ctx),
-    locations: {},
+    // A deadline is set when the heartbeat is looked at next.
+    show: (takenAtMs: number) => snapshotOf(ctx, null, takenAtMs),
   };
 }

@@ -21,12 +21,15 @@ export async function begin(
   ctx: ObjectContext,
   heartbeat: Heartbeat,
   fromMs: number | null = null,
-): Promise<void> {
-  if ((await readState(ctx)) !== null) return;
+): Promise<HeartbeatState> {
+  const known = await readState(ctx);
+  if (known !== null) return known;
   const nowMs = await ctx.date.now();
-  writeState(ctx, newHeartbeatState(fromMs ?? nowMs));
+  const begun = newHeartbeatState(fromMs ?? nowMs);
+  writeState(ctx, begun);
   await rearm(ctx, heartbeat, nowMs);
   await writeSnapshot(ctx, heartbeat, nowMs);
+  return begun;
 }
 
 /** A ping that the object was told of: the heartbeat is not plainly ok, or the ping is not plain. */
@@ -49,10 +52,8 @@ export async function ping(ctx: ObjectContext, given: Given, received: ToldPing)
   const decision = await withRollout(ctx, parts, (rollout) =>
     takePing(heartbeat, before, { ping: received, isQuiet, rollout }),
   );
-  const { state } = decision;
   const results = resultsOf(heartbeat, received, before);
   await settle(ctx, given, { before, decision, results, nowMs });
-  await release(ctx, given, state);
   for (const atMs of unheard.filter((unheardMs) => unheardMs >= received.atMs)) {
     await ping(ctx, given, { kind: "success", atMs });
   }
@@ -117,9 +118,7 @@ export async function overdue(
   { lastPingAtMs, atMs: nowMs, away, rollout }: DeadlinePassed,
 ): Promise<null> {
   const { heartbeat } = given;
-  await begin(ctx, heartbeat, lastPingAtMs);
-  const known = await readState(ctx);
-  if (known === null) return null;
+  const known = await begin(ctx, heartbeat, lastPingAtMs);
   if (!isPlain(known)) {
     // Told twice, or of a ping whose own notice was lost.
     const isNews = lastPingAtMs !== known.lastPingAtMs;
@@ -132,7 +131,6 @@ export async function overdue(
   const isQuiet = await isQuietAt(ctx, nowMs);
   const decision = expire(heartbeat, before, { nowMs, away, isQuiet, rollout });
   await settle(ctx, given, { before, decision, results: [], nowMs });
-  await release(ctx, given, decision.state);
   return null;
 }
 
@@ -173,7 +171,6 @@ async function look(ctx: ObjectContext, given: Given): Promise<void> {
     expire(heartbeat, known, { nowMs, away: seen.away, isQuiet, rollout }),
   );
   await settle(ctx, given, { before: known, decision, results: [], nowMs });
-  await release(ctx, given, decision.state);
 }
 
 type SeenPing = { known: HeartbeatState; pingAtMs: number; nowMs: number };
@@ -192,12 +189,10 @@ async function takeSeen(ctx: ObjectContext, given: Given, seen: SeenPing): Promi
     transition: null,
   };
   await settle(ctx, given, { before: known, decision, results: [], nowMs });
-  await release(ctx, given, decision.state);
 }
 
-/** Ends the watch when nothing is amiss any more; a ping that came meanwhile is taken first. */
+/** Ends the watch, since nothing is amiss any more; a ping that came meanwhile is taken first. */
 async function release(ctx: ObjectContext, given: Given, state: HeartbeatState): Promise<void> {
-  if (!isPlain(state)) return;
   const { id } = given.heartbeat;
   const { lastPingAtMs } = state;
   const pingAtMs = await ctx.run("release", () => given.parts.inbox.release({ id, lastPingAtMs }));
@@ -217,21 +212,22 @@ type Outcome = {
   nowMs: number;
 };
 
+/** State, event and records leave together; then nobody need be told of what is plainly ok. */
 async function settle(
   ctx: ObjectContext,
-  { heartbeat }: Given,
+  given: Given,
   { before, decision, results, nowMs }: Outcome,
 ): Promise<void> {
+  const { heartbeat } = given;
   const { state, transition } = decision;
   writeState(ctx, state);
   if (transition !== null) handOver(ctx, heartbeat, transition);
   await rearm(ctx, heartbeat, nowMs);
   const isNews = results.length > 0 || !isPlain(before) || !isPlain(state);
-  if (!isNews) return;
-  const snapshot = await snapshotOf(ctx, heartbeat, nowMs);
-  writeDown(ctx, heartbeat.id, {
-    results,
-    snapshot,
-    ...(transition !== null && { transition }),
-  });
+  if (isNews) {
+    const snapshot = await snapshotOf(ctx, heartbeat, nowMs);
+    const entry = { results, snapshot, ...(transition !== null && { transition }) };
+    writeDown(ctx, heartbeat.id, entry);
+  }
+  if (isPlain(state)) await release(ctx, given, state);
 }

@@ -6,7 +6,7 @@
 import type { Database } from "#kernel/database.ts";
 import { createGroups } from "#kernel/groups.ts";
 import type { Heartbeat } from "./contract.ts";
-import type { Away } from "./deadline.ts";
+import { type Away, allowanceMs } from "./deadline.ts";
 import { pingPaceMs, untilAskedAgain } from "./deadlines.ts";
 import { readPresence, toAway } from "./presence.ts";
 import { refuseTaken } from "./standing.ts";
@@ -29,12 +29,7 @@ type Parts = {
 type RecordedPing = { checkId: string; atMs: number; dueAtMs: number };
 
 export function createInbox({ database, heartbeats, recordPings }: Parts) {
-  const waitsMs = new Map(
-    heartbeats.map(({ id, periodSeconds, graceSeconds }) => [
-      id,
-      (periodSeconds + graceSeconds) * 1_000,
-    ]),
-  );
+  const waitsMs = new Map(heartbeats.map((heartbeat) => [heartbeat.id, allowanceMs(heartbeat)]));
   const receive = createGroups(
     async (pings: readonly Received[]) => {
       const recipients = await receiveAll(database, pings);

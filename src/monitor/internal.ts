@@ -1,8 +1,7 @@
 /** What the parts of the monitor call on each other; control lets the capital ones through only. */
 import { iface } from "@restatedev/restate-sdk";
 import type { AlertTransition, CheckResult, CheckSnapshot, Ping, RolloutMark } from "./contract.ts";
-import type { Away } from "./deadline.ts";
-import type { Overdue } from "./deadlines.ts";
+import type { Passed } from "./deadlines.ts";
 import type { Missed } from "./grid.ts";
 import {
   apiCheckHandlers,
@@ -68,7 +67,7 @@ export const checkProbe = iface.object("vedette.v1.CheckProbe", {
 export type ToldPing = Ping & { heardAtMs?: number | null };
 
 /** What was found at `atMs`. */
-export type DeadlinesPassed = { overdue: Overdue[]; atMs: number; away: Away | null };
+export type DeadlinesPassed = Omit<Passed, "lease">;
 
 export type DeadlinePassed = Omit<DeadlinesPassed, "overdue"> & {
   lastPingAtMs: number | null;
