@@ -1,7 +1,7 @@
 /** Pings in orders that nobody would choose, and jobs that say more than that they ran. */
-import { createHash, randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { aHeartbeat } from "../../support/check-builders.ts";
+import { registerJob } from "../../support/heartbeat-job.ts";
 import { startMonitorBench } from "../../support/monitor-bench.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -9,12 +9,7 @@ const heartbeat = aHeartbeat({ id: "nightly", periodSeconds: 600, graceSeconds: 
 
 type Bench = Awaited<ReturnType<typeof startMonitorBench>>;
 
-async function register(bench: Bench) {
-  const token = randomBytes(32).toString("base64url");
-  const token_hash = createHash("sha256").update(token).digest("hex");
-  await bench.call("vedette.v1.Heartbeat/nightly/Register", { token_hash });
-  return (suffix = "") => bench.takePing("GET", `/${token}${suffix}`);
-}
+const register = async (bench: Bench) => (await registerJob(bench, "nightly")).ping;
 
 it("a run that said when it began is measured although all was well before it", async () => {
   const bench = await startMonitorBench({ heartbeats: [heartbeat] });

@@ -1,9 +1,9 @@
 /** Heartbeats through pings, silences and kills as they come by chance, held against a plain model. */
-import { createHash, randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { aHeartbeat } from "../../support/check-builders.ts";
+import { registerJob } from "../../support/heartbeat-job.ts";
 import {
   type Call,
   findUnfounded,
@@ -41,20 +41,17 @@ const step = fc.record({
 type Step = { who: number; what: Kind | Disturbance | "repeat overdue"; waitMs: number };
 type Disturbance = "restart worker" | "restart watch" | "kill Restate";
 
-async function registerJob(bench: Bench, id: string) {
-  const token = randomBytes(32).toString("base64url");
-  const token_hash = createHash("sha256").update(token).digest("hex");
+async function startJob(bench: Bench, id: string) {
   const calls: Call[] = [];
+  const startedMs = Date.now();
+  const { ping } = await registerJob(bench, id);
+  // The first silence counts from here, as if from a ping.
+  calls.push({ kind: "success", fromMs: startedMs, toMs: Date.now(), isTaken: true });
   const call = async (kind: Kind) => {
     const fromMs = Date.now();
-    const path = `/${token}${kind === "success" ? "" : `/${kind}`}`;
-    const answer = await bench.takePing("POST", path);
+    const answer = await ping(kind === "success" ? "" : `/${kind}`, "POST");
     calls.push({ kind, fromMs, toMs: Date.now(), isTaken: answer?.status === 200 });
   };
-  const fromMs = Date.now();
-  await bench.call(`vedette.v1.Heartbeat/${id}/Register`, { token_hash });
-  // The first silence counts from here, as if from a ping.
-  calls.push({ kind: "success", fromMs, toMs: Date.now(), isTaken: true });
   return { id, calls, call };
 }
 
@@ -89,7 +86,7 @@ it("each silence and failure is told once, and nothing else", async () => {
   const history = fc.array(step, { minLength: 16, maxLength: 16 });
   const [steps = []] = fc.sample(history, { seed: 1, numRuns: 1 });
   const bench = await startMonitorBench({ heartbeats });
-  const jobs = await Promise.all(heartbeats.map(({ id }) => registerJob(bench, id)));
+  const jobs = await Promise.all(heartbeats.map(({ id }) => startJob(bench, id)));
   const disturbances: { fromMs: number; toMs: number }[] = [];
 
   for (const { who, what, waitMs } of steps) {

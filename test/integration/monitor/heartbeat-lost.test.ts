@@ -1,8 +1,8 @@
 /** A heartbeat is watched although somebody forgot of it: Restate, Postgres, or whoever was killed. */
-import { createHash, randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { createInbox } from "#monitor/inbox.ts";
 import { aHeartbeat } from "../../support/check-builders.ts";
+import { registerJob } from "../../support/heartbeat-job.ts";
 import { startMonitorBench } from "../../support/monitor-bench.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -10,12 +10,7 @@ const heartbeat = aHeartbeat({ id: "nightly", periodSeconds: 1, graceSeconds: 1 
 
 type Bench = Awaited<ReturnType<typeof startMonitorBench>>;
 
-async function register(bench: Bench) {
-  const token = randomBytes(32).toString("base64url");
-  const token_hash = createHash("sha256").update(token).digest("hex");
-  await bench.call("vedette.v1.Heartbeat/nightly/Register", { token_hash });
-  return () => bench.takePing("GET", `/${token}`);
-}
+const register = async (bench: Bench) => (await registerJob(bench, "nightly")).ping;
 
 async function startWell(of = heartbeat) {
   const bench = await startMonitorBench({ heartbeats: [of] });

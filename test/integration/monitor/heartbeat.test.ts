@@ -1,22 +1,15 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { aHeartbeat } from "../../support/check-builders.ts";
+import { registerJob } from "../../support/heartbeat-job.ts";
 import { startMonitorBench } from "../../support/monitor-bench.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const heartbeat = aHeartbeat({ id: "nightly", name: "Nightly", periodSeconds: 1, graceSeconds: 1 });
-const object = "vedette.v1.Heartbeat/nightly";
 
 type Bench = Awaited<ReturnType<typeof startMonitorBench>>;
 
-/** Registers the heartbeat and answers what its job calls. */
-async function register(bench: Bench) {
-  const token = randomBytes(32).toString("base64url");
-  const token_hash = createHash("sha256").update(token).digest("hex");
-  const { body } = await bench.call(`${object}/Register`, { token_hash });
-  const ping = (suffix = "", method = "GET") => bench.takePing(method, `/${token}${suffix}`);
-  return { ping, registered: body, token };
-}
+const register = (bench: Bench) => registerJob(bench, "nightly");
 
 const kinds = (bench: Bench) => bench.orders.map(({ transition }) => transition.kind);
 

@@ -1,8 +1,8 @@
 /** Checks that are removed, or page somebody else, while their alert is open. */
-import { createHash, randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { ApiCheck } from "#monitor/contract.ts";
 import { aHeartbeat, anApiCheck } from "../../support/check-builders.ts";
+import { registerJob } from "../../support/heartbeat-job.ts";
 import { startMonitorBench } from "../../support/monitor-bench.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -45,8 +45,7 @@ async function failingCheck(options: { alwaysReplay?: boolean } = {}): Promise<B
 
 async function failedHeartbeat(): Promise<Bench> {
   const bench = await startMonitorBench({ heartbeats: [heartbeat] });
-  const token_hash = createHash("sha256").update(randomBytes(32)).digest("hex");
-  await bench.call("vedette.v1.Heartbeat/nightly/Register", { token_hash });
+  await registerJob(bench, "nightly");
   await bench.call("vedette.v1.Heartbeat/nightly/ping", {
     kind: "fail",
     atMs: Date.now(),
