@@ -7,27 +7,52 @@ export type Database = pg.Pool;
 
 /** Every statement ends after this long, so that a stuck server is an error and not a silence. */
 const statementTimeoutMs = 30_000;
+const connectTimeoutMs = 10_000;
+/** How long another process may take for its migration. */
+const lockTimeoutMs = 300_000;
 
 /** A pool over `url` (postgres://…). Idle connections that break are replaced, not thrown. */
 export function openDatabase(url: string, log: Log): Database {
   const pool = new pg.Pool({
     connectionString: url,
     max: 10,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + 5_000,
     application_name: "vedette",
   });
+  // The pool listens on idle connections alone; the loss of another would end the process.
+  pool.on("connect", (client) => client.on("error", ignoreLoss));
   pool.on("error", (error) => {
     if (!pool.ending) log.warn({ detail: error.message }, "database connection lost");
   });
   return pool;
 }
 
-/** Brings the schema to the newest of `migrations/`: numbered SQL files, forward only. */
+/**
+ * Brings the schema to the newest of `migrations/`: numbered SQL files, forward only. Of several
+ * processes that start together one does it, and the others wait for it.
+ */
 export async function migrate(url: string, log: Log): Promise<void> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: connectTimeoutMs,
+    lock_timeout: lockTimeoutMs,
+    application_name: "vedette migrations",
+  });
+  client.on("error", ignoreLoss);
+  await client.connect();
+  try {
+    await runMigrations(client, log);
+  } finally {
+    await client.end();
+  }
+}
+
+async function runMigrations(dbClient: pg.Client, log: Log): Promise<void> {
   await runner({
-    databaseUrl: url,
+    dbClient,
+    advisoryLockMode: "wait",
     dir: fileURLToPath(new URL("../../migrations", import.meta.url)),
     direction: "up",
     migrationsTable: "schema_migrations",
@@ -50,8 +75,6 @@ export async function inTransaction<Result>(
   work: (transaction: pg.PoolClient) => Promise<Result>,
 ): Promise<Result> {
   const client = await database.connect();
-  // The pool listens on idle connections alone; a loss without a listener would end the process.
-  client.on("error", ignoreLoss);
   let broken = true;
   try {
     await client.query("BEGIN");
@@ -68,7 +91,6 @@ export async function inTransaction<Result>(
     );
     throw error;
   } finally {
-    client.off("error", ignoreLoss);
     client.release(broken);
   }
 }

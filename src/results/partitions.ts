@@ -1,5 +1,5 @@
 /** The monthly partitions of `check_results`: made ahead of time, dropped when all in them is too old. */
-import type { Database } from "#kernel/database.ts";
+import { type Database, inTransaction } from "#kernel/database.ts";
 
 const monthsAhead = 2;
 
@@ -11,9 +11,7 @@ export async function keepPartitions(
   database: Database,
   { nowMs, keepDays }: { nowMs: number; keepDays: number },
 ): Promise<void> {
-  const client = await database.connect();
-  try {
-    await client.query("BEGIN");
+  await inTransaction(database, async (client) => {
     await client.query("SELECT pg_advisory_xact_lock($1)", [lockKey]);
     const oldestMs = nowMs - keepDays * 86_400_000;
     for (let offset = -1; offset <= monthsAhead; offset += 1) {
@@ -24,13 +22,7 @@ export async function keepPartitions(
     for (const name of rows.map((row) => row.name).filter((name) => isOver(name, oldestMs))) {
       await client.query(`DROP TABLE ${name}`);
     }
-    await client.query("COMMIT");
-  } catch (error) {
-    await client.query("ROLLBACK");
-    throw error;
-  } finally {
-    client.release();
-  }
+  });
 }
 
 /** Makes the partition that one result needs, whatever month it is of. */

@@ -1,5 +1,5 @@
 /** Minutes and hours of results, with percentiles: what long charts are drawn from. */
-import type { Database } from "#kernel/database.ts";
+import { type Database, inTransaction } from "#kernel/database.ts";
 
 const bucketSizes = [60, 3600] as const;
 type BucketSeconds = (typeof bucketSizes)[number];
@@ -30,15 +30,10 @@ export async function rollUp(
   database: Database,
   { nowMs, settings }: { nowMs: number; settings: RollupSettings },
 ): Promise<boolean> {
-  const client = await database.connect();
-  let isBehind = false;
-  try {
-    await client.query("BEGIN");
+  return inTransaction(database, async (client) => {
     const lock = await client.query("SELECT pg_try_advisory_xact_lock($1) AS held", [lockKey]);
-    if (lock.rows[0].held !== true) {
-      await client.query("COMMIT");
-      return false;
-    }
+    if (lock.rows[0].held !== true) return false;
+    let isBehind = false;
     for (const bucketSeconds of bucketSizes) {
       const marks = await client.query(readMark, [bucketSeconds]);
       const doneMs: number | null = marks.rows[0]?.done_until?.getTime() ?? null;
@@ -51,14 +46,8 @@ export async function rollUp(
       await client.query(dropOld, [bucketSeconds, new Date(nowMs - keptDays * dayMs)]);
       isBehind ||= span.isBehind;
     }
-    await client.query("COMMIT");
     return isBehind;
-  } catch (error) {
-    await client.query("ROLLBACK");
-    throw error;
-  } finally {
-    client.release();
-  }
+  });
 }
 
 type Progress = {

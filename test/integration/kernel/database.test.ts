@@ -1,0 +1,58 @@
+/** Connections that break and processes that start together, at a real Postgres. */
+import type pg from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Database, inTransaction, migrate, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
+
+const log = createLog({ level: "silent", format: "json" });
+
+let server: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  server = await startTestDatabase();
+  database = openDatabase(server.url, log);
+});
+
+afterAll(async () => {
+  await database?.end();
+  await server?.stop();
+});
+
+/** As when Postgres is killed. */
+async function cut(client: pg.PoolClient): Promise<void> {
+  const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
+  const ended = new Promise<void>((resolve) => client.once("end", () => resolve()));
+  await database.query("SELECT pg_terminate_backend($1)", [rows[0].pid]);
+  await ended;
+}
+
+it("is brought to the newest schema once by processes that start together", async () => {
+  await Promise.all([1, 2, 3].map(() => migrate(server.url, log)));
+
+  const { rows } = await database.query(
+    "SELECT count(*)::int AS runs, count(DISTINCT name)::int AS names FROM schema_migrations",
+  );
+  expect(rows[0].runs).toBe(rows[0].names);
+  expect(rows[0].names).toBeGreaterThan(5);
+});
+
+// An error event that nobody listens to would end the process, and fail this file.
+it("loses a connection that waits between two statements of a transaction as one error", async () => {
+  const work = inTransaction(database, async (client) => {
+    await cut(client);
+    await client.query("SELECT 1");
+  });
+
+  await expect(work).rejects.toThrow();
+  expect((await database.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+});
+
+it("loses a connection that somebody holds as an error of its next statement", async () => {
+  const client = await database.connect();
+  await cut(client);
+
+  await expect(client.query("SELECT 1")).rejects.toThrow();
+  client.release(true);
+});
