@@ -22,6 +22,7 @@ export async function rearm(
   ctx: ObjectContext,
   heartbeat: Heartbeat,
   nowMs: number,
+  earliestMs = nowMs,
 ): Promise<void> {
   const state = await readState(ctx);
   // Of one that is ok Postgres keeps the deadline.
@@ -30,7 +31,7 @@ export async function rearm(
   const quiet = await readQuiet(ctx);
   const wakeMs = wakeAtMs(heartbeat, state, { quiet, nowMs }) ?? nowMs + lookAgainMs;
   // The end of a mute may be centuries away, where no timer reaches.
-  const atMs = Math.min(wakeMs, nowMs + longestDelayMs);
+  const atMs = Math.min(Math.max(wakeMs, earliestMs), nowMs + longestDelayMs);
   if (alarm !== null && alarm.atMs > nowMs && alarm.atMs <= atMs) return;
   const generation = (alarm?.generation ?? 0) + 1;
   writeAlarm(ctx, { generation, atMs });

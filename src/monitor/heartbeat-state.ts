@@ -6,7 +6,7 @@ import { notQuiet } from "./quiet.ts";
 /** The timer that is set; one of another generation does nothing. */
 export type Alarm = { generation: number; atMs: number };
 
-const keys = { alarm: "alarm", state: "state", quiet: "quiet" } as const;
+const keys = { alarm: "alarm", state: "state", quiet: "quiet", toldAtMs: "told-at-ms" } as const;
 
 export const readAlarm = (ctx: ObjectSharedContext) => ctx.get<Alarm>(keys.alarm);
 export const writeAlarm = (ctx: ObjectContext, alarm: Alarm) => ctx.set(keys.alarm, alarm);
@@ -14,6 +14,10 @@ export const writeAlarm = (ctx: ObjectContext, alarm: Alarm) => ctx.set(keys.ala
 /** null: it has no ping URL yet, and nobody waits for it. */
 export const readState = (ctx: ObjectSharedContext) => ctx.get<HeartbeatState>(keys.state);
 export const writeState = (ctx: ObjectContext, state: HeartbeatState) => ctx.set(keys.state, state);
+
+/** The last start or failure that the object was told of; null: none. */
+export const readToldAtMs = (ctx: ObjectSharedContext) => ctx.get<number>(keys.toldAtMs);
+export const writeToldAtMs = (ctx: ObjectContext, atMs: number) => ctx.set(keys.toldAtMs, atMs);
 
 export async function readQuiet(ctx: ObjectSharedContext): Promise<Quiet> {
   return (await ctx.get<Quiet>(keys.quiet)) ?? notQuiet;

@@ -4,7 +4,15 @@ import type { CheckResult, Heartbeat, HeartbeatState } from "./contract.ts";
 import { expire, heardAtMs, newHeartbeatState, takePing } from "./deadline.ts";
 import { isPlain, rearm } from "./heartbeat-alarm.ts";
 import { resultsOf, snapshotOf, writeSnapshot } from "./heartbeat-records.ts";
-import { readAlarm, readQuiet, readState, writeAlarm, writeState } from "./heartbeat-state.ts";
+import {
+  readAlarm,
+  readQuiet,
+  readState,
+  readToldAtMs,
+  writeAlarm,
+  writeState,
+  writeToldAtMs,
+} from "./heartbeat-state.ts";
 import type { DeadlinePassed, ToldPing } from "./internal.ts";
 import type { MonitorParts } from "./parts.ts";
 import { quietUntilMs } from "./quiet.ts";
@@ -35,18 +43,12 @@ export async function begin(
 /** A ping that the object was told of: the heartbeat is not plainly ok, or the ping is not plain. */
 export async function ping(ctx: ObjectContext, given: Given, received: ToldPing): Promise<null> {
   const { heartbeat, parts } = given;
+  const { heardAtMs: successAtMs = null } = received;
   await begin(ctx, heartbeat, received.atMs);
-  await catchUp(ctx, given, received);
-  const known = await readState(ctx);
-  if (known === null) return null;
-  // One that begins or fails is watched from here on: its next ping is of more than a deadline.
-  const isNews = received.kind !== "success" && isPlain(known);
-  const unheard = isNews ? await watch(ctx, given, known) : [];
-  const before = withPings(
-    heartbeat,
-    known,
-    unheard.filter((atMs) => atMs < received.atMs),
-  );
+  if (successAtMs !== null && successAtMs < received.atMs) await catchUp(ctx, given, successAtMs);
+  if (received.kind !== "success") await noteTold(ctx, received.atMs);
+  const before = await readState(ctx);
+  if (before === null) return null;
   const nowMs = await ctx.date.now();
   const isQuiet = await isQuietAt(ctx, nowMs);
   const decision = await withRollout(ctx, parts, (rollout) =>
@@ -54,51 +56,32 @@ export async function ping(ctx: ObjectContext, given: Given, received: ToldPing)
   );
   const results = resultsOf(heartbeat, received, before);
   await settle(ctx, given, { before, decision, results, nowMs });
-  for (const atMs of unheard.filter((unheardMs) => unheardMs >= received.atMs)) {
-    await ping(ctx, given, { kind: "success", atMs });
+  // Written at the same time as this ping came, by whom nobody told to tell of it.
+  if (successAtMs !== null && successAtMs >= received.atMs) {
+    await ping(ctx, given, { kind: "success", atMs: successAtMs });
   }
   return null;
 }
 
-/** A success before this ping whose notice was lost ends an episode, which this one must not go on with. */
-async function catchUp(
-  ctx: ObjectContext,
-  given: Given,
-  { heardAtMs: successAtMs = null, atMs }: ToldPing,
-): Promise<void> {
+/**
+ * A success before a start or a failure, of which the object was not told: its heartbeat was ok, or the
+ * notice was lost. Then it ends an episode, which what follows must not go on with.
+ */
+async function catchUp(ctx: ObjectContext, given: Given, atMs: number): Promise<void> {
   const known = await readState(ctx);
-  if (known === null || successAtMs === null || isPlain(known)) return;
-  const isLost = successAtMs > heardAtMs(known) && successAtMs < atMs;
-  if (isLost) await ping(ctx, given, { kind: "success", atMs: successAtMs });
+  if (known === null || atMs <= heardAtMs(known)) return;
+  if (isPlain(known)) writeState(ctx, withPing(given.heartbeat, known, atMs));
+  else await ping(ctx, given, { kind: "success", atMs });
 }
 
-/** From here on the object is told of every ping. Answers those that it was not told of, in order. */
-async function watch(
-  ctx: ObjectContext,
-  { heartbeat: { id }, parts }: Given,
-  state: HeartbeatState,
-): Promise<number[]> {
-  const pings: number[] = [];
-  for (;;) {
-    const known = pings.at(-1) ?? heardAtMs(state);
-    const seen = await ctx.run("look-for-pings", () =>
-      parts.inbox.look({ id, lastPingAtMs: known }),
-    );
-    if (seen.lastPingAtMs === null || seen.lastPingAtMs <= known) return pings;
-    pings.push(seen.lastPingAtMs);
-  }
+async function noteTold(ctx: ObjectContext, atMs: number): Promise<void> {
+  writeToldAtMs(ctx, Math.max(atMs, (await readToldAtMs(ctx)) ?? 0));
 }
 
-/** Pings of a heartbeat that is ok: they are recorded already, and move its deadline. */
-function withPings(
-  heartbeat: Heartbeat,
-  state: HeartbeatState,
-  pings: readonly number[],
-): HeartbeatState {
-  return pings.reduce((moved, atMs) => {
-    const success = { kind: "success", atMs } as const;
-    return takePing(heartbeat, moved, { ping: success, isQuiet: true, rollout: null }).state;
-  }, state);
+/** A ping of a heartbeat that is ok: it is recorded already, and moves the deadline. */
+function withPing(heartbeat: Heartbeat, state: HeartbeatState, atMs: number): HeartbeatState {
+  const ping = { kind: "success", atMs } as const;
+  return takePing(heartbeat, state, { ping, isQuiet: true, rollout: null }).state;
 }
 
 /** The alarm: a deadline, the end of a mute, or one more look while an alert is open. */
@@ -127,7 +110,7 @@ export async function overdue(
     return ping(ctx, given, { kind: "success", atMs: lastPingAtMs });
   }
   // Also one who knows of a later ping says so: whoever looked has begun a watch that nobody else ends.
-  const before = lastPingAtMs === null ? known : withPings(heartbeat, known, [lastPingAtMs]);
+  const before = lastPingAtMs === null ? known : withPing(heartbeat, known, lastPingAtMs);
   const isQuiet = await isQuietAt(ctx, nowMs);
   const decision = expire(heartbeat, before, { nowMs, away, isQuiet, rollout });
   await settle(ctx, given, { before, decision, results: [], nowMs });
@@ -156,12 +139,17 @@ async function look(ctx: ObjectContext, given: Given): Promise<void> {
   const known = await readState(ctx);
   if (known === null) return;
   const lastPingAtMs = heardAtMs(known);
+  const toldAtMs = await readToldAtMs(ctx);
   // The time with it: one step less for each deadline of each heartbeat.
   const seen = await ctx.run("look-for-pings", async () => {
-    const found = await parts.inbox.look({ id: heartbeat.id, lastPingAtMs });
+    const found = await parts.inbox.look({ id: heartbeat.id, lastPingAtMs, toldAtMs });
     return { ...found, nowMs: Date.now() };
   });
   const { lastPingAtMs: pingAtMs, nowMs } = seen;
+  if (seen.isTellingOn) {
+    await rearm(ctx, heartbeat, nowMs, nowMs + lookAfterTellingMs);
+    return;
+  }
   if (pingAtMs !== null && pingAtMs > lastPingAtMs) {
     await takeSeen(ctx, given, { known, pingAtMs, nowMs });
     return;
@@ -172,6 +160,9 @@ async function look(ctx: ObjectContext, given: Given): Promise<void> {
   );
   await settle(ctx, given, { before: known, decision, results: [], nowMs });
 }
+
+/** Behind what is on its way, as a rule: an object takes what it is told in turn. */
+const lookAfterTellingMs = 1_000;
 
 type SeenPing = { known: HeartbeatState; pingAtMs: number; nowMs: number };
 
@@ -185,7 +176,7 @@ async function takeSeen(ctx: ObjectContext, given: Given, seen: SeenPing): Promi
     return;
   }
   const decision = {
-    state: withPings(given.heartbeat, known, [pingAtMs]),
+    state: withPing(given.heartbeat, known, pingAtMs),
     transition: null,
   };
   await settle(ctx, given, { before: known, decision, results: [], nowMs });
@@ -195,7 +186,10 @@ async function takeSeen(ctx: ObjectContext, given: Given, seen: SeenPing): Promi
 async function release(ctx: ObjectContext, given: Given, state: HeartbeatState): Promise<void> {
   const { id } = given.heartbeat;
   const { lastPingAtMs } = state;
-  const pingAtMs = await ctx.run("release", () => given.parts.inbox.release({ id, lastPingAtMs }));
+  const toldAtMs = await readToldAtMs(ctx);
+  const pingAtMs = await ctx.run("release", () =>
+    given.parts.inbox.release({ id, lastPingAtMs, toldAtMs }),
+  );
   if (pingAtMs !== null && pingAtMs > (lastPingAtMs ?? 0)) {
     await ping(ctx, given, { kind: "success", atMs: pingAtMs });
   }

@@ -50,21 +50,27 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
     /** Keeps a successful ping. */
     receive: (ping: Received): Promise<Recipient> => receive(ping),
 
-    /** Whose token it is; null: nobody's. */
-    async find(token: string): Promise<Known | null> {
-      const { rows } = await database.query(findToken, [Buffer.from(token, "hex")]);
+    /**
+     * Says that the object is about to be told of a start or a failure. From now on it is told of each
+     * ping, in turn: none of them may be taken before those that came first. null: nobody's token.
+     */
+    async announce({ token, atMs }: Received): Promise<Heard | null> {
+      const { rows } = await database.query(announceWord, [
+        Buffer.from(token, "hex"),
+        new Date(atMs),
+      ]);
       const [row] = rows;
       return row === undefined
         ? null
         : { id: row.id, lastPingAtMs: row.last_ping_at?.getTime() ?? null };
     },
 
-    /** Pings since the last known one; without any the object watches from this moment on. */
+    /** Pings since the last known one; the object watches from this moment on. */
     look: (of: Known): Promise<Seen> => look(of),
 
     /**
-     * Ends the watch: from now on `deadlines.ts` looks whether pings come. Answers the last ping; one
-     * that the caller did not know of leaves the watch as it is.
+     * Ends the watch: from now on `deadlines.ts` looks whether pings come. Answers the last ping, null
+     * if more is about to be told; what the caller did not know of leaves the watch as it is.
      */
     release: (of: Known): Promise<number | null> => release(of),
 
@@ -79,10 +85,15 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
 }
 
 /** `lastPingAtMs`: of the last success, or before which none counts; null: none. */
-export type Known = { id: string; lastPingAtMs: number | null };
+export type Heard = { id: string; lastPingAtMs: number | null };
+
+/** What an object knows; `toldAtMs`: the last start or failure that it was told of; null: none. */
+export type Known = Heard & { toldAtMs: number | null };
 
 export type Seen = {
   lastPingAtMs: number | null;
+  /** The object is about to be told of more, in turn: what is seen now would overtake it. */
+  isTellingOn: boolean;
   /** The last span in which nobody listened for pings, now included; null: there was none. */
   away: Away | null;
 };
@@ -105,15 +116,22 @@ async function lookAll(database: Database, of: readonly Known[]): Promise<readon
   const { rows } = await database.query(lookForPings, [
     of.map(({ id }) => id),
     of.map(({ lastPingAtMs }) => toDate(lastPingAtMs)),
+    of.map(({ toldAtMs }) => toDate(toldAtMs)),
   ]);
   const byId = new Map<string, Seen>(
     rows.map((row) => [
       row.id,
-      { lastPingAtMs: row.last_ping_at?.getTime() ?? null, away: toAway(row) },
+      {
+        lastPingAtMs: row.last_ping_at?.getTime() ?? null,
+        isTellingOn: row.is_telling_on,
+        away: toAway(row),
+      },
     ]),
   );
-  return of.map(({ id }) => byId.get(id) ?? { lastPingAtMs: null, away: null });
+  return of.map(({ id }) => byId.get(id) ?? nothingSeen);
 }
+
+const nothingSeen: Seen = { lastPingAtMs: null, isTellingOn: false, away: null };
 
 async function releaseAll(
   database: Database,
@@ -122,6 +140,7 @@ async function releaseAll(
   const { rows } = await database.query(releaseWatches, [
     of.map(({ id }) => id),
     of.map(({ lastPingAtMs }) => toDate(lastPingAtMs)),
+    of.map(({ toldAtMs }) => toDate(toldAtMs)),
   ]);
   const byId = new Map<string, number | null>(
     rows.map(({ id, last_ping_at }) => [id, last_ping_at?.getTime() ?? null]),
@@ -146,17 +165,26 @@ const savePings = `
   FROM locked WHERE h.id = locked.id
   RETURNING h.id, h.is_watched, encode(h.token_hash, 'hex') AS token`;
 
-const findToken = `SELECT id, last_ping_at FROM heartbeats WHERE token_hash = $1`;
+const announceWord = `
+  UPDATE heartbeats SET is_watched = true, told_at = greatest(told_at, $2) WHERE token_hash = $1
+  RETURNING id, last_ping_at`;
 
 // A Postgres that was set back to an earlier state may know less than the object.
 const isKnown = "(h.last_ping_at IS NULL OR h.last_ping_at <= known.at)";
 
+// Not for ever: of what was announced the object is not told when Restate is away just then.
+const isTellingOn = `(
+  coalesce(h.told_at > coalesce(known.told_at, '-infinity'), false)
+  AND h.told_at > clock_timestamp() - interval '1 min')`;
+
+const readKnown = `
+  SELECT id, at, told_at
+  FROM unnest($1::text[], $2::timestamptz[], $3::timestamptz[]) AS t (id, at, told_at)`;
+
 // One statement, so that a ping comes before it and is seen, or after it and finds the watch.
 const lookForPings = `
-  WITH known AS (
-    SELECT id, at FROM unnest($1::text[], $2::timestamptz[]) AS t (id, at)
-  ), locked AS (
-    SELECT h.id, ${isKnown} AS is_known
+  WITH known AS (${readKnown}), locked AS (
+    SELECT h.id, ${isKnown} AS is_known, ${isTellingOn} AS is_telling_on
     FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
   ), presence AS (${readPresence})
   UPDATE heartbeats h SET
@@ -164,21 +192,19 @@ const lookForPings = `
     due_at = CASE WHEN is_known THEN clock_timestamp() + ${untilAskedAgain} ELSE h.due_at END
   FROM locked LEFT JOIN presence p ON true
   WHERE h.id = locked.id
-  RETURNING h.id, h.last_ping_at, p.away_from, p.away_to, p.is_over`;
+  RETURNING h.id, h.last_ping_at, is_telling_on, p.away_from, p.away_to, p.is_over`;
 
 const releaseWatches = `
-  WITH known AS (
-    SELECT id, at FROM unnest($1::text[], $2::timestamptz[]) AS t (id, at)
-  ), locked AS (
-    SELECT h.id, known.at, ${isKnown} AS is_known
+  WITH known AS (${readKnown}), locked AS (
+    SELECT h.id, known.at, ${isKnown} AS is_known, ${isTellingOn} AS is_telling_on
     FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
   )
   UPDATE heartbeats h SET
     last_ping_at = CASE WHEN is_known THEN at ELSE h.last_ping_at END,
-    is_watched = h.is_watched AND NOT is_known,
-    due_at = CASE WHEN is_known THEN at + h.allowance ELSE h.due_at END
+    is_watched = h.is_watched AND (is_telling_on OR NOT is_known),
+    due_at = coalesce(greatest(h.last_ping_at, at) + h.allowance, h.due_at)
   FROM locked WHERE h.id = locked.id
-  RETURNING h.id, h.last_ping_at`;
+  RETURNING h.id, CASE WHEN NOT is_telling_on THEN h.last_ping_at END AS last_ping_at`;
 
 const saveToken = `
   WITH before AS (SELECT count(*) AS tokens FROM heartbeats WHERE id = $1)

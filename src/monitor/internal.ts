@@ -63,7 +63,7 @@ export const checkProbe = iface.object("vedette.v1.CheckProbe", {
   run: iface.shared.json<{ scheduledAtMs: number }, null>(),
 });
 
-/** `heardAtMs`: the success before it, which the object may not have heard of; null: none. */
+/** `heardAtMs`: of a start or a failure the success before it, which the object may not have heard of; null: none. */
 export type ToldPing = Ping & { heardAtMs?: number | null };
 
 /** What was found at `atMs`. */

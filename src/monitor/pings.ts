@@ -71,13 +71,13 @@ async function receive(
   return recipient !== null;
 }
 
-/** Nothing but the object keeps a start or a failure. */
+/** Nothing but the object keeps a start or a failure; the pings that follow it are told after it. */
 async function pass(
   token: string,
   ping: Ping,
   { inbox, tell }: Pick<Parts, "inbox" | "tell">,
 ): Promise<boolean> {
-  const recipient = await inbox.find(token);
+  const recipient = await inbox.announce({ token, atMs: ping.atMs });
   if (recipient === null) return false;
   await tell(recipient.id, { ...ping, heardAtMs: recipient.lastPingAtMs });
   return true;

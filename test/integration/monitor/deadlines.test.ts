@@ -26,7 +26,7 @@ async function startBench(agoMs: number) {
   await inbox.register("nightly", token);
   const pingedMs = Date.now() - agoMs;
   await inbox.receive({ token, atMs: pingedMs });
-  await inbox.release({ id: "nightly", lastPingAtMs: pingedMs });
+  await inbox.release({ id: "nightly", lastPingAtMs: pingedMs, toldAtMs: null });
   return { database, inbox, deadlines: createDeadlines(database), pingedMs };
 }
 
@@ -108,11 +108,11 @@ it("is not left to its object by one who was told of an earlier find", async () 
 
 it("a ping that the object does not know of keeps the watch", async () => {
   const { inbox, database, pingedMs } = await startBench(1_000);
-  await inbox.look({ id: "nightly", lastPingAtMs: pingedMs });
+  await inbox.look({ id: "nightly", lastPingAtMs: pingedMs, toldAtMs: null });
   const atMs = Date.now();
   await inbox.receive({ token, atMs });
 
-  const known = await inbox.release({ id: "nightly", lastPingAtMs: pingedMs });
+  const known = await inbox.release({ id: "nightly", lastPingAtMs: pingedMs, toldAtMs: null });
 
   expect(known).toBe(atMs);
   expect((await readRow(database)).isWatched).toBe(true);
@@ -138,7 +138,7 @@ it("asks an object that watches whether it does, also of one that never pinged",
   const { deadlines, inbox, database, pingedMs } = await startBench(1_000);
   const never = createHash("sha256").update("never").digest("hex");
   await inbox.register("never", never);
-  await inbox.look({ id: "nightly", lastPingAtMs: pingedMs });
+  await inbox.look({ id: "nightly", lastPingAtMs: pingedMs, toldAtMs: null });
   const before = await deadlines.findPassed();
   await database.query("UPDATE heartbeats SET due_at = due_at - interval '11 min'");
 
@@ -157,7 +157,7 @@ it("learns the last ping from the object when Postgres was set back to an earlie
     "UPDATE heartbeats SET is_watched = true, last_ping_at = last_ping_at - interval '1 day'",
   );
 
-  const known = await inbox.release({ id: "nightly", lastPingAtMs: pingedMs });
+  const known = await inbox.release({ id: "nightly", lastPingAtMs: pingedMs, toldAtMs: null });
 
   expect(known).toBe(pingedMs);
   expect(await readRow(database)).toEqual({

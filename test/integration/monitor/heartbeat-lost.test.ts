@@ -106,7 +106,7 @@ it("by whoever was killed before it ended the watch", async () => {
   const inbox = createInbox({ database, heartbeats: [heartbeat], recordPings: async () => {} });
   // A statement that came too late; and ten minutes later.
   const { rows } = await database.query("SELECT last_ping_at FROM heartbeats");
-  await inbox.look({ id: "nightly", lastPingAtMs: rows[0].last_ping_at.getTime() });
+  await inbox.look({ id: "nightly", lastPingAtMs: rows[0].last_ping_at.getTime(), toldAtMs: null });
   await database.query("UPDATE heartbeats SET due_at = due_at - interval '10 min'");
 
   await bench.untilOrders(1);
