@@ -22,21 +22,44 @@ export async function rearm(
   ctx: ObjectContext,
   heartbeat: Heartbeat,
   nowMs: number,
-  earliestMs = nowMs,
 ): Promise<void> {
   const state = await readState(ctx);
   // Of one that is ok Postgres keeps the deadline.
   if (state === null || isPlain(state)) return;
-  const alarm = await readAlarm(ctx);
   const quiet = await readQuiet(ctx);
   const wakeMs = wakeAtMs(heartbeat, state, { quiet, nowMs }) ?? nowMs + lookAgainMs;
   // The end of a mute may be centuries away, where no timer reaches.
-  const atMs = Math.min(Math.max(wakeMs, earliestMs), nowMs + longestDelayMs);
+  const atMs = Math.min(wakeMs, nowMs + longestDelayMs);
+  await setAlarm(ctx, { atMs, nowMs });
+}
+
+/**
+ * Looks again when the object is sure to have been told of what was announced for `toldAtMs`: it takes
+ * its calls in turn, and nobody tells for so long. Also one that is ok does, to end its watch.
+ */
+export function lookAfterTelling(
+  ctx: ObjectContext,
+  { toldAtMs, nowMs }: { toldAtMs: number; nowMs: number },
+): Promise<void> {
+  const earliestMs = Math.max(nowMs + 1_000, toldAtMs + longestTellingMs);
+  const atMs = Math.min(earliestMs, nowMs + longestTellingMs);
+  return setAlarm(ctx, { atMs, nowMs, toldAtMs });
+}
+
+/** More than all attempts of `patience.caller` take together. */
+const longestTellingMs = 60_000;
+
+type Wake = { atMs: number; nowMs: number; toldAtMs?: number };
+
+async function setAlarm(ctx: ObjectContext, { atMs, nowMs, ...behind }: Wake): Promise<void> {
+  const alarm = await readAlarm(ctx);
   if (alarm !== null && alarm.atMs > nowMs && alarm.atMs <= atMs) return;
   const generation = (alarm?.generation ?? 0) + 1;
   writeAlarm(ctx, { generation, atMs });
   const delay = atMs > nowMs ? atMs - nowMs + untilWrittenMs : 0;
-  ctx.sendClient(heartbeatObject, ctx.key).expire({ generation }, rpc.sendOpts({ delay }));
+  ctx
+    .sendClient(heartbeatObject, ctx.key)
+    .expire({ generation, ...behind }, rpc.sendOpts({ delay }));
 }
 
 const longestDelayMs = 400 * 86_400_000;

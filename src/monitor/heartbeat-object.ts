@@ -40,7 +40,7 @@ export function createHeartbeatObject(parts: MonitorParts) {
       retire: async (ctx) => retire(ctx),
       ping: async (ctx, received) => ping(ctx, await given(ctx), received),
       overdue: async (ctx, passed) => overdue(ctx, await given(ctx), passed),
-      expire: async (ctx, { generation }) => wake(ctx, await given(ctx), generation),
+      expire: async (ctx, alarm) => wake(ctx, await given(ctx), alarm),
     },
     options: {
       journalRetention: 0,

@@ -15,7 +15,7 @@ export const writeAlarm = (ctx: ObjectContext, alarm: Alarm) => ctx.set(keys.ala
 export const readState = (ctx: ObjectSharedContext) => ctx.get<HeartbeatState>(keys.state);
 export const writeState = (ctx: ObjectContext, state: HeartbeatState) => ctx.set(keys.state, state);
 
-/** The last start or failure that the object was told of; null: none. */
+/** The last start or failure that the object was told of, or never will be; null: none. */
 export const readToldAtMs = (ctx: ObjectSharedContext) => ctx.get<number>(keys.toldAtMs);
 export const writeToldAtMs = (ctx: ObjectContext, atMs: number) => ctx.set(keys.toldAtMs, atMs);
 

@@ -2,7 +2,7 @@
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { CheckResult, Heartbeat, HeartbeatState } from "./contract.ts";
 import { expire, heardAtMs, newHeartbeatState, takePing } from "./deadline.ts";
-import { isPlain, rearm } from "./heartbeat-alarm.ts";
+import { isPlain, lookAfterTelling, rearm } from "./heartbeat-alarm.ts";
 import { resultsOf, snapshotOf, writeSnapshot } from "./heartbeat-records.ts";
 import {
   readAlarm,
@@ -13,7 +13,7 @@ import {
   writeState,
   writeToldAtMs,
 } from "./heartbeat-state.ts";
-import type { DeadlinePassed, ToldPing } from "./internal.ts";
+import type { AlarmRung, DeadlinePassed, ToldPing } from "./internal.ts";
 import type { MonitorParts } from "./parts.ts";
 import { quietUntilMs } from "./quiet.ts";
 import { handOver, withRollout, writeDown } from "./settle.ts";
@@ -85,7 +85,12 @@ function withPing(heartbeat: Heartbeat, state: HeartbeatState, atMs: number): He
 }
 
 /** The alarm: a deadline, the end of a mute, or one more look while an alert is open. */
-export async function wake(ctx: ObjectContext, given: Given, generation: number): Promise<null> {
+export async function wake(
+  ctx: ObjectContext,
+  given: Given,
+  { generation, toldAtMs }: AlarmRung,
+): Promise<null> {
+  if (toldAtMs !== undefined) await noteTold(ctx, toldAtMs);
   const alarm = await readAlarm(ctx);
   if (alarm?.generation !== generation) return null;
   // Used up, also when it rang a moment early.
@@ -145,9 +150,9 @@ async function look(ctx: ObjectContext, given: Given): Promise<void> {
     const found = await parts.inbox.look({ id: heartbeat.id, lastPingAtMs, toldAtMs });
     return { ...found, nowMs: Date.now() };
   });
-  const { lastPingAtMs: pingAtMs, nowMs } = seen;
-  if (seen.isTellingOn) {
-    await rearm(ctx, heartbeat, nowMs, nowMs + lookAfterTellingMs);
+  const { lastPingAtMs: pingAtMs, tellingAtMs, nowMs } = seen;
+  if (tellingAtMs !== null) {
+    await lookAfterTelling(ctx, { toldAtMs: tellingAtMs, nowMs });
     return;
   }
   if (pingAtMs !== null && pingAtMs > lastPingAtMs) {
@@ -160,9 +165,6 @@ async function look(ctx: ObjectContext, given: Given): Promise<void> {
   );
   await settle(ctx, given, { before: known, decision, results: [], nowMs });
 }
-
-/** Behind what is on its way, as a rule: an object takes what it is told in turn. */
-const lookAfterTellingMs = 1_000;
 
 type SeenPing = { known: HeartbeatState; pingAtMs: number; nowMs: number };
 
@@ -187,9 +189,14 @@ async function release(ctx: ObjectContext, given: Given, state: HeartbeatState):
   const { id } = given.heartbeat;
   const { lastPingAtMs } = state;
   const toldAtMs = await readToldAtMs(ctx);
-  const pingAtMs = await ctx.run("release", () =>
+  const found = await ctx.run("release", () =>
     given.parts.inbox.release({ id, lastPingAtMs, toldAtMs }),
   );
+  const { lastPingAtMs: pingAtMs, tellingAtMs } = found;
+  if (tellingAtMs !== null) {
+    await lookAfterTelling(ctx, { toldAtMs: tellingAtMs, nowMs: await ctx.date.now() });
+    return;
+  }
   if (pingAtMs !== null && pingAtMs > (lastPingAtMs ?? 0)) {
     await ping(ctx, given, { kind: "success", atMs: pingAtMs });
   }

@@ -69,10 +69,10 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
     look: (of: Known): Promise<Seen> => look(of),
 
     /**
-     * Ends the watch: from now on `deadlines.ts` looks whether pings come. Answers the last ping, null
-     * if more is about to be told; what the caller did not know of leaves the watch as it is.
+     * Ends the watch: from now on `deadlines.ts` looks whether pings come. What the caller did not know
+     * of, or is about to be told of, leaves the watch as it is.
      */
-    release: (of: Known): Promise<number | null> => release(of),
+    release: (of: Known): Promise<Found> => release(of),
 
     /** Takes pings under this token from now on. Answers whether there was another one. */
     async register(id: string, token: string): Promise<{ replaced: boolean }> {
@@ -90,10 +90,16 @@ export type Heard = { id: string; lastPingAtMs: number | null };
 /** What an object knows; `toldAtMs`: the last start or failure that it was told of; null: none. */
 export type Known = Heard & { toldAtMs: number | null };
 
-export type Seen = {
+export type Found = {
   lastPingAtMs: number | null;
-  /** The object is about to be told of more, in turn: what is seen now would overtake it. */
-  isTellingOn: boolean;
+  /**
+   * The last start or failure that was announced and of which the object has not heard: the last ping
+   * may be later, and must not overtake it. null: it has heard of all.
+   */
+  tellingAtMs: number | null;
+};
+
+export type Seen = Found & {
   /** The last span in which nobody listened for pings, now included; null: there was none. */
   away: Away | null;
 };
@@ -118,34 +124,29 @@ async function lookAll(database: Database, of: readonly Known[]): Promise<readon
     of.map(({ lastPingAtMs }) => toDate(lastPingAtMs)),
     of.map(({ toldAtMs }) => toDate(toldAtMs)),
   ]);
-  const byId = new Map<string, Seen>(
-    rows.map((row) => [
-      row.id,
-      {
-        lastPingAtMs: row.last_ping_at?.getTime() ?? null,
-        isTellingOn: row.is_telling_on,
-        away: toAway(row),
-      },
-    ]),
-  );
-  return of.map(({ id }) => byId.get(id) ?? nothingSeen);
+  const byId = new Map(rows.map((row) => [row.id, { ...toFound(row), away: toAway(row) }]));
+  return of.map(({ id }) => byId.get(id) ?? { ...nothingFound, away: null });
 }
 
-const nothingSeen: Seen = { lastPingAtMs: null, isTellingOn: false, away: null };
-
-async function releaseAll(
-  database: Database,
-  of: readonly Known[],
-): Promise<readonly (number | null)[]> {
+async function releaseAll(database: Database, of: readonly Known[]): Promise<readonly Found[]> {
   const { rows } = await database.query(releaseWatches, [
     of.map(({ id }) => id),
     of.map(({ lastPingAtMs }) => toDate(lastPingAtMs)),
     of.map(({ toldAtMs }) => toDate(toldAtMs)),
   ]);
-  const byId = new Map<string, number | null>(
-    rows.map(({ id, last_ping_at }) => [id, last_ping_at?.getTime() ?? null]),
-  );
-  return of.map(({ id }) => byId.get(id) ?? null);
+  const byId = new Map(rows.map((row) => [row.id, toFound(row)]));
+  return of.map(({ id }) => byId.get(id) ?? nothingFound);
+}
+
+const nothingFound: Found = { lastPingAtMs: null, tellingAtMs: null };
+
+type FoundRow = { last_ping_at: Date | null; telling_at: Date | null };
+
+function toFound({ last_ping_at, telling_at }: FoundRow): Found {
+  return {
+    lastPingAtMs: last_ping_at?.getTime() ?? null,
+    tellingAtMs: telling_at?.getTime() ?? null,
+  };
 }
 
 function toDate(ms: number | null): Date | null {
@@ -172,10 +173,8 @@ const announceWord = `
 // A Postgres that was set back to an earlier state may know less than the object.
 const isKnown = "(h.last_ping_at IS NULL OR h.last_ping_at <= known.at)";
 
-// Not for ever: of what was announced the object is not told when Restate is away just then.
-const isTellingOn = `(
-  coalesce(h.told_at > coalesce(known.told_at, '-infinity'), false)
-  AND h.told_at > clock_timestamp() - interval '1 min')`;
+const tellingAt =
+  "CASE WHEN h.told_at > coalesce(known.told_at, '-infinity') THEN h.told_at END AS telling_at";
 
 const readKnown = `
   SELECT id, at, told_at
@@ -184,27 +183,30 @@ const readKnown = `
 // One statement, so that a ping comes before it and is seen, or after it and finds the watch.
 const lookForPings = `
   WITH known AS (${readKnown}), locked AS (
-    SELECT h.id, ${isKnown} AS is_known, ${isTellingOn} AS is_telling_on
+    SELECT h.id, ${isKnown} AS is_known, ${tellingAt}
     FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
   ), presence AS (${readPresence})
   UPDATE heartbeats h SET
     is_watched = h.is_watched OR is_known,
-    due_at = CASE WHEN is_known THEN clock_timestamp() + ${untilAskedAgain} ELSE h.due_at END
+    due_at = CASE
+      WHEN is_known AND telling_at IS NULL THEN clock_timestamp() + ${untilAskedAgain}
+      ELSE h.due_at
+    END
   FROM locked LEFT JOIN presence p ON true
   WHERE h.id = locked.id
-  RETURNING h.id, h.last_ping_at, is_telling_on, p.away_from, p.away_to, p.is_over`;
+  RETURNING h.id, h.last_ping_at, telling_at, p.away_from, p.away_to, p.is_over`;
 
 const releaseWatches = `
   WITH known AS (${readKnown}), locked AS (
-    SELECT h.id, known.at, ${isKnown} AS is_known, ${isTellingOn} AS is_telling_on
+    SELECT h.id, known.at, ${isKnown} AS is_known, ${tellingAt}
     FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
   )
   UPDATE heartbeats h SET
     last_ping_at = CASE WHEN is_known THEN at ELSE h.last_ping_at END,
-    is_watched = h.is_watched AND (is_telling_on OR NOT is_known),
+    is_watched = h.is_watched AND (telling_at IS NOT NULL OR NOT is_known),
     due_at = coalesce(greatest(h.last_ping_at, at) + h.allowance, h.due_at)
   FROM locked WHERE h.id = locked.id
-  RETURNING h.id, CASE WHEN NOT is_telling_on THEN h.last_ping_at END AS last_ping_at`;
+  RETURNING h.id, h.last_ping_at, telling_at`;
 
 const saveToken = `
   WITH before AS (SELECT count(*) AS tokens FROM heartbeats WHERE id = $1)

@@ -66,6 +66,9 @@ export const checkProbe = iface.object("vedette.v1.CheckProbe", {
 /** `heardAtMs`: of a start or a failure the success before it, which the object may not have heard of; null: none. */
 export type ToldPing = Ping & { heardAtMs?: number | null };
 
+/** `toldAtMs`: whatever was announced until then is told before this call, or never will be. */
+export type AlarmRung = { generation: number; toldAtMs?: number };
+
 /** What was found at `atMs`. */
 export type DeadlinesPassed = Omit<Passed, "lease">;
 
@@ -90,7 +93,7 @@ export const heartbeatObject = iface.object(
     retire: iface.json<Nothing, null>(),
     ping: iface.json<ToldPing, null>(),
     overdue: iface.json<DeadlinePassed, null>(),
-    expire: iface.json<{ generation: number }, null>(),
+    expire: iface.json<AlarmRung, null>(),
   },
   { description: "A heartbeat; the key is its id." },
 );

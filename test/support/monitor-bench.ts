@@ -134,6 +134,8 @@ export async function startMonitorBench(options: BenchOptions) {
         { withinMs: 10_000, what: `${heartbeat} to be well` },
       ),
     snapshot: (check: string) => readSnapshot(database, check),
+    /** Ends the worker with whatever it is doing, until it is started again. */
+    stopWorker: () => worker.stop(),
     /** Ends the worker with whatever it is doing, and starts it again, with other definitions if given. */
     restartWorker: async (changed: Partial<Defined> = {}) => {
       definitions = { ...definitions, ...changed };

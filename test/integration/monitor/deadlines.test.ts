@@ -114,8 +114,24 @@ it("a ping that the object does not know of keeps the watch", async () => {
 
   const known = await inbox.release({ id: "nightly", lastPingAtMs: pingedMs, toldAtMs: null });
 
-  expect(known).toBe(atMs);
+  expect(known).toEqual({ lastPingAtMs: atMs, tellingAtMs: null });
   expect((await readRow(database)).isWatched).toBe(true);
+});
+
+it("a failure that is about to be told keeps the watch and the deadline, however late it is told", async () => {
+  const { inbox, database, pingedMs } = await startBench(allowanceMs - 1_000);
+  const failedMs = pingedMs + 1_000;
+  await inbox.announce({ token, atMs: failedMs });
+  const atMs = pingedMs + 2_000;
+  await inbox.receive({ token, atMs });
+  const known = { id: "nightly", lastPingAtMs: pingedMs, toldAtMs: null };
+
+  const released = await inbox.release(known);
+  const seen = await inbox.look({ ...known, lastPingAtMs: atMs });
+
+  expect(released).toEqual({ lastPingAtMs: atMs, tellingAtMs: failedMs });
+  expect(seen.tellingAtMs).toBe(failedMs);
+  expect(await readRow(database)).toEqual({ isWatched: true, dueAtMs: atMs + allowanceMs });
 });
 
 it("a definition that changes moves the deadline", async () => {
@@ -159,7 +175,7 @@ it("learns the last ping from the object when Postgres was set back to an earlie
 
   const known = await inbox.release({ id: "nightly", lastPingAtMs: pingedMs, toldAtMs: null });
 
-  expect(known).toBe(pingedMs);
+  expect(known).toEqual({ lastPingAtMs: pingedMs, tellingAtMs: null });
   expect(await readRow(database)).toEqual({
     isWatched: false,
     dueAtMs: pingedMs + allowanceMs,
