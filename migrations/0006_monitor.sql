@@ -11,8 +11,6 @@ CREATE TABLE heartbeats (
   allowance    interval NOT NULL,
   -- Whether the heartbeat's object is to be told of each ping: unless it is ok, it is.
   is_watched   boolean NOT NULL DEFAULT true,
-  -- The last start or failure: the object is about to be told of it, and of each ping after it in turn.
-  told_at      timestamptz,
   -- When to look whether a ping came in time; not moved by pings. While the object itself looks: when to
   -- ask it whether it still does.
   due_at       timestamptz NOT NULL
