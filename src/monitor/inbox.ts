@@ -119,21 +119,13 @@ async function receiveAll(
 }
 
 async function lookAll(database: Database, of: readonly Known[]): Promise<readonly Seen[]> {
-  const { rows } = await database.query(lookForPings, [
-    of.map(({ id }) => id),
-    of.map(({ lastPingAtMs }) => toDate(lastPingAtMs)),
-    of.map(({ toldAtMs }) => toDate(toldAtMs)),
-  ]);
+  const { rows } = await database.query(lookForPings, toColumns(of));
   const byId = new Map(rows.map((row) => [row.id, { ...toFound(row), away: toAway(row) }]));
   return of.map(({ id }) => byId.get(id) ?? { ...nothingFound, away: null });
 }
 
 async function releaseAll(database: Database, of: readonly Known[]): Promise<readonly Found[]> {
-  const { rows } = await database.query(releaseWatches, [
-    of.map(({ id }) => id),
-    of.map(({ lastPingAtMs }) => toDate(lastPingAtMs)),
-    of.map(({ toldAtMs }) => toDate(toldAtMs)),
-  ]);
+  const { rows } = await database.query(releaseWatches, toColumns(of));
   const byId = new Map(rows.map((row) => [row.id, toFound(row)]));
   return of.map(({ id }) => byId.get(id) ?? nothingFound);
 }
@@ -147,6 +139,15 @@ function toFound({ last_ping_at, telling_at }: FoundRow): Found {
     lastPingAtMs: last_ping_at?.getTime() ?? null,
     tellingAtMs: telling_at?.getTime() ?? null,
   };
+}
+
+/** As `readKnown` takes them. */
+function toColumns(of: readonly Known[]): unknown[] {
+  return [
+    of.map(({ id }) => id),
+    of.map(({ lastPingAtMs }) => toDate(lastPingAtMs)),
+    of.map(({ toldAtMs }) => toDate(toldAtMs)),
+  ];
 }
 
 function toDate(ms: number | null): Date | null {
