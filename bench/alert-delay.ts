@@ -147,10 +147,10 @@ function toOrder(id: string, { episode, kind }: Round, atMs: number): AlertOrder
   };
 }
 
-type Awaited = Round & { arrivedMs: Map<string, number>; dueMs: number };
+type Awaiting = Round & { arrivedMs: Map<string, number>; dueMs: number };
 
 /** Until all are also written down. */
-async function untilAll({ database }: MonitorBench, { episode, kind, arrivedMs, dueMs }: Awaited) {
+async function untilAll({ database }: MonitorBench, { episode, kind, arrivedMs, dueMs }: Awaiting) {
   const isOfRound = (eventId: string) => eventId.endsWith(`:${episode}:${kind}`);
   const times = () =>
     [...arrivedMs].filter(([id]) => isOfRound(id)).map(([, atMs]) => atMs - dueMs);
