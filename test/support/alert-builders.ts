@@ -39,3 +39,11 @@ export function buildOrder(event: Event = {}) {
 export function buildEpisode(event: Omit<Event, "kind"> = {}) {
   return [buildOrder({ ...event, kind: "opened" }), buildOrder({ ...event, kind: "resolved" })];
 }
+
+/** The ids of a check's first `count` episodes, in the order in which they are to arrive. */
+export function eventIdsOf(count: number, checkId = "verify-key"): string[] {
+  return Array.from({ length: count }, (_, i) => [
+    `${checkId}:${i + 1}:opened`,
+    `${checkId}:${i + 1}:resolved`,
+  ]).flat();
+}

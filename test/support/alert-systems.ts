@@ -1,5 +1,4 @@
 /** Two systems that alert when a check fails and when it recovers, under one way of driving them. */
-
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";

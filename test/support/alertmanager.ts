@@ -1,10 +1,10 @@
 /** Debian's Alertmanager and its amtool, where they are installed; and what routes send it to. */
-
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { promisify } from "node:util";
 import type { Sending } from "#alerting/alertmanager/tree.ts";
 import type { AlertSource, Environment } from "#alerting/routes-contract.ts";
+import { childLimitMs } from "./command.ts";
 import { freePort } from "./free-port.ts";
 import { aSource } from "./route-rows.ts";
 import { makeTempDir } from "./temp-dir.ts";
@@ -18,7 +18,7 @@ export function isInstalled(...programs: string[]): boolean {
 
 /** What a command said on both streams; throws when it did not end with 0. */
 export async function output(program: string, args: readonly string[]): Promise<string> {
-  const { stdout, stderr } = await run(program, args, { timeout: 240_000 });
+  const { stdout, stderr } = await run(program, args, { timeout: childLimitMs });
   return `${stdout}${stderr}`;
 }
 

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { childLimitMs } from "./command.ts";
 
 const nodeModules = fileURLToPath(new URL("../../node_modules", import.meta.url));
 
@@ -20,7 +21,7 @@ export function installCheckly(packageJson: string): string | null {
   mkdirSync(cache, { recursive: true });
   writeFileSync(path.join(cache, "package.json"), packageJson);
   const args = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
-  const npm = spawnSync("npm", args, { cwd: cache, timeout: 240_000, encoding: "utf8" });
+  const npm = spawnSync("npm", args, { cwd: cache, timeout: childLimitMs, encoding: "utf8" });
   if (npm.status !== 0) {
     const why = npm.stderr.match(/npm error code (\w+)/)?.[1] ?? "npm took too long";
     process.stderr.write(`skipped: tests that need checkly, which npm does not install (${why})\n`);
@@ -48,7 +49,7 @@ export async function runCheckly(
       CHECKLY_ACCOUNT_ID: "acct",
     },
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 240_000,
+    timeout: childLimitMs,
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {

@@ -1,5 +1,4 @@
 /** The console of a whole program over a fleet of ours, in a real browser. */
-
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { openPage } from "./browser.ts";

@@ -1,5 +1,4 @@
 /** The same servers as containers, for those who test against the images that production runs. */
-
 import {
   GenericContainer,
   getContainerRuntimeClient,

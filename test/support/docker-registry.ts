@@ -1,5 +1,4 @@
 /** Debian's docker-registry, the real one, where it is installed. */
-
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";

@@ -7,8 +7,10 @@ type Bench = Pick<Awaited<ReturnType<typeof startMonitorBench>>, "call" | "takeP
 /** Registers the heartbeat. `ping` takes what follows the token, for example `/fail`. */
 export async function registerJob(bench: Bench, id: string) {
   const token = randomBytes(32).toString("base64url");
-  const token_hash = createHash("sha256").update(token).digest("hex");
-  const { body } = await bench.call(`vedette.v1.Heartbeat/${id}/Register`, { token_hash });
+  const tokenHash = createHash("sha256").update(token).digest("hex");
+  const { body } = await bench.call(`vedette.v1.Heartbeat/${id}/Register`, {
+    token_hash: tokenHash,
+  });
   const ping = (suffix = "", method = "GET") => bench.takePing(method, `/${token}${suffix}`);
-  return { ping, registered: body, token };
+  return { ping, registered: body, token, tokenHash };
 }

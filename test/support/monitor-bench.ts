@@ -101,6 +101,7 @@ export async function startMonitorBench(options: BenchOptions) {
     orders,
     situation,
     runners,
+    inbox,
     start: async () => {
       await watch.stop();
       watch = await startMonitor(ingressUrl, { definitions, deadlines, log });

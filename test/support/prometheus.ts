@@ -1,11 +1,11 @@
 /** Debian's Prometheus, its promtool and its blackbox-exporter, the real ones. */
-
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import { parse, stringify } from "yaml";
+import { childLimitMs } from "./command.ts";
 import { freePort } from "./free-port.ts";
 import { waitFor } from "./wait-for.ts";
 
@@ -15,7 +15,7 @@ export function promtool(
   cwd: string,
   input = "",
 ): { code: number | null; output: string } {
-  const ran = spawnSync("promtool", args, { cwd, input, encoding: "utf8", timeout: 240_000 });
+  const ran = spawnSync("promtool", args, { cwd, input, encoding: "utf8", timeout: childLimitMs });
   return { code: ran.status, output: `${ran.stdout}${ran.stderr}` };
 }
 

@@ -1,5 +1,4 @@
 /** Debian's redis-server, the real one, where it is installed: `hasPrograms("redis-server")`. */
-
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { Redis } from "ioredis";

@@ -1,6 +1,7 @@
 /** A program run to its end, with nothing of this environment but the way to its tools. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { childLimitMs } from "../../support/command.ts";
 
 export async function runChild(
   [command = "", ...args]: string[],
@@ -8,7 +9,7 @@ export async function runChild(
 ): Promise<{ code: number | null; output: string }> {
   const child = spawn(command, args, {
     env: { PATH: process.env["PATH"], ...environment },
-    timeout: 240_000,
+    timeout: childLimitMs,
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {

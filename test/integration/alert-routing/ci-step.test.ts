@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { isInstalled, startAlertmanager } from "../../support/alertmanager.ts";
+import { childLimitMs } from "../../support/command.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
 const run = promisify(execFile);
@@ -32,7 +33,7 @@ async function aPipeline() {
   const runStep = (event: string) =>
     run("sh", ["-c", step.replaceAll("npx vedette", path.join(root, "bin/vedette.js"))], {
       cwd: directory,
-      timeout: 240_000,
+      timeout: childLimitMs,
       env: {
         PATH: `${path.dirname(process.execPath)}:${process.env["PATH"]}`,
         ENVIRONMENTS: "production",

@@ -1,13 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startAlertBench } from "../../support/alert-bench.ts";
-import { buildEpisode, buildOrder } from "../../support/alert-builders.ts";
+import { buildEpisode, buildOrder, eventIdsOf } from "../../support/alert-builders.ts";
 import { waitFor } from "../../support/wait-for.ts";
-
-const idsOf = (count: number) =>
-  Array.from({ length: count }, (_, i) => [
-    `verify-key:${i + 1}:opened`,
-    `verify-key:${i + 1}:resolved`,
-  ]).flat();
 
 const episodes = (count: number) =>
   Array.from({ length: count }, (_, i) => buildEpisode({ episode: i + 1 })).flat();
@@ -37,8 +31,8 @@ describe("events that are not accepted", () => {
     const answer = await bench.retry("verify-key:1:resolved");
 
     await bench.untilReceived(2);
-    expect(answer).toEqual({ status: 200, body: { event_ids: idsOf(1) } });
-    expect(bench.receivedIds()).toEqual(idsOf(1));
+    expect(answer).toEqual({ status: 200, body: { event_ids: eventIdsOf(1) } });
+    expect(bench.receivedIds()).toEqual(eventIdsOf(1));
     await bench.untilStatus("verify-key:1:resolved", "accepted");
     expect(await bench.list({ status: "dead" })).toEqual([]);
   });
@@ -80,7 +74,7 @@ describe("events that are not accepted", () => {
 
     expect(answer.status).toBe(404);
     await bench.untilStatus("verify-key:1:opened", "superseded");
-    expect(bench.receivedIds()).toEqual(idsOf(2).slice(2));
+    expect(bench.receivedIds()).toEqual(eventIdsOf(2).slice(2));
   });
 
   it("tries a waiting event at once when it is asked to", async () => {

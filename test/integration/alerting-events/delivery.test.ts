@@ -1,15 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { startAlertBench } from "../../support/alert-bench.ts";
-import { buildEpisode, buildOrder } from "../../support/alert-builders.ts";
+import { buildEpisode, buildOrder, eventIdsOf } from "../../support/alert-builders.ts";
 import type { Answer } from "../../support/alert-receiver.ts";
 import { waitFor } from "../../support/wait-for.ts";
-
-const idsOf = (count: number) =>
-  Array.from({ length: count }, (_, i) => [
-    `verify-key:${i + 1}:opened`,
-    `verify-key:${i + 1}:resolved`,
-  ]).flat();
 
 const episodes = (count: number) =>
   Array.from({ length: count }, (_, i) => buildEpisode({ episode: i + 1 })).flat();
@@ -41,7 +35,7 @@ describe("delivery of alert events", () => {
     await bench.enqueue(episodes(5));
 
     await bench.untilReceived(10);
-    expect(bench.receivedIds()).toEqual(idsOf(5));
+    expect(bench.receivedIds()).toEqual(eventIdsOf(5));
     expect(bench.receiver.faults).toEqual([]);
   });
 
@@ -67,7 +61,7 @@ describe("delivery of alert events", () => {
     await bench.enqueue([opened, resolved]);
 
     await bench.untilReceived(2);
-    expect(bench.receivedIds()).toEqual(idsOf(1));
+    expect(bench.receivedIds()).toEqual(eventIdsOf(1));
   });
 
   it("drops an event whose check has no channel", async () => {
@@ -86,7 +80,7 @@ describe("delivery of alert events", () => {
     await bench.enqueue(buildEpisode());
 
     await bench.untilReceived(2);
-    expect(bench.receivedIds()).toEqual(idsOf(1));
+    expect(bench.receivedIds()).toEqual(eventIdsOf(1));
     const [first = 0, second = 0, third = 0] = gaps(bench.receiver.attemptsAtMs);
     expect(first).toBeGreaterThanOrEqual(990);
     expect(second).toBeGreaterThanOrEqual(1_990);
@@ -130,7 +124,7 @@ describe("delivery of alert events", () => {
     await bench.enqueue(buildEpisode());
 
     await bench.untilReceived(3);
-    expect(bench.receivedIds()).toEqual(["verify-key:1:opened", ...idsOf(1)]);
+    expect(bench.receivedIds()).toEqual(["verify-key:1:opened", ...eventIdsOf(1)]);
   });
 
   it("takes events over at once while the receiver hangs, and delivers other checks'", async () => {
@@ -193,7 +187,7 @@ describe("delivery of alert events", () => {
     await bench.server.restart();
 
     await bench.untilStatus("verify-key:1:resolved", "accepted");
-    expect(bench.receivedIds()).toEqual(idsOf(1));
+    expect(bench.receivedIds()).toEqual(eventIdsOf(1));
   });
 
   it("records later events although no database takes what an earlier one says", async () => {
@@ -202,7 +196,7 @@ describe("delivery of alert events", () => {
     await bench.enqueue([buildOrder({ reason: "\0" }), buildOrder({ kind: "resolved" })]);
 
     await bench.untilStatus("verify-key:1:resolved", "accepted");
-    expect(bench.receivedIds()).toEqual(idsOf(1));
+    expect(bench.receivedIds()).toEqual(eventIdsOf(1));
   });
 
   it("shows what is on its way and what is dead to Prometheus", async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { registerWorker } from "#worker/register.ts";
+import { eventIdsOf } from "../../support/alert-builders.ts";
 import { startAlertReceiver } from "../../support/alert-receiver.ts";
 import { startAlertWorkers } from "../../support/alert-workers.ts";
 import { startCrashProxy } from "../../support/crash-proxy.ts";
@@ -46,9 +47,6 @@ async function startBench() {
 }
 
 type Bench = Awaited<ReturnType<typeof startBench>>;
-
-const idsOf = (check: string) =>
-  [1, 2].flatMap((episode) => [`${check}:${episode}:opened`, `${check}:${episode}:resolved`]);
 
 /** Where the worker ends: when so many pieces have passed, or while that request is answered (from 0). */
 type Cut = { afterPieces?: number; atRequest?: number };
@@ -179,7 +177,7 @@ describe("a check that flaps while the worker is killed", () => {
       run += 1;
       const received = await failAndRemove(bench, run, { afterPieces: after });
 
-      const ids = idsOf(`job-${run}`).slice(0, 2);
+      const ids = eventIdsOf(1, `job-${run}`);
       expect([...new Set(received)], `cut after ${after} of ${pieces} pieces`).toEqual(ids);
     }
 
@@ -192,7 +190,7 @@ describe("a check that flaps while the worker is killed", () => {
 });
 
 function expectAllInOrder(received: string[], check: string, when: string): void {
-  const wanted = idsOf(check);
+  const wanted = eventIdsOf(2, check);
   const place = (id: string) => wanted.indexOf(id);
   expect([...new Set(received)], when).toEqual(wanted);
   expect(received, when).toEqual(received.toSorted((a, b) => place(a) - place(b)));

@@ -10,7 +10,7 @@ import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createRecorder, type Recorder } from "#results/record.ts";
 import { aCheckResult, aSnapshot } from "../../support/check-builders.ts";
-import { runVedette } from "../../support/command.ts";
+import { childLimitMs, runVedette } from "../../support/command.ts";
 import { type Program, startProgram } from "../../support/program.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -151,7 +151,7 @@ describe("checks watch", () => {
     const child = spawn(process.execPath, [entry, "checks", "watch", "rate-limit"], {
       env: { PATH: process.env["PATH"], VEDETTE_DATA_DIR: program.dataDir },
       stdio: ["ignore", "pipe", "inherit"],
-      timeout: 240_000,
+      timeout: childLimitMs,
     });
     let said = "";
     child.stdout.on("data", (chunk) => {

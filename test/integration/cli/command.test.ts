@@ -5,6 +5,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { childLimitMs } from "../../support/command.ts";
 import {
   buildStatus,
   type FakeControl,
@@ -39,7 +40,7 @@ function begin(args: string[], { program, environment = {} }: Options = {}) {
       ...environment,
     },
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 240_000,
+    timeout: childLimitMs,
   });
   const said = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk) => {

@@ -1,6 +1,5 @@
 /** A heartbeat is watched although somebody forgot of it: Restate, Postgres, or whoever was killed. */
 import { expect, it } from "vitest";
-import { createInbox } from "#monitor/inbox.ts";
 import { aHeartbeat } from "../../support/check-builders.ts";
 import { registerJob } from "../../support/heartbeat-job.ts";
 import { startMonitorBench } from "../../support/monitor-bench.ts";
@@ -102,8 +101,7 @@ it("by whoever was killed before it ended the watch", async () => {
     what: "its alarm",
   });
   await bench.untilWell("nightly");
-  const { database } = bench;
-  const inbox = createInbox({ database, heartbeats: [heartbeat], recordPings: async () => {} });
+  const { database, inbox } = bench;
   // A statement that came too late; and ten minutes later.
   const { rows } = await database.query("SELECT last_ping_at FROM heartbeats");
   await inbox.look({ id: "nightly", lastPingAtMs: rows[0].last_ping_at.getTime(), toldAtMs: null });

@@ -1,8 +1,7 @@
 /** What a job says of its runs while nobody hears it: each word counts, in its turn. */
-import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { createInbox } from "#monitor/inbox.ts";
+import { eventIdsOf } from "../../support/alert-builders.ts";
 import { aHeartbeat } from "../../support/check-builders.ts";
 import { registerJob } from "../../support/heartbeat-job.ts";
 import { startMonitorBench } from "../../support/monitor-bench.ts";
@@ -14,25 +13,17 @@ type Bench = Awaited<ReturnType<typeof startMonitorBench>>;
 
 async function startWell() {
   const bench = await startMonitorBench({ heartbeats: [daily] });
-  const { ping, token } = await registerJob(bench, "nightly");
+  const { ping, tokenHash } = await registerJob(bench, "nightly");
   await ping();
   await bench.untilWell("nightly");
-  return { bench, ping, token };
+  return { bench, ping, tokenHash };
 }
 
 /** As a gateway that is killed before it tells of the failure, or cannot reach Restate. */
-async function announceFailure({ database }: Bench, token: string, atMs: number) {
-  const inbox = createInbox({ database, heartbeats: [daily], recordPings: async () => {} });
-  await inbox.announce({ token: createHash("sha256").update(token).digest("hex"), atMs });
-}
+const announceFailure = ({ inbox }: Bench, token: string, atMs: number) =>
+  inbox.announce({ token, atMs });
 
 const eventIds = (bench: Bench) => bench.orders.map(({ transition }) => transition.eventId);
-
-const episodes = (count: number) =>
-  Array.from({ length: count }, (_, n) => [
-    `nightly:${n + 1}:opened`,
-    `nightly:${n + 1}:resolved`,
-  ]).flat();
 
 it("each failure is an episode although the worker was away for all of them", async () => {
   const { bench, ping } = await startWell();
@@ -45,18 +36,18 @@ it("each failure is an episode although the worker was away for all of them", as
   await bench.restartWorker();
   await bench.untilOrders(8);
 
-  expect(eventIds(bench)).toEqual(episodes(4));
+  expect(eventIds(bench)).toEqual(eventIdsOf(4, "nightly"));
 });
 
 it("a failure that was never told keeps no deadline from being looked at", async () => {
   const bench = await startMonitorBench({ heartbeats: [frequent] });
-  const { ping, token } = await registerJob(bench, "nightly");
+  const { ping, tokenHash } = await registerJob(bench, "nightly");
   // The alarm of its first deadline rings before the deadline after this ping.
   await delay(1_000);
   await ping();
   const pingedMs = Date.now();
   await bench.untilWell("nightly");
-  await announceFailure(bench, token, Date.now());
+  await announceFailure(bench, tokenHash, Date.now());
 
   await bench.untilOrders(1);
 
@@ -66,8 +57,8 @@ it("a failure that was never told keeps no deadline from being looked at", async
 });
 
 it("a failure that was never told is not waited for for ever", async () => {
-  const { bench, ping, token } = await startWell();
-  await announceFailure(bench, token, Date.now() - 60_000);
+  const { bench, ping, tokenHash } = await startWell();
+  await announceFailure(bench, tokenHash, Date.now() - 60_000);
 
   await ping();
 

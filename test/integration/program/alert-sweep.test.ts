@@ -1,5 +1,6 @@
 /** A job fails, recovers and flaps while the whole program is killed, in front of a receiver that fails too. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { eventIdsOf } from "../../support/alert-builders.ts";
 import {
   behaveBadly,
   type Count,
@@ -27,10 +28,7 @@ beforeAll(async () => {
   played = await playScenarios(system, { rounds: 1, random: createRandom(seed + 1) });
   const { checkId } = system;
   const total = played.reduce((sum, { episodes }) => sum + episodes, 0);
-  wanted = Array.from({ length: total }, (_, i) => [
-    `${checkId}:${i + 1}:opened`,
-    `${checkId}:${i + 1}:resolved`,
-  ]).flat();
+  wanted = eventIdsOf(total, checkId);
   const find = () => {
     const ofJob = receiver.events.filter(({ deduplicationKey }) => deduplicationKey === checkId);
     received = [...new Set(ofJob.map(({ eventId }) => eventId))];

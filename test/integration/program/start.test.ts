@@ -8,6 +8,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { identifyProcess } from "#kernel/owned-process.ts";
+import { childLimitMs } from "../../support/command.ts";
 import { type Program, startProgram } from "../../support/program.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -32,7 +33,7 @@ async function run(args: string[], environment: Record<string, string> = {}): Pr
       VEDETTE_DATA_DIR: program.dataDir,
       ...environment,
     },
-    timeout: 240_000,
+    timeout: childLimitMs,
   });
   let stdout = "";
   let stderr = "";
