@@ -14,6 +14,7 @@ import { createChatChannel } from "#notify/chat-channel.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
+import { createTestListing } from "../test/support/fleet-listing.ts";
 
 /** Deploys in flight at most, for every engine. */
 export const maxParallel = 100;
@@ -118,7 +119,7 @@ async function startServers(fleet: Fleet, defer: Servers["defer"]): Promise<Serv
       createSentinelService({ deployer, deployTimeoutMs }),
       createChatChannel({ webhookUrlOf: () => "", spacingMs: 0 }),
       ...createRolloutServices({
-        listFleet: async () => store.sync(await fleet.driver.list()),
+        listFleet: createTestListing(database, fleet.driver).list,
         resolveImage: async (image) => image,
         knownChecks: [],
         readChecks: async () => [],

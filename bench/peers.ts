@@ -15,6 +15,7 @@
  *
  * BENCH_SIZE: the fleet; BENCH_ROUNDS: rounds after the one that warms up.
  */
+
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -24,6 +25,7 @@ import { DBOS } from "@dbos-inc/dbos-sdk";
 import { Queue, Worker } from "bullmq";
 import getPort from "get-port";
 import pLimit from "p-limit";
+import { createTestListing } from "../test/support/fleet-listing.ts";
 import {
   callRollout,
   checkFleet,
@@ -57,7 +59,7 @@ function ours({ ingressUrl }: Servers): Contender {
 }
 
 const createListIds = (servers: Servers) => async () =>
-  (await servers.store.sync(await fleet.driver.list())).map(({ id }) => id);
+  (await createTestListing(servers.database, fleet.driver).list()).map(({ id }) => id);
 
 /** A deploy as our own service does it, without the service. */
 function createDeploy({ deployer }: Servers) {

@@ -34,8 +34,11 @@ function pathsOf(value: unknown, path: string): string[] {
   return entries.flatMap(([key, below]) => pathsOf(below, path === "" ? key : `${path}.${key}`));
 }
 
-/** The one setting without a default. */
-const environment = { VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "true" };
+/** The settings without a default. */
+const environment = {
+  VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "true",
+  VEDETTE_FLEET__LIST_MAX_MISSING_PERCENT: "49",
+};
 const settings = pathsOf(readConfig({ environment }), "");
 
 it("the README names every setting", () => {

@@ -10,10 +10,15 @@ import { publicIdentity } from "#embedded/credentials.ts";
 import { createDeployer } from "#fleet/deployer.ts";
 import type { Driver } from "#fleet/drivers/driver.ts";
 import { drivers } from "#fleet/drivers/index.ts";
-import { createFleetService, createSentinelService } from "#fleet/service.ts";
+import { createFleetService } from "#fleet/fleet-service.ts";
+import { createListMetrics } from "#fleet/list-metrics.ts";
+import { createListStore } from "#fleet/list-store.ts";
+import { createFleetListing, type FleetListing } from "#fleet/listing.ts";
+import { createSentinelService } from "#fleet/service.ts";
 import type { FleetStore } from "#fleet/store.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import type { Database } from "#kernel/database.ts";
+import { inTime } from "#kernel/in-time.ts";
 import { listening } from "#kernel/listen.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
 import { createChatLog } from "#notify/chat-log.ts";
@@ -30,6 +35,9 @@ import { createCron } from "./cron.ts";
 import type { Monitor } from "./monitor.ts";
 import type { Results } from "./results.ts";
 import { createRenewal } from "./tls.ts";
+
+/** How long a start waits for the fleet. */
+const firstListMs = 2_000;
 
 type WorkerParts = {
   analytics: Analytics;
@@ -51,12 +59,13 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
   const driver = createDriver(base, parts.apiUrl);
   stops.push(driver.stop);
   await driver.start();
-  await store.sync(await driver.list());
+  const listing = createListing(base, { database, driver });
+  await startListing(base, listing, stops);
   const { host, port } = config.worker;
   const serving = serveOnKnownPort(path.join(base.dataDir, "worker-port"), {
     host,
     port,
-    services: createServices(base, { ...parts, store, driver }),
+    services: createServices(base, { ...parts, store, driver, listing }),
     identityKeys: identityKeys(config, credentials),
     log,
   });
@@ -68,6 +77,26 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
   await startAlertRoutes(parts.ingressUrl);
   await parts.monitor.start(parts.ingressUrl);
   return endpoint.url;
+}
+
+function createListing(
+  { config, registry, log }: Base,
+  parts: Pick<ServiceParts, "database" | "driver">,
+) {
+  const { driver, list_max_missing_percent: limit = driver === "process" ? 100 : 49 } =
+    config.fleet;
+  const store = createListStore(parts.database, limit);
+  return createFleetListing({ ...parts, store, metrics: createListMetrics(registry), log });
+}
+
+/**
+ * Lists the fleet in the background: while its API is away everything else works. A fleet that
+ * answers at once is known before the program says that it is ready.
+ */
+async function startListing({ config }: Base, listing: FleetListing, stops: Stop[]): Promise<void> {
+  const keeping = listing.keepUp(config.fleet.list_every_seconds * 1_000);
+  stops.push(keeping.stop);
+  await inTime(() => keeping.first, { limitMs: firstListMs, otherwise: undefined });
 }
 
 /** Whose signature the worker asks for: our own Restate's, or that of the one that is named. */
@@ -87,18 +116,19 @@ function createDriver(base: Base, ownApiUrl: string | undefined): Driver {
 type ServiceParts = Pick<WorkerParts, "analytics" | "database" | "results" | "monitor"> & {
   store: FleetStore;
   driver: Driver;
+  listing: FleetListing;
 };
 
 function createServices(base: Base, parts: ServiceParts): EndpointOptions["services"] {
   const { config, registry } = base;
-  const { analytics, store, driver, database, results } = parts;
+  const { analytics, store, driver, listing, database, results } = parts;
   const deployTimeoutMs = config.fleet.deploy_timeout_seconds * 1_000;
   const isGated = config.rollout.require_image_in_registry ?? config.fleet.driver !== "process";
   const findCredential = createFindCredential(process.env, config.registry.docker_config);
   const pinImage = createPinImage(config.registry, findCredential);
   return [
     createSentinelService({ deployer: createDeployer(driver, store), deployTimeoutMs }),
-    createFleetService(store),
+    createFleetService({ store, listing }),
     results.reads,
     ...parts.monitor.services,
     createChatChannel({
@@ -117,7 +147,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       renewCertificate: createRenewal(base, database),
     }),
     ...createRolloutServices({
-      listFleet: async () => store.sync(await driver.list()),
+      listFleet: listing.list,
       resolveImage: isGated ? pinImage : async (image) => image,
       knownChecks: results.definitions.apiChecks.map(({ id }) => id),
       readChecks: results.readGate,

@@ -13,6 +13,7 @@ import {
   parseGateTimeout,
   parseJob,
   parseLimit,
+  parseSentinelCount,
   parseWaves,
 } from "./options.ts";
 
@@ -62,6 +63,10 @@ function createProgram(exit: (code: number) => void): Command {
   withConnection(sentinels.command("list"))
     .description("list the sentinels and the state of their last deploy")
     .action(load(exit, async () => (await import("./sentinels.ts")).listSentinels));
+  withConnection(sentinels.command("confirm"))
+    .description("take the fleet's list although it suddenly lacks many sentinels")
+    .argument("<count>", "how many sentinels the fleet lists now", parseSentinelCount)
+    .action(load(exit, async () => (await import("./sentinels.ts")).confirmSentinels));
   addMonitorCommands(program, addCheckCommands(program, exit), exit);
   addCronCommands(program, exit);
   addAlertCommands(program, exit);

@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
 import type { z } from "zod";
 import { type CronJobName, cronJobs } from "#cron/contract.ts";
+import { ConfirmListRequest } from "#fleet/contract.ts";
 import { Gate, WavePercentages } from "#rollout/contract.ts";
 import type { TargetOptions } from "./target.ts";
 
@@ -32,6 +33,10 @@ function parseBy<Value>(schema: z.ZodType<Value>, given: unknown, example: strin
   const result = schema.safeParse(given);
   if (result.success) return result.data;
   throw new InvalidArgumentError(`${result.error.issues[0]?.message}. ${example}`);
+}
+
+export function parseSentinelCount(text: string): number {
+  return parseBy(ConfirmListRequest.shape.count, Number(text), "For example: 3");
 }
 
 export function parseLimit(text: string): number {

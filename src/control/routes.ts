@@ -8,6 +8,7 @@ import {
 } from "#alerting/routes-sync-contract.ts";
 import { cronHandlers, cronJobs, cronServiceName } from "#cron/contract.ts";
 import {
+  ConfirmListRequest,
   FleetListRequest,
   fleetService,
   NotifyReadyRequest,
@@ -51,6 +52,12 @@ const routes: readonly Route[] = [
     path: exactly(`/${fleetService.name}/List`),
     input: FleetListRequest,
     isWrite: false,
+    blocks: false,
+  },
+  {
+    path: exactly(`/${fleetService.name}/ConfirmList`),
+    input: ConfirmListRequest,
+    isWrite: true,
     blocks: false,
   },
   ...cronJobs.flatMap((job) =>

@@ -7,6 +7,14 @@ export const fleetConfig = {
       driver: z.enum(["process", "http"]).default("process"),
       /** How long a sentinel may take to become ready before its deploy has failed. */
       deploy_timeout_seconds: wholeNumber({ min: 1, max: 86_400, default: 600 }),
+      /** How often the fleet is listed while no rollout asks for it. */
+      list_every_seconds: wholeNumber({ min: 1, max: 86_400, default: 60 }),
+      /**
+       * A list that lacks more than so many percent of the known sentinels is refused until it is
+       * confirmed; 100 takes every list. Absent: 100 with the `process` driver, whose list is our
+       * own, else 49.
+       */
+      list_max_missing_percent: z.coerce.number().int().min(0).max(100).optional(),
       process: z
         .strictObject({
           size: wholeNumber({ min: 0, max: 500, default: 12 }),

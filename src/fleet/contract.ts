@@ -74,6 +74,9 @@ export const sentinelService = iface.object("vedette.v1.SentinelService", {
   }),
 });
 
+/** What the fleet's handlers refuse with, besides the common codes. */
+export type FleetProblemCode = "fleet_list_refused" | "fleet_list_changed";
+
 export const FleetListRequest = z
   .strictObject({
     limit: z.int().min(1).max(1_000).default(100),
@@ -98,6 +101,8 @@ export const FleetList = z.object({
   ),
   /** Absent on the last page. */
   next_cursor: z.string().optional(),
+  /** Why the fleet's newest list was not taken, so that these sentinels may be out of date. */
+  list_problem: z.string().optional(),
 });
 export type FleetList = z.infer<typeof FleetList>;
 
@@ -107,11 +112,27 @@ export type Sentinel = FleetList["sentinels"][number];
 /** What a rollout needs to know of a sentinel before it starts. */
 export type FleetMember = Pick<Sentinel, "id" | "region" | "image" | "running_image">;
 
+export const ConfirmListRequest = z
+  .strictObject({
+    count: z.int().min(0).max(1_000_000).meta({
+      description: "How many sentinels the fleet lists now.",
+    }),
+  })
+  .meta({ title: "ConfirmListRequest", examples: [{ count: 3 }] });
+
+/** `total`: sentinels that are known now. */
+export const ConfirmedList = z.object({ total: z.int() });
+
 /** The fleet as a whole. */
 export const fleetService = iface.service("vedette.v1.FleetService", {
   List: iface.schemas({
     input: FleetListRequest,
     output: FleetList,
     description: "The sentinels, ordered by id, with the state of their last deploy.",
+  }),
+  ConfirmList: iface.schemas({
+    input: ConfirmListRequest,
+    output: ConfirmedList,
+    description: "Takes the fleet's list although it lacks many sentinels, if it has so many now.",
   }),
 });

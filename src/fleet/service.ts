@@ -8,10 +8,9 @@ import {
   RestatePromise,
   TerminalError,
 } from "@restatedev/restate-sdk";
-import { type DeployResult, fleetService, sentinelService } from "./contract.ts";
+import { type DeployResult, sentinelService } from "./contract.ts";
 import type { Deployer, DeployStep } from "./deployer.ts";
 import type { DeployOrder } from "./drivers/driver.ts";
-import type { FleetStore } from "./store.ts";
 
 /** Key `deploying`: whom a push that says "ready" is for. */
 type Deploying = { image: string; invocation: string };
@@ -99,23 +98,4 @@ async function notifyReady(
   const invocation = InvocationIdParser.fromString(deploying.invocation);
   ctx.invocation(invocation).signal<null>("ready").resolve(null);
   return { accepted: true };
-}
-
-export function createFleetService(store: FleetStore) {
-  return implement(fleetService, {
-    handlers: {
-      List: (ctx, request) =>
-        ctx.run(
-          "list-sentinels",
-          async () => {
-            const sentinels = await store.list(request);
-            const last = sentinels.at(-1);
-            const isFull = sentinels.length === request.limit && last !== undefined;
-            return isFull ? { sentinels, next_cursor: last.id } : { sentinels };
-          },
-          { maxRetryDuration: 15_000 },
-        ),
-    },
-    options: { journalRetention: 0 },
-  });
 }

@@ -1,7 +1,6 @@
 /** The table `sentinels`: the fleet as last observed. */
 import type { Database } from "#kernel/database.ts";
-import type { FleetMember, Sentinel } from "./contract.ts";
-import type { ListedSentinel } from "./drivers/driver.ts";
+import type { Sentinel } from "./contract.ts";
 import { createGroupWriter } from "./group-writer.ts";
 
 /** What a deploy writes about its sentinel. */
@@ -25,24 +24,6 @@ export function createFleetStore(database: Database) {
     /** Marks a deploy that is still at work as failed; one that has ended keeps its result. */
     async abandon({ id, image, reason }: { id: string; image: string; reason: string }) {
       await database.query(abandonDeploy, [id, image, reason]);
-    },
-
-    /** Brings the table in step with the fleet's own list, and answers it with what we know besides. */
-    async sync(listed: readonly ListedSentinel[]): Promise<FleetMember[]> {
-      await database.query(upsertFleet, [
-        listed.map(({ id }) => id),
-        listed.map(({ region }) => region),
-        listed.map(({ image }) => image),
-        listed.map(({ running_image }) => running_image ?? null),
-        listed.map(({ healthy }) => (healthy ? "healthy" : "unhealthy")),
-      ]);
-      await database.query("DELETE FROM sentinels WHERE id <> ALL($1)", [
-        listed.map(({ id }) => id),
-      ]);
-      const { rows } = await database.query<FleetMember>(
-        "SELECT id, region, image, running_image FROM sentinels ORDER BY id",
-      );
-      return rows;
     },
 
     /** One page of the fleet, ordered by id, from after `cursor` on. */
@@ -78,24 +59,6 @@ const abandonDeploy = `
   UPDATE sentinels SET deploy_status = 'failed', deploy_reason = $3, health = 'unknown',
     updated_at = now()
   WHERE id = $1 AND image = $2 AND deploy_status = 'progressing'`;
-
-// A fleet that names no running image may list the one that a failed deploy asked for: then what we
-// saw running before still runs. The image that a deploy at work has asked for is left alone.
-const upsertFleet = `
-  INSERT INTO sentinels AS s (id, region, image, running_image, deploy_status, health)
-  SELECT id, region, image, coalesce(running_image, image), 'ready', health
-  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
-    AS t (id, region, image, running_image, health)
-  ON CONFLICT (id) DO UPDATE SET
-    region = excluded.region, health = excluded.health,
-    image = CASE s.deploy_status WHEN 'progressing' THEN s.image ELSE excluded.image END,
-    running_image = CASE
-      WHEN s.deploy_status = 'failed' AND s.image = excluded.image
-        AND excluded.running_image = excluded.image THEN s.running_image
-      ELSE excluded.running_image END,
-    updated_at = now()
-  WHERE (s.region, s.image, s.running_image, s.health)
-      IS DISTINCT FROM (excluded.region, excluded.image, excluded.running_image, excluded.health)`;
 
 const listPage = `
   SELECT id, region, image, running_image, previous_image, deploy_status, deploy_reason, health,

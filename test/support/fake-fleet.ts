@@ -20,6 +20,8 @@ type FleetPut = { id: string; image: string; deployId: string; atMs: number };
 type FakeFleetOptions = {
   size: number;
   token?: string;
+  /** 0, as by default, takes a free one. */
+  port?: number;
   behave?: (id: string, image: string) => FleetOutcome;
 };
 
@@ -28,7 +30,7 @@ const PutBody = z.strictObject({ image: z.string().min(1), deploy_id: z.string()
 export type FakeFleet = Awaited<ReturnType<typeof startFakeFleet>>;
 
 export async function startFakeFleet(options: FakeFleetOptions) {
-  const { size, token = "fleet-token" } = options;
+  const { size, token = "fleet-token", port: wanted = 0 } = options;
   let behave = options.behave ?? ((): FleetOutcome => ({ readyAfterMs: 0 }));
   const members = new Map<string, Member>();
   const puts: FleetPut[] = [];
@@ -60,7 +62,7 @@ export async function startFakeFleet(options: FakeFleetOptions) {
   const server = createServer((incoming, outgoing) => {
     handle(incoming, outgoing).catch(() => answer(outgoing, 400));
   });
-  server.listen(0, "127.0.0.1");
+  server.listen(wanted, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {

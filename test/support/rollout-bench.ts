@@ -2,7 +2,8 @@
 
 import { type Context, service } from "@restatedev/restate-sdk";
 import { createDeployer } from "#fleet/deployer.ts";
-import { createFleetService, createSentinelService } from "#fleet/service.ts";
+import { createFleetService } from "#fleet/fleet-service.ts";
+import { createSentinelService } from "#fleet/service.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
@@ -12,6 +13,7 @@ import { type RolloutHandlerName, singletonKey } from "#rollout/contract.ts";
 import { rolloutObject } from "#rollout/internal.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { startFakeChat } from "./fake-chat.ts";
+import { createTestListing } from "./fleet-listing.ts";
 import { createMemoryFleet } from "./memory-fleet.ts";
 import { startTestDatabase, startTestRestate } from "./servers.ts";
 
@@ -41,16 +43,17 @@ export async function startRolloutBench(options: BenchOptions = {}) {
   await migrate(server.url, log);
   const database = openDatabase(server.url, log);
   const store = createFleetStore(database);
+  const listing = createTestListing(database, fleet.driver);
   const deployTimeoutMs = 20_000;
   const restate = await startTestRestate({
     alwaysReplay,
     services: [
       createSentinelService({ deployer: createDeployer(fleet.driver, store), deployTimeoutMs }),
-      createFleetService(store),
+      createFleetService({ store, listing }),
       createChatChannel({ webhookUrlOf: () => chat.url, spacingMs: 0 }),
       testService,
       ...createRolloutServices({
-        listFleet: async () => store.sync(await fleet.driver.list()),
+        listFleet: listing.list,
         resolveImage: async (image) => image,
         knownChecks: ["verify-key", "liveness"],
         readChecks: createReadGate(database, { failedAtPercent: 0 }),

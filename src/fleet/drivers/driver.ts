@@ -24,7 +24,8 @@ export type DeployOrder = {
 };
 
 export type Driver = {
-  list: () => Promise<ListedSentinel[]>;
+  /** Every sentinel. Ends early, with any error, once the signal is aborted. */
+  list: (signal?: AbortSignal) => Promise<ListedSentinel[]>;
   /**
    * Starts to replace the image; short, and changes nothing when repeated. Answers a failure that
    * no repetition would mend. Throws `UnreachableError` for trouble that may pass.

@@ -43,7 +43,7 @@ export function createHttpDriver(settings: HttpDriverSettings): Driver {
   });
   const call = (path: string, body?: object) => callFleet({ ...settings, agent }, path, body);
   return {
-    list: () => listAll(call),
+    list: (signal) => listAll(call, signal),
     apply: async ({ sentinelId, image, deployId }) => {
       const answer = await call(sentinelPath(sentinelId), { image, deploy_id: deployId });
       return answer.status < 300 ? {} : { failure: refusal(answer) };
@@ -61,10 +61,11 @@ export function createHttpDriver(settings: HttpDriverSettings): Driver {
 type Answer = { status: number; body: unknown };
 type Call = (path: string, body?: object) => Promise<Answer>;
 
-async function listAll(call: Call): Promise<ListedSentinel[]> {
+async function listAll(call: Call, signal?: AbortSignal): Promise<ListedSentinel[]> {
   const sentinels: ListedSentinel[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < maxPages; page++) {
+    signal?.throwIfAborted();
     const query = new URLSearchParams({ limit: String(pageSize), ...(cursor && { cursor }) });
     const answer = await call(`/sentinels?${query}`);
     if (answer.status >= 300) throw new UnreachableError(refusal(answer));

@@ -323,6 +323,23 @@ describe("the other commands", () => {
     expect(JSON.parse(stdout).sentinels.map(({ id }: { id: string }) => id)).toEqual(["a", "b"]);
     expect(control.callsOf("List")[1]?.body).toMatchObject({ cursor: "a" });
   });
+
+  it("sentinels list says when the fleet's newest list was not taken", async () => {
+    control.reply("List", { status: 200, body: { sentinels: [], list_problem: "unreachable" } });
+
+    const { stderr } = await run(["sentinels", "list"]);
+
+    expect(stderr).toBe("This list may be out of date: unreachable\n");
+  });
+
+  it("sentinels confirm sends the number, and prints how many are known then", async () => {
+    control.reply("ConfirmList", { status: 200, body: { total: 3 } });
+
+    const { stdout } = await run(["sentinels", "confirm", "3"]);
+
+    expect(stdout).toBe("3 sentinels are known now.\n");
+    expect(control.callsOf("ConfirmList")[0]?.body).toEqual({ count: 3 });
+  });
 });
 
 describe("errors", () => {

@@ -14,6 +14,7 @@ const image = (tag: string) => `registry.example.com/vedette/sentinel:${tag}`;
 const baseConfig: FleetConfig = {
   driver: "process",
   deploy_timeout_seconds: 20,
+  list_every_seconds: 60,
   process: { size: 2, upstream_url: "", base_port: 0 },
   http: { url: "", token: "" },
 };

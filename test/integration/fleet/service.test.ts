@@ -4,11 +4,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type DeployResult, sentinelService } from "#fleet/contract.ts";
 import { createDeployer } from "#fleet/deployer.ts";
 import { createHttpDriver } from "#fleet/drivers/http.ts";
-import { createFleetService, createSentinelService } from "#fleet/service.ts";
+import { createFleetService } from "#fleet/fleet-service.ts";
+import { createSentinelService } from "#fleet/service.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { type FakeFleet, startFakeFleet } from "../../support/fake-fleet.ts";
+import { createTestListing } from "../../support/fleet-listing.ts";
 import {
   startTestDatabase,
   startTestRestate,
@@ -44,12 +46,13 @@ beforeAll(async () => {
   database = openDatabase(server.url, log);
   const store = createFleetStore(database);
   const driver = createHttpDriver({ url: fleet.url, token: fleet.token });
-  await store.sync(await driver.list());
+  const listing = createTestListing(database, driver);
+  await listing.list();
   const deployer = createDeployer(driver, store);
   restate = await startTestRestate({
     services: [
       createSentinelService({ deployer, deployTimeoutMs: 4_000 }),
-      createFleetService(store),
+      createFleetService({ store, listing }),
       caller,
     ],
   });

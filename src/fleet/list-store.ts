@@ -1,0 +1,119 @@
+/** The table `sentinels` brought in step with the fleet's own list. */
+import type pg from "pg";
+import { type Database, inTransaction } from "#kernel/database.ts";
+import type { FleetMember } from "./contract.ts";
+import type { ListedSentinel } from "./drivers/driver.ts";
+import { refuseList } from "./list-refusal.ts";
+
+/** A list, and the moment before it was asked for, by the clock of Postgres. */
+export type DatedList = { askedAt: string; sentinels: readonly ListedSentinel[] };
+
+export type ListStore = ReturnType<typeof createListStore>;
+
+/** `maxMissingPercent`: a list that lacks more of the known sentinels than that is refused. */
+export function createListStore(database: Database, maxMissingPercent: number) {
+  return {
+    /** The time now, by the clock that dates the rows. */
+    async readClock(): Promise<string> {
+      const { rows } = await database.query<{ now: string }>(
+        "SELECT clock_timestamp()::text AS now",
+      );
+      return rows[0]?.now ?? "";
+    },
+
+    /**
+     * Writes the list down, unless a newer one has been, and answers the fleet as it is known then.
+     * Rows that a deploy has written since the list was asked for stay as they are. Throws a
+     * `fleet_list_refused` for a list that lacks too many sentinels, unless `isConfirmed`.
+     */
+    write(list: DatedList, { isConfirmed = false } = {}): Promise<FleetMember[]> {
+      const limitPercent = isConfirmed ? 100 : maxMissingPercent;
+      return inTransaction(database, async (transaction) => {
+        if (await isNewest(transaction, list)) await writeList(transaction, list, limitPercent);
+        return readMembers(transaction);
+      });
+    },
+
+    /** Why no list has been written since the last one was; null when nothing is wrong. */
+    async readProblem(): Promise<string | null> {
+      const { rows } = await database.query<{ problem: string | null }>(
+        "SELECT problem FROM fleet_lists WHERE fleet = 'singleton'",
+      );
+      return rows[0]?.problem ?? null;
+    },
+
+    /** Keeps why no list was written, until one is. */
+    async keepProblem(problem: string): Promise<void> {
+      const set =
+        "UPDATE fleet_lists SET problem = $1, problem_at = now() WHERE fleet = 'singleton'";
+      await database.query(set, [problem]);
+    },
+  };
+}
+
+/** Holds off other writers of lists until the transaction ends. */
+async function isNewest(transaction: pg.PoolClient, { askedAt }: DatedList): Promise<boolean> {
+  const { rows } = await transaction.query<{ newest: boolean }>(
+    `SELECT coalesce(asked_at <= $1::timestamptz, true) AS newest
+     FROM fleet_lists WHERE fleet = 'singleton' FOR UPDATE`,
+    [askedAt],
+  );
+  return rows[0]?.newest === true;
+}
+
+async function writeList(
+  transaction: pg.PoolClient,
+  { askedAt, sentinels }: DatedList,
+  limitPercent: number,
+): Promise<void> {
+  const ids = sentinels.map(({ id }) => id);
+  const { rows } = await transaction.query<{ known: number; missing: number }>(
+    "SELECT count(*)::int AS known, count(*) FILTER (WHERE id <> ALL($1))::int AS missing FROM sentinels",
+    [ids],
+  );
+  const { known = 0, missing = 0 } = rows[0] ?? {};
+  refuseList({ known, missing, listed: ids.length }, limitPercent);
+  await transaction.query(upsertFleet, [
+    ids,
+    sentinels.map(({ region }) => region),
+    sentinels.map(({ image }) => image),
+    sentinels.map(({ running_image }) => running_image ?? null),
+    sentinels.map(({ healthy }) => (healthy ? "healthy" : "unhealthy")),
+    askedAt,
+  ]);
+  await transaction.query("DELETE FROM sentinels WHERE id <> ALL($1)", [ids]);
+  await transaction.query(
+    `UPDATE fleet_lists SET asked_at = $1, problem = NULL, problem_at = NULL
+     WHERE fleet = 'singleton'`,
+    [askedAt],
+  );
+}
+
+async function readMembers(transaction: pg.PoolClient): Promise<FleetMember[]> {
+  const { rows } = await transaction.query<FleetMember>(
+    "SELECT id, region, image, running_image FROM sentinels ORDER BY id",
+  );
+  return rows;
+}
+
+// A fleet that names no running image may list the one that a failed deploy asked for: then what we
+// saw running before still runs. The image that a deploy at work has asked for is left alone, and so
+// is a row that a deploy has written after the list was asked for. Rows are dated by that moment, so
+// that the next list, asked for while this one is written, is not taken for the older of the two.
+const upsertFleet = `
+  INSERT INTO sentinels AS s
+    (id, region, image, running_image, deploy_status, health, updated_at)
+  SELECT id, region, image, coalesce(running_image, image), 'ready', health, $6::timestamptz
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+    AS t (id, region, image, running_image, health)
+  ON CONFLICT (id) DO UPDATE SET
+    region = excluded.region, health = excluded.health,
+    image = CASE s.deploy_status WHEN 'progressing' THEN s.image ELSE excluded.image END,
+    running_image = CASE
+      WHEN s.deploy_status = 'failed' AND s.image = excluded.image
+        AND excluded.running_image = excluded.image THEN s.running_image
+      ELSE excluded.running_image END,
+    updated_at = excluded.updated_at
+  WHERE s.updated_at <= excluded.updated_at
+    AND (s.region, s.image, s.running_image, s.health)
+      IS DISTINCT FROM (excluded.region, excluded.image, excluded.running_image, excluded.health)`;

@@ -1,0 +1,199 @@
+/** What the fleet lists, written down in a real Postgres. */
+import { Registry } from "prom-client";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createDeployer } from "#fleet/deployer.ts";
+import type { ListedSentinel } from "#fleet/drivers/driver.ts";
+import { createFleetStore } from "#fleet/store.ts";
+import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { createTestListing } from "../../support/fleet-listing.ts";
+import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const v1 = "registry.example.com/vedette/sentinel:v1";
+const v2 = "registry.example.com/vedette/sentinel:v2";
+const log = createLog({ level: "silent", format: "json" });
+
+let server: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  server = await startTestDatabase();
+  await migrate(server.url, log);
+  database = openDatabase(server.url, log);
+});
+
+afterAll(async () => {
+  await database.end();
+  await server.stop();
+});
+
+beforeEach(async () => {
+  await database.query("DELETE FROM sentinels");
+  await database.query("UPDATE fleet_lists SET asked_at = NULL, problem = NULL");
+});
+
+const sentinel = (n: number, image = v1): ListedSentinel => ({
+  id: `gw-${n}`,
+  region: "eu",
+  image,
+  running_image: image,
+  healthy: true,
+});
+
+const fleetOf = (size: number, image = v1) =>
+  Array.from({ length: size }, (_, i) => sentinel(i + 1, image));
+
+/** A listing that takes what `answer` gives. */
+const listingOf = (answer: () => ListedSentinel[] | Promise<ListedSentinel[]>, limit = 49) =>
+  createTestListing(database, { list: async () => answer() }, { maxMissingPercent: limit });
+
+const rows = async () =>
+  (await database.query("SELECT id, running_image FROM sentinels ORDER BY id")).rows;
+
+describe("a list", () => {
+  it("that names a sentinel on two pages is taken, with the later entry", async () => {
+    const listing = listingOf(() => [sentinel(1), sentinel(2), sentinel(1, v2)]);
+
+    await listing.list();
+
+    expect(await rows()).toEqual([
+      { id: "gw-1", running_image: v2 },
+      { id: "gw-2", running_image: v1 },
+    ]);
+  });
+
+  it("that was asked for before a newer one was written changes nothing", async () => {
+    const asked = Promise.withResolvers<ListedSentinel[]>();
+    const started = Promise.withResolvers<void>();
+    const older = listingOf(() => {
+      started.resolve();
+      return asked.promise;
+    }).list();
+    await started.promise;
+    await listingOf(() => fleetOf(3, v2)).list();
+
+    asked.resolve(fleetOf(2, v1));
+    const members = await older;
+
+    expect(members.map(({ id, running_image }) => ({ id, running_image }))).toEqual(await rows());
+    expect(await rows()).toHaveLength(3);
+    expect((await rows()).every(({ running_image }) => running_image === v2)).toBe(true);
+  });
+
+  it("that was asked for before a deploy ended does not undo what the deploy wrote", async () => {
+    await listingOf(() => fleetOf(2)).list();
+    const driver = {
+      apply: async () => ({}),
+      observe: async () => ({ status: "ready" as const, running_image: v2 }),
+    };
+    const deployer = createDeployer({ ...driver } as never, createFleetStore(database));
+    const listing = listingOf(async () => {
+      const before = fleetOf(2);
+      await deployer.begin({ sentinelId: "gw-1", image: v2, deployId: "d1" });
+      return before;
+    });
+
+    await listing.list();
+
+    expect(await rows()).toEqual([
+      { id: "gw-1", running_image: v2 },
+      { id: "gw-2", running_image: v1 },
+    ]);
+  });
+
+  it.each([
+    ["empty", 0],
+    ["halved", 2],
+  ])("that is suddenly %s is refused, and changes nothing", async (_, size) => {
+    await listingOf(() => fleetOf(4)).list();
+
+    const refused = listingOf(() => fleetOf(size)).list();
+
+    await expect(refused).rejects.toMatchObject({ code: "fleet_list_refused", status: 409 });
+    expect(await rows()).toHaveLength(4);
+  });
+
+  it("that is short for good reason is taken where the setting says so", async () => {
+    await listingOf(() => fleetOf(4)).list();
+
+    await listingOf(() => [], 100).list();
+
+    expect(await rows()).toEqual([]);
+  });
+
+  it("that is as large but of other sentinels is refused too", async () => {
+    await listingOf(() => fleetOf(4)).list();
+    const others = fleetOf(4).map((one) => ({ ...one, id: `other-${one.id}` }));
+
+    await expect(listingOf(() => others).list()).rejects.toThrow("lacks 4 of the 4 known ones");
+  });
+});
+
+describe("a refused list", () => {
+  it("is told to whoever reads the fleet, until a list is taken", async () => {
+    await listingOf(() => fleetOf(4)).list();
+    const short = listingOf(() => fleetOf(1));
+    await short.list().catch(() => {});
+
+    const during = await short.problem();
+    await listingOf(() => fleetOf(4)).list();
+
+    expect(during).toContain("vedette sentinels confirm 1");
+    expect(await short.problem()).toBeNull();
+  });
+
+  it("is taken once someone confirms how many it has", async () => {
+    await listingOf(() => fleetOf(4)).list();
+    const short = listingOf(() => fleetOf(1));
+    await short.list().catch(() => {});
+
+    await short.confirm(1);
+
+    expect(await rows()).toEqual([{ id: "gw-1", running_image: v1 }]);
+    expect(await short.problem()).toBeNull();
+  });
+
+  it("is not taken by a confirmation of another number", async () => {
+    await listingOf(() => fleetOf(4)).list();
+
+    const confirmed = listingOf(() => fleetOf(1)).confirm(2);
+
+    await expect(confirmed).rejects.toMatchObject({ code: "fleet_list_changed" });
+    expect(await rows()).toHaveLength(4);
+  });
+});
+
+describe("keeping up", () => {
+  it("goes on after failures, and takes the fleet once it answers", async () => {
+    let tries = 0;
+    const listing = listingOf(() => {
+      tries++;
+      if (tries === 1) throw new Error("unreachable: away");
+      return fleetOf(3);
+    });
+
+    const keeping = listing.keepUp(60_000);
+    await keeping.first;
+    const problem = await listing.problem();
+    await waitFor(async () => (await rows()).length === 3, {
+      withinMs: 30_000,
+      what: "the fleet to be listed",
+    });
+    await keeping.stop();
+
+    expect(problem).toBe("unreachable: away");
+    expect(await listing.problem()).toBeNull();
+  });
+
+  it("shows in the metrics whether the list is taken", async () => {
+    const registry = new Registry();
+    const driver = { list: async () => fleetOf(3) };
+    const listing = createTestListing(database, driver, { registry });
+
+    await listing.list();
+
+    expect(await registry.metrics()).toContain("vedette_fleet_sentinels 3");
+    expect(await registry.metrics()).toContain("vedette_fleet_list_failing 0");
+  });
+});
