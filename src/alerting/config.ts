@@ -13,6 +13,8 @@ export const incidentConfig = {
       ids_file: optionalText(),
       /** How often routes are held against their rows; 0: never. */
       drift_check_minutes: wholeNumber({ min: 0, max: 10_080, default: 60 }),
+      /** How long a route that was made may be missing in the service's lists. */
+      list_lag_seconds: wholeNumber({ min: 0, max: 600, default: 30 }),
     })
     .prefault({}),
 };

@@ -34,6 +34,17 @@ export const RoutePlan = z.object({
 });
 export type RoutePlan = z.infer<typeof RoutePlan>;
 
+/** A name that several routes bear: each of them takes the same alerts, so that people are told twice. */
+export const Doubled = z.object({
+  name: z.string(),
+  ids: z.array(z.string()),
+  /** The id of that which is ours; null: none is known to be. */
+  ours: z.string().nullable(),
+  /** What to do about it, for people. */
+  advice: z.string(),
+});
+export type Doubled = z.infer<typeof Doubled>;
+
 export const Plan = z.object({
   format: z.literal("vedette-alert-plan-1"),
   /** A plan is for one incident service. */
@@ -44,6 +55,7 @@ export const Plan = z.object({
   routes: z.array(RoutePlan).max(500),
   /** Routes of ours that are no rows any more. */
   orphans: z.array(z.string()),
+  doubled: z.array(Doubled).default([]),
   /** What ids are called, for people. */
   names: z.record(z.string(), z.string()),
 });
@@ -106,6 +118,8 @@ const applyFields = {
 export const ApplyResult = z.object({
   ...applyFields,
   outcome: z.enum(["applied", "stopped"]),
+  /** As far as lists show it; the look for drift goes on. */
+  doubled: z.array(Doubled).default([]),
   ended_at: z.iso.datetime(),
 });
 export type ApplyResult = z.infer<typeof ApplyResult>;
@@ -134,6 +148,7 @@ export const DriftReport = z.object({
   state: z.enum(["in_step", "drifted", "unknown"]),
   /** Those that differ from their rows. */
   routes: z.array(DriftedRoute),
+  doubled: z.array(Doubled).default([]),
   reason: z.string().optional(),
 });
 export type DriftReport = z.infer<typeof DriftReport>;
@@ -146,6 +161,8 @@ export const RoutesStatus = z.object({
   /** When drift is looked for next; null: it is not. */
   next_check_at: z.iso.datetime().nullable(),
   owned: z.record(z.string(), Owned),
+  /** By name, routes that an apply was about to make and said no more of: since when. */
+  creations: z.record(z.string(), z.object({ begun_at: z.iso.datetime() })).default({}),
 });
 export type RoutesStatus = z.infer<typeof RoutesStatus>;
 

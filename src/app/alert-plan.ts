@@ -18,7 +18,8 @@ export async function planAlertRoutes(
 ): Promise<Planned> {
   const { reader, head, idsFile } = openService(configFile);
   const given = readIdsFile(idsFile);
-  const survey = await readSurvey(reader, tools);
+  const known = Object.values(owned).map(({ id }) => id);
+  const survey = await readSurvey(reader, tools, known);
   if (survey.kind === "failed") throw new Error(survey.reason);
   return planRows({ rows: { routes, sources }, given, survey: survey.value, owned }, head);
 }

@@ -10,11 +10,13 @@ type SyncParts = { config: Config; database: Database; registry: Registry };
 
 export function createAlertSync(parts: SyncParts): EndpointOptions["services"] {
   const { config, database, registry } = parts;
-  const { url, api_key: apiKey, ids_file: idsFile, drift_check_minutes } = config.incident;
+  const { url, api_key: apiKey, ids_file: idsFile } = config.incident;
+  const { drift_check_minutes, list_lag_seconds } = config.incident;
   return createAlertRoutes({
     incident: { url, apiKey },
     idsFile,
     checkEveryMs: drift_check_minutes * 60_000,
+    listLagMs: list_lag_seconds * 1_000,
     rows: { routes, sources },
     database,
     registry,

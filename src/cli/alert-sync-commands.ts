@@ -11,14 +11,14 @@ export function addAlertSyncCommands(alerts: Command, exit: Exit): void {
     "settings as TOML, for incident.* (default: VEDETTE_CONFIG, else ./vedette.toml)";
   add(
     "plan",
-    "show what differs at the incident service, and change nothing; exit code 0 in step, 2 changes, 1 error",
+    "show what differs at the incident service, and change nothing; exit code 0 in step, 2 changes or doubled routes, 1 error",
   )
     .option("--out <file>", "save the plan, for alerts apply")
     .option("--config <file>", configHelp)
     .action(load(exit, async () => (await from()).plan));
   add(
     "apply [plan]",
-    "bring routes in step, by a saved plan or a new one; exit code 1: not all are",
+    "bring routes in step, by a saved plan or a new one; exit code 1: not all are, or some are doubled",
   )
     .option("--adopt", "take over routes of the same names that were there before", false)
     .option("--prune", "disable our routes that are no rows any more; the next time, delete", false)

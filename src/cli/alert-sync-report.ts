@@ -11,7 +11,7 @@ import { createTable, plain } from "./table.ts";
 
 type Names = Plan["names"];
 
-export function tellPlan({ routes, orphans, names }: Plan): string {
+export function tellPlan({ routes, orphans, doubled, names }: Plan): string {
   const changed = routes.filter(({ action }) => action !== "none");
   const parts = changed.map(({ name, action, changes }) =>
     [`${action} ${plain(name)}`, ...changes.map((change) => tellChange(change, names))].join("\n"),
@@ -24,7 +24,11 @@ export function tellPlan({ routes, orphans, names }: Plan): string {
     changed.length === 0
       ? `all ${routes.length} routes are in step`
       : `${countOf(changed, "create")} to create, ${countOf(changed, "update")} to update, ${same} in step`;
-  return [...parts, ...left, sum].join("\n\n");
+  return [...parts, ...left, ...tellDoubled(doubled), sum].join("\n\n");
+}
+
+function tellDoubled(doubled: Plan["doubled"]): string[] {
+  return doubled.map(({ advice }) => plain(advice));
 }
 
 function countOf(routes: Plan["routes"], wanted: string): number {
@@ -39,7 +43,10 @@ function tellChange({ path, before, after }: Change, names: Names): string {
   return [`  ${tellIds(path, names)}`, ...lines].join("\n");
 }
 
-export function tellApply({ routes, outcome, backup }: ApplyResult, { names }: Plan): string {
+export function tellApply(
+  { routes, doubled, outcome, backup }: ApplyResult,
+  { names }: Plan,
+): string {
   const table = createTable(["route", "outcome", ""]);
   for (const { name, outcome, message = "" } of routes) {
     table.push([plain(name), outcome.replace("_", " "), plain(message)]);
@@ -51,7 +58,7 @@ export function tellApply({ routes, outcome, backup }: ApplyResult, { names }: P
   );
   const end = outcome === "applied" ? "all routes are as planned" : "not all routes are as planned";
   const kept = backup === null ? "" : `; what was there before: alerts restore ${backup}`;
-  return [String(table), ...differences, `${end}${kept}`].join("\n\n");
+  return [String(table), ...differences, ...tellDoubled(doubled), `${end}${kept}`].join("\n\n");
 }
 
 function tellThreeWays({ path, by, base, theirs, ours }: ThreeWayChange, names: Names): string {
@@ -63,7 +70,8 @@ function tellThreeWays({ path, by, base, theirs, ours }: ThreeWayChange, names: 
   ].join("\n");
 }
 
-export function tellStatus({ applying, last_apply, drift, owned }: RoutesStatus): string {
+export function tellStatus(status: RoutesStatus): string {
+  const { applying, last_apply, drift, owned, creations } = status;
   const lines = [
     ...(applying === null
       ? []
@@ -72,9 +80,16 @@ export function tellStatus({ applying, last_apply, drift, owned }: RoutesStatus)
       ? "nothing was applied yet"
       : `last apply: ${last_apply.outcome} at ${last_apply.ended_at}`,
     tellDrift(drift),
+    ...(drift === null ? [] : tellDoubled(drift.doubled)),
+    ...Object.entries(creations).map(([name, { begun_at }]) => tellCreation(name, begun_at)),
     `ours: ${Object.keys(owned).map(plain).join(", ") || "none"}`,
   ];
   return lines.join("\n");
+}
+
+function tellCreation(name: string, since: string): string {
+  const what = `${plain(name)} was about to be made at ${since}, and nobody said whether it was`;
+  return `${what}: the next alerts apply looks for it`;
 }
 
 function tellDrift(drift: RoutesStatus["drift"]): string {

@@ -34,12 +34,13 @@ export async function plan(options: PlanOptions): Promise<number> {
 function showPlan(planned: Plan, { json }: GlobalOptions): number {
   if (json) printJson(planned);
   else print(tellPlan(planned));
-  return planned.routes.some(({ action }) => action !== "none") ? 2 : 0;
+  const isChange = planned.routes.some(({ action }) => action !== "none");
+  return isChange || planned.doubled.length > 0 ? 2 : 0;
 }
 
 type ApplyOptions = PlanOptions & Pick<ApplyRequest, "adopt" | "prune">;
 
-/** Exit code 0: all routes are as planned; 1: some are not. */
+/** Exit code 0: all routes are as planned, and the only ones of their names; else 1. */
 export async function apply(file: string | undefined, options: ApplyOptions): Promise<number> {
   const connection = connect(options);
   // Asked first, so that nobody waits for a Vedette that is not there.
@@ -92,7 +93,7 @@ async function applyPlan(
   const result = await connection.callToEnd(addressOf("Apply"), request, output);
   if (json) printJson(result);
   else print(tellApply(result, request.plan));
-  return result.outcome === "applied" ? 0 : 1;
+  return result.outcome === "applied" && result.doubled.length === 0 ? 0 : 1;
 }
 
 async function makePlan({ config }: PlanOptions, owned: RoutesStatus["owned"]): Promise<Plan> {

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { Ajv } from "ajv";
 import type { Content, Json } from "#alerting/routes-sync-contract.ts";
 import type { Answer, Call } from "#alerting/sync/transport.ts";
+import { createListedRoutes, type Lag } from "./stale-list.ts";
 
 /** `lost`: no answer; `…_after`: once the request was carried out. */
 export type Fault =
@@ -33,10 +34,13 @@ ajv.addSchema(JSON.parse(readFileSync(contract, "utf8")), "routes");
 
 export function createIncidentDouble(options: DoubleOptions = {}) {
   const { conflictStatus = 409, sources = [] } = options;
-  const routes = new Map<string, Stored>();
+  const lag: Lag = { lagMs: 0, now: Date.now };
+  const routes = createListedRoutes<Stored>(lag);
   let lastId = 0;
   const double = {
     routes,
+    /** How far the list of routes is behind; single routes never are. */
+    lag,
     /** Writes that were carried out, in order. */
     writes: [] as string[],
     /** What was wrong with requests, or with this double. */
@@ -60,6 +64,7 @@ export function createIncidentDouble(options: DoubleOptions = {}) {
       if (stored === undefined) return;
       stored.content = change(structuredClone(stored.content));
       stored.version += 1;
+      routes.noteChange();
     },
 
     /** A transport. Throws where a request gets no answer. */
@@ -129,6 +134,7 @@ export function createIncidentDouble(options: DoubleOptions = {}) {
     const { version: _version, ...content } = body;
     stored.content = content;
     stored.version += 1;
+    routes.noteChange();
     double.writes.push(`PUT ${stored.content["name"]}`);
     return show("AlertRoutesUpdateResultV2", 200, stored);
   };
@@ -144,19 +150,14 @@ export function createIncidentDouble(options: DoubleOptions = {}) {
 
   const list = (search: URLSearchParams): Answer => {
     if (search.get("page_size") !== "25") double.faults.push("a list without page_size=25");
-    const all = [...routes.values()];
+    const all = routes.listed();
     const from = all.findIndex(({ id }) => id === search.get("after")) + 1;
     const page = all.slice(from, from + 25);
     const isLast = from + page.length >= all.length;
     const meta = { page_size: 25, ...(!isLast && { after: page.at(-1)?.id }) };
     return checked("AlertRoutesListResultV2", 200, {
       // Versions of a list are stale.
-      alert_routes: page.map(({ id, content }) => ({
-        id,
-        name: content["name"],
-        enabled: content["enabled"],
-        version: 1,
-      })),
+      alert_routes: page.map((shown) => ({ ...shown, version: 1 })),
       pagination_meta: meta,
     });
   };

@@ -1,58 +1,85 @@
 /**
  * Brings one route to where its plan wants it. Every step may be repeated after a crash: the version
- * guards an update, and a look-up by name goes before each creation, in the same step.
+ * guards an update. A creation is written down first, and one of which nobody knows what came of it is
+ * tried again only when a list that is no longer behind does not show it.
  */
 import type { Content, Owned, RouteResult } from "#alerting/routes-sync-contract.ts";
-import { decide, type RouteOrder } from "./decide.ts";
+import { decide, isMadeByUs, type RouteOrder } from "./decide.ts";
 import { diffContent } from "./diff.ts";
+import { findRoute, type Wanted } from "./find-route.ts";
 import { isInStep, overlay } from "./overlay.ts";
 import type { Found, Service } from "./service.ts";
 import { backoffMs, persist, type Tools } from "./steps.ts";
-import { findRoute, isFinal, type Written, writeRoute } from "./write-route.ts";
+import { isFinal, type Written, writeRoute } from "./write-route.ts";
 
 /** `owned`: what is known of it from now on; null: it is none of ours any more; absent: as before. */
 export type Applied = { result: RouteResult; owned?: Owned | null };
 
-export type ApplyTools = Tools & { service: Service };
+export type ApplyTools = Tools & {
+  service: Service;
+  /** How long a route may be there before lists show it. */
+  listLagMs: number;
+  /** Keeps that a route is about to be made. Absent: an older version has begun this apply without. */
+  intend?: (creation: { name: string; declared: Content }) => Promise<void>;
+};
 
 /** How often a route is read and written again when others write it too. */
 export const mostRounds = 8;
 
-/** How long a creation without an answer may take to be seen: before that none is tried again. */
-const settleMs = 3_000;
-
 export async function applyRoute(order: RouteOrder, tools: ApplyTools): Promise<Applied> {
-  let soFar: Trials = { tried: null };
+  let soFar: Trials = { tried: null, waitMs: 0 };
   for (let round = 0; round < mostRounds; round += 1) {
     const outcome = await readAndWrite(order, soFar, tools);
     if ("result" in outcome) return outcome;
     soFar = outcome;
-    const settle = soFar.tried === "created" ? settleMs : 0;
-    await tools.steps.sleep(Math.max(backoffMs(round), settle));
+    await tools.steps.sleep(Math.max(backoffMs(round), soFar.waitMs));
   }
   const reason = soFar.last?.reason ?? "others write it all the time";
   return failed(order.route.name, order.route.id, reason);
 }
 
-type Trials = { tried: "created" | "updated" | null; last?: Written };
+/** `waitMs`: before that a look would not tell. */
+type Trials = { tried: "created" | "updated" | null; waitMs: number; last?: Written };
 
 async function readAndWrite(
   order: RouteOrder,
   { tried, last }: Trials,
   tools: ApplyTools,
 ): Promise<Applied | Trials> {
-  const { route, owned } = order;
-  const wanted = { name: route.name, id: route.id, oursId: owned?.id ?? null };
+  const { route, owned, open, others } = order;
+  const wanted: Wanted = { name: route.name, id: route.id, oursId: owned?.id ?? null, others };
   const read = await persist(tools, "read-route", () => findRoute(tools.service, wanted));
-  if (read.kind === "failed") return failed(route.name, wanted.id, read.reason);
+  if (read.kind === "failed") return failed(route.name, wanted.id ?? null, read.reason);
   const found = read.value;
-  if (last !== undefined && isFinal(last, found)) return failed(route.name, wanted.id, last.reason);
+  if (last !== undefined && isFinal(last, found)) {
+    return failed(route.name, route.id, last.reason);
+  }
+  if (found === null && tried === null && open !== null && open.leftMs > 0) {
+    return { tried: "created", waitMs: open.leftMs };
+  }
+  return decideAndWrite(ownedAsMade(order, found), { tried, found, wanted }, tools);
+}
+
+type Read = { tried: Trials["tried"]; found: Found | null; wanted: Wanted };
+
+async function decideAndWrite(
+  order: RouteOrder,
+  { tried, found, wanted }: Read,
+  tools: ApplyTools,
+): Promise<Applied | Trials> {
   const next = decide(order, { found, tried });
   if (next.kind === "end") return toApplied(order, next, found);
   const attempt = next.kind === "create" ? "created" : "updated";
-  const written = await writeRoute(next, route.name, tools);
+  const written = await writeRoute({ next, wanted, declared: order.route.declared }, tools);
   if (written.kind === "done") return verify(order, attempt, written.found);
-  return { tried: attempt, last: written };
+  const isUnsure = attempt === "created" && written.kind === "unsure";
+  return { tried: attempt, waitMs: isUnsure ? tools.listLagMs : 0, last: written };
+}
+
+/** One that an apply of ours made and then came to its end before it could say so. */
+function ownedAsMade(order: RouteOrder, found: Found | null): RouteOrder {
+  if (found === null || !isMadeByUs(order, found)) return order;
+  return { ...order, owned: toOwned(found, order.open?.declared ?? {}) };
 }
 
 /** What the service has made of it: it may have kept something else than it was told. */

@@ -18,6 +18,13 @@ export type RouteOrder = {
   owned: Owned | null;
   adopt: boolean;
   of: Plan["of"];
+  /** Ids that the plan has for its other routes. */
+  others: readonly string[];
+  /**
+   * One that an earlier apply was about to make, and said no more of: it may be there. `leftMs`: for how
+   * long lists may not show it yet.
+   */
+  open: { declared: Content; leftMs: number } | null;
 };
 
 export type Situation = {
@@ -45,6 +52,16 @@ export function decide(order: RouteOrder, { found, tried }: Situation): Next {
   // Only the version may have moved: then nobody's change is lost.
   if (digestOf(found.content) !== base.digest) return conflict(order, found);
   return { kind: "update", found, content: overlay(found.content, declared) };
+}
+
+/** An apply may end between making a route and saying that it is ours. */
+export function isMadeByUs({ owned, open, route }: RouteOrder, found: Found): boolean {
+  if (open === null || owned?.id === found.id) return false;
+  return isNamed(found, route.name) && isInStep(found.content, open.declared);
+}
+
+function isNamed({ content }: Found, name: string): boolean {
+  return content["name"] === name;
 }
 
 function decideAbsent({ base, declared }: RoutePlan): Next {

@@ -3,30 +3,35 @@ import { type ObjectContext, rpc } from "@restatedev/restate-sdk";
 import type { DriftReport } from "#alerting/routes-sync-contract.ts";
 import { chatChannel } from "#notify/contract.ts";
 import { announceDrift } from "./drift.ts";
-import { alertRoutesObject, alertRoutesRunner } from "./internal.ts";
+import { alertRoutesObject, alertRoutesRunner, type Tick } from "./internal.ts";
 import { readTimer, readTold, writeDrift, writeTimer, writeTold } from "./state.ts";
 
-type Arming = { checkEveryMs: number; afterMs: number };
+/** `nextMs`: when to look again after that, if sooner than usual. */
+type Arming = { checkEveryMs: number; afterMs: number; nextMs?: number };
 
 /** Sets the timer anew, as often as a worker starts or an apply ends: an older one does nothing. */
-export async function arm(ctx: ObjectContext, { checkEveryMs, afterMs }: Arming): Promise<null> {
+export async function arm(
+  ctx: ObjectContext,
+  { checkEveryMs, afterMs, nextMs }: Arming,
+): Promise<null> {
   const generation = ((await readTimer(ctx))?.generation ?? 0) + 1;
   if (checkEveryMs === 0) {
     writeTimer(ctx, { generation, dueAtMs: 0 });
     return null;
   }
   writeTimer(ctx, { generation, dueAtMs: (await ctx.date.now()) + afterMs });
-  ctx.sendClient(alertRoutesObject, ctx.key).tick({ generation }, rpc.sendOpts({ delay: afterMs }));
+  const due = { generation, ...(nextMs !== undefined && { nextMs }) };
+  ctx.sendClient(alertRoutesObject, ctx.key).tick(due, rpc.sendOpts({ delay: afterMs }));
   return null;
 }
 
 export async function tick(
   ctx: ObjectContext,
-  { generation, checkEveryMs }: { generation: number; checkEveryMs: number },
+  { generation, nextMs, checkEveryMs }: Tick & { checkEveryMs: number },
 ): Promise<null> {
   if ((await readTimer(ctx))?.generation !== generation) return null;
-  await arm(ctx, { checkEveryMs, afterMs: checkEveryMs });
-  if (checkEveryMs > 0) ctx.sendClient(alertRoutesRunner, ctx.key).check({});
+  await arm(ctx, { checkEveryMs, afterMs: Math.min(nextMs ?? checkEveryMs, checkEveryMs) });
+  if (checkEveryMs > 0) ctx.sendClient(alertRoutesRunner, ctx.key).check({ readsOwned: true });
   return null;
 }
 

@@ -8,21 +8,28 @@ import type { Planned } from "./plan.ts";
 const mostChanges = 50;
 
 type Report = Omit<DriftReport, "checked_at">;
-type Planning = Planned | { faults: string[] };
 
-export function judgeDrift(planned: Planning, owned: Readonly<Record<string, Owned>>): Report {
-  if ("faults" in planned) return unknownDrift(planned.faults.join("; "));
+export function judgeDrift(planned: Planned, owned: Readonly<Record<string, Owned>>): Report {
+  if ("faults" in planned) return judgeFaults(planned);
   const routes = planned.plan.routes.flatMap((route) => {
     if (route.action === "none") return [];
     const why = judgeRoute(route, owned[route.name]);
     const changes = route.base === null ? undefined : route.changes.slice(0, mostChanges);
     return [{ name: route.name, why, ...(changes !== undefined && { changes }) }];
   });
-  return { state: routes.length === 0 ? "in_step" : "drifted", routes };
+  const { doubled } = planned.plan;
+  const isInStep = routes.length + doubled.length === 0;
+  return { state: isInStep ? "in_step" : "drifted", routes, doubled };
+}
+
+/** Two routes of one name are a difference that is known, whatever else is. */
+function judgeFaults({ faults, doubled }: Extract<Planned, { faults: string[] }>): Report {
+  const unknown = { ...unknownDrift(faults.join("; ")), doubled };
+  return doubled.length === 0 ? unknown : { ...unknown, state: "drifted" };
 }
 
 export function unknownDrift(reason: string): Report {
-  return { state: "unknown", routes: [], reason };
+  return { state: "unknown", routes: [], doubled: [], reason };
 }
 
 function judgeRoute(
@@ -43,7 +50,8 @@ export function announceDrift(
   report: DriftReport,
   id: string,
 ): ChatMessage | undefined {
-  const { state, routes, checked_at } = report;
+  // One that an older version has judged does not say.
+  const { state, routes, doubled = [], checked_at } = report;
   if (state === "unknown" || state === told) return undefined;
   const fields = [{ name: "Looked at", value: checked_at }];
   if (state === "in_step") {
@@ -55,7 +63,10 @@ export function announceDrift(
     title: "Alert routes differ from their rows",
     tone: "warning",
     lines: [
-      routes.map(({ name, why }) => `${name}: ${reasons[why]}`).join("\n"),
+      [
+        ...routes.map(({ name, why }) => `${name}: ${reasons[why]}`),
+        ...doubled.map(({ advice }) => advice),
+      ].join("\n"),
       "vedette alerts plan shows what differs.",
     ],
     fields,

@@ -9,6 +9,11 @@ export function createShowDrift(registry: Registry): ShowDrift {
     help: "Alert routes that differ from their rows, when they were last looked at with success.",
     registers: [registry],
   });
+  const doubledNames = new Gauge({
+    name: "vedette_alert_routes_doubled",
+    help: "Names of rows that more than one alert route bears, so that people are told twice.",
+    registers: [registry],
+  });
   const checkedAt = new Gauge({
     name: "vedette_alert_routes_checked_timestamp_seconds",
     help: "When alert routes were last looked at with success, as far as this process knows.",
@@ -19,10 +24,11 @@ export function createShowDrift(registry: Registry): ShowDrift {
     help: "1: the incident service could not be asked the last time; else 0.",
     registers: [registry],
   });
-  return ({ state, routes, checked_at }) => {
+  return ({ state, routes, doubled = [], checked_at }) => {
     isUnknown.set(state === "unknown" ? 1 : 0);
     if (state === "unknown") return;
-    drifted.set(routes.length);
+    drifted.set(new Set([...routes, ...doubled].map(({ name }) => name)).size);
+    doubledNames.set(doubled.length);
     checkedAt.set(Date.parse(checked_at) / 1_000);
   };
 }

@@ -11,23 +11,26 @@ import { toTerminalError } from "#kernel/terminal.ts";
 import { waitForApply } from "./attach.ts";
 import type { BackupStore } from "./backups.ts";
 import { arm, checked, tick } from "./drift-timer.ts";
-import { alertRoutesObject } from "./internal.ts";
+import { alertRoutesObject, type OpenCreations } from "./internal.ts";
 import { problem } from "./problem.ts";
 import {
   type Applying,
   readApplying,
+  readCreations,
   readDrift,
   readLastApply,
   readOwned,
   readTimer,
 } from "./state.ts";
-import { begin, finish, keepBackup, lost, note } from "./work.ts";
+import { begin, finish, intend, keepBackup, lost, note } from "./work.ts";
 
 export type ObjectParts = {
   /** Empty: nothing can be applied. */
   incidentUrl: string;
   /** 0: drift is not looked for. */
   checkEveryMs: number;
+  /** How long a route may be there before lists show it. */
+  listLagMs: number;
   backups: BackupStore;
 };
 
@@ -37,7 +40,7 @@ const hidden = { ingressPrivate: true };
 const brief = { maxRetryDuration: 15_000 };
 
 export function createAlertRoutesObject(parts: ObjectParts) {
-  const { backups, checkEveryMs } = parts;
+  const { backups, checkEveryMs, listLagMs } = parts;
   return implement(alertRoutesObject, {
     handlers: {
       Status: status,
@@ -46,14 +49,16 @@ export function createAlertRoutesObject(parts: ObjectParts) {
       Backup: (ctx, { backup }) => readBackup(ctx, backup, backups),
       begin,
       note,
+      intend,
       keep: keepBackup,
       finished: async (ctx, result) => {
         await finish(ctx, result);
-        return arm(ctx, { checkEveryMs, afterMs: 0 });
+        // Once more when lists show all that it made.
+        return arm(ctx, { checkEveryMs, afterMs: 0, nextMs: listLagMs });
       },
       lost,
       start: (ctx) => arm(ctx, { checkEveryMs, afterMs: 0 }),
-      tick: (ctx, { generation }) => tick(ctx, { generation, checkEveryMs }),
+      tick: (ctx, request) => tick(ctx, { ...request, checkEveryMs }),
       readOwned: (ctx) => readOwned(ctx),
       checked,
     },
@@ -64,6 +69,7 @@ export function createAlertRoutesObject(parts: ObjectParts) {
       handlers: {
         begin: hidden,
         note: hidden,
+        intend: hidden,
         keep: hidden,
         finished: hidden,
         lost: hidden,
@@ -86,7 +92,13 @@ async function status(ctx: ObjectSharedContext): Promise<RoutesStatus> {
     next_check_at:
       timer === null || timer.dueAtMs === 0 ? null : new Date(timer.dueAtMs).toISOString(),
     owned: await readOwned(ctx),
+    creations: sinceWhen(await readCreations(ctx)),
   };
+}
+
+function sinceWhen(creations: OpenCreations): RoutesStatus["creations"] {
+  const entries = Object.entries(creations);
+  return Object.fromEntries(entries.map(([name, { begun_at }]) => [name, { begun_at }]));
 }
 
 async function apply(

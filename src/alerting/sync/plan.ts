@@ -1,9 +1,16 @@
 /** What an apply would do: rows, or a backup, held against what is there. */
-import type { AlertRoute } from "#alerting/routes-contract.ts";
-import type { Backup, Content, Owned, Plan, RoutePlan } from "#alerting/routes-sync-contract.ts";
+import type {
+  Backup,
+  Content,
+  Doubled,
+  Owned,
+  Plan,
+  RoutePlan,
+} from "#alerting/routes-sync-contract.ts";
 import { digestOf, toContent } from "./content.ts";
 import { declareRoute, newRoute } from "./declared.ts";
 import { diffContent } from "./diff.ts";
+import { findDoubled } from "./doubled.ts";
 import type { GivenIds } from "./ids-file.ts";
 import { isInStep, overlay } from "./overlay.ts";
 import { type Rows, resolveIds } from "./resolve.ts";
@@ -12,7 +19,8 @@ import type { Survey } from "./survey.ts";
 
 type Head = Pick<Plan, "incident_url" | "made_at">;
 
-export type Planned = { plan: Plan } | { faults: string[] };
+/** `faults` has those of `doubled` that keep a plan from being made. */
+export type Planned = { plan: Plan } | { faults: string[]; doubled: Doubled[] };
 
 export type RowsToPlan = {
   rows: Rows;
@@ -25,8 +33,10 @@ export type RowsToPlan = {
 /** `faults`: names that have no id, one line each; then nothing can be planned. */
 export function planRows({ rows, given, survey, owned }: RowsToPlan, head: Head): Planned {
   const { ids, names, faults } = resolveIds(rows, given, survey.directory);
-  const doubled = findDoubled(rows.routes, survey.routes, owned);
-  if (faults.length + doubled.length > 0) return { faults: [...faults, ...doubled] };
+  const bearers = rows.routes.map(({ name }) => ({ name, ours: owned[name]?.id ?? null }));
+  const doubled = findDoubled(bearers, survey.routes);
+  const ambiguous = doubled.flatMap(({ ours, advice }) => (ours === null ? [advice] : []));
+  if (faults.length + ambiguous.length > 0) return { faults: [...faults, ...ambiguous], doubled };
   const routes = rows.routes.map((row) => {
     const found = findRemote(survey.routes, { name: row.name, id: owned[row.name]?.id });
     return planRoute(row.name, declareRoute(row, ids), found);
@@ -34,7 +44,7 @@ export function planRows({ rows, given, survey, owned }: RowsToPlan, head: Head)
   const known = new Set(rows.routes.map(({ name }) => name));
   const orphans = Object.keys(owned).filter((name) => !known.has(name));
   const format = "vedette-alert-plan-1";
-  return { plan: { format, ...head, of: "routes", routes, orphans, names } };
+  return { plan: { format, ...head, of: "routes", routes, orphans, doubled, names } };
 }
 
 export function planBackup(backup: Backup, routes: readonly Found[], head: Head): Plan {
@@ -44,7 +54,7 @@ export function planBackup(backup: Backup, routes: readonly Found[], head: Head)
     return planRoute(wanted.name, toContent(detail), findRemote(routes, wanted));
   });
   const format = "vedette-alert-plan-1";
-  return { format, ...head, of: "backup", routes: planned, orphans: [], names: {} };
+  return { format, ...head, of: "backup", routes: planned, orphans: [], doubled: [], names: {} };
 }
 
 function planRoute(name: string, declared: Content, found: Found | undefined): RoutePlan {
@@ -68,20 +78,6 @@ function findRemote(routes: readonly Found[], { name, id }: Wanted): Found | und
 
 function isNamed({ content }: Found, name: string): boolean {
   return content["name"] === name;
-}
-
-function findDoubled(
-  rows: readonly AlertRoute[],
-  routes: readonly Found[],
-  owned: RowsToPlan["owned"],
-): string[] {
-  return rows.flatMap(({ name }) => {
-    if (routes.some(({ id }) => id === owned[name]?.id)) return [];
-    const namesakes = routes.filter((route) => isNamed(route, name));
-    if (namesakes.length < 2) return [];
-    const ids = namesakes.map(({ id }) => id).join(", ");
-    return [`there are ${namesakes.length} routes named "${name}" (${ids}): keep one`];
-  });
 }
 
 export function hasChanges({ routes }: Plan): boolean {

@@ -2,8 +2,8 @@
 import type { Owned } from "#alerting/routes-sync-contract.ts";
 import { type Applied, type ApplyTools, failed, mostRounds } from "./apply-route.ts";
 import { decidePrune, type PruneNext } from "./decide.ts";
+import { persistWrite } from "./find-route.ts";
 import { backoffMs, persist } from "./steps.ts";
-import { persistWrite } from "./write-route.ts";
 
 /** First disables a route of ours that is no row any more; deletes one that it has disabled before. */
 export async function pruneRoute(

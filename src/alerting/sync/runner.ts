@@ -6,7 +6,14 @@ import type { Applied } from "./apply-route.ts";
 import type { BackupStore } from "./backups.ts";
 import { judgeDrift, unknownDrift } from "./drift.ts";
 import type { GivenIds } from "./ids-file.ts";
-import { type ApplyWork, alertRoutesObject, alertRoutesRunner } from "./internal.ts";
+import {
+  type ApplyWork,
+  alertRoutesObject,
+  alertRoutesRunner,
+  type CheckWork,
+  type Creation,
+  type OwnedRoutes,
+} from "./internal.ts";
 import type { ShowDrift } from "./metrics.ts";
 import { planRows } from "./plan.ts";
 import type { Rows } from "./resolve.ts";
@@ -21,6 +28,8 @@ export type RunnerParts = {
   rows: Rows;
   /** Read anew each time. Throws what is wrong with the file. */
   readGivenIds: () => GivenIds;
+  /** How long a route may be there before lists show it. */
+  listLagMs: number;
   backups: BackupStore;
   showDrift: ShowDrift;
 };
@@ -29,7 +38,7 @@ export function createAlertRoutesRunner(parts: RunnerParts) {
   return implement(alertRoutesRunner, {
     handlers: {
       apply: (ctx, work) => apply(ctx, work, parts),
-      check: (ctx) => check(ctx, parts),
+      check: (ctx, work) => check(ctx, work, parts),
     },
     // Long enough for whoever attaches.
     options: { ingressPrivate: true, journalRetention: { minutes: 10 } },
@@ -47,27 +56,27 @@ function durable(ctx: ObjectContext): Steps {
 
 async function apply(
   ctx: ObjectContext,
-  { applyId, startedAtMs, request, owned }: ApplyWork,
+  work: ApplyWork,
   parts: RunnerParts,
 ): Promise<ApplyResult> {
+  const { applyId, startedAtMs, creations } = work;
   let backup: string | null = null;
-  const routes = await applyAll(
-    { request, owned },
-    {
-      steps: durable(ctx),
-      patience: patience.worker,
-      service: createService(parts.send),
-      saveBackup: async (details) => {
-        const failure = await saveBackup(ctx, { applyId, details, parts });
-        if (failure === null) {
-          backup = applyId;
-          ctx.sendClient(alertRoutesObject, ctx.key).keep({ applyId, backup });
-        }
-        return failure;
-      },
-      note: async (applied) => note(ctx, applyId, applied),
+  const { routes, doubled } = await applyAll(work, {
+    steps: durable(ctx),
+    patience: patience.worker,
+    service: createService(parts.send),
+    listLagMs: parts.listLagMs,
+    ...(creations !== undefined && { intend: (creation) => intend(ctx, creation) }),
+    saveBackup: async (details) => {
+      const failure = await saveBackup(ctx, { applyId, details, parts });
+      if (failure === null) {
+        backup = applyId;
+        ctx.sendClient(alertRoutesObject, ctx.key).keep({ applyId, backup });
+      }
+      return failure;
     },
-  );
+    note: async (applied) => note(ctx, applyId, applied),
+  });
   const fine = ["created", "updated", "in_step", "disabled", "deleted"];
   const result: ApplyResult = {
     apply_id: applyId,
@@ -76,10 +85,16 @@ async function apply(
     total: routes.length,
     routes,
     backup,
+    doubled,
     outcome: routes.every(({ outcome }) => fine.includes(outcome)) ? "applied" : "stopped",
   };
   ctx.sendClient(alertRoutesObject, ctx.key).finished(result);
   return result;
+}
+
+/** Answered once it is kept: a kill after that finds it again. */
+async function intend(ctx: ObjectContext, creation: Creation): Promise<void> {
+  await ctx.client(alertRoutesObject, ctx.key).intend(creation);
 }
 
 function note(ctx: ObjectContext, applyId: string, { result, owned }: Applied): void {
@@ -108,9 +123,10 @@ async function saveBackup(
   }
 }
 
-async function check(ctx: ObjectContext, parts: RunnerParts): Promise<null> {
+async function check(ctx: ObjectContext, work: CheckWork, parts: RunnerParts): Promise<null> {
   const checked_at = new Date(await ctx.date.now()).toISOString();
-  const report: DriftReport = { checked_at, ...(await lookForDrift(ctx, checked_at, parts)) };
+  const look = { made_at: checked_at, readsOwned: work.readsOwned === true };
+  const report: DriftReport = { checked_at, ...(await lookForDrift(ctx, look, parts)) };
   await ctx.run("show-drift", async () => parts.showDrift(report));
   ctx.sendClient(alertRoutesObject, ctx.key).checked(report);
   return null;
@@ -118,14 +134,17 @@ async function check(ctx: ObjectContext, parts: RunnerParts): Promise<null> {
 
 async function lookForDrift(
   ctx: ObjectContext,
-  made_at: string,
+  { made_at, readsOwned }: { made_at: string; readsOwned: boolean },
   { send, incidentUrl, rows, readGivenIds }: RunnerParts,
 ): Promise<Omit<DriftReport, "checked_at">> {
   const reader = createReader(readOnly(send));
   // Soon told rather than waited for: the next look comes by itself.
-  const survey = await readSurvey(reader, { steps: durable(ctx), patience: patience.terminal });
+  const tools = { steps: durable(ctx), patience: patience.terminal };
+  const readOwned = () => ctx.client(alertRoutesObject, ctx.key).readOwned({});
+  const known = readsOwned ? await readOwned() : {};
+  const survey = await readSurvey(reader, tools, idsOf(known));
   if (survey.kind === "failed") return unknownDrift(survey.reason);
-  const owned = await ctx.client(alertRoutesObject, ctx.key).readOwned({});
+  const owned = readsOwned ? known : await readOwned();
   return ctx.run("judge-drift", async () => {
     try {
       const head = { incident_url: incidentUrl, made_at };
@@ -135,4 +154,8 @@ async function lookForDrift(
       return unknownDrift((error as Error).message);
     }
   });
+}
+
+function idsOf(owned: OwnedRoutes): string[] {
+  return Object.values(owned).map(({ id }) => id);
 }

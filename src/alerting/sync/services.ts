@@ -15,22 +15,25 @@ export type AlertRoutesParts = {
   idsFile: string;
   /** 0: drift is not looked for. */
   checkEveryMs: number;
+  /** How long a route may be there before lists show it. */
+  listLagMs: number;
   rows: Rows;
   database: Database;
   registry: Registry;
 };
 
 export function createAlertRoutes(parts: AlertRoutesParts) {
-  const { incident, idsFile, rows, database, registry } = parts;
+  const { incident, idsFile, listLagMs, rows, database, registry } = parts;
   const isConfigured = incident.url !== "" && incident.apiKey !== "";
   const incidentUrl = isConfigured ? incident.url : "";
   const checkEveryMs = isConfigured ? parts.checkEveryMs : 0;
   const backups = createBackupStore(database);
   return [
-    createAlertRoutesObject({ incidentUrl, checkEveryMs, backups }),
+    createAlertRoutesObject({ incidentUrl, checkEveryMs, listLagMs, backups }),
     createAlertRoutesRunner({
       send: createSend(incident),
       incidentUrl,
+      listLagMs,
       rows,
       readGivenIds: () => readIdsFile(idsFile),
       backups,

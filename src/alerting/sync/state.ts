@@ -2,7 +2,7 @@
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { ApplyResult, DriftReport, RoutesStatus } from "#alerting/routes-sync-contract.ts";
 import type { Told } from "./drift.ts";
-import type { OwnedRoutes } from "./internal.ts";
+import type { OpenCreations, OwnedRoutes } from "./internal.ts";
 
 /** The apply at work, and the invocation by which to see whether it still is. */
 export type Applying = NonNullable<RoutesStatus["applying"]> & { invocation: string };
@@ -11,6 +11,7 @@ export type Timer = { generation: number; dueAtMs: number };
 
 const keys = {
   owned: "owned",
+  creations: "creations",
   applying: "applying",
   lastApply: "lastApply",
   drift: "drift",
@@ -21,6 +22,11 @@ const keys = {
 export const readOwned = async (ctx: ObjectSharedContext): Promise<OwnedRoutes> =>
   (await ctx.get<OwnedRoutes>(keys.owned)) ?? {};
 export const writeOwned = (ctx: ObjectContext, owned: OwnedRoutes) => ctx.set(keys.owned, owned);
+
+export const readCreations = async (ctx: ObjectSharedContext): Promise<OpenCreations> =>
+  (await ctx.get<OpenCreations>(keys.creations)) ?? {};
+export const writeCreations = (ctx: ObjectContext, creations: OpenCreations) =>
+  ctx.set(keys.creations, creations);
 
 export const readApplying = (ctx: ObjectSharedContext) => ctx.get<Applying>(keys.applying);
 export const writeApplying = (ctx: ObjectContext, now: Applying) => ctx.set(keys.applying, now);

@@ -33,13 +33,21 @@ export const patience = {
 export type Tools = { steps: Steps; patience: Patience };
 
 /** Asks until there is an answer. `failed` also when it was asked for as often as patience allows. */
-export async function persist<T>(
-  { steps, patience: { retries, longestWaitMs } }: Tools,
+export function persist<T>(
+  tools: Tools,
   name: string,
   attempt: () => Promise<Attempt<T>>,
 ): Promise<Exclude<Attempt<T>, { kind: "later" }>> {
+  return insist(tools, () => tools.steps.run(name, attempt));
+}
+
+/** As `persist`, with attempts that are steps themselves. */
+export async function insist<T>(
+  { steps, patience: { retries, longestWaitMs } }: Tools,
+  attempt: () => Promise<Attempt<T>>,
+): Promise<Exclude<Attempt<T>, { kind: "later" }>> {
   for (let tried = 0; ; tried += 1) {
-    const answer = await steps.run(name, attempt);
+    const answer = await attempt();
     if (answer.kind !== "later") return answer;
     if (tried === retries) return { kind: "failed", reason: answer.reason };
     await steps.sleep(Math.min(answer.afterMs ?? backoffMs(tried), longestWaitMs));

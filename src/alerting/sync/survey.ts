@@ -7,11 +7,16 @@ export type Survey = { directory: Directory; routes: Found[] };
 
 type Read<T> = Exclude<Attempt<T>, { kind: "later" }>;
 
-export async function readRoutes(reader: Reader, tools: Tools): Promise<Read<Found[]>> {
+/** `known`: ids of routes that the list may not show yet. */
+export async function readRoutes(
+  reader: Reader,
+  tools: Tools,
+  known: readonly string[] = [],
+): Promise<Read<Found[]>> {
   const list = await persist(tools, "list-routes", reader.listRoutes);
   if (list.kind === "failed") return list;
   const routes: Found[] = [];
-  for (const { id } of list.value) {
+  for (const id of new Set([...list.value.map((listed) => listed.id), ...known])) {
     const route = await persist(tools, "read-route", () => reader.readRoute(id));
     if (route.kind === "failed") return route;
     // One that was deleted since the list is none.
@@ -20,14 +25,18 @@ export async function readRoutes(reader: Reader, tools: Tools): Promise<Read<Fou
   return { kind: "done", value: routes };
 }
 
-export async function readSurvey(reader: Reader, tools: Tools): Promise<Read<Survey>> {
+export async function readSurvey(
+  reader: Reader,
+  tools: Tools,
+  known: readonly string[] = [],
+): Promise<Read<Survey>> {
   const sources = await persist(tools, "list-sources", reader.listSources);
   if (sources.kind === "failed") return sources;
   const attributes = await persist(tools, "list-attributes", reader.listAttributes);
   if (attributes.kind === "failed") return attributes;
   const paths = await persist(tools, "list-escalation-paths", reader.listEscalationPaths);
   if (paths.kind === "failed") return paths;
-  const routes = await readRoutes(reader, tools);
+  const routes = await readRoutes(reader, tools, known);
   if (routes.kind === "failed") return routes;
   const directory = {
     sources: sources.value,

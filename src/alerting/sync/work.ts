@@ -2,14 +2,16 @@
 import { InvocationIdParser, type ObjectContext, RestatePromise } from "@restatedev/restate-sdk";
 import type { ApplyRequest, ApplyResult } from "#alerting/routes-sync-contract.ts";
 import { listJobs } from "./apply.ts";
-import { type ApplyBegun, alertRoutesRunner, type Noted } from "./internal.ts";
+import { type ApplyBegun, alertRoutesRunner, type Creation, type Noted } from "./internal.ts";
 import { problem } from "./problem.ts";
 import {
   type Applying,
   readApplying,
+  readCreations,
   readLastApply,
   readOwned,
   writeApplying,
+  writeCreations,
   writeEnd,
   writeOwned,
 } from "./state.ts";
@@ -23,7 +25,8 @@ export async function begin(ctx: ObjectContext, request: ApplyRequest): Promise<
   const applyId = ctx.rand.uuidv4();
   const startedAtMs = await ctx.date.now();
   const owned = await readOwned(ctx);
-  const work = { applyId, startedAtMs, request, owned };
+  const creations = await readCreations(ctx);
+  const work = { applyId, startedAtMs, request, owned, creations };
   const invocation = await ctx.sendClient(alertRoutesRunner, ctx.key).apply(work).invocationId;
   writeApplying(ctx, {
     apply_id: applyId,
@@ -45,16 +48,29 @@ async function isRunning(ctx: ObjectContext, { invocation }: Applying): Promise<
   return RestatePromise.race([ended, ctx.sleep(askRunnerMs).map(() => true)]);
 }
 
+/** Kept until it is known what came of it: whatever ends the apply, the next one knows of it. */
+export async function intend(ctx: ObjectContext, { name, declared }: Creation): Promise<null> {
+  const begun_at = toIso(await ctx.date.now());
+  writeCreations(ctx, { ...(await readCreations(ctx)), [name]: { begun_at, declared } });
+  return null;
+}
+
 export async function note(ctx: ObjectContext, { applyId, result, owned }: Noted): Promise<null> {
   if (owned !== undefined) {
     const { [result.name]: _before, ...others } = await readOwned(ctx);
     writeOwned(ctx, owned === null ? others : { ...others, [result.name]: owned });
   }
+  if (result.outcome !== "failed") await closeCreation(ctx, result.name);
   const applying = await readApplying(ctx);
   if (applying?.apply_id === applyId) {
     writeApplying(ctx, { ...applying, routes: [...applying.routes, result] });
   }
   return null;
+}
+
+async function closeCreation(ctx: ObjectContext, name: string): Promise<void> {
+  const { [name]: closed, ...others } = await readCreations(ctx);
+  if (closed !== undefined) writeCreations(ctx, others);
 }
 
 export async function keepBackup(
@@ -82,7 +98,7 @@ export async function lost(
   const { invocation: _invocation, ...progress } = applying;
   ctx.console.error("alert routes apply lost", { applyId, detail: reason });
   const ended_at = toIso(await ctx.date.now());
-  const result: ApplyResult = { ...progress, outcome: "stopped", ended_at };
+  const result: ApplyResult = { ...progress, outcome: "stopped", doubled: [], ended_at };
   writeEnd(ctx, result);
   return result;
 }

@@ -1,8 +1,10 @@
-/** Finds a route and writes it, and tells what is known of it then. */
+/** Writes a route, and tells what is known of it then. */
+import type { Content } from "#alerting/routes-sync-contract.ts";
 import type { ApplyTools } from "./apply-route.ts";
+import { createRoute } from "./create-route.ts";
 import type { Next } from "./decide.ts";
-import { type Found, readWritten, type Service } from "./service.ts";
-import { type Attempt, persist, type Tools } from "./steps.ts";
+import { persistWrite, type Wanted } from "./find-route.ts";
+import { type Found, readWritten } from "./service.ts";
 import type { Reply } from "./transport.ts";
 
 export type Written =
@@ -18,23 +20,19 @@ export function isFinal(last: Written, found: Found | null): boolean {
   return last.status !== 409 && last.status !== 412;
 }
 
+type Write = { next: Exclude<Next, { kind: "end" }>; wanted: Wanted; declared: Content };
+
 export async function writeRoute(
-  next: Exclude<Next, { kind: "end" }>,
-  name: string,
+  { next, wanted, declared }: Write,
   tools: ApplyTools,
 ): Promise<Written> {
-  const { service } = tools;
-  const version = next.kind === "create" ? null : next.found.version;
-  const reply = await persistWrite(tools, `${next.kind}-route`, async () => {
-    if (next.kind === "update") return service.updateRoute(next.found, next.content);
-    // A step that was carried out and not kept is carried out again: then it is there already.
-    const there = await findRoute(service, { name });
-    if (there.kind === "later") return there;
-    if (there.kind === "failed") return { kind: "lost", reason: there.reason };
-    if (there.value !== null) return { kind: "lost", reason: "it is there already" };
-    return service.createRoute(next.content);
-  });
-  return toWritten(reply, version);
+  if (next.kind === "create") {
+    const creation = { wanted, content: next.content, declared };
+    return toWritten(await createRoute(creation, tools), null);
+  }
+  const { found, content } = next;
+  const update = () => tools.service.updateRoute(found, content);
+  return toWritten(await persistWrite(tools, "update-route", update), found.version);
 }
 
 function toWritten(reply: Reply, version: number | null): Written {
@@ -48,40 +46,4 @@ function toWritten(reply: Reply, version: number | null): Written {
   const { reason } = reply;
   if (reply.kind !== "refused") return { kind: "unsure", version, reason };
   return { kind: "refused", version, status: reply.status, reason };
-}
-
-/** Waits while the service asks for it: until then it has done nothing. */
-export async function persistWrite(
-  tools: Tools,
-  name: string,
-  send: () => Promise<Reply>,
-): Promise<Reply> {
-  const reply = await persist(tools, name, async (): Promise<Attempt<Reply>> => {
-    const answer = await send();
-    return answer.kind === "later" ? answer : { kind: "done", value: answer };
-  });
-  return reply.kind === "done"
-    ? reply.value
-    : { kind: "refused", status: 429, reason: reply.reason };
-}
-
-/** `id`: as planned; `oursId`: of one that we made or adopted, which may be gone. */
-export type Wanted = { name: string; id?: string | null; oursId?: string | null };
-
-/** By id where one is planned; else ours, else by name. Several of one name are never guessed about. */
-export async function findRoute(
-  service: Service,
-  { name, id = null, oursId = null }: Wanted,
-): Promise<Attempt<Found | null>> {
-  if (id !== null) return service.readRoute(id);
-  const ours = oursId === null ? undefined : await service.readRoute(oursId);
-  if (ours !== undefined && (ours.kind !== "done" || ours.value !== null)) return ours;
-  const list = await service.listRoutes();
-  if (list.kind !== "done") return list;
-  const namesakes = list.value.filter((listed) => listed.name === name);
-  const [only] = namesakes;
-  if (only === undefined) return { kind: "done", value: null };
-  if (namesakes.length === 1) return service.readRoute(only.id);
-  const ids = namesakes.map((listed) => listed.id).join(", ");
-  return { kind: "failed", reason: `there are ${namesakes.length} routes of this name: ${ids}` };
 }

@@ -23,8 +23,9 @@ function apply(route: RoutePlan, send: Send) {
     },
     patience: patience.worker,
     service: createService(send),
+    listLagMs: 0,
   };
-  const order = { route, owned: null, adopt: true, of: "routes" as const };
+  const order = { route, owned: null, adopt: true, of: "routes" as const, others: [], open: null };
   return applyRoute(order, tools).then((applied) => ({ ...applied, slept }));
 }
 
@@ -106,6 +107,6 @@ it("never guesses which of two routes of its name is meant", async () => {
 
   const { result } = await apply(plan, double.send);
 
-  expect(result.message).toBe("there are 2 routes of this name: 01ROUTE1, 01ROUTE2");
+  expect(result.message).toBe("there are 2 routes of this name: 01ROUTE1, 01ROUTE2; keep one");
   expect(double.writes).toEqual([]);
 });

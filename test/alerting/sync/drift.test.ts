@@ -23,6 +23,7 @@ function aPlan(route: Partial<RoutePlan>) {
       of: "routes" as const,
       routes: [whole],
       orphans: [],
+      doubled: [],
       names: {},
     },
   };
@@ -52,9 +53,10 @@ it("says what differs, and of a route that is not there nothing", () => {
 });
 
 it("does not know about drift when names have no ids", () => {
-  expect(judgeDrift({ faults: ["channel #x is not known"] }, owned)).toEqual({
+  expect(judgeDrift({ faults: ["channel #x is not known"], doubled: [] }, owned)).toEqual({
     state: "unknown",
     routes: [],
+    doubled: [],
     reason: "channel #x is not known",
   });
 });
@@ -63,6 +65,7 @@ const report = (state: DriftReport["state"]): DriftReport => ({
   checked_at: "2026-11-21T00:00:00.000Z",
   state,
   routes: state === "drifted" ? [{ name: "A", why: "changed" }] : [],
+  doubled: [],
 });
 
 it.each([

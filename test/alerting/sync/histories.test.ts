@@ -78,12 +78,15 @@ async function apply(world: World, { plan, adopt, crashes = new Map() }: Wanted)
   const { double } = world;
   const writesBefore = double.writes.length;
   // As it was when the apply began, also after a crash.
-  const order = { request: { plan, adopt, prune: false }, owned: { ...world.owned } };
-  return runCrashing(crashes, (steps) =>
+  const request = { plan, adopt, prune: false };
+  const order = { request, owned: { ...world.owned }, startedAtMs: 0, creations: {} };
+  const { routes: results } = await runCrashing(crashes, (steps) =>
     applyAll(order, {
       steps,
       patience: patience.worker,
       service: createService(double.send),
+      listLagMs: 3_000,
+      intend: () => steps.run("intend", async () => {}),
       saveBackup: (details) =>
         steps.run("save-backup", async () => {
           if (double.writes.length > writesBefore) double.faults.push("a backup after a write");
@@ -99,6 +102,7 @@ async function apply(world: World, { plan, adopt, crashes = new Map() }: Wanted)
         }),
     }),
   );
+  return results;
 }
 
 /** Watches each write of ours: it may only go over what its plan has shown. */

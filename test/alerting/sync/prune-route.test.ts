@@ -16,6 +16,7 @@ function anOrphan() {
       sleep: async () => {},
     },
     patience: patience.worker,
+    listLagMs: 0,
     service: createService(double.send),
   };
   return { double, id, prune: (known = owned) => pruneRoute({ name: "Old", owned: known }, tools) };

@@ -35,6 +35,7 @@ const incidentSettings = () => ({
   VEDETTE_INCIDENT__URL: incident.url,
   VEDETTE_INCIDENT__API_KEY: incidentKey,
   VEDETTE_INCIDENT__IDS_FILE: idsFile,
+  VEDETTE_INCIDENT__LIST_LAG_SECONDS: "4",
 });
 
 beforeAll(async () => {
@@ -172,6 +173,23 @@ describe("alert routes", () => {
     expect(routeNamed("Informational").content["enabled"]).toBe(false);
   });
 
+  it("of which one has a namesake are named by plan, apply, status and the metric", async () => {
+    const { id } = routeNamed("Informational");
+    const twin = incident.double.add(aForeignRoute("Informational"));
+
+    const planned = await run("plan");
+    const applied = await run("apply");
+    await untilDrift("drifted");
+    const shown = await run("status");
+    const metrics = await fetch(`${program.endpoints().metrics}/metrics`);
+
+    incident.double.routes.delete(twin.id);
+    const advice = `${id} is ours; disable or delete ${twin.id} at the incident service`;
+    expect([planned.code, applied.code]).toEqual([2, 1]);
+    for (const { stdout } of [planned, applied, shown]) expect(stdout).toContain(advice);
+    expect(await metrics.text()).toContain("vedette_alert_routes_doubled 1\n");
+  });
+
   it("are brought back by a new plan", async () => {
     const { code } = await run("apply");
 
@@ -305,6 +323,7 @@ describe("an apply whose program is killed", { retry: 0 }, () => {
         double.edit(routeNamed(name).id, (content) => edited(content, "channel"));
       }
       await run("plan", "--out", planFile);
+      double.lag.lagMs = 2_000;
       double.writes.length = 0;
       const killed = new Set<string>();
       let isDown = false;
@@ -343,6 +362,7 @@ describe("an apply whose program is killed", { retry: 0 }, () => {
       expect(killed.size).toBe(parts.length === 1 ? 8 : 4);
       expect(double.faults).toEqual([]);
       expect((await run("plan")).code).toBe(0);
+      double.lag.lagMs = 0;
     },
     600_000,
   );

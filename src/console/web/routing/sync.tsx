@@ -63,6 +63,9 @@ function Drift({ drift }: Pick<Status, "drift">) {
             ))}
           </li>
         ))}
+        {drift.doubled.map(({ name, advice }) => (
+          <li key={`doubled ${name}`}>{advice}</li>
+        ))}
       </List>
     </Notice>
   );
@@ -73,6 +76,9 @@ function LastApply({ result }: { result: NonNullable<Status["last_apply"]> }) {
     <details>
       <summary>{`Last apply: ${result.outcome}, ${day(result.ended_at)}`}</summary>
       <List>
+        {result.doubled.map(({ name, advice }) => (
+          <li key={`doubled ${name}`}>{advice}</li>
+        ))}
         {result.routes.map(({ name, outcome, message, difference = [] }) => (
           <li key={name}>
             {`${name}: ${outcome.replace("_", " ")}`}
