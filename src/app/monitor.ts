@@ -70,7 +70,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
       await retireRemoved(ingressUrl, { definitions, known: await results.readWatched() });
     },
     async openDoors(ingressUrl, stops) {
-      const presence = await startPresence(database, log);
+      const presence = await startPresence(inboxDatabase, log);
       stops.push(presence.stop);
       const tell = createTellObject(ingressUrl);
       const { baseUrl } = target;

@@ -207,7 +207,15 @@ export const HeartbeatState = z.object({
   /** How long the last run took that said when it began. */
   lastDurationMs: z.int().nullable(),
   /** Due, but not alerted before `untilMs`: the monitor was away and may have missed a ping. */
-  held: z.object({ untilMs: z.int(), awayFromMs: z.int(), awayToMs: z.int() }).nullable(),
+  held: z
+    .object({
+      untilMs: z.int(),
+      awayFromMs: z.int(),
+      awayToMs: z.int(),
+      /** How often in a row; one of an earlier version does not count. */
+      times: z.int().optional(),
+    })
+    .nullable(),
   episodes: z.int(),
   alert: OpenAlert.nullable(),
 });

@@ -9,10 +9,10 @@ export function createDeadlineService(parts: MonitorParts) {
   const known = new Set(parts.definitions.heartbeats.map(({ id }) => id));
   return implement(deadlineService, {
     handlers: {
-      passed: async (ctx, { overdue, atMs, away }) => {
+      passed: async (ctx, { overdue, atMs, away: awayForAll }) => {
         // Asked for once and not by each: an alert names the rollout under way.
         const rollout = await findRollout(ctx, parts);
-        for (const { id, lastPingAtMs } of overdue) {
+        for (const { id, lastPingAtMs, away = awayForAll } of overdue) {
           if (!known.has(id)) continue;
           ctx.sendClient(heartbeatObject, id).overdue({ lastPingAtMs, atMs, away, rollout });
         }

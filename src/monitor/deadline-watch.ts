@@ -55,8 +55,8 @@ async function look({ deadlines, tell }: Parts): Promise<number> {
   return Math.min(longestPauseMs, Math.max(shortestPauseMs, nextMs));
 }
 
-function toMessage({ overdue, atMs, away }: Passed): DeadlinesPassed {
-  return { overdue, atMs, away };
+function toMessage({ overdue, atMs }: Passed): DeadlinesPassed {
+  return { overdue, atMs, away: null };
 }
 
 /** Over Restate's own ingress. What comes twice changes nothing. */

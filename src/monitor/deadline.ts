@@ -14,9 +14,6 @@ import { type Decision, openAlert, resolve } from "./verdict.ts";
 /** A span in which nobody took pings, so that some may be lost. One that goes on ends now, so far. */
 export type Away = { fromMs: number; toMs: number; isOver: boolean };
 
-/** Woken this long after a deadline, the monitor was away over it rather than merely busy. */
-const awayAfterMs = 60_000;
-
 /** From its creation on a heartbeat is waited for: one that never pings alerts too. */
 export function newHeartbeatState(atMs: number): HeartbeatState {
   return {
@@ -97,8 +94,8 @@ function endRun(state: HeartbeatState, atMs: number): HeartbeatState {
 }
 
 /**
- * What the passing of time changes. `away` is the last span in which the monitor did not run: when a
- * ping may have been lost in it, the grace period is waited for once more.
+ * What the passing of time changes. `away` is the last span before the deadline in which nobody took pings:
+ * when one may have been lost in it, the grace period is waited for once more.
  */
 export function expire(
   heartbeat: Heartbeat,
@@ -106,10 +103,10 @@ export function expire(
   now: Circumstances & { nowMs: number; away: Away | null },
 ): Decision<HeartbeatState> {
   const { nowMs, isQuiet, rollout } = now;
-  if (state.alert !== null) return { state, transition: null };
-  const dueMs = dueAtMs(heartbeat, state);
   const isFailed = state.status === "failed";
-  if (!isFailed && nowMs < dueMs) return { state, transition: null };
+  const dueMs = dueAtMs(heartbeat, state);
+  const isDue = isFailed || nowMs >= dueMs;
+  if (state.alert !== null || !isDue) return { state, transition: null };
   const { away } = now;
   const held = isFailed ? null : findHold(heartbeat, { dueMs, nowMs, away, before: state.held });
   if (held !== null) return { state: { ...state, held }, transition: null };
@@ -118,6 +115,12 @@ export function expire(
       ? "the job said that it failed while alerts were off"
       : describeAbsence(heartbeat, state);
   return fail(heartbeat, state, { atMs: nowMs, reason, isQuiet, rollout });
+}
+
+/** Whether a deadline has passed of which nobody was told. */
+export function canExpire(heartbeat: Heartbeat, state: HeartbeatState, nowMs: number): boolean {
+  const isKnown = state.alert !== null || state.status === "failed";
+  return !isKnown && nowMs >= dueAtMs(heartbeat, state);
 }
 
 /** How long nothing need be heard. */
@@ -159,19 +162,25 @@ function fail(
 
 type Waking = { dueMs: number; nowMs: number; away: Away | null; before: HeartbeatState["held"] };
 
-/** Until a whole grace period after the monitor came back, a ping that was lost may still come again. */
+/** However often it comes and goes, silence must not keep alerts back for ever. */
+const mostHolds = 5;
+
+/**
+ * Until a whole grace period after pings were taken again, one that was lost may still come. A span that
+ * ended a grace before the deadline lost none that was due: nothing is left to wait for then.
+ */
 function findHold(
   heartbeat: Heartbeat,
   { dueMs, nowMs, away, before }: Waking,
 ): HeartbeatState["held"] {
-  const isLate = nowMs - dueMs > awayAfterMs;
-  const overslept = isLate ? { fromMs: dueMs, toMs: nowMs, isOver: true } : null;
-  const last = away !== null && away.toMs >= (overslept?.toMs ?? 0) ? away : overslept;
-  if (last === null || last.fromMs > dueMs) return null;
-  // It goes on: silence must not keep alerts back for ever.
-  if (!last.isOver && before?.awayFromMs === last.fromMs) return null;
-  const untilMs = last.toMs + lengthsOf(heartbeat).graceMs;
-  return untilMs <= nowMs ? null : { untilMs, awayFromMs: last.fromMs, awayToMs: last.toMs };
+  if (away === null || away.fromMs > dueMs) return null;
+  const { fromMs: awayFromMs, toMs: awayToMs } = away;
+  // It goes on.
+  if (!away.isOver && before?.awayFromMs === awayFromMs) return null;
+  const times = before === null ? 1 : (before.times ?? 1) + 1;
+  const untilMs = awayToMs + lengthsOf(heartbeat).graceMs;
+  if (untilMs <= nowMs || times > mostHolds) return null;
+  return { untilMs, awayFromMs, awayToMs, times };
 }
 
 function describeAbsence(heartbeat: Heartbeat, state: HeartbeatState): string {

@@ -3,18 +3,20 @@
  * those that have passed. A timer for each would cost more than everything else together.
  */
 import type { Database } from "#kernel/database.ts";
+import { findAway } from "./absences.ts";
 import type { Heartbeat } from "./contract.ts";
 import { type Away, allowanceMs } from "./deadline.ts";
-import { readPresence, toAway } from "./presence.ts";
+import { readAbsences } from "./presence.ts";
 
-/** A deadline that passed without a ping, or a watch to be confirmed. `lastPingAtMs`: null: it never pinged. */
-type Overdue = { id: string; lastPingAtMs: number | null };
+/**
+ * A deadline that passed without a ping, or a watch to be confirmed. `lastPingAtMs`: null: it never pinged.
+ * `away`: the last span before it in which nobody listened for pings; null: there was none.
+ */
+export type Overdue = { id: string; lastPingAtMs: number | null; away: Away | null };
 
 export type Passed = {
   overdue: Overdue[];
   atMs: number;
-  /** The last span in which nobody listened for pings; null: there was none. */
-  away: Away | null;
   /** Until then nobody else is told of them. */
   lease: Date;
 };
@@ -38,21 +40,24 @@ export function createDeadlines(database: Database) {
     },
 
     /**
-     * Finds the deadlines that have passed; null: none. Each of those heartbeats is watched from then
-     * on. Found again a little later unless `told` says that its object knows.
+     * Finds the deadlines that have passed; null: none, or it is not known yet whether pings were
+     * listened for. Each of those heartbeats is watched from then on. Found again a little later unless
+     * `told` says that its object knows.
      */
     async findPassed(): Promise<Passed | null> {
       const { rows } = await database.query(takePassed);
       const passed = rows.filter(({ is_watched }) => is_watched);
       const [first] = passed;
       if (first === undefined) return null;
+      const { spans, isDoubtful } = await readAbsences(database);
+      if (isDoubtful) return null;
       return {
-        overdue: passed.map((row) => ({
-          id: row.id,
-          lastPingAtMs: row.last_ping_at?.getTime() ?? null,
+        overdue: passed.map(({ id, last_ping_at, missed_at, at }) => ({
+          id,
+          lastPingAtMs: last_ping_at?.getTime() ?? null,
+          away: findAway(spans, (missed_at ?? at).getTime()),
         })),
         atMs: first.at.getTime(),
-        away: toAway(first),
         lease: first.due_at,
       };
     },
@@ -108,16 +113,17 @@ const takePassed = `
     WHERE due_at <= (SELECT at FROM now) + interval '10 s'
       AND (due_at <= (SELECT at FROM now) OR NOT is_watched AND last_ping_at + allowance > due_at)
     ORDER BY due_at LIMIT 1000 FOR UPDATE SKIP LOCKED
-  ), presence AS (${readPresence})
+  )
   UPDATE heartbeats h SET
     is_watched = h.is_watched OR h.last_ping_at + h.allowance <= now.at,
     due_at = CASE
       WHEN h.is_watched OR h.last_ping_at + h.allowance <= now.at THEN now.at + interval '5 s'
       ELSE h.last_ping_at + h.allowance
     END
-  FROM now LEFT JOIN presence p ON true
+  FROM now
   WHERE h.id = ANY (ARRAY (SELECT id FROM near))
-  RETURNING h.id, h.last_ping_at, h.is_watched, h.due_at, now.at, p.away_from, p.away_to, p.is_over`;
+  RETURNING h.id, h.last_ping_at, h.is_watched, h.due_at, now.at,
+    h.last_ping_at + h.allowance AS missed_at`;
 
 const endLease = `
   WITH locked AS (

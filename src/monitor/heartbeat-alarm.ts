@@ -46,6 +46,11 @@ export function lookAfterTelling(
   return setAlarm(ctx, { atMs, nowMs, toldAtMs });
 }
 
+/** Whether pings were listened for is not known yet, but soon. */
+export function lookSoon(ctx: ObjectContext, nowMs: number): Promise<void> {
+  return setAlarm(ctx, { atMs: nowMs + 1_000, nowMs });
+}
+
 /** More than all attempts of `patience.caller` take together. */
 const longestTellingMs = 60_000;
 

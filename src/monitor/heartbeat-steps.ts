@@ -1,8 +1,9 @@
 /** What the object of a heartbeat does: takes pings, wakes at deadlines, alerts. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
+import { findAway } from "./absences.ts";
 import type { CheckResult, Heartbeat, HeartbeatState } from "./contract.ts";
-import { expire, heardAtMs, newHeartbeatState, takePing } from "./deadline.ts";
-import { isPlain, lookAfterTelling, rearm } from "./heartbeat-alarm.ts";
+import { canExpire, dueAtMs, expire, heardAtMs, newHeartbeatState, takePing } from "./deadline.ts";
+import { isPlain, lookAfterTelling, lookSoon, rearm } from "./heartbeat-alarm.ts";
 import { resultsOf, snapshotOf, writeSnapshot } from "./heartbeat-records.ts";
 import {
   readAlarm,
@@ -146,9 +147,15 @@ async function look(ctx: ObjectContext, given: Given): Promise<void> {
   const lastPingAtMs = heardAtMs(known);
   const toldAtMs = await readToldAtMs(ctx);
   // The time with it: one step less for each deadline of each heartbeat.
+  const dueMs = dueAtMs(heartbeat, known);
   const seen = await ctx.run("look-for-pings", async () => {
-    const found = await parts.inbox.look({ id: heartbeat.id, lastPingAtMs, toldAtMs });
-    return { ...found, nowMs: Date.now() };
+    const { absences, ...found } = await parts.inbox.look({
+      id: heartbeat.id,
+      lastPingAtMs,
+      toldAtMs,
+    });
+    const { spans, isDoubtful } = absences;
+    return { ...found, away: findAway(spans, dueMs), isDoubtful, nowMs: Date.now() };
   });
   const { lastPingAtMs: pingAtMs, tellingAtMs, nowMs } = seen;
   if (tellingAtMs !== null) {
@@ -157,6 +164,10 @@ async function look(ctx: ObjectContext, given: Given): Promise<void> {
   }
   if (pingAtMs !== null && pingAtMs > lastPingAtMs) {
     await takeSeen(ctx, given, { known, pingAtMs, nowMs });
+    return;
+  }
+  if (seen.isDoubtful && canExpire(heartbeat, known, nowMs)) {
+    await lookSoon(ctx, nowMs);
     return;
   }
   const isQuiet = await isQuietAt(ctx, nowMs);

@@ -5,10 +5,11 @@
  */
 import type { Database } from "#kernel/database.ts";
 import { createGroups } from "#kernel/groups.ts";
+import type { Absences } from "./absences.ts";
 import type { Heartbeat } from "./contract.ts";
-import { type Away, allowanceMs } from "./deadline.ts";
+import { allowanceMs } from "./deadline.ts";
 import { pingPaceMs, untilAskedAgain } from "./deadlines.ts";
-import { readPresence, toAway } from "./presence.ts";
+import { readAbsences } from "./presence.ts";
 import { refuseTaken } from "./standing.ts";
 
 /** `token`: its SHA-256 in hex. */
@@ -99,10 +100,8 @@ export type Found = {
   tellingAtMs: number | null;
 };
 
-export type Seen = Found & {
-  /** The last span in which nobody listened for pings, now included; null: there was none. */
-  away: Away | null;
-};
+/** And when nobody listened for pings until now. */
+export type Seen = Found & { absences: Absences };
 
 async function receiveAll(
   database: Database,
@@ -120,8 +119,9 @@ async function receiveAll(
 
 async function lookAll(database: Database, of: readonly Known[]): Promise<readonly Seen[]> {
   const { rows } = await database.query(lookForPings, toColumns(of));
-  const byId = new Map(rows.map((row) => [row.id, { ...toFound(row), away: toAway(row) }]));
-  return of.map(({ id }) => byId.get(id) ?? { ...nothingFound, away: null });
+  const byId = new Map(rows.map((row) => [row.id, toFound(row)]));
+  const absences = await readAbsences(database);
+  return of.map(({ id }) => ({ ...(byId.get(id) ?? nothingFound), absences }));
 }
 
 async function releaseAll(database: Database, of: readonly Known[]): Promise<readonly Found[]> {
@@ -186,16 +186,16 @@ const lookForPings = `
   WITH known AS (${readKnown}), locked AS (
     SELECT h.id, ${isKnown} AS is_known, ${tellingAt}
     FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
-  ), presence AS (${readPresence})
+  )
   UPDATE heartbeats h SET
     is_watched = h.is_watched OR is_known,
     due_at = CASE
       WHEN is_known AND telling_at IS NULL THEN clock_timestamp() + ${untilAskedAgain}
       ELSE h.due_at
     END
-  FROM locked LEFT JOIN presence p ON true
+  FROM locked
   WHERE h.id = locked.id
-  RETURNING h.id, h.last_ping_at, telling_at, p.away_from, p.away_to, p.is_over`;
+  RETURNING h.id, h.last_ping_at, telling_at`;
 
 const releaseWatches = `
   WITH known AS (${readKnown}), locked AS (

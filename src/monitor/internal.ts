@@ -1,7 +1,8 @@
 /** What the parts of the monitor call on each other; control lets the capital ones through only. */
 import { iface } from "@restatedev/restate-sdk";
 import type { AlertTransition, CheckResult, CheckSnapshot, Ping, RolloutMark } from "./contract.ts";
-import type { Passed } from "./deadlines.ts";
+import type { Away } from "./deadline.ts";
+import type { Overdue, Passed } from "./deadlines.ts";
 import type { Missed } from "./grid.ts";
 import {
   apiCheckHandlers,
@@ -69,13 +70,17 @@ export type ToldPing = Ping & { heardAtMs?: number | null };
 /** `toldAtMs`: whatever was announced until then is told before this call, or never will be. */
 export type AlarmRung = { generation: number; toldAtMs?: number };
 
-/** What was found at `atMs`. */
-export type DeadlinesPassed = Omit<Passed, "lease">;
-
-export type DeadlinePassed = Omit<DeadlinesPassed, "overdue"> & {
-  lastPingAtMs: number | null;
-  rollout: RolloutMark | null;
+/**
+ * What was found at `atMs`. `away`: of all, as an earlier version tells it and wants to be told; now each has
+ * its own.
+ */
+export type DeadlinesPassed = Pick<Passed, "atMs"> & {
+  overdue: (Omit<Overdue, "away"> & Partial<Pick<Overdue, "away">>)[];
+  away: Away | null;
 };
+
+export type DeadlinePassed = Pick<Passed, "atMs"> &
+  Omit<Overdue, "id"> & { rollout: RolloutMark | null };
 
 export const deadlineService = iface.service("vedette.v1.HeartbeatDeadlines", {
   passed: iface.json<DeadlinesPassed, null>(),

@@ -7,9 +7,8 @@ import type { Passed } from "#monitor/deadlines.ts";
 const log = createLog({ level: "silent", format: "json" });
 
 const passed: Passed = {
-  overdue: [{ id: "nightly", lastPingAtMs: 1_000 }],
+  overdue: [{ id: "nightly", lastPingAtMs: 1_000, away: null }],
   atMs: 61_000,
-  away: null,
   lease: new Date(66_000),
 };
 
@@ -49,8 +48,8 @@ describe("the watch over deadlines", () => {
   it("leaves a deadline to the object once it is sure to hear of it", async () => {
     const { told, messages } = await runWatch({ found: [passed] });
 
-    const { overdue, atMs, away } = passed;
-    expect(messages).toEqual([{ overdue, atMs, away }]);
+    const { overdue, atMs } = passed;
+    expect(messages).toEqual([{ overdue, atMs, away: null }]);
     expect(told).toEqual([passed]);
   });
 

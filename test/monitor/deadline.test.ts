@@ -183,17 +183,19 @@ describe("/fail", () => {
 describe("after the monitor was away", () => {
   const span = (fromMs: number, toMs: number, isOver = true) => ({ fromMs, toMs, isOver });
 
+  const back = { ...at(10 * minute), away: span(6 * minute, 10 * minute) };
+
   it("woken over a deadline it waits for the grace period again", () => {
-    const late = expire(heartbeat, pinged(success(0)), at(10 * minute));
+    const late = expire(heartbeat, pinged(success(0)), back);
 
     expect(late.transition).toBeNull();
     expect(dueAtMs(heartbeat, late.state)).toBe(11 * minute);
   });
 
   it("it alerts when no ping came in that time, and says that it was away", () => {
-    const { state } = expire(heartbeat, pinged(success(0)), at(10 * minute));
+    const { state } = expire(heartbeat, pinged(success(0)), back);
 
-    const { transition } = expire(heartbeat, state, at(11 * minute));
+    const { transition } = expire(heartbeat, state, { ...back, nowMs: 11 * minute });
 
     expect(transition?.reason).toContain(
       "the monitor was away 1970-01-01T00:06:00Z to 1970-01-01T00:10:00Z and waited for the grace period again",
@@ -201,7 +203,7 @@ describe("after the monitor was away", () => {
   });
 
   it("a ping in that time is all that was wanted", () => {
-    const { state } = expire(heartbeat, pinged(success(0)), at(10 * minute));
+    const { state } = expire(heartbeat, pinged(success(0)), back);
 
     const after = takePing(heartbeat, state, { ping: success(10.5 * minute), ...loud });
 
@@ -225,9 +227,12 @@ describe("after the monitor was away", () => {
   });
 
   it("away again over the deadline it waited for, it waits again", () => {
-    const { state } = expire(heartbeat, pinged(success(0)), at(10 * minute));
+    const { state } = expire(heartbeat, pinged(success(0)), back);
 
-    const again = expire(heartbeat, state, at(20 * minute));
+    const again = expire(heartbeat, state, {
+      ...at(20 * minute),
+      away: span(10.5 * minute, 20 * minute),
+    });
 
     expect(again.transition).toBeNull();
     expect(dueAtMs(heartbeat, again.state)).toBe(21 * minute);
@@ -255,8 +260,33 @@ describe("after the monitor was away", () => {
     expect(dueAtMs(heartbeat, after.state)).toBe(7.9 * minute);
   });
 
-  it("a timer that is half a minute late is no absence", () => {
-    const now = at(6 * minute + 30_000);
+  it("coming and going without end it keeps no alert back without end", () => {
+    let state = pinged(success(0));
+    let holds = 0;
+    for (
+      let nowMs = 6 * minute;
+      state.alert === null && holds < 20;
+      nowMs = state.held?.untilMs ?? 0
+    ) {
+      const now = { ...at(nowMs), away: span(nowMs - 30_000, nowMs - 20_000) };
+      state = expire(heartbeat, state, now).state;
+      holds += state.alert === null ? 1 : 0;
+    }
+
+    expect(holds).toBe(5);
+  });
+
+  it.each([30_000, 10 * minute])(
+    "an alarm that is %i ms late is no absence while pings were taken",
+    (lateMs) => {
+      const now = at(6 * minute + lateMs);
+
+      expect(expire(heartbeat, pinged(success(0)), now).transition?.kind).toBe("opened");
+    },
+  );
+
+  it("a span after the deadline lost no ping that was due before it", () => {
+    const now = { ...at(7 * minute), away: span(6.1 * minute, 6.9 * minute) };
 
     expect(expire(heartbeat, pinged(success(0)), now).transition?.kind).toBe("opened");
   });

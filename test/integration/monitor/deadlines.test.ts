@@ -50,8 +50,7 @@ it("finds a deadline that has passed, and has the object told of pings from then
   const passed = await deadlines.findPassed();
   const ping = await inbox.receive({ token, atMs: Date.now() });
 
-  expect(passed?.overdue).toEqual([{ id: "nightly", lastPingAtMs: pingedMs }]);
-  expect(passed?.away).toBeNull();
+  expect(passed?.overdue).toEqual([{ id: "nightly", lastPingAtMs: pingedMs, away: null }]);
   expect(ping).toEqual({ id: "nightly", isWatched: true });
   if (passed !== null) await deadlines.told(passed);
   expect((await readRow(database)).isWatched).toBe(true);
@@ -90,9 +89,9 @@ it("finds it again when whoever found it was killed before the object was told",
   const afterPing = await deadlines.findPassed();
 
   expect(atOnce).toBeNull();
-  expect(later?.overdue).toEqual([{ id: "nightly", lastPingAtMs: pingedMs }]);
+  expect(later?.overdue).toEqual([{ id: "nightly", lastPingAtMs: pingedMs, away: null }]);
   // The object may have heard of the first find: it decides what the ping means.
-  expect(afterPing?.overdue).toEqual([{ id: "nightly", lastPingAtMs: atMs }]);
+  expect(afterPing?.overdue).toEqual([{ id: "nightly", lastPingAtMs: atMs, away: null }]);
 });
 
 it("is not left to its object by one who was told of an earlier find", async () => {
@@ -162,8 +161,8 @@ it("asks an object that watches whether it does, also of one that never pinged",
 
   expect(before).toBeNull();
   expect(asked?.overdue.toSorted((a, b) => a.id.localeCompare(b.id))).toEqual([
-    { id: "never", lastPingAtMs: null },
-    { id: "nightly", lastPingAtMs: pingedMs },
+    { id: "never", lastPingAtMs: null, away: null },
+    { id: "nightly", lastPingAtMs: pingedMs, away: null },
   ]);
 });
 

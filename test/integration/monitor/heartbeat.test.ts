@@ -237,15 +237,18 @@ describe("a heartbeat", () => {
     const bench = await startMonitorBench({ heartbeats: [heartbeat] });
     await register(bench);
     await bench.database.query(
-      `INSERT INTO monitor_presence (part, seen_at, away_from, away_to)
-       VALUES ('pings', now() + interval '1 minute', now() - interval '1 s', now() + interval '2 s')`,
+      `INSERT INTO monitor_presence (part, since, seen_at) VALUES
+         ('pings:killed', now() - interval '1 h', now() - interval '1 s'),
+         ('pings:next', now() + interval '1200 ms', now() + interval '1 minute')`,
     );
 
     await bench.untilOrders(1);
 
     const { atMs = 0, reason } = bench.orders[0]?.transition ?? {};
-    const { rows } = await bench.database.query("SELECT away_to FROM monitor_presence");
-    expect(atMs - rows[0].away_to.getTime()).toBeGreaterThanOrEqual(1_000);
+    const { rows } = await bench.database.query(
+      "SELECT since FROM monitor_presence WHERE part = 'pings:next'",
+    );
+    expect(atMs - rows[0].since.getTime()).toBeGreaterThanOrEqual(1_000);
     expect(reason).toContain("away");
   });
 
@@ -254,7 +257,8 @@ describe("a heartbeat", () => {
     const madeMs = Date.now();
     await register(bench);
     await bench.database.query(
-      `INSERT INTO monitor_presence (part, seen_at) VALUES ('pings', now() - interval '10 s')`,
+      `INSERT INTO monitor_presence (part, since, seen_at)
+       VALUES ('pings:killed', now() - interval '1 h', now() - interval '40 s')`,
     );
 
     await bench.untilOrders(1);
