@@ -124,6 +124,7 @@ async function startServers(fleet: Fleet, defer: Servers["defer"]): Promise<Serv
         knownChecks: [],
         readChecks: async () => [],
         database,
+        endInvocations: async () => {},
         maxParallel,
         deployTimeoutMs,
       }),

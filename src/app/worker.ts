@@ -27,6 +27,7 @@ import { createPinImage } from "#registry/pin.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { serveOnKnownPort } from "#worker/known-port.ts";
 import { codeRevision, registerWorker } from "#worker/register.ts";
+import { createRestateAdmin } from "#worker/restate-admin.ts";
 import { createAlertSync } from "./alert-sync.ts";
 import { createAlerts } from "./alerts.ts";
 import type { Analytics } from "./analytics.ts";
@@ -35,6 +36,7 @@ import { createCron } from "./cron.ts";
 import type { Monitor } from "./monitor.ts";
 import type { Results } from "./results.ts";
 import { createRenewal } from "./tls.ts";
+import { startVersionWatch } from "./versions.ts";
 
 /** How long a start waits for the fleet. */
 const firstListMs = 2_000;
@@ -72,7 +74,10 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
   const endpoint = await listening(serving, { port, setting: "worker.port" });
   stops.push(endpoint.stop);
   const workerUrl = config.worker.advertised_url || endpoint.url;
-  await registerWorker({ adminUrl, workerUrl, revision: codeRevision() });
+  const revision = codeRevision();
+  await registerWorker({ adminUrl, workerUrl, revision });
+  const { ingressUrl } = parts;
+  stops.push(startVersionWatch(base, { adminUrl, ingressUrl, workerUrl, revision }).stop);
   await startCron(parts.ingressUrl);
   await startAlertRoutes(parts.ingressUrl);
   await parts.monitor.start(parts.ingressUrl);
@@ -113,7 +118,10 @@ function createDriver(base: Base, ownApiUrl: string | undefined): Driver {
   return drivers[fleet.driver]({ fleet, dataDir, apiUrl, rootKey: credentials.root_key, log });
 }
 
-type ServiceParts = Pick<WorkerParts, "analytics" | "database" | "results" | "monitor"> & {
+type ServiceParts = Pick<
+  WorkerParts,
+  "analytics" | "adminUrl" | "database" | "results" | "monitor"
+> & {
   store: FleetStore;
   driver: Driver;
   listing: FleetListing;
@@ -152,6 +160,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       knownChecks: results.definitions.apiChecks.map(({ id }) => id),
       readChecks: results.readGate,
       database,
+      endInvocations: (ids) => createRestateAdmin(parts.adminUrl).change("kill", ids),
       maxParallel: config.rollout.max_parallel,
       deployTimeoutMs,
     }),

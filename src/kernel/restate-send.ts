@@ -30,3 +30,18 @@ async function sendOnce(address: string, given: object): Promise<void> {
   await body.dump();
   if (statusCode >= 300) throw new Error(`Restate answered ${statusCode} to ${address}`);
 }
+
+const answerTimeoutMs = 60_000;
+
+/** Calls once and waits for the end. Throws when it does not come within a minute: it may come yet. */
+export async function callRestate(address: string, given: object): Promise<void> {
+  const { statusCode, body } = await request(address, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(given),
+    headersTimeout: answerTimeoutMs,
+    bodyTimeout: answerTimeoutMs,
+  });
+  await body.dump();
+  if (statusCode >= 300) throw new Error(`Restate answered ${statusCode} to ${address}`);
+}

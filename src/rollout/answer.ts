@@ -33,6 +33,7 @@ export function toStatus(head: RolloutHead | null): RolloutStatus {
     started_at: head.startedAt,
     updated_at: head.updatedAt,
     ...(head.reason !== undefined && { reason: head.reason }),
+    ...(head.cause !== undefined && { cause: head.cause }),
     ...(head.gateStatus !== undefined && { gate: head.gateStatus }),
   };
 }

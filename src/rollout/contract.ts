@@ -130,6 +130,10 @@ export const GateStatus = z.object({
 });
 export type GateStatus = z.infer<typeof GateStatus>;
 
+/** Why a rollout is paused, in one word. */
+const pauseCauses = ["sentinels", "fleet", "gate", "budget", "operator", "version", "run"] as const;
+export type PauseCause = (typeof pauseCauses)[number];
+
 /** The answer of Rollout, Resume, Cancel and Status. Counts are of sentinels. */
 export const RolloutStatus = z.object({
   /** null when no rollout ever ran. */
@@ -149,6 +153,8 @@ export const RolloutStatus = z.object({
   updated_at: z.string().nullable(),
   /** Why the rollout is where it is, when that was nobody's decision and no failed deploy. */
   reason: z.string().optional(),
+  /** Why it is paused, or why its run or rollback ended early. */
+  cause: z.enum(pauseCauses).optional(),
   gate: GateStatus.optional(),
 });
 export type RolloutStatus = z.infer<typeof RolloutStatus>;

@@ -38,7 +38,7 @@ export async function beginResume(
   ctx: ObjectContext,
   { by }: { by: string },
 ): Promise<Begun | { status: RolloutStatus }> {
-  const { reason: _, ...before } = await requireHead(ctx, "Resume");
+  const { reason: _reason, cause: _cause, ...before } = await requireHead(ctx, "Resume");
   const waves = passOverFailures(before.waves);
   const isIdle = Object.keys(before.openBatches).length === 0;
   const head: RolloutHead = { ...before, state: "in_progress", waves };
@@ -55,7 +55,7 @@ export async function beginResume(
 }
 
 export async function beginRollback(ctx: ObjectContext, { by }: { by: string }): Promise<Begun> {
-  const { reason: _, ...before } = await requireHead(ctx, "RollbackAll");
+  const { reason: _reason, cause: _cause, ...before } = await requireHead(ctx, "RollbackAll");
   const { rolloutId } = before;
   const runner = await startRun(ctx, { rolloutId, kind: "rollback", drain: drainOf(before) });
   const head: RolloutHead = {
@@ -70,7 +70,7 @@ export async function beginRollback(ctx: ObjectContext, { by }: { by: string }):
 }
 
 export async function cancel(ctx: ObjectContext): Promise<RolloutStatus> {
-  const { reason: _, ...before } = await requireHead(ctx, "Cancel");
+  const { reason: _reason, cause: _cause, ...before } = await requireHead(ctx, "Cancel");
   stopOpenBatches(ctx, before);
   const told = { event: "cancelled", by: actorOf(ctx) } as const;
   return toStatus(await announce(ctx, { ...before, state: "cancelled" }, told));

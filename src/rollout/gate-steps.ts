@@ -20,7 +20,9 @@ export async function passGate(ctx: ObjectContext, request: GateReport): Promise
   const verdict = judgeGate(status, await ctx.date.now());
   if (verdict.action === "pause") {
     const { reason } = verdict;
-    return stopWith(await announce(ctx, { ...seen, state: "paused", reason }, "paused"));
+    return stopWith(
+      await announce(ctx, { ...seen, state: "paused", cause: "gate", reason }, "paused"),
+    );
   }
   if (verdict.action === "open") return openGate(ctx, seen);
   writeHead(ctx, seen);

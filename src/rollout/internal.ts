@@ -54,6 +54,21 @@ export type RecordRequest = {
   inFlight: number;
   closed: boolean;
 };
+/** An invocation that cannot go on: another revision of the program has begun it. */
+export type WedgedCall = {
+  id: string;
+  service: string;
+  key: string | null;
+  handler: string;
+  /** Who called it. */
+  parent: string | null;
+  revision: string | null;
+  /** What it was called with, where it is to be called once more. */
+  input?: unknown;
+};
+export type ReleaseRequest = { revision: string; wedged: WedgedCall[] };
+/** Who cannot go on, and the revisions that began and that run now. */
+export type VersionStop = { involved: string[]; from: string[]; to: string };
 export type RunnerEnded = { rolloutId: string; runner: string; failure: string };
 
 /** The virtual object, keyed `singleton`. Exclusive handlers are short: what takes long is a run. */
@@ -114,7 +129,8 @@ export const rolloutObject = iface.object(
     runnerEnded: iface.json<RunnerEnded, RollbackResult>(),
     repair: iface.json<{ runner: string }, null>(),
     openInvocations: iface.shared.json<{ rolloutId: string }, string[]>(),
-    forgetBatches: iface.json<{ rolloutId: string; invocations: string[] }, null>(),
+    forgetBatches: iface.json<{ rolloutId?: string; invocations: string[] }, null>(),
+    stopForVersion: iface.json<VersionStop, null>(),
   },
   {
     description: "Replaces the image of every sentinel, wave by wave. Its only key is `singleton`.",
@@ -139,6 +155,11 @@ export const rolloutCapture = iface.service("vedette.v1.RolloutCapture", {
 /** Looks whether a runner has ended without saying so. */
 export const rolloutWatch = iface.service("vedette.v1.RolloutWatch", {
   run: iface.json<{ rolloutId: string; runner: string }, null>(),
+});
+
+/** Frees what invocations of another version hold. */
+export const rolloutRelease = iface.service("vedette.v1.RolloutRelease", {
+  release: iface.json<ReleaseRequest, null>(),
 });
 
 /** Writes history, one object per rollout id, so that writes keep their order. */

@@ -15,6 +15,7 @@ import {
   freeze,
   rollbackBatches,
   runnerEnded,
+  stopForVersion,
   storeBatches,
   toCapture,
 } from "./steps.ts";
@@ -48,6 +49,7 @@ export function createRolloutObject(parts: FacadeParts) {
       repair,
       openInvocations,
       forgetBatches,
+      stopForVersion,
     },
     options: {
       // The keys of a large fleet's batches are many: a handler reads those that it needs.
@@ -71,6 +73,7 @@ export function createRolloutObject(parts: FacadeParts) {
         repair: isPrivate,
         openInvocations: isPrivate,
         forgetBatches: isPrivate,
+        stopForVersion: isPrivate,
       },
     },
   });

@@ -6,6 +6,7 @@ import type { ResolveImage } from "./facade.ts";
 import { createHistoryStore } from "./history.ts";
 import { createHistoryObject } from "./history-object.ts";
 import { createRolloutObject } from "./object.ts";
+import { createRelease, type EndInvocations } from "./release.ts";
 import { watchService } from "./repair.ts";
 import { createRunner, type RunnerSettings } from "./runner.ts";
 
@@ -14,6 +15,7 @@ export type RolloutParts = RunnerSettings & {
   resolveImage: ResolveImage;
   knownChecks: readonly string[];
   database: Database;
+  endInvocations: EndInvocations;
   /** How long the fleet may be unreachable at the start of a rollout. */
   listForMs?: number;
 };
@@ -27,6 +29,7 @@ export function createRolloutServices(parts: RolloutParts) {
     batchService,
     createCapture({ listFleet, listForMs }),
     watchService,
+    createRelease(parts.endInvocations),
     createHistoryObject(history),
   ];
 }

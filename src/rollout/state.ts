@@ -3,6 +3,7 @@ import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk
 import type {
   Gate,
   GateStatus,
+  PauseCause,
   RolloutStateName,
   RolloutStatus,
   SentinelReason,
@@ -49,6 +50,7 @@ export type RolloutHead = {
   startedAt: string;
   updatedAt: string;
   reason?: string;
+  cause?: PauseCause;
   /** Transitions so far: numbers the messages and orders the writes of history. */
   sequence: number;
   /** The invocation at work, or the last one that was. */

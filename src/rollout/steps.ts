@@ -6,7 +6,14 @@ import { closeLostBatches } from "./batch-steps.ts";
 import type { Gate, RollbackResult } from "./contract.ts";
 import { stopOpenBatches } from "./decisions.ts";
 import { newGateStatus } from "./gate.ts";
-import type { Advance, Instruction, RunnerEnded, SizedBatch, ToCapture } from "./internal.ts";
+import type {
+  Advance,
+  Instruction,
+  RunnerEnded,
+  SizedBatch,
+  ToCapture,
+  VersionStop,
+} from "./internal.ts";
 import { batchesOf } from "./plan.ts";
 import { nextStep } from "./progress.ts";
 import {
@@ -65,7 +72,8 @@ export async function advance(ctx: ObjectContext, request: Advance): Promise<Ins
   }
   const step = nextStep(head.waves, request.finishedWave);
   if (step.action === "pause") {
-    const paused = { ...settled, state: "paused" as const, ...reasonOf(step.reason) };
+    const cause = step.reason === undefined ? ("sentinels" as const) : ("run" as const);
+    const paused = { ...settled, state: "paused" as const, cause, ...reasonOf(step.reason) };
     return stopWith(await announce(ctx, paused, "paused"));
   }
   const ended =
@@ -148,14 +156,41 @@ export async function runnerEnded(
   const head = (await readHead(ctx)) as RolloutHead;
   const isOurs = head.rolloutId === request.rolloutId && head.runner === request.runner;
   if (!isOurs || !isRunning(head.state)) return toRollbackResult(head);
+  const cause = head.captured ? "run" : "fleet";
+  return toRollbackResult(await endEarly(ctx, { ...head, reason: request.failure, cause }));
+}
+
+/** A run that does not lead to an end: a rollout pauses, a rollback may be asked for once more. */
+async function endEarly(ctx: ObjectContext, head: RolloutHead): Promise<RolloutHead> {
   stopOpenBatches(ctx, head);
-  const { failure: reason } = request;
-  ctx.console.warn("rollout run ended early", { rolloutId: head.rolloutId, reason });
-  if (head.state === "in_progress") {
-    return toRollbackResult(await announce(ctx, { ...head, state: "paused", reason }, "paused"));
-  }
-  const ended: RolloutHead = { ...head, state: "cancelled", reason };
-  return toRollbackResult(await announce(ctx, ended, "rollback completed"));
+  const { rolloutId, reason } = head;
+  ctx.console.warn("rollout run ended early", { rolloutId, reason });
+  return head.state === "rolling_back"
+    ? announce(ctx, { ...head, state: "cancelled" }, "rollback completed")
+    : announce(ctx, { ...head, state: "paused" }, "paused");
+}
+
+/** What the rollout has at work was begun by another version of the program and cannot go on. */
+export async function stopForVersion(ctx: ObjectContext, request: VersionStop): Promise<null> {
+  const head = await readHead(ctx);
+  if (head === null || !isHeldUp(head, request.involved)) return null;
+  const from = request.from.join(", ") || "another one";
+  const reason = `the program changed from revision ${from} to ${request.to} meanwhile, and what was at work cannot go on; ${nextAfter(head)}`;
+  await endEarly(ctx, { ...head, reason, cause: "version" });
+  return null;
+}
+
+/** Also when those who waited for it were quicker to say that it has ended. */
+function isHeldUp(head: RolloutHead, involved: readonly string[]): boolean {
+  const atWork = [head.runner, ...Object.values(head.openBatches).map((open) => open.invocation)];
+  const isOpen = isRunning(head.state) || (head.state === "paused" && head.cause === "run");
+  return isOpen && atWork.some((id) => involved.includes(id));
+}
+
+function nextAfter(head: RolloutHead): string {
+  return head.state === "rolling_back"
+    ? "RollbackAll puts back what is left"
+    : "Resume goes on with what has no result yet";
 }
 
 function reasonOf(reason: string | undefined): { reason?: string } {

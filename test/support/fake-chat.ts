@@ -61,6 +61,10 @@ export type FakeChat = {
   attemptsAtMs: number[];
   /** What was wrong with requests, if anything. */
   faults: string[];
+  /** Answers the next requests so. */
+  answer: (replies: Reply[]) => void;
+  /** Whether all of those have come. */
+  isAnsweredByScript: () => boolean;
   stop: () => Promise<void>;
 };
 
@@ -87,6 +91,10 @@ export async function startFakeChat(options: { replies?: Reply[] } = {}): Promis
     messages,
     attemptsAtMs,
     faults,
+    answer: (next) => {
+      replies.push(...next);
+    },
+    isAnsweredByScript: () => replies.length === 0,
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -34,6 +34,8 @@ export async function startFakeFleet(options: FakeFleetOptions) {
   let behave = options.behave ?? ((): FleetOutcome => ({ readyAfterMs: 0 }));
   const members = new Map<string, Member>();
   const puts: FleetPut[] = [];
+  let isListHeld = false;
+  let heldLists = 0;
   for (let i = 1; i <= size; i++) {
     const id = `gw-${String(i).padStart(4, "0")}`;
     const region = ["eu", "us", "ap"][i % 3] ?? "";
@@ -51,6 +53,10 @@ export async function startFakeFleet(options: FakeFleetOptions) {
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     if (incoming.headers.authorization !== `Bearer ${token}`) return answer(outgoing, 401);
     const url = new URL(incoming.url ?? "/", "http://fleet");
+    if (url.pathname === "/sentinels" && isListHeld) {
+      heldLists++;
+      return;
+    }
     if (url.pathname === "/sentinels") return answer(outgoing, 200, page(members, url));
     const member = members.get(decodeURIComponent(url.pathname.replace("/sentinels/", "")));
     if (member === undefined) return answer(outgoing, 404);
@@ -72,6 +78,12 @@ export async function startFakeFleet(options: FakeFleetOptions) {
     behave: (decide: typeof behave) => {
       behave = decide;
     },
+    /** Whether to leave whoever asks for the list without an answer. */
+    holdList: (isHeld: boolean) => {
+      isListHeld = isHeld;
+      heldLists = 0;
+    },
+    isAskedForList: () => heldLists > 0,
     running: () =>
       new Map([...members.values()].map((member) => [member.id, report(member).running_image])),
     stop: async () => {

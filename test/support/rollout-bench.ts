@@ -58,6 +58,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         knownChecks: ["verify-key", "liveness"],
         readChecks: createReadGate(database, { failedAtPercent: 0 }),
         database,
+        endInvocations: async () => {},
         listForMs: 300,
         maxParallel,
         deployTimeoutMs,

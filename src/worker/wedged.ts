@@ -1,0 +1,81 @@
+/** Finds invocations that the program of today cannot go on with: another version wrote their journal. */
+import type { RestateAdmin } from "./restate-admin.ts";
+
+/** An invocation that cannot go on. */
+export type Wedged = {
+  id: string;
+  service: string;
+  /** null: the service has no keys. */
+  key: string | null;
+  handler: string;
+  /** Who called it; null: a caller from outside. */
+  parent: string | null;
+  /** The revision that began it; null: it never ran. */
+  revision: string | null;
+};
+
+/** One look at what is stuck: `startedAt` is when its last attempt was made. */
+type Stuck = Wedged & { startedAt: string | null };
+
+type StuckRow = Omit<Stuck, "revision"> & { endpoint: string | null };
+
+/** What was called, as its caller gave it; undefined when its journal is gone. */
+export type ReadInput = (invocation: string) => Promise<unknown>;
+
+export function createWedgedReader(
+  admin: RestateAdmin,
+  of: { workerUrl: string; services: readonly string[] },
+) {
+  const base = `${of.workerUrl}/rev-`;
+  const names = of.services.map(quote).join(", ");
+  return {
+    /** Those of our address that failed because what is recorded does not fit the code. */
+    async stuck(): Promise<Stuck[]> {
+      const rows = await admin.query<StuckRow>(findStuck(names, base));
+      return rows.map(({ endpoint, ...row }) => ({
+        ...row,
+        revision: endpoint === null ? null : endpoint.slice(base.length).replace(/\/$/, ""),
+      }));
+    },
+
+    /** Those that another revision has begun at our address and that have not ended. */
+    async inherited(revision: string): Promise<{ id: string; status: string }[]> {
+      return admin.query(findInherited(names, { base, own: `${base}${revision}` }));
+    },
+
+    async input(invocation: string): Promise<unknown> {
+      const sql = `SELECT entry_json FROM sys_journal WHERE id = ${quote(invocation)} AND index = 0`;
+      const [row] = await admin.query<{ entry_json: string }>(sql);
+      if (row === undefined) return undefined;
+      const { Command } = JSON.parse(row.entry_json) as InputEntry;
+      return JSON.parse(Buffer.from(Command.Input.payload).toString());
+    },
+  };
+}
+
+type InputEntry = { Command: { Input: { payload: number[] } } };
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+// RT0016: what is recorded differs from what the code does now. RT0012: the code has no such handler.
+// What its retry policy has paused tells of its last failure among its events alone.
+const findStuck = (names: string, base: string) => `
+  SELECT i.id, i.target_service_name AS service, i.target_service_key AS key,
+    i.target_handler_name AS handler, i.invoked_by_id AS parent, i.last_start_at AS "startedAt",
+    d.endpoint
+  FROM sys_invocation i
+  LEFT JOIN sys_deployment d ON d.id = i.pinned_deployment_id
+  LEFT JOIN (SELECT id, event_json, row_number() OVER (PARTITION BY id ORDER BY appended_at DESC) AS n
+    FROM sys_journal_events) e ON e.id = i.id AND e.n = 1
+  WHERE i.status IN ('paused', 'backing-off') AND i.target_service_name IN (${names})
+    AND (i.last_failure_error_code IN ('RT0016', 'RT0012')
+      OR e.event_json LIKE '%RT0016%' OR e.event_json LIKE '%RT0012%')
+    AND (d.endpoint IS NULL OR starts_with(d.endpoint, ${quote(base)}))`;
+
+const findInherited = (names: string, { base, own }: { base: string; own: string }) => `
+  SELECT i.id, i.status FROM sys_invocation i
+  JOIN sys_deployment d ON d.id = i.pinned_deployment_id
+  WHERE i.status <> 'completed' AND i.target_service_name IN (${names})
+    AND starts_with(d.endpoint, ${quote(base)}) AND d.endpoint NOT IN (${quote(own)}, ${quote(`${own}/`)})`;
