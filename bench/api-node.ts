@@ -9,6 +9,7 @@ import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type FastifyInstance, fastify } from "fastify";
 import { Registry } from "prom-client";
+import { Journal } from "#api/analytics/journal.ts";
 import { createRecorder } from "#api/analytics/recorder.ts";
 import { openSpool } from "#api/analytics/spool.ts";
 import { createApi } from "#api/api.ts";
@@ -38,7 +39,8 @@ async function createReal(databaseUrl: string): Promise<FastifyInstance> {
   const dir = mkdtempSync(path.join(tmpdir(), "vedette-bench-spool-"));
   const spool = await openSpool({ dir, maxBytes: 256 * 1024 * 1024 });
   // A store that takes everything at once: what recording costs this process is what is measured.
-  const recorder = createRecorder({ spool, insert: async () => {}, log });
+  const journal = new Journal({ dir, log });
+  const recorder = createRecorder({ spool, journal, insert: async () => {}, log });
   const registry = new Registry();
   const redisUrl = process.env["BENCH_REDIS_URL"] ?? "";
   const limiter = await startLimiter({ redisUrl, log, registry });

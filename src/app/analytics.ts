@@ -1,6 +1,7 @@
 /** Wires analytics: what is recorded, where it waits, and the store that it is read from. */
 import path from "node:path";
 import { openEngine } from "#api/analytics/engine.ts";
+import { Journal, recoverJournals } from "#api/analytics/journal.ts";
 import { countAnalytics } from "#api/analytics/metrics.ts";
 import type { AnalyticsParts } from "#api/analytics/procedures.ts";
 import { createRecorder, type Recorder } from "#api/analytics/recorder.ts";
@@ -32,20 +33,19 @@ export async function startAnalytics(
   const retention = retentionFrom(retention_days);
   const engine = openEngine({ url, isEmbedded: true, dataDir, retention, log });
   stops.push(() => engine.close());
-  const spool = await openSpool({
-    dir: path.join(dataDir, "analytics-spool"),
-    maxBytes: spool_megabytes * megabyte,
-  });
+  const dir = path.join(dataDir, "analytics-spool");
+  const spool = await openSpool({ dir, maxBytes: spool_megabytes * megabyte });
+  await recoverJournals({ dir, log }, spool);
   const insert = engine.insert.bind(engine);
-  const recorder = createRecorder({ spool, insert, log });
+  const recorder = createRecorder({ spool, journal: new Journal({ dir, log }), insert, log });
   stops.push(() => recorder.close());
   countAnalytics({ counters: () => recorder.counters(), state: () => engine.state() }, registry);
   // Without a store, and without hope of one, nothing is gathered for it.
   const isKept = () => engine.state() !== "absent";
   return {
     recorder: {
-      verification: (row) => isKept() && recorder.verification(row),
-      ratelimit: (row) => isKept() && recorder.ratelimit(row),
+      verification: (row) => (isKept() ? recorder.verification(row) : undefined),
+      ratelimit: (row) => (isKept() ? recorder.ratelimit(row) : undefined),
     },
     reading: { store: engine, retention },
   };

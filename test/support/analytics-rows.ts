@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { type Batch, batchesOf, encodeRow, type RecordedTable } from "#api/analytics/batch.ts";
 import type { RatelimitRow, VerificationRow } from "#api/analytics/recorder.ts";
 
 /** A verification of workspace `ws_1`; the fields given stand over it. */
@@ -37,4 +39,11 @@ export function ratelimitRow(fields: Partial<RatelimitRow> = {}): RatelimitRow {
     tokens: 1,
     ...fields,
   };
+}
+
+/** Rows, 5,000 at most, as one batch. */
+export async function encodeBatch(table: RecordedTable, rows: readonly object[]): Promise<Batch> {
+  const lines = { key_verifications_v1: [], ratelimits_v1: [], [table]: rows.map(encodeRow) };
+  const { value } = await batchesOf(randomUUID(), lines).next();
+  return value as Batch;
 }

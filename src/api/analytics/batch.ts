@@ -1,5 +1,4 @@
 /** Rows on their way to the store: many at once, as the bytes that the store reads. */
-import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /** The tables that take rows; everything else is derived from them by the store. */
@@ -15,25 +14,42 @@ export type Batch = {
   body: Buffer;
 };
 
-/** How many rows are encoded in one go: about a millisecond of the event loop. */
-const rowsPerTurn = 250;
+/** How many rows a batch has at most. The same over versions: a batch's token depends on where it begins. */
+const rowsPerBatch = 5_000;
 
-/** Encodes rows without holding the event loop for long. */
-export async function encodeBatch(table: RecordedTable, rows: readonly object[]): Promise<Batch> {
-  const parts: Buffer[] = [];
-  for (let start = 0; start < rows.length; start += rowsPerTurn) {
-    if (start > 0) await nextTurn();
-    parts.push(encodeLines(rows.slice(start, start + rowsPerTurn)));
+/** How many rows are put together in one go: well below a millisecond of the event loop. */
+const rowsPerTurn = 1_000;
+
+/** The batches of rows that were taken together; `id` makes each of their tokens. */
+export async function* batchesOf(
+  id: string,
+  lines: Record<RecordedTable, readonly string[]>,
+): AsyncGenerator<Batch> {
+  for (const table of recordedTables) {
+    for (let start = 0; start < lines[table].length; start += rowsPerBatch) {
+      const rows = lines[table].slice(start, start + rowsPerBatch);
+      yield {
+        token: `${id}-${table}-${start}`,
+        table,
+        rows: rows.length,
+        body: await joinLines(rows),
+      };
+    }
   }
-  return { token: randomUUID(), table, rows: rows.length, body: Buffer.concat(parts) };
 }
 
-function encodeLines(rows: readonly object[]): Buffer {
-  return Buffer.from(`${rows.map(encodeRow).join("\n")}\n`);
+/** Without holding the event loop for long. */
+async function joinLines(lines: readonly string[]): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for (let start = 0; start < lines.length; start += rowsPerTurn) {
+    if (start > 0) await nextTurn();
+    parts.push(Buffer.from(`${lines.slice(start, start + rowsPerTurn).join("\n")}\n`));
+  }
+  return Buffer.concat(parts);
 }
 
-/** A row may have what the store refuses, and with it the batch, whose other rows are other people's. */
-function encodeRow(row: object): string {
+/** A line of JSON. A row may have what the store refuses, and with it the batch, whose other rows are other people's. */
+export function encodeRow(row: object): string {
   const line = JSON.stringify(row);
   return suspect.test(line) ? JSON.stringify(row, (_, value) => mend(value)) : line;
 }

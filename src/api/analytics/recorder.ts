@@ -1,6 +1,7 @@
 /** What the hot path calls to record a verification or a limit decision. */
 import type { Log } from "#kernel/log.ts";
-import { type Batch, encodeBatch, type RecordedTable, recordedTables } from "./batch.ts";
+import { type Batch, batchesOf, encodeRow, type RecordedTable } from "./batch.ts";
+import type { Journal, Lines } from "./journal.ts";
 import { type InsertBatch, Sender } from "./sender.ts";
 import type { Spool } from "./spool.ts";
 
@@ -59,10 +60,13 @@ export type RecorderCounters = {
   spooled: number;
 };
 
-/** `verification` and `ratelimit` are synchronous and never throw. */
+/** Resolves once a kill of the process cannot lose the row any more, or the disk is too slow to wait for. */
+type Recorded = Promise<void> | void;
+
+/** `verification` and `ratelimit` never throw nor reject: who answers waits for them first. */
 export type Recorder = {
-  verification(row: VerificationRow): void;
-  ratelimit(row: RatelimitRow): void;
+  verification(row: VerificationRow): Recorded;
+  ratelimit(row: RatelimitRow): Recorded;
   /** Writes what is in memory to disk and waits until the store has all of it, or fails to take it. */
   flush(): Promise<void>;
   /** Writes what is in memory to disk, tries the store once more, and stops. */
@@ -72,6 +76,7 @@ export type Recorder = {
 
 export type RecorderSettings = {
   spool: Spool;
+  journal: Journal;
   insert: InsertBatch;
   log: Log;
   /** A batch is full at so many rows … */
@@ -92,8 +97,9 @@ const awayFactor = 10;
 const closeWithinMs = 3_000;
 
 /**
- * Records in batches: each goes to disk first and from there to the store, so that a crash loses
- * no more than the rows of the last `batchMs`, and an outage of the store nothing that fits the spool.
+ * Records in batches: each goes to disk first and from there to the store, so that an outage of the
+ * store loses nothing that fits the spool. Until then the journal has them: a kill of the process loses
+ * no row that was waited for, a failure of the machine those of the last `batchMs` at most.
  */
 export function createRecorder(settings: RecorderSettings): Recorder {
   return new BatchingRecorder(settings);
@@ -102,10 +108,7 @@ export function createRecorder(settings: RecorderSettings): Recorder {
 class BatchingRecorder implements Recorder {
   readonly #settings: Required<RecorderSettings>;
   readonly #sender: Sender;
-  readonly #waiting: Record<RecordedTable, object[]> = {
-    key_verifications_v1: [],
-    ratelimits_v1: [],
-  };
+  #waiting: Lines = { key_verifications_v1: [], ratelimits_v1: [] };
   readonly #recovered: number;
   readonly #timer: NodeJS.Timeout;
   #ticks = 0;
@@ -133,12 +136,12 @@ class BatchingRecorder implements Recorder {
     this.#sender.wake();
   }
 
-  verification(row: VerificationRow): void {
-    this.#add("key_verifications_v1", row);
+  verification(row: VerificationRow): Recorded {
+    return this.#add("key_verifications_v1", row);
   }
 
-  ratelimit(row: RatelimitRow): void {
-    this.#add("ratelimits_v1", row);
+  ratelimit(row: RatelimitRow): Recorded {
+    return this.#add("ratelimits_v1", row);
   }
 
   counters(): RecorderCounters {
@@ -168,15 +171,18 @@ class BatchingRecorder implements Recorder {
     await this.#settings.spool.close();
   }
 
-  #add(table: RecordedTable, row: object): void {
+  #add(table: RecordedTable, row: object): Recorded {
     this.#recorded += 1;
     if (this.#isClosed || this.#buffered >= this.#settings.maxBufferedRows) {
       this.#lose(1, "more rows than memory may hold");
       return;
     }
+    const line = encodeRow(row);
     this.#buffered += 1;
-    const rows = this.#waiting[table];
-    if (rows.push(row) === this.#settings.batchRows) void this.#seal();
+    const isFull = this.#waiting[table].push(line) === this.#settings.batchRows;
+    const written = this.#settings.journal.add(table, line);
+    if (isFull) void this.#seal();
+    return written;
   }
 
   #tick(): void {
@@ -192,26 +198,17 @@ class BatchingRecorder implements Recorder {
   }
 
   async #sealNow(): Promise<void> {
-    for (const table of recordedTables) {
-      const rows = this.#waiting[table];
-      if (rows.length === 0) continue;
-      this.#waiting[table] = [];
-      const { batchRows } = this.#settings;
-      for (let start = 0; start < rows.length; start += batchRows) {
-        await this.#store(table, rows.slice(start, start + batchRows));
-      }
-    }
-  }
-
-  async #store(table: RecordedTable, rows: object[]): Promise<void> {
-    try {
-      const batch = await encodeBatch(table, rows);
+    const lines = this.#waiting;
+    // Both at once: the journal's page has the very same rows.
+    const page = this.#settings.journal.turn();
+    this.#waiting = { key_verifications_v1: [], ratelimits_v1: [] };
+    if (page === undefined) return;
+    for await (const batch of batchesOf(page.id, lines)) {
       await this.#settings.spool.append(batch).catch((error) => this.#keep(batch, error));
-    } catch (error) {
-      this.#lose(rows.length, "rows that cannot be encoded", error);
+      this.#buffered -= batch.rows;
+      this.#sender.wake();
     }
-    this.#buffered -= rows.length;
-    this.#sender.wake();
+    await page.discard();
   }
 
   /** The batch is on no disk: the store may still take it from memory. */

@@ -45,7 +45,8 @@ export function createVerify(parts: VerifyParts) {
     const query =
       input.permissions === undefined ? undefined : parsePermissionQuery(input.permissions);
     const verdict = await judge(parts, { record, input, call, query });
-    recordVerdict(parts, { record, input, call, verdict, startedAt });
+    // What is answered is counted, also when this process is killed right after.
+    await recordVerdict(parts, { record, input, call, verdict, startedAt });
     return { data: describeVerification(record, verdict) };
   };
 }
@@ -128,10 +129,10 @@ async function withCredits(
 
 type Judged = Omit<Subject, "query"> & { verdict: Verdict; startedAt: number };
 
-function recordVerdict({ recorder, region }: VerifyParts, judged: Judged): void {
+function recordVerdict({ recorder, region }: VerifyParts, judged: Judged): Promise<void> | void {
   const { record, input, call, verdict, startedAt } = judged;
   if (call.headers["x-unkey-metrics"] === "disabled") return;
-  recorder.verification({
+  return recorder.verification({
     request_id: call.requestId,
     time: call.nowMs,
     workspace_id: record.workspaceId,

@@ -41,7 +41,8 @@ export function limit(parts: RatelimitParts) {
       const taking = parts.limiter.take([request], call.nowMs);
       const { answers } = taking instanceof Promise ? await taking : taking;
       const answer = answers[0] as LimitAnswer;
-      record(parts, call, { subject, request, answer, startedAt });
+      // What is answered is counted, also when this process is killed right after.
+      await record(parts, call, { subject, request, answer, startedAt });
       return { data: { ...tell(subject, request, answer), success: answer.passed } };
     },
   });
@@ -66,14 +67,16 @@ export function multiLimit(parts: RatelimitParts) {
       for (const input of inputs) subjects.push(await findSubject(parts, call, input));
       const requests = subjects.map((subject) => toRequest(call.workspaceId, subject));
       const { answers } = await parts.limiter.take(requests, call.nowMs);
+      const recorded: unknown[] = [];
       const limits = subjects.map((subject, index) => {
         const request = requests[index] as LimitRequest;
         const answer = answers[index] as LimitAnswer;
-        record(parts, call, { subject, request, answer, startedAt });
+        recorded.push(record(parts, call, { subject, request, answer, startedAt }));
         const { namespace, identifier } = subject.input;
         const told = tell(subject, request, answer);
         return { ...told, namespace, identifier, passed: answer.passed };
       });
+      await Promise.all(recorded);
       return { data: { passed: limits.every(({ passed }) => passed), limits } };
     },
   });
@@ -112,8 +115,9 @@ function toRequest(workspaceId: string, { input, namespace, override }: Subject)
 
 type Taken = { subject: Subject; request: LimitRequest; answer: LimitAnswer; startedAt: number };
 
-function record({ recorder }: RatelimitParts, call: Call, taken: Taken): void {
-  if (call.headers["x-unkey-metrics"] !== "disabled") recorder.ratelimit(toRow(call, taken));
+function record({ recorder }: RatelimitParts, call: Call, taken: Taken): Promise<void> | void {
+  if (call.headers["x-unkey-metrics"] === "disabled") return;
+  return recorder.ratelimit(toRow(call, taken));
 }
 
 function toRow(call: Call, { subject, request, answer, startedAt }: Taken): RatelimitRow {

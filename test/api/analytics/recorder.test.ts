@@ -1,6 +1,9 @@
+import { cpSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Batch } from "#api/analytics/batch.ts";
+import { Journal, recoverJournals } from "#api/analytics/journal.ts";
 import {
   createRecorder,
   type RecorderCounters,
@@ -39,11 +42,19 @@ function memoryStore() {
   return store;
 }
 
-async function start(settings: Partial<RecorderSettings> & { dir?: string; maxBytes?: number }) {
-  const { dir = tempDir(), maxBytes = 10_000_000, ...rest } = settings;
+type Start = Partial<RecorderSettings> & {
+  dir?: string;
+  maxBytes?: number;
+  store?: ReturnType<typeof memoryStore>;
+};
+
+async function start(settings: Start) {
+  const { dir = tempDir(), maxBytes = 10_000_000, store = memoryStore(), ...rest } = settings;
   const spool = await openSpool({ dir, maxBytes });
-  const store = memoryStore();
-  const recorder = createRecorder({ spool, insert: store.insert, log, minRetryMs: 5, ...rest });
+  await recoverJournals({ dir, log }, spool);
+  const journal = new Journal({ dir, log });
+  const insert = store.insert;
+  const recorder = createRecorder({ spool, journal, insert, log, minRetryMs: 5, ...rest });
   onTestFinished(() => recorder.close());
   return { recorder, store, dir };
 }
@@ -55,8 +66,8 @@ function balance(counters: RecorderCounters): number {
 
 it("stores what was recorded, each row in its table's batch", async () => {
   const { recorder, store } = await start({});
-  recorder.verification(verificationRow({ key_id: "key_9" }));
-  recorder.ratelimit(ratelimitRow({ identifier: "user_9" }));
+  void recorder.verification(verificationRow({ key_id: "key_9" }));
+  void recorder.ratelimit(ratelimitRow({ identifier: "user_9" }));
 
   await recorder.flush();
 
@@ -69,7 +80,7 @@ it("stores what was recorded, each row in its table's batch", async () => {
 it("sends by itself when a batch is full", async () => {
   const { recorder, store } = await start({ batchRows: 10, batchMs: 60_000 });
 
-  for (let index = 0; index < 10; index += 1) recorder.verification(verificationRow());
+  for (let index = 0; index < 10; index += 1) void recorder.verification(verificationRow());
 
   await waitFor(() => store.rows.length === 10, { withinMs: 5_000, what: "the batch" });
 });
@@ -77,7 +88,7 @@ it("sends by itself when a batch is full", async () => {
 it("sends by itself when the first row has waited long enough", async () => {
   const { recorder, store } = await start({ batchMs: 10 });
 
-  recorder.verification(verificationRow());
+  void recorder.verification(verificationRow());
 
   await waitFor(() => store.rows.length === 1, { withinMs: 5_000, what: "the batch" });
 });
@@ -85,7 +96,7 @@ it("sends by itself when the first row has waited long enough", async () => {
 it("keeps rows on disk while the store is away and stores them once it is back", async () => {
   const { recorder, store } = await start({});
   store.mode = "away";
-  for (let index = 0; index < 30; index += 1) recorder.verification(verificationRow());
+  for (let index = 0; index < 30; index += 1) void recorder.verification(verificationRow());
   await recorder.flush();
   const whileAway = recorder.counters();
 
@@ -98,7 +109,7 @@ it("keeps rows on disk while the store is away and stores them once it is back",
 it("counts a batch once whose answer was lost", async () => {
   const { recorder, store } = await start({});
   store.mode = "answer-lost";
-  recorder.verification(verificationRow());
+  void recorder.verification(verificationRow());
   await recorder.flush();
   await waitFor(() => store.sent >= 3, { withinMs: 5_000, what: "it to be sent again" });
 
@@ -113,7 +124,7 @@ it("replays in the next run what the last one could not store, once", async () =
   const dir = tempDir();
   const first = await start({ dir });
   first.store.mode = "away";
-  for (let index = 0; index < 7; index += 1) first.recorder.ratelimit(ratelimitRow());
+  for (let index = 0; index < 7; index += 1) void first.recorder.ratelimit(ratelimitRow());
   await first.recorder.close();
 
   const second = await start({ dir });
@@ -127,9 +138,78 @@ it("replays in the next run what the last one could not store, once", async () =
   expect(third.store.rows).toHaveLength(0);
 });
 
+/** What a process that is killed now leaves behind. */
+function leftBy(dir: string): string {
+  const copy = tempDir();
+  cpSync(dir, copy, { recursive: true });
+  return copy;
+}
+
+const rowsOf = (table: string) => `${table} ${JSON.stringify(verificationRow())}\n`;
+
+describe("a kill of the process", () => {
+  it("loses no row that was waited for", async () => {
+    const first = await start({ batchMs: 60_000 });
+    const rows = Array.from({ length: 300 }, () => verificationRow());
+    await Promise.all(rows.map((row) => first.recorder.verification(row)));
+    await first.recorder.ratelimit(ratelimitRow());
+
+    const second = await start({ dir: leftBy(first.dir) });
+    await second.recorder.flush();
+
+    expect(second.store.rows).toHaveLength(301);
+    expect(second.recorder.counters()).toMatchObject({ recovered: 301, stored: 301 });
+  });
+
+  it("while rows go to the spool counts each of them once", async () => {
+    const first = await start({ batchMs: 60_000 });
+    await first.recorder.verification(verificationRow());
+    const dir = leftBy(first.dir);
+    await first.recorder.flush();
+
+    const second = await start({ dir, store: first.store });
+    await second.recorder.flush();
+
+    expect(first.store.rows).toHaveLength(1);
+  });
+
+  it("in the middle of a write loses the row that was not answered alone", async () => {
+    const dir = tempDir();
+    const whole = rowsOf("key_verifications_v1");
+    writeFileSync(path.join(dir, "one.journal"), `${whole}${whole}${whole.slice(0, 90)}`);
+
+    const { recorder, store } = await start({ dir });
+    await recorder.flush();
+
+    expect(store.rows).toHaveLength(2);
+    expect(readdirSync(dir).filter((name) => name.endsWith(".journal"))).toEqual([]);
+  });
+});
+
+it("keeps no journal of what is in the spool", async () => {
+  const { recorder, store, dir } = await start({ batchMs: 60_000 });
+  store.mode = "away";
+  await recorder.verification(verificationRow());
+
+  await recorder.flush();
+
+  expect(readdirSync(dir).filter((name) => name.endsWith(".journal"))).toEqual([]);
+});
+
+it("holds no answer up for a journal that cannot be written, and stores the row all the same", async () => {
+  const { recorder, store, dir } = await start({ batchMs: 60_000 });
+  renameSync(dir, `${dir}-away`);
+
+  await recorder.verification(verificationRow());
+
+  renameSync(`${dir}-away`, dir);
+  await recorder.flush();
+  expect(store.rows).toHaveLength(1);
+});
+
 it("sends from memory what finds no space on disk", async () => {
   const { recorder, store } = await start({ maxBytes: 0 });
-  recorder.verification(verificationRow());
+  void recorder.verification(verificationRow());
 
   await recorder.flush();
 
@@ -140,7 +220,7 @@ it("counts as dropped what finds space neither on disk nor in memory", async () 
   const { recorder, store } = await start({ maxBytes: 0, maxBufferedRows: 50, batchRows: 500 });
   store.mode = "away";
 
-  for (let index = 0; index < 80; index += 1) recorder.verification(verificationRow());
+  for (let index = 0; index < 80; index += 1) void recorder.verification(verificationRow());
 
   expect(recorder.counters()).toMatchObject({ recorded: 80, buffered: 50, dropped: 30 });
 });
@@ -150,7 +230,7 @@ it("bounds what waits in memory for a store that is away with a full disk", asyn
   store.mode = "away";
   const tags = ["x".repeat(1_000_000)];
   for (let round = 0; round < 40; round += 1) {
-    recorder.verification(verificationRow({ tags }));
+    void recorder.verification(verificationRow({ tags }));
     await recorder.flush();
   }
 
@@ -164,10 +244,10 @@ it("bounds what waits in memory for a store that is away with a full disk", asyn
 it("drops a batch that the store refuses for good, counted, and goes on with the next", async () => {
   const { recorder, store } = await start({});
   store.mode = "refusing";
-  recorder.verification(verificationRow());
+  void recorder.verification(verificationRow());
   await recorder.flush();
   store.mode = "up";
-  recorder.verification(verificationRow({ key_id: "key_next" }));
+  void recorder.verification(verificationRow({ key_id: "key_next" }));
 
   await recorder.flush();
 
@@ -177,7 +257,7 @@ it("drops a batch that the store refuses for good, counted, and goes on with the
 
 it("takes text that is no valid Unicode", async () => {
   const { recorder, store } = await start({});
-  recorder.ratelimit(ratelimitRow({ identifier: "broken \ud800 pair" }));
+  void recorder.ratelimit(ratelimitRow({ identifier: "broken \ud800 pair" }));
 
   await recorder.flush();
 
@@ -187,7 +267,7 @@ it("takes text that is no valid Unicode", async () => {
 it("stops within seconds while the store hangs, and has lost nothing", async () => {
   const { recorder, store } = await start({});
   store.mode = "hanging";
-  recorder.verification(verificationRow());
+  void recorder.verification(verificationRow());
 
   await recorder.close();
 
@@ -199,7 +279,7 @@ it("accounts for every row under a store that comes and goes", async () => {
   const modes = ["up", "away", "answer-lost", "up", "away"] as const;
   for (let round = 0; round < 50; round += 1) {
     store.mode = modes[round % modes.length] ?? "up";
-    for (let index = 0; index < 33; index += 1) recorder.verification(verificationRow());
+    for (let index = 0; index < 33; index += 1) void recorder.verification(verificationRow());
     await delay(2);
   }
   store.mode = "up";
@@ -212,11 +292,13 @@ it("accounts for every row under a store that comes and goes", async () => {
 
 it("sends from memory what a full disk does not take", async () => {
   const store = memoryStore();
-  const spool = await openSpool({ dir: tempDir(), maxBytes: 1_000 });
+  const dir = tempDir();
+  const spool = await openSpool({ dir, maxBytes: 1_000 });
   spool.append = () => Promise.reject(Object.assign(new Error("no space"), { code: "ENOSPC" }));
-  const recorder = createRecorder({ spool, insert: store.insert, log });
+  const journal = new Journal({ dir, log });
+  const recorder = createRecorder({ spool, journal, insert: store.insert, log });
   onTestFinished(() => recorder.close());
-  recorder.verification(verificationRow());
+  void recorder.verification(verificationRow());
 
   await recorder.flush();
 

@@ -30,7 +30,7 @@ function setUp(record: KeyRecord | undefined, credits: number | null = null) {
     findKey: () => record,
     limiter: createLocalLimiter(),
     region: "here",
-    recorder: { verification: (row) => rows.push(row) },
+    recorder: { verification: (row) => void rows.push(row) },
     readCredits: async () => left,
     spendCredits: async (_, cost) => {
       if (left === null) return { isPaid: true, remaining: null };

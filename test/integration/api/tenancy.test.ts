@@ -1,8 +1,8 @@
 /** A second workspace neither sees nor changes anything of the first, through any procedure. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { encodeBatch, type RecordedTable } from "#api/analytics/batch.ts";
+import type { RecordedTable } from "#api/analytics/batch.ts";
 import { startTestAnalytics, type TestAnalytics } from "../../support/analytics.ts";
-import { ratelimitRow, verificationRow } from "../../support/analytics-rows.ts";
+import { encodeBatch, ratelimitRow, verificationRow } from "../../support/analytics-rows.ts";
 import { startTestApi, type TestApi } from "../../support/api.ts";
 import { procedureNames } from "../../support/api-contract.ts";
 import { servedProcedures } from "../../support/served-procedures.ts";

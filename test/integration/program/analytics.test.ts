@@ -33,15 +33,17 @@ async function verify(times: number): Promise<void> {
   for (let i = 0; i < times; i += 1) await call("keys.verifyKey", { key });
 }
 
+async function counted(): Promise<number> {
+  const query = "SELECT count() AS n FROM key_verifications_v1";
+  const { data } = await call("analytics.getVerifications", { query });
+  return data?.[0]?.n;
+}
+
 const untilCounted = (expected: number) =>
-  waitFor(
-    async () => {
-      const query = "SELECT count() AS n FROM key_verifications_v1";
-      const { data } = await call("analytics.getVerifications", { query });
-      return data?.[0]?.n === expected;
-    },
-    { withinMs: 30_000, what: `${expected} verifications counted` },
-  );
+  waitFor(async () => (await counted()) === expected, {
+    withinMs: 30_000,
+    what: `${expected} verifications counted`,
+  });
 
 async function metric(name: string): Promise<number> {
   const text = await (await fetch(`${program.endpoints().metrics}/metrics`)).text();
@@ -84,5 +86,27 @@ describe("recorded verifications", () => {
     await program.start();
 
     await untilCounted(25);
+  });
+
+  it("are counted, each that was answered, over a kill -9 of the program among them", async () => {
+    const callers = 8;
+    let answered = 0;
+    const verifyOn = async () => {
+      for (;;) {
+        await call("keys.verifyKey", { key });
+        answered += 1;
+      }
+    };
+    const calling = Promise.allSettled(Array.from({ length: callers }, verifyOn));
+    await waitFor(() => answered >= 300, { withinMs: 20_000, what: "300 answers" });
+    program.kill9("main");
+    await calling;
+
+    await program.start();
+
+    const isAll = async () => (await counted()) >= 25 + answered;
+    await waitFor(isAll, { withinMs: 30_000, what: `${25 + answered} verifications counted` });
+    // What was recorded and could not be answered any more.
+    expect(await counted()).toBeLessThanOrEqual(25 + answered + callers);
   });
 });

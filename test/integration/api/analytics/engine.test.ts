@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { encodeBatch } from "#api/analytics/batch.ts";
 import { type Engine, openEngine } from "#api/analytics/engine.ts";
 import { retentionFrom } from "#api/analytics/retention.ts";
 import { createLog } from "#kernel/log.ts";
-import { ratelimitRow, verificationRow } from "../../../support/analytics-rows.ts";
+import { encodeBatch, ratelimitRow, verificationRow } from "../../../support/analytics-rows.ts";
 import { makeTempDir } from "../../../support/temp-dir.ts";
 
 const log = createLog({ level: process.env["TEST_LOG"] ?? "silent", format: "json" });

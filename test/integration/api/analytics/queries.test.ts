@@ -1,8 +1,7 @@
 /** Queries of two workspaces on the real store, behind the guard and the condition on the workspace. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { encodeBatch } from "#api/analytics/batch.ts";
 import { startTestAnalytics, type TestAnalytics } from "../../../support/analytics.ts";
-import { ratelimitRow, verificationRow } from "../../../support/analytics-rows.ts";
+import { encodeBatch, ratelimitRow, verificationRow } from "../../../support/analytics-rows.ts";
 import { startTestApi, type TestApi } from "../../../support/api.ts";
 import { hostileQueries } from "../../../support/hostile-queries.ts";
 
