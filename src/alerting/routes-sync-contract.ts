@@ -101,6 +101,8 @@ export const RouteResult = z.object({
   /** Why it stopped; absent when all is well. */
   message: z.string().optional(),
   difference: z.array(ThreeWayChange).optional(),
+  /** What the service keeps otherwise than it was told: from what is there to what was wanted. */
+  differs: z.array(Change).optional(),
 });
 export type RouteResult = z.infer<typeof RouteResult>;
 

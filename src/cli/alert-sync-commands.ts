@@ -27,7 +27,10 @@ export function addAlertSyncCommands(alerts: Command, exit: Exit): void {
   add("backups", "list what is kept of routes from before each apply").action(
     load(exit, async () => (await from()).listBackups),
   );
-  add("restore <backup>", "put back what a backup says: its id, or a file with it")
+  add(
+    "restore <backup>",
+    "put back what a backup says: its id, or a file with it; exit code 2: not all could be",
+  )
     .option("--dry-run", "only show what it would change; exit codes as with plan", false)
     .option("--config <file>", configHelp)
     .action(load(exit, async () => (await from()).restore));

@@ -56,9 +56,21 @@ export function tellApply(
       ? []
       : [[plain(name), ...difference.map((one) => tellThreeWays(one, names))].join("\n")],
   );
+  const kept = routes.flatMap(({ name, differs = [] }) =>
+    differs.length === 0
+      ? []
+      : [
+          [
+            `${plain(name)}, from what is there to what was wanted:`,
+            ...differs.map((one) => tellChange(one, names)),
+          ].join("\n"),
+        ],
+  );
   const end = outcome === "applied" ? "all routes are as planned" : "not all routes are as planned";
-  const kept = backup === null ? "" : `; what was there before: alerts restore ${backup}`;
-  return [String(table), ...differences, ...tellDoubled(doubled), `${end}${kept}`].join("\n\n");
+  const back = backup === null ? "" : `; what was there before: alerts restore ${backup}`;
+  return [String(table), ...differences, ...kept, ...tellDoubled(doubled), `${end}${back}`].join(
+    "\n\n",
+  );
 }
 
 function tellThreeWays({ path, by, base, theirs, ours }: ThreeWayChange, names: Names): string {

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import type { z } from "zod";
 import {
   type ApplyRequest,
+  type ApplyResult,
   alertRoutesHandlers,
   alertRoutesKey,
   alertRoutesName,
@@ -48,9 +49,11 @@ export async function apply(file: string | undefined, options: ApplyOptions): Pr
   const planned =
     file === undefined ? await makePlan(options, owned) : readDocument(file, Plan, "plan");
   const { adopt, prune } = options;
-  return applyPlan(connection, { plan: planned, adopt, prune }, options);
+  const result = await applyPlan(connection, { plan: planned, adopt, prune }, options);
+  return result.outcome === "applied" && result.doubled.length === 0 ? 0 : 1;
 }
 
+/** Exit code 0: all that the backup has is there as it has it; 2: some of it is not. */
 type RestoreOptions = PlanOptions & { dryRun: boolean };
 
 export async function restore(wanted: string, options: RestoreOptions): Promise<number> {
@@ -60,7 +63,8 @@ export async function restore(wanted: string, options: RestoreOptions): Promise<
   const planned = await planAlertRestore(options.config, backup);
   if (options.dryRun) return showPlan(planned, options);
   const request = { plan: planned, adopt: false, prune: false };
-  return applyPlan(connect(options), request, options);
+  const result = await applyPlan(connect(options), request, options);
+  return result.outcome === "applied" ? 0 : 2;
 }
 
 export async function listBackups(options: GlobalOptions): Promise<number> {
@@ -88,12 +92,12 @@ async function applyPlan(
   connection: Connection,
   request: ApplyRequest,
   { json }: GlobalOptions,
-): Promise<number> {
+): Promise<ApplyResult> {
   const { output } = alertRoutesHandlers.Apply;
   const result = await connection.callToEnd(addressOf("Apply"), request, output);
   if (json) printJson(result);
   else print(tellApply(result, request.plan));
-  return result.outcome === "applied" && result.doubled.length === 0 ? 0 : 1;
+  return result;
 }
 
 async function makePlan({ config }: PlanOptions, owned: RoutesStatus["owned"]): Promise<Plan> {

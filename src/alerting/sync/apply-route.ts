@@ -7,7 +7,7 @@ import type { Content, Owned, RouteResult } from "#alerting/routes-sync-contract
 import { decide, isMadeByUs, type RouteOrder } from "./decide.ts";
 import { diffContent } from "./diff.ts";
 import { findRoute, type Wanted } from "./find-route.ts";
-import { isInStep, overlay } from "./overlay.ts";
+import { contentOver, isReached } from "./goal.ts";
 import type { Found, Service } from "./service.ts";
 import { backoffMs, persist, type Tools } from "./steps.ts";
 import { isFinal, type Written, writeRoute } from "./write-route.ts";
@@ -71,7 +71,7 @@ async function decideAndWrite(
   if (next.kind === "end") return toApplied(order, next, found);
   const attempt = next.kind === "create" ? "created" : "updated";
   const written = await writeRoute({ next, wanted, declared: order.route.declared }, tools);
-  if (written.kind === "done") return verify(order, attempt, written.found);
+  if (written.kind === "done") return verify(order, attempt, await readBack(written, order, tools));
   const isUnsure = attempt === "created" && written.kind === "unsure";
   return { tried: attempt, waitMs: isUnsure ? tools.listLagMs : 0, last: written };
 }
@@ -82,16 +82,32 @@ function ownedAsMade(order: RouteOrder, found: Found | null): RouteOrder {
   return { ...order, owned: toOwned(found, order.open?.declared ?? {}) };
 }
 
+/** A backup is put back to the letter: what is there then counts, not what a write was answered with. */
+async function readBack(
+  { found }: Extract<Written, { kind: "done" }>,
+  { of }: RouteOrder,
+  tools: ApplyTools,
+): Promise<Found> {
+  if (of !== "backup" || tools.intend === undefined) return found;
+  const read = await persist(tools, "read-back", () => tools.service.readRoute(found.id));
+  return read.kind === "done" && read.value !== null ? read.value : found;
+}
+
 /** What the service has made of it: it may have kept something else than it was told. */
 function verify(order: RouteOrder, outcome: "created" | "updated", found: Found): Applied {
   const { declared, name } = order.route;
-  if (isInStep(found.content, declared)) return toApplied(order, { outcome }, found);
-  const differing = diffContent(found.content, overlay(found.content, declared));
-  const paths = differing.map(({ path }) => path).join(", ");
+  const goal = { of: order.of, declared };
+  if (isReached(found.content, goal)) return toApplied(order, { outcome }, found);
+  const differs = diffContent(found.content, contentOver(found.content, goal));
+  const paths = differs.map(({ path }) => path).join(", ");
   const reason = `it was written, and the incident service keeps something else at ${paths}`;
-  const applied = failed(name, found.id, reason);
-  // Ours all the same: the next plan goes on from there.
-  return outcome === "created" ? { ...applied, owned: toOwned(found, declared) } : applied;
+  const { result } = failed(name, found.id, reason);
+  const applied = { result: { ...result, differs } };
+  if (outcome === "updated") return applied;
+  // Ours all the same: the next plan goes on from there. Of a backup, if it was ours before.
+  const isBackup = order.of === "backup";
+  const made = isBackup ? toApplied(order, { outcome }, found).owned : toOwned(found, declared);
+  return made === undefined ? applied : { ...applied, owned: made };
 }
 
 function toApplied(

@@ -62,7 +62,9 @@ export async function applyAll(order: ApplyOrder, tools: ApplyAllTools): Promise
   const results: RouteResult[] = [];
   const bearers: Bearer[] = [];
   for (const job of jobs) {
-    const applied = failure === null ? await applyJob(job, order, tools) : notTried(job, failure);
+    const made = results.flatMap(({ id }) => id ?? []);
+    const applied =
+      failure === null ? await applyJob(job, { order, made }, tools) : notTried(job, failure);
     await tools.note(applied);
     results.push(applied.result);
     const owned = applied.owned === undefined ? job.known : applied.owned;
@@ -81,12 +83,17 @@ async function backUp(
   return tools.saveBackup(read.value.map(({ detail }): Content => detail));
 }
 
+/** `made`: the routes that were dealt with so far. */
+type Progress = { order: ApplyOrder; made: readonly string[] };
+
 async function applyJob(
   { name, known, route }: Job,
-  order: ApplyOrder,
+  { order, made }: Progress,
   tools: ApplyTools,
 ): Promise<Applied> {
-  if (route !== undefined) return applyRoute(toRouteOrder(route, known, { order, tools }), tools);
+  if (route !== undefined) {
+    return applyRoute(toRouteOrder(route, known, { order, made, tools }), tools);
+  }
   invariant(known !== null, "what is pruned is ours");
   return pruneRoute({ name, owned: known }, tools);
 }
@@ -94,7 +101,7 @@ async function applyJob(
 function toRouteOrder(
   route: RoutePlan,
   owned: Owned | null,
-  { order, tools }: { order: ApplyOrder; tools: ApplyTools },
+  { order, made, tools }: Progress & { tools: ApplyTools },
 ): RouteOrder {
   const { plan, adopt } = order.request;
   const creation = order.creations?.[route.name];
@@ -105,7 +112,9 @@ function toRouteOrder(
     owned,
     adopt,
     of: plan.of,
-    others: plan.routes.flatMap(({ id }) => (id === null || id === route.id ? [] : [id])),
+    others: [...plan.routes.map(({ id }) => id), ...made].filter(
+      (id) => id !== null && id !== route.id,
+    ) as string[],
     open: creation === undefined ? null : { declared: creation.declared, leftMs: leftMs(creation) },
   };
 }

@@ -7,9 +7,9 @@ import type {
   RouteResult,
 } from "#alerting/routes-sync-contract.ts";
 import { digestOf } from "./content.ts";
-import { newRoute } from "./declared.ts";
 import { diffThreeWays } from "./diff.ts";
-import { isInStep, overlay } from "./overlay.ts";
+import { contentOfNew, contentOver, type Goal, isReached } from "./goal.ts";
+import { isInStep } from "./overlay.ts";
 import type { Found } from "./service.ts";
 
 export type RouteOrder = {
@@ -41,8 +41,9 @@ export type Next =
 export function decide(order: RouteOrder, { found, tried }: Situation): Next {
   const { route, owned, adopt, of } = order;
   const { base, declared } = route;
-  if (found === null) return decideAbsent(route);
-  if (isInStep(found.content, declared)) return { kind: "end", outcome: tried ?? "in_step" };
+  const goal = { of, declared };
+  if (found === null) return decideAbsent(route, goal);
+  if (isReached(found.content, goal)) return { kind: "end", outcome: tried ?? "in_step" };
   // Made since the plan, perhaps by a write of ours that someone else went over.
   if (base === null) return conflict(order, found);
   if (!adopt && of === "routes" && owned?.id !== found.id) {
@@ -51,7 +52,7 @@ export function decide(order: RouteOrder, { found, tried }: Situation): Next {
   }
   // Only the version may have moved: then nobody's change is lost.
   if (digestOf(found.content) !== base.digest) return conflict(order, found);
-  return { kind: "update", found, content: overlay(found.content, declared) };
+  return { kind: "update", found, content: contentOver(found.content, goal) };
 }
 
 /** An apply may end between making a route and saying that it is ours. */
@@ -64,15 +65,15 @@ function isNamed({ content }: Found, name: string): boolean {
   return content["name"] === name;
 }
 
-function decideAbsent({ base, declared }: RoutePlan): Next {
-  if (base === null) return { kind: "create", content: overlay(newRoute, declared) };
+function decideAbsent({ base }: RoutePlan, goal: Goal): Next {
+  if (base === null) return { kind: "create", content: contentOfNew(goal) };
   const message = "deleted by someone else since the plan";
   return { kind: "end", outcome: "conflict", message };
 }
 
-function conflict({ route, owned }: RouteOrder, { content: theirs }: Found): Next {
+function conflict({ route, owned, of }: RouteOrder, { content: theirs }: Found): Next {
   const base = route.base?.content ?? owned?.declared ?? {};
-  const ours = overlay(base, route.declared);
+  const ours = contentOver(base, { of, declared: route.declared });
   return {
     kind: "end",
     outcome: "conflict",

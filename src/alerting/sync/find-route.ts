@@ -20,7 +20,8 @@ export async function findRoute(
   { name, id = null, oursId = null, others = [] }: Wanted,
 ): Promise<Attempt<Found | null>> {
   if (id !== null) return service.readRoute(id);
-  const ours = oursId === null ? undefined : await service.readRoute(oursId);
+  const isElsewhere = oursId === null || others.includes(oursId);
+  const ours = isElsewhere ? undefined : await service.readRoute(oursId);
   if (ours !== undefined && (ours.kind !== "done" || ours.value !== null)) return ours;
   const bearing = await readNamed(service, name);
   if (bearing.kind !== "done") return bearing;

@@ -1,18 +1,11 @@
 /** What an apply would do: rows, or a backup, held against what is there. */
-import type {
-  Backup,
-  Content,
-  Doubled,
-  Owned,
-  Plan,
-  RoutePlan,
-} from "#alerting/routes-sync-contract.ts";
+import type { Backup, Doubled, Owned, Plan, RoutePlan } from "#alerting/routes-sync-contract.ts";
 import { digestOf, toContent } from "./content.ts";
-import { declareRoute, newRoute } from "./declared.ts";
+import { declareRoute } from "./declared.ts";
 import { diffContent } from "./diff.ts";
 import { findDoubled } from "./doubled.ts";
+import { contentOfNew, contentOver, type Goal, isReached } from "./goal.ts";
 import type { GivenIds } from "./ids-file.ts";
-import { isInStep, overlay } from "./overlay.ts";
 import { type Rows, resolveIds } from "./resolve.ts";
 import type { Found } from "./service.ts";
 import type { Survey } from "./survey.ts";
@@ -39,7 +32,8 @@ export function planRows({ rows, given, survey, owned }: RowsToPlan, head: Head)
   if (faults.length + ambiguous.length > 0) return { faults: [...faults, ...ambiguous], doubled };
   const routes = rows.routes.map((row) => {
     const found = findRemote(survey.routes, { name: row.name, id: owned[row.name]?.id });
-    return planRoute(row.name, declareRoute(row, ids), found);
+    const goal: Goal = { of: "routes", declared: declareRoute(row, ids) };
+    return planRoute(row.name, goal, found);
   });
   const known = new Set(rows.routes.map(({ name }) => name));
   const orphans = Object.keys(owned).filter((name) => !known.has(name));
@@ -47,25 +41,46 @@ export function planRows({ rows, given, survey, owned }: RowsToPlan, head: Head)
   return { plan: { format, ...head, of: "routes", routes, orphans, doubled, names } };
 }
 
+/** Throws when it is not clear which route has taken the place of one that is gone. */
 export function planBackup(backup: Backup, routes: readonly Found[], head: Head): Plan {
+  const kept = new Set(backup.alert_routes.map(({ id }) => id));
+  const newer = routes.filter(({ id }) => !kept.has(id));
   const planned = backup.alert_routes.map((detail) => {
-    const { id, name } = detail;
-    const wanted = { name: String(name), id: typeof id === "string" ? id : undefined };
-    return planRoute(wanted.name, toContent(detail), findRemote(routes, wanted));
+    const name = String(detail["name"]);
+    const found = routes.find(({ id }) => id === detail["id"]) ?? findSuccessor(newer, name);
+    return planRoute(name, { of: "backup", declared: toContent(detail) }, found);
   });
+  checkSuccessors(planned);
   const format = "vedette-alert-plan-1";
   return { format, ...head, of: "backup", routes: planned, orphans: [], doubled: [], names: {} };
 }
 
-function planRoute(name: string, declared: Content, found: Found | undefined): RoutePlan {
+/** One that was made since under its name, by hand or by an apply. */
+function findSuccessor(newer: readonly Found[], name: string): Found | undefined {
+  const named = newer.filter((route) => isNamed(route, name));
+  if (named.length < 2) return named[0];
+  const ids = named.map(({ id }) => id).join(", ");
+  throw new Error(`there are ${named.length} routes named "${name}" (${ids}): keep one`);
+}
+
+function checkSuccessors(planned: readonly RoutePlan[]): void {
+  const ids = planned.flatMap(({ id }) => id ?? []);
+  const twice = planned.find(({ id }) => id !== null && ids.indexOf(id) !== ids.lastIndexOf(id));
+  if (twice === undefined) return;
+  const problem = `the backup has several routes named "${twice.name}", and ${twice.id} was made since`;
+  throw new Error(`${problem}: rename or delete it`);
+}
+
+function planRoute(name: string, goal: Goal, found: Found | undefined): RoutePlan {
+  const { declared } = goal;
   if (found === undefined) {
-    const changes = diffContent({}, overlay(newRoute, declared));
+    const changes = diffContent({}, contentOfNew(goal));
     return { name, action: "create", id: null, base: null, declared, changes };
   }
   const { id, version, content } = found;
-  const isSame = isInStep(content, declared);
+  const isSame = isReached(content, goal);
   const base = { version, digest: digestOf(content), content };
-  const changes = diffContent(content, overlay(content, declared));
+  const changes = diffContent(content, contentOver(content, goal));
   return { name, action: isSame ? "none" : "update", id, base, declared, changes };
 }
 

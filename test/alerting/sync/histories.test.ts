@@ -204,6 +204,7 @@ it.each(["before", "unkept"] as const)(
       expect(world.double.faults, `step ${step}`).toEqual([]);
     }
   },
+  120_000,
 );
 
 const namedReasons =
