@@ -58,3 +58,11 @@ it.each(globSync("src/**/*.{ts,tsx}"))("%s fits on five screens", (file) => {
 
   expect(lines).toBeLessThanOrEqual(300);
 });
+
+it("no service is given up after a number of attempts of its own", () => {
+  const policies = globSync("src/**/*.ts")
+    .flatMap((file) => [...readFileSync(file, "utf8").matchAll(/\bretryPolicy: *([^,}\n]+)/g)])
+    .map((match) => match[1]?.trim());
+
+  expect(new Set(policies)).toEqual(new Set(["forEver", "untilDone"]));
+});

@@ -28,6 +28,7 @@ import { createRolloutServices } from "#rollout/services.ts";
 import { serveOnKnownPort } from "#worker/known-port.ts";
 import { codeRevision, registerWorker } from "#worker/register.ts";
 import { createRestateAdmin } from "#worker/restate-admin.ts";
+import { resumePaused } from "#worker/resume.ts";
 import { createAlertSync } from "./alert-sync.ts";
 import { createAlerts } from "./alerts.ts";
 import type { Analytics } from "./analytics.ts";
@@ -76,6 +77,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
   const workerUrl = config.worker.advertised_url || endpoint.url;
   const revision = codeRevision();
   await registerWorker({ adminUrl, workerUrl, revision });
+  await resumePaused(createRestateAdmin(adminUrl), log);
   const { ingressUrl } = parts;
   stops.push(startVersionWatch(base, { adminUrl, ingressUrl, workerUrl, revision }).stop);
   await startCron(parts.ingressUrl);

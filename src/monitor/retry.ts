@@ -1,10 +1,7 @@
-/** Nothing of the monitor is given up: Restate's own default pauses after about an hour. */
-export const forEver = {
-  initialInterval: 200,
-  exponentiationFactor: 2,
-  maxInterval: 15_000,
-  maxAttempts: 1_000_000,
-};
+import { untilDone } from "#kernel/retry-policy.ts";
+
+/** Nothing of the monitor is given up, and what there are thousands of is not tried every moment. */
+export const forEver = { ...untilDone, initialInterval: 200, maxInterval: 15_000 };
 
 /** Ms. Every call from outside leaves a trace in Restate, by default for a day: too long for what comes by the minute. */
 export const soonForgotten = 600_000;

@@ -4,6 +4,7 @@ import { createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { createEndpointHandler, type EndpointOptions } from "@restatedev/restate-sdk";
 import type { Log } from "#kernel/log.ts";
+import { untilDone } from "#kernel/retry-policy.ts";
 
 export type Endpoint = {
   /** http://host:port as bound, also when port 0 was asked for. */
@@ -28,6 +29,8 @@ export async function serveEndpoint(settings: EndpointSettings): Promise<Endpoin
   const { services, identityKeys, log } = settings;
   const handler = createEndpointHandler({
     services,
+    // Of every service that asks for nothing else: none may forget it.
+    defaultServiceOptions: { retryPolicy: untilDone },
     ...(identityKeys.length > 0 && { identityKeys }),
     logger: toLog(log),
   });
