@@ -77,7 +77,14 @@ async function faultOf(write: () => Promise<void>): Promise<unknown> {
   }
 }
 
-/** Whether the data of a write is at fault: SQLSTATE classes 22 and 23, or a time that is none. */
+/**
+ * Whether the data of a write is at fault, so that it can never be written however often it is tried:
+ * SQLSTATE classes 22 (a value out of range, no text), 23 (a rule of the table) and 54 (too large),
+ * or a time that is none.
+ */
 export function isOfData(error: unknown): boolean {
-  return /^2[23]/.test((error as { code?: string }).code ?? "") || error instanceof RangeError;
+  const { code } = error as { code?: unknown };
+  return (typeof code === "string" && unwritable.test(code)) || error instanceof RangeError;
 }
+
+const unwritable = /^(?:22|23|54)[0-9A-Z]{3}$/;

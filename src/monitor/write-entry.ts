@@ -1,4 +1,5 @@
 /** Writes an entry of a check to the database; what is there already stays as it is. */
+import { isOfData } from "#kernel/groups.ts";
 import type { CheckResult } from "./contract.ts";
 import type { Entry } from "./internal.ts";
 import type { Recorder } from "./parts.ts";
@@ -38,9 +39,8 @@ async function attempt(write: () => Promise<void>): Promise<string[]> {
     await write();
     return [];
   } catch (error) {
-    const { code = "" } = error as { code?: string };
-    // Postgres: a value out of range or no text; a rule of the table. And a time that is none.
-    if (!/^(?:22...|23502|23514)$/.test(code) && !(error instanceof RangeError)) throw error;
-    return [code || (error as Error).message];
+    if (!isOfData(error)) throw error;
+    const { code, message } = error as Error & { code?: string };
+    return [code ?? message];
   }
 }

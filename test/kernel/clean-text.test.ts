@@ -1,0 +1,38 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { cleanText, isClean } from "#kernel/clean-text.ts";
+
+/** Also halves of characters. */
+const anyText = fc
+  .array(fc.nat(0xffff), { maxLength: 60 })
+  .map((units) => String.fromCharCode(...units));
+
+describe("cleanText", () => {
+  it.each([
+    ["a NUL", "a\u0000b", "a b"],
+    ["control characters", "a\u001b[31m\u0085b", "a [31m b"],
+    ["lines", "a\r\nb\u2028c", "a  b c"],
+    ["half a character", "a\ud800b", "a\ufffdb"],
+    ["marks of direction", "\u202eevil\u2066", " evil "],
+  ])("takes out %s", (_, text, clean) => {
+    expect(cleanText(text, 100)).toBe(clean);
+  });
+
+  it("leaves what people write as it is", () => {
+    const text = "crash_loop: exit code 1 — naïve, 漢字, 🙂";
+
+    expect(cleanText(text, 100)).toBe(text);
+  });
+
+  it("never answers more than asked for, nor what Postgres refuses, nor another text the second time", () => {
+    fc.assert(
+      fc.property(anyText, fc.nat(50), (text, max) => {
+        const clean = cleanText(text, max);
+        expect(clean.length).toBeLessThanOrEqual(max);
+        expect(clean.isWellFormed()).toBe(true);
+        expect(clean).not.toContain("\u0000");
+        expect(isClean(clean, max)).toBe(true);
+      }),
+    );
+  });
+});
