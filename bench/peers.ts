@@ -65,7 +65,7 @@ const createListIds = (servers: Servers) => async () =>
 function createDeploy({ deployer }: Servers) {
   return async (sentinelId: string, image: string) => {
     const order = { sentinelId, image, deployId: `${image}/${sentinelId}` };
-    const { status } = await deployer.begin(order);
+    const { status } = await deployer.begin(order, 60_000);
     if (status !== "ready") throw new Error(`${sentinelId} is ${status}`);
     return status;
   };

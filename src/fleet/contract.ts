@@ -42,12 +42,18 @@ const DeployRequest = z.strictObject({
       description: "The image that the sentinel is to run.",
       examples: ["registry.example.com/vedette/sentinel:v2"],
     }),
+  run: z.string().max(200).optional().meta({
+    title: "Run",
+    description: "The run of a rollout that wants it: once that has stopped nothing is ordered.",
+  }),
 });
 
 export const DeployResult = z.object({
   status: z.enum(["ready", "failed"]),
   /** Only with `failed`: a reason code, and mostly `": "` and a sentence. */
   reason: z.string().optional(),
+  /** Only with `failed`, and false: the order never went out, the sentinel is as it was. */
+  ordered: z.boolean().optional(),
 });
 export type DeployResult = z.infer<typeof DeployResult>;
 

@@ -1,69 +1,66 @@
 /** One deploy, step by step: what the driver says, written down, as an answer. */
+import { isOfData } from "#kernel/groups.ts";
 import type { ReasonCode } from "./contract.ts";
-import {
-  type DeployOrder,
-  type Driver,
-  type Observation,
-  UnreachableError,
-} from "./drivers/driver.ts";
+import { type Driver, UnreachableError } from "./drivers/driver.ts";
+import { giveOrder, type Look, type OrderParts, type WantedOrder } from "./give-order.ts";
 import type { FleetStore } from "./store.ts";
+import { extendWatch, isWatchedEnough, type Watch } from "./watch.ts";
 
 export type DeployStep = {
-  status: "progressing" | "ready" | "failed";
+  /** `unordered`: its run has stopped before the order went out. */
+  status: "progressing" | "ready" | "failed" | "unordered";
   reason?: string;
   /** The driver has not taken the order yet: the next look gives it again. */
   isPending?: boolean;
+  watch?: Watch;
 };
 
-/** Why a deploy looks at its sentinel again. */
-type ObserveCause = "poll" | "pushed" | "deadline";
+/** Why and when a deploy looks at its sentinel again. */
+export type NextLook = {
+  /** What the step before said. */
+  isPending: boolean;
+  watch?: Watch | undefined;
+  /** How long after the step before it was due. */
+  pollMs: number;
+  /** The deploy's time is over, as far as its durable clock knows. */
+  isDue: boolean;
+  /** Whoever runs the sentinel has said that it is ready. */
+  isPushed: boolean;
+};
 
 export type Deployer = {
   /** Starts the deploy and looks once. Repeating it changes nothing. */
-  begin: (order: DeployOrder) => Promise<DeployStep>;
-  /** Looks again; `isPending` is what the step before said. */
-  observe: (order: DeployOrder, cause: ObserveCause, isPending: boolean) => Promise<DeployStep>;
+  begin: (order: WantedOrder, timeoutMs: number) => Promise<DeployStep>;
+  observe: (order: WantedOrder, next: NextLook, timeoutMs: number) => Promise<DeployStep>;
   /** Writes down that the deploy ended without a result. */
   abandon: (sentinelId: string, image: string, reason: string) => Promise<void>;
 };
 
-type Look = Observation & { isPending?: boolean };
+/** The most that a look may take, however long the deploy may. */
+const maxLookMs = 15_000;
+const minLookMs = 1_000;
+const maxBeginMs = 2 * maxLookMs;
 
 /** Trouble with the driver is an answer, trouble with the database is thrown and tried again. */
 export function createDeployer(driver: Driver, store: FleetStore): Deployer {
-  const look = async (order: DeployOrder, mustApply: boolean): Promise<Look> => {
-    let isPending = mustApply;
-    try {
-      if (mustApply) {
-        const { failure } = await driver.apply(order);
-        if (failure !== undefined) return { status: "failed", reason: failure };
-        isPending = false;
-      }
-      return await driver.observe(order);
-    } catch (error) {
-      if (!(error instanceof UnreachableError)) throw error;
-      return { status: "progressing", reason: error.message, isPending };
-    }
-  };
-
-  const settle = async (order: DeployOrder, look: Look): Promise<DeployStep> => {
-    const { status, reason, running_image, isPending = false } = look;
-    if (status !== "progressing") {
-      const runningImage = status === "ready" ? order.image : running_image;
-      const { sentinelId: id, image } = order;
-      await store.record({ id, image, status, reason, runningImage });
-    }
-    return { status, isPending, ...(reason !== undefined && { reason }) };
-  };
-
+  const parts = { driver, store };
   return {
-    async begin(order) {
-      await store.record({ id: order.sentinelId, image: order.image, status: "progressing" });
-      return settle(order, await look(order, true));
+    async begin(order, timeoutMs) {
+      const startMs = Date.now();
+      const limits = { isPending: true, limitMs: Math.min(timeoutMs, maxBeginMs) };
+      const step = await settle(order, await look(order, limits, parts), store);
+      const atMs = Date.now();
+      return { ...step, watch: { atMs, watchedMs: atMs - startMs } };
     },
 
-    async observe(order, cause, isPending) {
-      return settle(order, judge(await look(order, isPending), cause));
+    async observe(order, { watch: before, pollMs, isPending, ...next }, timeoutMs) {
+      const watch = before && extendWatch(before, { nowMs: Date.now(), pollMs, timeoutMs });
+      const leftMs = timeoutMs - (watch?.watchedMs ?? 0);
+      const limitMs = Math.min(maxLookMs, Math.max(minLookMs, leftMs));
+      const isDue = next.isDue && isWatchedEnough(watch, timeoutMs);
+      const seen = judge(await look(order, { isPending, limitMs }, parts), { ...next, isDue });
+      const step = await settle(order, seen, store);
+      return { ...step, ...(watch && { watch: extendToNow(watch) }) };
     },
 
     async abandon(sentinelId, image, reason) {
@@ -72,14 +69,72 @@ export function createDeployer(driver: Driver, store: FleetStore): Deployer {
   };
 }
 
+async function look(
+  order: WantedOrder,
+  { isPending, limitMs }: { isPending: boolean; limitMs: number },
+  parts: OrderParts,
+): Promise<Look> {
+  const signal = AbortSignal.timeout(limitMs);
+  let mustGive = isPending;
+  try {
+    if (mustGive) {
+      const ended = await giveOrder(order, signal, parts);
+      if (ended !== undefined) return ended;
+      mustGive = false;
+    }
+    return await parts.driver.observe(order, { signal });
+  } catch (error) {
+    if (isOfData(error)) return { status: "failed", reason: unwritable };
+    if (!(error instanceof UnreachableError)) throw error;
+    const reason = error.message;
+    return { status: "progressing", reason, isPending: mustGive, isUnanswered: true };
+  }
+}
+
+async function settle(order: WantedOrder, look: Look, store: FleetStore): Promise<DeployStep> {
+  const { status, reason, running_image, isPending = false } = look;
+  if (status === "ready" || status === "failed") {
+    const runningImage = status === "ready" ? order.image : running_image;
+    const { sentinelId: id, image } = order;
+    const write = () => store.record({ id, image, status, reason, runningImage });
+    if (!(await canWrite(write))) return settleUnwritable(order, store);
+  }
+  return { status, isPending, ...(reason !== undefined && { reason }) };
+}
+
+/** What was said cannot be kept: tried again for ever it would hold up all that follows. */
+async function settleUnwritable(order: WantedOrder, store: FleetStore): Promise<DeployStep> {
+  const { sentinelId: id, image } = order;
+  await canWrite(() => store.abandon({ id, image, reason: unwritable }));
+  return { status: "failed", isPending: false, reason: unwritable };
+}
+
+async function canWrite(write: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await write();
+    return true;
+  } catch (error) {
+    if (!isOfData(error)) throw error;
+    return false;
+  }
+}
+
+const unwritable = `${"config_invalid" satisfies ReasonCode}: what is known of it cannot be stored`;
+
+function extendToNow({ atMs, watchedMs }: Watch): Watch {
+  const nowMs = Date.now();
+  return { atMs: nowMs, watchedMs: watchedMs + Math.max(0, nowMs - atMs) };
+}
+
 /**
- * A push counts as the fleet's own word that this image runs, unless the driver knows of a failure;
- * past the deadline what is not ready has failed.
+ * A push counts as the fleet's own word that this image runs, once the fleet has taken the order and
+ * says nothing to the contrary; past the deadline what is not ready has failed.
  */
-export function judge(look: Look, cause: ObserveCause): Look {
-  if (look.status !== "progressing" || cause === "poll") return look;
-  if (cause === "pushed") return { ...look, status: "ready" };
-  return { ...look, status: "failed", reason: deadlineReason(look) };
+export function judge(look: Look, next: Pick<NextLook, "isDue" | "isPushed">): Look {
+  if (look.status !== "progressing") return look;
+  const isBelieved = !look.isPending && !look.isUnanswered && look.isOrdered !== false;
+  if (next.isPushed && isBelieved && !look.deniesReady) return { ...look, status: "ready" };
+  return next.isDue ? { ...look, status: "failed", reason: deadlineReason(look) } : look;
 }
 
 function deadlineReason({ reason, isPending = false }: Look): string {

@@ -29,7 +29,7 @@ export type FleetListing = {
 };
 
 /** A fleet whose list takes longer than this cannot be listed. */
-const listTimeoutMs = 120_000;
+const listTimeoutMs = 300_000;
 const firstRetryMs = 1_000;
 const lastRetryMs = 30_000;
 

@@ -10,7 +10,7 @@ import {
 } from "@restatedev/restate-sdk";
 import { type DeployResult, sentinelService } from "./contract.ts";
 import type { Deployer, DeployStep } from "./deployer.ts";
-import type { DeployOrder } from "./drivers/driver.ts";
+import type { WantedOrder } from "./give-order.ts";
 
 /** Key `deploying`: whom a push that says "ready" is for. */
 type Deploying = { image: string; invocation: string };
@@ -23,7 +23,7 @@ const lastPollMs = 2_000;
 export function createSentinelService(parts: SentinelServiceParts) {
   return implement(sentinelService, {
     handlers: {
-      Deploy: (ctx, { image }) => deploy(ctx, image, parts),
+      Deploy: (ctx, { image, run }) => deploy(ctx, { image, run }, parts),
       NotifyReady: (ctx, { image }) => notifyReady(ctx, image),
       Abandon: async (ctx, { image, reason }) => {
         ctx.clear("deploying");
@@ -41,18 +41,17 @@ export function createSentinelService(parts: SentinelServiceParts) {
 
 async function deploy(
   ctx: ObjectContext,
-  image: string,
+  { image, run }: { image: string; run?: string | undefined },
   parts: SentinelServiceParts,
 ): Promise<DeployResult> {
-  const order = { sentinelId: ctx.key, image, deployId: ctx.request().id };
+  const order = { sentinelId: ctx.key, image, deployId: ctx.request().id, run };
   // Before anything is applied: a push that comes at once must find whom to wake.
   ctx.set<Deploying>("deploying", { image, invocation: order.deployId });
   try {
     // One journaled step for all that a quick deploy needs, because a fleet has very many of them.
-    const first = await ctx.run("deploy", () => parts.deployer.begin(order));
-    const isPending = first.isPending === true;
+    const first = await ctx.run("deploy", () => parts.deployer.begin(order, parts.deployTimeoutMs));
     const result =
-      first.status === "progressing" ? await waitReady(ctx, { ...order, isPending }, parts) : first;
+      first.status === "progressing" ? await waitReady(ctx, { order, first }, parts) : first;
     ctx.clear("deploying");
     return toResult(ctx, image, result);
   } catch (error) {
@@ -64,20 +63,31 @@ async function deploy(
   }
 }
 
+type Cause = "pushed" | "deadline" | "poll";
+
 async function waitReady(
   ctx: ObjectContext,
-  { isPending, ...order }: DeployOrder & { isPending: boolean },
+  { order, first }: { order: WantedOrder; first: DeployStep },
   { deployer, deployTimeoutMs }: SentinelServiceParts,
 ): Promise<DeployStep> {
-  const pushed = ctx.signal<null>("ready").map(() => "pushed" as const);
-  const deadline = ctx.sleep(deployTimeoutMs).map(() => "deadline" as const);
+  const leftMs = Math.max(0, deployTimeoutMs - (first.watch?.watchedMs ?? 0));
+  const awaited = new Map<Cause, RestatePromise<Cause>>([
+    ["pushed", ctx.signal<null>("ready").map(() => "pushed" as const)],
+    ["deadline", ctx.sleep(leftMs).map(() => "deadline" as const)],
+  ]);
+  let step = first;
+  let isPushed = false;
   for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 2, lastPollMs)) {
     const poll = ctx.sleep(pollMs).map(() => "poll" as const);
-    const cause = await RestatePromise.race([pushed, deadline, poll]);
-    const mustApply = isPending;
-    const step = await ctx.run("observe", () => deployer.observe(order, cause, mustApply));
+    const cause = await RestatePromise.race([...awaited.values(), poll]);
+    awaited.delete(cause);
+    // What was pushed before the fleet took the order was not about it.
+    isPushed ||= cause === "pushed" && step.isPending !== true;
+    const { isPending = false, watch } = step;
+    const isDue = !awaited.has("deadline");
+    const next = { isPending, watch, pollMs, isPushed, isDue };
+    step = await ctx.run("observe", () => deployer.observe(order, next, deployTimeoutMs));
     if (step.status !== "progressing") return step;
-    isPending = step.isPending === true;
   }
 }
 
@@ -85,6 +95,10 @@ function toResult(ctx: Context, image: string, step: DeployStep): DeployResult {
   if (step.status === "ready") return { status: "ready" };
   const reason = step.reason ?? "timeout_unknown";
   const sentinel = (ctx as ObjectContext).key;
+  if (step.status === "unordered") {
+    ctx.console.info("sentinel deploy not ordered", { sentinel, image, reason });
+    return { status: "failed", reason, ordered: false };
+  }
   ctx.console.warn("sentinel deploy failed", { sentinel, image, reason });
   return { status: "failed", reason };
 }

@@ -2,6 +2,7 @@
 import type { Database } from "#kernel/database.ts";
 import type { Sentinel } from "./contract.ts";
 import { createGroupWriter } from "./group-writer.ts";
+import { createStoppedRuns } from "./stopped-runs.ts";
 
 /** What a deploy writes about its sentinel. */
 export type DeployRecord = {
@@ -11,15 +12,30 @@ export type DeployRecord = {
   reason?: string | undefined;
   /** Absent: as it was. */
   runningImage?: string | undefined;
+  /** The deploy whose order is about to go out; only with `progressing`. */
+  deployId?: string | undefined;
+  /** The run that wants it; absent: whoever asks. */
+  run?: string | undefined;
+};
+
+/** What became of a record. One of a run that has stopped changes nothing. */
+export type Recorded = {
+  isStopped: boolean;
+  /** Whether this deploy's order was allowed to go out before, and how long ago. */
+  orderedMsAgo: number | null;
 };
 
 export type FleetStore = ReturnType<typeof createFleetStore>;
 
 export function createFleetStore(database: Database) {
-  const writer = createGroupWriter<DeployRecord>((records) => writeRecords(database, records));
+  const writer = createGroupWriter((records: readonly DeployRecord[]) =>
+    writeRecords(database, records),
+  );
   return {
+    ...createStoppedRuns(database),
+
     /** Writes how a deploy goes. Resolves once it is committed. */
-    record: (record: DeployRecord): Promise<void> => writer.write(record),
+    record: (record: DeployRecord): Promise<Recorded> => writer.write(record),
 
     /** Marks a deploy that is still at work as failed; one that has ended keeps its result. */
     async abandon({ id, image, reason }: { id: string; image: string; reason: string }) {
@@ -34,26 +50,55 @@ export function createFleetStore(database: Database) {
   };
 }
 
-async function writeRecords(database: Database, records: readonly DeployRecord[]): Promise<void> {
-  await database.query(updateSentinels, [
+async function writeRecords(
+  database: Database,
+  records: readonly DeployRecord[],
+): Promise<Recorded[]> {
+  const { rows } = await database.query(updateSentinels, [
     records.map(({ id }) => id),
     records.map(({ image }) => image),
     records.map(({ status }) => status),
     records.map(({ reason }) => reason ?? null),
     records.map(({ runningImage }) => runningImage ?? null),
+    records.map(({ deployId }) => deployId ?? null),
+    records.map(({ run }) => run ?? null),
   ]);
+  const byId = new Map(rows.map((row) => [row.id as string, row]));
+  return records.map(({ id }) => {
+    const row = byId.get(id);
+    return { isStopped: row.is_stopped, orderedMsAgo: row.ordered_ms_ago };
+  });
 }
 
+// Whether the run has stopped is asked in the statement that writes, so that asking costs no round
+// trip; what it answers besides is the row as it was before. A sentinel that is not in the table
+// may have been ordered: then only the fleet can tell.
 const updateSentinels = `
-  UPDATE sentinels AS s SET
-    previous_image = CASE WHEN s.image <> t.image THEN s.running_image ELSE s.previous_image END,
-    image = t.image, deploy_status = t.status, deploy_reason = t.reason,
-    running_image = coalesce(t.running_image, s.running_image),
-    health = CASE t.status WHEN 'ready' THEN 'healthy' WHEN 'failed' THEN 'unknown' ELSE s.health END,
-    updated_at = now()
-  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
-    AS t (id, image, status, reason, running_image)
-  WHERE s.id = t.id`;
+  WITH t AS (
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
+      $7::text[]) AS t (id, image, status, reason, running_image, deploy_id, run)
+  ), asked AS (
+    SELECT t.*, EXISTS (SELECT FROM stopped_runs AS r WHERE r.run = t.run) AS is_stopped FROM t
+  ), updated AS (
+    UPDATE sentinels AS s SET
+      previous_image = CASE WHEN s.image <> t.image THEN s.running_image ELSE s.previous_image END,
+      image = t.image, deploy_status = t.status, deploy_reason = t.reason,
+      running_image = coalesce(t.running_image, s.running_image),
+      health = CASE t.status WHEN 'ready' THEN 'healthy' WHEN 'failed' THEN 'unknown' ELSE s.health END,
+      deploy_id = coalesce(t.deploy_id, s.deploy_id),
+      deploy_run = CASE WHEN t.deploy_id IS NULL THEN s.deploy_run ELSE t.run END,
+      ordered_at = CASE WHEN t.deploy_id IS NULL THEN s.ordered_at ELSE now() END,
+      before_deploy = CASE WHEN t.deploy_id IS NULL OR t.deploy_id = s.deploy_id
+        THEN s.before_deploy
+        ELSE jsonb_build_object('image', s.image, 'previous_image', s.previous_image,
+          'status', s.deploy_status, 'reason', s.deploy_reason) END,
+      updated_at = now()
+    FROM asked AS t WHERE s.id = t.id AND NOT t.is_stopped
+  )
+  SELECT t.id, t.is_stopped,
+    CASE WHEN s.id IS NULL THEN 1e12 WHEN s.deploy_id = t.deploy_id
+      THEN (extract(epoch FROM now() - s.ordered_at) * 1000)::float8 END AS ordered_ms_ago
+  FROM asked AS t LEFT JOIN sentinels AS s ON s.id = t.id`;
 
 const abandonDeploy = `
   UPDATE sentinels SET deploy_status = 'failed', deploy_reason = $3, health = 'unknown',

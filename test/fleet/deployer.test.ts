@@ -1,34 +1,53 @@
 import { describe, expect, it } from "vitest";
-import { createDeployer, judge } from "#fleet/deployer.ts";
-import { type Driver, UnreachableError } from "#fleet/drivers/driver.ts";
-import type { DeployRecord, FleetStore } from "#fleet/store.ts";
+import { createDeployer, judge, type NextLook } from "#fleet/deployer.ts";
+import { type Driver, UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
+import type { DeployRecord, FleetStore, Recorded } from "#fleet/store.ts";
 
-const order = { sentinelId: "s1", image: "r.io/a:v2", deployId: "d1" };
+const order = { sentinelId: "s1", image: "r.io/a:v2", deployId: "d1", run: "run-1" };
 
-function buildParts(driver: Partial<Driver>) {
+const timeoutMs = 10_000;
+
+const nextLook: NextLook = { isPending: false, pollMs: 200, isDue: false, isPushed: false };
+
+type Parts = {
+  driver?: Partial<Driver>;
+  recorded?: Recorded[];
+  refuse?: (record: DeployRecord) => Error | undefined;
+};
+
+function buildParts({ driver = {}, recorded = [], refuse = () => undefined }: Parts = {}) {
   const records: DeployRecord[] = [];
-  const store = {
-    record: async (record: DeployRecord) => {
+  const putBacks: string[] = [];
+  const store: Partial<FleetStore> = {
+    record: async (record) => {
+      const fault = refuse(record);
+      if (fault !== undefined) throw fault;
       records.push(record);
+      return recorded.shift() ?? { isStopped: false, orderedMsAgo: null };
     },
-  } as FleetStore;
+    isStoppedHere: () => false,
+    putBack: async ({ id }) => void putBacks.push(id),
+    abandon: async () => {},
+  };
   const whole = { apply: async () => ({}), observe: async () => ({ status: "ready" }), ...driver };
-  return { records, deployer: createDeployer(whole as Driver, store) };
+  const deployer = createDeployer(whole as Driver, store as FleetStore);
+  return { records, putBacks, deployer };
 }
 
 describe("createDeployer", () => {
   it("writes progressing before anything is applied, and the result after", async () => {
-    const { deployer, records } = buildParts({});
+    const { deployer, records } = buildParts();
 
-    await deployer.begin(order);
+    await deployer.begin(order, timeoutMs);
 
     expect(records.map(({ status }) => status)).toEqual(["progressing", "ready"]);
   });
 
   it("fails at once with the driver's terminal reason", async () => {
-    const { deployer } = buildParts({ apply: async () => ({ failure: "image_not_found: v2" }) });
+    const apply = async () => ({ failure: "image_not_found: v2" });
+    const { deployer } = buildParts({ driver: { apply } });
 
-    expect(await deployer.begin(order)).toMatchObject({
+    expect(await deployer.begin(order, timeoutMs)).toMatchObject({
       status: "failed",
       reason: "image_not_found: v2",
     });
@@ -36,9 +55,12 @@ describe("createDeployer", () => {
 
   it("keeps an order pending while the driver cannot be reached", async () => {
     const apply = () => Promise.reject(new UnreachableError("unreachable: ECONNREFUSED"));
-    const { deployer } = buildParts({ apply });
+    const { deployer } = buildParts({ driver: { apply } });
 
-    expect(await deployer.begin(order)).toMatchObject({ status: "progressing", isPending: true });
+    expect(await deployer.begin(order, timeoutMs)).toMatchObject({
+      status: "progressing",
+      isPending: true,
+    });
   });
 
   it("gives a pending order again, and an order that was taken not", async () => {
@@ -47,34 +69,179 @@ describe("createDeployer", () => {
       applied++;
       return {};
     };
-    const { deployer } = buildParts({ apply, observe: async () => ({ status: "progressing" }) });
+    const observe: Driver["observe"] = async () => ({ status: "progressing" });
+    const { deployer } = buildParts({ driver: { apply, observe } });
 
-    await deployer.observe(order, "poll", true);
-    await deployer.observe(order, "poll", false);
+    await deployer.observe(order, { ...nextLook, isPending: true }, timeoutMs);
+    await deployer.observe(order, nextLook, timeoutMs);
 
     expect(applied).toBe(1);
   });
 
   it("throws what is no trouble of the driver, so that it is tried again", async () => {
-    const { deployer } = buildParts({ observe: () => Promise.reject(new Error("bug")) });
+    const { deployer } = buildParts({
+      driver: { observe: () => Promise.reject(new Error("bug")) },
+    });
 
-    await expect(deployer.begin(order)).rejects.toThrow("bug");
+    await expect(deployer.begin(order, timeoutMs)).rejects.toThrow("bug");
+  });
+
+  it("fails a deploy whose result the database can never store", async () => {
+    const refuse = ({ status }: DeployRecord) =>
+      status === "progressing" ? undefined : Object.assign(new Error("no text"), { code: "22021" });
+    const { deployer } = buildParts({ refuse });
+
+    expect(await deployer.begin(order, timeoutMs)).toMatchObject({ status: "failed" });
+  });
+});
+
+describe("an order whose run has stopped", () => {
+  const stopped = (orderedMsAgo: number | null): Recorded => ({ isStopped: true, orderedMsAgo });
+  const atAnother: Driver["observe"] = async () => ({ status: "progressing", isOrdered: false });
+
+  it("is never given", async () => {
+    let applied = 0;
+    const apply = async () => {
+      applied++;
+      return {};
+    };
+    const { deployer, putBacks } = buildParts({ driver: { apply }, recorded: [stopped(null)] });
+
+    const step = await deployer.begin(order, timeoutMs);
+
+    expect(step).toMatchObject({ status: "unordered", reason: "cancelled: not ordered" });
+    expect(applied).toBe(0);
+    expect(putBacks).toEqual(["s1"]);
+  });
+
+  it("goes on being observed when the fleet has it already", async () => {
+    const observe: Driver["observe"] = async () => ({ status: "progressing", isOrdered: true });
+    const { deployer, putBacks } = buildParts({
+      driver: { observe },
+      recorded: [stopped(60_000)],
+    });
+
+    const step = await deployer.begin(order, timeoutMs);
+
+    expect(step).toMatchObject({ status: "progressing", isPending: false });
+    expect(putBacks).toEqual([]);
+  });
+
+  it("is looked for again when it may still be on its way to the fleet", async () => {
+    const { deployer, putBacks } = buildParts({
+      driver: { observe: atAnother },
+      recorded: [stopped(10)],
+    });
+
+    const step = await deployer.begin(order, timeoutMs);
+
+    expect(step).toMatchObject({ status: "progressing", isPending: true });
+    expect(putBacks).toEqual([]);
+  });
+
+  it("ends as not ordered when the fleet never got it", async () => {
+    const { deployer, putBacks } = buildParts({
+      driver: { observe: atAnother },
+      recorded: [stopped(60_000)],
+    });
+
+    expect(await deployer.begin(order, timeoutMs)).toMatchObject({ status: "unordered" });
+    expect(putBacks).toEqual(["s1"]);
+  });
+
+  it("stays undecided while the fleet cannot be asked", async () => {
+    const observe = () => Promise.reject(new UnreachableError("unreachable: reset"));
+    const { deployer } = buildParts({ driver: { observe }, recorded: [stopped(60_000)] });
+
+    expect(await deployer.begin(order, timeoutMs)).toMatchObject({
+      status: "progressing",
+      isPending: true,
+    });
+  });
+
+  it("that the driver held back at the last moment is asked for anew", async () => {
+    const apply = () => Promise.reject(new UnwantedError());
+    const { deployer } = buildParts({
+      driver: { apply },
+      recorded: [{ isStopped: false, orderedMsAgo: null }, stopped(5)],
+    });
+
+    expect(await deployer.begin(order, timeoutMs)).toMatchObject({ status: "unordered" });
+  });
+});
+
+describe("a deadline that came while nobody could look", () => {
+  const observe: Driver["observe"] = async () => ({ status: "progressing" });
+
+  it("judges only once the deploy was watched for its time", async () => {
+    const { deployer } = buildParts({ driver: { observe } });
+    const watch = { atMs: Date.now() - 3_600_000, watchedMs: 2_000 };
+    const due = { ...nextLook, isDue: true, pollMs: 2_000 };
+
+    let step = await deployer.observe(order, { ...due, watch }, timeoutMs);
+    const first = step;
+    let looks = 1;
+    while (step.status === "progressing" && looks < 20) {
+      // As if two seconds had passed.
+      const passed = { ...step.watch, atMs: (step.watch?.atMs ?? 0) - 2_000 };
+      step = await deployer.observe(
+        order,
+        { ...due, watch: { watchedMs: 0, ...passed } },
+        timeoutMs,
+      );
+      looks++;
+    }
+
+    expect(first.status).toBe("progressing");
+    expect(step).toMatchObject({
+      status: "failed",
+      reason: expect.stringMatching(/^progress_deadline/),
+    });
+    expect(looks).toBeGreaterThan(2);
+    expect(looks).toBeLessThan(6);
+  });
+
+  it("judges at once when looks came all the time", async () => {
+    const { deployer } = buildParts({ driver: { observe } });
+    const watch = { atMs: Date.now() - 2_000, watchedMs: 8_000 };
+
+    const step = await deployer.observe(
+      order,
+      { ...nextLook, isDue: true, pollMs: 2_000, watch },
+      timeoutMs,
+    );
+
+    expect(step.status).toBe("failed");
   });
 });
 
 describe("judge", () => {
+  const pushed = { isPushed: true, isDue: false };
+  const due = { isPushed: false, isDue: true };
+
   it("takes a push as the fleet's word that the image runs", () => {
-    expect(judge({ status: "progressing" }, "pushed").status).toBe("ready");
+    expect(judge({ status: "progressing" }, pushed).status).toBe("ready");
+  });
+
+  it.each([
+    ["has not taken the order", { isPending: true }],
+    ["cannot be asked", { isUnanswered: true }],
+    ["is at another deploy", { isOrdered: false }],
+    ["says that another image serves", { deniesReady: true }],
+  ])("does not believe a push while the fleet %s", (_, found) => {
+    expect(judge({ status: "progressing", ...found }, pushed).status).toBe("progressing");
   });
 
   it("believes a failure more than a push", () => {
     const look = { status: "failed", reason: "crash_loop" } as const;
 
-    expect(judge(look, "pushed")).toEqual(look);
+    expect(judge(look, pushed)).toEqual(look);
   });
 
   it("goes on waiting after a poll", () => {
-    expect(judge({ status: "progressing" }, "poll").status).toBe("progressing");
+    const look = { status: "progressing" } as const;
+
+    expect(judge(look, { isPushed: false, isDue: false })).toEqual(look);
   });
 
   it.each([
@@ -85,7 +252,7 @@ describe("judge", () => {
       /^unreachable: reset/,
     ],
   ] as const)("past the deadline %j has failed with its reason", (look, reason) => {
-    expect(judge(look, "deadline")).toMatchObject({
+    expect(judge(look, due)).toMatchObject({
       status: "failed",
       reason: expect.stringMatching(reason),
     });

@@ -6,11 +6,12 @@ type Item = { id: string; value: number };
 function buildWriter() {
   const groups: Item[][] = [];
   const gates: PromiseWithResolvers<void>[] = [];
-  const writer = createGroupWriter<Item>(async (items) => {
+  const writer = createGroupWriter(async (items: readonly Item[]) => {
     groups.push([...items]);
     const gate = Promise.withResolvers<void>();
     gates.push(gate);
     await gate.promise;
+    return items.map(({ value }) => value);
   });
   return { writer, groups, gates };
 }
@@ -47,12 +48,30 @@ describe("createGroupWriter", () => {
 
   it("tells everyone in a group of its failure, and goes on with the next group", async () => {
     let calls = 0;
-    const writer = createGroupWriter<Item>(async () => {
+    const writer = createGroupWriter(async (items: readonly Item[]) => {
       if (calls++ === 0) throw new Error("database is away");
+      return items.map(({ value }) => value);
     });
 
     await expect(writer.write({ id: "a", value: 1 })).rejects.toThrow("database is away");
-    await expect(writer.write({ id: "b", value: 1 })).resolves.toBeUndefined();
+    await expect(writer.write({ id: "b", value: 1 })).resolves.toBe(1);
+  });
+
+  it("fails what the database can never store alone, and writes the rest of its group", async () => {
+    const hold = Promise.withResolvers<void>();
+    const writer = createGroupWriter(async (items: readonly Item[]) => {
+      await hold.promise;
+      const poison = items.find(({ value }) => value === 0);
+      if (poison !== undefined) throw Object.assign(new Error("no text"), { code: "22021" });
+      return items.map(({ value }) => value);
+    });
+    void writer.write({ id: "first", value: 1 });
+    const group = [1, 0, 2].map((value, i) => writer.write({ id: `s${i}`, value }));
+
+    hold.resolve();
+    const ends = await Promise.allSettled(group);
+
+    expect(ends.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
   });
 });
 

@@ -1,5 +1,5 @@
 /** A fleet in memory behind the driver contract: quick, scripted, and it remembers what it was told. */
-import type { Driver } from "#fleet/drivers/driver.ts";
+import { type Driver, UnwantedError } from "#fleet/drivers/driver.ts";
 import { imageV1 } from "./rollout-builders.ts";
 
 type Behaviour = { status: "ready" } | { status: "failed"; reason: string };
@@ -47,7 +47,8 @@ export function createMemoryFleet(size: number) {
         healthy: true,
       }));
     },
-    apply: async ({ sentinelId: id, image }) => {
+    apply: async ({ sentinelId: id, image }, { isWanted = () => true } = {}) => {
+      if (!isWanted()) throw new UnwantedError();
       const member = members.get(id);
       if (member === undefined) return { failure: "target_gone" };
       applied.push({ id, image, atMs: Date.now() });
@@ -57,13 +58,13 @@ export function createMemoryFleet(size: number) {
       members.set(id, { ...member, image, pending: behave(id, image) });
       return {};
     },
-    observe: async ({ sentinelId: id }) => {
+    observe: async ({ sentinelId: id, image }) => {
       settle(id);
       const member = members.get(id);
       if (member?.pending === undefined) return { status: "failed", reason: "target_gone" };
-      if (isHeld && !settled.has(id))
-        return { status: "progressing", running_image: member.running };
-      return { ...member.pending, running_image: member.running };
+      const seen = { running_image: member.running, isOrdered: member.image === image };
+      if (isHeld && !settled.has(id)) return { status: "progressing", ...seen };
+      return { ...member.pending, ...seen };
     },
     start: async () => {},
     stop: async () => {},

@@ -14,6 +14,10 @@ export type Observation = {
   status: "progressing" | "ready" | "failed";
   running_image?: string | undefined;
   reason?: string | undefined;
+  /** Whether the fleet is at this order, or was; undefined: it cannot be told. */
+  isOrdered?: boolean | undefined;
+  /** The fleet says that another image serves: whoever pushes "ready" is not believed. */
+  deniesReady?: boolean | undefined;
 };
 
 export type DeployOrder = {
@@ -23,6 +27,14 @@ export type DeployOrder = {
   deployId: string;
 };
 
+/** What a driver keeps to while it calls. */
+export type DriverCall = {
+  /** Ends the call. */
+  signal?: AbortSignal;
+  /** Asked at the last moment before an order leaves: when it is not, `UnwantedError`. */
+  isWanted?: () => boolean;
+};
+
 export type Driver = {
   /** Every sentinel. Ends early, with any error, once the signal is aborted. */
   list: (signal?: AbortSignal) => Promise<ListedSentinel[]>;
@@ -30,12 +42,15 @@ export type Driver = {
    * Starts to replace the image; short, and changes nothing when repeated. Answers a failure that
    * no repetition would mend. Throws `UnreachableError` for trouble that may pass.
    */
-  apply: (order: DeployOrder) => Promise<{ failure?: string }>;
+  apply: (order: DeployOrder, call?: DriverCall) => Promise<{ failure?: string }>;
   /** How the replacement by `image` goes. Throws `UnreachableError` for trouble that may pass. */
-  observe: (order: Pick<DeployOrder, "sentinelId" | "image">) => Promise<Observation>;
+  observe: (order: DeployOrder, call?: DriverCall) => Promise<Observation>;
   start: () => Promise<void>;
   stop: () => Promise<void>;
 };
 
 /** The fleet did not answer, or not sensibly; it may the next time. The message begins with a reason code. */
 export class UnreachableError extends Error {}
+
+/** The order did not leave: at the last moment it was no longer wanted. */
+export class UnwantedError extends Error {}

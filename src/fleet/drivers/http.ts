@@ -1,8 +1,16 @@
 /** Any fleet behind a small HTTP protocol (design, section 3 "Sentinels"). */
-import { Agent, request } from "undici";
+import { Agent, DecoratorHandler, type Dispatcher, request } from "undici";
 import { z } from "zod";
 import type { ReasonCode } from "#fleet/contract.ts";
-import { type Driver, type ListedSentinel, type Observation, UnreachableError } from "./driver.ts";
+import {
+  type DeployOrder,
+  type Driver,
+  type DriverCall,
+  type ListedSentinel,
+  type Observation,
+  UnreachableError,
+  UnwantedError,
+} from "./driver.ts";
 
 export type HttpDriverSettings = { url: string; token: string };
 
@@ -25,6 +33,8 @@ const Reported = z.object({
   running_image: z.string().nullish(),
   status: z.enum(["progressing", "ready", "failed"]),
   reason: z.string().nullish(),
+  /** Whose deploy the status is about; absent: the fleet does not say. */
+  deploy_id: z.string().nullish(),
 });
 
 const pageSize = 500;
@@ -32,29 +42,66 @@ const pageSize = 500;
 /** 1,000,000 sentinels: more is a cursor that runs in circles. */
 const maxPages = 2_000;
 
-const callTimeoutMs = 30_000;
+/** Of a whole call, from the first byte to the last. */
+const callTimeoutMs = 10_000;
+const pageTimeoutMs = 30_000;
+
+/** What an answer may weigh: one sentinel, and a page of a fleet that knows no pages. */
+const maxAnswerBytes = 65_536;
+const maxPageBytes = 33_554_432;
+
+/** More than deploys in flight: one that hangs takes no other's socket. */
+const connections = 1_024;
 
 export function createHttpDriver(settings: HttpDriverSettings): Driver {
-  const agent = new Agent({
-    connect: { timeout: 5_000 },
-    headersTimeout: callTimeoutMs,
-    bodyTimeout: callTimeoutMs,
-    connections: 64,
-  });
-  const call = (path: string, body?: object) => callFleet({ ...settings, agent }, path, body);
+  const connect = { timeout: 5_000 };
+  const single = new Agent({ connect, connections, maxResponseSize: maxAnswerBytes });
+  const pages = new Agent({ connect, connections: 4, maxResponseSize: maxPageBytes });
+  const call = (path: string, { signal, isWanted }: DriverCall = {}, body?: object) =>
+    callFleet(settings, path, {
+      dispatcher: isWanted === undefined ? single : single.compose(askFirst(isWanted)),
+      signal: within(callTimeoutMs, signal),
+      ...(body !== undefined && { body }),
+    });
+  const listPages = (whole?: AbortSignal) =>
+    listAll((path) =>
+      callFleet(settings, path, { dispatcher: pages, signal: within(pageTimeoutMs, whole) }),
+    );
   return {
-    list: (signal) => listAll(call, signal),
-    apply: async ({ sentinelId, image, deployId }) => {
-      const answer = await call(sentinelPath(sentinelId), { image, deploy_id: deployId });
+    list: listPages,
+    apply: async ({ sentinelId, image, deployId }, options) => {
+      const body = { image, deploy_id: deployId };
+      const answer = await call(sentinelPath(sentinelId), options, body);
       return answer.status < 300 ? {} : { failure: refusal(answer) };
     },
-    observe: async ({ sentinelId, image }) => {
-      const answer = await call(sentinelPath(sentinelId));
+    observe: async ({ sentinelId, image, deployId }, options) => {
+      const query = new URLSearchParams({ deploy_id: deployId });
+      const answer = await call(`${sentinelPath(sentinelId)}?${query}`, options);
       if (answer.status >= 300) return { status: "failed", reason: refusal(answer) };
-      return judge(parse(Reported, answer.body), image);
+      return judge(parse(Reported, answer.body), { sentinelId, image, deployId });
     },
     start: async () => {},
-    stop: () => agent.destroy(),
+    stop: async () => {
+      await Promise.all([single.destroy(), pages.destroy()]);
+    },
+  };
+}
+
+/** The signal, or its end after so long. */
+function within(limitMs: number, signal?: AbortSignal): AbortSignal {
+  const timeout = AbortSignal.timeout(limitMs);
+  return signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+}
+
+/** Asks once a connection is there, right before the first byte, whether the order is wanted still. */
+function askFirst(isWanted: () => boolean): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) => {
+    const asking: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
+    asking.onRequestStart = (controller, context) => {
+      if (isWanted()) handler.onRequestStart?.(controller, context);
+      else controller.abort(new UnwantedError("the order is no longer wanted"));
+    };
+    return dispatch(options, asking);
   };
 }
 
@@ -81,31 +128,39 @@ async function listAll(call: Call, signal?: AbortSignal): Promise<ListedSentinel
  * Ready means that this image runs: a fleet that is still at another deploy reports that one's
  * status, which says nothing about ours.
  */
-function judge(reported: z.infer<typeof Reported>, image: string): Observation {
-  const running = reported.running_image ?? undefined;
-  if (reported.image !== image) return { status: "progressing", running_image: running };
-  if (reported.status === "ready" && running !== undefined && running !== image) {
-    return { status: "progressing", running_image: running };
+function judge(reported: z.infer<typeof Reported>, order: DeployOrder): Observation {
+  const { status, id, deploy_id: deployId } = reported;
+  if (id !== order.sentinelId) throw malformed("id");
+  const running_image = reported.running_image ?? undefined;
+  const isOurs = deployId === undefined || deployId === null || deployId === order.deployId;
+  const isOrdered = isOurs && reported.image === order.image;
+  const runsOther = running_image !== undefined && running_image !== order.image;
+  if (!isOrdered) return { status: "progressing", running_image, isOrdered };
+  if (status === "ready" && runsOther) {
+    return { status: "progressing", running_image, isOrdered, deniesReady: true };
   }
-  const reason = reported.reason ?? undefined;
-  return { status: reported.status, running_image: running, reason };
+  return { status, running_image, isOrdered, reason: reported.reason ?? undefined };
 }
 
 function sentinelPath(id: string): string {
   return `/sentinels/${encodeURIComponent(id)}`;
 }
 
-type Target = HttpDriverSettings & { agent: Agent };
+type FleetCall = { dispatcher: Dispatcher; signal: AbortSignal; body?: object };
 
-async function callFleet(target: Target, path: string, body?: object): Promise<Answer> {
+async function callFleet(
+  { url, token }: HttpDriverSettings,
+  path: string,
+  { body, ...call }: FleetCall,
+): Promise<Answer> {
   const headers = {
-    authorization: `Bearer ${target.token}`,
+    authorization: `Bearer ${token}`,
     accept: "application/json",
     ...(body !== undefined && { "content-type": "application/json" }),
   };
   try {
-    const answer = await request(`${target.url}${path}`, {
-      dispatcher: target.agent,
+    const answer = await request(`${url}${path}`, {
+      ...call,
       method: body === undefined ? "GET" : "PUT",
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -116,10 +171,15 @@ async function callFleet(target: Target, path: string, body?: object): Promise<A
     }
     return { status: answer.statusCode, body: readJson(text) };
   } catch (error) {
-    if (error instanceof UnreachableError) throw error;
-    const { code = "error" } = error as NodeJS.ErrnoException;
-    throw new UnreachableError(`unreachable: ${code} on the way to the fleet`, { cause: error });
+    if (error instanceof UnreachableError || error instanceof UnwantedError) throw error;
+    throw new UnreachableError(`unreachable: ${trouble(error as Error)}`, { cause: error });
   }
+}
+
+function trouble(error: Error & { code?: unknown }): string {
+  if (error.name === "TimeoutError") return "the fleet did not answer in time";
+  if (error.code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return "the fleet's answer is too large";
+  return `${String(error.code ?? "error")} on the way to the fleet`;
 }
 
 /** Trouble that may pass by itself: not a word about this deploy. */
@@ -152,5 +212,9 @@ function parse<T>(schema: z.ZodType<T>, body: unknown): T {
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const where = issue?.path.join(".") || "body";
-  throw new UnreachableError(`unreachable: the fleet's answer is malformed at ${where}`);
+  throw malformed(where);
+}
+
+function malformed(where: string): UnreachableError {
+  return new UnreachableError(`unreachable: the fleet's answer is malformed at ${where}`);
 }

@@ -2,11 +2,12 @@
 import path from "node:path";
 import type { FleetConfig } from "#fleet/config.ts";
 import type { Log } from "#kernel/log.ts";
+import { boundDriver } from "./bounded.ts";
 import type { Driver } from "./driver.ts";
 import { createHttpDriver } from "./http.ts";
 import { createProcessDriver } from "./process.ts";
 
-export type DriverParts = {
+type DriverParts = {
   fleet: FleetConfig;
   dataDir: string;
   /** For the gateways of the `process` driver: the public API and the key to call it with. */
@@ -15,7 +16,9 @@ export type DriverParts = {
   log: Log;
 };
 
-export const drivers: Record<FleetConfig["driver"], (parts: DriverParts) => Driver> = {
+type CreateDriver = (parts: DriverParts) => Driver;
+
+const created: Record<FleetConfig["driver"], CreateDriver> = {
   process: ({ fleet, dataDir, apiUrl, rootKey, log }) =>
     createProcessDriver({
       directory: path.join(dataDir, "sentinels"),
@@ -29,3 +32,13 @@ export const drivers: Record<FleetConfig["driver"], (parts: DriverParts) => Driv
     }),
   http: ({ fleet }) => createHttpDriver(fleet.http),
 };
+
+const bounded =
+  (create: CreateDriver): CreateDriver =>
+  (parts) =>
+    boundDriver(create(parts), parts.log);
+
+/** Each is bounded: none can hand on what its fleet says as it is. */
+export const drivers = Object.fromEntries(
+  Object.entries(created).map(([name, create]) => [name, bounded(create)]),
+) as Record<FleetConfig["driver"], CreateDriver>;

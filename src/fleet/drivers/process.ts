@@ -3,7 +3,7 @@ import getPort from "get-port";
 import pLimit from "p-limit";
 import type { Log } from "#kernel/log.ts";
 import { endProcess, isAlive } from "#kernel/owned-process.ts";
-import type { Driver, Observation } from "./driver.ts";
+import { type DeployOrder, type Driver, type Observation, UnwantedError } from "./driver.ts";
 import { type ReplacementParts, replaceProcess } from "./process-replacement.ts";
 import { createStateFiles, type SentinelState } from "./process-state.ts";
 
@@ -38,13 +38,14 @@ export function createProcessDriver(settings: ProcessDriverSettings): Driver {
         running_image: state.runningImage,
         healthy: fleet.isServing(state.id),
       })),
-    apply: async ({ sentinelId, image, deployId }) => {
+    apply: async ({ sentinelId, image, deployId }, { isWanted = () => true } = {}) => {
+      if (!isWanted()) throw new UnwantedError("the order is no longer wanted");
       const state = fleet.find(sentinelId);
       if (state === undefined) return { failure: `target_gone: no sentinel ${sentinelId} here` };
       if (state.deployId !== deployId) fleet.order({ ...state, image, deployId, failure: null });
       return {};
     },
-    observe: async ({ sentinelId, image }) => fleet.observe(sentinelId, image),
+    observe: async (order) => fleet.observe(order),
     start: () => fleet.start(),
     stop: () => fleet.stop(),
   };
@@ -104,18 +105,19 @@ class ProcessFleet {
     if (state.runningImage !== state.image || !this.isServing(state.id)) this.#replace(state.id);
   }
 
-  observe(id: string, image: string): Observation {
+  observe({ sentinelId: id, image, deployId }: DeployOrder): Observation {
     const state = this.#states.get(id);
     if (state === undefined) {
       return { status: "failed", reason: `target_gone: no sentinel ${id} here` };
     }
-    const running_image = state.runningImage;
+    const { runningImage: running_image, failure } = state;
+    const isOrdered = state.deployId === deployId;
     if (this.#replacing.has(id) || state.image !== image) {
-      return { status: "progressing", running_image };
+      return { status: "progressing", running_image, isOrdered };
     }
-    if (state.failure !== null) return { status: "failed", running_image, reason: state.failure };
+    if (failure !== null) return { status: "failed", running_image, isOrdered, reason: failure };
     const isReady = running_image === image && this.isServing(id);
-    return { status: isReady ? "ready" : "progressing", running_image };
+    return { status: isReady ? "ready" : "progressing", running_image, isOrdered };
   }
 
   /** Redoes what a crash of ours interrupted, and starts anew what has ended by itself. */

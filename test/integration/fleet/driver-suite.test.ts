@@ -2,7 +2,8 @@
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { FleetConfig } from "#fleet/config.ts";
-import type { Driver, Observation } from "#fleet/drivers/driver.ts";
+import type { DeployOrder, Driver, Observation } from "#fleet/drivers/driver.ts";
+import { UnwantedError } from "#fleet/drivers/driver.ts";
 import { drivers } from "#fleet/drivers/index.ts";
 import { createLog } from "#kernel/log.ts";
 import { startFakeFleet } from "../../support/fake-fleet.ts";
@@ -55,10 +56,10 @@ const parts = {
   log: createLog({ level: "silent", format: "json" }),
 };
 
-function untilSettled(driver: Driver, sentinelId: string, wanted: string): Promise<Observation> {
+function untilSettled(driver: Driver, order: DeployOrder): Promise<Observation> {
   return waitFor(
     async () => {
-      const seen = await driver.observe({ sentinelId, image: wanted });
+      const seen = await driver.observe(order);
       return seen.status !== "progressing" && seen;
     },
     { withinMs: 20_000, what: "the deploy to settle" },
@@ -89,8 +90,9 @@ describe.each(Object.keys(drivers) as FleetConfig["driver"][])("the driver %s", 
     const [first, second] = await driver.list();
     const sentinelId = first?.id ?? "";
 
-    await driver.apply({ sentinelId, image: image("v2"), deployId: "d1" });
-    const seen = await untilSettled(driver, sentinelId, image("v2"));
+    const order = { sentinelId, image: image("v2"), deployId: "d1" };
+    await driver.apply(order);
+    const seen = await untilSettled(driver, order);
 
     expect(seen).toMatchObject({ status: "ready", running_image: image("v2") });
     const after = await driver.list();
@@ -103,8 +105,9 @@ describe.each(Object.keys(drivers) as FleetConfig["driver"][])("the driver %s", 
     const [first] = await driver.list();
     const sentinelId = first?.id ?? "";
 
-    await driver.apply({ sentinelId, image: image("v2-crash"), deployId: "d1" });
-    const seen = await untilSettled(driver, sentinelId, image("v2-crash"));
+    const order = { sentinelId, image: image("v2-crash"), deployId: "d1" };
+    await driver.apply(order);
+    const seen = await untilSettled(driver, order);
 
     expect(seen).toMatchObject({
       status: "failed",
@@ -119,7 +122,7 @@ describe.each(Object.keys(drivers) as FleetConfig["driver"][])("the driver %s", 
     const [first] = await driver.list();
     const order = { sentinelId: first?.id ?? "", image: image("v2-crash"), deployId: "d1" };
     await driver.apply(order);
-    await untilSettled(driver, order.sentinelId, order.image);
+    await untilSettled(driver, order);
 
     await driver.apply(order);
 
@@ -131,14 +134,28 @@ describe.each(Object.keys(drivers) as FleetConfig["driver"][])("the driver %s", 
     await driver.start();
     const [first] = await driver.list();
     const order = { sentinelId: first?.id ?? "", image: image("v2"), deployId: "d1" };
+    const again = { ...order, deployId: "d2" };
     await driver.apply(order);
-    await untilSettled(driver, order.sentinelId, order.image);
+    await untilSettled(driver, order);
 
-    await driver.apply({ ...order, deployId: "d2" });
+    await driver.apply(again);
 
-    expect(await untilSettled(driver, order.sentinelId, order.image)).toMatchObject({
-      status: "ready",
-    });
+    expect(await untilSettled(driver, again)).toMatchObject({ status: "ready" });
+  });
+
+  it("tells whether an order was given, and gives none that is no longer wanted", async () => {
+    const driver = await startDriver[name]();
+    await driver.start();
+    const [first] = await driver.list();
+    const order = { sentinelId: first?.id ?? "", image: image("v2"), deployId: "d1" };
+
+    const refused = driver.apply(order, { isWanted: () => false });
+    await expect(refused).rejects.toBeInstanceOf(UnwantedError);
+    const before = await driver.observe(order);
+    await driver.apply(order, { isWanted: () => true });
+
+    expect(before).toMatchObject({ isOrdered: false, running_image: image("v1") });
+    expect(await untilSettled(driver, order)).toMatchObject({ status: "ready", isOrdered: true });
   });
 
   it("answers for a sentinel that is not there with target_gone", async () => {

@@ -140,7 +140,8 @@ describe("the process driver", () => {
     const directory = useDirectory();
     const first = await startFleet(directory);
     // Its own stop would end the processes: what a crash leaves is a driver that just says no more.
-    await first.apply({ sentinelId: "sentinel-01", image: image("v2"), deployId: "d1" });
+    const order = { sentinelId: "sentinel-01", image: image("v2"), deployId: "d1" };
+    await first.apply(order);
 
     const second = await startFleet(directory);
     onTestFinished(async () => {
@@ -148,9 +149,7 @@ describe("the process driver", () => {
       await second.stop();
     });
 
-    expect(await second.observe({ sentinelId: "sentinel-01", image: image("v2") })).toMatchObject({
-      status: "ready",
-    });
+    expect(await second.observe(order)).toMatchObject({ status: "ready", isOrdered: true });
   });
 
   it("verifies keys, and passes requests on without the caller's key", async () => {

@@ -7,6 +7,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { createLog } from "#kernel/log.ts";
 import { type Endpoint, serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
+import { createRestateAdmin } from "#worker/restate-admin.ts";
 import { resumePaused } from "#worker/resume.ts";
 import { startTestRestate, type TestRestate } from "../../support/servers.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -128,11 +129,11 @@ it("a call that was parked while an earlier version served it is resumed", async
   const endpoint = await serve(failing, Number(new URL(earlier.url).port));
   await registerWorker({ adminUrl, workerUrl: endpoint.url, revision: "2" });
 
-  await resumePaused(adminUrl, log);
+  await resumePaused(createRestateAdmin(adminUrl), log);
 
   await waitFor(() => state.ended === 1, { withinMs: 30_000, what: "the call" });
 });
 
 it("nothing is resumed, and nothing thrown, where Restate is away", async () => {
-  await expect(resumePaused(`http://${host}:9`, log)).resolves.toBeUndefined();
+  await expect(resumePaused(createRestateAdmin(`http://${host}:9`), log)).resolves.toBeUndefined();
 });

@@ -1,0 +1,69 @@
+/** Whatever a fleet says enters here: cleaned and bounded, for every driver alike. */
+import { cleanText, isClean } from "#kernel/clean-text.ts";
+import type { Log } from "#kernel/log.ts";
+import { type Driver, type ListedSentinel, type Observation, UnreachableError } from "./driver.ts";
+
+const maxId = 300;
+const maxRegion = 100;
+const maxImage = 512;
+const maxReason = 1_024;
+
+/** How many sentinels that are left out a line of the log names. */
+const namedAtMost = 5;
+
+/** The driver, as far as it can be believed. */
+export function boundDriver(driver: Driver, log: Log): Driver {
+  return {
+    ...driver,
+    list: async (signal) => {
+      const listed = await bounded(() => driver.list(signal));
+      const usable = listed.filter(({ id }) => id !== "" && isClean(id, maxId));
+      if (usable.length < listed.length) warnOfLeftOut(listed, log);
+      return usable.map(cleanSentinel);
+    },
+    apply: async (order, call) => {
+      const { failure } = await bounded(() => driver.apply(order, call));
+      return failure === undefined ? {} : { failure: cleanReason(failure) };
+    },
+    observe: async (order, call) =>
+      cleanObservation(await bounded(() => driver.observe(order, call))),
+  };
+}
+
+/** What the trouble says is the fleet's own word too. */
+async function bounded<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await call();
+  } catch (error) {
+    if (error instanceof UnreachableError) error.message = cleanReason(error.message);
+    throw error;
+  }
+}
+
+function cleanSentinel({ running_image, ...listed }: ListedSentinel): ListedSentinel {
+  return {
+    ...listed,
+    region: cleanText(listed.region, maxRegion),
+    image: cleanText(listed.image, maxImage),
+    ...(running_image !== undefined && { running_image: cleanText(running_image, maxImage) }),
+  };
+}
+
+function cleanObservation({ running_image, reason, ...seen }: Observation): Observation {
+  return {
+    ...seen,
+    ...(running_image !== undefined && { running_image: cleanText(running_image, maxImage) }),
+    ...(reason !== undefined && { reason: cleanReason(reason) }),
+  };
+}
+
+function cleanReason(reason: string): string {
+  return cleanText(reason, maxReason);
+}
+
+/** Such an id cannot be stored, or not be told from another: nothing is ever asked of it. */
+function warnOfLeftOut(listed: readonly ListedSentinel[], log: Log): void {
+  const ids = listed.map(({ id }) => id).filter((id) => id === "" || !isClean(id, maxId));
+  const named = ids.slice(0, namedAtMost).map((id) => cleanText(id, 60));
+  log.error({ count: ids.length, named }, "sentinels left out: their ids cannot be used");
+}

@@ -1,0 +1,86 @@
+/** Gives an order to the driver, for as long as the run that wants it is at work. */
+import type { ReasonCode } from "./contract.ts";
+import {
+  type DeployOrder,
+  type Driver,
+  type Observation,
+  UnreachableError,
+  UnwantedError,
+} from "./drivers/driver.ts";
+import type { FleetStore } from "./store.ts";
+
+/** `run` is the rollout's run that wants the order; absent: it is always wanted. */
+export type WantedOrder = DeployOrder & { run?: string | undefined };
+
+/** What a look at the sentinel has found. */
+export type Look = Omit<Observation, "status"> & {
+  /** `unordered`: its run has stopped before the order went out. */
+  status: Observation["status"] | "unordered";
+  isPending?: boolean;
+  isUnanswered?: boolean;
+};
+
+export type OrderParts = { driver: Driver; store: FleetStore };
+
+/** An order is given within so long after it was asked for, or is asked for again. */
+const permissionMs = 2_000;
+
+/** An order that went out before a kill has reached its fleet by then, or never will. */
+const arrivalMs = 5_000;
+
+/**
+ * Asks durably whether the order is wanted, and gives it. Answers how the deploy stands; undefined:
+ * the driver has taken the order. Throws `UnreachableError` for trouble that may pass.
+ */
+export async function giveOrder(
+  order: WantedOrder,
+  signal: AbortSignal,
+  parts: OrderParts,
+): Promise<Look | undefined> {
+  const { sentinelId: id, image, deployId, run } = order;
+  const { driver, store } = parts;
+  let before: { orderedMsAgo: number | null } | undefined;
+  while (!signal.aborted) {
+    const askedAtMs = performance.now();
+    const asked = await store.record({ id, image, status: "progressing", deployId, run });
+    // An order that was held back and is asked for anew did not go out in between.
+    before ??= asked;
+    if (asked.isStopped) return findOrdered(order, { ...before, signal }, parts);
+    const isWanted = () =>
+      !store.isStoppedHere(run) && performance.now() - askedAtMs < permissionMs;
+    const applied = await apply(driver, order, { signal, isWanted });
+    if (applied === "held back") continue;
+    return applied.failure === undefined
+      ? undefined
+      : { status: "failed", reason: applied.failure };
+  }
+  throw new UnreachableError("unreachable: the order could not be given in time");
+}
+
+async function apply(
+  driver: Driver,
+  order: WantedOrder,
+  call: { signal: AbortSignal; isWanted: () => boolean },
+): Promise<{ failure?: string } | "held back"> {
+  try {
+    return await driver.apply(order, call);
+  } catch (error) {
+    if (!(error instanceof UnwantedError)) throw error;
+    return "held back";
+  }
+}
+
+/** The order is no longer wanted: whether it went out before something was killed, the fleet knows. */
+async function findOrdered(
+  order: WantedOrder,
+  { orderedMsAgo, signal }: { orderedMsAgo: number | null; signal: AbortSignal },
+  { driver, store }: OrderParts,
+): Promise<Look | undefined> {
+  if (orderedMsAgo !== null) {
+    const { isOrdered } = await driver.observe(order, { signal });
+    if (isOrdered === true) return undefined;
+    if (orderedMsAgo < arrivalMs) return { status: "progressing", isPending: true };
+  }
+  await store.putBack({ id: order.sentinelId, deployId: order.deployId });
+  return { status: "unordered", reason: `${"cancelled" satisfies ReasonCode}: not ordered` };
+}

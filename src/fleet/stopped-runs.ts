@@ -1,0 +1,52 @@
+/**
+ * Runs whose orders may no longer go out. A stop is never taken back, so that it holds whatever is
+ * killed, repeated or comes late.
+ */
+import type { Database } from "#kernel/database.ts";
+
+/** How many stopped runs this process remembers: their last orders are long over. */
+const maxRemembered = 1_000;
+
+export function createStoppedRuns(database: Database) {
+  const stopped = new Set<string>();
+  return {
+    /**
+     * Stops a run for good, and answers how many of its orders went out and have no result yet.
+     * Once it has answered this process sends no order of that run, not even one that was allowed
+     * to go out before.
+     */
+    async stopRun(run: string): Promise<number> {
+      await database.query(insertStop, [run]);
+      stopped.add(run);
+      const [oldest] = stopped;
+      if (stopped.size > maxRemembered && oldest !== undefined) stopped.delete(oldest);
+      const { rows } = await database.query(countOrdered, [run]);
+      return rows[0].ordered;
+    },
+
+    /** Whether this process has stopped the run; another one may have. */
+    isStoppedHere: (run: string | undefined): boolean => run !== undefined && stopped.has(run),
+
+    /** Brings a sentinel whose order never went out back to what it was before. */
+    async putBack({ id, deployId }: { id: string; deployId: string }): Promise<void> {
+      await database.query(putBackSentinel, [id, deployId]);
+    },
+  };
+}
+
+const insertStop = "INSERT INTO stopped_runs (run) VALUES ($1) ON CONFLICT DO NOTHING";
+
+const countOrdered = `
+  SELECT count(*)::int AS ordered FROM sentinels
+  WHERE deploy_status = 'progressing' AND deploy_run = $1`;
+
+// A deploy that was at work before this one has ended without a result: nothing is at work now.
+const putBackSentinel = `
+  UPDATE sentinels SET
+    image = before_deploy->>'image', previous_image = before_deploy->>'previous_image',
+    deploy_status = CASE before_deploy->>'status' WHEN 'progressing' THEN 'failed'
+      ELSE before_deploy->>'status' END,
+    deploy_reason = before_deploy->>'reason',
+    deploy_id = NULL, deploy_run = NULL, ordered_at = NULL, before_deploy = NULL,
+    updated_at = now()
+  WHERE id = $1 AND deploy_id = $2 AND deploy_status = 'progressing'`;
