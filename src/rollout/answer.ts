@@ -1,6 +1,7 @@
 /** The durable state as the handlers answer it. */
 import type { RollbackResult, RolloutStatus } from "./contract.ts";
 import { type RolloutHead, reasonSampleLimit } from "./state.ts";
+import { isRunning } from "./transitions.ts";
 
 const nothingEverRan: RolloutStatus = {
   rollout_id: null,
@@ -28,7 +29,7 @@ export function toStatus(head: RolloutHead | null): RolloutStatus {
     total: head.total,
     succeeded: head.succeeded,
     failed: head.failed,
-    in_flight: inFlight(head),
+    in_flight: orderedInFlight(head),
     failed_sentinels: head.failedSample.slice(0, reasonSampleLimit),
     started_at: head.startedAt,
     updated_at: head.updatedAt,
@@ -49,4 +50,10 @@ export function toRollbackResult(head: RolloutHead): RollbackResult {
 /** Deploys that were started and have no result recorded yet. */
 export function inFlight(head: RolloutHead): number {
   return Object.values(head.openBatches).reduce((sum, batch) => sum + batch.inFlight, 0);
+}
+
+/** The same, without those that were never ordered because their run stopped first. */
+function orderedInFlight(head: RolloutHead): number {
+  const { orderedAtStop = Number.POSITIVE_INFINITY } = head;
+  return isRunning(head.state) ? inFlight(head) : Math.min(inFlight(head), orderedAtStop);
 }

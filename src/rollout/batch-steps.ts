@@ -42,7 +42,8 @@ export async function launchBatch(ctx: ObjectContext, request: LaunchRequest): P
   const outcome = known ?? emptyOutcome(batch);
   const targets = targetsOf(batch, outcome, { kind: request.kind, image: head.image });
   if (targets.length === 0) return "idle";
-  const invocation = await ctx.sendClient(rolloutBatch).run({ ...request, targets }).invocationId;
+  const batchRun = { ...request, targets, run: head.runner };
+  const invocation = await ctx.sendClient(rolloutBatch).run(batchRun).invocationId;
   const inFlight = Math.min(request.parallel, targets.length);
   const openBatches = { ...head.openBatches, [request.batch]: { invocation, inFlight } };
   writeHead(ctx, { ...head, openBatches });

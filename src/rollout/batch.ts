@@ -8,11 +8,12 @@ import {
 } from "@restatedev/restate-sdk";
 import { type DeployResult, sentinelService } from "#fleet/contract.ts";
 import { singletonKey } from "./contract.ts";
-import { type BatchRun, type LaunchRequest, rolloutBatch, rolloutObject } from "./internal.ts";
+import { type BatchRun, rolloutBatch, rolloutObject } from "./internal.ts";
 import type { DeployOutcome, Target } from "./outcome.ts";
 
 type Event =
   | { type: "settled"; target: Target; outcome: DeployOutcome; wasKilled: boolean }
+  | { type: "unordered"; index: number }
   | { type: "recorded" }
   | { type: "stop" };
 
@@ -39,7 +40,7 @@ async function runBatch(ctx: Context, run: BatchRun): Promise<{ stopped: boolean
 /** The deploys of a batch: which wait, which are in flight, and which results are yet to be recorded. */
 class BatchWork {
   readonly #ctx: Context;
-  readonly #run: LaunchRequest;
+  readonly #run: Omit<BatchRun, "targets">;
   readonly #waiting: Target[];
   readonly #stop: RestatePromise<Event>;
   readonly #inFlight = new Map<number, RestatePromise<Event>>();
@@ -64,7 +65,7 @@ class BatchWork {
     while (!this.isStopped && this.#inFlight.size < this.#run.parallel) {
       const target = this.#waiting.shift();
       if (target === undefined) return;
-      this.#inFlight.set(target.index, deploy(this.#ctx, target));
+      this.#inFlight.set(target.index, deploy(this.#ctx, target, this.#run.run));
     }
   }
 
@@ -101,6 +102,11 @@ class BatchWork {
   take(event: Event): void {
     if (event.type === "stop") this.isStopped = true;
     if (event.type === "recorded") this.#recording = undefined;
+    if (event.type === "unordered") {
+      // Its run has stopped: the sentinel was never taken, and nor is any other.
+      this.#inFlight.delete(event.index);
+      this.isStopped = true;
+    }
     if (event.type !== "settled") return;
     this.#inFlight.delete(event.outcome.index);
     this.#unrecorded.push(event.outcome);
@@ -114,12 +120,13 @@ function stopEvent(ctx: Context): RestatePromise<Event> {
   return RestatePromise.race([ctx.signal<null>("stop").map(toEvent), cancelled.map(toEvent)]);
 }
 
-function deploy(ctx: Context, target: Target): RestatePromise<Event> {
+function deploy(ctx: Context, target: Target, run: string | undefined): RestatePromise<Event> {
   const { index, id, image } = target;
   return ctx
     .client(sentinelService, id)
-    .Deploy({ image })
+    .Deploy({ image, ...(run !== undefined && { run }) })
     .map((result, failure): Event => {
+      if (result?.ordered === false) return { type: "unordered", index };
       const outcome = { index, id, ...judge(result, failure) };
       return { type: "settled", target, outcome, wasKilled: failure !== undefined };
     });

@@ -43,8 +43,8 @@ export type GateReport = { rolloutId: string; finishedWave: number; reports: Che
 export type LaunchRequest = { rolloutId: string; batch: number; kind: RunKind; parallel: number };
 /** `idle`: everyone in the batch has a result already. `stopped`: the rollout is no longer at work. */
 export type Launched = { invocation: string } | "idle" | "stopped";
-/** The work of one batch. */
-export type BatchRun = LaunchRequest & { targets: Target[] };
+/** The work of one batch, for the invocation `run`; an older version's batch has none. */
+export type BatchRun = LaunchRequest & { targets: Target[]; run?: string };
 export type RecordRequest = {
   rolloutId: string;
   batch: number;

@@ -8,6 +8,7 @@ import { begin, beginResume, beginRollback, cancel } from "./decisions.ts";
 import { createFacade, type FacadeParts } from "./facade.ts";
 import { passGate } from "./gate-steps.ts";
 import { rolloutObject } from "./internal.ts";
+import { type StopRun, stoppingAndCounting, stoppingOrders } from "./order-stop.ts";
 import { forgetBatches, openInvocations, repair } from "./repair.ts";
 import {
   advance,
@@ -22,30 +23,30 @@ import {
 
 const isPrivate = { ingressPrivate: true };
 
-export function createRolloutObject(parts: FacadeParts) {
+export function createRolloutObject({ stopRun, ...parts }: FacadeParts & { stopRun: StopRun }) {
   const facade = createFacade(parts);
   return implement(rolloutObject, {
     handlers: {
       Rollout: onlySingleton(facade.Rollout),
       Resume: onlySingleton(facade.Resume),
-      Cancel: onlySingleton(cancel),
+      Cancel: onlySingleton(stoppingAndCounting(stopRun, cancel)),
       RollbackAll: onlySingleton(facade.RollbackAll),
       Status: onlySingleton(facade.Status),
       Plan: onlySingleton(facade.Plan),
       History: onlySingleton(facade.History),
       begin,
-      beginResume,
+      beginResume: stoppingOrders(stopRun, beginResume),
       beginRollback,
       toCapture,
       storeBatches,
       freeze,
-      advance,
-      passGate,
+      advance: stoppingOrders(stopRun, advance),
+      passGate: stoppingOrders(stopRun, passGate),
       launchBatch,
       record,
-      endRollback,
+      endRollback: stoppingOrders(stopRun, endRollback),
       rollbackBatches,
-      runnerEnded,
+      runnerEnded: stoppingOrders(stopRun, runnerEnded),
       repair,
       openInvocations,
       forgetBatches,

@@ -6,6 +6,7 @@ import type { ResolveImage } from "./facade.ts";
 import { createHistoryStore } from "./history.ts";
 import { createHistoryObject } from "./history-object.ts";
 import { createRolloutObject } from "./object.ts";
+import type { StopRun } from "./order-stop.ts";
 import { createRelease, type EndInvocations } from "./release.ts";
 import { watchService } from "./repair.ts";
 import { createRunner, type RunnerSettings } from "./runner.ts";
@@ -14,6 +15,7 @@ export type RolloutParts = RunnerSettings & {
   listFleet: ListFleet;
   resolveImage: ResolveImage;
   knownChecks: readonly string[];
+  stopRun: StopRun;
   database: Database;
   endInvocations: EndInvocations;
   /** How long the fleet may be unreachable at the start of a rollout. */
@@ -21,10 +23,16 @@ export type RolloutParts = RunnerSettings & {
 };
 
 export function createRolloutServices(parts: RolloutParts) {
-  const { listFleet, resolveImage, knownChecks, listForMs = 30_000 } = parts;
+  const { listFleet, resolveImage, knownChecks, stopRun, listForMs = 30_000 } = parts;
   const history = createHistoryStore(parts.database);
   return [
-    createRolloutObject({ listFleet, resolveImage, knownChecks, readHistory: history.list }),
+    createRolloutObject({
+      listFleet,
+      resolveImage,
+      knownChecks,
+      stopRun,
+      readHistory: history.list,
+    }),
     createRunner(parts),
     batchService,
     createCapture({ listFleet, listForMs }),

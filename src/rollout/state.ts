@@ -69,6 +69,8 @@ export type RolloutHead = {
   notReverted: SentinelReason[];
   /** Batches whose deploys may be in flight, by batch number. */
   openBatches: Record<string, OpenBatch>;
+  /** Deploys that had been ordered without a result when the last run stopped. */
+  orderedAtStop?: number;
   succeededIds?: string[];
   failedIds?: string[];
   previousImages?: Record<string, string>;

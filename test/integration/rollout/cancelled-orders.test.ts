@@ -1,0 +1,141 @@
+/** What has been sent to a sentinel but not yet ordered when its run stops. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { RolloutPlan } from "#rollout/contract.ts";
+import { type RolloutBench, startRolloutBench } from "../../support/rollout-bench.ts";
+import { imageV1, imageV2 } from "../../support/rollout-builders.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const inTwoWaves = { image: imageV2, wave_percentages: [50, 100] };
+
+describe("orders of a run that stops", { retry: 0 }, () => {
+  let bench: RolloutBench;
+
+  beforeAll(async () => {
+    bench = await startRolloutBench({ maxParallel: 12 });
+  });
+
+  afterAll(() => bench.stop());
+
+  beforeEach(async () => {
+    bench.fleet.release();
+    await untilStill();
+    await bench.call("Cancel");
+    bench.fleet.reset();
+    bench.fleet.applied.length = 0;
+  });
+
+  const untilStill = () =>
+    waitFor(
+      async () => {
+        const { body } = await bench.call("Status");
+        const isMoving = body.state === "in_progress" || body.state === "rolling_back";
+        return !isMoving && body["in_flight"] === 0 && body;
+      },
+      { withinMs: 30_000, what: "the rollout to stand still" },
+    );
+
+  const orderedIds = () => [...new Set(bench.fleet.applied.map(({ id }) => id))].sort();
+
+  /** Holds up whatever is to be written of these sentinels. Answers how to let it go on. */
+  const holdRows = async (ids: string[]) => {
+    const client = await bench.database.connect();
+    await client.query("BEGIN");
+    await client.query("SELECT FROM sentinels WHERE id = ANY($1) FOR UPDATE", [ids]);
+    const free = async () => {
+      await client.query("ROLLBACK");
+      client.release();
+    };
+    let freed: Promise<void> | undefined;
+    const freeOnce = () => {
+      freed ??= free();
+      return freed;
+    };
+    onTestFinished(freeOnce);
+    return freeOnce;
+  };
+
+  const waitingWrites = async () => {
+    const { rows } = await bench.database.query(
+      "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
+    );
+    return rows[0].n as number;
+  };
+
+  /** A rollout in its second wave, of which three deploys are sent and about to be ordered. */
+  const startHalfOrdered = async () => {
+    const { waves } = RolloutPlan.parse((await bench.call("Plan", inTwoWaves)).body);
+    bench.fleet.hold();
+    await bench.send("Rollout", inTwoWaves);
+    await waitFor(() => bench.fleet.applied.length === 6, {
+      withinMs: 20_000,
+      what: "the first wave",
+    });
+    const free = await holdRows(waves[1]?.sentinels.slice(3) ?? []);
+    bench.fleet.release();
+    await waitFor(async () => (await waitingWrites()) > 0, {
+      withinMs: 20_000,
+      what: "an order to be held up",
+    });
+    return free;
+  };
+
+  it("never go out after Cancel has answered, and the count shows those that did", async () => {
+    const free = await startHalfOrdered();
+
+    const { body: cancelled } = await bench.call("Cancel");
+    const ordered = orderedIds();
+    await free();
+    bench.fleet.release();
+    const status = await untilStill();
+
+    expect(ordered.length).toBeLessThanOrEqual(9);
+    expect(cancelled).toMatchObject({ state: "cancelled", total: 12 });
+    expect(cancelled["in_flight"]).toBeLessThanOrEqual(ordered.length - 6);
+    expect(orderedIds()).toEqual(ordered);
+    expect(status).toMatchObject({ succeeded: ordered.length, failed: 0 });
+  });
+
+  it("leave the sentinel as it was, also in the table", async () => {
+    const free = await startHalfOrdered();
+    await bench.call("Cancel");
+    const ordered = orderedIds();
+    await free();
+    bench.fleet.release();
+    await untilStill();
+
+    const { rows } = await bench.database.query(
+      "SELECT id, image, running_image, deploy_status, deploy_reason FROM sentinels ORDER BY id",
+    );
+
+    for (const row of rows.filter(({ id }) => !ordered.includes(id))) {
+      expect(row).toMatchObject({
+        image: imageV1,
+        running_image: imageV1,
+        deploy_status: "ready",
+        deploy_reason: null,
+      });
+    }
+  });
+
+  it("never go out after the runner was killed and the rollout is paused, and Resume takes them", async () => {
+    const free = await startHalfOrdered();
+    const [runner] = await bench.query(
+      "SELECT id FROM sys_invocation WHERE target_service_name = 'vedette.v1.RolloutRunner' AND status <> 'completed'",
+    );
+
+    await bench.kill(runner?.["id"] ?? "");
+    await waitFor(async () => (await bench.call("Status")).body.state === "paused", {
+      withinMs: 20_000,
+      what: "the rollout to pause",
+    });
+    const ordered = orderedIds();
+    await free();
+    bench.fleet.release();
+    const paused = await untilStill();
+
+    expect(orderedIds()).toEqual(ordered);
+    expect(paused).toMatchObject({ state: "paused", succeeded: ordered.length, failed: 0 });
+    const { body: resumed } = await bench.call("Resume");
+    expect(resumed).toMatchObject({ state: "completed", succeeded: 12, failed: 0 });
+  });
+});
