@@ -50,7 +50,7 @@ export function createRolloutObject({ stopRun, ...parts }: FacadeParts & { stopR
       repair,
       openInvocations,
       forgetBatches,
-      stopForVersion,
+      stopForVersion: stoppingOrders(stopRun, stopForVersion),
     },
     options: {
       // The keys of a large fleet's batches are many: a handler reads those that it needs.
