@@ -1,4 +1,7 @@
-/** The audit log: who did what, when and from where, written with the change itself. */
+/**
+ * The audit log: who did what, when and from where, written with the change itself, and before a secret
+ * is shown.
+ */
 import type { ClientBase } from "pg";
 import { newId } from "./ids.ts";
 import type { Call } from "./procedure.ts";
@@ -6,7 +9,7 @@ import type { Call } from "./procedure.ts";
 type AuditEvent =
   | `api.${"create" | "update" | "delete"}`
   | "keyMigration.create"
-  | `key.${"create" | "update" | "delete" | "reroll"}`
+  | `key.${"create" | "update" | "delete" | "reroll" | "decrypt"}`
   | `identity.${"create" | "update" | "delete"}`
   | `ratelimit.${"create" | "update" | "delete" | "set_override" | "delete_override"}`
   | `ratelimitNamespace.${"create" | "delete"}`

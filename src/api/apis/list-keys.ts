@@ -1,4 +1,6 @@
 /** apis.listKeys. */
+
+import type { MakeChange } from "#api/change.ts";
 import { allOf, anyOf, type Requirement, tuple } from "#api/grants.ts";
 import {
   type ApiPlace,
@@ -10,11 +12,12 @@ import {
 import { describeKey, type KeyDetails, loadKeyDetails } from "#api/keys/key-details.ts";
 import type { KeyRing } from "#api/keys/key-ring.ts";
 import type { KeyResponse } from "#api/keys/schemas.ts";
+import { recordShown } from "#api/keys/shown.ts";
 import { toPage } from "#api/page.ts";
 import { type Answer, type Call, demand } from "#api/procedure.ts";
 import type { Database } from "#kernel/database.ts";
 
-type Parts = { database: Database; keyRing: KeyRing };
+type Parts = { change: MakeChange; database: Database; keyRing: KeyRing };
 
 type Input = {
   apiId: string;
@@ -26,7 +29,7 @@ type Input = {
 
 /** Who may not list an API's keys is told that there is no such API. */
 export async function listKeys(
-  { database, keyRing }: Parts,
+  { change, database, keyRing }: Parts,
   call: Call,
   input: Input,
 ): Promise<Answer<KeyResponse[]>> {
@@ -38,7 +41,9 @@ export async function listKeys(
   }
   const { rows, pagination } = toPage(await readPage(database, api, input), input.limit);
   const ring = input.decrypt ? keyRing : undefined;
-  return { data: rows.map((key) => describeKey(key, ring)), pagination };
+  const data = rows.map((key) => describeKey(key, ring));
+  await recordShown(change, call, data);
+  return { data, pagination };
 }
 
 function mayList({ apiId, workspaceId, keySpaceId }: ApiPlace): Requirement {

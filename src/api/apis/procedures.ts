@@ -46,7 +46,7 @@ export function apisProcedures({ database, change, keyRing }: Parts): Procedures
       }),
       output: z.array(KeyResponse),
       refusals: [404, 412],
-      handle: (input, call) => listKeys({ database, keyRing }, call, input),
+      handle: (input, call) => listKeys({ change, database, keyRing }, call, input),
     }),
     deleteApi: procedure({
       summary: "Deletes an API; its keys are not valid any more.",

@@ -7,8 +7,9 @@ import { describeKey, loadKeyDetails } from "./key-details.ts";
 import { hashKey } from "./key-record.ts";
 import type { KeyParts } from "./procedures.ts";
 import { KeyResponse } from "./schemas.ts";
+import { recordShown } from "./shown.ts";
 
-export function getKey({ database, keyRing }: KeyParts) {
+export function getKey({ change, database, keyRing }: KeyParts) {
   return procedure({
     summary: "Shows a key by its id; with `decrypt` also the key itself, if it is recoverable.",
     input: z.strictObject({ keyId: KeyId, decrypt: z.boolean().default(false) }),
@@ -20,7 +21,9 @@ export function getKey({ database, keyRing }: KeyParts) {
       if (!decrypt) return { data: describeKey(key) };
       demand(call, onKey(key, "decrypt_key"));
       requireRecoverable(key);
-      return { data: describeKey(key, keyRing) };
+      const data = describeKey(key, keyRing);
+      await recordShown(change, call, [data]);
+      return { data };
     },
   });
 }

@@ -1,0 +1,27 @@
+import type { MakeChange } from "#api/change.ts";
+import type { Call } from "#api/procedure.ts";
+import type { KeyResponse } from "./schemas.ts";
+
+/**
+ * Writes down which keys a caller is about to be shown in clear text. Without it nothing is shown: when
+ * it cannot be written, it throws.
+ */
+export async function recordShown(
+  change: MakeChange,
+  call: Call,
+  keys: readonly KeyResponse[],
+): Promise<void> {
+  const shown = keys.filter(({ plaintext }) => plaintext !== undefined);
+  if (shown.length === 0) return;
+  await change(call, async ({ record }) =>
+    record({
+      event: "key.decrypt",
+      description: `Showed ${shown.length === 1 ? `key ${shown[0]?.keyId}` : `${shown.length} keys`} in clear text`,
+      targets: shown.map(({ keyId, name }) => ({
+        type: "key",
+        id: keyId,
+        ...(name !== undefined && { name }),
+      })),
+    }),
+  );
+}

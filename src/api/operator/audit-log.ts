@@ -1,0 +1,106 @@
+/** The audit log as an operator reads it: over all workspaces, newest first, page by page. */
+import { z } from "zod";
+import type { Database } from "#kernel/database.ts";
+
+/** Absent: all. */
+export type AuditFilter = {
+  workspaceId?: string | undefined;
+  /** `key.decrypt`, or `key.*` for all that begin so. */
+  event?: string | undefined;
+  actorId?: string | undefined;
+  /** The id of something that it was done to. */
+  targetId?: string | undefined;
+  since?: Date | undefined;
+  until?: Date | undefined;
+};
+
+const Targets = z.array(
+  z.object({ type: z.string(), id: z.string(), name: z.string().nullish() }).loose(),
+);
+
+const Row = z.object({
+  id: z.string(),
+  time: z.date(),
+  /** To the microsecond, for the cursor. */
+  exactTime: z.string(),
+  workspaceId: z.string(),
+  event: z.string(),
+  description: z.string(),
+  actorType: z.string(),
+  actorId: z.string(),
+  remoteIp: z.string().nullable(),
+  userAgent: z.string().nullable(),
+  requestId: z.string().nullable(),
+  targets: Targets,
+  meta: z.record(z.string(), z.unknown()).nullable(),
+});
+type AuditRow = Omit<z.infer<typeof Row>, "exactTime">;
+
+export type AuditPage = { entries: AuditRow[]; cursor: string | undefined };
+
+export function createAuditReader(database: Database) {
+  return {
+    /** `cursor`: that of the page before; undefined: the first page. Throws when it is none. */
+    list: async (
+      filter: AuditFilter,
+      page: { limit: number; cursor?: string | undefined },
+    ): Promise<AuditPage> => {
+      const after = page.cursor === undefined ? undefined : readCursor(page.cursor);
+      const { rows } = await database.query(listQuery, [
+        ...valuesOf(filter),
+        after?.time,
+        after?.id,
+        page.limit + 1,
+      ]);
+      const found = rows.map((row) => Row.parse(row));
+      const last = found.length > page.limit ? found[page.limit - 1] : undefined;
+      return {
+        entries: found.slice(0, page.limit).map(({ exactTime: _, ...entry }) => entry),
+        cursor: last && writeCursor({ time: last.exactTime, id: last.id }),
+      };
+    },
+  };
+}
+
+/** What Postgres takes as null where it is undefined. */
+function valuesOf({ workspaceId, event, actorId, targetId, since, until }: AuditFilter): unknown[] {
+  const target = targetId === undefined ? undefined : JSON.stringify([{ id: targetId }]);
+  return [workspaceId, ...eventsOf(event), actorId, target, since, until];
+}
+
+/** The event itself, or what it begins with. */
+function eventsOf(event: string | undefined): (string | undefined)[] {
+  return event?.endsWith("*") === true ? [undefined, event.slice(0, -1)] : [event, undefined];
+}
+
+const Cursor = z.tuple([z.string().regex(/^\d{4}-[\d\- :.+]{1,40}$/), z.string().max(64)]);
+
+function writeCursor({ time, id }: { time: string; id: string }): string {
+  return Buffer.from(JSON.stringify([time, id])).toString("base64url");
+}
+
+function readCursor(text: string): { time: string; id: string } {
+  try {
+    const [time, id] = Cursor.parse(JSON.parse(Buffer.from(text, "base64url").toString("utf8")));
+    return { time, id };
+  } catch {
+    throw new Error("that is no cursor of this list: take the one that the last page ended with");
+  }
+}
+
+const listQuery = `
+SELECT id, time, (time AT TIME ZONE 'UTC')::text || '+00' AS "exactTime",
+  workspace_id AS "workspaceId", event, description, actor_type AS "actorType",
+  actor_id AS "actorId", remote_ip AS "remoteIp", user_agent AS "userAgent",
+  request_id AS "requestId", targets, meta
+FROM audit_log
+WHERE ($1::text IS NULL OR workspace_id = $1)
+  AND ($2::text IS NULL OR event = $2)
+  AND ($3::text IS NULL OR starts_with(event, $3))
+  AND ($4::text IS NULL OR actor_id = $4)
+  AND ($5::jsonb IS NULL OR targets @> $5)
+  AND ($6::timestamptz IS NULL OR time >= $6)
+  AND ($7::timestamptz IS NULL OR time < $7)
+  AND ($8::timestamptz IS NULL OR (time, id) < ($8, $9))
+ORDER BY time DESC, id DESC
+LIMIT $10`;
