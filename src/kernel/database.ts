@@ -1,7 +1,7 @@
-import { fileURLToPath } from "node:url";
 import { runner } from "node-pg-migrate";
 import pg from "pg";
 import type { Log } from "./log.ts";
+import { migrationsDir, migrationsTable, refuseNewerSchema } from "./schema-version.ts";
 
 export type Database = pg.Pool;
 
@@ -31,7 +31,8 @@ export function openDatabase(url: string, log: Log): Database {
 
 /**
  * Brings the schema to the newest of `migrations/`: numbered SQL files, forward only. Of several
- * processes that start together one does it, and the others wait for it.
+ * processes that start together one does it, and the others wait for it. Throws when a newer version
+ * has migrated it further than this one knows.
  */
 export async function migrate(url: string, log: Log): Promise<void> {
   const client = new pg.Client({
@@ -43,6 +44,7 @@ export async function migrate(url: string, log: Log): Promise<void> {
   client.on("error", ignoreLoss);
   await client.connect();
   try {
+    await refuseNewerSchema(client);
     await runMigrations(client, log);
   } finally {
     await client.end();
@@ -53,9 +55,9 @@ async function runMigrations(dbClient: pg.Client, log: Log): Promise<void> {
   await runner({
     dbClient,
     advisoryLockMode: "wait",
-    dir: fileURLToPath(new URL("../../migrations", import.meta.url)),
+    dir: migrationsDir,
     direction: "up",
-    migrationsTable: "schema_migrations",
+    migrationsTable,
     checkOrder: true,
     logger: {
       debug: () => {},

@@ -4,6 +4,7 @@ import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import pRetry, { AbortError } from "p-retry";
 import { request } from "undici";
+import { installationHeader, requireOwnRestate } from "./owner.ts";
 
 export type Registration = {
   adminUrl: string;
@@ -11,6 +12,8 @@ export type Registration = {
   workerUrl: string;
   /** Changes with the code: Restate looks at an address it knows never again. */
   revision: string;
+  /** Whose services these are: a Restate that serves another installation is refused. Absent: anybody's. */
+  installation?: string;
 };
 
 const requestTimeoutMs = 10_000;
@@ -20,14 +23,25 @@ const requestTimeoutMs = 10_000;
  * revision twice changes nothing; another revision makes new invocations use the new code.
  */
 export async function registerWorker(registration: Registration): Promise<void> {
-  await pRetry(() => register(registration), { retries: 12, minTimeout: 100, maxTimeout: 4_000 });
+  const once = async () => {
+    await requireOwnRestate(registration);
+    await register(registration);
+  };
+  await pRetry(once, { retries: 12, minTimeout: 100, maxTimeout: 4_000 });
 }
 
-async function register({ adminUrl, workerUrl, revision }: Registration): Promise<void> {
+async function register(registration: Registration): Promise<void> {
+  const { adminUrl, workerUrl, revision, installation } = registration;
   const answer = await request(`${adminUrl}/deployments`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ uri: `${workerUrl}/rev-${revision}`, breaking: true }),
+    body: JSON.stringify({
+      uri: `${workerUrl}/rev-${revision}`,
+      breaking: true,
+      ...(installation !== undefined && {
+        additional_headers: { [installationHeader]: installation },
+      }),
+    }),
     headersTimeout: requestTimeoutMs,
     bodyTimeout: requestTimeoutMs,
   });

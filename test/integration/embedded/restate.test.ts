@@ -1,5 +1,5 @@
 import { createServer } from "node:net";
-import { type ObjectContext, object } from "@restatedev/restate-sdk";
+import { type ObjectContext, object, service } from "@restatedev/restate-sdk";
 import getPort from "get-port";
 import { request } from "undici";
 import { expect, it, onTestFinished } from "vitest";
@@ -54,6 +54,25 @@ it("comes back on the same ports with its data after a kill -9", async () => {
 
   await waitFor(() => server.pid() !== first, { withinMs: 30_000, what: "the restart" });
   expect(await add(server.ingressUrl)).toBe(2);
+});
+
+it("is refused to a second installation, which takes nothing over", async () => {
+  const ours = service({ name: "vedette.v1.Ours", handlers: { ask: async () => 1 } });
+  const settings = { host: "127.0.0.1", port: 0, identityKeys: [], log };
+  const endpoint = await serveEndpoint({ ...settings, services: [ours] });
+  onTestFinished(endpoint.stop);
+  const { adminUrl, stop } = await startTestRestate({ services: [ours] });
+  onTestFinished(stop);
+  const register = (installation: string) =>
+    registerWorker({ adminUrl, workerUrl: endpoint.url, revision: installation, installation });
+  await register("first");
+
+  await expect(register("second")).rejects.toThrow("serves the installation first");
+
+  const answer = await fetch(`${adminUrl}/deployments`);
+  const { deployments } = (await answer.json()) as { deployments: { uri: string }[] };
+  expect(deployments.map(({ uri }) => uri)).not.toContain(`${endpoint.url}/rev-second`);
+  await register("first");
 });
 
 it("stays down after a kill in a test until it is started again", async () => {

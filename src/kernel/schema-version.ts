@@ -1,0 +1,60 @@
+/** Whether a database's schema is this program's: migrations go forward only. */
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { ClientBase } from "pg";
+import type { Database } from "./database.ts";
+
+export const migrationsDir = fileURLToPath(new URL("../../migrations", import.meta.url));
+
+export const migrationsTable = "schema_migrations";
+
+/** Names without `.sql`. `unknown`: run by a newer version; `missing`: not run yet. */
+export function compareSchema(of: { run: readonly string[]; known: readonly string[] }) {
+  const run = new Set(of.run);
+  const known = new Set(of.known);
+  return {
+    unknown: of.run.filter((name) => !known.has(name)),
+    missing: of.known.filter((name) => !run.has(name)),
+  };
+}
+
+/** Throws one clear line when a newer version has migrated the database. */
+export async function refuseNewerSchema(connection: ClientBase | Database): Promise<void> {
+  const { unknown } = await readSchema(connection);
+  if (unknown.length === 0) return;
+  throw new Error(
+    `the database was migrated by a newer Vedette (${list(unknown)}), which this one does not know: ` +
+      "start that version, or restore the backup from before its start",
+  );
+}
+
+/** As `refuseNewerSchema`, and also when the database has not been migrated so far yet. */
+export async function requireKnownSchema(connection: ClientBase | Database): Promise<void> {
+  await refuseNewerSchema(connection);
+  const { missing } = await readSchema(connection);
+  if (missing.length === 0) return;
+  throw new Error(
+    `the database is that of an older Vedette (${list(missing)} not run): start this version first`,
+  );
+}
+
+function list(names: readonly string[]): string {
+  const shown = names.slice(0, 3).join(", ");
+  return names.length > 3 ? `${shown} and ${names.length - 3} more` : shown;
+}
+
+async function readSchema(connection: ClientBase | Database) {
+  const known = readdirSync(migrationsDir)
+    .filter((name) => name.endsWith(".sql"))
+    .map((name) => name.slice(0, -".sql".length))
+    .sort();
+  const { rows: tables } = await connection.query<{ there: boolean }>(
+    "SELECT to_regclass($1) IS NOT NULL AS there",
+    [migrationsTable],
+  );
+  if (tables[0]?.there !== true) return compareSchema({ run: [], known });
+  const { rows } = await connection.query<{ name: string }>(
+    `SELECT name FROM ${migrationsTable} ORDER BY id`,
+  );
+  return compareSchema({ run: rows.map(({ name }) => name), known });
+}

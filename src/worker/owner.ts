@@ -1,0 +1,72 @@
+/** A Restate serves one installation: a second one would take over its rollouts, checks and timers. */
+import { AbortError } from "p-retry";
+import { request } from "undici";
+import { z } from "zod";
+
+/** Restate keeps it with each address of a worker, and sends it along with each call. */
+export const installationHeader = "x-vedette-installation";
+
+const timeoutMs = 10_000;
+
+/** Far more than any Restate has addresses. */
+const mostBytes = 16 * 1024 * 1024;
+
+const Deployments = z.object({
+  deployments: z.array(
+    z.object({
+      id: z.string(),
+      additional_headers: z.record(z.string(), z.string()).optional(),
+      services: z.array(z.object({ name: z.string() })).default([]),
+    }),
+  ),
+});
+export type Deployment = z.infer<typeof Deployments>["deployments"][number];
+
+/** Throws, for good, when the Restate at `adminUrl` already serves another installation. */
+export async function requireOwnRestate(of: {
+  adminUrl: string;
+  installation?: string;
+}): Promise<void> {
+  if (of.installation === undefined) return;
+  const stranger = findStranger(await readDeployments(of.adminUrl), of.installation);
+  if (stranger === undefined) return;
+  throw new AbortError(
+    `the Restate at ${new URL(of.adminUrl).host} serves the installation ${stranger.installation} ` +
+      `(${stranger.deployment}), and this database is that of ${of.installation}: name its own Restate ` +
+      "(restate.ingress_url, restate.admin_url) or its own database (database.url); if that other one " +
+      "is gone for good, remove its deployments from Restate first",
+  );
+}
+
+/** The first address that another installation has registered; those of earlier versions name none. */
+export function findStranger(deployments: readonly Deployment[], installation: string) {
+  for (const { id, additional_headers = {}, services } of deployments) {
+    const other = Object.entries(additional_headers).find(
+      ([name]) => name.toLowerCase() === installationHeader,
+    )?.[1];
+    const isOurKind = services.some(({ name }) => name.startsWith("vedette."));
+    if (isOurKind && other !== undefined && other !== installation) {
+      return { deployment: id, installation: other.replaceAll(/[^\w-]/g, "").slice(0, 64) };
+    }
+  }
+  return undefined;
+}
+
+async function readDeployments(adminUrl: string): Promise<Deployment[]> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const answer = await request(`${adminUrl}/deployments`, { signal });
+  if (answer.statusCode >= 300) {
+    await answer.body.dump();
+    throw new Error(`Restate's list of deployments answers ${answer.statusCode}`);
+  }
+  let size = 0;
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer.body) {
+    size += (chunk as Buffer).length;
+    if (size > mostBytes) throw new AbortError("Restate's list of deployments is too long to read");
+    chunks.push(chunk as Buffer);
+  }
+  const parsed = Deployments.safeParse(JSON.parse(Buffer.concat(chunks).toString("utf8")));
+  if (parsed.success) return parsed.data.deployments;
+  throw new AbortError(`${adminUrl} answers what is no list of Restate's deployments`);
+}

@@ -1,0 +1,11 @@
+import { expect, it } from "vitest";
+import { compareSchema } from "#kernel/schema-version.ts";
+
+it("tells what a newer version has run, and what is still to be run", () => {
+  const compared = compareSchema({
+    run: ["0001_a", "0003_c", "0009_z"],
+    known: ["0001_a", "0002_b", "0003_c"],
+  });
+
+  expect(compared).toEqual({ unknown: ["0009_z"], missing: ["0002_b"] });
+});
