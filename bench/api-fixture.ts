@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { ensureRootKey } from "#api/root-key.ts";
+import { ensureOwnKey } from "#api/installation-keys.ts";
 import { startPostgres } from "#embedded/postgres.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
@@ -55,7 +55,8 @@ async function prepare(stops: (() => unknown)[]): Promise<ApiBench> {
   await migrate(postgres.url, log);
   const database = openDatabase(postgres.url, log);
   stops.push(() => database.end());
-  await ensureRootKey(database, rootKey);
+  const own = { origin: "setting", others: "end", graceSeconds: 0 } as const;
+  await ensureOwnKey(database, { ...own, key: rootKey });
   const serve = async (kind: string, options: ServeOptions = {}) => {
     const served = await startProcess(kind, postgres.url, options);
     stops.push(served.stop);

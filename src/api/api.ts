@@ -11,6 +11,7 @@ import { createAuthenticate } from "./authenticate.ts";
 import { createMakeChange, type MakeChange } from "./change.ts";
 import { identitiesProcedures } from "./identities/procedures.ts";
 import type { Invalidations } from "./invalidation.ts";
+import type { NoteUse } from "./key-uses.ts";
 import { weightOfKey } from "./keys/cache-size.ts";
 import { readCredits, spendCredits } from "./keys/credits.ts";
 import { createFindKey } from "./keys/find-key.ts";
@@ -49,6 +50,8 @@ export type ApiParts = {
   registry?: Registry;
   /** A log line per request. */
   logsRequests?: boolean;
+  /** Told of each use of a root key; absent: nobody. */
+  noteUse?: NoteUse;
 };
 
 /** What the namespaces are made of. */
@@ -73,7 +76,7 @@ export function createApi(parts: ApiParts): FastifyInstance {
   const ratelimitNamespaces = createNamespaceStore({ database, change, invalidations });
   countCaches({ keys: keyCache, namespaces: ratelimitNamespaces.cache }, registry);
   return createServer({
-    authenticate: createAuthenticate((keyHash) => keyCache.get(keyHash)),
+    authenticate: createAuthenticate((keyHash) => keyCache.get(keyHash), parts.noteUse),
     admit: createAdmit(parts.limiter),
     validatesAnswers: parts.validatesAnswers,
     log: parts.log,

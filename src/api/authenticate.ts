@@ -1,6 +1,7 @@
 /** Who calls: the root key in the Authorization header. */
 import { ApiError, invalidInput } from "./error.ts";
 import { Grants } from "./grants.ts";
+import type { NoteUse } from "./key-uses.ts";
 import { hashKey, type KeyRecord } from "./keys/key-record.ts";
 
 /** A root key as it may be used now. */
@@ -20,10 +21,11 @@ const malformed =
   "'Bearer ROOT_KEY'. Your authorization header is missing the 'Bearer ' prefix.";
 
 /** Answers the caller, or throws what the wire contract has for each way in which a key is bad. */
-export function createAuthenticate(findKey: FindKey) {
+export function createAuthenticate(findKey: FindKey, noteUse?: NoteUse) {
   const grantsOf = new WeakMap<KeyRecord, Grants>();
   const toCaller = (record: KeyRecord | undefined, nowMs: number): Caller => {
     const key = usable(record, nowMs);
+    noteUse?.(key.id, nowMs);
     let grants = grantsOf.get(key);
     if (grants === undefined) {
       grants = new Grants(key.permissions);

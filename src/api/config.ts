@@ -8,6 +8,8 @@ export const apiConfig = {
       port: port(7070),
       /** Empty: generated on the first start and kept in `<data_dir>/credentials.json`. */
       root_key: optionalText(),
+      /** How long an earlier root key goes on after another one was set; 0: it ends at once. */
+      root_key_grace_seconds: wholeNumber({ min: 0, max: 31_536_000, default: 0 }),
       /** Where the `type` of an error leads; empty: `/docs/errors` of this API. */
       error_docs_url: optionalUrl(),
       /** Addresses (CIDR) of proxies in front, whose X-Forwarded-For is believed. */

@@ -1,14 +1,21 @@
 /** Root keys: what the operator and other programs call the API with. */
 import type { PoolClient } from "pg";
-import { type Database, inTransaction } from "#kernel/database.ts";
 import { newId } from "./ids.ts";
+import { announce } from "./invalidation.ts";
 import { hashKey } from "./keys/key-record.ts";
 
 /** The workspace that a program of its own has. */
-const defaultWorkspaceId = "ws_default";
+export const defaultWorkspaceId = "ws_default";
 
 /** Where root keys and their permissions live. */
 const operator = { workspaceId: "ws_operator", keySpaceId: "ks_root" };
+
+/**
+ * Where a root key comes from: `setting` is `api.root_key`, `generated` was made at a first start,
+ * `sentinels` is what gateways of the local fleet verify keys with, `replaced` was one of these until
+ * another took its place. Null: an operator made it.
+ */
+export type Origin = "setting" | "generated" | "sentinels" | "replaced";
 
 export type RootKey = {
   key: string;
@@ -17,42 +24,43 @@ export type RootKey = {
   /** `*` is all of them. */
   permissions: readonly string[];
   expiresAt?: Date;
+  origin?: Origin;
 };
 
-/** Makes `rootKey` usable with all permissions, unless it is known already. */
-export async function ensureRootKey(database: Database, rootKey: string): Promise<void> {
-  await inTransaction(database, (transaction) =>
-    insertRootKey(transaction, {
-      key: rootKey,
-      forWorkspaceId: defaultWorkspaceId,
-      name: "of this installation",
-      permissions: ["*"],
-    }),
-  );
-}
-
-/** Answers the new key's id, or undefined when the key is there already. */
+/**
+ * Answers the new key's id, or undefined when the key is there already. Every process knows the key
+ * once the transaction has committed, also one that was asked for it in vain just before.
+ */
 export async function insertRootKey(
   transaction: PoolClient,
   rootKey: RootKey,
 ): Promise<string | undefined> {
   const { rows } = await transaction.query<{ id: string }>(
-    `INSERT INTO keys (id, workspace_id, key_space_id, for_workspace_id, hash, start, name, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (hash) DO NOTHING RETURNING id`,
+    `INSERT INTO keys (id, workspace_id, key_space_id, for_workspace_id, hash, start, name, expires_at,
+       origin)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (hash) DO NOTHING RETURNING id`,
     [
       newId("key"),
       operator.workspaceId,
       operator.keySpaceId,
       rootKey.forWorkspaceId,
       hashKey(rootKey.key),
-      rootKey.key.slice(0, 12),
+      rootKey.key.slice(0, startLength(rootKey.key)),
       rootKey.name,
       rootKey.expiresAt ?? null,
+      rootKey.origin ?? null,
     ],
   );
   const id = rows[0]?.id;
-  if (id !== undefined) await grant(transaction, id, rootKey.permissions);
+  if (id === undefined) return undefined;
+  await grant(transaction, id, rootKey.permissions);
+  await announce(transaction, [`key:${id}`]);
   return id;
+}
+
+/** What a list shows a key by: of a short one, which somebody thought up, never half of it. */
+function startLength(key: string): number {
+  return Math.min(17, Math.floor(key.length / 3));
 }
 
 async function grant(
@@ -73,4 +81,23 @@ async function grant(
      WHERE workspace_id = $2 AND lower(slug) = ANY (SELECT lower(unnest($3::text[])))`,
     [keyId, operator.workspaceId, permissions],
   );
+}
+
+/**
+ * Ends a root key after `graceSeconds`, 0: at once; never later than it would have ended. Every
+ * process refuses it then within a second. Answers when.
+ */
+export async function replaceRootKey(
+  transaction: PoolClient,
+  { id, graceSeconds }: { id: string; graceSeconds: number },
+): Promise<Date> {
+  const { rows } = await transaction.query<{ ends: Date }>(
+    `UPDATE keys SET origin = 'replaced', updated_at = now(),
+       expires_at = least(expires_at, now() + make_interval(secs => $2)),
+       deleted_at = CASE WHEN $2 = 0 THEN now() ELSE deleted_at END
+     WHERE id = $1 RETURNING expires_at AS ends`,
+    [id, graceSeconds],
+  );
+  await announce(transaction, [`key:${id}`]);
+  return (rows[0] as { ends: Date }).ends;
 }

@@ -3,27 +3,30 @@ import { getHeapStatistics } from "node:v8";
 import { createApi } from "#api/api.ts";
 import { closeGracefully } from "#api/close.ts";
 import { listenForInvalidations } from "#api/invalidation.ts";
+import { createKeyUses } from "#api/key-uses.ts";
 import { cachedKeysOf } from "#api/keys/cache-size.ts";
 import { startLimiter } from "#api/ratelimit/start-limiter.ts";
-import { ensureRootKey } from "#api/root-key.ts";
 import { listening } from "#kernel/listen.ts";
 import type { Analytics } from "./analytics.ts";
 import type { Base, Stop } from "./base.ts";
 import type { ApiDatabase } from "./data.ts";
+import { startRootKey } from "./own-keys.ts";
 import { createBaseKeyRing, startTls } from "./tls.ts";
 
 export async function startApi(
   base: Base,
   parts: ApiDatabase & { analytics: Analytics; stops: Stop[] },
 ): Promise<string> {
-  const { config, log, credentials, registry } = base;
+  const { config, log, registry } = base;
   const { analytics, database, databaseUrl, stops } = parts;
   const { host, port } = config.api;
-  await ensureRootKey(database, credentials.root_key);
+  await startRootKey(base, database);
   const invalidations = listenForInvalidations(databaseUrl, log);
   stops.push(invalidations.close);
   const limiter = await startLimiter({ redisUrl: config.redis.url, log, registry });
   stops.push(limiter.close);
+  const uses = createKeyUses(database, log);
+  stops.push(uses.close);
   const api = createApi({
     database,
     invalidations,
@@ -39,6 +42,7 @@ export async function startApi(
     validatesAnswers: config.api.validate_answers,
     registry,
     logsRequests: config.api.log_requests,
+    noteUse: uses.note,
   });
   stops.push(() => closeGracefully(api));
   const url = await listening(api.listen({ host, port }), { port, setting: "api.port" });

@@ -2,15 +2,18 @@
 import { userInfo } from "node:os";
 import { createKeyRing } from "#api/keys/key-ring.ts";
 import { type ApiChange, changeApi } from "#api/operator/apis.ts";
+import { createAuditReader } from "#api/operator/audit-log.ts";
 import { createMigration, type MigrationOrder } from "#api/operator/key-upkeep.ts";
 import { resealKeys } from "#api/operator/reseal.ts";
-import { createRootKey, type RootKeyOrder } from "#api/operator/root-keys.ts";
+import { createRootKeyAdmin, type Rotated } from "#api/operator/root-keys.ts";
 import { createWorkspaceAdmin } from "#api/operator/workspaces.ts";
 import { readConfig } from "#config.ts";
 import { loadCredentials } from "#embedded/credentials.ts";
 import { runningDatabaseUrl } from "#embedded/running.ts";
-import { openDatabase } from "#kernel/database.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
+import { requireKnownSchema } from "#kernel/schema-version.ts";
+import { keepRotated } from "./own-keys.ts";
 
 export type OperatorSource = { config?: string | undefined; dataDir?: string | undefined };
 
@@ -30,20 +33,27 @@ export async function withOperator<Result>(
       config.api.encryption_keys.length > 0
         ? config.api.encryption_keys
         : [loadCredentials(dataDir).encryption_key];
-    return await work(createOperator(database, encryptionKeys));
+    await requireKnownSchema(database);
+    return await work(createOperator({ database, dataDir, encryptionKeys }));
   } finally {
     await database.end();
   }
 }
 
-function createOperator(
-  database: ReturnType<typeof openDatabase>,
-  encryptionKeys: () => readonly string[],
-) {
+type OperatorParts = {
+  database: Database;
+  dataDir: string;
+  encryptionKeys: () => readonly string[];
+};
+
+function createOperator({ database, dataDir, encryptionKeys }: OperatorParts) {
   const actor = `operator:${userInfo().username}`;
   return {
     workspaces: createWorkspaceAdmin(database, actor),
-    createRootKey: (order: RootKeyOrder) => createRootKey(database, actor, order),
+    rootKeys: createRootKeyAdmin(database, actor),
+    audit: createAuditReader(database),
+    /** Where a replaced key is one that a program on this machine keeps, it gets the new one. */
+    keepRotated: (rotated: Rotated) => keepRotated(dataDir, rotated),
     changeApi: (order: { id: string; change: ApiChange }) => changeApi(database, actor, order),
     createMigration: (order: MigrationOrder) => createMigration(database, actor, order),
     resealKeys: () => resealKeys(database, createKeyRing(encryptionKeys())),

@@ -19,6 +19,7 @@ import type { FleetStore } from "#fleet/store.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import type { Database } from "#kernel/database.ts";
 import { inTime } from "#kernel/in-time.ts";
+import { readInstallation } from "#kernel/installation.ts";
 import { listening } from "#kernel/listen.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
 import { createChatLog } from "#notify/chat-log.ts";
@@ -35,6 +36,7 @@ import type { Analytics } from "./analytics.ts";
 import type { Base, Stop } from "./base.ts";
 import { createCron } from "./cron.ts";
 import type { Monitor } from "./monitor.ts";
+import { startSentinelKey } from "./own-keys.ts";
 import type { Results } from "./results.ts";
 import { createRenewal } from "./tls.ts";
 import { startVersionWatch } from "./versions.ts";
@@ -59,7 +61,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
   const { adminUrl, database, results, stops } = parts;
   stops.push(results.startKeeping().stop);
   const store = createFleetStore(database);
-  const driver = createDriver(base, parts.apiUrl);
+  const driver = await createDriver(base, parts);
   stops.push(driver.stop);
   await driver.start();
   const listing = createListing(base, { database, driver });
@@ -76,7 +78,8 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
   stops.push(endpoint.stop);
   const workerUrl = config.worker.advertised_url || endpoint.url;
   const revision = codeRevision();
-  await registerWorker({ adminUrl, workerUrl, revision });
+  const installation = await readInstallation(database);
+  await registerWorker({ adminUrl, workerUrl, revision, installation });
   await resumePaused(createRestateAdmin(adminUrl), log);
   const { ingressUrl } = parts;
   stops.push(startVersionWatch(base, { adminUrl, ingressUrl, workerUrl, revision }).stop);
@@ -113,11 +116,12 @@ function identityKeys({ restate }: Config, credentials: Credentials): string[] {
   return file === "" ? identity_keys : [...identity_keys, readFileSync(file, "utf8").trim()];
 }
 
-function createDriver(base: Base, ownApiUrl: string | undefined): Driver {
-  const { config, dataDir, credentials, log } = base;
+async function createDriver(base: Base, parts: WorkerParts): Promise<Driver> {
+  const { config, dataDir, log } = base;
   const { fleet, api } = config;
-  const apiUrl = ownApiUrl ?? `http://${api.host}:${api.port}`;
-  return drivers[fleet.driver]({ fleet, dataDir, apiUrl, rootKey: credentials.root_key, log });
+  const apiUrl = parts.apiUrl ?? `http://${api.host}:${api.port}`;
+  const rootKey = fleet.driver === "process" ? await startSentinelKey(base, parts.database) : "";
+  return drivers[fleet.driver]({ fleet, dataDir, apiUrl, rootKey, log });
 }
 
 type ServiceParts = Pick<

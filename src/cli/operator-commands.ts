@@ -5,6 +5,9 @@ import {
   parseAddresses,
   parseCount,
   parseExpiry,
+  parseGrace,
+  parsePageSize,
+  parsePast,
   parsePermissions,
   parseSwitch,
 } from "./options.ts";
@@ -40,7 +43,40 @@ export function addOperatorCommands(program: Command, exit: Exit): void {
   withDatabase(keys.command("reseal"))
     .description("seal recoverable keys anew by the first of api.encryption_keys")
     .action(load(exit, async () => (await upkeep()).resealAll));
+  addRootKeyCommands(program, exit);
   addApiCommands(program, exit);
+  addAuditCommands(program, exit);
+}
+
+function addRootKeyCommands(program: Command, exit: Exit): void {
+  const rootKeys = program.command("root-keys").description("who may call the API, and since when");
+  const from = () => import("./root-keys.ts");
+  withDatabase(rootKeys.command("list"))
+    .description("list the root keys, their last use and where they come from")
+    .option("--all", "also those that were revoked or have expired")
+    .action(load(exit, async () => (await from()).listRootKeys));
+  withDatabase(rootKeys.command("revoke <id>"))
+    .description("refuse a root key for good, at every process within a second")
+    .action(load(exit, async () => (await from()).revokeRootKey));
+  withDatabase(rootKeys.command("rotate <id>"))
+    .description("make a key that may do the same, print it once, and end the old one")
+    .option("--grace <span>", "how long the old one goes on, for example 24h", parseGrace, 0)
+    .action(load(exit, async () => (await from()).rotateRootKey));
+}
+
+function addAuditCommands(program: Command, exit: Exit): void {
+  const audit = program.command("audit").description("who did what, when and from where");
+  withDatabase(audit.command("list"))
+    .description("list the audit log, newest first")
+    .option("--workspace <id>", "of this workspace only")
+    .option("--event <name>", "such as key.decrypt, or key.* for all that begin so")
+    .option("--actor <id>", "a root key's id, or operator:<user>")
+    .option("--target <id>", "what it was done to: the id of a key, an API, a workspace")
+    .option("--since <when>", "a time (2027-01-31) or a span back from now (7d)", parsePast)
+    .option("--until <when>", "before this: a time, or a span back from now", parsePast)
+    .option("--limit <count>", "how many, 1000 at most", parsePageSize, 50)
+    .option("--cursor <cursor>", "the next page: what the last one ended with")
+    .action(load(exit, async () => (await import("./audit.ts")).listAudit));
 }
 
 function addApiCommands(program: Command, exit: Exit): void {

@@ -3,6 +3,7 @@ import { InvalidArgumentError } from "commander";
 import type { z } from "zod";
 import { type CronJobName, cronJobs } from "#cron/contract.ts";
 import { ConfirmListRequest } from "#fleet/contract.ts";
+import { parseDuration } from "#kernel/duration.ts";
 import { Gate, WavePercentages } from "#rollout/contract.ts";
 import type { TargetOptions } from "./target.ts";
 
@@ -70,6 +71,27 @@ export function parseExpiry(text: string): Date {
     amount === undefined ? parseIso(text) : Date.now() + Number(amount) * (spansMs[unit] ?? 0);
   if (at > Date.now()) return new Date(at);
   throw new InvalidArgumentError("a time to come, such as 2027-01-31, or a span such as 90d.");
+}
+
+/** A span such as `24h` or `7d`, in seconds; at most a year. */
+export function parseGrace(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms <= 366 * 86_400_000) return Math.ceil(ms / 1_000);
+  throw new InvalidArgumentError("a span of a year at most, such as 30m, 24h or 7d.");
+}
+
+/** A moment (`2027-01-31`, with a time or without) or a span back from now (`7d`). */
+export function parsePast(text: string): Date {
+  const span = parseDuration(text);
+  const at = span === undefined ? parseIso(text) : Date.now() - span;
+  if (Number.isFinite(at) && at > 0) return new Date(at);
+  throw new InvalidArgumentError("a time such as 2027-01-31, or a span back from now such as 7d.");
+}
+
+export function parsePageSize(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count >= 1 && count <= 1_000) return count;
+  throw new InvalidArgumentError("a whole number from 1 to 1000.");
 }
 
 function parseIso(text: string): number {

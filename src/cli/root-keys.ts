@@ -1,6 +1,7 @@
 import { withOperator } from "#app/operator.ts";
 import type { DatabaseOptions } from "./options.ts";
 import { print, printJson } from "./print.ts";
+import { createTable, plain } from "./table.ts";
 
 export type RootKeyOptions = DatabaseOptions & {
   workspace: string;
@@ -13,7 +14,7 @@ export type RootKeyOptions = DatabaseOptions & {
 export async function makeRootKey(options: RootKeyOptions): Promise<number> {
   const { workspace, name, permissions = ["*"], expires } = options;
   const order = { workspaceId: workspace, name, permissions, expiresAt: expires };
-  const { key, keyId } = await withOperator(options, (operator) => operator.createRootKey(order));
+  const { key, keyId } = await withOperator(options, (operator) => operator.rootKeys.create(order));
   if (options.json) {
     printJson({ key, key_id: keyId, workspace_id: workspace, permissions, expires_at: expires });
     return 0;
@@ -21,5 +22,74 @@ export async function makeRootKey(options: RootKeyOptions): Promise<number> {
   print(key);
   const until = expires === undefined ? "" : `, until ${expires.toISOString()}`;
   process.stderr.write(`${keyId} for ${workspace}${until}. It is not shown again.\n`);
+  return 0;
+}
+
+export async function listRootKeys(options: DatabaseOptions & { all?: boolean }): Promise<number> {
+  const isAll = options.all === true;
+  const keys = await withOperator(options, ({ rootKeys }) => rootKeys.list({ isAll }));
+  if (options.json) {
+    printJson({
+      root_keys: keys.map((key) => ({
+        key_id: key.id,
+        name: key.name,
+        start: key.start,
+        workspace_id: key.workspaceId,
+        permissions: key.permissions,
+        origin: key.origin ?? "operator",
+        state: key.state,
+        created_at: key.createdAt,
+        last_used_at: key.lastUsedAt,
+        expires_at: key.expiresAt,
+      })),
+    });
+    return 0;
+  }
+  const table = createTable([
+    ...["key", "name", "begins", "workspace", "may", "from", "state", "last used", "expires"],
+  ]);
+  for (const key of keys) {
+    const { id, start, workspaceId, origin, state } = key;
+    const may = key.permissions.length > 2 ? `${key.permissions.length}` : String(key.permissions);
+    const times = [key.lastUsedAt, key.expiresAt].map((at) => at?.toISOString() ?? "never");
+    const begins = `${plain(start)}…`;
+    const from = origin ?? "operator";
+    table.push([id, plain(key.name ?? ""), begins, workspaceId, may, from, state, ...times]);
+  }
+  print(String(table));
+  return 0;
+}
+
+export async function revokeRootKey(id: string, options: DatabaseOptions): Promise<number> {
+  await withOperator(options, ({ rootKeys }) => rootKeys.revoke(id));
+  if (options.json) printJson({ key_id: id, state: "revoked" });
+  else print(`${id} revoked: every process refuses it within a second`);
+  return 0;
+}
+
+export type RotateOptions = DatabaseOptions & { grace: number };
+
+/** Prints the new key, once: on stdout alone. */
+export async function rotateRootKey(id: string, options: RotateOptions): Promise<number> {
+  const graceSeconds = options.grace;
+  const { rotated, kept } = await withOperator(options, async (operator) => {
+    const done = await operator.rootKeys.rotate({ id, graceSeconds });
+    return { rotated: done, kept: operator.keepRotated(done) };
+  });
+  const { key, keyId, oldEndsAt, origin } = rotated;
+  if (options.json) {
+    const old = { replaces: id, old_ends_at: oldEndsAt };
+    printJson({ key, key_id: keyId, ...old, kept_as: kept ?? null });
+    return 0;
+  }
+  print(key);
+  const next =
+    kept !== undefined
+      ? `It is ${kept} in credentials.json now: start the program again.`
+      : origin === "setting"
+        ? "Set api.root_key to it at every process."
+        : "It is not shown again.";
+  const old = `${id} ends ${graceSeconds === 0 ? "now" : `at ${oldEndsAt.toISOString()}`}`;
+  process.stderr.write(`${keyId}; ${old}. ${next}\n`);
   return 0;
 }

@@ -21,9 +21,11 @@ export function loadCredentials(dataDir: string): Credentials {
 }
 
 /** `generated` stands in for what the file, if it is an older one, does not have yet. */
-function readCredentials(file: string, { encryption_key }: Credentials): Credentials {
+function readCredentials(file: string, generated: Credentials): Credentials {
+  const { encryption_key, sentinel_key } = generated;
   try {
-    return Credentials.parse({ encryption_key, ...JSON.parse(readFileSync(file, "utf8")) });
+    const kept = JSON.parse(readFileSync(file, "utf8"));
+    return Credentials.parse({ encryption_key, sentinel_key, ...kept });
   } catch (error) {
     const advice = "restore it from a backup, or delete it to generate new secrets";
     // Neither the parser's message nor the cause: both may quote a secret.
@@ -34,11 +36,34 @@ function readCredentials(file: string, { encryption_key }: Credentials): Credent
 function generateCredentials(): Credentials {
   return {
     ingress_token: randomBytes(32).toString("base64url"),
-    root_key: `vedette_root_${randomBytes(32).toString("base64url")}`,
+    root_key: newRootKey(),
+    sentinel_key: newRootKey(),
     database_password: randomBytes(32).toString("base64url"),
     restate_identity_key: generateIdentityKey(),
     encryption_key: `generated:${randomBytes(32).toString("base64")}`,
   };
+}
+
+/** A new root key, which nothing knows yet. */
+function newRootKey(): string {
+  return `vedette_root_${randomBytes(32).toString("base64url")}`;
+}
+
+/** Keeps a new secret in the place of the one under `name`. Answers it. */
+export function renewSecret(dataDir: string, name: "root_key" | "sentinel_key"): string {
+  return keepSecret(dataDir, name, newRootKey());
+}
+
+/** Keeps `secret` under `name`, in the file alone: who has read it before goes on with the old one. */
+export function keepSecret(
+  dataDir: string,
+  name: "root_key" | "sentinel_key",
+  secret: string,
+): string {
+  const changed = { ...loadCredentials(dataDir), [name]: secret };
+  const file = path.join(dataDir, "credentials.json");
+  writeFileAtomically(file, `${JSON.stringify(changed, null, 2)}\n`);
+  return secret;
 }
 
 /** Writes the identity key where restate-server reads it, and answers the file's path. */

@@ -1,7 +1,9 @@
-/** Root keys that an operator makes for other programs. */
+/** Root keys that an operator makes for other programs, sees, replaces and takes away. */
 import { randomBytes } from "node:crypto";
+import type { PoolClient } from "pg";
 import { auditSystem } from "#api/audit.ts";
-import { insertRootKey } from "#api/root-key.ts";
+import { announce } from "#api/invalidation.ts";
+import { insertRootKey, type Origin, type RootKey, replaceRootKey } from "#api/root-key.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 import { invariant } from "#kernel/invariant.ts";
 import { requireKnownPermissions } from "./root-permissions.ts";
@@ -15,35 +17,161 @@ export type RootKeyOrder = {
   expiresAt: Date | undefined;
 };
 
-/**
- * Makes a root key. The answer holds the key itself, which is stored nowhere: only its hash is.
- * Throws when there is no such workspace or permission.
- */
-export async function createRootKey(
-  database: Database,
-  actor: string,
-  order: RootKeyOrder,
-): Promise<{ key: string; keyId: string }> {
-  const { workspaceId, name, permissions, expiresAt } = order;
-  requireKnownPermissions(permissions);
+export type ListedRootKey = {
+  id: string;
+  name: string | null;
+  /** What it begins with. */
+  start: string;
+  workspaceId: string;
+  permissions: string[];
+  /** Null: an operator made it. */
+  origin: Origin | null;
+  state: "active" | "disabled" | "expired" | "revoked" | "workspace_disabled";
+  createdAt: Date;
+  /** To the minute, some seconds late. Null: never, as far as is known. */
+  lastUsedAt: Date | null;
+  /** Null: never. */
+  expiresAt: Date | null;
+};
+
+/** `actor` is who is at the command line, for the audit log. */
+export function createRootKeyAdmin(database: Database, actor: string) {
+  return {
+    /**
+     * Makes a root key. The answer holds the key itself, which is stored nowhere: only its hash is.
+     * Throws when there is no such workspace or permission.
+     */
+    create: (order: RootKeyOrder): Promise<NewRootKey> => {
+      requireKnownPermissions(order.permissions);
+      const { workspaceId, name, permissions, expiresAt } = order;
+      return inTransaction(database, async (transaction) => {
+        const workspace = "SELECT 1 FROM workspaces WHERE id = $1 FOR SHARE";
+        const { rowCount } = await transaction.query(workspace, [workspaceId]);
+        if (rowCount === 0) throw new Error(`there is no workspace ${workspaceId}`);
+        const made = await insertNew(transaction, {
+          forWorkspaceId: workspaceId,
+          name,
+          permissions,
+          ...(expiresAt !== undefined && { expiresAt }),
+        });
+        const entry = { workspaceId, event: "key.create" as const, meta: { permissions } };
+        const description = `Created root key ${made.keyId}`;
+        const targets = [{ type: "key", id: made.keyId, name }];
+        await auditSystem(transaction, actor, [{ ...entry, description, targets }]);
+        return made;
+      });
+    },
+
+    /** The newest first; those that are no longer of use only with `isAll`. */
+    list: async ({ isAll }: { isAll: boolean }): Promise<ListedRootKey[]> => {
+      const { rows } = await database.query<ListedRootKey>(listQuery);
+      return isAll ? rows : rows.filter(({ state }) => !["revoked", "expired"].includes(state));
+    },
+
+    /** Every process refuses it within a second. Throws when there is no such root key. */
+    revoke: (id: string): Promise<void> =>
+      inTransaction(database, async (transaction) => {
+        const { workspaceId, name } = await lockRootKey(transaction, id);
+        await transaction.query(
+          "UPDATE keys SET deleted_at = coalesce(deleted_at, now()), updated_at = now() WHERE id = $1",
+          [id],
+        );
+        await announce(transaction, [`key:${id}`]);
+        const description = `Revoked root key ${id}`;
+        const targets = [{ type: "key", id, ...(name !== null && { name }) }];
+        await auditSystem(transaction, actor, [
+          { workspaceId, event: "key.delete", description, targets },
+        ]);
+      }),
+
+    /**
+     * Makes a key that may do what this one may, and ends this one after `graceSeconds`. Throws when
+     * there is no such root key, or it has ended.
+     */
+    rotate: ({ id, graceSeconds }: { id: string; graceSeconds: number }): Promise<Rotated> =>
+      inTransaction(database, async (transaction) => {
+        const old = await lockRootKey(transaction, id);
+        if (old.hasEnded) throw new Error(`${id} has ended already: make a new one instead`);
+        const { workspaceId, permissions } = old;
+        const name = old.name ?? `in the place of ${id}`;
+        const made = await insertNew(transaction, {
+          forWorkspaceId: workspaceId,
+          name,
+          permissions,
+        });
+        const oldEndsAt = await replaceRootKey(transaction, { id, graceSeconds });
+        const description = `Rotated root key ${id} into ${made.keyId}`;
+        const targets = [
+          { type: "key", id, name },
+          { type: "key", id: made.keyId, name },
+        ];
+        const meta = { oldEndsAt };
+        await auditSystem(transaction, actor, [
+          { workspaceId, event: "key.reroll", description, targets, meta },
+        ]);
+        return { ...made, oldHash: old.hash, origin: old.origin, oldEndsAt };
+      }),
+  };
+}
+
+export type NewRootKey = { key: string; keyId: string };
+
+export type Rotated = NewRootKey & {
+  /** Of the key that was replaced: base64 of its SHA-256. */
+  oldHash: string;
+  /** Of the key that was replaced. */
+  origin: Origin | null;
+  oldEndsAt: Date;
+};
+
+async function insertNew(
+  transaction: PoolClient,
+  fields: Omit<RootKey, "key">,
+): Promise<NewRootKey> {
   const key = `vedette_root_${randomBytes(32).toString("base64url")}`;
-  const keyId = await inTransaction(database, async (transaction) => {
-    const workspace = "SELECT 1 FROM workspaces WHERE id = $1 FOR SHARE";
-    const { rowCount } = await transaction.query(workspace, [workspaceId]);
-    if (rowCount === 0) throw new Error(`there is no workspace ${workspaceId}`);
-    const id = await insertRootKey(transaction, {
-      key,
-      forWorkspaceId: workspaceId,
-      name,
-      permissions,
-      ...(expiresAt !== undefined && { expiresAt }),
-    });
-    invariant(id !== undefined, "a random key is a new one");
-    const entry = { workspaceId, event: "key.create" as const, meta: { permissions } };
-    const description = `Created root key ${id}`;
-    const targets = [{ type: "key", id, name }];
-    await auditSystem(transaction, actor, [{ ...entry, description, targets }]);
-    return id;
-  });
+  const keyId = await insertRootKey(transaction, { ...fields, key });
+  invariant(keyId !== undefined, "a random key is a new one");
   return { key, keyId };
 }
+
+type LockedKey = {
+  workspaceId: string;
+  name: string | null;
+  hash: string;
+  origin: Origin | null;
+  hasEnded: boolean;
+  permissions: string[];
+};
+
+const permissionsOfKey = `ARRAY(
+  SELECT p.slug FROM key_permissions kp JOIN permissions p ON p.id = kp.permission_id
+  WHERE kp.key_id = k.id ORDER BY 1) AS permissions`;
+
+async function lockRootKey(transaction: PoolClient, id: string): Promise<LockedKey> {
+  const { rows } = await transaction.query<LockedKey>(
+    `SELECT k.for_workspace_id AS "workspaceId", k.name, k.hash, k.origin, ${permissionsOfKey},
+       (k.deleted_at IS NOT NULL OR NOT k.enabled OR coalesce(k.expires_at <= now(), false))
+         AS "hasEnded"
+     FROM keys k WHERE k.id = $1 AND k.for_workspace_id IS NOT NULL FOR UPDATE`,
+    [id],
+  );
+  const [row] = rows;
+  if (row === undefined) {
+    throw new Error(`there is no root key ${id}: see vedette root-keys list --all`);
+  }
+  return row;
+}
+
+const listQuery = `
+SELECT k.id, k.name, k.start, k.for_workspace_id AS "workspaceId", k.origin, ${permissionsOfKey},
+  CASE
+    WHEN k.deleted_at IS NOT NULL THEN 'revoked'
+    WHEN k.expires_at <= now() THEN 'expired'
+    WHEN NOT k.enabled THEN 'disabled'
+    WHEN NOT w.enabled THEN 'workspace_disabled'
+    ELSE 'active'
+  END AS state,
+  k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt", k.expires_at AS "expiresAt"
+FROM keys k JOIN workspaces w ON w.id = k.for_workspace_id
+WHERE k.for_workspace_id IS NOT NULL
+ORDER BY k.created_at DESC, k.id`;

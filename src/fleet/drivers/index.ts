@@ -10,7 +10,7 @@ import { createProcessDriver } from "./process.ts";
 type DriverParts = {
   fleet: FleetConfig;
   dataDir: string;
-  /** For the gateways of the `process` driver: the public API and the key to call it with. */
+  /** For the gateways of the `process` driver: the public API and a root key that may verify keys. */
   apiUrl: string;
   rootKey: string;
   log: Log;

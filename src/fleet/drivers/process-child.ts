@@ -1,5 +1,6 @@
 /** One child process of the reference sentinel: start it, ask it, let it serve. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { hash } from "node:crypto";
 import { closeSync, openSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { request } from "undici";
@@ -46,7 +47,8 @@ export async function startChild(settings: ChildSettings): Promise<StartedChild>
   try {
     const healthPort = await toldPort(child);
     if (identity === undefined) throw new Error("crash_loop: the process ended at once");
-    return { child: { ...identity, healthPort }, exit: () => ending };
+    const keyMark = markOfKey(settings.rootKey);
+    return { child: { ...identity, healthPort, keyMark }, exit: () => ending };
   } catch (error) {
     child.kill("SIGKILL");
     throw error;
@@ -54,6 +56,11 @@ export async function startChild(settings: ChildSettings): Promise<StartedChild>
     if (child.connected) child.disconnect();
     child.unref();
   }
+}
+
+/** What a child was given to call the API with, as far as it may be written down. */
+export function markOfKey(rootKey: string): string {
+  return hash("sha256", `vedette sentinel ${rootKey}`, "base64url").slice(0, 12);
 }
 
 /** The port that the process tells once it listens. */

@@ -8,6 +8,8 @@ const Child = z.object({
   pid: z.int().positive(),
   startedAt: z.string(),
   healthPort: z.int().positive(),
+  /** Tells root keys apart without naming one; absent: it was started by an earlier version. */
+  keyMark: z.string().optional(),
 });
 export type Child = z.infer<typeof Child>;
 

@@ -4,6 +4,7 @@ import pLimit from "p-limit";
 import type { Log } from "#kernel/log.ts";
 import { endProcess, isAlive } from "#kernel/owned-process.ts";
 import { type DeployOrder, type Driver, type Observation, UnwantedError } from "./driver.ts";
+import { markOfKey } from "./process-child.ts";
 import { type ReplacementParts, replaceProcess } from "./process-replacement.ts";
 import { createStateFiles, type SentinelState } from "./process-state.ts";
 
@@ -83,6 +84,7 @@ class ProcessFleet {
     for (const state of this.#parts.files.readAll()) this.#states.set(state.id, state);
     for (const state of await this.#newcomers()) this.#keep(state);
     this.#repair();
+    this.#renewKeys();
     await Promise.all(this.#replacing.values());
     this.#watch = setInterval(() => this.#repair(), watchEveryMs);
   }
@@ -127,6 +129,14 @@ class ProcessFleet {
       const isInterrupted = state.failure === null && state.runningImage !== state.image;
       if (isInterrupted) this.#replace(state.id);
       else if (!this.isServing(state.id)) this.#revive(state);
+    }
+  }
+
+  /** What outlived us and holds another key than it is to have now makes way for one with the right key. */
+  #renewKeys(): void {
+    const mark = markOfKey(this.#parts.rootKey);
+    for (const state of this.all()) {
+      if (this.isServing(state.id) && state.serving?.keyMark !== mark) this.#revive(state);
     }
   }
 

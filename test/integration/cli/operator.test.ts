@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runVedette } from "../../support/command.ts";
 import { type Program, startProgram } from "../../support/program.ts";
@@ -92,6 +94,68 @@ describe("vedette keys create-root", () => {
     expect(code).toBe(1);
     expect(stderr).toContain(complaint);
     expect(stdout).toBe("");
+  });
+});
+
+describe("the keys that a program makes for itself", () => {
+  const credentials = () =>
+    JSON.parse(readFileSync(path.join(program.dataDir, "credentials.json"), "utf8"));
+
+  it("are one with all permissions, and one for the gateways that only verifies", async () => {
+    const { root_keys } = await runJson("root-keys", "list");
+
+    const own = root_keys.filter((one: { origin: string }) => one.origin !== "operator");
+    expect(own.map((one: Record<string, unknown>) => [one["origin"], one["permissions"]])).toEqual(
+      expect.arrayContaining([
+        ["generated", ["*"]],
+        ["sentinels", ["api.*.verify_key"]],
+      ]),
+    );
+    expect(own).toHaveLength(2);
+  });
+
+  it.skipIf(process.platform !== "linux")("leave a gateway without the root key", () => {
+    const file = path.join(program.dataDir, "sentinels", "sentinel-01.json");
+    const { pid } = JSON.parse(readFileSync(file, "utf8")).serving;
+
+    const environment = readFileSync(`/proc/${pid}/environ`, "utf8");
+
+    expect(environment).toContain(credentials().sentinel_key);
+    expect(environment).not.toContain(credentials().root_key);
+  });
+
+  it("are kept where they were kept when they are rotated", async () => {
+    const { root_keys } = await runJson("root-keys", "list");
+    const own = root_keys.find((one: { origin: string }) => one.origin === "generated");
+
+    const rotated = await runJson("root-keys", "rotate", own.key_id, "--grace", "1h");
+
+    expect(rotated.kept_as).toBe("root_key");
+    expect(credentials().root_key).toBe(rotated.key);
+  });
+});
+
+describe("vedette audit list", () => {
+  it("tells what an operator did, page by page", async () => {
+    const { id } = await runJson("workspace", "create", "Audited");
+    await run("workspace", "disable", id);
+
+    const first = await runJson("audit", "list", "--workspace", id, "--limit", "1");
+    const second = await runJson("audit", "list", "--workspace", id, "--cursor", first.next_cursor);
+
+    expect(first.entries).toMatchObject([{ event: "workspace.update", workspace_id: id }]);
+    expect(second.entries).toMatchObject([{ event: "workspace.create" }]);
+    expect(second.next_cursor).toBeNull();
+    expect(first.entries[0].actor.id).toMatch(/^operator:/);
+  });
+
+  it("shows people a table, and refuses what is no time", async () => {
+    const listed = await run("audit", "list", "--event", "workspace.*", "--since", "1h");
+    const refused = await run("audit", "list", "--since", "yesterday");
+
+    expect(listed.stdout).toContain("workspace.create");
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain("a span back from now");
   });
 });
 

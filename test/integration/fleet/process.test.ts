@@ -16,13 +16,13 @@ import { waitFor } from "../../support/wait-for.ts";
 const image = (tag: string) => `registry.example.com/vedette/sentinel:${tag}`;
 const log = createLog({ level: "silent", format: "json" });
 
-async function startFleet(directory: string, apiUrl = "http://127.0.0.1:9") {
+async function startFleet(directory: string, apiUrl = "http://127.0.0.1:9", rootKey = "root") {
   const driver = createProcessDriver({
     directory,
     size: 1,
     basePort: 0,
     apiUrl,
-    rootKey: "root",
+    rootKey,
     upstreamUrl: apiUrl,
     readyTimeoutMs: 20_000,
     log,
@@ -150,6 +150,36 @@ describe("the process driver", () => {
     });
 
     expect(await second.observe(order)).toMatchObject({ status: "ready", isOrdered: true });
+  });
+
+  it("lets no process go on that a driver before it gave another root key", async () => {
+    const directory = useDirectory();
+    const first = await startFleet(directory);
+    const before = stateIn(directory).serving;
+
+    const second = await startFleet(directory, undefined, "another-root");
+    onTestFinished(async () => {
+      await first.stop();
+      await second.stop();
+    });
+
+    const after = stateIn(directory).serving;
+    expect(after.pid).not.toBe(before.pid);
+    expect(await healthOf(directory)).toMatchObject({ image: image("v1") });
+  });
+
+  it("keeps a process that a driver before it gave the same root key", async () => {
+    const directory = useDirectory();
+    const first = await startFleet(directory);
+    const before = stateIn(directory).serving;
+
+    const second = await startFleet(directory);
+    onTestFinished(async () => {
+      await first.stop();
+      await second.stop();
+    });
+
+    expect(stateIn(directory).serving.pid).toBe(before.pid);
   });
 
   it("verifies keys, and passes requests on without the caller's key", async () => {
