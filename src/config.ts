@@ -53,6 +53,7 @@ const environmentAliases: Record<string, readonly string[]> = {
   VEDETTE_ROOT_KEY: ["api", "root_key"],
   INGRESS_TOKEN: ["control", "ingress_token"],
   DATABASE_URL: ["database", "url"],
+  DATABASE_DIRECT_URL: ["database", "direct_url"],
   CLICKHOUSE_URL: ["clickhouse", "url"],
   REDIS_URL: ["redis", "url"],
 };

@@ -52,6 +52,18 @@ describe("readConfig", () => {
     expect(read(config)).toBe("https://example.com/x");
   });
 
+  it("takes the address of Postgres behind a pooler, and refuses it alone", () => {
+    const DATABASE_DIRECT_URL = "postgres://user:hunter2@db.example.com/vedette";
+    const DATABASE_URL = "postgres://pooler.example.com/vedette";
+
+    const config = readConfig({ environment: { DATABASE_URL, DATABASE_DIRECT_URL } });
+    const lines = faultsOf(() => readConfig({ environment: { DATABASE_DIRECT_URL } }));
+
+    expect(config.database.direct_url).toBe(DATABASE_DIRECT_URL);
+    expect(lines.join()).toContain("set database.url as well");
+    expect(lines.join()).not.toContain("hunter2");
+  });
+
   it("finds the file by VEDETTE_CONFIG", () => {
     const file = writeToml("[rollout]\nmax_parallel = 7\n");
 

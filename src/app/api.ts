@@ -18,10 +18,10 @@ export async function startApi(
   parts: ApiDatabase & { analytics: Analytics; stops: Stop[] },
 ): Promise<string> {
   const { config, log, registry } = base;
-  const { analytics, database, databaseUrl, stops } = parts;
+  const { analytics, database, databaseUrl, directUrl, stops } = parts;
   const { host, port } = config.api;
   await startRootKey(base, database);
-  const invalidations = listenForInvalidations(databaseUrl, log);
+  const invalidations = listenForInvalidations(databaseUrl, log, directUrl);
   stops.push(invalidations.close);
   const limiter = await startLimiter({ redisUrl: config.redis.url, log, registry });
   stops.push(limiter.close);

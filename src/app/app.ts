@@ -61,13 +61,13 @@ function withSettings(credentials: Credentials, config: Config): Credentials {
 
 async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<Endpoints> {
   const metrics = await startMetrics(base, stops);
-  const { database, databaseUrl } = await startDatabase(base, stops);
+  const { database, databaseUrl, directUrl } = await startDatabase(base, stops);
   startProbing(base, database, stops);
   const results = createResults({ ...base, database });
   const servesApi = wanted.includes("api");
   const analytics = await startAnalytics(base, { servesApi, stops });
   const api = servesApi
-    ? await startApi(base, { analytics, database, databaseUrl, stops })
+    ? await startApi(base, { analytics, database, databaseUrl, directUrl, stops })
     : undefined;
   const monitor = createMonitor(base, { database, databaseUrl, results, apiUrl: api, stops });
   const parts = { database, results, monitor, stops };

@@ -6,7 +6,12 @@ import type { Database } from "#kernel/database.ts";
 import { migrate, openDatabase } from "#kernel/database.ts";
 import type { Base, Stop } from "./base.ts";
 
-export type ApiDatabase = { database: Database; databaseUrl: string };
+export type ApiDatabase = {
+  database: Database;
+  databaseUrl: string;
+  /** Of Postgres itself, also where `databaseUrl` is a pooler's. */
+  directUrl: string;
+};
 
 export async function startDatabase(base: Base, stops: Stop[]): Promise<ApiDatabase> {
   const { config, log, dataDir, credentials } = base;
@@ -18,10 +23,12 @@ export async function startDatabase(base: Base, stops: Stop[]): Promise<ApiDatab
     stops.push(server.stop);
     url = server.url;
   }
-  await migrate(url, log);
+  const { direct_url } = config.database;
+  const directUrl = direct_url || url;
+  await migrate(directUrl, log, { mayBePooled: direct_url !== "" });
   const database = openDatabase(url, log);
   stops.push(() => database.end());
-  return { database, databaseUrl: url };
+  return { database, databaseUrl: url, directUrl };
 }
 
 export async function startRestateServer(base: Base, stops: Stop[]) {

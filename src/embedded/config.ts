@@ -18,5 +18,15 @@ export const embeddedConfig = {
       error: "set both ingress_url and admin_url (external Restate), or neither (embedded)",
     })
     .prefault({}),
-  database: z.strictObject({ url: optionalText(), port: port(5480) }).prefault({}),
+  database: z
+    .strictObject({
+      url: optionalText(),
+      /** Where `url` is a connection pooler's: the Postgres behind it. Empty: `url` is Postgres itself. */
+      direct_url: optionalText(),
+      port: port(5480),
+    })
+    .refine((database) => database.url !== "" || database.direct_url === "", {
+      error: "direct_url is of use beside url only: set database.url as well",
+    })
+    .prefault({}),
 };

@@ -1,6 +1,7 @@
 import { runner } from "node-pg-migrate";
 import pg from "pg";
 import type { Log } from "./log.ts";
+import { beginStatement, isPooled, prepareConnection } from "./pooler.ts";
 import { migrationsDir, migrationsTable, refuseNewerSchema } from "./schema-version.ts";
 
 export type Database = pg.Pool;
@@ -11,15 +12,18 @@ const connectTimeoutMs = 10_000;
 /** How long another process may take for its migration. */
 const lockTimeoutMs = 300_000;
 
-/** A pool over `url` (postgres://…). Idle connections that break are replaced, not thrown. */
+/**
+ * A pool over `url` (postgres://…), which may be that of a pooler. Idle connections that break are
+ * replaced, not thrown.
+ */
 export function openDatabase(url: string, log: Log): Database {
   const pool = new pg.Pool({
     connectionString: url,
     max: 10,
     connectionTimeoutMillis: connectTimeoutMs,
-    statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + 5_000,
     application_name: "vedette",
+    onConnect: (client) => prepareConnection(client, { statementTimeoutMs }),
   });
   // The pool listens on idle connections alone; the loss of another would end the process.
   pool.on("connect", (client) => client.on("error", ignoreLoss));
@@ -32,23 +36,40 @@ export function openDatabase(url: string, log: Log): Database {
 /**
  * Brings the schema to the newest of `migrations/`: numbered SQL files, forward only. Of several
  * processes that start together one does it, and the others wait for it. Throws when a newer version
- * has migrated it further than this one knows.
+ * has migrated it further than this one knows, and when `url` is a pooler's, unless that may be.
  */
-export async function migrate(url: string, log: Log): Promise<void> {
+export async function migrate(
+  url: string,
+  log: Log,
+  { mayBePooled = false }: { mayBePooled?: boolean } = {},
+): Promise<void> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: connectTimeoutMs,
-    lock_timeout: lockTimeoutMs,
     application_name: "vedette migrations",
   });
   client.on("error", ignoreLoss);
   await client.connect();
   try {
+    await prepareConnection(client, { statementTimeoutMs: 0 });
+    if (isPooled(client)) tellPooled(mayBePooled, log);
+    await client.query(`SET lock_timeout = ${lockTimeoutMs}`);
     await refuseNewerSchema(client);
     await runMigrations(client, log);
   } finally {
     await client.end();
   }
+}
+
+/** Locks of a session are nothing to a pooler that lends servers for a transaction at a time. */
+function tellPooled(mayBePooled: boolean, log: Log): void {
+  if (!mayBePooled) {
+    throw new Error(
+      "database.url leads to a connection pooler: set database.direct_url to the Postgres behind it, " +
+        "for migrations, notifications and locks",
+    );
+  }
+  log.warn("database.direct_url leads to a connection pooler: it must lend a server for a session");
 }
 
 async function runMigrations(dbClient: pg.Client, log: Log): Promise<void> {
@@ -79,7 +100,7 @@ export async function inTransaction<Result>(
   const client = await database.connect();
   let broken = true;
   try {
-    await client.query("BEGIN");
+    await client.query(beginStatement(client, statementTimeoutMs));
     const result = await work(client);
     await client.query("COMMIT");
     broken = false;

@@ -46,10 +46,17 @@ export async function startTestApi(over: Partial<ApiParts> = {}) {
   }
 }
 
-/** One more process's worth of API: caches and limits of its own on the same database. */
-export async function startApiNode(databaseUrl: TestDatabase["url"], over: Partial<ApiParts> = {}) {
+/**
+ * One more process's worth of API: caches and limits of its own on the same database, which
+ * `databaseUrl` may lead to by way of a pooler.
+ */
+export async function startApiNode(
+  databaseUrl: TestDatabase["url"],
+  over: Partial<ApiParts> = {},
+  directUrl = databaseUrl,
+) {
   const database = openDatabase(databaseUrl, log);
-  const invalidations = listenForInvalidations(databaseUrl, log);
+  const invalidations = listenForInvalidations(databaseUrl, log, directUrl);
   const app = createApi({ ...parts(database, invalidations), ...over });
   const url = await app.listen({ host: "127.0.0.1", port: 0 });
   await waitFor(() => invalidations.isLive(), { withinMs: 10_000, what: "invalidations heard" });
