@@ -85,6 +85,7 @@ function unexpected(error: FastifyError): ApiError {
     ? new ApiError(
         "unkey/application/service_unavailable",
         "A service this request needs cannot be reached at the moment. Please try again.",
+        { headers: { "Retry-After": "1" } },
       )
     : new ApiError(
         "unkey/application/unexpected_error",
