@@ -21,6 +21,7 @@ import { keysProcedures } from "./keys/procedures.ts";
 import type { VerifyParts } from "./keys/verify.ts";
 import { LiveCache } from "./live-cache.ts";
 import { countCaches, showInvalidations } from "./metrics.ts";
+import { createMissGuard } from "./miss-guard.ts";
 import { permissionsProcedures } from "./permissions/procedures.ts";
 import type { Procedures } from "./procedure.ts";
 import type { Limiter } from "./ratelimit/limiter.ts";
@@ -69,6 +70,7 @@ export function createApi(parts: ApiParts): FastifyInstance {
     invalidations,
     maxEntries: parts.cachedKeys,
     weightOf: weightOfKey,
+    guard: createMissGuard(),
   });
   const registry = parts.registry ?? new Registry();
   showInvalidations(invalidations.isLive, registry);
@@ -76,7 +78,7 @@ export function createApi(parts: ApiParts): FastifyInstance {
   const ratelimitNamespaces = createNamespaceStore({ database, change, invalidations });
   countCaches({ keys: keyCache, namespaces: ratelimitNamespaces.cache }, registry);
   return createServer({
-    authenticate: createAuthenticate((keyHash) => keyCache.get(keyHash), parts.noteUse),
+    authenticate: createAuthenticate(keyCache, parts.noteUse),
     admit: createAdmit(parts.limiter),
     validatesAnswers: parts.validatesAnswers,
     log: parts.log,

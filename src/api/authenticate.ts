@@ -14,14 +14,24 @@ export type Caller = {
   limitPerMinute: number | undefined;
 };
 
-type FindKey = (keyHash: string) => KeyRecord | undefined | Promise<KeyRecord | undefined>;
+/** `header` as it came, `address` of who sent it. Throws what the wire contract has for a bad key. */
+export type Authenticate = (
+  header: string | undefined,
+  nowMs: number,
+  address: string,
+) => Caller | Promise<Caller>;
+
+type Found = KeyRecord | undefined;
+
+/** `asker`: from where it is asked for, see `MissGuard`. */
+type Keys = { get: (keyHash: string, asker: string) => Found | Promise<Found> };
 
 const malformed =
   "You must provide a valid root key in the Authorization header in the format " +
   "'Bearer ROOT_KEY'. Your authorization header is missing the 'Bearer ' prefix.";
 
 /** Answers the caller, or throws what the wire contract has for each way in which a key is bad. */
-export function createAuthenticate(findKey: FindKey, noteUse?: NoteUse) {
+export function createAuthenticate(keys: Keys, noteUse?: NoteUse): Authenticate {
   const grantsOf = new WeakMap<KeyRecord, Grants>();
   const toCaller = (record: KeyRecord | undefined, nowMs: number): Caller => {
     const key = usable(record, nowMs);
@@ -39,8 +49,8 @@ export function createAuthenticate(findKey: FindKey, noteUse?: NoteUse) {
       limitPerMinute: key.forWorkspaceLimitPerMinute ?? undefined,
     };
   };
-  return (header: string | undefined, nowMs: number): Caller | Promise<Caller> => {
-    const found = findKey(hashKey(readToken(header)));
+  return (header, nowMs, address) => {
+    const found = keys.get(hashKey(readToken(header)), address);
     return found instanceof Promise
       ? found.then((record) => toCaller(record, nowMs))
       : toCaller(found, nowMs);

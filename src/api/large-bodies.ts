@@ -3,9 +3,7 @@
  * takes seconds of a process, which nobody gets who has no key.
  */
 import type { FastifyReply, FastifyRequest, preParsingHookHandler } from "fastify";
-import type { Caller } from "./authenticate.ts";
-
-type Authenticate = (header: string | undefined, nowMs: number) => Caller | Promise<Caller>;
+import type { Authenticate } from "./authenticate.ts";
 
 const unaskedBytes = 64 * 1024;
 
@@ -36,7 +34,7 @@ async function askKey(
   reply: FastifyReply,
 ): Promise<void> {
   try {
-    await authenticate(request.headers.authorization, Date.now());
+    await authenticate(request.headers.authorization, Date.now(), request.ip);
   } catch (error) {
     // The rest of the body is not waited for.
     reply.header("connection", "close");

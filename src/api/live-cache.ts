@@ -2,6 +2,7 @@
 import { LRUCache } from "lru-cache";
 import type { Invalidations, Stale } from "./invalidation.ts";
 import { type Mark, Marks, versionOf } from "./marks.ts";
+import type { MissGuard } from "./miss-guard.ts";
 
 export type LiveCacheSettings<Value> = {
   /** Answers undefined for what is not there. */
@@ -12,13 +13,32 @@ export type LiveCacheSettings<Value> = {
   maxEntries: number;
   /** How many ordinary records one takes the room of, a whole number from 1; absent: each its own. */
   weightOf?: (value: Value) => number;
+  /** Bounds what those cost who ask for what is not there; absent: nothing does. */
+  guard?: MissGuard;
 };
 
 /**
  * A record as it was loaded. Of an older generation than the cache's it has to be loaded anew; when
  * the version of its marks has grown it is wrong.
  */
-type Entry<Value> = { value: Value; generation: number; marks: Mark[]; version: number };
+type Entry<Value> = {
+  value: Value;
+  generation: number;
+  marks: Mark[];
+  version: number;
+  /** When it was loaded, and until when it is believed at the most; by `performance.now()`. */
+  loadedAt: number;
+  staleAt: number;
+};
+
+/** `meanwhile`: what became stale since. */
+type Loading = { meanwhile: Set<Stale | undefined>; loadedAt: number };
+
+/** In any case a record is loaded anew after about so long: not all of them in one moment. */
+const believedMs = { least: 240_000, most: 360_000 };
+
+/** So long while changes are not heard: within the second in which a change holds everywhere. */
+const believedWhileDeafMs = 250;
 
 /** What is not known is remembered for so long: someone who guesses does not load Postgres. */
 const unknownMs = 1_000;
@@ -59,21 +79,37 @@ export class LiveCache<Value extends object> {
     settings.invalidations.subscribe((stale) => this.#forget(stale));
   }
 
-  /** The record of this name; undefined when there is none. */
-  get(name: string): Value | undefined | Promise<Value | undefined> {
+  /**
+   * The record of this name; undefined when there is none. With a guard `asker` is who asks: within a
+   * budget the database is asked each time, so that what has just been made is there at once.
+   */
+  get(name: string, asker?: string): Value | undefined | Promise<Value | undefined> {
     const entry = this.#known.get(name);
     if (entry === undefined || entry.version !== versionOf(entry.marks)) {
       this.#known.delete(name);
-      if (this.#unknown.has(name)) return undefined;
-      this.counters.misses += 1;
-      return this.#loadOnce(name);
+      return this.#loadUnknown(name, asker);
     }
-    if (entry.generation === this.#generation && this.#settings.invalidations.isLive()) {
+    if (entry.generation === this.#generation && this.#isFresh(entry)) {
       this.counters.hits += 1;
       this.#outage = undefined;
       return entry.value;
     }
     return this.#reload(name, entry.value);
+  }
+
+  #loadUnknown(name: string, asker: string | undefined): undefined | Promise<Value | undefined> {
+    const guard = asker === undefined ? undefined : this.#settings.guard;
+    const isRemembered = guard === undefined || guard.isOver(asker as string);
+    if (isRemembered && this.#unknown.has(name)) return undefined;
+    this.counters.misses += 1;
+    const load = () => this.#loadOnce(name);
+    return guard === undefined ? load() : guard.load(asker as string, load);
+  }
+
+  #isFresh({ loadedAt, staleAt }: Entry<Value>): boolean {
+    const now = performance.now();
+    if (this.#settings.invalidations.isLive()) return now < staleAt;
+    return now - loadedAt < believedWhileDeafMs;
   }
 
   /** There is a record of this name now. */
@@ -122,11 +158,12 @@ export class LiveCache<Value extends object> {
 
   async #loadAndKeep(name: string): Promise<Value | undefined> {
     const meanwhile = new Set<Stale | undefined>();
+    const loadedAt = performance.now();
     this.#staleMeanwhile.add(meanwhile);
     try {
       const value = await this.#settings.load(name);
       this.#outage = undefined;
-      this.#keep(name, value, meanwhile);
+      this.#keep(name, value, { meanwhile, loadedAt });
       return value;
     } finally {
       this.#staleMeanwhile.delete(meanwhile);
@@ -134,7 +171,7 @@ export class LiveCache<Value extends object> {
   }
 
   /** Keeps what was loaded, unless it changed while it was. */
-  #keep(name: string, value: Value | undefined, meanwhile: Set<Stale | undefined>): void {
+  #keep(name: string, value: Value | undefined, { meanwhile, loadedAt }: Loading): void {
     if (value === undefined) {
       this.#known.delete(name);
       if (meanwhile.size === 0) this.#unknown.set(name, true);
@@ -146,7 +183,16 @@ export class LiveCache<Value extends object> {
     if (meanwhile.has(undefined) || tags.some((tag) => meanwhile.has(tag))) return;
     const marks = this.#marks.hold(tags);
     const version = versionOf(marks);
-    this.#known.set(name, { value, generation: this.#generation, marks, version });
+    const staleAt =
+      loadedAt + believedMs.least + Math.random() * (believedMs.most - believedMs.least);
+    this.#known.set(name, {
+      value,
+      generation: this.#generation,
+      marks,
+      version,
+      loadedAt,
+      staleAt,
+    });
   }
 }
 

@@ -1,7 +1,7 @@
 /** From a request to a procedure and back: check the body, then the key, then the permission. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import type { Caller } from "./authenticate.ts";
+import type { Authenticate, Caller } from "./authenticate.ts";
 import { ApiError } from "./error.ts";
 import { faultsOf } from "./faults.ts";
 import { createAskFirst } from "./large-bodies.ts";
@@ -12,7 +12,7 @@ import type { TimeLimit } from "./time-limit.ts";
 type Headers = Record<string, string>;
 
 export type RouterParts = {
-  authenticate: (header: string | undefined, nowMs: number) => Caller | Promise<Caller>;
+  authenticate: Authenticate;
   /** Counts a call against its workspace's limit; answers headers, or throws the 429. */
   admit: (caller: Caller, nowMs: number) => Headers | undefined | Promise<Headers>;
   /** Ends a request that takes too long. */
@@ -50,7 +50,7 @@ function createHandler({ path, procedure }: Route, parts: RouterParts) {
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const nowMs = Date.now();
     const input = parseBody(procedure, path, request.body);
-    const found = parts.authenticate(request.headers.authorization, nowMs);
+    const found = parts.authenticate(request.headers.authorization, nowMs, request.ip);
     const caller = found instanceof Promise ? await found : found;
     const admitted = parts.admit(caller, nowMs);
     if (admitted !== undefined) reply.headers(await admitted);

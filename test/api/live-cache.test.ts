@@ -129,14 +129,45 @@ describe("a live cache", () => {
     expect(await before).toMatchObject({ isEnabled: true });
   });
 
-  it("believes nothing it has cached while it cannot hear of changes", async () => {
+  it("believes what it has cached for a quarter of a second while it cannot hear of changes", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const { cache, rows, state } = setUp(["h1", buildKeyRecord()]);
+    await cache.get("h1");
+    rows.set("h1", buildKeyRecord({ isEnabled: false }));
+    state.isLive = false;
+
+    vi.advanceTimersByTime(249);
+    const young = await cache.get("h1");
+    vi.advanceTimersByTime(1);
+
+    expect(young).toMatchObject({ isEnabled: true });
+    expect(await cache.get("h1")).toMatchObject({ isEnabled: false });
+  });
+
+  it("loads a key anew after some minutes, whether or not it heard of a change", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
     const { cache, rows, state } = setUp(["h1", buildKeyRecord()]);
     await cache.get("h1");
     rows.set("h1", buildKeyRecord({ isEnabled: false }));
 
-    state.isLive = false;
+    vi.advanceTimersByTime(239_000);
+    const before = await cache.get("h1");
+    vi.advanceTimersByTime(121_000);
 
+    expect(before).toMatchObject({ isEnabled: true });
     expect(await cache.get("h1")).toMatchObject({ isEnabled: false });
+    expect(state.loads).toBe(2);
+  });
+
+  it("goes on with a key that is due to be loaded anew while the database is away", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const { cache, state } = setUp(["h1", buildKeyRecord()]);
+    await cache.get("h1");
+    state.isReachable = false;
+
+    vi.advanceTimersByTime(360_000);
+
+    expect(await cache.get("h1")).toMatchObject({ id: "key_1" });
   });
 
   it("loads everything anew after it could not hear", async () => {
@@ -150,8 +181,10 @@ describe("a live cache", () => {
   });
 
   it("answers by what it knew while the database is away, and asks again afterwards", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
     const { cache, rows, state } = setUp(["h1", buildKeyRecord()]);
     await cache.get("h1");
+    vi.advanceTimersByTime(250);
     Object.assign(state, { isLive: false, isReachable: false });
 
     expect(await cache.get("h1")).toMatchObject({ isEnabled: true });
@@ -166,6 +199,7 @@ describe("a live cache", () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     const { cache, state } = setUp(["h1", buildKeyRecord()]);
     await cache.get("h1");
+    vi.advanceTimersByTime(250);
     Object.assign(state, { isLive: false, isReachable: false });
     await cache.get("h1");
 

@@ -10,7 +10,7 @@ export function testServer(
   parts: Partial<ServerParts> = {},
 ) {
   return createServer({
-    authenticate: createAuthenticate(() => undefined),
+    authenticate: createAuthenticate({ get: () => undefined }),
     admit: () => undefined,
     validatesAnswers: true,
     log: createLog({ level: "silent", format: "json" }),

@@ -15,11 +15,16 @@ export function createFindKey(keyCache: LiveCache<KeyRecord>, database: Database
     // Also when there was nothing to adopt: another call may have been first.
     const keyHash = hashKey(key);
     keyCache.forgetUnknown(keyHash);
-    return keyCache.get(keyHash);
+    return keyCache.get(keyHash, askerOf(call));
   };
   return (key: string, { migrationId }: VerifyInput, call: Call): Found | Promise<Found> => {
-    const found = keyCache.get(hashKey(key));
+    const found = keyCache.get(hashKey(key), askerOf(call));
     if (migrationId === undefined || migrationId === "") return found;
     return Promise.resolve(found).then((record) => record ?? adopt(key, migrationId, call));
   };
+}
+
+/** Those who guess come to us by way of a gateway, which has one address and a workspace. */
+function askerOf({ workspaceId }: Call): string {
+  return `workspace ${workspaceId}`;
 }

@@ -42,6 +42,8 @@ export async function insertKeys(
     const id = ids.get(key.hash);
     if (id !== undefined) await attach(change, place, { id, key });
   }
+  // Some process may just have been asked for one of them in vain.
+  if (ids.size > 0) change.stale(`new:${place.keySpaceId}`);
   return ids;
 }
 

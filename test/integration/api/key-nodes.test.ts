@@ -1,5 +1,8 @@
 /** Two processes' worth of API on one database: what one changes, the other obeys. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { insertRootKey } from "#api/root-key.ts";
+import { inTransaction, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
 import { startApiNode, startTestApi, type TestApi } from "../../support/api.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -70,6 +73,68 @@ describe("a key ends at once here and within a second there", () => {
   });
 });
 
+/** The status that a call with this bearer is answered. */
+async function statusAt(node: { url: string }, bearer: string): Promise<number> {
+  const answer = await fetch(`${node.url}/v2/keys.verifyKey`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${bearer}`, "content-type": "application/json" },
+    body: JSON.stringify({ key: "unknown" }),
+  });
+  await answer.body?.cancel();
+  return answer.status;
+}
+
+it("a root key works at once at every process, also at one that was asked for it in vain", async () => {
+  for (const round of [1, 2, 3, 4, 5]) {
+    const key = `a-root-key-that-is-made-in-round-${round}`;
+    expect(await statusAt(second, key)).toBe(401);
+
+    await inTransaction(first.database, (transaction) =>
+      insertRootKey(transaction, {
+        key,
+        forWorkspaceId: "ws_default",
+        name: "test",
+        permissions: ["*"],
+      }),
+    );
+
+    expect(await statusAt(second, key)).toBe(200);
+  }
+});
+
+it("a flood of unknown keys leaves the pool to those who have one", async () => {
+  const { key } = await newKey();
+  let most = 0;
+  let running = 0;
+  const counted = openDatabase(first.server.url, createLog({ level: "silent", format: "json" }));
+  const query = counted.query.bind(counted) as (...given: unknown[]) => Promise<unknown>;
+  counted.query = ((...given: unknown[]) => {
+    running += 1;
+    most = Math.max(most, running);
+    return query(...given).finally(() => {
+      running -= 1;
+    });
+  }) as typeof counted.query;
+  const node = await startApiNode(first.server.url, { database: counted });
+  onTestFinished(async () => {
+    await node.stop();
+    await counted.end();
+  });
+  // What is free is used up first.
+  const flood = (wave: number, count: number) =>
+    Promise.all(
+      Array.from({ length: count }, (_, index) => statusAt(node, `unknown ${wave} ${index}`)),
+    );
+  for (let wave = 0; wave < 6; wave += 1) await flood(wave, 50);
+  most = 0;
+
+  const [statuses, code] = await Promise.all([flood(7, 100), codeAt(node, key)]);
+
+  expect(new Set(statuses)).toEqual(new Set([401]));
+  expect(code).toBe("VALID");
+  expect(most).toBeLessThan(8);
+});
+
 it("obeys what it did not hear because its connection was cut", async () => {
   const { keyId, key } = await newKey();
   await warm(key);
@@ -95,7 +160,10 @@ it("goes on with the keys it knows while Postgres is down, and obeys when it is 
   await first.server.restart();
 
   expect(during).toBe("VALID");
+  // As the wire contract has it: it knows no 503 here, and the published clients retry any 5xx.
   expect(mutation.status).toBe(500);
+  expect(mutation.body.error.type).toMatch(/\/service_unavailable$/);
+  expect(mutation.headers.get("retry-after")).toBe("1");
   await waitFor(
     async () =>
       (await first.call("keys.updateKey", { keyId, enabled: false }, rootKey)).status === 200,
