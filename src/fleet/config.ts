@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { optionalText, optionalUrl, port, wholeNumber } from "#kernel/setting.ts";
+import { optionalText, optionalUrl, port, textList, wholeNumber } from "#kernel/setting.ts";
 
 export const fleetConfig = {
   fleet: z
@@ -20,6 +20,8 @@ export const fleetConfig = {
           size: wholeNumber({ min: 0, max: 500, default: 12 }),
           /** Where the local sentinels forward to. Empty: our own public API. */
           upstream_url: optionalUrl(),
+          /** Addresses (CIDR) of proxies in front of the sentinels, whose X-Forwarded-For is believed. */
+          trusted_proxies: textList(),
           /** The first sentinel's port, the next one's is one higher; 0 takes free ones. */
           base_port: port(0),
         })

@@ -1,109 +1,148 @@
 /** Passes a request on to the upstream and its answer back, as streams. */
-import {
-  type ClientRequest,
-  Agent as HttpAgent,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-  request as requestHttp,
-  type ServerResponse,
-} from "node:http";
-import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { PassThrough } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { type Dispatcher, Pool } from "undici";
 import { ProblemError } from "#kernel/problem.ts";
+import { framingOf } from "./framing.ts";
+import { answerHeaders, requestHeaders } from "./headers.ts";
+import type { Origin } from "./origin.ts";
+import { targetOf } from "./target.ts";
+
+/** What the gateway knows of a request whose key is good. */
+export type Accepted = { keyId: string; requestId: string; origin: Origin };
 
 export type Forward = (
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  extra: { keyId: string; requestId: string },
+  accepted: Accepted,
 ) => Promise<void>;
 
-/** How long the upstream may be silent, before its first byte or between two. */
-const upstreamSilenceMs = 60_000;
+/** How long the upstream may be silent: after the request before its answer, or amid its answer. */
+export const upstreamSilenceMs = 60_000;
 
-/** Headers that belong to one connection, not to the message (RFC 9110, section 7.6.1). */
-const hopByHop = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+/** How long an exchange may take in all, however lively it is. */
+export const exchangeLimitMs = 3_600_000;
+
+/** Interim answers (1xx) before the real one; who sends more never comes to it. */
+const interimAtMost = 20;
 
 /** Throws a `ProblemError` while nothing is answered yet: 502 for a failure, 504 for silence. */
-export function createForward(upstreamUrl: string, sentinelId: string): Forward {
+export function createForward(
+  upstreamUrl: string,
+  sentinelId: string,
+  silenceMs = upstreamSilenceMs,
+): Forward {
   const upstream = new URL(upstreamUrl);
-  const isTls = upstream.protocol === "https:";
-  const agent = isTls ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
-  const send = isTls ? requestHttps : requestHttp;
-  return async (incoming, outgoing, extra) => {
-    const outbound = send(upstreamAddress(upstream, incoming.url ?? "/"), {
-      method: incoming.method ?? "GET",
-      headers: requestHeaders(incoming, { ...extra, host: upstream.host, sentinelId }),
-      agent,
-      timeout: upstreamSilenceMs,
-    });
-    outgoing.once("close", () => outbound.destroy());
-    const answer = await exchange(incoming, outbound);
-    outgoing.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
-    await pipeline(answer, outgoing);
-  };
-}
-
-function upstreamAddress(upstream: URL, target: string): URL {
-  const { pathname, search } = new URL(target, "http://sentinel");
-  const address = new URL(upstream);
-  address.pathname = `${upstream.pathname.replace(/\/$/, "")}${pathname}`;
-  address.search = search;
-  return address;
-}
-
-/** Sends the body while the answer is awaited: an upstream may answer before it has read all. */
-function exchange(incoming: IncomingMessage, outbound: ClientRequest): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    outbound.once("response", resolve);
-    outbound.once("timeout", () => {
-      reject(upstreamProblem(504, "timeout", "the upstream did not answer in time"));
-      outbound.destroy();
-    });
-    outbound.once("error", (cause) =>
-      reject(upstreamProblem(502, "bad_gateway", "the upstream cannot be reached", cause)),
-    );
-    incoming.once("error", () => outbound.destroy());
-    incoming.pipe(outbound);
+  const pool = new Pool(upstream.origin, {
+    allowH2: false,
+    pipelining: 1,
+    connect: { timeout: 10_000 },
+    // The wait for an answer begins when the request is sent, which may take its time: see below.
+    headersTimeout: 0,
+    bodyTimeout: silenceMs,
   });
-}
-
-function upstreamProblem(status: number, code: string, detail: string, cause?: unknown) {
-  return new ProblemError({ status, code, detail }, { cause });
-}
-
-type Extra = { keyId: string; requestId: string; host: string; sentinelId: string };
-
-function requestHeaders(incoming: IncomingMessage, extra: Extra): OutgoingHttpHeaders {
-  // The caller's key ends here: the upstream is told whose it was, not what it was.
-  const { authorization: _, host = "", ...headers } = endToEnd(incoming.headers);
-  const client = incoming.socket.remoteAddress ?? "";
-  const chain = [incoming.headers["x-forwarded-for"], client].flat().filter(Boolean);
-  return {
-    ...headers,
-    host: extra.host,
-    via: [incoming.headers.via, `1.1 ${extra.sentinelId}`].filter(Boolean).join(", "),
-    "x-forwarded-for": chain.join(", "),
-    "x-forwarded-host": host,
-    "x-forwarded-proto": "http",
-    "x-request-id": extra.requestId,
-    "x-vedette-key-id": extra.keyId,
+  return async (incoming, outgoing, accepted) => {
+    const options = describeRequest(incoming, { ...accepted, upstream, sentinelId });
+    const limits = limitExchange(incoming, outgoing, silenceMs);
+    try {
+      const answer = await ask(pool, { ...options, signal: limits.signal });
+      limits.answered();
+      const { statusCode } = answer;
+      outgoing.writeHead(statusCode, answerHeaders(statusCode, answer.headers));
+      await pipeline(answer.body, outgoing);
+    } finally {
+      limits.end();
+    }
   };
 }
 
-/** The headers of a message without those of its connection, also the ones `Connection` names. */
-export function endToEnd(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
-  const named = (headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase());
-  const dropped = new Set([...hopByHop, ...named]);
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !dropped.has(name)));
+type Bearings = Accepted & { upstream: URL; sentinelId: string };
+
+/** The request as the upstream gets it. Throws a 400 for one that could be read in two ways. */
+export function describeRequest(incoming: IncomingMessage, bearings: Bearings) {
+  const { upstream } = bearings;
+  const framing = framingOf(incoming);
+  const target = targetOf(incoming, upstream.pathname.replace(/\/$/, ""));
+  const calledHost = target.authority ?? incoming.headers.host ?? "";
+  const hasBody = framing.kind !== "none";
+  return {
+    method: incoming.method as Dispatcher.HttpMethod,
+    path: target.path,
+    headers: requestHeaders(incoming, { ...bearings, host: upstream.host, calledHost, framing }),
+    body: hasBody ? bodyOf(incoming) : null,
+    // Whoever overlooks the body of such a request would take it for the next one.
+    ...(hasBody && isBodyUnusual(incoming.method) && { reset: true }),
+  };
+}
+
+function isBodyUnusual(method: string | undefined): boolean {
+  return !["POST", "PUT", "PATCH"].includes(method ?? "");
+}
+
+/**
+ * A stream of its own: an upstream that answers before it has read everything ends this one, and not
+ * the connection on which its answer is still to go out. What is left is read and thrown away.
+ */
+function bodyOf(incoming: IncomingMessage): PassThrough {
+  const body = new PassThrough();
+  body.on("error", () => {});
+  body.once("close", () => {
+    incoming.unpipe(body);
+    incoming.resume();
+  });
+  incoming.once("close", () => {
+    if (!incoming.complete) body.destroy();
+  });
+  return incoming.pipe(body);
+}
+
+function limitExchange(incoming: IncomingMessage, outgoing: ServerResponse, silenceMs: number) {
+  const aborting = new AbortController();
+  const abort = () => aborting.abort();
+  const whole = setTimeout(abort, exchangeLimitMs);
+  let silence: NodeJS.Timeout | undefined;
+  const listen = () => {
+    silence = setTimeout(() => aborting.abort(tooSlow()), silenceMs);
+  };
+  // How long the request itself may take is the server's limit.
+  if (framingOf(incoming).kind === "none") listen();
+  else incoming.once("end", listen);
+  outgoing.once("close", abort);
+  const answered = () => {
+    incoming.off("end", listen);
+    clearTimeout(silence);
+  };
+  const end = () => {
+    answered();
+    clearTimeout(whole);
+  };
+  return { signal: aborting.signal, answered, end };
+}
+
+async function ask(
+  pool: Pool,
+  options: Dispatcher.RequestOptions,
+): Promise<Dispatcher.ResponseData> {
+  let interim = 0;
+  const onInfo = () => {
+    interim += 1;
+    if (interim > interimAtMost) throw new Error("the upstream answers without an end");
+  };
+  try {
+    return await pool.request({ ...options, onInfo });
+  } catch (cause) {
+    if (cause instanceof ProblemError) throw cause;
+    throw unreachable(cause);
+  }
+}
+
+export function tooSlow(): ProblemError {
+  const detail = "the upstream did not answer in time";
+  return new ProblemError({ status: 504, code: "timeout", detail });
+}
+
+export function unreachable(cause: unknown): ProblemError {
+  const detail = "the upstream cannot be reached, or does not speak HTTP as it should";
+  return new ProblemError({ status: 502, code: "bad_gateway", detail }, { cause });
 }

@@ -1,17 +1,21 @@
 /** The public side of a sentinel: authenticate, forward, answer. */
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { Server as NetServer } from "node:net";
+import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import { Server as NetServer, type Socket } from "node:net";
 import { ProblemError, toProblem } from "#kernel/problem.ts";
-import type { Forward } from "./forward.ts";
+import type { Accepted, Forward } from "./forward.ts";
 import { answerHealth, type Health } from "./health.ts";
+import { originOf } from "./origin.ts";
+import { asksForTunnel, type Tunnels } from "./tunnel.ts";
 import type { VerifyKey } from "./verify.ts";
 
 export type GatewayParts = {
   verifyKey: VerifyKey;
   /** undefined: there is no upstream, which every request is told. */
-  forward: Forward | undefined;
+  upstream: { forward: Forward; tunnels: Tunnels } | undefined;
   health: () => Health;
+  /** Addresses (CIDR) of proxies in front, whose X-Forwarded-For is believed. */
+  trustedProxies: readonly string[];
 };
 
 const publicHealthPath = "/.sentinel/health";
@@ -25,25 +29,49 @@ export type Gateway = {
 /** How long a connection may be idle: also how long a drain waits for those that stay so. */
 const keepAliveTimeoutMs = 3_000;
 
+/** A connection on which neither side sends anything is given up: longer than an upstream may think. */
+const silenceTimeoutMs = 150_000;
+
+const serverOptions = {
+  headersTimeout: 10_000,
+  requestTimeout: 300_000,
+  keepAliveTimeout: keepAliveTimeoutMs,
+  shouldUpgradeCallback: asksForTunnel,
+};
+
 export function createGateway(parts: GatewayParts): Gateway {
   let isDraining = false;
-  const server = createServer(
-    { headersTimeout: 10_000, requestTimeout: 300_000, keepAliveTimeout: keepAliveTimeoutMs },
-    (incoming, outgoing) => {
-      // Told with an answer, a caller opens its next connection elsewhere; cut off, it would fail.
-      if (isDraining) outgoing.setHeader("connection", "close");
-      if (incoming.url === publicHealthPath) {
-        answerHealth(outgoing, parts.health());
-        return;
-      }
-      const requestId = requestIdOf(incoming);
-      serve(parts, incoming, outgoing, requestId).catch((error: unknown) => {
-        refuse(outgoing, error, requestId);
-      });
-    },
-  );
+  const answer = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    // Told with an answer, a caller opens its next connection elsewhere; cut off, it would fail.
+    if (isDraining) outgoing.setHeader("connection", "close");
+    if (incoming.url === publicHealthPath) {
+      answerHealth(outgoing, parts.health());
+      return;
+    }
+    void respond(incoming, outgoing, async (requestId) => {
+      const { accepted, upstream } = await admit(parts, incoming, requestId);
+      // Only now: the body of a request that is refused need not be sent.
+      if (incoming.headers.expect !== undefined) outgoing.writeContinue();
+      await upstream.forward(incoming, outgoing, accepted);
+    });
+  };
+  const server = createServer(serverOptions, answer);
+  server.setTimeout(silenceTimeoutMs);
+  // Their size is limited. To leave some of them out could leave out the one that counts.
+  server.maxHeadersCount = 0;
+  server.on("checkContinue", answer);
+  server.on("upgrade", (incoming, duplex, head) => {
+    const socket = duplex as Socket;
+    const outgoing = answerOn(socket, incoming);
+    void respond(incoming, outgoing, async (requestId) => {
+      const { accepted, upstream } = await admit(parts, incoming, requestId);
+      await upstream.tunnels.open({ incoming, socket, head, outgoing }, accepted);
+    });
+  });
   const drain = () => {
     isDraining = true;
+    // They would last for as long as their callers like, who connect anew to whoever serves now.
+    parts.upstream?.tunnels.closeAll();
     // Not the HTTP server's own close: that cuts off idle connections, on which a request may just be
     // under way. In the next turn, so that what has connected already is accepted first.
     return new Promise<void>((resolve) => {
@@ -53,18 +81,49 @@ export function createGateway(parts: GatewayParts): Gateway {
   return { server, drain };
 }
 
-async function serve(
-  { verifyKey, forward }: GatewayParts,
+/** An answer on a connection that the HTTP server has let go of; it is the last one there. */
+function answerOn(socket: Socket, incoming: IncomingMessage): ServerResponse {
+  socket.on("error", () => socket.destroy());
+  const outgoing = new ServerResponse(incoming);
+  outgoing.shouldKeepAlive = false;
+  outgoing.assignSocket(socket);
+  outgoing.once("finish", () => socket.destroySoon());
+  return outgoing;
+}
+
+async function respond(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  requestId: string,
+  work: (requestId: string) => Promise<void>,
 ): Promise<void> {
-  const { keyId } = await verifyKey(bearerOf(incoming));
-  if (forward === undefined) {
+  const requestId = requestIdOf(incoming);
+  try {
+    await work(requestId);
+  } catch (error) {
+    refuse(outgoing, error, requestId);
+  }
+}
+
+/** Throws a `ProblemError` for what must not go on to the upstream. */
+async function admit(
+  { verifyKey, upstream, trustedProxies }: GatewayParts,
+  incoming: IncomingMessage,
+  requestId: string,
+): Promise<{ accepted: Accepted; upstream: NonNullable<GatewayParts["upstream"]> }> {
+  refuseTwoHosts(incoming);
+  const origin = originOf(incoming, trustedProxies);
+  const { keyId } = await verifyKey(bearerOf(incoming), origin.client);
+  if (upstream === undefined) {
     const detail = "this sentinel has no upstream to forward to";
     throw new ProblemError({ status: 503, code: "unavailable", detail });
   }
-  await forward(incoming, outgoing, { keyId, requestId });
+  return { accepted: { keyId, requestId, origin }, upstream };
+}
+
+/** RFC 9112, section 3.2: the first of two hosts is no better than the second. */
+function refuseTwoHosts({ headersDistinct }: IncomingMessage): void {
+  if ((headersDistinct["host"] ?? []).length <= 1) return;
+  throw new ProblemError({ status: 400, code: "bad_host", detail: "send one Host header only" });
 }
 
 function bearerOf(incoming: IncomingMessage): string {
@@ -87,10 +146,13 @@ function refuse(outgoing: ServerResponse, error: unknown, requestId: string): vo
     return;
   }
   const problem = toProblem(error);
+  const isAwaited = outgoing.req.headers.expect !== undefined;
   outgoing.writeHead(problem.status, {
     "content-type": "application/problem+json",
     "x-request-id": requestId,
     ...(problem.status === 401 && { "www-authenticate": "Bearer" }),
+    // After this it is not sure where the next request begins.
+    ...((problem.status === 400 || isAwaited) && { connection: "close" }),
   });
   outgoing.end(JSON.stringify({ ...problem, requestId }));
 }

@@ -7,6 +7,7 @@ import { createForward } from "./forward.ts";
 import { createGateway, type Gateway } from "./gateway.ts";
 import { createPrivateServer, type Health } from "./health.ts";
 import { type Behaviour, behaviourOf, readSettings, type SentinelSettings } from "./settings.ts";
+import { createTunnels } from "./tunnel.ts";
 import { createVerifyKey } from "./verify.ts";
 
 const host = "127.0.0.1";
@@ -23,9 +24,9 @@ async function run(settings: SentinelSettings): Promise<void> {
   const health = createHealth(settings, behaviour);
   const gateway = createGateway({
     verifyKey: createVerifyKey({ url: settings.apiUrl, rootKey: settings.rootKey }),
-    forward:
-      settings.upstreamUrl === "" ? undefined : createForward(settings.upstreamUrl, settings.id),
+    upstream: settings.upstreamUrl === "" ? undefined : upstreamOf(settings),
     health,
+    trustedProxies: settings.trustedProxies,
   });
   const activate = async () => {
     // The old process still holds this port while the new one opens it: no moment is without either.
@@ -43,6 +44,10 @@ async function run(settings: SentinelSettings): Promise<void> {
     if (!gateway.server.listening) process.exit(0);
   }, settings.activateWithinMs).unref();
   if (behaviour === "crash") setTimeout(() => process.exit(1), crashMs);
+}
+
+function upstreamOf({ upstreamUrl, id }: SentinelSettings) {
+  return { forward: createForward(upstreamUrl, id), tunnels: createTunnels(upstreamUrl, id) };
 }
 
 function createHealth(settings: SentinelSettings, behaviour: Behaviour): () => Health {

@@ -10,6 +10,8 @@ export type SentinelSettings = {
   rootKey: string;
   /** Empty: nothing to forward to. */
   upstreamUrl: string;
+  /** Addresses (CIDR) of proxies in front, whose X-Forwarded-For is believed. */
+  trustedProxies: string[];
   /** A sentinel that nobody has let serve by then was forgotten, and ends. */
   activateWithinMs: number;
 };
@@ -24,6 +26,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): SentinelSettings {
     apiUrl: text("API_URL"),
     rootKey: text("ROOT_KEY"),
     upstreamUrl: text("UPSTREAM_URL"),
+    trustedProxies: text("TRUSTED_PROXIES").split(",").filter(Boolean),
     activateWithinMs: Number(text("ACTIVATE_WITHIN_MS")) || 900_000,
   };
   if (settings.id === "" || settings.image === "" || !(settings.publicPort > 0)) {

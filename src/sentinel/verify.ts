@@ -3,9 +3,13 @@ import { ProblemError } from "#kernel/problem.ts";
 
 type VerifiedKey = { keyId: string };
 
-export type VerifyKey = (key: string) => Promise<VerifiedKey>;
+/** `client`: the address that the key is used from. */
+export type VerifyKey = (key: string, client: string) => Promise<VerifiedKey>;
 
 const verifyTimeoutMs = 5_000;
+
+/** An answer may carry the metadata of a key and of its identity, a MiB each as text without escapes. */
+const answerLimitBytes = 16 * 1024 * 1024;
 
 type Answer = { data?: { valid?: boolean; code?: string; keyId?: string } };
 
@@ -22,8 +26,8 @@ const refusals: Record<string, { status: number; detail: string }> = {
 
 /** Throws a `ProblemError`: 401, 403 or 429 for a bad key, 503 when the API gives no answer. */
 export function createVerifyKey(api: { url: string; rootKey: string }): VerifyKey {
-  return async (key) => {
-    const { data } = await callApi(api, key);
+  return async (key, client) => {
+    const { data } = await callApi(api, { key, client });
     if (data?.valid === true && data.keyId !== undefined) return { keyId: data.keyId };
     const known = refusals[data?.code ?? ""];
     const { status, detail } = known ?? { status: 401, detail: "this key is not accepted" };
@@ -31,19 +35,39 @@ export function createVerifyKey(api: { url: string; rootKey: string }): VerifyKe
   };
 }
 
-async function callApi(api: { url: string; rootKey: string }, key: string): Promise<Answer> {
+async function callApi(
+  api: { url: string; rootKey: string },
+  { key, client }: { key: string; client: string },
+): Promise<Answer> {
   try {
     const answer = await fetch(`${api.url}/v2/keys.verifyKey`, {
       method: "POST",
-      headers: { authorization: `Bearer ${api.rootKey}`, "content-type": "application/json" },
+      headers: {
+        authorization: `Bearer ${api.rootKey}`,
+        "content-type": "application/json",
+        // Whom a key's list of addresses is about: whoever asked us.
+        "x-forwarded-for": client,
+      },
       body: JSON.stringify({ key }),
+      redirect: "error",
       signal: AbortSignal.timeout(verifyTimeoutMs),
     });
-    if (answer.status === 200) return (await answer.json()) as Answer;
+    if (answer.status === 200) return JSON.parse(await readText(answer)) as Answer;
     await answer.body?.cancel();
     throw new Error(`the API answered ${answer.status}`);
   } catch (cause) {
     const detail = "keys cannot be verified at the moment; try again later";
     throw new ProblemError({ status: 503, code: "unavailable", detail }, { cause });
   }
+}
+
+async function readText(answer: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of answer.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > answerLimitBytes) throw new Error("the API answers too much");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }

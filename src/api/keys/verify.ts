@@ -5,8 +5,9 @@
 import type { Recorder } from "#api/analytics/recorder.ts";
 import type { Answer, Call } from "#api/procedure.ts";
 import type { Limiter, TakeAnswer } from "#api/ratelimit/limiter.ts";
-import { clientAddress, isAddressAllowed } from "./allowlist.ts";
+import { isListed } from "#kernel/address.ts";
 import { type AppliedLimit, chooseLimits, toLimitRequest } from "./applied-limits.ts";
+import { clientAddress } from "./client-address.ts";
 import type { Spending } from "./credits.ts";
 import type { KeyRecord } from "./key-record.ts";
 import { answersQuery, type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
@@ -104,7 +105,7 @@ function checkRecord({ record, call, query }: Subject): VerifyCode {
 function isFromAllowedAddress({ ipAllowlist }: KeyRecord, call: Call): boolean {
   if (ipAllowlist === null || ipAllowlist.length === 0) return true;
   const address = clientAddress(call.headers["x-forwarded-for"], call.remoteIp);
-  return isAddressAllowed(ipAllowlist, address);
+  return isListed(ipAllowlist, address);
 }
 
 async function takeLimits(

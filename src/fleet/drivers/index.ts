@@ -24,6 +24,7 @@ const created: Record<FleetConfig["driver"], CreateDriver> = {
       directory: path.join(dataDir, "sentinels"),
       size: fleet.process.size,
       basePort: fleet.process.base_port,
+      trustedProxies: fleet.process.trusted_proxies,
       upstreamUrl: fleet.process.upstream_url || apiUrl,
       readyTimeoutMs: fleet.deploy_timeout_seconds * 1_000,
       apiUrl,

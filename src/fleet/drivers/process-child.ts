@@ -16,6 +16,8 @@ export type ChildSettings = {
   apiUrl: string;
   rootKey: string;
   upstreamUrl: string;
+  /** Addresses (CIDR) of proxies in front of the sentinels, whose X-Forwarded-For is believed. */
+  trustedProxies: readonly string[];
   /** How long it may take to become healthy: much later it was forgotten, by a driver that crashed. */
   readyTimeoutMs: number;
   logFile: string;
@@ -91,6 +93,7 @@ function childEnvironment(settings: ChildSettings): NodeJS.ProcessEnv {
     SENTINEL_API_URL: settings.apiUrl,
     SENTINEL_ROOT_KEY: settings.rootKey,
     SENTINEL_UPSTREAM_URL: settings.upstreamUrl,
+    SENTINEL_TRUSTED_PROXIES: settings.trustedProxies.join(","),
     SENTINEL_ACTIVATE_WITHIN_MS: String(settings.readyTimeoutMs + 60_000),
   };
 }

@@ -15,6 +15,7 @@ export type ReplacementParts = {
   apiUrl: string;
   rootKey: string;
   upstreamUrl: string;
+  trustedProxies: readonly string[];
   /** How long a new process may take to become healthy. */
   readyTimeoutMs: number;
 };

@@ -16,7 +16,7 @@ const baseConfig: FleetConfig = {
   driver: "process",
   deploy_timeout_seconds: 20,
   list_every_seconds: 60,
-  process: { size: 2, upstream_url: "", base_port: 0 },
+  process: { size: 2, upstream_url: "", base_port: 0, trusted_proxies: [] },
   http: { url: "", token: "" },
 };
 

@@ -24,6 +24,7 @@ async function startFleet(directory: string, apiUrl = "http://127.0.0.1:9", root
     apiUrl,
     rootKey,
     upstreamUrl: apiUrl,
+    trustedProxies: [],
     readyTimeoutMs: 20_000,
     log,
   });

@@ -1,8 +1,8 @@
-/** From where a key may be used. */
+/** Internet addresses: lists of them, and how a header writes one. */
 import { BlockList, isIP } from "node:net";
 
 /** Whether `address` is one of `entries`: addresses, or ranges such as 10.0.0.0/8. */
-export function isAddressAllowed(entries: readonly string[], address: string): boolean {
+export function isListed(entries: readonly string[], address: string): boolean {
   const family = familyOf(address);
   if (family === undefined) return false;
   return listOf(entries).check(address, family);
@@ -38,17 +38,9 @@ function familyOf(address: string): "ipv4" | "ipv6" | undefined {
   return version === 4 ? "ipv4" : "ipv6";
 }
 
-/**
- * Whom a gateway asks for: the first address it forwards, without its port; the gateway itself when
- * it forwards none. Who calls has a root key, so that it is believed.
- */
-export function clientAddress(forwardedFor: string | string[] | undefined, own: string): string {
-  const first =
-    String(forwardedFor ?? "")
-      .split(",", 1)[0]
-      ?.trim() ?? "";
-  if (first === "") return own;
-  const bracketed = /^\[([^\]]+)\](?::\d+)?$/.exec(first)?.[1];
+/** An address of `X-Forwarded-For`, which may come in brackets and with a port, without them. */
+export function bareAddress(text: string): string {
+  const bracketed = /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1];
   if (bracketed !== undefined) return bracketed;
-  return /^[\d.]+:\d+$/.test(first) ? (first.split(":", 1)[0] as string) : first;
+  return /^[\d.]+:\d+$/.test(text) ? (text.split(":", 1)[0] as string) : text;
 }

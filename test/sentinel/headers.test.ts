@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { endToEnd } from "#sentinel/forward.ts";
+import { endToEnd } from "#sentinel/headers.ts";
 
 describe("endToEnd", () => {
   it("drops the headers that belong to one connection", () => {

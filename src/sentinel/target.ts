@@ -1,0 +1,49 @@
+/** What a request asks for, as its upstream is asked: the very bytes, or a refusal. */
+import { ProblemError } from "#kernel/problem.ts";
+
+export type Target = {
+  path: string;
+  /** The host that the target itself names, which counts for more than the `Host` header. */
+  authority: string | undefined;
+};
+
+/** `basePath` is put in front; it has no slash at its end. Throws the 400 of an ambiguous target. */
+export function targetOf(
+  { method, url }: { method?: string | undefined; url?: string | undefined },
+  basePath: string,
+): Target {
+  const target = url ?? "";
+  if (target === "*" && method === "OPTIONS") return { path: "*", authority: undefined };
+  const { authority, path } = splitTarget(target);
+  refuseAmbiguous(path);
+  return { path: `${basePath}${path}`, authority };
+}
+
+/** Origin form (`/path`) or absolute form (`http://host/path`), of RFC 9112, section 3.2. */
+function splitTarget(target: string): Target {
+  if (target.startsWith("/")) return { path: target, authority: undefined };
+  const absolute = /^https?:\/\/([\w.:[\]-]+)([/?].*)?$/i.exec(target);
+  if (absolute === null) throw badTarget("it must be a path, such as /orders?id=7");
+  const rest = absolute[2] ?? "/";
+  return { path: rest.startsWith("/") ? rest : `/${rest}`, authority: absolute[1] };
+}
+
+/** What one server reads so and another one otherwise would lead past whatever guards a path. */
+function refuseAmbiguous(path: string): void {
+  if (/[^!-~]|[\\#]/.test(path)) {
+    throw badTarget("spaces, backslashes, # and what is not ASCII must be percent-encoded");
+  }
+  const segments = (path.split("?", 1)[0] ?? "").split(/\/|%2f|%5c/i);
+  if (segments.some(isDots))
+    throw badTarget('send it without "." and ".." as segments of its path');
+}
+
+/** `.` or `..` in whatever spelling, also with the parameters that some servers take off. */
+function isDots(segment: string): boolean {
+  return /^\.{1,2}$/.test((segment.split(/;|%3b/i, 1)[0] ?? "").replace(/%2e/gi, "."));
+}
+
+function badTarget(advice: string): ProblemError {
+  const detail = `the target of the request is not clear: ${advice}`;
+  return new ProblemError({ status: 400, code: "bad_target", detail });
+}
