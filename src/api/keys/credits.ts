@@ -4,32 +4,63 @@ import type { Database } from "#kernel/database.ts";
 /** `remaining` null: the key has no limit any more. */
 export type Spending = { isPaid: boolean; remaining: number | null };
 
-/** Takes `cost` from the key's credits if it has that many. A cost of 0 only looks. */
+/** Top-ups that may come between two looks at the same key; in practice the first look settles it. */
+const maxTries = 20;
+
+/**
+ * Takes `cost` from the key's credits if it has that many. A cost of 0 only looks. Nothing but the
+ * taking itself says "paid": what a look finds afterwards may have been added meanwhile.
+ */
 export async function spendCredits(
   database: Database,
   keyId: string,
   cost: number,
 ): Promise<Spending> {
-  if (cost > 0) {
-    const { rows } = await database.query<{ remaining: string | null }>({
-      name: "spend-credits",
-      text: `UPDATE keys SET remaining = remaining - $2
-             WHERE id = $1 AND remaining >= $2 RETURNING remaining`,
-      values: [keyId, cost],
-    });
-    if (rows[0] !== undefined) return { isPaid: true, remaining: Number(rows[0].remaining) };
+  let balance: Balance;
+  for (let tries = 1; ; tries += 1) {
+    if (cost > 0) {
+      const left = await takeCredits(database, keyId, cost);
+      if (left !== undefined) return { isPaid: true, remaining: left };
+    }
+    balance = await readBalance(database, keyId);
+    const isWorthAnother = cost > 0 && balance !== "gone" && balance !== null && balance >= cost;
+    if (!isWorthAnother || tries === maxTries) break;
   }
-  const remaining = await readCredits(database, keyId);
-  return { isPaid: remaining === null || remaining >= cost, remaining };
+  if (balance === "gone") return { isPaid: false, remaining: 0 };
+  return { isPaid: balance === null || cost === 0, remaining: balance };
+}
+
+/** What is left after it, or undefined when there are too few. */
+async function takeCredits(
+  database: Database,
+  keyId: string,
+  cost: number,
+): Promise<number | undefined> {
+  const { rows } = await database.query<{ remaining: string }>({
+    name: "spend-credits",
+    text: `UPDATE keys SET remaining = remaining - $2
+           WHERE id = $1 AND remaining >= $2 RETURNING remaining`,
+    values: [keyId, cost],
+  });
+  return rows[0] && Number(rows[0].remaining);
 }
 
 /** The credits left; null: no limit. */
 export async function readCredits(database: Database, keyId: string): Promise<number | null> {
+  const balance = await readBalance(database, keyId);
+  return balance === "gone" ? 0 : balance;
+}
+
+/** "gone": a key that is in a cache yet and not in the database any more. It has no credits. */
+type Balance = number | null | "gone";
+
+async function readBalance(database: Database, keyId: string): Promise<Balance> {
   const { rows } = await database.query<{ remaining: string | null }>({
     name: "read-credits",
     text: "SELECT remaining FROM keys WHERE id = $1",
     values: [keyId],
   });
-  const remaining = rows[0]?.remaining ?? null;
-  return remaining === null ? null : Number(remaining);
+  const row = rows[0];
+  if (row === undefined) return "gone";
+  return row.remaining === null ? null : Number(row.remaining);
 }

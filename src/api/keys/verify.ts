@@ -85,7 +85,7 @@ async function judge(parts: VerifyParts, subject: Subject): Promise<Verdict> {
   const cost = input.credits?.cost ?? 1;
   const { isPaid, remaining } = await parts.spendCredits(record.id, cost);
   return isPaid
-    ? { code: "VALID", ...limited, remaining, spentCredits: cost }
+    ? { code: "VALID", ...limited, remaining, spentCredits: remaining === null ? 0 : cost }
     : { code: "USAGE_EXCEEDED", ...limited, remaining, spentCredits: 0 };
 }
 
