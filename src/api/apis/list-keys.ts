@@ -39,9 +39,13 @@ export async function listKeys(
     demand(call, onApi(api, "decrypt_key"));
     requireRecoverable(api);
   }
-  const { rows, pagination } = toPage(await readPage(database, api, input), input.limit);
+  const { rows, pagination } = toPage(await readSizes(database, api, input), input.limit);
+  const keys = await readKeys(
+    database,
+    rows.map(({ id }) => id),
+  );
   const ring = input.decrypt ? keyRing : undefined;
-  const data = rows.map((key) => describeKey(key, ring));
+  const data = keys.map((key) => describeKey(key, ring));
   await recordShown(change, call, data);
   return { data, pagination };
 }
@@ -54,14 +58,32 @@ function mayList({ apiId, workspaceId, keySpaceId }: ApiPlace): Requirement {
   );
 }
 
-/** A page and the first key of the next one; of one identity only if it is named. */
-function readPage(
+/** About what a key, its identity, its permissions and its roles take, by the lengths they may have. */
+const bytes = `coalesce(octet_length(k.meta::text), 0) + coalesce(octet_length(i.meta::text), 0)
+  + 128 * (SELECT count(*) FROM key_permissions kp WHERE kp.key_id = k.id)
+  + 512 * (SELECT count(*) FROM key_roles kr WHERE kr.key_id = k.id)
+  + 128 * (SELECT count(*) FROM key_roles kr JOIN role_permissions rp ON rp.role_id = kr.role_id
+           WHERE kr.key_id = k.id)`;
+
+/** The ids of a page and of the first key of the next one; of one identity only if it is named. */
+async function readSizes(
   database: Database,
   { keySpaceId }: ApiPlace,
   { cursor = "", limit, externalId }: Input,
-): Promise<KeyDetails[]> {
-  const page = `k.key_space_id = $1 AND k.deleted_at IS NULL AND k.id >= $2
-    AND ($3::text IS NULL OR i.external_id = $3)
-    ORDER BY k.id LIMIT $4`;
-  return loadKeyDetails(database, page, [keySpaceId, cursor, externalId ?? null, limit + 1]);
+): Promise<{ id: string; bytes: number }[]> {
+  const { rows } = await database.query<{ id: string; bytes: number }>(
+    `SELECT k.id, (${bytes})::float8 AS bytes
+     FROM keys k LEFT JOIN identities i ON i.id = k.identity_id AND i.deleted_at IS NULL
+     WHERE k.key_space_id = $1 AND k.deleted_at IS NULL AND k.id >= $2
+       AND ($3::text IS NULL OR i.external_id = $3)
+     ORDER BY k.id LIMIT $4`,
+    [keySpaceId, cursor, externalId ?? null, limit + 1],
+  );
+  return rows;
+}
+
+/** One that was deleted meanwhile is left out. */
+function readKeys(database: Database, ids: readonly string[]): Promise<KeyDetails[]> {
+  if (ids.length === 0) return Promise.resolve([]);
+  return loadKeyDetails(database, "k.id = ANY($1) AND k.deleted_at IS NULL ORDER BY k.id", [ids]);
 }

@@ -37,17 +37,31 @@ export function identityNotFound(): ApiError {
 /** `pattern` for ILIKE; `cursor` is the first id, "" for the beginning. */
 type ListQuery = { workspaceId: string; limit: number; cursor: string; pattern: string };
 
-/** A page and the first row of the next one. */
-export async function listIdentities(
+/** The ids of a page and of the first row of the next one. */
+export async function listIdentityIds(
   database: Pool,
   { workspaceId, limit, cursor, pattern }: ListQuery,
-): Promise<IdentityRow[]> {
-  const { rows } = await database.query<IdentityRow>(
-    `SELECT ${columns} FROM identities i
+): Promise<{ id: string; bytes: number }[]> {
+  const { rows } = await database.query<{ id: string; bytes: number }>(
+    `SELECT i.id, coalesce(octet_length(i.meta::text), 0) AS bytes FROM identities i
      WHERE i.workspace_id = $1 AND i.deleted_at IS NULL AND i.id >= $2
        AND (i.id ILIKE $3 OR i.external_id ILIKE $3)
      ORDER BY i.id LIMIT $4`,
     [workspaceId, cursor, pattern, limit + 1],
+  );
+  return rows;
+}
+
+/** The identities with these ids, in order; one that was deleted meanwhile is left out. */
+export async function readIdentities(
+  database: Pool,
+  ids: readonly string[],
+): Promise<IdentityRow[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await database.query<IdentityRow>(
+    `SELECT ${columns} FROM identities i
+     WHERE i.id = ANY($1) AND i.deleted_at IS NULL ORDER BY i.id`,
+    [ids],
   );
   return rows;
 }

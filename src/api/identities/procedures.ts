@@ -14,7 +14,7 @@ import {
   text,
 } from "#api/schema.ts";
 import { createIdentity, deleteIdentity, updateIdentity } from "./identity-changes.ts";
-import { findIdentity, listIdentities } from "./identity-store.ts";
+import { findIdentity, listIdentityIds, readIdentities } from "./identity-store.ts";
 import { ofIdentities, ofIdentity } from "./requirement.ts";
 
 type Parts = Pick<NamespaceParts, "database" | "change">;
@@ -51,10 +51,12 @@ function readProcedures({ database }: Parts) {
       handle: async ({ limit, cursor = "", search }, call) => {
         const { workspaceId } = call;
         const query = { workspaceId, limit, cursor, pattern: likePattern(search) };
-        const { rows, pagination } = toPage(await listIdentities(database, query), limit);
+        const { rows, pagination } = toPage(await listIdentityIds(database, query), limit);
         if (rows.length === 0) demand(call, ofIdentities(call, "read_identity"));
-        for (const { id } of rows) demand(call, ofIdentity(call, id, "read_identity"));
-        return { data: rows.map(describeIdentity), pagination };
+        const ids = rows.map(({ id }) => id);
+        for (const id of ids) demand(call, ofIdentity(call, id, "read_identity"));
+        const identities = await readIdentities(database, ids);
+        return { data: identities.map(describeIdentity), pagination };
       },
     }),
   };

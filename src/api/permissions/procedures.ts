@@ -18,7 +18,7 @@ import {
 import { createPermission, deletePermission } from "./permission-changes.ts";
 import { findPermission, listPermissions } from "./permission-store.ts";
 import { createRole, deleteRole, setRolePermissions } from "./role-changes.ts";
-import { findRole, listRoles } from "./role-store.ts";
+import { findRole, listRoleIds, readRoles } from "./role-store.ts";
 
 type Parts = Pick<NamespaceParts, "database" | "change">;
 
@@ -122,8 +122,9 @@ function roleProcedures({ database, change }: Parts) {
       permission: () => "rbac.*.read_role",
       handle: async ({ limit, cursor = "", search }, { workspaceId }) => {
         const query = { workspaceId, limit, cursor, pattern: likePattern(search) };
-        const { rows, pagination } = toPage(await listRoles(database, query), limit);
-        return { data: rows, pagination };
+        const { rows, pagination } = toPage(await listRoleIds(database, query), limit);
+        const ids = rows.map(({ id }) => id);
+        return { data: await readRoles(database, ids), pagination };
       },
     }),
     setRolePermissions: procedure({

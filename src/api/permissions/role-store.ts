@@ -48,17 +48,32 @@ export function roleNotFound(idOrName: string): ApiError {
   return new ApiError("unkey/data/role_not_found", `Role '${idOrName}' was not found.`);
 }
 
-/** A page and the first row of the next one. */
-export async function listRoles(
+/** The ids of a page and of the first row of the next one. */
+export async function listRoleIds(
   database: Pool,
   { workspaceId, limit, cursor, pattern }: ListQuery,
-): Promise<RoleResponse[]> {
-  const { rows } = await database.query<RoleRow>(
-    `SELECT ${roleColumns} FROM roles r
+): Promise<{ id: string; bytes: number }[]> {
+  const { rows } = await database.query<{ id: string; bytes: number }>(
+    `SELECT r.id,
+       (SELECT coalesce(sum(100 + octet_length(p.name) + octet_length(p.slug)
+          + coalesce(octet_length(p.description), 0)), 0)
+        FROM role_permissions rp JOIN permissions p ON p.id = rp.permission_id
+        WHERE rp.role_id = r.id)::float8 AS bytes
+     FROM roles r
      WHERE r.workspace_id = $1 AND r.id >= $2
        AND (r.id ILIKE $3 OR r.name ILIKE $3 OR r.description ILIKE $3)
      ORDER BY r.id LIMIT $4`,
     [workspaceId, cursor, pattern, limit + 1],
+  );
+  return rows;
+}
+
+/** The roles with these ids, in order; one that was deleted meanwhile is left out. */
+export async function readRoles(database: Pool, ids: readonly string[]): Promise<RoleResponse[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await database.query<RoleRow>(
+    `SELECT ${roleColumns} FROM roles r WHERE r.id = ANY($1) ORDER BY r.id`,
+    [ids],
   );
   return rows.map(toRole);
 }
