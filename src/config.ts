@@ -13,6 +13,7 @@ import { controlConfig } from "#control/config.ts";
 import { cronConfig } from "#cron/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
 import { fleetConfig } from "#fleet/config.ts";
+import { wholeNumber } from "#kernel/setting.ts";
 import { metricsConfig } from "#metrics/config.ts";
 import { monitorConfig } from "#monitor/config.ts";
 import { notifyConfig } from "#notify/config.ts";
@@ -22,6 +23,8 @@ import { workerConfig } from "#worker/config.ts";
 
 const Config = z.strictObject({
   data_dir: z.string().min(1).default(".vedette"),
+  /** How long it is said that this process is going away before it takes no connections any more. */
+  shutdown_delay_seconds: wholeNumber({ min: 0, max: 3_600, default: 0 }),
   log: z
     .strictObject({
       level: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
@@ -98,12 +101,15 @@ function overlayEnvironment(
   return merged;
 }
 
+/** The settings that stand in no table. */
+const singleWords = new Set(["data_dir", "shutdown_delay_seconds"]);
+
 function settingPath(name: string): readonly string[] | undefined {
   if (name in environmentAliases) return environmentAliases[name];
   const words = /^VEDETTE_(.+)$/.exec(name)?.[1]?.toLowerCase().split("__");
   if (words === undefined) return undefined;
   // A single word is ours only when it names a setting: VEDETTE_CONFIG and the like are no settings.
-  return words.length > 1 || words[0] === "data_dir" ? words : undefined;
+  return words.length > 1 || singleWords.has(words[0] ?? "") ? words : undefined;
 }
 
 function assign(target: Record<string, unknown>, path: readonly string[], value: string): void {

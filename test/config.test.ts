@@ -29,6 +29,12 @@ describe("readConfig", () => {
     });
   });
 
+  it("takes a setting that stands in no table from the environment", () => {
+    const config = readConfig({ environment: { VEDETTE_SHUTDOWN_DELAY_SECONDS: "20" } });
+
+    expect(config.shutdown_delay_seconds).toBe(20);
+  });
+
   it("reads the file, and puts the environment over it", () => {
     const file = writeToml("[fleet]\ndeploy_timeout_seconds = 30\n[fleet.process]\nsize = 3\n");
 

@@ -53,6 +53,8 @@ export type ApiParts = {
   logsRequests?: boolean;
   /** Told of each use of a root key; absent: nobody. */
   noteUse?: NoteUse;
+  /** See `ServerParts`. */
+  isLeaving?: () => boolean;
 };
 
 /** What the namespaces are made of. */
@@ -84,6 +86,7 @@ export function createApi(parts: ApiParts): FastifyInstance {
     log: parts.log,
     registry,
     logsRequests: parts.logsRequests === true,
+    isLeaving: parts.isLeaving ?? (() => false),
     docsUrl: parts.docsUrl,
     trustProxy: parts.trustedProxies.length > 0 ? parts.trustedProxies : false,
     namespaces: createNamespaces({ ...parts, keyCache, change, ratelimitNamespaces }),

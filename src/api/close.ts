@@ -1,14 +1,14 @@
 import type { Server } from "node:http";
 import type { FastifyInstance } from "fastify";
 
-/** A request may take a minute, but nobody waits a minute for a program to end. */
-const graceMs = 15_000;
+/** A little longer than a request may take: what was taken on is answered. */
+const graceMs = 61_000;
 
 const lookEveryMs = 50;
 
 /**
  * Takes no new connections, lets requests in flight finish for `withinMs` at most, then closes.
- * What is cut off is answered by nobody: its caller tries again.
+ * What is cut off then is answered by nobody: its caller tries again.
  */
 export function closeGracefully(app: FastifyInstance, withinMs = graceMs): Promise<void> {
   return drain(app.server, async () => app.close(), withinMs);

@@ -1,4 +1,4 @@
 /** The answer of `GET /v2/liveness`: that this process serves. It looks at nothing else, to be quick. */
-export function livenessBody(requestId: string) {
-  return { meta: { requestId }, data: { message: "we're cooking" } };
+export function livenessBody(requestId: string, isLeaving: boolean) {
+  return { meta: { requestId }, data: { message: isLeaving ? "we're closing" : "we're cooking" } };
 }

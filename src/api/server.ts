@@ -39,6 +39,8 @@ export type ServerParts = Omit<RouterParts, "limitTime"> & {
   registry?: Registry;
   /** A log line per request. */
   logsRequests?: boolean;
+  /** Whether this process is about to end, which callers are told so that they go elsewhere. */
+  isLeaving?: () => boolean;
   /** Over those of the contract, for tests. */
   limits?: Partial<typeof limits>;
 };
@@ -64,7 +66,14 @@ export function createServer(parts: ServerParts): FastifyInstance {
   // Before the first route, to see them all.
   if (parts.registry !== undefined) countRequests(app, parts.registry);
   if (parts.logsRequests === true) logRequests(app, parts.log);
-  app.get("/v2/liveness", async (request) => livenessBody(request.id));
+  const { isLeaving = () => false } = parts;
+  app.addHook("onRequest", async (_, reply) => {
+    if (isLeaving()) reply.header("connection", "close");
+  });
+  app.get("/v2/liveness", async (request, reply) => {
+    if (isLeaving()) reply.code(503);
+    return livenessBody(request.id, isLeaving());
+  });
   answerRefusals(app, parts);
   mountProcedures(app, parts.namespaces, { ...parts, limitTime: createTimeLimit(answerTimeoutMs) });
   mountDocs(app, parts.namespaces);

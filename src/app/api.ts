@@ -43,6 +43,7 @@ export async function startApi(
     registry,
     logsRequests: config.api.log_requests,
     noteUse: uses.note,
+    isLeaving: base.departure.isAnnounced,
   });
   stops.push(() => closeGracefully(api));
   const url = await listening(api.listen({ host, port }), { port, setting: "api.port" });

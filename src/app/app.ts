@@ -5,6 +5,7 @@ import { loadCredentials } from "#embedded/credentials.ts";
 import { openDataDir } from "#embedded/data-dir.ts";
 import { publishEndpoints } from "#embedded/endpoints.ts";
 import { withoutCredentials } from "#embedded/running.ts";
+import { createDeparture } from "#kernel/departure.ts";
 import type { Log } from "#kernel/log.ts";
 import { createRegistry } from "#metrics/registry.ts";
 import { startAnalytics } from "./analytics.ts";
@@ -40,10 +41,19 @@ export async function startApp(config: Config, of: { roles: Role[]; log: Log }):
     stops.push(dataDir.release);
     const credentials = withSettings(loadCredentials(dataDir.path), config);
     const registry = createRegistry(of.roles);
-    const base: Base = { config, log: of.log, dataDir: dataDir.path, credentials, registry };
+    const departure = createDeparture();
+    const base: Base = {
+      config,
+      log: of.log,
+      dataDir: dataDir.path,
+      credentials,
+      registry,
+      departure,
+    };
     const endpoints = await startParts(base, of.roles, stops);
     stops.push(publishEndpoints(dataDir.path, endpoints));
-    return { endpoints, dataDir: dataDir.path, stop };
+    const leave = () => departure.announce(config.shutdown_delay_seconds).then(stop);
+    return { endpoints, dataDir: dataDir.path, stop: leave };
   } catch (error) {
     await stop();
     throw error;

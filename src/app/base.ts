@@ -2,6 +2,7 @@
 import type { Registry } from "prom-client";
 import type { Config } from "#config.ts";
 import type { Credentials } from "#embedded/contract.ts";
+import type { Departure } from "#kernel/departure.ts";
 import type { Log } from "#kernel/log.ts";
 
 export type Stop = () => unknown;
@@ -13,4 +14,6 @@ export type Base = {
   credentials: Credentials;
   /** Every part adds its own numbers to it. */
   registry: Registry;
+  /** Whether this process is about to end. */
+  departure: Departure;
 };

@@ -34,6 +34,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
     ingressToken: credentials.ingress_token,
     operators,
     log,
+    isLeaving: base.departure.isAnnounced,
     doors,
     ...(results.findPublicPage !== null && { findPublicPage: results.findPublicPage }),
     console: createConsole({

@@ -33,6 +33,8 @@ export type ControlSettings = {
   /** Named operators: the SHA-256 of each one's token, in hex. */
   operators?: Readonly<Record<string, string>>;
   log: Log;
+  /** Whether this process is about to end, which callers are told so that they go elsewhere. */
+  isLeaving?: () => boolean;
   /** How long a caller may take to send its headers and its body. */
   receiveTimeoutMs?: number;
   /** How long Restate is waited for; absent ones are the defaults. */
@@ -88,6 +90,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   app.addHook("onClose", () => ingress.close());
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(safetyHeaders).header("x-request-id", request.id);
+    if (settings.isLeaving?.() === true) reply.header("connection", "close");
     if (isHealthCheck(request) || hasOwnDoor(request, settings)) return;
     if (request.method === "GET") {
       const page = (await settings.findPublicPage?.(pathOf(request))) ?? null;
@@ -99,7 +102,9 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   app.addHook("onResponse", async (request, reply) => record(log, request, reply));
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply));
   readBodiesAsJson(app);
-  app.get(healthPath, async () => ({ status: "ok" }));
+  app.get(healthPath, async (_, reply) =>
+    settings.isLeaving?.() === true ? reply.code(503).send({ status: "closing" }) : { status: "ok" },
+  );
   if (settings.console !== undefined) {
     app.register(settings.console(lend(settings, { identify, ingress })), { prefix: consolePath });
   }

@@ -13,6 +13,16 @@ describe("GET /v2/liveness", () => {
     });
   });
 
+  it("answers 503 and closes its connections when the process is about to end", async () => {
+    const app = testServer({}, { isLeaving: () => true });
+
+    const answer = await app.inject("/v2/liveness");
+    const other = await app.inject({ method: "POST", url: "/v2/keys.nothing" });
+
+    expect(answer.statusCode).toBe(503);
+    expect([answer.headers.connection, other.headers.connection]).toEqual(["close", "close"]);
+  });
+
   it("names each request differently", async () => {
     const app = testServer();
     const ids = await Promise.all(

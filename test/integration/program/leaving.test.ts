@@ -1,0 +1,38 @@
+/** What callers and load balancers see of a program that was told to stop. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Program, startProgram } from "../../support/program.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+let program: Program;
+
+beforeAll(async () => {
+  program = await startProgram({
+    VEDETTE_FLEET__PROCESS__SIZE: "0",
+    VEDETTE_SHUTDOWN_DELAY_SECONDS: "20",
+  });
+});
+
+afterAll(() => program?.dispose());
+
+it("says that it goes away and serves on, for as long as it was set, before it ends", async () => {
+  const { api, control } = program.endpoints();
+  const stopped = program.stop();
+
+  await waitFor(async () => (await fetch(`${api}/v2/liveness`)).status === 503, {
+    withinMs: 20_000,
+    what: "the public API to say that it goes away",
+  });
+  const health = await fetch(`${control}/healthz`);
+  const served = await fetch(`${api}/v2/keys.verifyKey`, {
+    method: "POST",
+    headers: { authorization: "Bearer unknown", "content-type": "application/json" },
+    body: JSON.stringify({ key: "any" }),
+  });
+
+  expect(health.status).toBe(503);
+  expect(health.headers.get("connection")).toBe("close");
+  expect(served.status).toBe(401);
+  expect(served.headers.get("connection")).toBe("close");
+  expect(await stopped).toBe(0);
+  await expect(fetch(`${api}/v2/liveness`)).rejects.toThrow();
+});
