@@ -4,10 +4,7 @@ import type { Socket } from "node:net";
 import { ApiError, errorBody } from "./error.ts";
 import { newId } from "./ids.ts";
 
-/**
- * Answers on the bare connection and closes it. `docsUrl` as in `errorBody`: who asked for what is
- * not known here, so that without a setting the type is a path only.
- */
+/** Answers on the bare connection and closes it. `docsUrl` as in `errorBody`. */
 export function createRefuseBrokenRequest(docsUrl: string) {
   return (error: Error & { code?: string }, socket: Socket): void => {
     if (error.code === "ECONNRESET" || !socket.writable) {
@@ -15,7 +12,7 @@ export function createRefuseBrokenRequest(docsUrl: string) {
       return;
     }
     const { status, refusal } = refusalOf(error.code);
-    const to = { requestId: newId("request"), docsUrl: docsUrl || "/docs/errors" };
+    const to = { requestId: newId("request"), docsUrl };
     const body = errorBody(refusal, to);
     socket.end(toHttp(status, JSON.stringify({ ...body, error: { ...body.error, status } })));
   };

@@ -80,7 +80,10 @@ export function invalidInput(detail: string): ApiError {
 /** Statuses whose body always has a list of faults, also an empty one. */
 const withFaults = new Set([400, 408, 413]);
 
-/** The body of a refusal. `docsUrl` has no trailing slash; the code is put behind it. */
+/** Where this server has the pages of its errors. Without a host: which one it was asked by says nothing. */
+const ownDocs = "/docs/errors";
+
+/** The body of a refusal. `docsUrl` has no trailing slash; the code is put behind it. Empty: `ownDocs`. */
 export function errorBody(error: ApiError, to: { requestId: string; docsUrl: string }) {
   const [status, title] = errorCatalogue[error.code];
   return {
@@ -89,7 +92,7 @@ export function errorBody(error: ApiError, to: { requestId: string; docsUrl: str
       title,
       detail: error.message,
       status,
-      type: `${to.docsUrl}/${error.code}`,
+      type: `${to.docsUrl || ownDocs}/${error.code}`,
       ...(withFaults.has(status) && { errors: error.faults }),
     },
   };

@@ -39,12 +39,9 @@ function sendRefusal(
   request: FastifyRequest,
   docsUrl: string,
 ): FastifyReply {
-  // Only HTTP/1.0 has requests without a host.
-  const origin = request.host === "" ? "" : `${request.protocol}://${request.host}`;
-  const docs = docsUrl || `${origin}/docs/errors`;
   const isProblem =
     refusal.status === 429 || request.routeOptions.config.procedure?.errorsAreProblems;
-  const body = errorBody(refusal, { requestId: request.id, docsUrl: docs });
+  const body = errorBody(refusal, { requestId: request.id, docsUrl });
   return reply
     .code(refusal.status)
     .headers(refusal.headers)

@@ -31,13 +31,14 @@ describe("/docs/errors", () => {
     const refused = await procedures.inject({
       method: "POST",
       url: "/v2/test.any",
-      headers: { host: "api.test" },
+      headers: { host: "evil.example" },
       payload: {},
     });
     const { type } = refused.json().error;
-    const page = await app.inject(new URL(type).pathname);
+    const page = await app.inject(type);
 
-    expect(type).toMatch(/^http:\/\/api\.test\/docs\/errors\//);
+    // Whatever host the caller names: an answer that is kept or passed on leads nobody elsewhere.
+    expect(type).toMatch(/^\/docs\/errors\/unkey\//);
     expect(page.statusCode).toBe(200);
   });
 
