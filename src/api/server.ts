@@ -50,6 +50,9 @@ export function createServer(parts: ServerParts): FastifyInstance {
   const { receiveTimeoutMs, answerTimeoutMs, silenceTimeoutMs } = { ...limits, ...parts.limits };
   const app = fastify({
     bodyLimit: bodyLimitBytes,
+    // Metadata may have any names, "__proto__" too. Parsed, they are data; schemas refuse them elsewhere.
+    onProtoPoisoning: "ignore",
+    onConstructorPoisoning: "ignore",
     requestTimeout: receiveTimeoutMs,
     connectionTimeout: silenceTimeoutMs,
     http: { headersTimeout: receiveTimeoutMs, connectionsCheckingInterval: 500 },

@@ -15,7 +15,8 @@ const Rule = z.object({
 /** A limit of a key or an identity. */
 export type RatelimitRule = z.infer<typeof Rule>;
 
-const Json = z.record(z.string(), z.unknown());
+/** As it was stored. A record of zod's would leave out what is called "__proto__". */
+const Json = z.custom<Record<string, unknown>>((value) => typeof value === "object");
 
 export const KeyRecord = z.object({
   id: z.string(),
