@@ -1,6 +1,7 @@
 /** The root keys that an installation makes for itself: one with all permissions, and its gateways'. */
 import type { PoolClient } from "pg";
 import { type Database, inTransaction } from "#kernel/database.ts";
+import { invariant } from "#kernel/invariant.ts";
 import { auditSystem } from "./audit.ts";
 import { hashKey } from "./keys/key-record.ts";
 import { defaultWorkspaceId, insertRootKey, type Origin, replaceRootKey } from "./root-key.ts";
@@ -57,7 +58,7 @@ export async function ensureOwnKey(database: Database, own: OwnKey): Promise<Sta
     await transaction.query("SELECT pg_advisory_xact_lock($1)", [lockKey]);
     const step = planOwnKey(await readRows(transaction, own), own);
     if (step.state !== "current") return step;
-    const keyId = step.keyId ?? (await insert(transaction, own));
+    const keyId = step.keyId ?? (await insertOrFind(transaction, own));
     await claim(transaction, keyId, own);
     for (const id of step.ends) {
       await replaceRootKey(transaction, { id, graceSeconds: own.graceSeconds });
@@ -109,14 +110,16 @@ async function readRows(transaction: PoolClient, own: OwnKey): Promise<OwnRow[]>
   return rows;
 }
 
-async function insert(transaction: PoolClient, { key, origin }: OwnKey): Promise<string> {
+/** A process of an earlier version takes no lock: it may have inserted the key a moment sooner. */
+async function insertOrFind(transaction: PoolClient, own: OwnKey): Promise<string> {
+  const { key, origin } = own;
   const { name, permissions } = kinds[origin];
   const forWorkspaceId = defaultWorkspaceId;
   const rootKey = { key, forWorkspaceId, name, permissions, origin };
-  const id = await insertRootKey(transaction, rootKey);
-  // A process of an earlier version takes no lock: it may have been a moment sooner.
-  if (id === undefined)
-    throw new Error("the root key was registered at the same moment; try again");
+  const id =
+    (await insertRootKey(transaction, rootKey)) ??
+    (await readRows(transaction, own)).find((row) => row.isThisKey)?.id;
+  invariant(id !== undefined, "a key that is not inserted is there");
   return id;
 }
 

@@ -1,4 +1,6 @@
 /** Root keys over starts of `api` processes with other settings, and what an operator does to them. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type App, startApp } from "#app/app.ts";
 import { readConfig } from "#config.ts";
@@ -24,17 +26,18 @@ afterAll(async () => {
   await server?.stop();
 });
 
+const environmentOf = (dataDir: string) => ({
+  VEDETTE_DATA_DIR: dataDir,
+  DATABASE_URL: server.url,
+  VEDETTE_API__PORT: "0",
+  VEDETTE_METRICS__PORT: "0",
+  VEDETTE_ANALYTICS__ENABLED: "false",
+});
+
 /** One `api` process's worth of program, with a data directory of its own. */
 async function startApi(over: Record<string, string> = {}): Promise<App> {
   const dir = makeTempDir();
-  const environment = {
-    VEDETTE_DATA_DIR: dir.path,
-    DATABASE_URL: server.url,
-    VEDETTE_API__PORT: "0",
-    VEDETTE_METRICS__PORT: "0",
-    VEDETTE_ANALYTICS__ENABLED: "false",
-    ...over,
-  };
+  const environment = { ...environmentOf(dir.path), ...over };
   const app = await startApp(readConfig({ environment }), { roles: ["api"], log });
   onTestFinished(async () => {
     await app.stop();
@@ -102,6 +105,39 @@ describe("the root key of the settings", () => {
     const all = await listed();
     expect(all.map(({ origin }) => origin)).toEqual(["setting", "replaced"]);
     expect(all[1]?.["expires_at"]).not.toBeNull();
+  });
+});
+
+describe("the root key in the data directory of an embedded database", () => {
+  const dir = makeTempDir();
+  const keyIn = () => JSON.parse(readFileSync(path.join(dir.path, "credentials.json"), "utf8"));
+
+  /** Starts on that directory, looks and stops. */
+  const look = async (over: Record<string, string>, keys: () => string[]) => {
+    const embedded = { DATABASE_URL: "", VEDETTE_DATABASE__PORT: "0" };
+    const environment = { ...environmentOf(dir.path), ...embedded, ...over };
+    const app = await startApp(readConfig({ environment }), { roles: ["api"], log });
+    try {
+      return await Promise.all(keys().map((key) => statusAt(app, key)));
+    } finally {
+      await app.stop();
+    }
+  };
+
+  it("gives way to one of the settings, and is made anew when that is taken away", async () => {
+    onTestFinished(dir.remove);
+    const atFirst = await look({}, () => [keyIn().root_key]);
+    const generated = keyIn().root_key;
+
+    const setting = { VEDETTE_ROOT_KEY: "a-root-key-of-the-settings" };
+    const whileSet = await look(setting, () => [generated, setting.VEDETTE_ROOT_KEY]);
+    const afterwards = await look({}, () => [
+      generated,
+      setting.VEDETTE_ROOT_KEY,
+      keyIn().root_key,
+    ]);
+
+    expect([atFirst, whileSet, afterwards]).toEqual([[200], [401, 200], [401, 401, 200]]);
   });
 });
 
