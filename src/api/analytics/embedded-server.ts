@@ -24,22 +24,44 @@ export type EmbeddedServerMessage = { port: number } | { absent: string };
 const readerCount = 3;
 
 /** A session and the end of what waits for it. */
-type Lane = { session: Session; waiting: number; tail: Promise<unknown> };
+type Lane = {
+  session: Session;
+  open: () => Promise<Session>;
+  waiting: number;
+  tail: Promise<unknown>;
+};
 type Engine = { writer: Lane; readers: Lane[] };
 
 type Library = typeof import("chdb");
 
 async function openEngine({ Session }: Library, directory: string): Promise<Engine> {
-  const open = async (): Promise<Lane> => {
+  const open = async (): Promise<Session> => {
     const session = new Session(directory);
     // Of all settings this one alone comes too late with the statement that it is for.
     await session.queryAsync(`SET max_query_size = ${maxStatementBytes}`);
-    return { session, waiting: 0, tail: Promise.resolve() };
+    return session;
   };
-  const writer = await open();
+  const openLane = async (): Promise<Lane> => {
+    return { session: await open(), open, waiting: 0, tail: Promise.resolve() };
+  };
+  const writer = await openLane();
   const readers: Lane[] = [];
-  while (readers.length < readerCount) readers.push(await open());
+  while (readers.length < readerCount) readers.push(await openLane());
   return { writer, readers };
+}
+
+/**
+ * What a statement has given before it failed stays in its session, and would stand before the next
+ * one's answer, whoever asks that: a session that has seen a failure is not used again.
+ */
+async function renew(lane: Lane): Promise<void> {
+  try {
+    lane.session.close();
+    lane.session = await lane.open();
+  } catch {
+    // Without a session there is nothing to serve with: whoever started this starts it again.
+    process.exit(71);
+  }
 }
 
 /** The writer for what is not declared as reading only, else the reader that waits the least. */
@@ -58,16 +80,19 @@ function enqueue(lane: Lane, work: () => Promise<string>): Promise<string> {
   return result;
 }
 
-async function execute(session: Session, request: StatementRequest): Promise<string> {
+async function execute(lane: Lane, request: StatementRequest): Promise<string> {
   // What the engine's own limit does not end is ended with the process.
   const watchdog = setTimeout(() => process.exit(70), hardLimitMs(request));
   try {
     if (request.insert === undefined) {
-      return (await session.queryAsync(withSettings(request))).text();
+      return (await lane.session.queryAsync(withSettings(request))).text();
     }
     const { body: values, settings } = request;
-    await session.insert({ ...request.insert, values, settings });
+    await lane.session.insert({ ...request.insert, values, settings });
     return "";
+  } catch (error) {
+    await renew(lane);
+    throw error;
   } finally {
     clearTimeout(watchdog);
   }
@@ -83,7 +108,7 @@ async function answer(engine: Engine, request: IncomingMessage, response: Server
   try {
     const statement = await readRequest(request);
     const lane = laneFor(engine, statement);
-    const work = async () => (response.destroyed ? "" : execute(lane.session, statement));
+    const work = async () => (response.destroyed ? "" : execute(lane, statement));
     response.end(await enqueue(lane, work));
   } catch (error) {
     const code = (error as { clickhouseCode?: number }).clickhouseCode ?? 0;

@@ -94,6 +94,20 @@ describe("a query sees the rows of its own workspace alone", () => {
   });
 });
 
+it("a query that fails midway leaves nothing of its answer to the next one", async () => {
+  const rows = "SELECT 'key_secret' AS k";
+  const late = "toString(max(intDiv(1, 100000000 - number)))";
+  const failing = `${rows} UNION ALL SELECT ${late} FROM numbers(200000000)`;
+  const rounds = Array.from({ length: 4 });
+
+  for (const _ of rounds) {
+    await expect(analytics.store.query({ sql: failing, filters: {} })).rejects.toThrow("zero");
+    const { body } = await ask("SELECT count() AS n FROM key_verifications_v1");
+
+    expect(body.data).toEqual([{ n: expect.any(Number) }]);
+  }
+});
+
 describe("hostile queries", () => {
   const all = Object.values(hostileQueries).flat();
 
