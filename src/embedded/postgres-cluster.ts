@@ -66,12 +66,15 @@ export async function createCluster(cluster: NewCluster): Promise<void> {
   renameSync(draft, directory);
 }
 
+/** Seconds where nothing else runs; on a machine that is busy with much else, minutes. */
+const setUpWithinMs = 300_000;
+
 async function runInitdb(command: string[], runAs: RunAs): Promise<void> {
   const [file = "", ...args] = [...runAs.prefix, ...command];
   args.push(`--username=${databaseUser}`, "--auth=scram-sha-256", "--encoding=UTF8");
   // Postgres's own Unicode rules: the same on every machine, whatever locales that has.
   args.push("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8");
-  const options = { ...spawnIdentity(runAs), env: postgresEnvironment, timeout: 60_000 };
+  const options = { ...spawnIdentity(runAs), env: postgresEnvironment, timeout: setUpWithinMs };
   try {
     await promisify(execFile)(file, args, options);
   } catch (error) {
@@ -79,6 +82,21 @@ async function runInitdb(command: string[], runAs: RunAs): Promise<void> {
     const words = stderr.trim().split("\n").slice(-3).join(" | ");
     const message = `Postgres could not be set up: ${words || (error as Error).message}`;
     throw new Error(message, { cause: error });
+  }
+}
+
+/**
+ * Whether the server of this directory itself says that it takes connections on this port. What answers
+ * there may be another one, that took the port in the moment between the choice and the start.
+ */
+export function isListening(directory: string, port: number): boolean {
+  try {
+    const lines = readFileSync(path.join(directory, "postmaster.pid"), "utf8").split("\n");
+    const [pid, , , itsPort, , , , status] = lines.map((line) => line.trim());
+    if (status !== "ready" || Number(itsPort) !== port) return false;
+    return identifyProcess(Number(pid)) !== undefined;
+  } catch {
+    return false;
   }
 }
 

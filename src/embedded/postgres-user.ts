@@ -85,9 +85,12 @@ function findUser(): User {
   throw new Error("Postgres does not run as root, and there is neither a user postgres nor nobody");
 }
 
+/** Far more than these programs take: no answer would be taken for a no. */
+const askTimeoutMs = 60_000;
+
 function idOf(option: string, name: string): number | undefined {
   try {
-    const output = execFileSync("id", [option, name], { timeout: 5_000, stdio: "pipe" });
+    const output = execFileSync("id", [option, name], { timeout: askTimeoutMs, stdio: "pipe" });
     return Number(output.toString());
   } catch {
     return undefined;
@@ -96,7 +99,7 @@ function idOf(option: string, name: string): number | undefined {
 
 function canRun([file = "", ...args]: string[]): boolean {
   try {
-    execFileSync(file, args, { timeout: 5_000, stdio: "ignore" });
+    execFileSync(file, args, { timeout: askTimeoutMs, stdio: "ignore" });
     return true;
   } catch {
     return false;

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
+import pRetry from "p-retry";
 import pg from "pg";
 import type { Log } from "#kernel/log.ts";
 import { startOnFreePorts, takePort } from "./ports.ts";
@@ -10,6 +11,7 @@ import {
   createCluster,
   databaseUser,
   findBinaries,
+  isListening,
   postgresEnvironment,
 } from "./postgres-cluster.ts";
 import { type RunAs, runPostgresAs, spawnIdentity } from "./postgres-user.ts";
@@ -54,7 +56,8 @@ export async function startPostgres(settings: PostgresSettings): Promise<Postgre
       await createCluster({ directory, password: settings.password, runAs, initdb });
     }
     const command = [postgres, "-D", directory, ...serverOptions(port, settings)];
-    return serve({ port, pidFile, settings, launch: () => launch(command, runAs) });
+    const isOurs = () => isListening(directory, port);
+    return serve({ port, pidFile, settings, isOurs, launch: () => launch(command, runAs) });
   });
 }
 
@@ -62,10 +65,18 @@ type Service = {
   port: number;
   pidFile: string;
   settings: PostgresSettings;
+  /** Whether it is this server that listens. */
+  isOurs: () => boolean;
   launch: () => ChildProcess;
 };
 
-async function serve({ port, pidFile, settings, launch }: Service): Promise<PostgresServer> {
+async function serve({
+  port,
+  pidFile,
+  settings,
+  isOurs,
+  launch,
+}: Service): Promise<PostgresServer> {
   const url = (name: string) =>
     `postgres://${databaseUser}:${encodeURIComponent(settings.password)}@127.0.0.1:${port}/${name}`;
   const server = await superviseServer({
@@ -73,14 +84,15 @@ async function serve({ port, pidFile, settings, launch }: Service): Promise<Post
     name: "postgres",
     pidFile,
     launch,
-    isReady: () => canConnect(url("postgres")),
+    isReady: async () => isOurs() && (await canConnect(url("postgres"))),
     // A crash may leave a long log to replay before the server takes connections.
     readyWithinMs: 120_000,
     isPassing: isHeldByLastProcesses,
     log: settings.log,
   });
   try {
-    await createDatabase(url("postgres"));
+    // Where much else runs a server that is ready may be slow with its next connection.
+    await pRetry(() => createDatabase(url("postgres")), { retries: 5, minTimeout: 200 });
   } catch (error) {
     await server.stop();
     throw error;

@@ -49,7 +49,8 @@ export async function startRestate(settings: RestateSettings): Promise<RestateSe
       pidFile,
       launch: () => launch(environment),
       isReady: () => isReady(adminUrl),
-      readyWithinMs: 60_000,
+      // Seconds where nothing else runs.
+      readyWithinMs: 300_000,
       log: settings.log,
     });
     return { ...server, ingressUrl: `http://127.0.0.1:${ingress}`, adminUrl };

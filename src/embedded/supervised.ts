@@ -7,7 +7,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import pRetry from "p-retry";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
 import type { Log } from "#kernel/log.ts";
-import { endProcess, identifyProcess, type ProcessIdentity } from "#kernel/owned-process.ts";
+import {
+  endProcess,
+  identifyProcess,
+  isAlive,
+  type ProcessIdentity,
+} from "#kernel/owned-process.ts";
 import { readIdentity } from "./identity-file.ts";
 
 export type ServerProgram = {
@@ -143,14 +148,14 @@ async function becomeReady(
   signal: AbortSignal,
 ): Promise<void> {
   const deadline = Date.now() + program.readyWithinMs;
-  let ending: string | undefined;
-  void running.ended.then((how) => {
-    ending = how;
-  });
   while (Date.now() < deadline) {
     signal.throwIfAborted();
-    if (ending !== undefined) throw startError(program, ending, running.lastWords());
-    if (await program.isReady()) return;
+    // One that has ended is not ready, whoever answers in its place.
+    const isReady = await program.isReady();
+    if (!isAlive(running.identity)) {
+      throw startError(program, await running.ended, running.lastWords());
+    }
+    if (isReady) return;
     await delay(20);
   }
   const ms = program.readyWithinMs;

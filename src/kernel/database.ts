@@ -1,4 +1,5 @@
 import { runner } from "node-pg-migrate";
+import pRetry from "p-retry";
 import pg from "pg";
 import type { Log } from "./log.ts";
 import { beginStatement, isPooled, prepareConnection } from "./pooler.ts";
@@ -8,7 +9,8 @@ export type Database = pg.Pool;
 
 /** Every statement ends after this long, so that a stuck server is an error and not a silence. */
 const statementTimeoutMs = 30_000;
-const connectTimeoutMs = 10_000;
+const connectTimeoutMs = 30_000;
+const migrationConnects = 3;
 /** How long another process may take for its migration. */
 const lockTimeoutMs = 300_000;
 
@@ -43,13 +45,12 @@ export async function migrate(
   log: Log,
   { mayBePooled = false }: { mayBePooled?: boolean } = {},
 ): Promise<void> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: connectTimeoutMs,
-    application_name: "vedette migrations",
+  const client = await pRetry(() => connectToMigrate(url), {
+    retries: migrationConnects - 1,
+    minTimeout: 200,
+    // A server that is busy; one that is not there, or refuses, is said at once.
+    shouldRetry: ({ error }) => /timeout/i.test(error.message),
   });
-  client.on("error", ignoreLoss);
-  await client.connect();
   try {
     await prepareConnection(client, { statementTimeoutMs: 0 });
     if (isPooled(client)) tellPooled(mayBePooled, log);
@@ -70,6 +71,17 @@ function tellPooled(mayBePooled: boolean, log: Log): void {
     );
   }
   log.warn("database.direct_url leads to a connection pooler: it must lend a server for a session");
+}
+
+async function connectToMigrate(url: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: connectTimeoutMs / migrationConnects,
+    application_name: "vedette migrations",
+  });
+  client.on("error", ignoreLoss);
+  await client.connect();
+  return client;
 }
 
 async function runMigrations(dbClient: pg.Client, log: Log): Promise<void> {

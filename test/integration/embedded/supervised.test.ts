@@ -112,6 +112,26 @@ it("says why a server did not start, with its last words", async () => {
   );
 });
 
+it("takes no answer of a stranger on its port for that of a server that has ended", async () => {
+  let child: ReturnType<ServerProgram["launch"]> | undefined;
+  const dummy = shellProgram("echo address in use >&2; exit 1");
+  const program: ServerProgram = {
+    ...dummy,
+    launch: () => {
+      child = dummy.launch();
+      return child;
+    },
+    isReady: async () => {
+      await waitFor(() => child?.exitCode === 1, { withinMs: 5_000, what: "the end" });
+      return true;
+    },
+  };
+
+  const start = superviseServer(program);
+
+  await expect(start).rejects.toThrow("exited with code 1; its last words: address in use");
+});
+
 it("says why a program could not be run", async () => {
   const program = shellProgram("", {
     launch: () => spawn("/nowhere/server", { stdio: ["ignore", "ignore", "pipe"] }),

@@ -1,6 +1,8 @@
 /** Connections that break and processes that start together, at a real Postgres. */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
 import type pg from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { type Database, inTransaction, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
@@ -36,6 +38,36 @@ it("is brought to the newest schema once by processes that start together", asyn
   );
   expect(rows[0].runs).toBe(rows[0].names);
   expect(rows[0].names).toBeGreaterThan(5);
+});
+
+/** Before the server, and silent to the first who connects. */
+async function startSilentAtFirst(url: string): Promise<string> {
+  let connections = 0;
+  const { port, hostname } = new URL(url);
+  const front = createServer((socket) => {
+    socket.on("error", () => {});
+    connections += 1;
+    if (connections === 1) return;
+    const behind = connect(Number(port), hostname).on("error", () => {});
+    socket.pipe(behind).pipe(socket);
+  }).listen(0, "127.0.0.1");
+  await once(front, "listening");
+  onTestFinished(() => void front.close());
+  const shown = new URL(url);
+  shown.port = String((front.address() as AddressInfo).port);
+  return shown.href;
+}
+
+it("is migrated although the server was too busy for the first connection", async () => {
+  const url = await startSilentAtFirst(server.url);
+
+  await expect(migrate(url, log)).resolves.toBeUndefined();
+});
+
+it("says at once that there is no server", async () => {
+  await expect(migrate("postgres://vedette:x@127.0.0.1:9/vedette", log)).rejects.toThrow(
+    "ECONNREFUSED",
+  );
 });
 
 // An error event that nobody listens to would end the process, and fail this file.
