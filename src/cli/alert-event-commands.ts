@@ -19,7 +19,8 @@ export function addAlertEventCommands(alerts: Command, exit: Exit): void {
   withConnection(alerts.command("redeliver"))
     .argument("[events...]", "as `vedette alerts dead-letters` has them")
     .option("--all", "every dead letter", false)
-    .option("--check <id>", "with --all: only of this check")
+    .option("--token-refused", "every dead letter that was refused for the source's token", false)
+    .option("--check <id>", "with these two: only of this check")
     .description("send dead letters again, or events that wait at once; exit code 1: not all could")
     .action(load(exit, async () => (await from()).redeliver));
 }

@@ -51,14 +51,19 @@ export async function showEvent(eventId: string, options: GlobalOptions): Promis
   return 0;
 }
 
-type RedeliverOptions = GlobalOptions & { all: boolean; check?: string };
+type RedeliverOptions = GlobalOptions & { all: boolean; tokenRefused: boolean; check?: string };
 
 export async function redeliver(events: string[], options: RedeliverOptions): Promise<number> {
-  const { all, check, json } = options;
-  if (all === events.length > 0) throw new Error("name the events, or take --all");
-  if (check !== undefined && !all) throw new Error("--check goes with --all");
+  const { all, tokenRefused, check, json } = options;
+  const isMany = all || tokenRefused;
+  if (isMany === events.length > 0) {
+    throw new Error("name the events, or take --all or --token-refused");
+  }
+  if (check !== undefined && !isMany) {
+    throw new Error("--check goes with --all or --token-refused");
+  }
   const call = alertEventsOf(options);
-  const wanted = all ? await findDead(call, check) : events;
+  const wanted = isMany ? await findDead(call, { check, tokenRefused }) : events;
   const outcome = await sendAgain(call, wanted);
   if (json) printJson(outcome);
   else print(reportOutcome(outcome));
@@ -66,10 +71,22 @@ export async function redeliver(events: string[], options: RedeliverOptions): Pr
 }
 
 /** Oldest first: a newer one that is accepted supersedes those before it. */
-async function findDead(call: Call, check?: string): Promise<string[]> {
+async function findDead(
+  call: Call,
+  { check, tokenRefused }: { check: string | undefined; tokenRefused: boolean },
+): Promise<string[]> {
   const filter = { status: "dead", ...(check !== undefined && { check }) } as const;
   const { events } = await call("List", { ...filter, limit: 1_000 });
-  return events.map(({ event_id }) => event_id).reverse();
+  const isWanted = ({ cause }: AlertEventView) => !tokenRefused || isForToken(cause ?? "");
+  return events
+    .filter(isWanted)
+    .map(({ event_id }) => event_id)
+    .reverse();
+}
+
+/** Also as versions wrote it that made a dead letter of it at once. */
+export function isForToken(cause: string): boolean {
+  return /^status 40[13]\b|the source's token is refused/.test(cause);
 }
 
 type Redelivery = { sent: string[]; refused: { event_id: string; reason: string }[] };

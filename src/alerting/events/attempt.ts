@@ -24,7 +24,7 @@ export function createAttempt({ sourceOf, consoleUrl, timeoutMs }: AttemptParts)
     const post = (secret: string) =>
       postOnce(source.url, { token: secret, body, agent, timeoutMs }).catch(judgeSilence);
     const outcome = await post(token);
-    if (outcome.kind !== "refused") return outcome;
+    if (!("isTokenRefused" in outcome)) return outcome;
     // Refused under a token that was replaced in that very moment: the new one decides.
     const newToken = readToken(source);
     return newToken === undefined || newToken === token ? outcome : post(newToken);

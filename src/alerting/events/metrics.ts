@@ -42,6 +42,11 @@ export function showEvents(count: Count, registry: Registry): void {
     "How long the oldest alert event has been on its way; 0: there is none.",
     (counts) => counts.oldestPendingSeconds,
   );
+  show(
+    "vedette_alert_events_token_refused",
+    "Alert events on their way that the receiver refused for the source's token.",
+    (counts) => counts.tokenRefused,
+  );
   show("vedette_alert_dead_letters", "Alert events that nobody accepted.", ({ dead }) => dead);
 }
 

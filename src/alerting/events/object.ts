@@ -102,14 +102,22 @@ function carryOut(ctx: ObjectContext, { queue, wakeAfterMs, records }: Step): vo
   if (records.length > 0) ctx.sendClient(alertRecord, ctx.key).save({ records });
 }
 
-function report(ctx: ObjectContext, { transition }: RoutedOrder, outcome: Outcome): void {
+function report(ctx: ObjectContext, { transition, channel }: RoutedOrder, outcome: Outcome): void {
   const event = transition.eventId;
   switch (outcome.kind) {
     case "accepted":
       ctx.console.info("alert event accepted", { event });
       break;
     case "retry":
-      ctx.console.warn("alert event not delivered yet", { event, cause: outcome.cause });
+      if (outcome.isTokenRefused) {
+        ctx.console.error("the source's token is refused", {
+          event,
+          channel,
+          cause: outcome.cause,
+        });
+      } else {
+        ctx.console.warn("alert event not delivered yet", { event, cause: outcome.cause });
+      }
       break;
     case "refused":
       ctx.console.error("alert event refused", { event, cause: outcome.cause });

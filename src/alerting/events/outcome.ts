@@ -6,7 +6,7 @@ import { readRetryAfter } from "#kernel/retry-after.ts";
 export type Outcome =
   | { kind: "accepted" }
   /** Tried again later; `afterMs` only when the service said when. */
-  | { kind: "retry"; cause: string; afterMs?: number }
+  | { kind: "retry"; cause: string; afterMs?: number; isTokenRefused?: true }
   /** The service will not take this event, however often it is sent. */
   | { kind: "refused"; cause: string }
   /** The settings name nowhere to post it. */
@@ -22,11 +22,18 @@ export type Answer = {
 /** Passing trouble although the request is said to be at fault (RFC 9110, sections 15.5.9 and 15.5.14). */
 const passing = new Set([408, 425, 429]);
 
+/** How the causes of such attempts begin; those that count them look for these words. */
+export const tokenRefused = "the source's token is refused";
+
 /** A redirect is not followed, since the token would go with it: it is refused like any other status. */
 export function judgeAnswer({ status, retryAfter, body }: Answer, nowMs: number): Outcome {
   if (status >= 200 && status < 300) return { kind: "accepted" };
   const { words, retryAt } = readEnvelope(body);
   const cause = [`status ${status}`, ...words].join(" ");
+  // Says nothing about the event: with the right token it is taken.
+  if (status === 401 || status === 403) {
+    return { kind: "retry", cause: `${tokenRefused}: ${cause}`, isTokenRefused: true };
+  }
   if (status < 500 && !passing.has(status)) return { kind: "refused", cause };
   const afterMs = readRetryAfter(retryAfter, nowMs) ?? readRetryAfter(retryAt, nowMs);
   return { kind: "retry", cause, ...(afterMs !== undefined && { afterMs }) };
@@ -79,18 +86,24 @@ function parseJson(text: string): unknown {
 
 const firstBackoffMs = 1_000;
 const longestBackoffMs = 5 * 60_000;
+/** A token is put right by people, who wait for the first page that arrives. */
+const longestForTokenMs = 60_000;
 /** However long the service asks us to wait, it is asked again after this long. */
 const longestAskedWaitMs = 60 * 60_000;
 
+type Wait = { random: number; afterMs?: number; isTokenRefused?: true };
+
 /**
- * How long to wait after failed attempt number `attempt` (from 0): as told, else 1 s, 2 s, 4 s … 5 min.
+ * How long to wait after failed attempt number `attempt` (from 0): as told, else 1 s, 2 s, 4 s … 5 min,
+ * or … 1 min for a token that is refused.
  * Up to a tenth more, by `random` from 0 to 1, so that not all checks come back in the same moment.
  */
-export function backoffMs(attempt: number, wait: { random: number; afterMs?: number }): number {
-  const { random, afterMs } = wait;
+export function backoffMs(attempt: number, wait: Wait): number {
+  const { random, afterMs, isTokenRefused } = wait;
+  const longestMs = isTokenRefused === true ? longestForTokenMs : longestBackoffMs;
   const baseMs =
     afterMs === undefined
-      ? Math.min(firstBackoffMs * 2 ** Math.min(attempt, 20), longestBackoffMs)
+      ? Math.min(firstBackoffMs * 2 ** Math.min(attempt, 20), longestMs)
       : Math.min(Math.max(afterMs, 100), longestAskedWaitMs);
   return Math.round(baseMs * (1 + random / 10));
 }

@@ -7,12 +7,19 @@ import type {
 import type { Database } from "#kernel/database.ts";
 import { createJointWrites } from "#kernel/groups.ts";
 import type { AlertTransition } from "#monitor/contract.ts";
+import { tokenRefused } from "./outcome.ts";
 import type { EventRecord, RoutedOrder } from "./queue.ts";
 
 export type EventStore = ReturnType<typeof createEventStore>;
 
 /** How many events stand where an operator should look. */
-export type EventCounts = { pending: number; dead: number; oldestPendingSeconds: number };
+export type EventCounts = {
+  pending: number;
+  dead: number;
+  oldestPendingSeconds: number;
+  /** Of those on their way, the ones whose last attempt was refused for the source's token. */
+  tokenRefused: number;
+};
 
 export type FoundEvent = { view: AlertEventView; order: RoutedOrder };
 
@@ -39,7 +46,7 @@ export function createEventStore(database: Database, { keepDays }: { keepDays: n
     },
 
     async count(): Promise<EventCounts> {
-      const { rows } = await database.query(countOpen);
+      const { rows } = await database.query(countOpen, [tokenRefused]);
       return rows[0] as EventCounts;
     },
   };
@@ -102,7 +109,9 @@ const countOpen = `
   SELECT count(*) FILTER (WHERE status = 'pending')::integer AS pending,
     count(*) FILTER (WHERE status = 'dead')::integer AS dead,
     coalesce(extract(epoch FROM now() - min(queued_at) FILTER (WHERE status = 'pending')), 0)::float
-      AS "oldestPendingSeconds"
+      AS "oldestPendingSeconds",
+    count(*) FILTER (WHERE status = 'pending' AND starts_with(cause, $1))::integer
+      AS "tokenRefused"
   FROM alert_events WHERE status IN ('pending', 'dead')`;
 
 type Row = Pick<

@@ -92,6 +92,10 @@ function deliveryTests(rules: readonly Rule[]): RuleTest[] {
       turn("vedette_alert_events_oldest_pending_seconds", waiting),
       { "2m": [], "3m": expect("VedetteAlertsNotDelivered") },
     ),
+    ruleTest("VedetteAlertTokenRefused", turn("vedette_alert_events_token_refused", "0x2 1x20"), {
+      "2m": [],
+      "3m": expect("VedetteAlertTokenRefused"),
+    }),
     ruleTest("VedetteAlertsRefused", turn("vedette_alert_dead_letters", "0x2 1x20"), {
       "2m": [],
       "3m": expect("VedetteAlertsRefused"),

@@ -44,6 +44,12 @@ export const watchRules: Rule[] = [
     annotations: { summary: "alert events do not reach the incident service" },
   },
   {
+    alert: "VedetteAlertTokenRefused",
+    expr: "max(vedette_alert_events_token_refused) > 0",
+    labels: { severity: "critical" },
+    annotations: { summary: "the incident service refuses the token of an alert source" },
+  },
+  {
     alert: "VedetteAlertsRefused",
     expr: "max(vedette_alert_dead_letters) > 0",
     labels: { severity: "critical" },

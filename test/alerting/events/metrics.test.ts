@@ -14,7 +14,12 @@ describe("showEvents", () => {
 
   it("shows what is pending, for how long, and what is dead, by one question", async () => {
     const registry = new Registry();
-    const count = vi.fn(async () => ({ pending: 3, dead: 2, oldestPendingSeconds: 61.5 }));
+    const count = vi.fn(async () => ({
+      pending: 3,
+      dead: 2,
+      oldestPendingSeconds: 61.5,
+      tokenRefused: 1,
+    }));
     showEvents(count, registry);
 
     const values = await valuesOf(registry);
@@ -22,6 +27,7 @@ describe("showEvents", () => {
     expect(values).toEqual({
       vedette_alert_events_pending: "3",
       vedette_alert_events_oldest_pending_seconds: "61.5",
+      vedette_alert_events_token_refused: "1",
       vedette_alert_dead_letters: "2",
     });
     expect(count).toHaveBeenCalledTimes(1);

@@ -13,8 +13,16 @@ describe("judgeAnswer", () => {
     expect(answer(status, "<html>")).toEqual({ kind: "accepted" });
   });
 
-  it.each([400, 401, 403, 404, 413, 422, 301, 302])("takes %d for refused", (status) => {
+  it.each([400, 404, 413, 422, 301, 302])("takes %d for refused", (status) => {
     expect(answer(status)).toEqual({ kind: "refused", cause: `status ${status}` });
+  });
+
+  it.each([401, 403])("takes %d for a refused token, and tries again", (status) => {
+    expect(answer(status)).toEqual({
+      kind: "retry",
+      cause: `the source's token is refused: status ${status}`,
+      isTokenRefused: true,
+    });
   });
 
   it.each([408, 425, 429, 500, 502, 503, 504])("tries again after %d", (status) => {
@@ -73,6 +81,12 @@ describe("backoffMs", () => {
     const waits = [0, 1, 2, 8, 9, 1_000].map((attempt) => backoffMs(attempt, { random: 0 }));
 
     expect(waits).toEqual([1_000, 2_000, 4_000, 256_000, 300_000, 300_000]);
+  });
+
+  it("comes back within a minute to a receiver that refuses the token", () => {
+    const waits = [0, 5, 6, 1_000].map((n) => backoffMs(n, { random: 0, isTokenRefused: true }));
+
+    expect(waits).toEqual([1_000, 32_000, 60_000, 60_000]);
   });
 
   it("adds up to a tenth", () => {

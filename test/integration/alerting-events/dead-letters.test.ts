@@ -24,7 +24,7 @@ describe("events that are not accepted", () => {
 
   it("sends a dead failure again together with its recovery", async () => {
     const bench = await startAlertBench();
-    bench.receiver.script.push({ status: 403 });
+    bench.receiver.script.push({ status: 400 });
     await bench.enqueue(episodes(1));
     await bench.untilStatus("verify-key:1:resolved", "dead");
 
@@ -39,7 +39,7 @@ describe("events that are not accepted", () => {
 
   it("shows an event with its body and where it goes, and no token", async () => {
     const bench = await startAlertBench();
-    bench.receiver.script.push({ status: 403 });
+    bench.receiver.script.push({ status: 400 });
     await bench.enqueue([buildOrder()]);
     await bench.untilStatus("verify-key:1:opened", "dead");
 
@@ -48,7 +48,7 @@ describe("events that are not accepted", () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({
       status: "dead",
-      cause: "status 403",
+      cause: "status 400",
       address: `${bench.receiver.url}/v2/alert_events/checkly/01SOURCE`,
       body: { deduplication_key: "verify-key", status: "firing" },
     });
@@ -66,7 +66,7 @@ describe("events that are not accepted", () => {
 
   it("does not send a dead letter again once a later event was accepted", async () => {
     const bench = await startAlertBench();
-    bench.receiver.script.push({ status: 403 });
+    bench.receiver.script.push({ status: 400 });
     await bench.enqueue(episodes(2));
     await bench.untilReceived(2);
 

@@ -154,6 +154,23 @@ describe("delivery of alert events", () => {
     expect(bench.receiver.faults).toEqual([]);
   });
 
+  it("keeps all events while the token is refused, and delivers them in order once it works", async () => {
+    const bench = await startAlertBench();
+    bench.receiver.token = "secret-part-two";
+    await bench.enqueue(episodes(2));
+    await bench.untilAttempted(2);
+    const waiting = await bench.list({ status: "pending" });
+
+    writeFileSync(bench.tokenFile, "secret-part-two");
+
+    await bench.untilReceived(4);
+    expect(bench.receivedIds()).toEqual(episodes(2).map(({ transition }) => transition.eventId));
+    expect(waiting.map(({ cause }) => cause)).toContain(
+      "the source's token is refused: status 401 authentication_error (request req-1)",
+    );
+    expect(await bench.list({ status: "dead" })).toEqual([]);
+  });
+
   it("records events and posts nothing when the settings name no source", async () => {
     const bench = await startAlertBench({ isUnconfigured: true });
 

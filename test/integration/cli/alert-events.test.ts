@@ -64,7 +64,7 @@ const untilStatus = (kind: string, status: string) =>
   );
 
 const bury = async () => {
-  receiver.script.push({ status: 403, body: { type: "authentication_error" } });
+  receiver.script.push({ status: 422, body: { type: "validation_error" } });
   await enqueue(buildEpisode({ checkId }));
   await untilStatus("resolved", "dead");
 };
@@ -85,7 +85,7 @@ describe("vedette alerts", () => {
 
     const { stdout } = await vedette("dead-letters", "--check", checkId);
 
-    expect(stdout).toMatch(new RegExp(`${checkId}:1:opened .* status 403 authentication_error`));
+    expect(stdout).toMatch(new RegExp(`${checkId}:1:opened .* status 422 validation_error`));
     expect(stdout).toMatch(new RegExp(`${checkId}:1:resolved .* its failure was not delivered`));
   });
 
@@ -109,6 +109,14 @@ describe("vedette alerts", () => {
     await untilStatus("resolved", "accepted");
     const received = receiver.events.filter((event) => event.deduplicationKey === checkId);
     expect(received.map(({ status }) => status)).toEqual(["firing", "resolved"]);
+  });
+
+  it("redeliver --token-refused leaves alone what was refused for another reason", async () => {
+    await bury();
+
+    const { stdout, code } = await vedette("redeliver", "--token-refused", "--check", checkId);
+
+    expect([stdout, code]).toEqual(["No dead letters.\n", 0]);
   });
 
   it("redeliver of an event that was accepted is refused in one line, exit code 1", async () => {
