@@ -44,7 +44,7 @@ function deliveryOf(database: Database, noteAccepted: ReturnType<typeof createRe
   } as const;
   return createAlertDelivery({
     sourceOf: createSourceOf(receiverUrl, { production: source, staging: source }),
-    consoleUrl: "",
+    linkTo: () => undefined,
     attemptTimeoutMs: 10_000,
     giveUpAfterMs: 86_400_000,
     keepDays: 30,

@@ -20,7 +20,7 @@ export const alertEventsConfig = {
     .strictObject({
       production: source(),
       staging: source(),
-      /** Where people reach the console, to which events link. Empty: where `control` listens. */
+      /** Where people reach the console, to which events link. Empty: `control.public_url`, else where it listens. */
       console_url: optionalUrl(),
       /** An event that the service did not accept for so long becomes a dead letter. */
       give_up_after_days: wholeNumber({ min: 1, max: 90, default: 7 }),

@@ -11,6 +11,7 @@ import { createRegistry } from "#metrics/registry.ts";
 import { startAnalytics } from "./analytics.ts";
 import { startApi } from "./api.ts";
 import type { Base, Stop } from "./base.ts";
+import { createConsoleLinks } from "./console-links.ts";
 import { startControl } from "./control.ts";
 import { startDatabase, startRestateServer } from "./data.ts";
 import { startMetrics, startProbing } from "./metrics.ts";
@@ -80,7 +81,7 @@ async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<En
     ? await startApi(base, { analytics, database, databaseUrl, directUrl, stops })
     : undefined;
   const monitor = createMonitor(base, { database, databaseUrl, results, apiUrl: api, stops });
-  const parts = { database, results, monitor, stops };
+  const parts = { database, results, monitor, links: createConsoleLinks(base.config), stops };
   // The public API alone asks nothing of Restate.
   const durable = wanted.some((role) => role !== "api")
     ? await startDurable(base, wanted, { ...parts, analytics, apiUrl: api })

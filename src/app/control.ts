@@ -9,6 +9,7 @@ import { legalOperations } from "#rollout/transitions.ts";
 import { planWaves } from "#rollout/waves.ts";
 import type { Analytics } from "./analytics.ts";
 import type { Base, Stop } from "./base.ts";
+import type { ConsoleLinks } from "./console-links.ts";
 import type { Monitor } from "./monitor.ts";
 import type { Results } from "./results.ts";
 import { describeRouting } from "./routing.ts";
@@ -19,6 +20,7 @@ type ControlParts = {
   results: Results;
   monitor: Monitor;
   analytics: Analytics;
+  links: ConsoleLinks;
   stops: Stop[];
 };
 
@@ -50,5 +52,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
     }),
   });
   stops.push(() => control.close());
-  return listening(control.listen({ host, port }), { port, setting: "control.port" });
+  const url = await listening(control.listen({ host, port }), { port, setting: "control.port" });
+  parts.links.noteControl(url);
+  return url;
 }

@@ -34,6 +34,7 @@ import { createAlertSync } from "./alert-sync.ts";
 import { createAlerts } from "./alerts.ts";
 import type { Analytics } from "./analytics.ts";
 import type { Base, Stop } from "./base.ts";
+import type { ConsoleLinks } from "./console-links.ts";
 import { createCron } from "./cron.ts";
 import type { Monitor } from "./monitor.ts";
 import { startSentinelKey } from "./own-keys.ts";
@@ -53,6 +54,7 @@ type WorkerParts = {
   apiUrl: string | undefined;
   results: Results;
   monitor: Monitor;
+  links: ConsoleLinks;
   stops: Stop[];
 };
 
@@ -126,7 +128,7 @@ async function createDriver(base: Base, parts: WorkerParts): Promise<Driver> {
 
 type ServiceParts = Pick<
   WorkerParts,
-  "analytics" | "adminUrl" | "database" | "results" | "monitor"
+  "analytics" | "adminUrl" | "database" | "results" | "monitor" | "links"
 > & {
   store: FleetStore;
   driver: Driver;
@@ -151,7 +153,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       keepsLog: true,
     }),
     createChatLog(database),
-    ...createAlerts({ config, database, registry, results }),
+    ...createAlerts({ config, database, registry, results, links: parts.links }),
     ...createAlertSync({ config, database, registry }),
     ...createCron({
       config,

@@ -54,7 +54,7 @@ export async function startAlertBench(options: BenchOptions = {}) {
   };
   const services = createAlertDelivery({
     sourceOf: createSourceOf(receiver.url, { production: source, staging: source }),
-    consoleUrl: "https://vedette.example.com",
+    linkTo: (id) => `https://vedette.example.com/console/checks/${id}`,
     attemptTimeoutMs: options.attemptTimeoutMs ?? 1_000,
     giveUpAfterMs: options.giveUpAfterMs ?? hourMs,
     keepDays: 30,

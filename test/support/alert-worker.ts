@@ -44,7 +44,7 @@ const { url } = await serveEndpoint({
     createRecordsObject(recorder),
     ...createAlertDelivery({
       sourceOf: createSourceOf(settings.receiverUrl, { production: source, staging: source }),
-      consoleUrl: "",
+      linkTo: () => undefined,
       attemptTimeoutMs: 1_000,
       giveUpAfterMs: 3_600_000,
       keepDays: 30,

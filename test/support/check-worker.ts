@@ -58,7 +58,7 @@ const { url } = await serveEndpoint({
     }),
     ...createAlertDelivery({
       sourceOf: createSourceOf(receiver.url, { production: source, staging: source }),
-      consoleUrl: "",
+      linkTo: () => undefined,
       attemptTimeoutMs: 1_000,
       giveUpAfterMs: 3_600_000,
       keepDays: 30,

@@ -1,24 +1,24 @@
 /** One attempt to deliver an event: a request with a time limit, and what its answer means. */
 import { Agent, request } from "undici";
 import { judgeAnswer, judgeSilence, type Outcome } from "./outcome.ts";
-import { renderEvent } from "./payload.ts";
+import { type LinkToCheck, renderEvent } from "./payload.ts";
 import type { RoutedOrder } from "./queue.ts";
 import type { Source, SourceOf } from "./source.ts";
 
 /** Delivers once. Never throws, and lets no token into its answer. */
 export type Attempt = (order: RoutedOrder) => Promise<Outcome>;
 
-type AttemptParts = { sourceOf: SourceOf; consoleUrl: string; timeoutMs: number };
+type AttemptParts = { sourceOf: SourceOf; linkTo: LinkToCheck; timeoutMs: number };
 
 /** Of an answer no more is read: what it says of itself stands at its beginning. */
 const readBytes = 16_384;
 
-export function createAttempt({ sourceOf, consoleUrl, timeoutMs }: AttemptParts): Attempt {
+export function createAttempt({ sourceOf, linkTo, timeoutMs }: AttemptParts): Attempt {
   const agent = new Agent({ connect: { timeout: timeoutMs }, maxResponseSize: readBytes });
   return async (order) => {
     const source = sourceOf(order.channel);
     if (source === undefined) return { kind: "unconfigured" };
-    const body = JSON.stringify(renderEvent(order, { kind: source.kind, consoleUrl }));
+    const body = JSON.stringify(renderEvent(order, { kind: source.kind, linkTo }));
     const token = readToken(source);
     if (token === undefined) return { kind: "retry", cause: "the token file cannot be read" };
     const post = (secret: string) =>
@@ -32,11 +32,11 @@ export function createAttempt({ sourceOf, consoleUrl, timeoutMs }: AttemptParts)
 }
 
 /** Answers where an event is posted, and as what; undefined: the settings name no source for it. */
-export function createPresent({ sourceOf, consoleUrl }: Omit<AttemptParts, "timeoutMs">) {
+export function createPresent({ sourceOf, linkTo }: Omit<AttemptParts, "timeoutMs">) {
   return (order: RoutedOrder) => {
     const source = sourceOf(order.channel);
     if (source === undefined) return undefined;
-    return { address: source.url, body: renderEvent(order, { kind: source.kind, consoleUrl }) };
+    return { address: source.url, body: renderEvent(order, { kind: source.kind, linkTo }) };
   };
 }
 

@@ -16,18 +16,21 @@ type HttpEvent = {
   metadata: Record<string, unknown>;
 };
 
-type Terms = { kind: SourceKind; consoleUrl: string };
+/** Answers the address of a check's page; undefined: it is not known where the console is. */
+export type LinkToCheck = (checkId: string) => string | undefined;
+
+type Terms = { kind: SourceKind; linkTo: LinkToCheck };
 
 /** The same for every attempt at the same event. */
 export function renderEvent(order: RoutedOrder, terms: Terms): object {
-  const event = toHttpEvent(order, terms.consoleUrl);
+  const event = toHttpEvent(order, terms.linkTo);
   return terms.kind === "alertmanager" ? toAlertmanagerMessage(order, event) : event;
 }
 
-function toHttpEvent(order: RoutedOrder, consoleUrl: string): HttpEvent {
+function toHttpEvent(order: RoutedOrder, linkTo: LinkToCheck): HttpEvent {
   const { transition, environment, name } = order;
   const { kind, checkId, eventId, episode, rollout, missedPings, endedBecause } = transition;
-  const link = consoleUrl === "" ? undefined : linkTo(consoleUrl, checkId);
+  const link = linkTo(checkId);
   return {
     title: `${name} ${titleWord(transition)}`,
     description: describe(order),
@@ -74,10 +77,6 @@ function describeChange(transition: AlertTransition): string {
   return endedBecause === undefined
     ? `Recovered after ${openFor}. It had failed: ${reason}`
     : `Closed after ${openFor}: ${endedBecause}. It had failed: ${reason}`;
-}
-
-function linkTo(consoleUrl: string, checkId: string): string {
-  return `${consoleUrl}/#/checks/${encodeURIComponent(checkId)}`;
 }
 
 /** "It has not ended", as Go writes a time that is not set. */

@@ -4,6 +4,7 @@ import type { Database } from "#kernel/database.ts";
 import { createAttempt, createPresent } from "./attempt.ts";
 import { countAttempts, showEvents } from "./metrics.ts";
 import { createAlertQueue } from "./object.ts";
+import type { LinkToCheck } from "./payload.ts";
 import { createAlertRecorder, type NoteAccepted } from "./recorder.ts";
 import { createAlertEvents } from "./service.ts";
 import type { SourceOf } from "./source.ts";
@@ -11,8 +12,7 @@ import { createEventStore } from "./store.ts";
 
 export type AlertDeliveryParts = {
   sourceOf: SourceOf;
-  /** Without a trailing slash; empty: events carry no link. */
-  consoleUrl: string;
+  linkTo: LinkToCheck;
   attemptTimeoutMs: number;
   giveUpAfterMs: number;
   keepDays: number;

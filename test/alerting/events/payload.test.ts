@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { renderEvent } from "#alerting/events/payload.ts";
 import { buildEpisode, buildOrder, newYearMs } from "../../support/alert-builders.ts";
 
-const console = { consoleUrl: "https://vedette.example.com" };
+const console = { linkTo: (id: string) => `https://vedette.example.com/console/checks/${id}` };
 const http = { ...console, kind: "checkly" } as const;
 type HttpEvent = Record<"description", string> & { metadata: object };
 const render = (order: ReturnType<typeof buildOrder>) => renderEvent(order, http) as HttpEvent;
@@ -20,7 +20,7 @@ describe("an event for the synthetic monitor's source", () => {
       description: "status 500\nLocations: local",
       deduplication_key: "verify-key",
       status: "firing",
-      source_url: "https://vedette.example.com/#/checks/verify-key",
+      source_url: "https://vedette.example.com/console/checks/verify-key",
       metadata: { alertType: "ALERT_FAILURE", event_id: "verify-key:1:opened", episode: 1 },
     });
   });
@@ -76,7 +76,7 @@ describe("an event for the synthetic monitor's source", () => {
   });
 
   it("has no link when there is no console", () => {
-    const event = renderEvent(buildOrder(), { kind: "http", consoleUrl: "" });
+    const event = renderEvent(buildOrder(), { kind: "http", linkTo: () => undefined });
 
     expect(event).not.toHaveProperty("source_url");
   });

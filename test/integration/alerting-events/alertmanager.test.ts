@@ -29,7 +29,10 @@ it.skipIf(!hasAlertmanager())(
 
     const checkId = alertmanager.checkId;
     const ours = buildEpisode({ checkId }).map((order) =>
-      renderEvent(order, { kind: "alertmanager", consoleUrl: "https://vedette.example.com" }),
+      renderEvent(order, {
+        kind: "alertmanager",
+        linkTo: (id) => `https://vedette.example.com/console/checks/${id}`,
+      }),
     );
 
     const theirs = receiver.events.map(({ body }) => body);

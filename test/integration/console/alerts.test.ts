@@ -55,6 +55,27 @@ describe.skipIf(!hasBrowser)("an alert", () => {
   });
 });
 
+describe.skipIf(!hasBrowser)("the link of an alert event", () => {
+  it("leads to the page of its check, also when control has taken a free port", async () => {
+    const receiver = await startAlertReceiver();
+    onTestFinished(receiver.stop);
+    const console = await startConsoleProgram(fleet, {
+      VEDETTE_CONTROL__PORT: "0",
+      VEDETTE_INCIDENT__URL: receiver.url,
+      VEDETTE_ALERTS__PRODUCTION__SOURCE_ID: receiver.sourceId,
+      VEDETTE_ALERTS__PRODUCTION__TOKEN: receiver.token,
+    });
+    onTestFinished(console.stop);
+    await failJob(console, "certificate-workflow");
+    await expect.poll(() => receiver.events.length).toBe(1);
+    const { page } = await console.open();
+
+    await page.goto(String(receiver.events[0]?.body["source_url"]));
+
+    await page.getByRole("heading", { name: /^Certificate Workflow:/ }).waitFor();
+  });
+});
+
 describe.skipIf(!hasBrowser)("alert routes", () => {
   it("that are not at the incident service yet are shown as drifted", async () => {
     const incident = await startIncidentServer();
