@@ -4,7 +4,11 @@ import { optionalText, textList } from "#kernel/setting.ts";
 export const registryConfig = {
   registry: z
     .strictObject({
-      /** Registries, or registry/repository prefixes, that images may come from. Empty: any. */
+      /**
+       * Registries, or registry/repository prefixes, that images may come from. Empty: any but those on
+       * this machine and at link-local addresses, which are asked only where one of these lists names
+       * them (without a port: at every port).
+       */
       allowed: textList(),
       /** Registries (host:port) spoken to over plain http, besides those on this machine. */
       insecure: textList(),

@@ -1,7 +1,8 @@
 /** One request to a registry and its answer, with limits of time and size, and redirects followed. */
-import { Agent, type Dispatcher, request } from "undici";
+import { type Dispatcher, request } from "undici";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 import { isPlainHttp } from "./image-name.ts";
+import { isClosedError, type Reach, type ReachLimits, refuseClosed } from "./reach.ts";
 import { RegistryTrouble, refuse } from "./refusal.ts";
 
 /** For one request as a whole. */
@@ -10,7 +11,7 @@ const timeoutMs = 5_000;
 const largestAnswer = 4 * 1_024 * 1_024;
 const mostRedirects = 5;
 
-const agent = new Agent({ connect: { timeout: timeoutMs }, maxResponseSize: largestAnswer });
+export const reachLimits: ReachLimits = { timeoutMs, largestAnswer };
 
 export type Question = {
   method: Dispatcher.HttpMethod;
@@ -29,17 +30,22 @@ export type Answer = {
   address: URL;
 };
 
-/** Asks once. Throws `RegistryTrouble` when there is no answer, without the address or any secret. */
-export async function ask(question: Question): Promise<Answer> {
+/**
+ * Asks once. Throws a `ProblemError` for an address that is closed, and `RegistryTrouble` when there is
+ * no answer, without the address or any secret.
+ */
+export async function ask(question: Question, reach: Reach): Promise<Answer> {
   const { address, ...options } = question;
+  const dispatcher = reach.dispatcherFor(address);
   try {
     const signal = AbortSignal.timeout(timeoutMs);
-    const answer = await request(address, { ...options, signal, dispatcher: agent });
+    const answer = await request(address, { ...options, signal, dispatcher });
     const body = Buffer.from(await answer.body.arrayBuffer());
     const headers = (name: string) => [answer.headers[name] ?? []].flat();
     const header = (name: string) => headers(name)[0];
     return { status: answer.statusCode, header, headers, body, address };
   } catch (error) {
+    if (isClosedError(error)) throw refuseClosed(address.host);
     throw new RegistryTrouble(`${describeFailure(error)} from ${address.host}`);
   }
 }
@@ -58,11 +64,11 @@ const redirects = new Set([301, 302, 303, 307, 308]);
  */
 export async function askFollowing(
   question: Question,
-  insecure: readonly string[],
+  { insecure, reach }: { insecure: readonly string[]; reach: Reach },
 ): Promise<Answer> {
   let next = question;
   for (let hops = 0; hops <= mostRedirects; hops++) {
-    const answer = await ask(next);
+    const answer = await ask(next, reach);
     const location = answer.header("location");
     if (!redirects.has(answer.status) || location === undefined) return answer;
     next = redirect(next, location, insecure);

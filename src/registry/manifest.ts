@@ -4,6 +4,7 @@ import { type Challenge, parseChallenge } from "./challenge.ts";
 import type { FindCredential } from "./credentials.ts";
 import { type Answer, askFollowing, type Question, throwTrouble } from "./exchange.ts";
 import { type ImageName, isPlainHttp } from "./image-name.ts";
+import type { Reach } from "./reach.ts";
 import { refuse } from "./refusal.ts";
 import { basicAuthorization, createTokenSource, type TokenSource } from "./token.ts";
 
@@ -19,6 +20,7 @@ export type ManifestSettings = {
   findCredential: FindCredential;
   insecure: readonly string[];
   tokenHosts: readonly string[];
+  reach: Reach;
 };
 
 export type ReadDigest = (image: ImageName, reference: string) => Promise<string>;
@@ -67,7 +69,7 @@ function createExchange(parts: ExchangeParts): (question: Question) => Promise<A
     const put = () => {
       const shown = authorization === undefined ? {} : { authorization };
       const headers = { ...question.headers, ...shown };
-      return askFollowing({ ...question, headers }, parts.settings.insecure);
+      return askFollowing({ ...question, headers }, parts.settings);
     };
     const first = await put();
     // Where a redirect led is not the registry: it gets none of its credentials.

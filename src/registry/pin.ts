@@ -3,8 +3,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import pRetry from "p-retry";
 import type { RegistryConfig } from "./config.ts";
 import type { FindCredential } from "./credentials.ts";
+import { reachLimits } from "./exchange.ts";
 import { isAllowed, parseImageName } from "./image-name.ts";
 import { createReadDigest } from "./manifest.ts";
+import { createReach } from "./reach.ts";
 import { RegistryTrouble, refuse } from "./refusal.ts";
 
 /** Attempts besides the first; how long all may take; the longest wait a registry may ask for between two. */
@@ -21,7 +23,9 @@ const longestAskedWaitMs = 10_000;
  */
 export function createPinImage(settings: RegistryConfig, findCredential: FindCredential) {
   const { insecure, token_hosts: tokenHosts } = settings;
-  const readDigest = createReadDigest({ findCredential, insecure, tokenHosts });
+  const allowedHosts = settings.allowed.map((entry) => entry.split("/")[0] ?? "");
+  const reach = createReach([...allowedHosts, ...insecure, ...tokenHosts], reachLimits);
+  const readDigest = createReadDigest({ findCredential, insecure, tokenHosts, reach });
   return async (image: string): Promise<string> => {
     const name = parseImageName(image);
     if (!isAllowed(name, settings.allowed)) {
@@ -42,7 +46,7 @@ async function insist<T>(action: () => Promise<T>, registry: string): Promise<T>
     return action();
   };
   try {
-    return await pRetry(attempt, {
+    const tried = pRetry(attempt, {
       retries,
       minTimeout: 200,
       maxRetryTime: patienceMs,
@@ -53,10 +57,17 @@ async function insist<T>(action: () => Promise<T>, registry: string): Promise<T>
       shouldRetry: ({ error }) =>
         error instanceof RegistryTrouble && (error.afterMs ?? 0) <= longestAskedWaitMs,
     });
+    return await Promise.race([tried, tooLate()]);
   } catch (error) {
     if (!(error instanceof RegistryTrouble)) throw error;
     throw refuse("registry_unavailable", describeTrouble(error, registry));
   }
+}
+
+/** A registry may answer every question just in time, and ask for one more. */
+async function tooLate(): Promise<never> {
+  await delay(patienceMs + longestAskedWaitMs, undefined, { ref: false });
+  throw new RegistryTrouble("it takes too long");
 }
 
 async function delayUntil(timeMs: number): Promise<void> {

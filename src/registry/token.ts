@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type BearerChallenge, checkRealm, type RealmRules } from "./challenge.ts";
 import type { Credential } from "./credentials.ts";
 import { type Answer, ask, type Question, throwTrouble } from "./exchange.ts";
+import type { Reach } from "./reach.ts";
 import { RegistryTrouble, refuse } from "./refusal.ts";
 
 /** Lifetimes are in seconds; 60 when the service does not say (distribution, "Token authentication"). */
@@ -38,7 +39,9 @@ export type TokenSource = {
   refresh: (wanted: TokenRequest) => Promise<Token>;
 };
 
-export function createTokenSource(rules: RealmRules): TokenSource {
+type TokenRules = RealmRules & { reach: Reach };
+
+export function createTokenSource(rules: TokenRules): TokenSource {
   const kept = new Map<string, { value: string; expiresAtMs: number }>();
   const refresh = async (wanted: TokenRequest) => {
     const { value, lifetimeSeconds } = await fetchToken(wanted, rules);
@@ -60,9 +63,10 @@ function nameOf({ host, challenge }: TokenRequest): string {
   return [host, challenge.realm, challenge.service, challenge.scope].join("\n");
 }
 
-async function fetchToken(wanted: TokenRequest, rules: RealmRules) {
+async function fetchToken(wanted: TokenRequest, rules: TokenRules) {
   const { host, challenge } = wanted;
-  const answer = await ask(questionOf(wanted, checkRealm(challenge.realm, host, rules)));
+  const realm = checkRealm(challenge.realm, host, rules);
+  const answer = await ask(questionOf(wanted, realm), rules.reach);
   throwTrouble(answer);
   if (answer.status !== 200) {
     const detail = `the token service of ${host} answered ${answer.status}`;

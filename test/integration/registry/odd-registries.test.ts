@@ -9,7 +9,8 @@ import {
   startFakeRegistry,
 } from "../../support/fake-registry.ts";
 
-const settings = { allowed: [], insecure: [], token_hosts: [], docker_config: "" };
+/** The registries of these tests are on this machine, which has to be said. */
+const settings = { allowed: [], insecure: ["127.0.0.1"], token_hosts: [], docker_config: "" };
 
 const digest = `sha256:${"ab".repeat(32)}`;
 const found: RegistryReply = { status: 200, headers: { "docker-content-digest": digest } };

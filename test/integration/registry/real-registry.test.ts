@@ -10,7 +10,8 @@ import {
 } from "../../support/docker-registry.ts";
 import { startTokenIssuer } from "../../support/token-issuer.ts";
 
-const settings = { allowed: [], insecure: [], token_hosts: [], docker_config: "" };
+/** The registries of these tests are on this machine, which has to be said. */
+const settings = { allowed: [], insecure: ["127.0.0.1"], token_hosts: [], docker_config: "" };
 
 const anonymous = createPinImage(settings, () => undefined);
 

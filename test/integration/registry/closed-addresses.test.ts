@@ -1,0 +1,57 @@
+/** The image gate as a way to this machine's own services: it is none. */
+import { expect, it } from "vitest";
+import { createPinImage } from "#registry/pin.ts";
+import { startFakeRegistry } from "../../support/fake-registry.ts";
+
+const digest = `sha256:${"ab".repeat(32)}`;
+const found = { status: 200, headers: { "docker-content-digest": digest } };
+const settings = { allowed: [], insecure: [], token_hosts: [], docker_config: "" };
+const notAllowed = expect.objectContaining({ code: "image_not_allowed", status: 400 });
+const portOf = (host: string) => host.split(":")[1];
+
+it.each(["127.0.0.1", "localhost", "0x7f.1", "[::ffff:127.0.0.1]"])(
+  "asks nothing of this machine as %s",
+  async (name) => {
+    const service = await startFakeRegistry(() => found);
+    const pin = createPinImage(settings, () => undefined);
+
+    const pinning = pin(`${name}:${portOf(service.host)}/acme/sentinel:v1`);
+
+    await expect(pinning).rejects.toEqual(notAllowed);
+    expect(service.requests).toEqual([]);
+  },
+);
+
+it("follows no redirect to another port of this machine", async () => {
+  const service = await startFakeRegistry(() => found);
+  const location = `http://${service.host}/deployments`;
+  const registry = await startFakeRegistry(() => ({ status: 307, headers: { location } }));
+  const pin = createPinImage({ ...settings, insecure: [registry.host] }, () => undefined);
+
+  await expect(pin(`${registry.host}/acme/sentinel:v1`)).rejects.toEqual(notAllowed);
+
+  expect(service.requests).toEqual([]);
+});
+
+it("asks no token service at another port of this machine", async () => {
+  const service = await startFakeRegistry(() => found);
+  const challenge = `Bearer realm="http://${service.host}/query",service="s"`;
+  const registry = await startFakeRegistry(() => ({
+    status: 401,
+    headers: { "www-authenticate": challenge },
+  }));
+  const pin = createPinImage({ ...settings, allowed: [registry.host] }, () => undefined);
+
+  await expect(pin(`${registry.host}/acme/sentinel:v1`)).rejects.toEqual(notAllowed);
+
+  expect(service.requests).toEqual([]);
+});
+
+it("asks a registry of this machine that is allowed by name", async () => {
+  const registry = await startFakeRegistry(() => found);
+  const pin = createPinImage({ ...settings, allowed: [registry.host] }, () => undefined);
+
+  const pinned = await pin(`${registry.host}/acme/sentinel:v1`);
+
+  expect(pinned).toBe(`${registry.host}/acme/sentinel:v1@${digest}`);
+});
