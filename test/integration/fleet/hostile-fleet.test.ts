@@ -1,0 +1,320 @@
+/** Fleets that are slow, ill or hostile: what is asked of them ends, and what they say does no harm. */
+import { type Context, service } from "@restatedev/restate-sdk";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { type DeployResult, sentinelService } from "#fleet/contract.ts";
+import { createDeployer } from "#fleet/deployer.ts";
+import { type Driver, UnreachableError } from "#fleet/drivers/driver.ts";
+import { drivers } from "#fleet/drivers/index.ts";
+import { createSentinelService } from "#fleet/service.ts";
+import { createFleetStore } from "#fleet/store.ts";
+import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import {
+  answerJson,
+  type FleetScript,
+  type ScriptedFleet,
+  startScriptedFleet,
+  trickle,
+} from "../../support/scripted-fleet.ts";
+import {
+  startTestDatabase,
+  startTestRestate,
+  type TestDatabase,
+  type TestRestate,
+} from "../../support/servers.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const v1 = "registry.example.com/vedette/sentinel:v1";
+const v2 = "registry.example.com/vedette/sentinel:v2";
+const log = createLog({ level: "silent", format: "json" });
+const size = 12;
+const deployTimeoutMs = 4_000;
+
+/** Far longer than anything here takes, far shorter than for ever. */
+const endsWithinMs = 60_000;
+
+const ids = Array.from({ length: size }, (_, i) => `gw-${i}`);
+
+const reported = (id: string, rest: object = {}) => ({
+  id,
+  image: v2,
+  running_image: v1,
+  status: "progressing",
+  ...rest,
+});
+
+/** Takes every order, and answers every look with this. */
+const reporting =
+  (rest: (id: string) => object): FleetScript =>
+  ({ method, id }, answer) =>
+    method === "PUT" ? answerJson(answer, 202) : answerJson(answer, 200, reported(id, rest(id)));
+
+const createDriver = (fleet: ScriptedFleet): Driver =>
+  drivers.http({
+    fleet: {
+      driver: "http",
+      deploy_timeout_seconds: 4,
+      process: { size: 0, upstream_url: "", base_port: 0 },
+      http: { url: fleet.url, token: "token" },
+    },
+    dataDir: "unused",
+    apiUrl: "http://127.0.0.1:9",
+    rootKey: "root",
+    log,
+  });
+
+describe("the driver http", () => {
+  const start = async (script: FleetScript) => {
+    const fleet = await startScriptedFleet(script);
+    const driver = createDriver(fleet);
+    onTestFinished(async () => {
+      await driver.stop();
+      await fleet.stop();
+    });
+    return { fleet, driver };
+  };
+  const order = { sentinelId: "gw-1", image: v2, deployId: "d1" };
+
+  it("ends a call whose answer never ends when it is told to", async () => {
+    const { driver } = await start((_, answer) => trickle(answer));
+    const signal = () => AbortSignal.timeout(500);
+
+    const looked = driver.observe(order, { signal: signal() });
+    const applied = driver.apply(order, { signal: signal() });
+
+    await expect(looked).rejects.toThrow("unreachable: the fleet did not answer in time");
+    await expect(applied).rejects.toBeInstanceOf(UnreachableError);
+  });
+
+  it("ends a call whose answer never ends by itself", async () => {
+    const { driver } = await start((_, answer) => trickle(answer));
+
+    await expect(driver.observe(order)).rejects.toThrow("did not answer in time");
+  });
+
+  it("reads no answer further than it may be large", async () => {
+    let sent = 0;
+    const { driver } = await start((_, answer) => {
+      const block = " ".repeat(65_536);
+      answer.writeHead(200);
+      const write = () => {
+        while (!answer.destroyed && sent < 100_000_000) {
+          sent += block.length;
+          if (!answer.write(block)) return;
+        }
+        answer.end();
+      };
+      answer.on("drain", write);
+      write();
+    });
+
+    await expect(driver.observe(order)).rejects.toThrow("the fleet's answer is too large");
+    expect(sent).toBeLessThan(20_000_000);
+  });
+
+  it("is not kept from one sentinel by many others that hang", async () => {
+    const { fleet, driver } = await start(({ id }, answer) => {
+      if (id === "well")
+        answerJson(answer, 200, reported(id, { status: "ready", running_image: v2 }));
+    });
+    const end = new AbortController();
+    const hanging = Array.from({ length: 200 }, (_, i) =>
+      driver.observe({ ...order, sentinelId: `ill-${i}` }, { signal: end.signal }).catch(() => {}),
+    );
+    await waitFor(() => fleet.calls.length === 200, { withinMs: 20_000, what: "200 to hang" });
+
+    const seen = await driver.observe({ ...order, sentinelId: "well" });
+
+    end.abort();
+    await Promise.all(hanging);
+    expect(seen.status).toBe("ready");
+  });
+
+  it("takes an answer that is about another sentinel as none", async () => {
+    const { driver } = await start(reporting(() => ({ id: "gw-2", status: "ready" })));
+
+    await expect(driver.observe(order)).rejects.toThrow("malformed at id");
+  });
+
+  it("does not take what is said of an earlier deploy as said of this one", async () => {
+    const stale = { status: "failed", reason: "crash_loop", deploy_id: "d0" };
+    const { fleet, driver } = await start(reporting(() => stale));
+
+    const seen = await driver.observe(order);
+
+    expect(seen).toMatchObject({ status: "progressing", isOrdered: false });
+    expect(fleet.calls.at(-1)?.query.get("deploy_id")).toBe("d1");
+  });
+
+  it("cleans and bounds what is said, and leaves out what has no usable id", async () => {
+    const hostile = { region: "e\u0000u", image: v1, healthy: true };
+    const names = ["gw-1", "gw\u0000", "x".repeat(301)];
+    const { driver } = await start(({ id }, answer) =>
+      id === ""
+        ? answerJson(answer, 200, { sentinels: names.map((name) => ({ id: name, ...hostile })) })
+        : answerJson(
+            answer,
+            200,
+            reported(id, { status: "failed", reason: `\u202e\u0000${"r".repeat(50_000)}` }),
+          ),
+    );
+
+    const listed = await driver.list();
+    const { reason = "" } = await driver.observe(order);
+
+    expect(listed).toMatchObject([{ id: "gw-1", region: "e u" }]);
+    expect(reason).toMatch(/^ {2}r+$/);
+    expect(reason.length).toBeLessThanOrEqual(1_024);
+  });
+});
+
+/** Deploy is private: only services call it. */
+const caller = service({
+  name: "Caller",
+  handlers: {
+    deploy: (ctx: Context, request: { id: string; image: string }): Promise<DeployResult> =>
+      ctx.client(sentinelService, request.id).Deploy({ image: request.image }),
+  },
+});
+
+describe("a deploy", () => {
+  let fleet: ScriptedFleet;
+  let driver: Driver;
+  let server: TestDatabase;
+  let database: Database;
+  let restate: TestRestate;
+  let next = 0;
+  let id = "";
+
+  beforeAll(async () => {
+    fleet = await startScriptedFleet(reporting(() => ({})));
+    driver = createDriver(fleet);
+    server = await startTestDatabase();
+    await migrate(server.url, log);
+    database = openDatabase(server.url, log);
+    const store = createFleetStore(database);
+    await store.sync(ids.map((one) => ({ id: one, region: "eu", image: v1, healthy: true })));
+    const deployer = createDeployer(driver, store);
+    restate = await startTestRestate({
+      services: [createSentinelService({ deployer, deployTimeoutMs }), caller],
+    });
+  });
+
+  afterAll(async () => {
+    await fleet.stop();
+    await restate.stop();
+    await database.end();
+    await server.stop();
+    await driver.stop();
+  });
+
+  beforeEach(() => {
+    id = ids[next++] ?? "";
+  });
+
+  const post = async (path: string, body: unknown) => {
+    const answer = await fetch(`${restate.ingressUrl}/${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return (await answer.json()) as Record<string, unknown>;
+  };
+
+  const deploy = () => post("Caller/deploy", { id, image: v2 });
+
+  const row = async () => {
+    const { rows } = await database.query("SELECT * FROM sentinels WHERE id = $1", [id]);
+    return rows[0] as Record<string, unknown>;
+  };
+
+  const untilLookedAt = () =>
+    waitFor(() => fleet.calls.some((call) => call.id === id && call.method === "GET"), {
+      withinMs: 20_000,
+      what: "the sentinel to be looked at",
+    });
+
+  it("fails at its deadline although every answer of the fleet trickles", async () => {
+    fleet.play((_, answer) => trickle(answer));
+    const startedAtMs = performance.now();
+
+    const result = await deploy();
+
+    expect(result).toMatchObject({
+      status: "failed",
+      reason: expect.stringMatching(/^unreachable/),
+    });
+    expect(performance.now() - startedAtMs).toBeLessThan(endsWithinMs);
+  });
+
+  it("that fails with a reason no database can store fails all the same, and frees the sentinel", async () => {
+    fleet.play(reporting(() => ({ status: "failed", reason: "crash\u0000\u202e\ud800" })));
+
+    const result = await deploy();
+
+    fleet.play(reporting(() => ({ status: "ready", running_image: v2 })));
+    expect(result).toMatchObject({ status: "failed", reason: "crash  \ufffd" });
+    expect(await deploy()).toEqual({ status: "ready" });
+  });
+
+  it("is not made ready by a push while the fleet takes no order", async () => {
+    fleet.play((_, answer) => answerJson(answer, 503));
+    const calls = fleet.calls.length;
+    const deployed = deploy();
+    await waitFor(() => fleet.calls.length > calls, { withinMs: 20_000, what: "the order" });
+
+    await post(`vedette.v1.SentinelService/${id}/NotifyReady`, { image: v2 });
+
+    expect(await deployed).toMatchObject({ status: "failed" });
+    expect(await row()).toMatchObject({ running_image: v1, deploy_status: "failed" });
+  });
+
+  it("is made ready by a push once the fleet has the order", async () => {
+    fleet.play(reporting(() => ({})));
+    const deployed = deploy();
+    await untilLookedAt();
+
+    await post(`vedette.v1.SentinelService/${id}/NotifyReady`, { image: v2 });
+
+    expect(await deployed).toEqual({ status: "ready" });
+  });
+
+  it("is not made ready by a push against which the fleet says that another image serves", async () => {
+    fleet.play(reporting(() => ({ status: "ready", running_image: v1 })));
+    const deployed = deploy();
+    await untilLookedAt();
+
+    await post(`vedette.v1.SentinelService/${id}/NotifyReady`, { image: v2 });
+
+    expect(await deployed).toMatchObject({ status: "failed" });
+  });
+
+  it("is not failed by an outage of ours that was longer than its deadline", async () => {
+    fleet.play(reporting(() => ({})));
+    await post("Caller/deploy/send", { id, image: v2 });
+    await untilLookedAt();
+    await restate.kill9();
+    const awayUntilMs = Date.now() + 2 * deployTimeoutMs;
+    await waitFor(() => Date.now() > awayUntilMs, { withinMs: 30_000, what: "the outage to pass" });
+    const looks = () =>
+      fleet.calls.filter((call) => call.id === id && call.method === "GET").length;
+    const before = looks();
+    // The fleet's own agents come back a moment after us.
+    fleet.play(({ method }, answer) => {
+      if (looks() <= before + 1) answerJson(answer, 503);
+      else if (method === "PUT") answerJson(answer, 202);
+      else answerJson(answer, 200, reported(id, { status: "ready", running_image: v2 }));
+    });
+
+    await restate.restart();
+
+    const ended = await waitFor(
+      async () => {
+        const now = await row();
+        return now["deploy_status"] !== "progressing" && now;
+      },
+      { withinMs: 60_000, what: "the deploy to end" },
+    );
+    expect(ended).toMatchObject({ deploy_status: "ready", running_image: v2 });
+  });
+});
