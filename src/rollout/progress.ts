@@ -25,7 +25,12 @@ export function applyChanges(
     ...applyToLists(head, changes),
     waves: head.waves.map((wave, i) =>
       i === waveIndex
-        ? { ...wave, succeeded: wave.succeeded + succeeded, failed: wave.failed + failed }
+        ? {
+            ...wave,
+            succeeded: wave.succeeded + succeeded,
+            failed: wave.failed + failed,
+            fleetFailed: (wave.fleetFailed ?? 0) + count(isOfFleet),
+          }
         : wave,
     ),
     succeeded: head.succeeded + succeeded - lost,
@@ -35,6 +40,11 @@ export function applyChanges(
     failedSample: sample(head.failedSample, changes, "f", reasonSampleLimit),
     notReverted: sample(head.notReverted, changes, "n", inlineListLimit),
   };
+}
+
+/** Whether a deploy failed because the fleet could not be asked: nothing is said of the image then. */
+function isOfFleet({ to, reason = "" }: Change): boolean {
+  return to === "f" && /^(?:timeout_unknown: )?(?:unreachable|unauthorized)\b/.test(reason);
 }
 
 function sample(
@@ -70,19 +80,27 @@ export function inlineLists(total: number, batches: readonly Batch[]): Partial<R
 
 export type Step =
   | { action: "run"; waveIndex: number }
-  | { action: "pause"; reason?: string }
+  | { action: "pause"; cause: "sentinels" | "fleet" | "run"; reason?: string }
   | { action: "complete" };
 
 /** What follows once the wave `finished` has been run, or at the start when it is undefined. */
 export function nextStep(waves: readonly WaveProgress[], finished: number | undefined): Step {
   const ended = finished === undefined ? undefined : waves[finished];
-  if (ended !== undefined && ended.failed > ended.passedOver) return { action: "pause" };
+  if (ended !== undefined && ended.failed > ended.passedOver) return pauseForFailures(ended);
   if (ended !== undefined && unresolved(ended) > 0) {
     const reason = `${unresolved(ended)} deploys of the wave ended without a result; Resume tries them again`;
-    return { action: "pause", reason };
+    return { action: "pause", cause: "run", reason };
   }
   const next = waves.findIndex((wave) => unresolved(wave) > 0);
   return next === -1 ? { action: "complete" } : { action: "run", waveIndex: next };
+}
+
+/** A fleet that cannot be asked is told apart from an image that does not work. */
+function pauseForFailures({ failed, passedOver, fleetFailed = 0 }: WaveProgress): Step {
+  const fresh = failed - passedOver;
+  if (fleetFailed < fresh) return { action: "pause", cause: "sentinels" };
+  const reason = `the fleet's API is ill: every failure of the wave, ${fresh} in all, is that it could not be asked`;
+  return { action: "pause", cause: "fleet", reason };
 }
 
 /** Members of a wave that have no result yet. */
@@ -92,5 +110,5 @@ function unresolved(wave: WaveProgress): number {
 
 /** The waves as a Resume takes them up: what has failed so far is passed over, not retried. */
 export function passOverFailures(waves: readonly WaveProgress[]): WaveProgress[] {
-  return waves.map((wave) => ({ ...wave, passedOver: wave.failed }));
+  return waves.map((wave) => ({ ...wave, passedOver: wave.failed, fleetFailed: 0 }));
 }

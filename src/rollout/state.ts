@@ -28,6 +28,8 @@ export type WaveProgress = {
   failed: number;
   /** Failures that a Resume has passed over: they do not pause the rollout again. */
   passedOver: number;
+  /** Failures since the last Resume that are the fleet's API's, not the image's. */
+  fleetFailed?: number;
 };
 
 type OpenBatch = { invocation: string; inFlight: number };

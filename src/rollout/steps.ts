@@ -72,8 +72,8 @@ export async function advance(ctx: ObjectContext, request: Advance): Promise<Ins
   }
   const step = nextStep(head.waves, request.finishedWave);
   if (step.action === "pause") {
-    const cause = step.reason === undefined ? ("sentinels" as const) : ("run" as const);
-    const paused = { ...settled, state: "paused" as const, cause, ...reasonOf(step.reason) };
+    const { cause, reason } = step;
+    const paused = { ...settled, state: "paused" as const, cause, ...reasonOf(reason) };
     return stopWith(await announce(ctx, paused, "paused"));
   }
   const ended =

@@ -20,7 +20,31 @@ describe("nextStep", () => {
   it("pauses after a wave with a failure", () => {
     const waves = [buildWave({ succeeded: 1, failed: 1 }), buildWave()];
 
-    expect(nextStep(waves, 0)).toEqual({ action: "pause" });
+    expect(nextStep(waves, 0)).toEqual({ action: "pause", cause: "sentinels" });
+  });
+
+  it("tells a fleet that cannot be asked apart from an image that does not work", () => {
+    const failedBy = (...reasons: string[]) =>
+      applyChanges(
+        buildHead(),
+        0,
+        reasons.map((reason, i) => ({ id: `s${i}`, from: ".", to: "f", reason })),
+      ).waves;
+    const ill = failedBy("unreachable: ECONNREFUSED", "timeout_unknown: unreachable: reset");
+
+    expect(nextStep(ill, 0)).toMatchObject({
+      cause: "fleet",
+      reason: expect.stringContaining("API is ill"),
+    });
+    expect(nextStep(failedBy("unauthorized: 401", "crash_loop"), 0)).toMatchObject({
+      cause: "sentinels",
+    });
+    expect(nextStep(failedBy("timeout_unknown"), 0)).toMatchObject({ cause: "sentinels" });
+    const resumed = passOverFailures(ill);
+    const [first] = applyChanges(buildHead({ waves: resumed }), 0, [
+      { id: "x", from: ".", to: "f", reason: "oom_killed" },
+    ]).waves;
+    expect(nextStep(first === undefined ? [] : [first], 0)).toMatchObject({ cause: "sentinels" });
   });
 
   it("completes after the last wave", () => {

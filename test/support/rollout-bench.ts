@@ -91,6 +91,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
     maxParallel,
     chat,
     database,
+    postgres: server,
     restate,
     post,
     /** Calls the timer's own handler, which only services may, through one that may. */

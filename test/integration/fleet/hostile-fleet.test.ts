@@ -9,6 +9,7 @@ import { createSentinelService } from "#fleet/service.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
+import { createTestListing } from "../../support/fleet-listing.ts";
 import {
   answerJson,
   type FleetScript,
@@ -54,6 +55,7 @@ const createDriver = (fleet: ScriptedFleet): Driver =>
     fleet: {
       driver: "http",
       deploy_timeout_seconds: 4,
+      list_every_seconds: 0,
       process: { size: 0, upstream_url: "", base_port: 0 },
       http: { url: fleet.url, token: "token" },
     },
@@ -192,9 +194,10 @@ describe("a deploy", () => {
     server = await startTestDatabase();
     await migrate(server.url, log);
     database = openDatabase(server.url, log);
-    const store = createFleetStore(database);
-    await store.sync(ids.map((one) => ({ id: one, region: "eu", image: v1, healthy: true })));
-    const deployer = createDeployer(driver, store);
+    const sentinels = ids.map((one) => ({ id: one, region: "eu", image: v1, healthy: true }));
+    const list = async () => sentinels;
+    await createTestListing(database, { ...driver, list }).list();
+    const deployer = createDeployer(driver, createFleetStore(database));
     restate = await startTestRestate({
       services: [createSentinelService({ deployer, deployTimeoutMs }), caller],
     });
@@ -301,7 +304,7 @@ describe("a deploy", () => {
     const before = looks();
     // The fleet's own agents come back a moment after us.
     fleet.play(({ method }, answer) => {
-      if (looks() <= before + 1) answerJson(answer, 503);
+      if (looks() <= before + 2) answerJson(answer, 503);
       else if (method === "PUT") answerJson(answer, 202);
       else answerJson(answer, 200, reported(id, { status: "ready", running_image: v2 }));
     });

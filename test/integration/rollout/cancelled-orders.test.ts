@@ -1,6 +1,7 @@
 /** What has been sent to a sentinel but not yet ordered when its run stops. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { RolloutPlan } from "#rollout/contract.ts";
+import { failing } from "../../support/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../support/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../support/rollout-builders.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -21,6 +22,7 @@ describe("orders of a run that stops", { retry: 0 }, () => {
     await untilStill();
     await bench.call("Cancel");
     bench.fleet.reset();
+    bench.fleet.behave(() => ({ status: "ready" }));
     bench.fleet.applied.length = 0;
   });
 
@@ -61,6 +63,25 @@ describe("orders of a run that stops", { retry: 0 }, () => {
     return rows[0].n as number;
   };
 
+  const untilHeldUp = () =>
+    waitFor(async () => (await waitingWrites()) > 0, {
+      withinMs: 20_000,
+      what: "an order to be held up",
+    });
+
+  const untilState = (state: string) =>
+    waitFor(async () => (await bench.call("Status")).body.state === state, {
+      withinMs: 20_000,
+      what: `state ${state}`,
+    });
+
+  const killRunner = async () => {
+    const [runner] = await bench.query(
+      "SELECT id FROM sys_invocation WHERE target_service_name = 'vedette.v1.RolloutRunner' AND status <> 'completed'",
+    );
+    await bench.kill(runner?.["id"] ?? "");
+  };
+
   /** A rollout in its second wave, of which three deploys are sent and about to be ordered. */
   const startHalfOrdered = async () => {
     const { waves } = RolloutPlan.parse((await bench.call("Plan", inTwoWaves)).body);
@@ -72,10 +93,7 @@ describe("orders of a run that stops", { retry: 0 }, () => {
     });
     const free = await holdRows(waves[1]?.sentinels.slice(3) ?? []);
     bench.fleet.release();
-    await waitFor(async () => (await waitingWrites()) > 0, {
-      withinMs: 20_000,
-      what: "an order to be held up",
-    });
+    await untilHeldUp();
     return free;
   };
 
@@ -117,17 +135,29 @@ describe("orders of a run that stops", { retry: 0 }, () => {
     }
   });
 
+  it("are stopped for good before Cancel answers, also when Postgres was away meanwhile", async () => {
+    bench.fleet.hold();
+    await bench.send("Rollout", inTwoWaves);
+    await waitFor(() => orderedIds().length === 6, { withinMs: 20_000, what: "the first wave" });
+    await bench.postgres.kill9();
+
+    const answer = bench.call("Cancel");
+    await untilState("cancelled");
+    await bench.postgres.restart();
+    const cancelled = await answer;
+    bench.fleet.release();
+    const status = await untilStill();
+
+    expect(cancelled).toMatchObject({ status: 200, body: { state: "cancelled", in_flight: 6 } });
+    expect(orderedIds()).toHaveLength(6);
+    expect(status).toMatchObject({ succeeded: 6, failed: 0 });
+  });
+
   it("never go out after the runner was killed and the rollout is paused, and Resume takes them", async () => {
     const free = await startHalfOrdered();
-    const [runner] = await bench.query(
-      "SELECT id FROM sys_invocation WHERE target_service_name = 'vedette.v1.RolloutRunner' AND status <> 'completed'",
-    );
 
-    await bench.kill(runner?.["id"] ?? "");
-    await waitFor(async () => (await bench.call("Status")).body.state === "paused", {
-      withinMs: 20_000,
-      what: "the rollout to pause",
-    });
+    await killRunner();
+    await untilState("paused");
     const ordered = orderedIds();
     await free();
     bench.fleet.release();
@@ -137,5 +167,31 @@ describe("orders of a run that stops", { retry: 0 }, () => {
     expect(paused).toMatchObject({ state: "paused", succeeded: ordered.length, failed: 0 });
     const { body: resumed } = await bench.call("Resume");
     expect(resumed).toMatchObject({ state: "completed", succeeded: 12, failed: 0 });
+  });
+
+  it("never go out after the runner of a rollback was killed, and the next RollbackAll takes them", async () => {
+    bench.fleet.behave(failing(["s01"]));
+    await bench.call("Rollout", { image: imageV2, wave_percentages: [100] });
+    bench.fleet.behave(() => ({ status: "ready" }));
+    bench.fleet.applied.length = 0;
+    const free = await holdRows(["s05", "s06", "s07"]);
+    await bench.send("RollbackAll");
+    await untilHeldUp();
+
+    await killRunner();
+    await untilState("cancelled");
+    const ordered = orderedIds();
+    await free();
+    await untilStill();
+
+    expect(ordered.length).toBeLessThanOrEqual(8);
+    expect(orderedIds()).toEqual(ordered);
+    const { body: again } = await bench.call("RollbackAll");
+    expect(again).toMatchObject({
+      state: "cancelled",
+      reverted: 11 - ordered.length,
+      succeeded: 0,
+    });
+    expect(new Set(bench.fleet.running().values())).toEqual(new Set([imageV1]));
   });
 });
