@@ -25,10 +25,10 @@ export function serveSignIn(app: FastifyInstance, parts: Parts): void {
 
   app.post("/api/session", async (request, reply) => {
     guard.requireOwnPage(request);
-    if (attempts.isBlocked(request.ip)) throw tooMany();
-    const actor = access.identify(parseBody(SignIn, request.body).token);
+    const { token } = parseBody(SignIn, request.body);
+    const actor = access.identify(token);
     if (actor === undefined) {
-      attempts.fail(request.ip, Date.now());
+      if (attempts.fail(request.ip, token, Date.now())) throw tooMany();
       log.warn({ remote: request.ip }, "sign-in refused");
       throw wrongToken();
     }
