@@ -55,8 +55,8 @@ const createDriver = (fleet: ScriptedFleet): Driver =>
     fleet: {
       driver: "http",
       deploy_timeout_seconds: 4,
-      list_every_seconds: 0,
-      process: { size: 0, upstream_url: "", base_port: 0 },
+      list_every_seconds: 60,
+      process: { size: 0, upstream_url: "", base_port: 0, trusted_proxies: [] },
       http: { url: fleet.url, token: "token" },
     },
     dataDir: "unused",
