@@ -88,9 +88,12 @@ export function createControl(settings: ControlSettings): FastifyInstance {
       ),
   });
   app.addHook("onClose", () => ingress.close());
+  const isLeaving = () => settings.isLeaving?.() === true;
+  app.addHook("onRequest", async (_, reply) => {
+    if (isLeaving()) reply.header("connection", "close");
+  });
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(safetyHeaders).header("x-request-id", request.id);
-    if (settings.isLeaving?.() === true) reply.header("connection", "close");
     if (isHealthCheck(request) || hasOwnDoor(request, settings)) return;
     if (request.method === "GET") {
       const page = (await settings.findPublicPage?.(pathOf(request))) ?? null;
@@ -103,7 +106,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply));
   readBodiesAsJson(app);
   app.get(healthPath, async (_, reply) =>
-    settings.isLeaving?.() === true ? reply.code(503).send({ status: "closing" }) : { status: "ok" },
+    isLeaving() ? reply.code(503).send({ status: "closing" }) : { status: "ok" },
   );
   if (settings.console !== undefined) {
     app.register(settings.console(lend(settings, { identify, ingress })), { prefix: consolePath });
