@@ -162,6 +162,21 @@ async function collect(stream: AsyncIterable<Buffer>): Promise<string> {
 }
 
 function parseRows(text: string): Row[] {
-  const lines = text.split("\n").filter((line) => line !== "");
-  return JSON.parse(`[${lines.join(",")}]`) as Row[];
+  const lines = `[${text
+    .split("\n")
+    .filter((line) => line !== "")
+    .join(",")}]`;
+  // Looked at one by one only where there may be some that a double does not hold.
+  const rows = /\d{16}/.test(lines) ? JSON.parse(lines, keepDigits) : JSON.parse(lines);
+  return rows as Row[];
 }
+
+/** A whole number that a double would round stays as it was written. */
+function keepDigits(_key: string, value: unknown, context?: { source: string }): unknown {
+  const source = context?.source ?? "";
+  const isRounded = typeof value === "number" && !Number.isSafeInteger(value);
+  return isRounded && /^-?\d+$/.test(source) ? rawJson(source) : value;
+}
+
+/** Not in the types yet. */
+const { rawJSON: rawJson } = JSON as unknown as { rawJSON: (text: string) => unknown };

@@ -4,6 +4,7 @@ import { queryLimits } from "./engine-client.ts";
 import type { Retention } from "./retention.ts";
 import { columnsOf } from "./schema.ts";
 import { functionNames } from "./sql/functions.ts";
+import { maxFilledRows } from "./sql/order.ts";
 import type { QueryFamily } from "./sql/tables.ts";
 import { tablesOf } from "./sql/tables.ts";
 import { queryBounds } from "./sql/tokens.ts";
@@ -25,14 +26,17 @@ export function describeQueries(family: QueryFamily, retention: Retention | unde
 
 ${tables.join("\n")}
 
-\`${recorded[family]}\` has ${code(raw)}; its \`time\` is in unix milliseconds. The summed-up tables have
-${code(summed)}; their \`time\` is a DateTime in UTC. They may hold several rows for the same interval: sum
-them up. The latency columns are states, read by \`avgMerge\` and \`quantilesTDigestMerge\`.
+\`${recorded[family]}\` has ${code(raw)}; its \`time\` is in unix milliseconds, and may be compared with a
+DateTime, Date or text (\`time >= now() - INTERVAL 7 DAY\`) as well as with a number. The summed-up tables have
+${code(summed)}; their \`time\` is a DateTime in UTC, per day and month a Date. They may hold several rows for the
+same interval: sum them up. The latency columns are states, read by \`avgMerge\` and \`quantilesTDigestMerge\`;
+\`SELECT *\` of one of these tables answers the numbers they stand for. Whole numbers have all their digits,
+also those that a double rounds.
 
-Allowed are WITH, subqueries, joins, UNION ALL, EXCEPT and INTERSECT, and these functions:
-${code(functionNames)}.
+Allowed are WITH, subqueries, joins, UNION ALL, EXCEPT and INTERSECT, window functions (\`OVER\`), \`LIMIT n BY\`,
+CAST to a plain type, comments, and \`ORDER BY … WITH FILL FROM … TO … STEP …\` of constants, up to
+${maxFilledRows.toLocaleString("en-US")} rows; and these functions: ${code(functionNames)}.
 
 Limits: ${queryBounds.bytes / 1024} KiB of text, ${queryLimits.seconds} seconds, ${queryLimits.memoryBytes / 1e9} GB of
-memory, ${queryLimits.rows.toLocaleString("en-US")} rows and ${queryLimits.answerBytes / 1024 / 1024} MiB of answer. Comments,
-SETTINGS and FORMAT are refused.`;
+memory, ${queryLimits.rows.toLocaleString("en-US")} rows and ${queryLimits.answerBytes / 1024 / 1024} MiB of answer. SETTINGS and FORMAT are refused.`;
 }

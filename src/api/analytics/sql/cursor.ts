@@ -58,6 +58,45 @@ export class Cursor {
     if (!this.takeMark(mark)) throw this.unexpected(mark);
   }
 
+  /** A whole number of at most nine digits. */
+  takeCount(): string {
+    const token = this.peek();
+    if (token.kind !== "number" || !/^\d{1,9}$/.test(token.text)) {
+      throw this.unexpected("a whole number");
+    }
+    this.next();
+    return token.text;
+  }
+
+  /** Where it stands; `goTo` takes it there again. */
+  place(): number {
+    return this.#at;
+  }
+
+  goTo(place: number): void {
+    this.#at = place;
+  }
+
+  /**
+   * Goes to the first of these words that belongs to the query that it stands in, past whatever is in
+   * brackets, and answers it; undefined: there is none.
+   */
+  skipTo(words: readonly string[]): string | undefined {
+    for (let depth = 0; depth >= 0 && this.peek().kind !== "end"; this.next()) {
+      if (depth === 0) {
+        const found = words.find((word) => this.isWord(word));
+        if (found !== undefined) return found;
+      }
+      depth += this.#bracketStep();
+    }
+    return undefined;
+  }
+
+  #bracketStep(): number {
+    if (this.isMark("(") || this.isMark("[")) return 1;
+    return this.isMark(")") || this.isMark("]") ? -1 : 0;
+  }
+
   /** The refusal of what is next. */
   unexpected(wanted: string): ApiError {
     const token = this.peek();

@@ -3,6 +3,7 @@ import type { Cursor } from "./cursor.ts";
 import { foldProduct, foldSum, momentOf, type Piece } from "./fold.ts";
 import { readPrimary } from "./primary.ts";
 import type { Reading } from "./reading.ts";
+import { inOneUnit, unitOfSum } from "./units.ts";
 
 export function readExpression(cursor: Cursor, reading: Reading): Piece {
   return cursor.nested(() => readOr(cursor, reading));
@@ -62,7 +63,8 @@ function compare(left: Piece, mark: string, right: Piece, reading: Reading): Pie
   const isUpper = mark === "<" || mark === "<=" || mark === "=" || mark === "==";
   if (isLower && left.column === "time") reading.noteLowerBound(momentOf(right.value));
   if (isUpper && right.column === "time") reading.noteLowerBound(momentOf(left.value));
-  return { sql: `(${left.sql} ${mark} ${right.sql})` };
+  const [one, other] = inOneUnit(left, right);
+  return { sql: `(${one.sql} ${mark} ${other.sql})` };
 }
 
 function readBetween(
@@ -74,7 +76,13 @@ function readBetween(
   cursor.expectWord("and");
   const high = readConcatenation(cursor, reading);
   if (not === "" && left.column === "time") reading.noteLowerBound(momentOf(low.value));
-  return { sql: `(${left.sql} ${not}BETWEEN ${low.sql} AND ${high.sql})` };
+  const [fromSide, from] = inOneUnit(left, low);
+  const [toSide, to] = inOneUnit(left, high);
+  if (fromSide.sql === toSide.sql) {
+    return { sql: `(${fromSide.sql} ${not}BETWEEN ${from.sql} AND ${to.sql})` };
+  }
+  const between = `((${fromSide.sql} >= ${from.sql}) AND (${toSide.sql} <= ${to.sql}))`;
+  return { sql: not === "" ? between : `(NOT ${between})` };
 }
 
 function readConcatenation(cursor: Cursor, reading: Reading): Piece {
@@ -93,6 +101,7 @@ function readSum(cursor: Cursor, reading: Reading): Piece {
     left = {
       sql: `(${left.sql} ${mark} ${right.sql})`,
       value: foldSum(left.value, mark, right.value),
+      unit: unitOfSum(left, right),
     };
   }
 }

@@ -3,6 +3,8 @@
  * understand it leaves open: it refuses nothing by itself.
  */
 
+import type { Unit } from "./units.ts";
+
 export type Value =
   | { kind: "number"; of: number }
   | { kind: "text"; of: string }
@@ -15,6 +17,10 @@ export type Piece = {
   value?: Value | undefined;
   /** The column that it is, or that it is only another form of. */
   column?: string | undefined;
+  /** What a column of the answer is headed by that is this and nothing else. */
+  heading?: string | undefined;
+  /** Of a time: what it is counted in. */
+  unit?: Unit | undefined;
 };
 
 const dayMs = 86_400_000;
@@ -66,14 +72,15 @@ export function foldCall(name: string, args: readonly Piece[], nowMs: number): O
   if (name === "yesterday") return { value: { kind: "date", atMs: startOfDay(nowMs) - dayMs } };
   const interval = /^toInterval(\w+)$/.exec(name)?.[1];
   if (interval !== undefined) return { value: intervalOf(args[0]?.value, interval.toLowerCase()) };
-  if (sameMoment.test(name)) return foldSame(name === "date_trunc" ? args[1] : args[0]);
+  if (sameMoment.test(name)) return foldSame(name, name === "date_trunc" ? args[1] : args[0]);
   const mover = movers.exec(name);
   return mover === null ? {} : { value: moved(args, mover) };
 }
 
-function foldSame(arg: Piece | undefined): Omit<Piece, "sql"> {
+function foldSame(name: string, arg: Piece | undefined): Omit<Piece, "sql"> {
   const atMs = momentOf(arg?.value);
-  return { column: arg?.column, ...(atMs !== undefined && { value: { kind: "time", atMs } }) };
+  const kind = name === "toDate" ? "date" : "time";
+  return { column: arg?.column, ...(atMs !== undefined && { value: { kind, atMs } }) };
 }
 
 function moved([from, count]: readonly Piece[], mover: RegExpExecArray): Value | undefined {
@@ -91,11 +98,13 @@ export function foldSum(left: Value | undefined, mark: "+" | "-", right: Value |
   }
   if (left.kind !== "date" && left.kind !== "time") return undefined;
   const ms = lengthOf(left.kind, right);
-  return ms === undefined ? undefined : ({ kind: left.kind, atMs: left.atMs + sign * ms } as const);
+  if (ms === undefined) return undefined;
+  const kind = ms % dayMs === 0 ? left.kind : "time";
+  return { kind, atMs: left.atMs + sign * ms } as const;
 }
 
 /** A plain number beside a date counts days, beside a time seconds. */
-function lengthOf(kind: "date" | "time", value: Value): number | undefined {
+export function lengthOf(kind: "date" | "time", value: Value): number | undefined {
   if (value.kind === "interval") return value.ms;
   if (value.kind !== "number") return undefined;
   return value.of * (kind === "date" ? dayMs : 1_000);

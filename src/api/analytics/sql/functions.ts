@@ -4,11 +4,15 @@ const names = [
   // Aggregates.
   ...["count", "sum", "avg", "min", "max", "any", "anyLast", "argMin", "argMax", "groupArray"],
   ...["groupUniqArray", "uniq", "uniqExact", "quantile", "quantiles", "median", "countIf", "sumIf"],
-  ...["avgIf", "minIf", "maxIf", "uniqIf", "uniqExactIf", "quantileIf"],
+  ...["avgIf", "minIf", "maxIf", "uniqIf", "uniqExactIf", "quantileIf", "topK", "sumMap"],
+  // Over windows alone.
+  ...["row_number", "rank", "dense_rank", "percent_rank", "lagInFrame", "leadInFrame"],
+  ...["first_value", "last_value"],
   // Of the states that the summed-up tables hold.
   ...["avgMerge", "quantilesTDigestMerge", "sumMerge"],
   // Time.
   ...["now", "now64", "today", "yesterday", "toDate", "toDateTime", "toDateTime64", "toYear"],
+  ...["toTimeZone"],
   ...["toMonth", "toDayOfMonth", "toDayOfWeek", "toHour", "toMinute", "toSecond", "toYYYYMM"],
   ...["toYYYYMMDD", "toStartOfSecond", "toStartOfMinute", "toStartOfFiveMinutes"],
   ...["toStartOfTenMinutes", "toStartOfFifteenMinutes", "toStartOfHour", "toStartOfDay"],

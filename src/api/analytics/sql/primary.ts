@@ -5,6 +5,9 @@ import { allowedFunction } from "./functions.ts";
 import type { Reading } from "./reading.ts";
 import { refuse } from "./refusal.ts";
 import type { Token } from "./tokens.ts";
+import { readCast } from "./types.ts";
+import { argumentFor, unitOfCall } from "./units.ts";
+import { readOver, windowFunctions } from "./window.ts";
 import { writeName, writeText } from "./write.ts";
 
 type ReadExpression = (cursor: Cursor, reading: Reading) => Piece;
@@ -69,6 +72,10 @@ function readWord(cursor: Cursor, reading: Reading, expression: ReadExpression):
   }
   if (cursor.isWord("case")) return readCase(cursor, read);
   if (cursor.isWord("interval") && !cursor.isMark("(", 1)) return readInterval(cursor, read);
+  if (cursor.isWord("cast") && cursor.isMark("(", 1)) {
+    cursor.next();
+    return readCast(cursor, read);
+  }
   if (cursor.isMark("(", 1)) return readCall(cursor, reading, expression);
   return readColumn(cursor, reading);
 }
@@ -103,7 +110,10 @@ function readColumn(cursor: Cursor, reading: Reading): Piece {
   reading.noteReference(cursor);
   const names = [readIdentifier(cursor, "a column")];
   if (cursor.takeMark(".")) names.push(readIdentifier(cursor, "a column"));
-  return { sql: names.map(writeName).join("."), column: names.at(-1)?.toLowerCase() };
+  const named = names.length === 1 ? reading.namedValue(names[0] ?? "") : undefined;
+  if (named !== undefined) return named;
+  const sql = names.map(writeName).join(".");
+  return { sql, column: names.at(-1)?.toLowerCase(), unit: reading.unitOf(names) };
 }
 
 export function readIdentifier(cursor: Cursor, wanted: string): string {
@@ -118,19 +128,38 @@ export function readIdentifier(cursor: Cursor, wanted: string): string {
   return token.text;
 }
 
-/** `name(…)`, or `name(parameters)(…)` as quantiles have it. */
+/** `name(…)`, or `name(parameters)(…)` as quantiles have it; over a window, too. */
 function readCall(cursor: Cursor, reading: Reading, expression: ReadExpression): Piece {
   const { text } = cursor.next();
   const name = allowedFunction(text);
   if (name === undefined) throw refuse("function", `The function ${text} is not allowed.`);
-  const first = readArguments(cursor, reading, expression);
-  const hasParameters = cursor.isMark("(");
-  const second = hasParameters ? readArguments(cursor, reading, expression) : undefined;
-  const sql = `${name}(${first.sql})${second === undefined ? "" : `(${second.sql})`}`;
-  return { sql, ...foldCall(name, first.args, reading.nowMs) };
+  const read = () => readArguments(cursor, { name, reading, expression });
+  const first = read();
+  const second = cursor.isMark("(") ? read() : undefined;
+  if (name === "topK") requireBounded(second === undefined ? undefined : first.args[0]);
+  const over = readOver(cursor, () => expression(cursor, reading));
+  if (over === "" && windowFunctions.has(name))
+    throw cursor.unexpected(`OVER, which ${name} needs`);
+  const sql = `${name}(${first.sql})${second === undefined ? "" : `(${second.sql})`}${over}`;
+  const { args } = second ?? first;
+  return { sql, ...foldCall(name, first.args, reading.nowMs), unit: unitOfCall(name, args) };
 }
 
-function readArguments(cursor: Cursor, reading: Reading, expression: ReadExpression) {
+/** How many values a function may keep for each group. */
+const maxKept = 1_000;
+
+function requireBounded(count: Piece | undefined): void {
+  if (count?.value?.kind === "number" && count.value.of <= maxKept) return;
+  const example = "topK(10)(key_id)";
+  throw refuse(
+    "function",
+    `topK wants the number of values first, ${maxKept} at most: ${example}.`,
+  );
+}
+
+type Arguments = { name: string; reading: Reading; expression: ReadExpression };
+
+function readArguments(cursor: Cursor, { name, reading, expression }: Arguments) {
   cursor.expectMark("(");
   if (cursor.takeMark(")")) return { sql: "", args: [] };
   if (cursor.isMark("*") && cursor.isMark(")", 1)) {
@@ -139,7 +168,7 @@ function readArguments(cursor: Cursor, reading: Reading, expression: ReadExpress
     return { sql: "*", args: [] };
   }
   const distinct = cursor.takeWord("distinct") ? "DISTINCT " : "";
-  const args = cursor.list(() => readArgument(cursor, reading, expression));
+  const args = cursor.list(() => argumentFor(name, readArgument(cursor, reading, expression)));
   cursor.expectMark(")");
   return { sql: `${distinct}${args.map(({ sql }) => sql).join(", ")}`, args };
 }
@@ -149,7 +178,8 @@ function readArgument(cursor: Cursor, reading: Reading, expression: ReadExpressi
   if (cursor.isMark("->", 1)) {
     const name = readIdentifier(cursor, "a name");
     cursor.expectMark("->");
-    return { sql: `${writeName(name)} -> ${expression(cursor, reading).sql}` };
+    const body = reading.withParameter(name, () => expression(cursor, reading).sql);
+    return { sql: `${writeName(name)} -> ${body}` };
   }
   return expression(cursor, reading);
 }

@@ -1,5 +1,7 @@
 /** What the parts of the reader share while one query is read. */
 import type { Cursor } from "./cursor.ts";
+import type { Piece } from "./fold.ts";
+import type { Unit } from "./units.ts";
 
 export type Reading = {
   nowMs: number;
@@ -9,6 +11,12 @@ export type Reading = {
   readSet: (cursor: Cursor) => string;
   /** Called for each name of a column and each subquery in an expression; throws where there may be none. */
   noteReference: (cursor: Cursor) => void;
+  /** What a column is counted in, of the tables of the query that is read; undefined: it is no time. */
+  unitOf: (names: readonly string[]) => Unit | undefined;
+  /** What a WITH has given this name to, as an expression. */
+  namedValue: (name: string) => Piece | undefined;
+  /** Reads what has parameters of its own, which no name of a WITH stands for. */
+  withParameter: <Result>(name: string, read: () => Result) => Result;
   /** From when on rows are asked for; undefined: not a constant. Unix milliseconds. */
   noteLowerBound: (atMs: number | undefined) => void;
 };

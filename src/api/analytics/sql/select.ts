@@ -1,10 +1,16 @@
 /** Reads the clauses of a query and writes them anew, with tables that may be read alone. */
 import type { Cursor } from "./cursor.ts";
 import { readExpression } from "./expression.ts";
-import { isReserved, readIdentifier } from "./primary.ts";
+import type { Piece } from "./fold.ts";
+import { readNamed } from "./named.ts";
+import { type Fill, maxFilledRows, readDirection, readFill, readLimits } from "./order.ts";
+import { readIdentifier } from "./primary.ts";
 import type { Reading } from "./reading.ts";
 import { refuse } from "./refusal.ts";
-import type { QueryTable } from "./tables.ts";
+import { Names, Scope } from "./scope.ts";
+import { readSources, type Source, takeAlias, writeAlias } from "./sources.ts";
+import { columnsSeen, type QueryTable, readableColumns, unitsOf } from "./tables.ts";
+import type { Unit, Units } from "./units.ts";
 import { writeName } from "./write.ts";
 
 const maxColumns = 64;
@@ -29,8 +35,13 @@ export class SelectReader implements Reading {
   lowerBoundMs: number | undefined;
   readonly #settings: SelectSettings;
   /** What the queries that a WITH has put before others are written as, by the names that they were given. */
-  readonly #scopes: Map<string, string>[] = [];
-  #namedQueries = 0;
+  readonly #names = new Names();
+  readonly #selects: Scope[] = [];
+  /** How many queries there are around the one that is read. */
+  #depth = 0;
+  /** What is known of the columns of the query that was read last. */
+  #answered: Units = new Map();
+  #filledRows = 0;
   #tableReferences = 0;
   #isConstant = false;
 
@@ -44,6 +55,13 @@ export class SelectReader implements Reading {
   }
 
   readSubquery(cursor: Cursor): string {
+    this.#depth += 1;
+    const sql = this.#readInBrackets(cursor);
+    this.#depth -= 1;
+    return sql;
+  }
+
+  #readInBrackets(cursor: Cursor): string {
     const sql = cursor.nested(() => this.readQuery(cursor));
     cursor.expectMark(")");
     return sql;
@@ -64,128 +82,181 @@ export class SelectReader implements Reading {
     return `(${items.join(", ")})`;
   }
 
+  unitOf(names: readonly string[]): Unit | undefined {
+    return this.#selects.at(-1)?.unitOf(names);
+  }
+
+  namedValue(name: string): Piece | undefined {
+    return this.#names.valueOf(name);
+  }
+
+  withParameter<Result>(name: string, read: () => Result): Result {
+    return this.#names.withParameter(name, read);
+  }
+
   noteReference(cursor: Cursor): void {
     if (this.#isConstant) throw cursor.unexpected("a constant: a list after IN has no others");
   }
 
   /** `[WITH …] SELECT … [UNION ALL SELECT …]`. */
   readQuery(cursor: Cursor): string {
-    const scope = new Map<string, string>();
-    this.#scopes.push(scope);
-    const prefix = cursor.takeWord("with") ? `WITH ${this.#readNamed(cursor, scope)} ` : "";
+    const leave = this.#names.enter();
+    const prefix = cursor.takeWord("with") ? `WITH ${this.#readNamed(cursor)} ` : "";
     if (prefix !== "" && !cursor.isWord("select")) throw cursor.unexpected("SELECT");
     const parts = [this.#readTerm(cursor)];
     for (let mark = takeSetMark(cursor); mark !== undefined; mark = takeSetMark(cursor)) {
       parts.push(mark, this.#readTerm(cursor));
     }
-    this.#scopes.pop();
+    leave();
     return `${prefix}${parts.join(" ")}`;
   }
 
-  /** Names of our own, which no table has: what the store does not find there it finds nowhere. */
-  #readNamed(cursor: Cursor, scope: Map<string, string>): string {
-    const named = cursor.list(() => {
-      const name = readIdentifier(cursor, "a name");
-      if (this.#settings.tables.has(name)) {
-        throw refuse("table", `A query of a WITH cannot have the name of the table ${name}.`);
-      }
-      cursor.expectWord("as");
-      cursor.expectMark("(");
-      const sql = this.readSubquery(cursor);
-      this.#namedQueries += 1;
-      const written = writeName(`named query ${this.#namedQueries}`);
-      // Only now: it cannot read itself.
-      scope.set(name, written);
-      return `${written} AS (${sql})`;
+  #readNamed(cursor: Cursor): string {
+    return readNamed(cursor, {
+      reading: this,
+      names: this.#names,
+      readSubquery: () => this.#readSource(cursor),
+      isTable: (name) => this.#settings.tables.has(name),
     });
-    return named.join(", ");
+  }
+
+  #readSource(cursor: Cursor): Source {
+    return { sql: this.readSubquery(cursor), units: this.#answered };
   }
 
   #readTerm(cursor: Cursor): string {
     if (!cursor.takeMark("(")) return this.#readSelect(cursor);
-    return `(${this.readSubquery(cursor)})`;
+    return `(${this.#readInBrackets(cursor)})`;
   }
 
   #readSelect(cursor: Cursor): string {
     if (!cursor.takeWord("select")) {
       throw refuse("type", "Only SELECT queries are allowed.");
     }
+    const scope = new Scope();
+    this.#selects.push(scope);
     const distinct = cursor.takeWord("distinct") ? "DISTINCT " : "";
-    const parts = [`SELECT ${distinct}${this.#readColumns(cursor)}`];
-    if (cursor.takeWord("from")) parts.push(`FROM ${this.#readSources(cursor)}`);
+    const start = cursor.place();
+    // What the columns are is known from where they come.
+    const from =
+      cursor.skipTo(["from", ...afterColumns]) === "from"
+        ? this.#readFrom(cursor, scope)
+        : undefined;
+    const end = cursor.place();
+    cursor.goTo(start);
+    const parts = [`SELECT ${distinct}${this.#readColumns(cursor, from?.summed === true)}`];
+    if (from !== undefined) {
+      if (!cursor.isWord("from")) throw cursor.unexpected("FROM");
+      parts.push(from.sql);
+      cursor.goTo(end);
+    }
+    parts.push(...this.#readClauses(cursor));
+    this.#selects.pop();
+    this.#answered = scope.answered;
+    if (this.#depth === 0) requireReadable(scope.answered);
+    return parts.join(" ");
+  }
+
+  #readFrom(cursor: Cursor, scope: Scope): { sql: string; summed: boolean } {
+    cursor.expectWord("from");
+    const { text } = cursor.peek();
+    const table =
+      this.#names.find(text) === undefined ? this.#settings.tables.get(text) : undefined;
+    const place = cursor.place();
+    const sql = `FROM ${readSources(cursor, {
+      reading: this,
+      scope,
+      readSubquery: () => this.#readSource(cursor),
+      findTable: (name) => this.#findSource(name),
+    })}`;
+    // Of a table alone, or with an alias: three words at most.
+    const isAlone = cursor.place() - place <= 3;
+    return { sql, summed: isAlone && table !== undefined && table.kept !== "raw" };
+  }
+
+  #readClauses(cursor: Cursor): string[] {
+    const parts: string[] = [];
     for (const [word, ...more] of [["where"], ["group", "by"], ["having"], ["order", "by"]]) {
       if (!cursor.takeWord(word ?? "", ...more)) continue;
       const keyword = [word, ...more].join(" ").toUpperCase();
       parts.push(`${keyword} ${this.#readClause(cursor, keyword)}`);
     }
-    return [...parts, ...readLimit(cursor)].join(" ");
+    return [...parts, ...readLimits(cursor, () => readExpression(cursor, this))];
   }
 
   #readClause(cursor: Cursor, keyword: string): string {
     const read = () => readExpression(cursor, this).sql;
     if (keyword === "WHERE" || keyword === "HAVING") return read();
     if (keyword === "GROUP BY") return cursor.list(read).join(", ");
-    return cursor.list(() => `${read()}${readDirection(cursor)}`).join(", ");
+    const fills: Fill[] = [];
+    const items = cursor.list(() => {
+      const item = `${read()}${readDirection(cursor)}`;
+      const fill = readFill(cursor, () => this.#readConstant(cursor));
+      if (fill !== undefined) fills.push(fill);
+      return `${item}${fill?.sql ?? ""}`;
+    });
+    if (fills.length > 0) this.#countFilled(fills, items.length);
+    return items.join(", ");
   }
 
-  #readColumns(cursor: Cursor): string {
-    const columns = cursor.list(() => this.#readColumn(cursor));
+  #countFilled(fills: readonly Fill[], items: number): void {
+    if (items > 1) throw refuse("syntax", "WITH FILL wants an ORDER BY of one expression alone.");
+    this.#filledRows += fills[0]?.rows ?? 0;
+    if (this.#filledRows > maxFilledRows) {
+      throw refuse(
+        "syntax",
+        `WITH FILL would make more than ${maxFilledRows} rows: take longer steps.`,
+      );
+    }
+  }
+
+  #readConstant(cursor: Cursor): Piece {
+    const wasConstant = this.#isConstant;
+    this.#isConstant = true;
+    const piece = readExpression(cursor, this);
+    this.#isConstant = wasConstant;
+    return piece;
+  }
+
+  #readColumns(cursor: Cursor, isSummed: boolean): string {
+    const columns = cursor.list(() => this.#readColumn(cursor, isSummed));
     if (columns.length > maxColumns) {
       throw refuse("syntax", `The query selects more than ${maxColumns} columns.`);
     }
     return columns.join(", ");
   }
 
-  #readColumn(cursor: Cursor): string {
-    if (cursor.takeMark("*")) return "*";
+  #readColumn(cursor: Cursor, isSummed: boolean): string {
+    const scope = this.#selects.at(-1);
+    if (cursor.takeMark("*")) {
+      // Only of what is answered: another query may want to merge what it reads.
+      if (isSummed && this.#depth === 0) return readableColumns;
+      scope?.answerAll();
+      return "*";
+    }
     if (cursor.isMark(".", 1) && cursor.isMark("*", 2)) {
       const table = readIdentifier(cursor, "a table");
       cursor.expectMark(".");
       cursor.expectMark("*");
+      scope?.answerAll(table);
       return `${writeName(table)}.*`;
     }
-    return `${readExpression(cursor, this).sql}${readAlias(cursor)}`;
+    const { sql, unit, column, heading } = readExpression(cursor, this);
+    const alias = takeAlias(cursor) ?? heading;
+    if (alias !== undefined) scope?.addAlias(alias, unit);
+    const name = alias ?? column;
+    if (unit !== undefined && name !== undefined) scope?.answered.set(name, unit);
+    return `${sql}${writeAlias(alias)}`;
   }
 
-  #readSources(cursor: Cursor): string {
-    const parts = [this.#readSource(cursor)];
-    for (;;) {
-      const join = takeJoin(cursor);
-      if (join === undefined) return parts.join(" ");
-      if (join.endsWith("ARRAY JOIN")) {
-        const arrays = cursor.list(() => `${readExpression(cursor, this).sql}${readAlias(cursor)}`);
-        parts.push(`${join} ${arrays.join(", ")}`);
-        continue;
-      }
-      const source = this.#readSource(cursor);
-      parts.push(
-        join === "CROSS JOIN" ? `${join} ${source}` : `${join} ${source}${this.#readOn(cursor)}`,
-      );
-    }
-  }
-
-  #readOn(cursor: Cursor): string {
-    if (cursor.takeWord("on")) return ` ON ${readExpression(cursor, this).sql}`;
-    if (!cursor.takeWord("using")) throw cursor.unexpected("ON or USING");
-    const hasBrackets = cursor.takeMark("(");
-    const names = cursor.list(() => writeName(readIdentifier(cursor, "a column")));
-    if (hasBrackets) cursor.expectMark(")");
-    return ` USING (${names.join(", ")})`;
-  }
-
-  #readSource(cursor: Cursor): string {
-    if (cursor.takeMark("(")) return `(${this.readSubquery(cursor)})${readAlias(cursor)}`;
-    const { text } = cursor.peek();
-    const name = readIdentifier(cursor, "a table");
-    if (cursor.isMark(".") || cursor.isMark("("))
-      throw this.#unknownTable(`${text}${cursor.peek().text}`);
-    const alias = readAlias(cursor) || ` AS ${writeName(name)}`;
-    const named = this.#scopes.findLast((scope) => scope.has(name))?.get(name);
-    return `${named ?? this.#writeTable(name)}${alias}`;
+  #findSource(name: string): Source {
+    const named = this.#names.find(name);
+    if (named === undefined || !("query" in named)) return this.#writeTable(name);
+    return { sql: named.query, units: named.units };
   }
 
   /** The rows of a table that may be seen. Its conditions have a scope of their own, which no alias reaches. */
-  #writeTable(name: string): string {
+  #writeTable(name: string): Source {
     const { tables, database, condition } = this.#settings;
     const table = tables.get(name);
     if (table === undefined) throw this.#unknownTable(name);
@@ -194,13 +265,29 @@ export class SelectReader implements Reading {
       throw refuse("syntax", `The query names tables more than ${maxTables} times.`);
     }
     this.used.add(table);
-    return `(SELECT * FROM ${database}.${table.name} WHERE ${condition})`;
+    const from = `${database}.${table.name}`;
+    const sql = `(SELECT ${columnsSeen(table)} FROM ${from} WHERE ${condition})`;
+    return { sql, units: unitsOf(table) };
   }
 
   #unknownTable(name: string) {
     const known = [...this.#settings.tables.keys()].join(", ");
     return refuse("table", `There is no table ${name} to read; there are ${known}.`);
   }
+}
+
+/** Where a SELECT without a FROM ends. */
+const afterColumns = "where group having order limit offset union except intersect".split(" ");
+
+/** What the sums keep of a latency is bytes, until it is merged. */
+function requireReadable(answered: Units): void {
+  const state = [...answered].find(([, unit]) => unit === "state")?.[0];
+  if (state === undefined) return;
+  const merge = state.endsWith("avg") ? "avgMerge" : "quantilesTDigestMerge(0.75)";
+  throw refuse(
+    "syntax",
+    `The column ${state} is a state that cannot be answered: merge it, as by ${merge}(${state}).`,
+  );
 }
 
 function takeSetMark(cursor: Cursor): string | undefined {
@@ -210,58 +297,4 @@ function takeSetMark(cursor: Cursor): string | undefined {
     throw cursor.unexpected("ALL or DISTINCT");
   }
   return ["EXCEPT", "INTERSECT"].find((word) => cursor.takeWord(word.toLowerCase()));
-}
-
-const joins = [
-  ["left", "array", "join"],
-  ["array", "join"],
-  ["inner", "join"],
-  ["left", "outer", "join"],
-  ["left", "join"],
-  ["right", "outer", "join"],
-  ["right", "join"],
-  ["full", "outer", "join"],
-  ["full", "join"],
-  ["cross", "join"],
-  ["join"],
-];
-
-function takeJoin(cursor: Cursor): string | undefined {
-  if (cursor.takeMark(",")) return "CROSS JOIN";
-  const words = joins.find((one) => cursor.takeWord(...one));
-  return words?.join(" ").toUpperCase();
-}
-
-/** ` AS name`, or nothing. */
-function readAlias(cursor: Cursor): string {
-  const isNamed = cursor.takeWord("as");
-  const token = cursor.peek();
-  const isName = token.kind === "name" || (token.kind === "word" && !isReserved(token));
-  if (!isNamed && !isName) return "";
-  return ` AS ${writeName(readIdentifier(cursor, "a name"))}`;
-}
-
-function readDirection(cursor: Cursor): string {
-  const direction = ["ASC", "DESC"].find((word) => cursor.takeWord(word.toLowerCase()));
-  const nulls = ["FIRST", "LAST"].find((word) => cursor.takeWord("nulls", word.toLowerCase()));
-  return `${direction === undefined ? "" : ` ${direction}`}${nulls === undefined ? "" : ` NULLS ${nulls}`}`;
-}
-
-/** `LIMIT n`, `LIMIT n OFFSET m`, `LIMIT m, n`, `OFFSET m`; whole numbers only. */
-function readLimit(cursor: Cursor): string[] {
-  const parts: string[] = [];
-  if (cursor.takeWord("limit")) {
-    const first = readCount(cursor);
-    parts.push(cursor.takeMark(",") ? `LIMIT ${first}, ${readCount(cursor)}` : `LIMIT ${first}`);
-  }
-  if (cursor.takeWord("offset")) parts.push(`OFFSET ${readCount(cursor)}`);
-  return parts;
-}
-
-function readCount(cursor: Cursor): string {
-  const token = cursor.peek();
-  if (token.kind !== "number" || !/^\d{1,9}$/.test(token.text))
-    throw cursor.unexpected("a whole number");
-  cursor.next();
-  return token.text;
 }

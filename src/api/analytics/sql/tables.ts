@@ -1,11 +1,40 @@
 /** What queries may read, by the names that callers use. */
 import { type Retention, rollups } from "#api/analytics/retention.ts";
+import type { Units } from "./units.ts";
 
 export const queryFamilies = ["verifications", "ratelimits"] as const;
 export type QueryFamily = (typeof queryFamilies)[number];
 
 /** A table that a query may name: which rows are kept for how long. */
 export type QueryTable = { name: string; kept: keyof Retention };
+
+const rawUnits: Units = new Map([
+  ["time", "ms"],
+  ["reset_at", "ms"],
+]);
+const summedUnits: Units = new Map([
+  ["time", "moment"],
+  ["latency_avg", "state"],
+  ["latency_p75", "state"],
+  ["latency_p99", "state"],
+]);
+
+/** What the times of a table are counted in. */
+export function unitsOf({ kept }: QueryTable): Units {
+  return kept === "raw" ? rawUnits : summedUnits;
+}
+
+/** Its columns as a query sees them: the time of a day or month is a Date. */
+export function columnsSeen({ kept }: QueryTable): string {
+  return kept === "day" || kept === "month" ? "* REPLACE (toDate(time) AS time)" : "*";
+}
+
+/** All columns of a summed-up table to be read by people: states as the numbers that they stand for. */
+export const readableColumns = `* REPLACE (${[
+  "finalizeAggregation(latency_avg) AS latency_avg",
+  "arrayElement(finalizeAggregation(latency_p75), 1) AS latency_p75",
+  "arrayElement(finalizeAggregation(latency_p99), 1) AS latency_p99",
+].join(", ")})`;
 
 const prefixes = { verifications: "key_verifications", ratelimits: "ratelimits" } as const;
 

@@ -13,9 +13,12 @@ export type Token =
 
 export const queryBounds = { bytes: 16 * 1024, tokens: 4_000 } as const;
 
-/** One alternative per kind of token; sticky, so that nothing between two tokens is passed over. */
+/**
+ * One alternative per kind of token; sticky, so that nothing between two tokens is passed over. Comments
+ * are space: they part words, and are not passed on.
+ */
 const pattern =
-  /(?<space>\s+)|(?<comment>--|\/\*|#)|(?<word>[A-Za-z_]\w*)|(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\w))|(?<text>'(?:[^'\\]|''|\\['\\])*')|(?<name>(?:`[^`\\]+`|"[^"\\]+")(?![`"]))|(?<mark>->|\|\||==|!=|<>|<=|>=|[()[\],.;<>=+\-*/%])/uy;
+  /(?<space>\s+|--[^\n]*|\/\*[\s\S]*?\*\/)|(?<strange>\/\*|#)|(?<word>[A-Za-z_]\w*)|(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\w))|(?<text>'(?:[^'\\]|''|\\['\\])*')|(?<name>(?:`[^`\\]+`|"[^"\\]+")(?![`"]))|(?<mark>->|\|\||==|!=|<>|<=|>=|[()[\],.;<>=+\-*/%])/uy;
 
 export function tokenize(query: string): Token[] {
   if (Buffer.byteLength(query) > queryBounds.bytes) {
@@ -39,7 +42,7 @@ function toToken(
   groups: Record<string, string | undefined> | undefined,
   at: number,
 ): Token | "space" | "strange" {
-  if (groups === undefined || groups["comment"] !== undefined) return "strange";
+  if (groups === undefined || groups["strange"] !== undefined) return "strange";
   const { word, number, text, name, mark } = groups;
   if (word !== undefined) return { kind: "word", text: word, word: word.toLowerCase(), at };
   if (number !== undefined) return { kind: "number", text: number, at };
@@ -60,6 +63,7 @@ function checkedName(text: string, at: number): Token | "strange" {
 
 function describeStrange(query: string, at: number): string {
   const rest = query.slice(at, at + 20);
-  if (/^(--|\/\*|#)/.test(rest)) return "Comments are not allowed in a query.";
+  if (rest.startsWith("/*")) return "A comment of the query has no end.";
+  if (rest.startsWith("#")) return "Comments of a query begin with -- or stand between /* and */.";
   return `The query cannot be read from character ${at + 1} on: ${rest}`;
 }

@@ -74,6 +74,12 @@ describe("what is allowed", () => {
     else expect(sql).toBe(expected);
   });
 
+  it("heads a column by the name that a WITH gave it, and writes that as one of our own", () => {
+    expect(guard("WITH 'ws_2' AS workspace_id SELECT workspace_id FROM key_verifications_v1")).toBe(
+      `WITH 'ws_2' AS \`named value 1\` SELECT \`named value 1\` AS \`workspace_id\` FROM ${rowsOf("key_verifications_v1")} AS \`key_verifications_v1\``,
+    );
+  });
+
   it("lets a query of rate limits read the tables of rate limits alone", () => {
     expect(guard("SELECT sum(passed) FROM ratelimits_per_hour_v1", "ratelimits")).toContain(
       "vedette.ratelimits_per_hour_v1",

@@ -71,6 +71,25 @@ describe("a query sees the rows of its own workspace alone", () => {
     "SELECT k FROM key_verifications_v1 ARRAY JOIN [key_id] AS k",
     "SELECT max(key_id), min(key_id), any(key_id) FROM key_verifications_v1",
     "SELECT key_id FROM key_verifications_v1 EXCEPT SELECT 'key_0'",
+    "WITH 'ws_other' AS workspace_id SELECT key_id, workspace_id FROM key_verifications_v1",
+    "WITH 'ws_other' AS workspace_id SELECT * FROM (SELECT * FROM key_verifications_v1)",
+    "WITH 1 = 1 AS workspace_id, 'ws_other' AS key_space_id SELECT * FROM (SELECT key_id FROM key_verifications_v1 WHERE workspace_id)",
+    "WITH (SELECT groupArray(key_id) FROM key_verifications_v1) AS keys SELECT keys, key_id FROM key_verifications_v1",
+    "WITH 'key_secret' AS k SELECT count() AS n FROM key_verifications_v1 WHERE key_id = k HAVING n > 0",
+    "WITH a AS (SELECT key_id AS workspace_id FROM key_verifications_v1) SELECT workspace_id FROM a",
+    "SELECT workspace_id AS w, 'ws_other' AS workspace_id, key_id FROM key_verifications_v1 WHERE workspace_id = 'ws_other'",
+    "SELECT key_id, row_number() OVER (PARTITION BY workspace_id ORDER BY time) AS r FROM key_verifications_v1",
+    "SELECT first_value(key_id) OVER (ORDER BY key_id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS k FROM key_verifications_v1",
+    "SELECT groupArray(key_id) OVER () AS keys FROM key_verifications_v1",
+    "SELECT lagInFrame(key_id) OVER (ORDER BY time) AS k FROM key_verifications_v1",
+    "SELECT topK(1000)(key_id) AS k FROM key_verifications_v1",
+    "SELECT sumMap([key_id], [1]) AS k FROM key_verifications_v1",
+    "SELECT CAST(key_id AS Nullable(String)) AS k FROM key_verifications_v1",
+    "SELECT key_id FROM key_verifications_v1 LIMIT 5 BY workspace_id LIMIT 100",
+    "SELECT key_id, 1 AS n FROM key_verifications_v1 ORDER BY n WITH FILL FROM 0 TO 5",
+    "SELECT key_id -- FROM nowhere\n FROM key_verifications_v1 /* WHERE 0 */",
+    "SELECT * FROM key_verifications_per_day_v1",
+    "SELECT time, key_id FROM key_verifications_per_day_v1 WHERE time >= today() - 30 OR 1",
   ])("%s", async (query) => {
     const { status, body } = await ask(query);
 
@@ -92,6 +111,172 @@ describe("a query sees the rows of its own workspace alone", () => {
 
     expect(body.data).toEqual([{ n: 3 }]);
   });
+});
+
+describe("the time of an event is compared with", () => {
+  const count = "SELECT count() AS n FROM key_verifications_v1";
+  const sum = (rollup: string) => `SELECT sum(count) AS n FROM key_verifications_per_${rollup}_v1`;
+  const past = "now() - INTERVAL 7 DAY";
+  const future = "now() + INTERVAL 1 DAY";
+  const from = Date.now() - 7 * 86_400_000;
+
+  it.each([
+    [3, `${count} WHERE time >= ${past}`],
+    [0, `${count} WHERE time >= ${future}`],
+    [0, `${count} WHERE time < ${past}`],
+    [3, `${count} WHERE ${past} <= time AND ${future} > time`],
+    [3, `${count} WHERE time BETWEEN ${past} AND ${future}`],
+    [0, `${count} WHERE time NOT BETWEEN ${past} AND ${future}`],
+    [3, `${count} WHERE time >= today() AND time < today() + 1`],
+    [0, `${count} WHERE time > toDate(now()) + INTERVAL 1 DAY`],
+    [3, `${count} WHERE time >= toUnixTimestamp(${past})`],
+    [0, `${count} WHERE time >= toUnixTimestamp(${future})`],
+    [3, `${count} WHERE time >= toUnixTimestamp(${past}) * 1000`],
+    [3, `${count} WHERE time >= ${from}`],
+    [3, `${count} WHERE time >= ${Math.floor(from / 1_000)}`],
+    [0, `${count} WHERE time < ${Math.floor(from / 1_000)}`],
+    [0, `${count} WHERE time >= '2099-01-01'`],
+    [3, `${count} WHERE time < '2099-01-01 00:00:00'`],
+    [3, `${count} AS v WHERE v.time >= ${past}`],
+    [3, `${count.replace("count()", "countIf(time >= now() - INTERVAL 1 DAY)")}`],
+    [0, `${count.replace("count()", "countIf(time < now() - INTERVAL 1 DAY)")}`],
+    [3, `SELECT count() AS n FROM (SELECT time AS t FROM key_verifications_v1) WHERE t >= ${past}`],
+    [
+      0,
+      `WITH a AS (SELECT * FROM key_verifications_v1) SELECT count() AS n FROM a WHERE time < ${past}`,
+    ],
+    [0, `WITH ${past} AS since ${count} WHERE time < since`],
+    [3, `SELECT count() AS n FROM key_verifications_v1 HAVING max(time) >= ${past}`],
+    [3, `${count} WHERE toDate(time) = today()`],
+    [3, `${count} WHERE toStartOfHour(time) >= ${past}`],
+    [3, `${count} WHERE CAST(time AS DateTime) >= ${past}`],
+    [3, `${count} WHERE dateDiff('day', time, now()) < 7`],
+    ...["minute", "hour", "day", "month"].flatMap((rollup): [number, string][] => [
+      [3, `${sum(rollup)} WHERE time >= now() - INTERVAL 40 DAY`],
+      [0, `${sum(rollup)} WHERE time >= ${future}`],
+      [3, `${sum(rollup)} WHERE time >= ${Date.now() - 40 * 86_400_000}`],
+      [0, `${sum(rollup)} WHERE time >= ${Date.now() + 86_400_000}`],
+      [0, `${sum(rollup)} WHERE time >= toUnixTimestamp(${future})`],
+      [0, `${sum(rollup)} WHERE time >= '2099-01-01 00:00:00'`],
+      [
+        3,
+        `${sum(rollup)} WHERE time >= toDate(now() - INTERVAL 40 DAY) AND time <= toDate(now()) + 1`,
+      ],
+    ]),
+  ])("%i found by %s", async (n, query) => {
+    const { body } = await ask(query);
+
+    expect(body).toMatchObject({ data: n === 0 ? expect.anything() : [{ n }] });
+    expect((body.data as { n: number }[])[0]?.n ?? 0).toBe(n);
+  });
+});
+
+describe("a published example is answered", () => {
+  const day = "key_verifications_per_day_v1";
+
+  it.each([
+    [
+      31,
+      `SELECT time, SUM(count) as total FROM ${day} WHERE time >= toDate(now() - INTERVAL 30 DAY) AND time <= toDate(now())
+       GROUP BY time ORDER BY time ASC WITH FILL FROM toDate(now() - INTERVAL 30 DAY) TO toDate(now()) + 1 STEP INTERVAL 1 DAY`,
+    ],
+    [
+      169,
+      `SELECT time, SUM(count) as total FROM key_verifications_per_hour_v1 WHERE time >= toStartOfHour(now() - INTERVAL 7 DAY)
+       GROUP BY time ORDER BY time ASC WITH FILL FROM toStartOfHour(now() - INTERVAL 7 DAY)
+       TO toStartOfHour(now() + INTERVAL 1 HOUR) STEP INTERVAL 1 HOUR`,
+    ],
+    [
+      13,
+      `SELECT time, SUM(count) as total FROM key_verifications_per_month_v1 GROUP BY time ORDER BY time ASC
+       WITH FILL FROM toDate(toStartOfMonth(now() - INTERVAL 12 MONTH)) TO toDate(toStartOfMonth(now())) + 1 STEP INTERVAL 1 MONTH`,
+    ],
+    [
+      1,
+      `SELECT date, verifications, avg(verifications) OVER (ORDER BY date ROWS BETWEEN 6 PRECEDING AND CURRENT ROW) as moving_avg_7d
+       FROM (SELECT time as date, SUM(count) as verifications FROM ${day} WHERE time >= now() - INTERVAL 60 DAY GROUP BY date) ORDER BY date`,
+    ],
+    [
+      1,
+      `SELECT time as date, SUM(spent_credits) as credits_used, credits_used * 0.001 as estimated_cost  -- $0.001 per credit
+       FROM ${day} GROUP BY date ORDER BY date`,
+    ],
+    [
+      1,
+      `WITH first_seen AS (SELECT key_id, min(time) as first_verification FROM ${day} GROUP BY key_id)
+       SELECT toDate(kv.time) as date, SUM(CASE WHEN kv.time = fs.first_verification THEN kv.count ELSE 0 END) as new_users
+       FROM ${day} kv JOIN first_seen fs ON kv.key_id = fs.key_id WHERE kv.time >= now() - INTERVAL 30 DAY GROUP BY date ORDER BY date`,
+    ],
+    [
+      1,
+      "SELECT toStartOfHour(toDateTime(time / 1000)) as hour, COUNT(*) AS n FROM key_verifications_v1 WHERE time >= toUnixTimestamp(now() - INTERVAL 24 HOUR) * 1000 GROUP BY hour",
+    ],
+    [
+      1,
+      "SELECT toStartOfDay(time, 'Europe/Berlin') AS d, count() AS n FROM key_verifications_v1 GROUP BY d",
+    ],
+    [
+      3,
+      "SELECT key_id, time FROM key_verifications_v1 ORDER BY time DESC LIMIT 1 BY key_id LIMIT 10",
+    ],
+  ])("with %i rows: %s", async (rows, query) => {
+    const { status, body } = await ask(query);
+
+    expect({ status, error: body.error }).toEqual({ status: 200, error: undefined });
+    expect(body.data).toHaveLength(rows);
+  });
+
+  it("with a day as a Date", async () => {
+    const { body } = await ask(`SELECT DISTINCT time FROM ${day}`);
+
+    expect(body.data).toEqual([{ time: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) }]);
+  });
+});
+
+describe("the states of a summed-up table", () => {
+  it("are answered by SELECT * as the numbers that they stand for", async () => {
+    const { body } = await ask("SELECT * FROM key_verifications_per_hour_v1 AS h LIMIT 1");
+
+    expect(body.data).toMatchObject([{ latency_avg: 1.5, latency_p75: 1.5, latency_p99: 1.5 }]);
+  });
+
+  it("can be merged, also by way of another query", async () => {
+    const { body } = await ask(
+      "WITH a AS (SELECT * FROM key_verifications_per_hour_v1) SELECT avgMerge(latency_avg) AS l FROM a",
+    );
+
+    expect(body.data).toEqual([{ l: 1.5 }]);
+  });
+
+  it.each([
+    "SELECT latency_avg FROM key_verifications_per_hour_v1",
+    "SELECT * FROM (SELECT * FROM key_verifications_per_hour_v1)",
+    "SELECT any(latency_p99) AS l FROM key_verifications_per_hour_v1",
+  ])("are refused with how to read them in %s", async (query) => {
+    const { status, body } = await ask(query);
+
+    expect({ status, detail: body.error.detail }).toEqual({
+      status: 400,
+      detail: expect.stringContaining("Merge("),
+    });
+  });
+});
+
+it("answers whole numbers with all their digits", async () => {
+  const sql =
+    "SELECT toInt64(9007199254740993) AS a, toUInt64(18446744073709551615) AS b, 0.5 AS c";
+
+  const rows = await analytics.store.query({ sql, filters: {} });
+  const answer = await fetch(`${api.url}/v2/analytics.getVerifications`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${ours.rootKey}` },
+    body: JSON.stringify({ query: sql }),
+  });
+
+  expect(JSON.stringify(rows)).toBe('[{"a":9007199254740993,"b":18446744073709551615,"c":0.5}]');
+  expect(await answer.text()).toContain(
+    '[{"a":9007199254740993,"b":18446744073709551615,"c":0.5}]',
+  );
 });
 
 it("a query that fails midway leaves nothing of its answer to the next one", async () => {

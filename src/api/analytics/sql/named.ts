@@ -1,0 +1,57 @@
+/** Reads what WITH gives names to: queries, and values. */
+import type { Cursor } from "./cursor.ts";
+import { readExpression } from "./expression.ts";
+import { readIdentifier } from "./primary.ts";
+import type { Reading } from "./reading.ts";
+import { refuse } from "./refusal.ts";
+import type { Names } from "./scope.ts";
+import type { Source } from "./sources.ts";
+import { writeName } from "./write.ts";
+
+export type NamedReading = {
+  reading: Reading;
+  names: Names;
+  /** The brackets taken up to the first. */
+  readSubquery: (cursor: Cursor) => Source;
+  isTable: (name: string) => boolean;
+};
+
+/** Written under names of our own, which nothing else has: no column and no table can be taken for them. */
+export function readNamed(cursor: Cursor, from: NamedReading): string {
+  const read = () =>
+    isWordAt(cursor, 1, "as") && cursor.isMark("(", 2)
+      ? readQuery(cursor, from)
+      : readValue(cursor, from);
+  return cursor.list(read).join(", ");
+}
+
+function readQuery(cursor: Cursor, from: NamedReading): string {
+  const name = readNewName(cursor, from);
+  cursor.expectWord("as");
+  cursor.expectMark("(");
+  const { sql, units } = from.readSubquery(cursor);
+  // Only now: it cannot read itself.
+  const own = writeName(from.names.next("query"));
+  from.names.set(name, { query: own, units });
+  return `${own} AS (${sql})`;
+}
+
+function readValue(cursor: Cursor, from: NamedReading): string {
+  const value = readExpression(cursor, from.reading);
+  cursor.expectWord("as");
+  const name = readNewName(cursor, from);
+  const own = writeName(from.names.next("value"));
+  from.names.set(name, { value: { ...value, sql: own, heading: name } });
+  return `${value.sql} AS ${own}`;
+}
+
+function readNewName(cursor: Cursor, { isTable }: NamedReading): string {
+  const name = readIdentifier(cursor, "a name");
+  if (!isTable(name)) return name;
+  throw refuse("table", `What a WITH names cannot have the name of the table ${name}.`);
+}
+
+function isWordAt(cursor: Cursor, ahead: number, word: string): boolean {
+  const token = cursor.peek(ahead);
+  return token.kind === "word" && token.word === word;
+}

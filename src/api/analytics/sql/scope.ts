@@ -1,0 +1,77 @@
+/** What the names of a query stand for, while it is read. */
+import type { Piece } from "./fold.ts";
+import type { Unit, Units } from "./units.ts";
+
+/** What a WITH has put before a query. */
+type Named = { query: string; units: Units } | { value: Piece };
+
+/** One SELECT: where its columns come from, and what it calls them. */
+export class Scope {
+  readonly #sources = new Map<string, Units>();
+  readonly #aliases = new Map<string, Unit | undefined>();
+  /** What is known of the columns that it answers. */
+  readonly answered = new Map<string, Unit>();
+
+  addSource(name: string, units: Units): void {
+    this.#sources.set(name, units);
+  }
+
+  addAlias(name: string, unit: Unit | undefined): void {
+    this.#aliases.set(name, unit);
+  }
+
+  /** `column` or `source.column`. */
+  unitOf(names: readonly string[]): Unit | undefined {
+    const [first = "", second] = names;
+    if (second !== undefined) return this.#sources.get(first)?.get(second);
+    if (this.#aliases.has(first)) return this.#aliases.get(first);
+    return [...this.#sources.values()].find((units) => units.has(first))?.get(first);
+  }
+
+  /** Of `*`, or of `source.*`. */
+  answerAll(source?: string): void {
+    for (const [name, units] of this.#sources) {
+      if (source !== undefined && source !== name) continue;
+      for (const [column, unit] of units) this.answered.set(column, unit);
+    }
+  }
+}
+
+/** The names that WITH gives, of the query that is read and of those around it. */
+export class Names {
+  readonly #given: Map<string, Named>[] = [];
+  readonly #parameters: string[] = [];
+  #count = 0;
+
+  /** For one query; to be left again. */
+  enter(): () => void {
+    this.#given.push(new Map());
+    return () => this.#given.pop();
+  }
+
+  /** A name that nothing else has: of the n-th query or value. */
+  next(kind: "query" | "value"): string {
+    this.#count += 1;
+    return `named ${kind} ${this.#count}`;
+  }
+
+  set(name: string, named: Named): void {
+    this.#given.at(-1)?.set(name, named);
+  }
+
+  find(name: string): Named | undefined {
+    return this.#given.findLast((names) => names.has(name))?.get(name);
+  }
+
+  valueOf(name: string): Piece | undefined {
+    const found = this.#parameters.includes(name) ? undefined : this.find(name);
+    return found !== undefined && "value" in found ? found.value : undefined;
+  }
+
+  withParameter<Result>(name: string, read: () => Result): Result {
+    this.#parameters.push(name);
+    const result = read();
+    this.#parameters.pop();
+    return result;
+  }
+}
