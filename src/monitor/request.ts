@@ -10,6 +10,9 @@ export type ProbeRequest = {
   body: string | null;
 };
 
+/** An answer that is longer is a failure: no check needs it. */
+export const maxBodyBytes = 1024 * 1024;
+
 const placeholder = /\{\{(KEY|ROOT_KEY)\}\}/g;
 
 /** What to send. Each `{{KEY}}` or `{{ROOT_KEY}}` in headers and body becomes the secret. */

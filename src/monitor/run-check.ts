@@ -2,7 +2,7 @@
 import type { ApiCheck, CheckResult } from "./contract.ts";
 import { toResult } from "./grade.ts";
 import type { Probe } from "./probe.ts";
-import { buildRequest, type Secrets, secretsOf } from "./request.ts";
+import { buildRequest, maxBodyBytes, type Secrets, secretsOf } from "./request.ts";
 
 /** Where checks call, and with what. A secret that is empty is not set. */
 export type Target = { baseUrl: string; secrets: Secrets };
@@ -10,8 +10,6 @@ export type Target = { baseUrl: string; secrets: Secrets };
 export type RunCheck = (check: ApiCheck, scheduledAtMs: number) => Promise<CheckResult>;
 
 type Parts = { probe: Probe; target: Target; location: string; nowMs: () => number };
-
-const maxBodyBytes = 1024 * 1024;
 
 export function createRunCheck({ probe, target, location, nowMs }: Parts): RunCheck {
   return async (check, scheduledAtMs) => {

@@ -1,6 +1,7 @@
 /** The API checks as modules of blackbox-exporter, and the scrapes that use them. */
+import { STATUS_CODES } from "node:http";
 import type { ApiCheck, Assertion, Definitions } from "#monitor/contract.ts";
-import { describeRequest } from "#monitor/request.ts";
+import { describeRequest, maxBodyBytes } from "#monitor/request.ts";
 
 type Settings = { baseUrl: string; secretPrefix: string; metricsAddress: string };
 
@@ -24,7 +25,14 @@ function writeModule(check: ApiCheck, { secretPrefix }: Settings) {
     timeout: `${check.failedAboveMs}ms`,
     http: {
       method: check.method,
+      // A redirect is an answer like others, and what is sent with a secret stays at its address.
       follow_redirects: false,
+      enable_http2: false,
+      // Tried first; the other family when the name has no such address.
+      preferred_ip_protocol: "ip4",
+      ip_protocol_fallback: true,
+      tls_config: { insecure_skip_verify: false },
+      body_size_limit: `${maxBodyBytes}B`,
       ...(filled.length > 0 && { headers: Object.fromEntries(filled) }),
       ...(body !== null && { body: named(JSON.stringify(body)) }),
       ...writeAssertions(check.assertions),
@@ -42,11 +50,17 @@ function writeAssertions(assertions: readonly Assertion[]) {
     else headers.push({ header: assertion.name, regexp: literally(assertion.contains) });
   }
   return {
-    ...(statuses.length > 0 && { valid_status_codes: statuses }),
+    // Without a list the exporter takes 2xx alone; a check that asserts no status takes any.
+    valid_status_codes: statuses.length > 0 ? statuses : anyStatus,
     ...(bodies.length > 0 && { fail_if_body_not_matches_regexp: bodies }),
     ...(headers.length > 0 && { fail_if_header_not_matches: headers }),
   };
 }
+
+/** The exporter knows no ranges: every final status that has a name. */
+const anyStatus = Object.keys(STATUS_CODES)
+  .map(Number)
+  .filter((status) => status >= 200);
 
 /**
  * What the text of a body has where the value is right: the last name of the path before it, in a list

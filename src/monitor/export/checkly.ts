@@ -96,6 +96,7 @@ new ApiCheck(${code(check.id)}, {
   degradedResponseTime: ${check.degradedAboveMs},
   maxResponseTime: ${check.failedAboveMs},
   retryStrategy: RetryStrategyBuilder.noRetries(),
+  shouldFail: ${assertsFailure(check)},
   alertEscalationPolicy: ${escalation},
   alertChannels: [${channel}],
   request: {
@@ -103,6 +104,11 @@ ${writeRequest(check, settings)}
   },
 });
 `;
+}
+
+/** The hosted monitor takes 400 and above for a failure, whatever is asserted, unless it is told to. */
+function assertsFailure({ assertions }: ApiCheck): boolean {
+  return assertions.some((one) => one.source === "status" && one.equals >= 400);
 }
 
 /** By seconds; those are all that the hosted monitor has. */
@@ -133,6 +139,9 @@ function writeRequest(check: ApiCheck, { baseUrl, secretPrefix }: ChecklySetting
   const lines = [
     `method: ${code(check.method)},`,
     `url: ${code(`${baseUrl}${check.path}`)},`,
+    // A redirect is an answer like others, and what is sent with a secret stays at its address.
+    "followRedirects: false,",
+    "skipSSL: false,",
     `headers: ${wrap(pairs, "    ")},`,
     ...(body === null ? [] : ['bodyType: "JSON",', `body: ${code(name(JSON.stringify(body)))},`]),
     `assertions: ${wrap(check.assertions.map(writeAssertion), "    ")},`,

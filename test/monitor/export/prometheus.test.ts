@@ -36,6 +36,11 @@ describe("modules of blackbox-exporter", () => {
       http: {
         method: "POST",
         follow_redirects: false,
+        enable_http2: false,
+        preferred_ip_protocol: "ip4",
+        ip_protocol_fallback: true,
+        tls_config: { insecure_skip_verify: false },
+        body_size_limit: "1048576B",
         // biome-ignore lint/suspicious/noTemplateCurlyInString: filled in by envsubst
         headers: { "content-type": "application/json", authorization: "Bearer ${ACME_ROOT_KEY}" },
         // biome-ignore lint/suspicious/noTemplateCurlyInString: filled in by envsubst
@@ -44,6 +49,14 @@ describe("modules of blackbox-exporter", () => {
         fail_if_body_not_matches_regexp: ['"valid"\\s*:\\s*true'],
       },
     });
+  });
+
+  it("takes any status for a check that asserts none, as the check does", () => {
+    const assertions = [{ source: "header", name: "location", contains: "/login" } as const];
+
+    const { http } = moduleOf({ ...anApiCheck(), assertions });
+
+    expect(http.valid_status_codes).toEqual(expect.arrayContaining([204, 302, 404, 503]));
   });
 
   it("there is one for every check, with its method, time limit and body", () => {
