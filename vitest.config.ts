@@ -1,12 +1,25 @@
 import { defineConfig } from "vitest/config";
 
+/** What is deprecated fails: a warning in the midst of so much output is read by nobody. */
+const setupFiles = ["test/support/fail-on-deprecation.ts"];
+
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "unit", include: ["test/**/*.test.ts"], exclude: ["test/integration/**"] } },
+      {
+        test: {
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/integration/**"],
+          setupFiles,
+          // Only what hangs ends here, as below.
+          testTimeout: 120_000,
+        },
+      },
       {
         test: {
           name: "integration",
+          setupFiles,
           include: ["test/integration/**/*.test.ts"],
           // Only what hangs ends here: a busy machine may be several times slower than a calm one.
           testTimeout: 300_000,

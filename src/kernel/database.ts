@@ -4,6 +4,7 @@ import pg from "pg";
 import type { Log } from "./log.ts";
 import { beginStatement, isPooled, prepareConnection } from "./pooler.ts";
 import { migrationsDir, migrationsTable, refuseNewerSchema } from "./schema-version.ts";
+import { refuseInvalidTimes } from "./valid-times.ts";
 
 export type Database = pg.Pool;
 
@@ -28,7 +29,10 @@ export function openDatabase(url: string, log: Log): Database {
     onConnect: (client) => prepareConnection(client, { statementTimeoutMs }),
   });
   // The pool listens on idle connections alone; the loss of another would end the process.
-  pool.on("connect", (client) => client.on("error", ignoreLoss));
+  pool.on("connect", (client) => {
+    client.on("error", ignoreLoss);
+    refuseInvalidTimes(client);
+  });
   pool.on("error", (error) => {
     if (!pool.ending) log.warn({ detail: error.message }, "database connection lost");
   });
