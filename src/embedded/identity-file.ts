@@ -3,7 +3,11 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import type { ProcessIdentity } from "#kernel/owned-process.ts";
 
-const Identity = z.object({ pid: z.int().positive(), startedAt: z.string() });
+const Identity = z.object({
+  pid: z.int().positive(),
+  startedAt: z.string(),
+  bootId: z.string().optional(),
+});
 
 /** The process that the file names; undefined when it is absent or names none. */
 export function readIdentity(path: string): ProcessIdentity | undefined {

@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -103,7 +104,8 @@ export function isListening(directory: string, port: number): boolean {
 /**
  * Postgres does not start while the pid in its lock file is alive. That may be a server of ours
  * that nobody wrote down: it is ended. Or a stranger who got the pid since: the lock is removed.
- * A pid that is nobody's is left to Postgres, which knows how to go on.
+ * A pid that is nobody's, or of which nothing certain is known, is left to Postgres, which goes on or
+ * says what is in its way.
  */
 export async function clearStaleLock(directory: string, stopWithinMs: number): Promise<void> {
   const lock = path.join(directory, "postmaster.pid");
@@ -114,10 +116,48 @@ export async function clearStaleLock(directory: string, stopWithinMs: number): P
     await clearZombieLock(lock, { pid, directory, withinMs: stopWithinMs });
     return;
   }
-  if (commandOf(holder.pid).includes(directory)) {
-    await endProcess(holder, { signal: "SIGINT", graceMs: stopWithinMs });
-  } else {
-    rmSync(lock, { force: true });
+  const owner = judgeHolder(readTraits(pid), realpathSync(directory));
+  if (owner === "ours") await endProcess(holder, { signal: "SIGINT", graceMs: stopWithinMs });
+  if (owner === "stranger") rmSync(lock, { force: true });
+}
+
+/** What a process is seen to be; undefined: the machine does not say, or not to us. */
+export type Traits = { executable: string | undefined; workingDirectory: string | undefined };
+
+/** Every process of a Postgres works in the directory of its data; no other program counts as one. */
+export function judgeHolder(
+  { executable, workingDirectory }: Traits,
+  directory: string,
+): "ours" | "stranger" | "unknown" {
+  // A binary that an upgrade has replaced is shown as deleted.
+  const program = executable && path.basename(executable).replace(/ \(deleted\)$/, "");
+  if (program !== undefined && program !== "postgres") return "stranger";
+  if (workingDirectory !== undefined && workingDirectory !== directory) return "stranger";
+  return program === undefined || workingDirectory === undefined ? "unknown" : "ours";
+}
+
+/** By what the machine says; where it says nothing to us, by how the process was started. */
+function readTraits(pid: number): Traits {
+  const executable = readLink(`/proc/${pid}/exe`);
+  const workingDirectory = readLink(`/proc/${pid}/cwd`);
+  if (executable !== undefined && workingDirectory !== undefined) {
+    return { executable, workingDirectory };
+  }
+  const [program, ...args] = argumentsOf(pid);
+  const at = args.indexOf("-D");
+  const given = at < 0 ? undefined : args[at + 1];
+  return { executable: program, workingDirectory: given && resolveLinks(given) };
+}
+
+function resolveLinks(directory: string): string {
+  return existsSync(directory) ? realpathSync(directory) : directory;
+}
+
+function readLink(link: string): string | undefined {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return undefined;
   }
 }
 
@@ -147,7 +187,19 @@ function hasSessions(directory: string): boolean {
   });
 }
 
-function commandOf(pid: number): string {
-  if (existsSync("/proc/self/cmdline")) return readFileSync(`/proc/${pid}/cmdline`, "utf8");
-  return execFileSync("ps", ["-o", "args=", "-p", String(pid)], { timeout: 5_000 }).toString();
+/** Of `ps` the program alone: it does not say where an argument ends. Empty: nothing is known. */
+function argumentsOf(pid: number): string[] {
+  try {
+    if (existsSync("/proc/self/cmdline")) {
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+    }
+    const options = { timeout: 5_000, env: postgresEnvironment };
+    return [
+      execFileSync("ps", ["-o", "comm=", "-p", String(pid)], options)
+        .toString()
+        .trim(),
+    ];
+  } catch {
+    return [];
+  }
 }

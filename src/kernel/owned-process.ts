@@ -3,18 +3,39 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** A pid alone may have been given to someone else since; with its start time it is one process. */
-export type ProcessIdentity = { pid: number; startedAt: string };
+/**
+ * A pid alone may have been given to someone else since; with its start time it is one process, as long as
+ * the machine runs: pids and times since its start come again after the next one, and on other machines.
+ */
+export type ProcessIdentity = {
+  pid: number;
+  startedAt: string;
+  /** Missing where the machine tells none, and where an earlier version wrote it down. */
+  bootId?: string | undefined;
+};
 
 /** The identity of a running process, or undefined when no process has this pid. */
 export function identifyProcess(pid: number): ProcessIdentity | undefined {
   const startedAt = existsSync("/proc/self/stat") ? readProcStart(pid) : readPsStart(pid);
-  return startedAt === undefined ? undefined : { pid, startedAt };
+  if (startedAt === undefined) return undefined;
+  return { pid, startedAt, ...(bootId !== undefined && { bootId }) };
 }
 
 /** Whether exactly this process still runs (a zombie does not). */
 export function isAlive(identity: ProcessIdentity): boolean {
+  if (identity.bootId !== undefined && identity.bootId !== bootId) return false;
   return identifyProcess(identity.pid)?.startedAt === identity.startedAt;
+}
+
+/** Of the machine since its last start; undefined where it tells none. */
+const bootId = readBootId();
+
+function readBootId(): string | undefined {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return undefined;
+  }
 }
 
 /** Sends a signal to exactly this process; nothing when it is gone. */

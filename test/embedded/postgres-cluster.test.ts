@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { isListening } from "#embedded/postgres-cluster.ts";
+import { isListening, judgeHolder } from "#embedded/postgres-cluster.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 const gonePid = 2 ** 30;
@@ -29,4 +29,16 @@ it.each([
 
 it("a server that has written nothing yet does not listen", () => {
   expect(isListening(tempDir(), 5480)).toBe(false);
+});
+
+it.each([
+  { executable: "/opt/pg/bin/postgres", workingDirectory: "/data/postgres", who: "ours" },
+  { executable: "/opt/pg/bin/postgres (deleted)", workingDirectory: "/data/postgres", who: "ours" },
+  { executable: "/opt/pg/bin/postgres", workingDirectory: "/other/postgres", who: "stranger" },
+  { executable: "/usr/bin/tail", workingDirectory: "/data/postgres", who: "stranger" },
+  { executable: "/opt/pg/bin/postgres", workingDirectory: undefined, who: "unknown" },
+  { executable: undefined, workingDirectory: "/data/postgres", who: "unknown" },
+  { executable: undefined, workingDirectory: undefined, who: "unknown" },
+])("$executable in $workingDirectory is $who", ({ who, ...traits }) => {
+  expect(judgeHolder(traits, "/data/postgres")).toBe(who);
 });

@@ -7,6 +7,7 @@ import { writeFileAtomically } from "#kernel/atomic-file.ts";
 const Child = z.object({
   pid: z.int().positive(),
   startedAt: z.string(),
+  bootId: z.string().optional(),
   healthPort: z.int().positive(),
   /** Tells root keys apart without naming one; absent: it was started by an earlier version. */
   keyMark: z.string().optional(),

@@ -113,6 +113,22 @@ it("starts although its old pid is a stranger's now", async () => {
   expect(await query(server.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
 });
 
+it("leaves a stranger alone who has its old pid and names its directory", async () => {
+  const dataDir = tempDir();
+  await (await start(dataDir)).stop();
+  const directory = path.join(dataDir, "postgres");
+  const reader = ["-f", path.join(directory, "postgresql.conf")];
+  const stranger = spawn("tail", reader, { stdio: "ignore", cwd: directory });
+  onTestFinished(() => void stranger.kill("SIGKILL"));
+  const lock = path.join(directory, "postmaster.pid");
+  writeFileSync(lock, `${stranger.pid}\n${directory}\n0\n5480\n\n127.0.0.1\n`);
+
+  const server = await start(dataDir);
+
+  expect(await query(server.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  expect(stranger.exitCode ?? stranger.signalCode).toBeNull();
+});
+
 it("says in one line that its port is taken", async () => {
   const port = await getPort({ host: "127.0.0.1" });
   const other = createServer().listen(port, "127.0.0.1");
