@@ -10,6 +10,7 @@ import {
   rolloutHistory,
 } from "./internal.ts";
 import {
+  allChanges,
   applyResults,
   type Change,
   emptyOutcome,
@@ -27,6 +28,7 @@ import {
   writeHead,
   writeOutcome,
 } from "./state.ts";
+import { clearLate, type KeptRollout, readRollout } from "./superseded.ts";
 
 /**
  * Launches a batch over those of its members that are to be deployed. Refused once the rollout is
@@ -47,7 +49,9 @@ export async function launchBatch(ctx: ObjectContext, request: LaunchRequest): P
   const inFlight = Math.min(request.parallel, targets.length);
   const openBatches = { ...head.openBatches, [request.batch]: { invocation, inFlight } };
   writeHead(ctx, { ...head, openBatches });
-  writeOutcome(ctx, request.batch, { ...outcome, open: true });
+  // Still open: the batch before was killed.
+  const isLost = outcome.open || outcome.lost === true;
+  writeOutcome(ctx, request.batch, { ...outcome, open: true, ...(isLost && { lost: true }) });
   if (known === null) planHistory(ctx, head.rolloutId, batch);
   return { invocation };
 }
@@ -59,17 +63,20 @@ export async function launchBatch(ctx: ObjectContext, request: LaunchRequest): P
  */
 export async function closeLostBatches(
   ctx: ObjectContext,
-  head: RolloutHead,
+  rollout: KeptRollout,
   lost: readonly string[],
 ): Promise<RolloutHead> {
-  for (const n of lost) {
-    const batch = await readBatch(ctx, Number(n));
-    const outcome = await readOutcome(ctx, Number(n));
+  const { head } = rollout;
+  for (const n of lost.map(Number)) {
+    const batch = await rollout.batch(n);
+    const outcome = await rollout.outcome(n);
     if (batch === null || outcome === null) continue;
     for (const { id } of targetsOf(batch, outcome, { kind: "rollout", image: head.image })) {
       const abandoned = { image: head.image, reason: "cancelled: the deploy's batch was killed" };
       ctx.sendClient(sentinelService, id).Abandon(abandoned);
     }
+    if (rollout.isCurrent) rollout.writeOutcome(n, { ...outcome, lost: true });
+    else clearLate(ctx, head.rolloutId, n);
   }
   const gone = new Set(lost);
   const left = Object.entries(head.openBatches).filter(([n]) => !gone.has(n));
@@ -87,21 +94,29 @@ function planHistory(ctx: ObjectContext, rolloutId: string, batch: Batch): void 
   ctx.sendClient(rolloutHistory, rolloutId).plan({ batches: [entry] });
 }
 
-/** Writes results down. Late ones, of a rollout that another has followed, go to history alone. */
+/** Writes results down, also those of a rollout that another has followed. */
 export async function record(ctx: ObjectContext, request: RecordRequest): Promise<null> {
-  const head = await readHead(ctx);
-  const batch = await readBatch(ctx, request.batch);
-  if (head?.rolloutId !== request.rolloutId || batch === null) {
-    await recordHistory(ctx, request.rolloutId, { changes: lateChanges(request), isLate: true });
+  const rollout = await readRollout(ctx, request.rolloutId);
+  const batch = rollout === null ? null : await rollout.batch(request.batch);
+  if (rollout === null || batch === null) {
+    await recordForgotten(ctx, request);
     return null;
   }
-  const before = (await readOutcome(ctx, request.batch)) ?? emptyOutcome(batch);
+  const { head } = rollout;
+  const before = (await rollout.outcome(request.batch)) ?? emptyOutcome(batch);
   const { outcome, changes } = applyResults(batch, before, request);
   const openBatches = updateOpen(head, request);
-  const isStillOpen = String(request.batch) in openBatches;
-  writeOutcome(ctx, request.batch, { ...outcome, open: isStillOpen });
-  writeHead(ctx, await stamp(ctx, { ...applyChanges(head, batch.wave, changes), openBatches }));
-  await recordHistory(ctx, head.rolloutId, { changes, isLate: false });
+  const after = { ...outcome, open: String(request.batch) in openBatches };
+  rollout.writeOutcome(request.batch, after);
+  const step = { batch: request.batch, wave: batch.wave, before, after };
+  const sequence = head.sequence + 1;
+  const next = { ...applyChanges(head, step, changes), openBatches, sequence };
+  const stamped = await stamp(ctx, next);
+  rollout.write(stamped);
+  if (!rollout.isCurrent && !after.open) clearLate(ctx, head.rolloutId, request.batch);
+  if (request.closed) planHistory(ctx, head.rolloutId, batch);
+  // The whole of it at its end: should a write before have been killed, history has it now.
+  tellHistory(ctx, stamped, request.closed ? allChanges(batch, after) : changes);
   return null;
 }
 
@@ -113,7 +128,22 @@ function updateOpen(head: RolloutHead, request: RecordRequest): RolloutHead["ope
   return { ...others, [request.batch]: { ...open, inFlight: request.inFlight } };
 }
 
-function lateChanges(request: RecordRequest): Change[] {
+function tellHistory(ctx: ObjectContext, head: RolloutHead, changes: Change[]): void {
+  const { rolloutId, sequence, updatedAt, succeeded, failed, reverted } = head;
+  const totals = { sequence, updatedAt, succeeded, failed, reverted };
+  const atMs = Date.parse(updatedAt);
+  ctx.sendClient(rolloutHistory, rolloutId).outcomes({ changes, atMs, isLate: false, totals });
+}
+
+/** Of a rollout that is not kept any more nothing but history knows. */
+async function recordForgotten(ctx: ObjectContext, request: RecordRequest): Promise<void> {
+  const changes = changesOf(request);
+  if (changes.length === 0) return;
+  const atMs = await ctx.date.now();
+  ctx.sendClient(rolloutHistory, request.rolloutId).outcomes({ changes, atMs, isLate: true });
+}
+
+function changesOf(request: RecordRequest): Change[] {
   const [good, bad] = request.kind === "rollout" ? ["s", "f"] : ["r", "n"];
   return request.results.map(({ id, ok, reason }) => ({
     id,
@@ -121,14 +151,4 @@ function lateChanges(request: RecordRequest): Change[] {
     to: (ok ? good : bad) ?? "",
     ...(reason !== undefined && { reason }),
   }));
-}
-
-async function recordHistory(
-  ctx: ObjectContext,
-  rolloutId: string,
-  entry: { changes: Change[]; isLate: boolean },
-): Promise<void> {
-  if (entry.changes.length === 0) return;
-  const atMs = await ctx.date.now();
-  ctx.sendClient(rolloutHistory, rolloutId).outcomes({ ...entry, atMs });
 }

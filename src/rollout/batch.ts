@@ -14,8 +14,11 @@ import type { DeployOutcome, Target } from "./outcome.ts";
 type Event =
   | { type: "settled"; target: Target; outcome: DeployOutcome; wasKilled: boolean }
   | { type: "unordered"; index: number }
-  | { type: "recorded" }
+  | { type: "recorded"; wasKilled: boolean }
   | { type: "stop" };
+
+/** How often in all a batch makes a record again that was killed. */
+const recordAttempts = 20;
 
 export const batchService = implement(rolloutBatch, {
   handlers: { run: runBatch },
@@ -46,6 +49,9 @@ class BatchWork {
   readonly #inFlight = new Map<number, RestatePromise<Event>>();
   #unrecorded: DeployOutcome[] = [];
   #recording: RestatePromise<Event> | undefined;
+  /** What the record on its way has with it, should it be killed. */
+  #underWay: DeployOutcome[] = [];
+  #killedRecords = 0;
   #isClosed = false;
   isStopped = false;
 
@@ -86,7 +92,8 @@ class BatchWork {
         inFlight: this.#inFlight.size,
         closed,
       })
-      .map((): Event => ({ type: "recorded" }));
+      .map((_, failure): Event => ({ type: "recorded", wasKilled: failure !== undefined }));
+    this.#underWay = this.#unrecorded;
     this.#unrecorded = [];
     this.#isClosed = closed;
   }
@@ -101,7 +108,7 @@ class BatchWork {
 
   take(event: Event): void {
     if (event.type === "stop") this.isStopped = true;
-    if (event.type === "recorded") this.#recording = undefined;
+    if (event.type === "recorded") this.#takeRecorded(event.wasKilled);
     if (event.type === "unordered") {
       // Its run has stopped: the sentinel was never taken, and nor is any other.
       this.#inFlight.delete(event.index);
@@ -111,6 +118,14 @@ class BatchWork {
     this.#inFlight.delete(event.outcome.index);
     this.#unrecorded.push(event.outcome);
     if (event.wasKilled) abandon(this.#ctx, event);
+  }
+
+  /** A record that was killed is made again: what it has written already changes nothing then. */
+  #takeRecorded(wasKilled: boolean): void {
+    this.#recording = undefined;
+    if (!wasKilled || ++this.#killedRecords > recordAttempts) return;
+    this.#unrecorded = [...this.#underWay, ...this.#unrecorded];
+    this.#isClosed = false;
   }
 }
 

@@ -13,7 +13,8 @@ import {
   rolloutWatch,
 } from "./internal.ts";
 import { nextStep, passOverFailures } from "./progress.ts";
-import { clearBatches, type RolloutHead, readHead, writeRepair, writeSuperseded } from "./state.ts";
+import { clearBatches, type RolloutHead, readHead, writeRepair } from "./state.ts";
+import { keepSuperseded } from "./superseded.ts";
 import { nextState } from "./transitions.ts";
 
 /** How often a rollout at work is looked after, in case everything that waits for it was killed. */
@@ -23,7 +24,7 @@ export async function begin(ctx: ObjectContext, request: BeginRequest): Promise<
   const before = await readHead(ctx);
   nextState("Rollout", before?.state ?? "idle");
   if (before !== null) {
-    writeSuperseded(ctx, { ...toStatus(before), state: before.state });
+    await keepSuperseded(ctx, before);
     clearBatches(ctx, before);
   }
   const rolloutId = ctx.rand.uuidv4();
@@ -63,6 +64,7 @@ export async function beginRollback(ctx: ObjectContext, { by }: { by: string }):
     state: "rolling_back",
     runner,
     revertedByLastRollback: 0,
+    revertedBefore: before.reverted,
     notReverted: [],
   };
   await announce(ctx, head, { event: "rollback started", by });
@@ -134,6 +136,7 @@ function newHead(init: BeginRequest & { rolloutId: string; runner: string; at: n
     failed: 0,
     reverted: 0,
     revertedByLastRollback: 0,
+    tallies: {},
     failedSample: [],
     notReverted: [],
     openBatches: {},

@@ -10,7 +10,9 @@ import { startWave, stopSuperseded, stopWith } from "./steps.ts";
 
 export async function passGate(ctx: ObjectContext, request: GateReport): Promise<Instruction> {
   const head = await readHead(ctx);
-  if (head === null || head.rolloutId !== request.rolloutId) return stopSuperseded(ctx);
+  if (head === null || head.rolloutId !== request.rolloutId) {
+    return stopSuperseded(ctx, request.rolloutId);
+  }
   const { gate, gateStatus } = head;
   if (head.state !== "in_progress" || gate === undefined || gateStatus === undefined) {
     return { action: "stop", status: toStatus(head) };

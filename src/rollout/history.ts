@@ -1,13 +1,11 @@
 /** The tables `rollouts` and `rollout_sentinels`. Every write may come twice and changes nothing then. */
 import type { Database } from "#kernel/database.ts";
 import type { HistoryRequest, RolloutHistory } from "./contract.ts";
-import type { HistoryEntry } from "./internal.ts";
-import type { Change } from "./outcome.ts";
+import type { HistoryEntry, OutcomesEntry } from "./internal.ts";
 
 export type HistoryStore = ReturnType<typeof createHistoryStore>;
 
 type PlannedBatch = { wave: number; ids: string[]; previousImages: string[] };
-type Outcomes = { changes: Change[]; atMs: number; isLate: boolean };
 
 export function createHistoryStore(database: Database) {
   return {
@@ -26,13 +24,15 @@ export function createHistoryStore(database: Database) {
       }
     },
 
-    /** Writes the results of deploys; late ones, after the rollout's last transition, are counted anew. */
-    async outcomes(rolloutId: string, { changes, atMs, isLate }: Outcomes): Promise<void> {
+    /** Writes the results of deploys, in whatever order they come, and the totals they make. */
+    async outcomes(rolloutId: string, entry: OutcomesEntry): Promise<void> {
+      const { changes, atMs, isLate, totals } = entry;
       const ids = changes.map(({ id }) => id);
       const outcomes = changes.map(({ to }) => outcomeNames[to] ?? null);
       const reasons = changes.map(({ reason }) => reason ?? null);
       await database.query(saveOutcomes, [rolloutId, ids, outcomes, reasons, new Date(atMs)]);
-      if (isLate) await database.query(recount, [rolloutId]);
+      if (totals !== undefined) await database.query(saveTotals, totalsRow(rolloutId, totals));
+      else if (isLate) await database.query(recount, [rolloutId]);
     },
 
     /** Past rollouts, newest first. */
@@ -74,6 +74,11 @@ function rolloutRow(rolloutId: string, entry: HistoryEntry): unknown[] {
   ];
 }
 
+function totalsRow(rolloutId: string, totals: NonNullable<OutcomesEntry["totals"]>): unknown[] {
+  const { succeeded, failed, reverted, updatedAt, sequence } = totals;
+  return [rolloutId, succeeded, failed, reverted, updatedAt, sequence];
+}
+
 const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
@@ -95,10 +100,22 @@ const savePlan = `
   SELECT $1::text, id, $2::integer, previous_image, now() FROM unnest($3::text[], $4::text[]) AS t (id, previous_image)
   ON CONFLICT DO NOTHING`;
 
+/** An outcome is followed by one of a higher rank alone: a write that comes late takes nothing back. */
+function rankOf(outcome: string): string {
+  return `CASE ${outcome} WHEN 'reverted' THEN 3 WHEN 'not_reverted' THEN 2
+    WHEN 'succeeded' THEN 1 WHEN 'failed' THEN 1 ELSE 0 END`;
+}
+
 const saveOutcomes = `
   UPDATE rollout_sentinels AS s SET outcome = t.outcome, reason = t.reason, updated_at = $5::timestamptz
   FROM unnest($2::text[], $3::text[], $4::text[]) AS t (id, outcome, reason)
-  WHERE s.rollout_id = $1 AND s.sentinel_id = t.id`;
+  WHERE s.rollout_id = $1 AND s.sentinel_id = t.id
+    AND (s.outcome, s.reason) IS DISTINCT FROM (t.outcome, t.reason)
+    AND (${rankOf("t.outcome")} > ${rankOf("s.outcome")} OR t.outcome = s.outcome)`;
+
+const saveTotals = `
+  UPDATE rollouts SET succeeded = $2, failed = $3, reverted = $4, updated_at = $5, sequence = $6
+  WHERE id = $1 AND sequence < $6`;
 
 const recount = `
   UPDATE rollouts SET

@@ -169,8 +169,16 @@ export const rolloutHistory = iface.object("vedette.v1.RolloutHistory", {
     { batches: { wave: number; ids: string[]; previousImages: string[] }[] },
     null
   >(),
-  outcomes: iface.json<{ changes: Change[]; atMs: number; isLate: boolean }, null>(),
+  outcomes: iface.json<OutcomesEntry, null>(),
 });
+
+/** Results, with the totals that the rollout has by them; without totals they are counted anew. */
+export type OutcomesEntry = {
+  changes: Change[];
+  atMs: number;
+  isLate: boolean;
+  totals?: Pick<RolloutHead, "sequence" | "updatedAt" | "succeeded" | "failed" | "reverted">;
+};
 
 /** A transition as people were told of it; `by` when someone asked for it. */
 export type Told = { event: RolloutEvent; message: ChatMessage; by?: string };

@@ -29,14 +29,28 @@ export function targetsOf(
   outcome: Outcome,
   run: { kind: RunKind; image: string },
 ): Target[] {
-  const wanted = run.kind === "rollout" ? "." : outcome.open ? "sn." : "sn";
+  const wanted = run.kind === "rollout" ? "." : mayHaveMore(outcome) ? "sn." : "sn";
   return batch.ids
     .map((id, index) => ({ index, id, image: imageFor(batch, index, run) }))
     .filter(({ index }) => wanted.includes(outcome.marks[index] ?? ""));
 }
 
+function mayHaveMore({ open, lost = false }: Outcome): boolean {
+  return open || lost;
+}
+
 function imageFor(batch: Batch, index: number, run: { kind: RunKind; image: string }): string {
   return run.kind === "rollout" ? run.image : previousImageOf(batch, index);
+}
+
+/** Everything that is known of a batch, as changes. */
+export function allChanges(batch: Batch, { marks, reasons }: Outcome): Change[] {
+  return batch.ids.flatMap((id, i): Change[] => {
+    const to = marks[i] ?? ".";
+    if (to === ".") return [];
+    const reason = reasons[id];
+    return [{ id, from: ".", to, ...(reason !== undefined && { reason }) }];
+  });
 }
 
 /** Marks the results, each member once per run: a repeated record changes nothing. */

@@ -8,37 +8,26 @@ import {
   reasonSampleLimit,
   type WaveProgress,
 } from "./state.ts";
+import { type BatchStep, lastChanges, recount } from "./tally.ts";
 
-/** The head after some results of one wave. */
+/** The head after a batch's outcome has become another, by these changes. */
 export function applyChanges(
   head: RolloutHead,
-  waveIndex: number,
+  step: BatchStep,
   changes: readonly Change[],
 ): RolloutHead {
-  const count = (match: (change: Change) => boolean) => changes.filter(match).length;
-  const succeeded = count(({ to }) => to === "s");
-  const failed = count(({ to }) => to === "f");
-  const reverted = count(({ to }) => to === "r");
-  const lost = count(({ from, to }) => to === "r" && from !== ".");
+  const last = lastChanges(changes);
+  const counts = recount(head, step);
+  const ofFleet = last.filter(isOfFleet).length;
   return {
     ...head,
-    ...applyToLists(head, changes),
-    waves: head.waves.map((wave, i) =>
-      i === waveIndex
-        ? {
-            ...wave,
-            succeeded: wave.succeeded + succeeded,
-            failed: wave.failed + failed,
-            fleetFailed: (wave.fleetFailed ?? 0) + count(isOfFleet),
-          }
-        : wave,
+    ...applyToLists(head, last),
+    ...counts,
+    waves: counts.waves.map((wave, i) =>
+      i === step.wave ? { ...wave, fleetFailed: (wave.fleetFailed ?? 0) + ofFleet } : wave,
     ),
-    succeeded: head.succeeded + succeeded - lost,
-    failed: head.failed + failed,
-    reverted: head.reverted + reverted,
-    revertedByLastRollback: head.revertedByLastRollback + reverted,
-    failedSample: sample(head.failedSample, changes, "f", reasonSampleLimit),
-    notReverted: sample(head.notReverted, changes, "n", inlineListLimit),
+    failedSample: sample(head.failedSample, last, "f", reasonSampleLimit),
+    notReverted: sample(head.notReverted, last, "n", inlineListLimit),
   };
 }
 
@@ -47,25 +36,31 @@ function isOfFleet({ to, reason = "" }: Change): boolean {
   return to === "f" && /^(?:timeout_unknown: )?(?:unreachable|unauthorized)\b/.test(reason);
 }
 
+/** The list with those that now have the mark, and without those that have another one. */
 function sample(
   list: SentinelReason[],
   changes: readonly Change[],
   mark: string,
   limit: number,
 ): SentinelReason[] {
+  if (changes.length === 0) return list;
+  const changed = new Set(changes.map(({ id }) => id));
   const fresh = changes
     .filter(({ to }) => to === mark)
     .map(({ id, reason }) => ({ id, reason: reason ?? "unknown" }));
-  return fresh.length === 0 ? list : [...list, ...fresh].slice(0, limit);
+  return [...list.filter(({ id }) => !changed.has(id)), ...fresh].slice(0, limit);
 }
 
 function applyToLists(head: RolloutHead, changes: readonly Change[]): Partial<RolloutHead> {
   if (head.succeededIds === undefined || head.failedIds === undefined) return {};
-  const idsOf = (mark: string) => changes.filter(({ to }) => to === mark).map(({ id }) => id);
-  const gone = new Set(idsOf("r"));
+  const withMarks = (list: string[], marks: string) => {
+    const ids = changes.filter(({ to }) => marks.includes(to)).map(({ id }) => id);
+    const gone = new Set(changes.filter(({ to }) => !marks.includes(to)).map(({ id }) => id));
+    return [...new Set([...list.filter((id) => !gone.has(id)), ...ids])];
+  };
   return {
-    succeededIds: [...head.succeededIds.filter((id) => !gone.has(id)), ...idsOf("s")],
-    failedIds: [...head.failedIds, ...idsOf("f")],
+    succeededIds: withMarks(head.succeededIds, "sn"),
+    failedIds: withMarks(head.failedIds, "f"),
   };
 }
 

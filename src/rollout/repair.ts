@@ -12,7 +12,8 @@ import { closeLostBatches } from "./batch-steps.ts";
 import { singletonKey } from "./contract.ts";
 import { armRepair, repairIntervalMs } from "./decisions.ts";
 import { rolloutObject, rolloutWatch } from "./internal.ts";
-import { type RolloutHead, readHead, readRepair, writeHead } from "./state.ts";
+import { type RolloutHead, readHead, readRepair } from "./state.ts";
+import { readRollouts } from "./superseded.ts";
 import { isRunning } from "./transitions.ts";
 
 /** Waits for a run's end and tells the rollout, which otherwise would look as if it went on. */
@@ -83,12 +84,11 @@ export async function forgetBatches(
   ctx: ObjectContext,
   request: { rolloutId?: string; invocations: string[] },
 ): Promise<null> {
-  const head = await readHead(ctx);
-  if (head === null) return null;
   const gone = new Set(request.invocations);
-  const lost = Object.entries(head.openBatches).filter(([, open]) => gone.has(open.invocation));
-  if (lost.length === 0) return null;
-  const numbers = lost.map(([n]) => n);
-  writeHead(ctx, await closeLostBatches(ctx, head, numbers));
+  for (const rollout of await readRollouts(ctx)) {
+    const open = Object.entries(rollout.head.openBatches);
+    const lost = open.filter(([, { invocation }]) => gone.has(invocation)).map(([n]) => n);
+    if (lost.length > 0) rollout.write(await closeLostBatches(ctx, rollout, lost));
+  }
   return null;
 }

@@ -32,6 +32,9 @@ export type WaveProgress = {
   fleetFailed?: number;
 };
 
+/** How many members of a batch have which outcome, by its mark. */
+export type Tally = Record<"s" | "f" | "r" | "n", number>;
+
 type OpenBatch = { invocation: string; inFlight: number };
 
 /**
@@ -53,7 +56,7 @@ export type RolloutHead = {
   updatedAt: string;
   reason?: string;
   cause?: PauseCause;
-  /** Transitions so far: numbers the messages and orders the writes of history. */
+  /** Goes up with everything that history is told: numbers the messages, orders the writes of history. */
   sequence: number;
   /** The invocation at work, or the last one that was. */
   runner: string;
@@ -67,6 +70,13 @@ export type RolloutHead = {
   failed: number;
   reverted: number;
   revertedByLastRollback: number;
+  /** How many were reverted when the last rollback began; absent: there was none. */
+  revertedBefore?: number;
+  /**
+   * What each batch counts for in the counts above and in its wave, by batch number. Absent in a
+   * rollout that an earlier version began.
+   */
+  tallies?: Record<string, Tally>;
   failedSample: SentinelReason[];
   notReverted: SentinelReason[];
   /** Batches whose deploys may be in flight, by batch number. */
@@ -83,9 +93,15 @@ export type Batch = { wave: number; ids: string[]; images: string[]; imageOf: nu
 
 /**
  * Key `outcome:n`: one mark per member of batch n. `.` no result, `s` succeeded, `f` failed,
- * `r` reverted, `n` not reverted. `open` while an invocation may be deploying its members.
+ * `r` reverted, `n` not reverted. `open` while an invocation may be deploying its members; `lost` once
+ * one was killed: members without a result may have got the image all the same.
  */
-export type Outcome = { marks: string; reasons: Record<string, string>; open: boolean };
+export type Outcome = {
+  marks: string;
+  reasons: Record<string, string>;
+  open: boolean;
+  lost?: boolean;
+};
 
 type Reader = Pick<ObjectSharedContext, "get">;
 type Writer = Pick<ObjectContext, "set" | "clear">;
@@ -114,7 +130,5 @@ export type RepairMark = { runner: string; atMs: number };
 export const readRepair = (ctx: Reader) => ctx.get<RepairMark>("repair");
 export const writeRepair = (ctx: Writer, mark: RepairMark) => ctx.set("repair", mark);
 
-/** The last word on a rollout that ended with deploys in flight, once the next one has begun. Key `superseded`. */
+/** As earlier versions kept the rollout before the current one. Key `superseded`. */
 export const readSuperseded = (ctx: Reader) => ctx.get<RolloutStatus>("superseded");
-export const writeSuperseded = (ctx: Writer, status: RolloutStatus) =>
-  ctx.set("superseded", status);

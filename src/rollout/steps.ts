@@ -20,11 +20,11 @@ import {
   type Batch,
   type RolloutHead,
   readHead,
-  readSuperseded,
   type WaveProgress,
   writeBatch,
   writeHead,
 } from "./state.ts";
+import { currentRollout, readRollout, statusOfForgotten } from "./superseded.ts";
 import { isRunning } from "./transitions.ts";
 
 /** What the fleet is to be frozen for; null when that is done, or the rollout is no longer at work. */
@@ -62,12 +62,15 @@ export async function freeze(ctx: ObjectContext, request: Freeze): Promise<null>
 
 /** Ends the wave that was run, if any, and says what to do next. */
 export async function advance(ctx: ObjectContext, request: Advance): Promise<Instruction> {
-  const head = await readHead(ctx);
-  if (head === null || head.rolloutId !== request.rolloutId) return stopSuperseded(ctx);
+  const rollout = await readRollout(ctx, request.rolloutId);
+  if (rollout === null) {
+    return { action: "stop", status: await statusOfForgotten(ctx, request.rolloutId) };
+  }
+  const { head } = rollout;
   // Whoever asks has waited for every batch: one that is still open was killed.
-  const settled = await closeLostBatches(ctx, head, Object.keys(head.openBatches));
-  if (head.state !== "in_progress") {
-    writeHead(ctx, settled);
+  const settled = await closeLostBatches(ctx, rollout, Object.keys(head.openBatches));
+  if (!rollout.isCurrent || head.state !== "in_progress") {
+    rollout.write(settled);
     return { action: "stop", status: { ...toStatus(settled), state: endedState(head) } };
   }
   const step = nextStep(head.waves, request.finishedWave);
@@ -116,9 +119,11 @@ function endedState(head: RolloutHead): RolloutHead["state"] {
   return head.state === "rolling_back" ? "cancelled" : head.state;
 }
 
-export async function stopSuperseded(ctx: ObjectContext): Promise<Instruction> {
-  const status = await readSuperseded(ctx);
-  return { action: "stop", status: status ?? toStatus(null) };
+/** What a run is told whose rollout is not the current one any more. */
+export async function stopSuperseded(ctx: ObjectContext, rolloutId: string): Promise<Instruction> {
+  const kept = await readRollout(ctx, rolloutId);
+  const status = kept === null ? await statusOfForgotten(ctx, rolloutId) : toStatus(kept.head);
+  return { action: "stop", status };
 }
 
 export function stopWith(head: RolloutHead): Instruction {
@@ -132,7 +137,8 @@ export async function rollbackBatches(
 ): Promise<SizedBatch[]> {
   const head = await readHead(ctx);
   if (head?.rolloutId !== request.rolloutId) return [];
-  writeHead(ctx, await closeLostBatches(ctx, head, Object.keys(head.openBatches)));
+  const rollout = currentRollout(ctx, head);
+  rollout.write(await closeLostBatches(ctx, rollout, Object.keys(head.openBatches)));
   return head.waves.slice(0, head.currentWave).flatMap(batchesOf);
 }
 
@@ -140,9 +146,9 @@ export async function endRollback(
   ctx: ObjectContext,
   request: { rolloutId: string },
 ): Promise<RollbackResult> {
-  const head = (await readHead(ctx)) as RolloutHead;
-  if (head.rolloutId !== request.rolloutId || head.state !== "rolling_back") {
-    return toRollbackResult(head);
+  const head = await readHead(ctx);
+  if (head?.rolloutId !== request.rolloutId || head.state !== "rolling_back") {
+    return resultOf(ctx, request.rolloutId);
   }
   const ended: RolloutHead = { ...head, state: "cancelled", openBatches: {} };
   return toRollbackResult(await announce(ctx, ended, "rollback completed"));
@@ -153,11 +159,18 @@ export async function runnerEnded(
   ctx: ObjectContext,
   request: RunnerEnded,
 ): Promise<RollbackResult> {
-  const head = (await readHead(ctx)) as RolloutHead;
-  const isOurs = head.rolloutId === request.rolloutId && head.runner === request.runner;
-  if (!isOurs || !isRunning(head.state)) return toRollbackResult(head);
+  const head = await readHead(ctx);
+  const isOurs = head?.rolloutId === request.rolloutId && head.runner === request.runner;
+  if (head === null || !isOurs || !isRunning(head.state)) return resultOf(ctx, request.rolloutId);
   const cause = head.captured ? "run" : "fleet";
   return toRollbackResult(await endEarly(ctx, { ...head, reason: request.failure, cause }));
+}
+
+/** How this rollout stands, or stood when another followed it. */
+async function resultOf(ctx: ObjectContext, rolloutId: string): Promise<RollbackResult> {
+  const rollout = await readRollout(ctx, rolloutId);
+  if (rollout !== null) return toRollbackResult(rollout.head);
+  return { ...(await statusOfForgotten(ctx, rolloutId)), reverted: 0, not_reverted: [] };
 }
 
 /** A run that does not lead to an end: a rollout pauses, a rollback may be asked for once more. */

@@ -74,9 +74,17 @@ describe("nextStep", () => {
   });
 });
 
+/** Of a head whose first batch has counted for so many successes. */
+const tallies = (s: number) => ({ 0: { s, f: 0, r: 0, n: 0 } });
+
+const marks = (before: string, after: string) => ({
+  before: { marks: before },
+  after: { marks: after },
+});
+
 describe("applyChanges", () => {
   it("counts results in the rollout and in their wave, and lists them", () => {
-    const head = applyChanges(buildHead(), 1, [
+    const head = applyChanges(buildHead(), { batch: 1, wave: 1, ...marks("..", "sf") }, [
       { id: "a", from: ".", to: "s" },
       { id: "b", from: ".", to: "f", reason: "oom_killed" },
     ]);
@@ -87,17 +95,21 @@ describe("applyChanges", () => {
   });
 
   it("no longer lists a sentinel as succeeded once it is reverted", () => {
-    const before = buildHead({ succeeded: 2, succeededIds: ["a", "b"] });
+    const before = buildHead({ succeeded: 2, succeededIds: ["a", "b"], tallies: tallies(2) });
 
-    const head = applyChanges(before, 0, [{ id: "a", from: "s", to: "r" }]);
+    const head = applyChanges(before, { batch: 0, wave: 0, ...marks("ss", "rs") }, [
+      { id: "a", from: "s", to: "r" },
+    ]);
 
     expect(head).toMatchObject({ succeeded: 1, succeededIds: ["b"], reverted: 1 });
   });
 
   it("keeps a sentinel that did not revert as succeeded, with its reason", () => {
-    const before = buildHead({ succeeded: 1, succeededIds: ["a"] });
+    const before = buildHead({ succeeded: 1, succeededIds: ["a"], tallies: tallies(1) });
 
-    const head = applyChanges(before, 0, [{ id: "a", from: "s", to: "n", reason: "unreachable" }]);
+    const head = applyChanges(before, { batch: 0, wave: 0, ...marks("s.", "n.") }, [
+      { id: "a", from: "s", to: "n", reason: "unreachable" },
+    ]);
 
     expect(head).toMatchObject({ succeeded: 1, succeededIds: ["a"], reverted: 0 });
     expect(head.notReverted).toEqual([{ id: "a", reason: "unreachable" }]);
@@ -106,7 +118,11 @@ describe("applyChanges", () => {
   it("keeps at most 100 reasons", () => {
     const changes = Array.from({ length: 150 }, (_, i) => ({ id: `s${i}`, from: ".", to: "f" }));
 
-    const head = applyChanges(buildHead(), 0, changes);
+    const head = applyChanges(
+      buildHead(),
+      { batch: 0, wave: 0, ...marks(".".repeat(150), "f".repeat(150)) },
+      changes,
+    );
 
     expect(head.failed).toBe(150);
     expect(head.failedSample).toHaveLength(100);

@@ -26,6 +26,7 @@ export function buildHead(over: Partial<RolloutHead> = {}): RolloutHead {
     failed: 0,
     reverted: 0,
     revertedByLastRollback: 0,
+    tallies: {},
     failedSample: [],
     notReverted: [],
     openBatches: {},

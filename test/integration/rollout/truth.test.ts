@@ -1,0 +1,165 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { RolloutStatus } from "#rollout/contract.ts";
+import { failing } from "../../support/memory-fleet.ts";
+import { type RolloutBench, startRolloutBench } from "../../support/rollout-bench.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+let images = 0;
+const next = () => ({
+  image: `registry.example.com/vedette/sentinel:t${++images}`,
+  wave_percentages: [100],
+});
+
+describe("Status, History and each caller, of one rollout", { retry: 0 }, () => {
+  let bench: RolloutBench;
+
+  beforeAll(async () => {
+    bench = await startRolloutBench({ maxParallel: 4 });
+  });
+
+  afterAll(() => bench.stop());
+
+  afterEach(async () => {
+    bench.fleet.release();
+    const status = await untilStill();
+    if (status.state === "paused") await bench.call("Cancel");
+    bench.fleet.behave(() => ({ status: "ready" }));
+    bench.fleet.reset();
+  });
+
+  const untilStill = () =>
+    waitFor(
+      async () => {
+        const status = RolloutStatus.parse((await bench.call("Status")).body);
+        const isMoving = status.state === "in_progress" || status.state === "rolling_back";
+        return !isMoving && status.in_flight === 0 && status;
+      },
+      { withinMs: 30_000, what: "the rollout to stand still" },
+    );
+
+  const untilInFlight = (count: number) =>
+    waitFor(async () => (await bench.call("Status")).body["in_flight"] === count, {
+      withinMs: 10_000,
+      what: `${count} deploys in flight`,
+    });
+
+  const untilImage = (image: string) =>
+    waitFor(async () => (await bench.call("Status")).body["image"] === image, {
+      withinMs: 10_000,
+      what: "the rollout to begin",
+    });
+
+  /** What the tables have of a rollout: its own row, and a recount of its sentinels. */
+  const historyOf = async (rolloutId: unknown) => {
+    const { rows } = await bench.database.query(readHistory, [rolloutId]);
+    return rows[0];
+  };
+
+  const untilHistorySays = (rolloutId: unknown, counts: object) =>
+    waitFor(
+      async () => {
+        const { row, recount } = (await historyOf(rolloutId)) ?? {};
+        const wanted = JSON.stringify(counts);
+        return JSON.stringify(row) === wanted && JSON.stringify(recount) === wanted;
+      },
+      { withinMs: 10_000, what: "history to say the same" },
+    );
+
+  const killBatches = async () => {
+    const rows = await bench.query(
+      "SELECT id FROM sys_invocation WHERE target_service_name = 'vedette.v1.RolloutBatch' AND status <> 'completed'",
+    );
+    await Promise.all(rows.map(({ id = "" }) => bench.kill(id)));
+    return rows.length;
+  };
+
+  it("say the same once the deploys that a Cancel left in flight have ended", async () => {
+    bench.fleet.behave(failing(["s01", "s05", "s09"]));
+    bench.fleet.hold();
+    await bench.send("Rollout", next());
+    await untilInFlight(4);
+    await bench.call("Cancel");
+    bench.fleet.release();
+
+    const { rollout_id, succeeded, failed } = await untilStill();
+
+    expect(succeeded + failed).toBe(4);
+    await untilHistorySays(rollout_id, { succeeded, failed, reverted: 0 });
+  });
+
+  it("say the same after a Cancel, and a rollback after it", async () => {
+    bench.fleet.hold();
+    await bench.send("Rollout", next());
+    await untilInFlight(4);
+    await bench.call("Cancel");
+    const rollback = bench.call("RollbackAll");
+    bench.fleet.release();
+
+    const { body } = await rollback;
+
+    expect(body).toMatchObject({ state: "cancelled", succeeded: 0, reverted: 4 });
+    await untilHistorySays(body["rollout_id"], { succeeded: 0, failed: 0, reverted: 4 });
+  });
+
+  it("tell each caller of its own rollout, however many have followed", async () => {
+    const [a, b, c] = [next(), next(), next()];
+    bench.fleet.hold();
+    const first = bench.call("Rollout", a);
+    await untilInFlight(4);
+    await bench.call("Cancel");
+    const second = bench.call("Rollout", b);
+    await untilImage(b.image);
+    await bench.call("Cancel");
+    const third = bench.call("Rollout", c);
+    await untilImage(c.image);
+    bench.fleet.release();
+
+    const answers = await Promise.all([first, second, third]);
+
+    expect(answers.map(({ body }) => body)).toMatchObject([
+      { state: "cancelled", image: a.image, succeeded: 4, in_flight: 0 },
+      { state: "cancelled", image: b.image, succeeded: 0, in_flight: 0 },
+      { state: "completed", image: c.image, succeeded: 12, in_flight: 0 },
+    ]);
+    const counts = { succeeded: 4, failed: 0, reverted: 0 };
+    await untilHistorySays(answers[0]?.body["rollout_id"], counts);
+  });
+
+  it("count no sentinel twice when batches are killed and rollbacks are repeated", async () => {
+    bench.fleet.hold();
+    await bench.send("Rollout", next());
+    for (let time = 0; time < 3; time++) {
+      await untilInFlight(4);
+      await waitFor(async () => (await killBatches()) > 0, {
+        withinMs: 10_000,
+        what: "a batch to be killed",
+      });
+    }
+    bench.fleet.release();
+    await untilStill();
+    bench.fleet.behave(failing(bench.fleet.running().keys(), "unreachable"));
+    const none = await bench.call("RollbackAll");
+    const noneAgain = await bench.call("RollbackAll");
+    bench.fleet.behave(() => ({ status: "ready" }));
+
+    const all = await bench.call("RollbackAll");
+
+    expect([none, noneAgain, all].map(({ body }) => body)).toMatchObject([
+      { succeeded: 12, reverted: 0 },
+      { succeeded: 12, reverted: 0 },
+      { succeeded: 0, failed: 0, reverted: 12, not_reverted: [] },
+    ]);
+    expect(none.body["not_reverted"]).toHaveLength(12);
+    const counts = { succeeded: 0, failed: 0, reverted: 12 };
+    await untilHistorySays(all.body["rollout_id"], counts);
+  });
+});
+
+const readHistory = `
+  SELECT json_build_object('succeeded', succeeded, 'failed', failed, 'reverted', reverted) AS row,
+    (SELECT json_build_object(
+      'succeeded', count(*) FILTER (WHERE outcome IN ('succeeded', 'not_reverted')),
+      'failed', count(*) FILTER (WHERE outcome = 'failed'),
+      'reverted', count(*) FILTER (WHERE outcome = 'reverted'))
+     FROM rollout_sentinels WHERE rollout_id = r.id) AS recount
+  FROM rollouts r WHERE id = $1`;
