@@ -35,6 +35,7 @@ export function reportStatus(status: RolloutStatus): string {
     ...(status.reason === undefined ? [] : [`  reason     ${plain(status.reason)}`]),
     ...gateLines(status),
     ...named("failed", status.failed_sentinels, failed),
+    ...stillOrdered(status),
     ...nextSteps(status),
   ].join("\n");
 }
@@ -54,11 +55,19 @@ export function reportRollback(result: RollbackResult): string {
   const lines = [
     `${paint(colours[result.state], result.state)}: ${result.reverted} sentinels run their previous image again`,
     ...named("not reverted", result.not_reverted, result.not_reverted.length),
+    ...named("failed", result.still_ordered ?? [], result.still_ordered_count ?? 0),
+    ...stillOrdered(result),
   ];
   if (result.not_reverted.length > 0) {
     lines.push("Next: npx vedette rollout rollback   tries those again");
   }
   return lines.join("\n");
+}
+
+/** Those listed under "failed" just before: a rollback leaves them alone. */
+function stillOrdered({ still_ordered_count: count = 0, image }: RolloutStatus): string[] {
+  if (count === 0) return [];
+  return [`  ${count} failed and still ordered to ${image}: the rollback has left them alone`];
 }
 
 function named(title: string, list: { id: string; reason: string }[], count: number): string[] {

@@ -36,7 +36,23 @@ export function toStatus(head: RolloutHead | null): RolloutStatus {
     ...(head.reason !== undefined && { reason: head.reason }),
     ...(head.cause !== undefined && { cause: head.cause }),
     ...(head.gateStatus !== undefined && { gate: head.gateStatus }),
+    ...stillOrdered(head),
   };
+}
+
+/** Whom a rollback has left with the order to run the new image: everyone whose deploy failed. */
+function stillOrdered(
+  head: RolloutHead,
+): Pick<RolloutStatus, "still_ordered" | "still_ordered_count"> {
+  if (!wasRolledBack(head)) return {};
+  return {
+    still_ordered: head.failedSample.slice(0, reasonSampleLimit),
+    still_ordered_count: head.failed,
+  };
+}
+
+function wasRolledBack({ revertedBefore, state, reverted }: RolloutHead): boolean {
+  return revertedBefore !== undefined || state === "rolling_back" || reverted > 0;
 }
 
 export function toRollbackResult(head: RolloutHead): RollbackResult {

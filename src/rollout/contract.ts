@@ -156,6 +156,12 @@ export const RolloutStatus = z.object({
   /** Why it is paused, or why its run or rollback ended early. */
   cause: z.enum(pauseCauses).optional(),
   gate: GateStatus.optional(),
+  /**
+   * Once the rollout was rolled back: sentinels whose deploy failed, which RollbackAll leaves alone.
+   * They are still ordered to run the new image. 100 at most; `still_ordered_count` has the count.
+   */
+  still_ordered: z.array(SentinelReason).optional(),
+  still_ordered_count: z.int().optional(),
 });
 export type RolloutStatus = z.infer<typeof RolloutStatus>;
 

@@ -64,6 +64,7 @@ const drafts: Record<RolloutEvent, Draft> = {
       `${sentinels(head.revertedByLastRollback)} run their previous image again.`,
       ...(head.reason === undefined ? [] : [`${head.reason}.`]),
       ...namedLines("Not reverted", head.notReverted, head.notReverted.length),
+      ...namedLines("Failed, and still ordered to the new image", head.failedSample, head.failed),
     ],
   },
   completed: {

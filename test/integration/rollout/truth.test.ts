@@ -153,6 +153,31 @@ describe("Status, History and each caller, of one rollout", { retry: 0 }, () => 
     const counts = { succeeded: 0, failed: 0, reverted: 12 };
     await untilHistorySays(all.body["rollout_id"], counts);
   });
+
+  it("name after a rollback whom it has left with the order to run the new image", async () => {
+    bench.fleet.behave(failing(["s01"]));
+    const paused = await bench.call("Rollout", next());
+
+    const { body } = await bench.call("RollbackAll");
+
+    const left = {
+      still_ordered: [{ id: "s01", reason: "crash_loop: exit code 1" }],
+      still_ordered_count: 1,
+    };
+    expect(paused.body).not.toHaveProperty("still_ordered");
+    expect(body).toMatchObject({ ...left, not_reverted: [] });
+    expect((await bench.call("Status")).body).toMatchObject(left);
+    const message = await waitFor(
+      () =>
+        bench.chat.messages
+          .map((one) => JSON.stringify(one))
+          .find(
+            (one) => /Rollback completed/.test(one) && one.includes(String(body["rollout_id"])),
+          ),
+      { withinMs: 10_000, what: "the message" },
+    );
+    expect(message).toContain("still ordered to the new image: s01");
+  });
 });
 
 const readHistory = `

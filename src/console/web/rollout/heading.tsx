@@ -1,7 +1,7 @@
 /** What a rollout is: its state, its image, who and when. */
 import type { ComponentChildren } from "preact";
 import type { RolloutDetail } from "#console/contract.ts";
-import { ago, day, stateName } from "#console/web/format.ts";
+import { ago, count, day, stateName } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign, toneOfState } from "#console/web/parts/mark.tsx";
@@ -35,7 +35,22 @@ export function Heading({ detail, children }: Props) {
         {children}
       </div>
       {status.reason !== undefined && <Notice tone="warn">{status.reason}</Notice>}
+      <StillOrdered status={status} />
     </section>
+  );
+}
+
+/** Whom a rollback has left alone because its deploy had failed. */
+function StillOrdered({ status }: { status: RolloutDetail["status"] }) {
+  const { still_ordered: named = [], still_ordered_count: left = 0 } = status;
+  if (left === 0) return null;
+  const ids = named.slice(0, 10).map(({ id }) => id);
+  const more = left > ids.length ? ` and ${count(left - ids.length)} more` : "";
+  return (
+    <Notice tone="warn">
+      Failed, and still ordered to the new image: {ids.join(", ")}
+      {more}
+    </Notice>
   );
 }
 
