@@ -8,6 +8,7 @@ import { withoutCredentials } from "#embedded/running.ts";
 import { createDeparture } from "#kernel/departure.ts";
 import type { Log } from "#kernel/log.ts";
 import { createRegistry } from "#metrics/registry.ts";
+import { readActorKey } from "./actor-key.ts";
 import { startAnalytics } from "./analytics.ts";
 import { startApi } from "./api.ts";
 import type { Base, Stop } from "./base.ts";
@@ -16,6 +17,7 @@ import { startControl } from "./control.ts";
 import { startDatabase, startRestateServer } from "./data.ts";
 import { startMetrics, startProbing } from "./metrics.ts";
 import { createMonitor } from "./monitor.ts";
+import { startRestateFront } from "./restate-front.ts";
 import { createResults } from "./results.ts";
 import { startWorker } from "./worker.ts";
 
@@ -95,19 +97,20 @@ async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<En
   };
 }
 
-type DurableParts = Omit<Parameters<typeof startWorker>[1], keyof RestateServer>;
+type DurableParts = Omit<Parameters<typeof startWorker>[1], keyof RestateServer | "actorKey">;
 type RestateServer = Awaited<ReturnType<typeof startRestateServer>>;
 
 /** What runs on Restate, and where it is. */
 async function startDurable(base: Base, wanted: Role[], parts: DurableParts) {
   const restate = await startRestateServer(base, parts.stops);
-  const shared = { ...parts, ...restate };
+  const actorKey = await readActorKey(parts.database);
+  const shared = { ...parts, ...restate, actorKey };
+  const places = await startRestateFront(base, shared);
   const worker = wanted.includes("worker") ? await startWorker(base, shared) : undefined;
   const control = wanted.includes("control") ? await startControl(base, shared) : undefined;
   return {
     ...(control !== undefined && { control }),
     ...(worker !== undefined && { worker }),
-    restate_ingress: restate.ingressUrl,
-    restate_admin: restate.adminUrl,
+    ...places,
   };
 }

@@ -16,6 +16,7 @@ import { describeRouting } from "./routing.ts";
 
 type ControlParts = {
   ingressUrl: string;
+  actorKey: Uint8Array;
   database: Database;
   results: Results;
   monitor: Monitor;
@@ -27,7 +28,7 @@ type ControlParts = {
 export async function startControl(base: Base, parts: ControlParts): Promise<string> {
   const { config, log, credentials } = base;
   const { ingressUrl, database, results, stops } = parts;
-  const { host, port, operators, public_url: publicUrl } = config.control;
+  const { host, port, operators, public_url: publicUrl, trusted_proxies } = config.control;
   const store = parts.analytics.reading?.store;
   const dir = await buildConsole();
   const doors = await parts.monitor.openDoors(ingressUrl, stops);
@@ -35,6 +36,8 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
     ingressUrl,
     ingressToken: credentials.ingress_token,
     operators,
+    actorKey: parts.actorKey,
+    trustedProxies: trusted_proxies,
     log,
     isLeaving: base.departure.isAnnounced,
     doors,

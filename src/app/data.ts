@@ -33,12 +33,10 @@ export async function startDatabase(base: Base, stops: Stop[]): Promise<ApiDatab
 
 export async function startRestateServer(base: Base, stops: Stop[]) {
   const { config, log, dataDir, credentials } = base;
-  const { ingress_url, admin_url, ingress_port, admin_port } = config.restate;
+  const { ingress_url, admin_url } = config.restate;
   if (ingress_url !== "") return { ingressUrl: ingress_url, adminUrl: admin_url };
   const server = await startRestate({
     dataDir,
-    ingressPort: ingress_port,
-    adminPort: admin_port,
     identityKeyFile: writeIdentityKey(dataDir, credentials),
     log,
   });

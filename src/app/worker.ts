@@ -50,6 +50,7 @@ type WorkerParts = {
   database: Database;
   adminUrl: string;
   ingressUrl: string;
+  actorKey: Uint8Array;
   /** Of this process; undefined: another process serves the API, where the settings say. */
   apiUrl: string | undefined;
   results: Results;
@@ -128,7 +129,7 @@ async function createDriver(base: Base, parts: WorkerParts): Promise<Driver> {
 
 type ServiceParts = Pick<
   WorkerParts,
-  "analytics" | "adminUrl" | "database" | "results" | "monitor" | "links"
+  "actorKey" | "analytics" | "adminUrl" | "database" | "results" | "monitor" | "links"
 > & {
   store: FleetStore;
   driver: Driver;
@@ -170,6 +171,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       readChecks: results.readGate,
       database,
       endInvocations: (ids) => createRestateAdmin(parts.adminUrl).change("kill", ids),
+      actorKey: parts.actorKey,
       maxParallel: config.rollout.max_parallel,
       deployTimeoutMs,
     }),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { optionalText, optionalUrl, port } from "#kernel/setting.ts";
+import { optionalText, optionalUrl, port, textList } from "#kernel/setting.ts";
 
 /** Lower case, because environment variables have no case: VEDETTE_CONTROL__OPERATORS__ALICE. */
 const operatorName = z
@@ -7,7 +7,9 @@ const operatorName = z
   .regex(/^[a-z0-9][a-z0-9._@-]{0,63}$/, {
     error: "must be a lower-case name of 64 characters at most",
   })
-  .refine((name) => name !== "ingress-token", { error: "is the name of the ingress token itself" });
+  .refine((name) => !["ingress-token", "local-caller", "restate-console"].includes(name), {
+    error: "is the name of the ingress token itself, or of callers without a token",
+  });
 
 /** The token itself is never in the settings: `printf %s "$TOKEN" | sha256sum` makes its hash. */
 const tokenHash = z
@@ -28,6 +30,8 @@ export const controlConfig = {
       operators: z.record(operatorName, tokenHash).default({}),
       /** The address that browsers use when a proxy stands before us; with https the cookie is Secure. */
       public_url: optionalUrl(),
+      /** Proxies (addresses or CIDR) whose X-Forwarded-For is believed: limits and logs go by it. */
+      trusted_proxies: textList(),
     })
     .prefault({}),
 };

@@ -2,7 +2,7 @@
  * The gateway in front of the Restate ingress, which itself asks nobody who they are. Nothing
  * reaches Restate but an authenticated, listed and well-formed call.
  */
-import { createHash, createHmac, randomUUID } from "node:crypto";
+import { createHash, createHmac, randomBytes, randomUUID } from "node:crypto";
 import {
   type FastifyInstance,
   type FastifyPluginAsync,
@@ -30,11 +30,15 @@ import { bearerOf, createIdentify, type Identify, tokenMarks } from "./token.ts"
 export type ControlSettings = {
   ingressUrl: string;
   ingressToken: string;
+  /** Shared with the worker: callers' names are signed with it. Absent: no worker believes them. */
+  actorKey?: Uint8Array;
   /** Named operators: the SHA-256 of each one's token, in hex. */
   operators?: Readonly<Record<string, string>>;
   log: Log;
   /** Whether this process is about to end, which callers are told so that they go elsewhere. */
   isLeaving?: () => boolean;
+  /** Whose X-Forwarded-For is believed; absent: nobody's. */
+  trustedProxies?: readonly string[];
   /** How long a caller may take to send its headers and its body. */
   receiveTimeoutMs?: number;
   /** How long Restate is waited for; absent ones are the defaults. */
@@ -61,12 +65,17 @@ const healthPath = "/healthz";
 
 /** The gateway, not listening yet. `close` lets go of blocked callers; what they started goes on. */
 export function createControl(settings: ControlSettings): FastifyInstance {
-  const { log, receiveTimeoutMs = 10_000 } = settings;
-  const ingress = createIngress({ url: settings.ingressUrl, ...settings.ingressLimits });
+  const { log, receiveTimeoutMs = 10_000, trustedProxies = [] } = settings;
+  const ingress = createIngress({
+    url: settings.ingressUrl,
+    actorKey: settings.actorKey ?? randomBytes(32),
+    ...settings.ingressLimits,
+  });
   const identify = createIdentify(settings);
   const refuse = createRefuse(log);
   const app = fastify({
     bodyLimit: bodyLimitBytes,
+    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     requestTimeout: receiveTimeoutMs,
     http: {
       headersTimeout: receiveTimeoutMs,
@@ -102,7 +111,9 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     if (actorOf(request, identify) === undefined) throw unauthorized();
     requireRoute(request);
   });
-  app.addHook("onResponse", async (request, reply) => record(log, request, reply));
+  app.addHook("onResponse", async (request, reply) => {
+    record(log, { request, reply, actor: actorOf(request, identify) });
+  });
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply));
   readBodiesAsJson(app);
   app.get(healthPath, async (_, reply) =>
@@ -209,9 +220,9 @@ async function passOn(request: FastifyRequest, reply: FastifyReply, { ingress, a
   const path = pathOf(request);
   const answer = await ingress.call({
     path,
-    body: readBody(request, route),
+    body: readBody(request, route, actor),
     actor,
-    idempotencyKey: route.isWrite ? idempotencyKey(request) : undefined,
+    idempotencyKey: route.isWrite ? idempotencyKey(request, actor) : undefined,
     blocks: route.blocks && !isSend(path),
     signal: signalOf(reply),
   });
@@ -220,9 +231,9 @@ async function passOn(request: FastifyRequest, reply: FastifyReply, { ingress, a
   return reply.code(isSend(path) ? 202 : answer.status).send(answer.body ?? null);
 }
 
-function readBody(request: FastifyRequest, route: Route): unknown {
+function readBody(request: FastifyRequest, route: Route, actor: string): unknown {
   const parsed = route.input.safeParse(request.body === undefined ? {} : request.body);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return route.sign?.(parsed.data, actor) ?? parsed.data;
   const faults = parsed.error.issues.map((issue) => {
     const where = issue.path.length === 0 ? "body" : issue.path.join(".");
     return `${where}: ${issue.message}`;
@@ -230,11 +241,16 @@ function readBody(request: FastifyRequest, route: Route): unknown {
   throw new ProblemError({ status: 400, code: "invalid_request", detail: faults.join("\n") });
 }
 
-/** The caller's own key, told apart from ours; a caller without one still gets its call made once. */
-function idempotencyKey(request: FastifyRequest): string {
+/**
+ * The caller's own key, told apart from ours and from the same key of somebody else, who must not get
+ * this one's answer; a caller without one still gets its call made once.
+ */
+function idempotencyKey(request: FastifyRequest, actor: string): string {
   const given = request.headers["idempotency-key"];
   if (typeof given !== "string" || given === "") return `control-${request.id}`;
-  return `caller-${createHash("sha256").update(given).digest("hex")}`;
+  return `caller-${createHash("sha256")
+    .update(JSON.stringify([actor, given]))
+    .digest("hex")}`;
 }
 
 function signalOf(reply: FastifyReply): AbortSignal {
@@ -243,14 +259,22 @@ function signalOf(reply: FastifyReply): AbortSignal {
   return controller.signal;
 }
 
+type Answered = { request: FastifyRequest; reply: FastifyReply; actor: string | undefined };
+
 /** Who changed something, and who was kept out, is worth a line; who only looked is not. */
-function record(log: Log, request: FastifyRequest, reply: FastifyReply): void {
+function record(log: Log, { request, reply, actor }: Answered): void {
   // The address of a ping is its secret, also when it is misspelt.
   const path = pathOf(request)
     .slice(0, 200)
     .replace(/[\w-]{40,}/g, "***");
   const { statusCode: status } = reply;
-  const fields = { requestId: request.id, path, status, remote: request.ip };
+  const fields = {
+    requestId: request.id,
+    path,
+    status,
+    remote: request.ip,
+    ...(actor !== undefined && { actor }),
+  };
   const durationMs = Math.round(reply.elapsedTime);
   if (status === 401) log.warn(fields, "caller without a valid token");
   else if (!reply.raw.writableFinished) log.info({ ...fields, durationMs }, "caller went away");

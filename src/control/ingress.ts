@@ -2,6 +2,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Agent, errors, request } from "undici";
 import { ProblemError } from "#kernel/problem.ts";
+import { reachAddress } from "#kernel/restate-address.ts";
+import { signActor, targetOfPath } from "#kernel/signed-actor.ts";
 
 type IngressCall = {
   path: string;
@@ -40,16 +42,31 @@ const defaults: IngressLimits = {
 
 const retryEveryMs = 250;
 
-export function createIngress(settings: { url: string } & Partial<IngressLimits>): Ingress {
+type IngressSettings = Partial<IngressLimits> & {
+  url: string;
+  /** Shared with the worker: callers' names are signed with it. */
+  actorKey: Uint8Array;
+};
+
+export function createIngress(settings: IngressSettings): Ingress {
   const limits = { ...defaults, ...settings };
+  const { url, socketPath } = reachAddress(settings.url);
   // No bound on connections: callers that block must not keep a Cancel waiting for one.
-  const agent = new Agent({ connect: { timeout: 5_000 }, pipelining: 1 });
+  const agent = new Agent({
+    connect: { timeout: 5_000, ...(socketPath !== undefined && { socketPath }) },
+    pipelining: 1,
+  });
 
   const call = async (wanted: IngressCall): Promise<IngressAnswer> => {
     const startedMs = Date.now();
     let isTaken = false;
     for (;;) {
-      const attempt = await attemptCall(wanted, { url: settings.url, agent, limits });
+      const attempt = await attemptCall(wanted, {
+        url,
+        actorKey: settings.actorKey,
+        agent,
+        limits,
+      });
       if (attempt.outcome === "answered") return attempt.answer;
       isTaken ||= attempt.outcome !== "absent";
       const afterMs = Date.now() - startedMs;
@@ -90,7 +107,7 @@ type Attempt =
   /** There was no connection: Restate has nothing. */
   | { outcome: "absent" };
 
-type Way = { url: string; agent: Agent; limits: IngressLimits };
+type Way = { url: string; actorKey: Uint8Array; agent: Agent; limits: IngressLimits };
 
 async function attemptCall(wanted: IngressCall, way: Way): Promise<Attempt> {
   try {
@@ -102,18 +119,21 @@ async function attemptCall(wanted: IngressCall, way: Way): Promise<Attempt> {
   }
 }
 
-async function post(wanted: IngressCall, { url, agent, limits }: Way): Promise<IngressAnswer> {
+async function post(wanted: IngressCall, way: Way): Promise<IngressAnswer> {
+  const { url, agent, limits } = way;
   const { idempotencyKey, blocks } = wanted;
+  const body = JSON.stringify(wanted.body);
+  const target = targetOfPath(wanted.path) ?? "";
   const timeoutMs = blocks ? limits.attemptMs : Math.min(limits.attemptMs, limits.patienceMs);
   const answer = await request(`${url}${wanted.path}`, {
     dispatcher: agent,
     method: "POST",
     headers: {
       "content-type": "application/json",
-      "x-vedette-actor": wanted.actor,
+      ...signActor(wanted.actor, { target, body }, way.actorKey),
       ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
     },
-    body: JSON.stringify(wanted.body),
+    body,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     signal: wanted.signal,
@@ -137,6 +157,8 @@ const withoutConnection = new Set([
   "ECONNREFUSED",
   "EHOSTUNREACH",
   "ENETUNREACH",
+  // There is no such socket: Restate has not started yet.
+  "ENOENT",
   "ENOTFOUND",
   "EAI_AGAIN",
   "UND_ERR_CONNECT_TIMEOUT",

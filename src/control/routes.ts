@@ -24,6 +24,7 @@ import {
 } from "#monitor/objects-contract.ts";
 import { checkReaders, checkReads } from "#results/contract.ts";
 import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
+import { ingressActor } from "./token.ts";
 
 export type Route = {
   /** Matched against the raw path, before anything is decoded. */
@@ -36,6 +37,8 @@ export type Route = {
   isWrite: boolean;
   /** Whether the call answers when the rollout stands still, which may take hours. */
   blocks: boolean;
+  /** Puts the caller's name into a body that has a place for one: not what the caller says. */
+  sign?: (body: unknown, actor: string) => unknown;
 };
 
 const readers = new Set(["Status", "Plan", "History"]);
@@ -84,6 +87,7 @@ const routes: readonly Route[] = [
       input,
       isWrite: handler !== "Run",
       blocks: false,
+      ...(handler === "Acknowledge" && { sign: signAcknowledge }),
     })),
   ),
   ...Object.entries(runnerHandlers).map(([handler, { input }]) => ({
@@ -114,6 +118,13 @@ const routes: readonly Route[] = [
     blocks: false,
   },
 ];
+
+/** The ingress token is shared: beside it stands whom its holder says he is. */
+function signAcknowledge(body: unknown, actor: string): unknown {
+  const { by } = body as { by: string };
+  const isShared = actor === ingressActor && by !== actor;
+  return { by: isShared ? `${actor} (${by})`.slice(0, 200) : actor };
+}
 
 export function findRoute(path: string): Route | undefined {
   return routes.find((route) => route.path.test(path));

@@ -7,8 +7,11 @@ export const embeddedConfig = {
       /** Empty: the embedded server. */
       ingress_url: optionalUrl(),
       admin_url: optionalUrl(),
+      /** Where Restate is found by people and programs: guarded, in front of the server itself. */
       ingress_port: port(8480),
       admin_port: port(9470),
+      /** With an external Restate: the host at which `control` guards it too. Empty: it does not. */
+      front_host: optionalText(),
       /** Public keys (`publickeyv1_…`) of an external Restate; the embedded one brings its own. */
       identity_keys: textList(),
       /** A file with such a key, as `vedette identity` writes it. Empty: none. */

@@ -1,19 +1,20 @@
 /** The Restate server that npm brings, for a machine that has no other. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, realpathSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { request } from "undici";
 import type { Log } from "#kernel/log.ts";
+import { requestRestate, socketAddress } from "#kernel/restate-address.ts";
 import { startOnFreePorts, takePort } from "./ports.ts";
+import { socketFolder } from "./socket-folder.ts";
 import { endLeftover, type SupervisedServer, superviseServer } from "./supervised.ts";
 
 export type RestateSettings = {
   dataDir: string;
-  /** 0 takes a free port. */
-  ingressPort: number;
-  adminPort: number;
+  /** On loopback, 0 takes a free one. Both absent: unix sockets, which only this user can open. */
+  ingressPort?: number;
+  adminPort?: number;
   /** PEM file with the private key that signs every request to the worker. */
   identityKeyFile?: string;
   /** Further `RESTATE_…` variables, over those of `restate.toml`. */
@@ -26,61 +27,103 @@ export type RestateServer = SupervisedServer & { ingressUrl: string; adminUrl: s
 const ending = { stopSignal: "SIGTERM", stopWithinMs: 10_000 } as const;
 
 /**
- * Starts the server on loopback and keeps it running. Its data is in `<dataDir>/restate`. A server
- * of an earlier, killed run is ended first. Throws one clear line when it cannot start.
+ * Starts the server and keeps it running. Its data is in `<dataDir>/restate`. A server of an earlier,
+ * killed run is ended first. Throws one clear line when it cannot start.
  */
 export async function startRestate(settings: RestateSettings): Promise<RestateServer> {
-  const baseDir = path.resolve(settings.dataDir, "restate");
-  mkdirSync(baseDir, { recursive: true, mode: 0o700 });
+  const baseDir = makeBaseDir(settings.dataDir);
   const pidFile = path.resolve(settings.dataDir, "restate.pid.json");
   await endLeftover({ pidFile, ...ending });
   rmSync(temporaryDir(baseDir), { recursive: true, force: true });
   mkdirSync(temporaryDir(baseDir));
   return startOnFreePorts(async () => {
-    const ingress = await takePort(settings.ingressPort, "restate.ingress_port");
-    const admin = await takePort(settings.adminPort, "restate.admin_port");
-    // Where the servers of a cluster talk to each other: of no use to one server alone.
-    const fabric = await takePort(0, "");
-    const adminUrl = `http://127.0.0.1:${admin}`;
-    const environment = serverEnvironment({ ingress, admin, fabric, baseDir }, settings);
+    const places = await choosePlaces(baseDir, settings);
+    const { ingressUrl, adminUrl } = places;
     const server = await superviseServer({
       ...ending,
       name: "restate",
       pidFile,
-      launch: () => launch(environment),
+      launch: () => launch(baseDir, serverEnvironment(baseDir, places, settings)),
       isReady: () => isReady(adminUrl),
       // Seconds where nothing else runs.
       readyWithinMs: 300_000,
       log: settings.log,
     });
-    return { ...server, ingressUrl: `http://127.0.0.1:${ingress}`, adminUrl };
+    return { ...server, ingressUrl, adminUrl };
   });
 }
 
-function launch(environment: NodeJS.ProcessEnv): ChildProcess {
+/** Private, whatever the data directory around it is: who can open the sockets in it needs no token. */
+function makeBaseDir(dataDir: string): string {
+  const baseDir = path.resolve(dataDir, "restate");
+  mkdirSync(baseDir, { recursive: true, mode: 0o700 });
+  chmodSync(baseDir, 0o700);
+  return realpathSync(baseDir);
+}
+
+type Places = { ingressUrl: string; adminUrl: string; environment: Record<string, string> };
+
+/** Where the server listens, and how it is told. */
+async function choosePlaces(baseDir: string, settings: RestateSettings): Promise<Places> {
+  const { ingressPort, adminPort } = settings;
+  if (ingressPort === undefined || adminPort === undefined) return socketPlaces(baseDir);
+  const ingress = await takePort(ingressPort, "restate.ingress_port");
+  const admin = await takePort(adminPort, "restate.admin_port");
+  // Where the servers of a cluster talk to each other: of no use to one server alone.
+  const fabric = await takePort(0, "");
+  return {
+    ingressUrl: `http://127.0.0.1:${ingress}`,
+    adminUrl: `http://127.0.0.1:${admin}`,
+    environment: {
+      RESTATE_LISTEN_MODE: "tcp",
+      RESTATE_BIND_PORT: String(fabric),
+      RESTATE_INGRESS__BIND_ADDRESS: `127.0.0.1:${ingress}`,
+      RESTATE_ADMIN__BIND_ADDRESS: `127.0.0.1:${admin}`,
+    },
+  };
+}
+
+/** The server makes its sockets in the folder of its data, which has the name of its node. */
+function socketPlaces(baseDir: string): Places {
+  const own = path.join(baseDir, "vedette");
+  const folder = socketFolder(own, path.join(baseDir, "socket-folder"));
+  return {
+    ingressUrl: socketAddress(path.join(folder, "ingress.sock")),
+    adminUrl: socketAddress(path.join(folder, "admin.sock")),
+    environment: {
+      RESTATE_LISTEN_MODE: "unix",
+      // It calls itself there, by the whole path unless it is told a shorter one.
+      ...(folder !== own && { RESTATE_ADVERTISED_ADDRESS: `unix:${folder}/fabric.sock` }),
+    },
+  };
+}
+
+/** In its own directory, from where it makes its sockets by their short names. */
+function launch(baseDir: string, environment: NodeJS.ProcessEnv): ChildProcess {
   return spawn(restateBinary(), ["--no-logo", "--config-file", configFile], {
+    cwd: baseDir,
     env: environment,
     stdio: ["ignore", "ignore", "pipe"],
     detached: true,
   });
 }
 
-type Places = { ingress: number; admin: number; fabric: number; baseDir: string };
-
 function temporaryDir(baseDir: string): string {
   return path.join(baseDir, "tmp");
 }
 
 /** Nothing of our own environment: it holds secrets, and a RESTATE_… variable would be obeyed. */
-function serverEnvironment(places: Places, settings: RestateSettings): NodeJS.ProcessEnv {
+function serverEnvironment(
+  baseDir: string,
+  places: Places,
+  settings: RestateSettings,
+): NodeJS.ProcessEnv {
   return {
     PATH: process.env["PATH"],
-    RESTATE_BASE_DIR: places.baseDir,
+    RESTATE_BASE_DIR: baseDir,
     // A killed server leaves its temporary files: here they are found again, and removed.
-    TMPDIR: temporaryDir(places.baseDir),
-    RESTATE_BIND_PORT: String(places.fabric),
-    RESTATE_INGRESS__BIND_ADDRESS: `127.0.0.1:${places.ingress}`,
-    RESTATE_ADMIN__BIND_ADDRESS: `127.0.0.1:${places.admin}`,
+    TMPDIR: temporaryDir(baseDir),
+    ...places.environment,
     ...(settings.identityKeyFile !== undefined && {
       RESTATE_WORKER__INVOKER__REQUEST_IDENTITY_PRIVATE_KEY_PEM_FILE: settings.identityKeyFile,
     }),
@@ -110,7 +153,7 @@ const configFile = fileURLToPath(new URL("../../restate.toml", import.meta.url))
 /** Ready means that the partitions answer: the health address answers earlier. */
 async function isReady(adminUrl: string): Promise<boolean> {
   try {
-    const answer = await request(`${adminUrl}/query`, {
+    const answer = await requestRestate(`${adminUrl}/query`, {
       method: "POST",
       headers: { "content-type": "application/json", accept: "application/json" },
       body: JSON.stringify({ query: "SELECT count(1) FROM sys_invocation" }),

@@ -1,6 +1,6 @@
 /** Hands calls to Restate's own ingress, which keeps them from then on. */
 import pRetry from "p-retry";
-import { request } from "undici";
+import { requestRestate } from "./restate-address.ts";
 
 const timeoutMs = 5_000;
 
@@ -20,7 +20,7 @@ export async function sendToRestate(
 }
 
 async function sendOnce(address: string, given: object): Promise<void> {
-  const { statusCode, body } = await request(address, {
+  const { statusCode, body } = await requestRestate(address, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(given),
@@ -35,7 +35,7 @@ const answerTimeoutMs = 60_000;
 
 /** Calls once and waits for the end. Throws when it does not come within a minute: it may come yet. */
 export async function callRestate(address: string, given: object): Promise<void> {
-  const { statusCode, body } = await request(address, {
+  const { statusCode, body } = await requestRestate(address, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(given),

@@ -1,6 +1,6 @@
 /** The exclusive handlers in which an operation is accepted or refused. Short: they hold the key. */
 import { InvocationIdParser, type ObjectContext, rpc } from "@restatedev/restate-sdk";
-import { actorOf } from "./actor.ts";
+import { type Actor, nameOf, type ReadActor } from "./actor.ts";
 import { announce } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import type { RolloutStatus } from "./contract.ts";
@@ -30,15 +30,18 @@ export async function begin(ctx: ObjectContext, request: BeginRequest): Promise<
   const rolloutId = ctx.rand.uuidv4();
   const runner = await startRun(ctx, { rolloutId, kind: "rollout", drain: drainOf(before) });
   ctx.console.info("starting sentinel rollout", { rolloutId, image: request.image });
-  const head = newHead({ ...request, rolloutId, runner, at: await now(ctx) });
-  await announce(ctx, head, { event: "rollout started", by: request.startedBy });
+  const { isSigned, ...asked } = request;
+  const startedBy = nameOf({ by: asked.startedBy, ...(isSigned && { isSigned }) });
+  const head = newHead({ ...asked, startedBy, rolloutId, runner, at: await now(ctx) });
+  await announce(ctx, head, { event: "rollout started", by: startedBy });
   return { rolloutId, runner };
 }
 
 export async function beginResume(
   ctx: ObjectContext,
-  { by }: { by: string },
+  actor: Actor,
 ): Promise<Begun | { status: RolloutStatus }> {
+  const by = nameOf(actor);
   const { reason: _reason, cause: _cause, ...before } = await requireHead(ctx, "Resume");
   const waves = passOverFailures(before.waves);
   const isIdle = Object.keys(before.openBatches).length === 0;
@@ -55,7 +58,7 @@ export async function beginResume(
   return { rolloutId: head.rolloutId, runner };
 }
 
-export async function beginRollback(ctx: ObjectContext, { by }: { by: string }): Promise<Begun> {
+export async function beginRollback(ctx: ObjectContext, actor: Actor): Promise<Begun> {
   const { reason: _reason, cause: _cause, ...before } = await requireHead(ctx, "RollbackAll");
   const { rolloutId } = before;
   const runner = await startRun(ctx, { rolloutId, kind: "rollback", drain: drainOf(before) });
@@ -67,14 +70,14 @@ export async function beginRollback(ctx: ObjectContext, { by }: { by: string }):
     revertedBefore: before.reverted,
     notReverted: [],
   };
-  await announce(ctx, head, { event: "rollback started", by });
+  await announce(ctx, head, { event: "rollback started", by: nameOf(actor) });
   return { rolloutId, runner };
 }
 
-export async function cancel(ctx: ObjectContext): Promise<RolloutStatus> {
+export async function cancel(ctx: ObjectContext, readActor: ReadActor): Promise<RolloutStatus> {
   const { reason: _reason, cause: _cause, ...before } = await requireHead(ctx, "Cancel");
   stopOpenBatches(ctx, before);
-  const told = { event: "cancelled", by: actorOf(ctx) } as const;
+  const told = { event: "cancelled", by: nameOf(readActor(ctx)) } as const;
   return toStatus(await announce(ctx, { ...before, state: "cancelled" }, told));
 }
 
@@ -118,7 +121,9 @@ function drainOf(head: Pick<RolloutHead, "runner" | "openBatches"> | null): stri
 
 const now = (ctx: ObjectContext) => ctx.date.now();
 
-function newHead(init: BeginRequest & { rolloutId: string; runner: string; at: number }) {
+function newHead(
+  init: Omit<BeginRequest, "isSigned"> & { rolloutId: string; runner: string; at: number },
+) {
   const { at, ...rest } = init;
   const startedAt = new Date(at).toISOString();
   const head: RolloutHead = {

@@ -6,7 +6,7 @@ import {
   TerminalError,
 } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
-import { actorOf } from "./actor.ts";
+import type { Actor, ReadActor } from "./actor.ts";
 import { toStatus } from "./answer.ts";
 import type { ListFleet } from "./capture.ts";
 import {
@@ -20,7 +20,7 @@ import {
   type RolloutRequest,
   type RolloutStatus,
 } from "./contract.ts";
-import { type Begun, rolloutObject } from "./internal.ts";
+import { type BeginRequest, type Begun, rolloutObject } from "./internal.ts";
 import { describePlan, planMembers } from "./plan.ts";
 import { reviveRepair } from "./repair.ts";
 import { readHead } from "./state.ts";
@@ -37,6 +37,7 @@ export type FacadeParts = {
   readHistory: ReadHistory;
   /** The ids of the API checks that a gate may name. */
   knownChecks: readonly string[];
+  readActor: ReadActor;
 };
 
 /** How long an outside part may be unreachable before the caller is told. */
@@ -53,21 +54,21 @@ export function createFacade(parts: FacadeParts) {
         image,
         requestedImage: request.image,
         wavePercentages: request.wave_percentages ?? defaultWavePercentages,
-        startedBy: actorOf(ctx),
+        ...nameStarter(parts.readActor(ctx)),
         ...(request.gate !== undefined && { gate: request.gate }),
       });
       return statusOf(await waitForRun(ctx, begun));
     },
 
     async Resume(ctx: ObjectSharedContext): Promise<RolloutStatus> {
-      const begun = await ctx.client(rolloutObject, ctx.key).beginResume({ by: actorOf(ctx) });
+      const begun = await ctx.client(rolloutObject, ctx.key).beginResume(parts.readActor(ctx));
       return "status" in begun ? begun.status : statusOf(await waitForRun(ctx, begun));
     },
 
     async RollbackAll(ctx: ObjectSharedContext): Promise<RollbackResult> {
       return waitForRun(
         ctx,
-        await ctx.client(rolloutObject, ctx.key).beginRollback({ by: actorOf(ctx) }),
+        await ctx.client(rolloutObject, ctx.key).beginRollback(parts.readActor(ctx)),
       );
     },
 
@@ -92,6 +93,10 @@ export function createFacade(parts: FacadeParts) {
       return ctx.run("read-history", () => parts.readHistory(request), patience);
     },
   };
+}
+
+function nameStarter({ by, isSigned }: Actor): Pick<BeginRequest, "startedBy" | "isSigned"> {
+  return { startedBy: by, ...(isSigned === true && { isSigned }) };
 }
 
 /** Refused at once: a gate that nobody ever opens would only be noticed by its timeout. */

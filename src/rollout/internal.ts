@@ -1,6 +1,7 @@
 /** What the parts of a rollout call on each other. Only the public handlers are reachable from outside. */
 import { iface } from "@restatedev/restate-sdk";
 import type { ChatMessage } from "#notify/contract.ts";
+import type { Actor } from "./actor.ts";
 import {
   EmptyRequest,
   type Gate,
@@ -24,6 +25,8 @@ export type BeginRequest = {
   requestedImage: string;
   wavePercentages: number[];
   startedBy: string;
+  /** Whether the gateway vouches for the name. */
+  isSigned?: true;
   gate?: Gate;
 };
 export type Begun = { rolloutId: string; runner: string };
@@ -111,8 +114,8 @@ export const rolloutObject = iface.object(
       description: "Past rollouts, newest first.",
     }),
     begin: iface.json<BeginRequest, Begun>(),
-    beginResume: iface.json<{ by: string }, Begun | { status: RolloutStatus }>(),
-    beginRollback: iface.json<{ by: string }, Begun>(),
+    beginResume: iface.json<Actor, Begun | { status: RolloutStatus }>(),
+    beginRollback: iface.json<Actor, Begun>(),
     // Exclusive although it only reads: the run may begin before `begin` has ended.
     toCapture: iface.json<{ rolloutId: string }, ToCapture>(),
     storeBatches: iface.json<{ rolloutId: string; first: number; batches: Batch[] }, null>(),

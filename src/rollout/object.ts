@@ -1,5 +1,5 @@
 /** `SentinelRolloutService`: the virtual object that is the rollout. */
-import { implement, type ObjectSharedContext } from "@restatedev/restate-sdk";
+import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { toTerminalError } from "#kernel/terminal.ts";
 import { launchBatch, record } from "./batch-steps.ts";
@@ -29,7 +29,9 @@ export function createRolloutObject({ stopRun, ...parts }: FacadeParts & { stopR
     handlers: {
       Rollout: onlySingleton(facade.Rollout),
       Resume: onlySingleton(facade.Resume),
-      Cancel: onlySingleton(stoppingAndCounting(stopRun, cancel)),
+      Cancel: onlySingleton(
+        stoppingAndCounting(stopRun, (ctx: ObjectContext) => cancel(ctx, parts.readActor)),
+      ),
       RollbackAll: onlySingleton(facade.RollbackAll),
       Status: onlySingleton(facade.Status),
       Plan: onlySingleton(facade.Plan),

@@ -1,5 +1,7 @@
 /** Everything of a rollout that Restate calls, put together. */
+import { randomBytes } from "node:crypto";
 import type { Database } from "#kernel/database.ts";
+import { createReadActor } from "./actor.ts";
 import { batchService } from "./batch.ts";
 import { createCapture, type ListFleet } from "./capture.ts";
 import type { ResolveImage } from "./facade.ts";
@@ -18,12 +20,15 @@ export type RolloutParts = RunnerSettings & {
   stopRun: StopRun;
   database: Database;
   endInvocations: EndInvocations;
+  /** With which the gateway signs callers' names; absent: no name is believed. */
+  actorKey?: Uint8Array;
   /** How long the fleet may be unreachable at the start of a rollout. */
   listForMs?: number;
 };
 
 export function createRolloutServices(parts: RolloutParts) {
   const { listFleet, resolveImage, knownChecks, stopRun, listForMs = 30_000 } = parts;
+  const readActor = createReadActor(parts.actorKey ?? randomBytes(32));
   const history = createHistoryStore(parts.database);
   return [
     createRolloutObject({
@@ -31,6 +36,7 @@ export function createRolloutServices(parts: RolloutParts) {
       resolveImage,
       knownChecks,
       stopRun,
+      readActor,
       readHistory: history.list,
     }),
     createRunner(parts),

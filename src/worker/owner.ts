@@ -1,7 +1,8 @@
 /** A Restate serves one installation: a second one would take over its rollouts, checks and timers. */
+
 import { AbortError } from "p-retry";
-import { request } from "undici";
 import { z } from "zod";
+import { requestRestate } from "#kernel/restate-address.ts";
 
 /** Restate keeps it with each address of a worker, and sends it along with each call. */
 export const installationHeader = "x-vedette-installation";
@@ -54,7 +55,7 @@ export function findStranger(deployments: readonly Deployment[], installation: s
 
 async function readDeployments(adminUrl: string): Promise<Deployment[]> {
   const signal = AbortSignal.timeout(timeoutMs);
-  const answer = await request(`${adminUrl}/deployments`, { signal });
+  const answer = await requestRestate(`${adminUrl}/deployments`, { signal });
   if (answer.statusCode >= 300) {
     await answer.body.dump();
     throw new Error(`Restate's list of deployments answers ${answer.statusCode}`);

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import pRetry, { AbortError } from "p-retry";
-import { request } from "undici";
+import { requestRestate } from "#kernel/restate-address.ts";
 import { installationHeader, requireOwnRestate } from "./owner.ts";
 
 export type Registration = {
@@ -32,7 +32,7 @@ export async function registerWorker(registration: Registration): Promise<void> 
 
 async function register(registration: Registration): Promise<void> {
   const { adminUrl, workerUrl, revision, installation } = registration;
-  const answer = await request(`${adminUrl}/deployments`, {
+  const answer = await requestRestate(`${adminUrl}/deployments`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({

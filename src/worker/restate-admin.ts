@@ -1,6 +1,7 @@
 /** Restate's admin API: SQL on its own tables, and what may be done to an invocation. */
+
 import pLimit from "p-limit";
-import { request } from "undici";
+import { requestRestate } from "#kernel/restate-address.ts";
 
 const timeoutMs = 10_000;
 const atOnce = 10;
@@ -13,7 +14,7 @@ export function createRestateAdmin(adminUrl: string) {
   const each = pLimit(atOnce);
   return {
     async query<Row>(sql: string): Promise<Row[]> {
-      const answer = await request(`${adminUrl}/query`, {
+      const answer = await requestRestate(`${adminUrl}/query`, {
         method: "POST",
         headers: { "content-type": "application/json", accept: "application/json" },
         body: JSON.stringify({ query: sql }),
@@ -28,7 +29,7 @@ export function createRestateAdmin(adminUrl: string) {
     /** Does the same to each. One that has ended meanwhile, or cannot have it done now, is no error. */
     async change(verb: Verb, invocations: readonly string[]): Promise<void> {
       const change = async (id: string) => {
-        const answer = await request(`${adminUrl}/invocations/${id}/${verb}`, {
+        const answer = await requestRestate(`${adminUrl}/invocations/${id}/${verb}`, {
           method: "PATCH",
           headersTimeout: timeoutMs,
           bodyTimeout: timeoutMs,

@@ -44,6 +44,13 @@ it("publishes ports on this machine only", () => {
   expect(published.filter((port) => !port.startsWith("127.0.0.1:"))).toEqual([]);
 });
 
+it("publishes no port of Restate itself, which asks nobody who they are", () => {
+  const published = (service: string) => /^ {4}ports:$/m.test(serviceText(service));
+
+  expect(published("vedette")).toBe(true);
+  expect(published("restate")).toBe(false);
+});
+
 it("holds no secret: each comes from outside, and has to", () => {
   const secrets = ["vedette", "postgres"].flatMap((service) =>
     Object.entries(environmentOf(service)).filter(([name]) => /TOKEN|PASSWORD/.test(name)),

@@ -27,7 +27,7 @@ describe("nextStep", () => {
     const failedBy = (...reasons: string[]) =>
       applyChanges(
         buildHead(),
-        0,
+        { batch: 0, wave: 0, ...marks(".".repeat(reasons.length), "f".repeat(reasons.length)) },
         reasons.map((reason, i) => ({ id: `s${i}`, from: ".", to: "f", reason })),
       ).waves;
     const ill = failedBy("unreachable: ECONNREFUSED", "timeout_unknown: unreachable: reset");
@@ -41,9 +41,11 @@ describe("nextStep", () => {
     });
     expect(nextStep(failedBy("timeout_unknown"), 0)).toMatchObject({ cause: "sentinels" });
     const resumed = passOverFailures(ill);
-    const [first] = applyChanges(buildHead({ waves: resumed }), 0, [
-      { id: "x", from: ".", to: "f", reason: "oom_killed" },
-    ]).waves;
+    const [first] = applyChanges(
+      buildHead({ waves: resumed }),
+      { batch: 1, wave: 0, ...marks(".", "f") },
+      [{ id: "x", from: ".", to: "f", reason: "oom_killed" }],
+    ).waves;
     expect(nextStep(first === undefined ? [] : [first], 0)).toMatchObject({ cause: "sentinels" });
   });
 

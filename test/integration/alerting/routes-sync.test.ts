@@ -82,15 +82,17 @@ const status = async () => RoutesStatus.parse((await call("Status")).body);
 
 const killRunner = async () => {
   const { restate_admin: admin } = program.endpoints();
+  const authorization = { authorization: `Bearer ${program.token()}` };
   const query =
     "SELECT id FROM sys_invocation WHERE target_service_name = 'vedette.v1.AlertRoutesRunner' AND status <> 'completed'";
   const answer = await fetch(`${admin}/query`, {
     method: "POST",
-    headers: { "content-type": "application/json", accept: "application/json" },
+    headers: { ...authorization, "content-type": "application/json", accept: "application/json" },
     body: JSON.stringify({ query }),
   });
   const { rows } = (await answer.json()) as { rows: { id: string }[] };
-  for (const { id } of rows) await fetch(`${admin}/invocations/${id}/kill`, { method: "PATCH" });
+  for (const { id } of rows)
+    await fetch(`${admin}/invocations/${id}/kill`, { method: "PATCH", headers: authorization });
 };
 
 const untilDrift = (state: string) =>

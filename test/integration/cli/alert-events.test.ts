@@ -42,7 +42,7 @@ const enqueue = async (orders: object[]) => {
     const { restate_ingress } = program.endpoints();
     const answer = await fetch(`${restate_ingress}/vedette.v1.AlertDelivery/${checkId}/enqueue`, {
       method: "POST",
-      headers: { "content-type": "application/json" },
+      headers: { authorization: `Bearer ${program.token()}`, "content-type": "application/json" },
       body: JSON.stringify(order),
     });
     expect(answer.status).toBe(200);

@@ -1,11 +1,13 @@
+import { mkdirSync } from "node:fs";
 import { createServer } from "node:net";
+import path from "node:path";
 import { type ObjectContext, object, service } from "@restatedev/restate-sdk";
 import getPort from "get-port";
-import { request } from "undici";
 import { expect, it, onTestFinished } from "vitest";
 import { loadCredentials, publicIdentity, writeIdentityKey } from "#embedded/credentials.ts";
 import { startRestate } from "#embedded/restate.ts";
 import { createLog } from "#kernel/log.ts";
+import { requestRestate } from "#kernel/restate-address.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { startTestRestate } from "../../support/servers.ts";
@@ -26,7 +28,7 @@ const counter = object({
 });
 
 async function add(ingressUrl: string): Promise<unknown> {
-  const answer = await request(`${ingressUrl}/Counter/one/add`, {
+  const answer = await requestRestate(`${ingressUrl}/Counter/one/add`, {
     method: "POST",
     headersTimeout: 20_000,
   });
@@ -73,6 +75,35 @@ it("is refused to a second installation, which takes nothing over", async () => 
   const { deployments } = (await answer.json()) as { deployments: { uri: string }[] };
   expect(deployments.map(({ uri }) => uri)).not.toContain(`${endpoint.url}/rev-second`);
   await register("first");
+});
+
+it.each([
+  ["a data directory", ""],
+  ["one with a path too long for sockets", `${"x".repeat(60)}/${"y".repeat(60)}`],
+])("listens on sockets in %s, and comes back there after a kill -9", async (_which, below) => {
+  const dataDir = path.join(tempDir(), below);
+  mkdirSync(dataDir, { recursive: true });
+  const services = [counter];
+  const where = { host: "127.0.0.1", port: 0, identityKeys: [] };
+  const endpoint = await serveEndpoint({ ...where, services, log });
+  onTestFinished(endpoint.stop);
+  const server = await startRestate({ dataDir, log });
+  onTestFinished(server.stop);
+  const { adminUrl } = server;
+  await registerWorker({
+    adminUrl,
+    workerUrl: endpoint.url,
+    revision: "test",
+    installation: "test",
+  });
+  await add(server.ingressUrl);
+  const first = server.pid();
+
+  process.kill(first, "SIGKILL");
+
+  await waitFor(() => server.pid() !== first, { withinMs: 60_000, what: "the restart" });
+  expect(server.ingressUrl).toMatch(/^http\+unix:/);
+  expect(await add(server.ingressUrl)).toBe(2);
 });
 
 it("stays down after a kill in a test until it is started again", async () => {

@@ -1,0 +1,54 @@
+/** What is read of a request to Restate's ports, and how it is refused. */
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import { bearerOf } from "#control/token.ts";
+import { frontHeaders } from "./pass.ts";
+
+const largestBody = 10 * 1_024 * 1_024;
+
+/** The whole body; undefined when it is larger than 10 MiB. */
+export async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += (chunk as Buffer).length;
+    if (size > largestBody) return undefined;
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks);
+}
+
+/**
+ * The token of `Authorization: Bearer`, or the password of `Authorization: Basic`, which browsers ask for
+ * by themselves and keep for this one address: a cookie would go to every port of the machine.
+ */
+export function readToken(authorization: string): string {
+  const encoded = /^Basic +(\S+)$/i.exec(authorization)?.[1];
+  if (encoded === undefined) return bearerOf(authorization);
+  const pair = Buffer.from(encoded, "base64").toString();
+  return pair.slice(pair.indexOf(":") + 1);
+}
+
+type Refusal = { status: number; detail: string };
+
+/** One shape for every refusal; `message` is where callers of Restate look. */
+export function answerRefusal(response: ServerResponse, { status, detail }: Refusal): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const title = STATUS_CODES[status] ?? "Refused";
+  response.writeHead(status, {
+    ...frontHeaders,
+    ...(status === 401 && { "www-authenticate": challenges }),
+    ...(status === 405 && { allow: "POST" }),
+    "content-type": "application/problem+json",
+    // What was not read of the request is not waited for.
+    connection: "close",
+  });
+  response.end(JSON.stringify({ type: "about:blank", title, status, detail, message: detail }));
+}
+
+const challenges = [
+  'Basic realm="Restate of Vedette: any name, the ingress token as password", charset="UTF-8"',
+  "Bearer",
+];

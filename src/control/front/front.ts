@@ -1,0 +1,161 @@
+/**
+ * The addresses of Restate's ingress, and of its admin interface with the web console. Restate itself
+ * listens where only this user can reach it, because it asks nobody who they are and lets any page ask.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import type { Identify } from "#control/token.ts";
+import type { Log } from "#kernel/log.ts";
+import { signActor, targetOfPath } from "#kernel/signed-actor.ts";
+import { answerRefusal, readBody, readToken } from "./exchange.ts";
+import { isPlainProgram, type Refused, refuseCallByGet, refuseForeign } from "./guard.ts";
+import { answerHeaders, askRestate, passBack, passedHeaders } from "./pass.ts";
+import { isOwnUser } from "./peer-user.ts";
+
+export type FrontSettings = {
+  /** Of Restate itself. */
+  ingressUrl: string;
+  adminUrl: string;
+  identify: Identify;
+  /** Shared with the worker: callers' names are signed with it. */
+  actorKey: Uint8Array;
+  log: Log;
+};
+
+/** The console calls the ingress below its own address, so that it is one page with one origin. */
+const ingressBelow = "/ingress";
+
+const withinMs = { ingress: 24 * 3_600_000, admin: 300_000 };
+
+/** Not listening yet. It asks for the ingress token, or knows a program of the same user. */
+export function createIngressFront(settings: FrontSettings): Server {
+  return createFront(settings, (asked) => passToIngress(settings, asked));
+}
+
+/** Also has the ingress, below `/ingress`. */
+export function createAdminFront(settings: FrontSettings): Server {
+  return createFront(settings, (asked) => {
+    const { path } = asked;
+    if (path === ingressBelow || path.startsWith(`${ingressBelow}/`)) {
+      return passToIngress(settings, { ...asked, path: path.slice(ingressBelow.length) || "/" });
+    }
+    return passToAdmin(settings, asked);
+  });
+}
+
+type Asked = {
+  request: IncomingMessage;
+  response: ServerResponse;
+  path: string;
+  search: string;
+  /** undefined: a program of this user, without a token. */
+  actor: string | undefined;
+  signal: AbortSignal;
+};
+
+type Pass = (asked: Asked) => Promise<unknown>;
+
+function createFront(settings: FrontSettings, pass: Pass): Server {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    try {
+      await admit({ request, response, signal: gone.signal }, settings, pass);
+    } catch (error) {
+      if (gone.signal.aborted) return;
+      const { pathname: path } = addressOf(request);
+      settings.log.warn({ err: error, path }, "restate did not answer");
+      answerRefusal(response, { status: 502, detail: "Restate did not answer; try again" });
+    }
+  };
+  return createServer(
+    { requestTimeout: 30_000, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
+    (request, response) => void answer(request, response),
+  );
+}
+
+async function admit(
+  given: Pick<Asked, "request" | "response" | "signal">,
+  settings: FrontSettings,
+  pass: Pass,
+): Promise<unknown> {
+  const { request, response } = given;
+  const { method = "", headers } = request;
+  const { pathname: path, search } = addressOf(request);
+  const refused = refuseForeign({ method, path, headers });
+  if (refused !== undefined) return answerRefusal(response, refused);
+  const caller = await findCaller(request, settings);
+  if (caller === undefined) return answerRefusal(response, unauthorized);
+  return pass({ ...given, path, search, actor: caller.actor });
+}
+
+/** Resolved first: the path that is judged is the one that Restate gets. */
+function addressOf(request: IncomingMessage): Pick<URL, "pathname" | "search"> {
+  return URL.parse(request.url ?? "", "http://localhost") ?? { pathname: "/", search: "" };
+}
+
+const unauthorized = {
+  status: 401,
+  detail: 'send the ingress token, or your own, as "Authorization: Bearer" or as the password',
+} as const;
+
+/** undefined: somebody who may not ask. */
+async function findCaller(
+  request: IncomingMessage,
+  { identify, log }: FrontSettings,
+): Promise<{ actor: string | undefined } | undefined> {
+  const { method = "", url: path = "", headers } = request;
+  const { authorization } = headers;
+  if (authorization !== undefined) {
+    const actor = identify(readToken(authorization));
+    if (actor === undefined)
+      log.warn({ path: path.split("?")[0] }, "restate asked with no valid token");
+    return actor === undefined ? undefined : { actor };
+  }
+  const isKnown = isPlainProgram({ method, path, headers }) && (await isOwnUser(request.socket));
+  return isKnown ? { actor: undefined } : undefined;
+}
+
+async function passToIngress(settings: FrontSettings, asked: Asked): Promise<void> {
+  const { request, response, path, search, actor, signal } = asked;
+  const { method = "", headers } = request;
+  const refused: Refused | undefined = refuseCallByGet({ method, path, headers });
+  if (refused !== undefined) return answerRefusal(response, refused);
+  const body = await readBody(request);
+  if (body === undefined) return answerRefusal(response, tooLarge);
+  const signed = { target: targetOfPath(path) ?? "", body };
+  const answer = await askRestate({
+    address: `${settings.ingressUrl}${path}${search}`,
+    method,
+    headers: {
+      ...passedHeaders(headers, body),
+      ...(actor !== undefined && signActor(actor, signed, settings.actorKey)),
+    },
+    body,
+    withinMs: withinMs.ingress,
+    signal,
+  });
+  await passBack(answer, response);
+}
+
+const tooLarge = { status: 413, detail: "the body is larger than 10 MiB" } as const;
+
+async function passToAdmin(settings: FrontSettings, asked: Asked): Promise<void> {
+  const { request, response, path, search, signal } = asked;
+  const body = await readBody(request);
+  if (body === undefined) return answerRefusal(response, tooLarge);
+  const answer = await askRestate({
+    address: `${settings.adminUrl}${path}${search}`,
+    method: request.method ?? "",
+    headers: passedHeaders(request.headers, body),
+    body,
+    withinMs: withinMs.admin,
+    signal,
+  });
+  if (path !== "/version" || answer.statusCode !== 200) return passBack(answer, response);
+  // From here the console learns where the ingress is.
+  const version: unknown = JSON.parse(await text(answer));
+  const ingress_endpoint = `http://${request.headers.host}${ingressBelow}`;
+  const { "content-length": _, ...kept } = answerHeaders(answer.headers);
+  response.writeHead(200, kept).end(JSON.stringify({ ...(version as object), ingress_endpoint }));
+}

@@ -1,0 +1,40 @@
+/** Where Restate is: an http address, or a unix socket written as one (`http+unix://<path>/…`). */
+import { Agent, type Dispatcher, request } from "undici";
+
+const socketScheme = "http+unix://";
+
+/** The address of a server at a unix socket; a path may follow it as after any other address. */
+export function socketAddress(socketPath: string): string {
+  return `${socketScheme}${encodeURIComponent(socketPath)}`;
+}
+
+export type Reached = { url: string; socketPath: string | undefined };
+
+/** What to ask for, and the socket to ask at: undefined for an address that is plain http. */
+export function reachAddress(address: string): Reached {
+  if (!address.startsWith(socketScheme)) return { url: address, socketPath: undefined };
+  const [host = "", ...path] = address.slice(socketScheme.length).split("/");
+  const url = ["http://localhost", ...path].join("/");
+  return { url, socketPath: decodeURIComponent(host) };
+}
+
+/** undici's `request`, to an address of either kind. */
+export function requestRestate(
+  address: string,
+  options: NonNullable<Parameters<typeof request>[1]>,
+): Promise<Dispatcher.ResponseData<unknown>> {
+  const { url, socketPath } = reachAddress(address);
+  if (socketPath === undefined) return request(url, options);
+  return request(url, { ...options, dispatcher: agentOf(socketPath) });
+}
+
+const agents = new Map<string, Agent>();
+
+/** One for each socket: a program has two, and idle connections keep no process alive. */
+function agentOf(socketPath: string): Agent {
+  const known = agents.get(socketPath);
+  if (known !== undefined) return known;
+  const agent = new Agent({ connect: { socketPath, timeout: 5_000 } });
+  agents.set(socketPath, agent);
+  return agent;
+}

@@ -1,0 +1,53 @@
+/**
+ * The name of a caller on its way through Restate. Whoever reaches Restate's own ingress may write any
+ * header, so the gateway signs the name, and the signature holds for this one request alone.
+ */
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+
+export const actorHeader = "x-vedette-actor";
+const actorProofHeader = "x-vedette-actor-proof";
+
+export type SignedRequest = {
+  /** `service/key/handler` as Restate names it, without `/send`. */
+  target: string;
+  body: Uint8Array | string;
+};
+
+/** The headers by which the worker knows who called. */
+export function signActor(
+  actor: string,
+  request: SignedRequest,
+  key: Uint8Array,
+): Record<string, string> {
+  return { [actorHeader]: actor, [actorProofHeader]: proofOf(actor, request, key) };
+}
+
+/** Whether the gateway vouches for the name in these headers, for this request. */
+export function isSigned(
+  headers: ReadonlyMap<string, string>,
+  request: SignedRequest,
+  key: Uint8Array,
+): boolean {
+  const actor = headers.get(actorHeader);
+  if (actor === undefined) return false;
+  const given = Buffer.from(headers.get(actorProofHeader) ?? "");
+  const expected = Buffer.from(proofOf(actor, request, key));
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/** The target of a path at the ingress; undefined for one that cannot be decoded. */
+export function targetOfPath(path: string): string | undefined {
+  const segments = path.replace(/^\/(?:restate\/(?:call|send)\/)?/, "").split("/");
+  if (segments.at(-1) === "send") segments.pop();
+  try {
+    return segments.map(decodeURIComponent).join("/");
+  } catch {
+    return undefined;
+  }
+}
+
+function proofOf(actor: string, request: SignedRequest, key: Uint8Array): string {
+  const body = createHash("sha256").update(request.body).digest("hex");
+  const fields = [actor, request.target, body];
+  return createHmac("sha256", key).update(JSON.stringify(fields)).digest("base64url");
+}

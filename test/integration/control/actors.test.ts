@@ -1,0 +1,107 @@
+/** Whose call it is: in what reaches Restate, and in the log. */
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { createControl } from "#control/control.ts";
+import { createLog } from "#kernel/log.ts";
+import { isSigned } from "#kernel/signed-actor.ts";
+
+const rollout = "/vedette.v1.SentinelRolloutService/singleton";
+const acknowledge = "/vedette.v1.ApiCheck/verify-key/Acknowledge";
+const hashOf = (token: string) => createHash("sha256").update(token).digest("hex");
+const actorKey = Buffer.alloc(32, 7);
+
+type Reached = { path: string; headers: IncomingHttpHeaders; body: string };
+
+async function startBench() {
+  const reached: Reached[] = [];
+  const lines: Record<string, unknown>[] = [];
+  const ingress = createServer(async (incoming, outgoing) => {
+    let body = "";
+    for await (const chunk of incoming) body += chunk;
+    reached.push({ path: incoming.url ?? "", headers: incoming.headers, body });
+    outgoing.end("{}");
+  });
+  ingress.listen(0, "127.0.0.1");
+  await once(ingress, "listening");
+  const log = createLog({ level: "silent", format: "json" });
+  const info = (fields: object, message: string) => lines.push({ ...fields, message });
+  const control = createControl({
+    ingressUrl: `http://127.0.0.1:${(ingress.address() as AddressInfo).port}`,
+    ingressToken: "shared",
+    operators: { alice: hashOf("of-alice"), bob: hashOf("of-bob") },
+    actorKey,
+    log: Object.assign(Object.create(log) as typeof log, { info }),
+  });
+  const url = await control.listen({ host: "127.0.0.1", port: 0 });
+  const call = async (path: string, token: string, init: { body?: object; key?: string } = {}) => {
+    const { body = {}, key } = init;
+    const answer = await fetch(`${url}${path}`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        ...(key !== undefined && { "idempotency-key": key }),
+      },
+      body: JSON.stringify(body),
+    });
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  const stop = async () => {
+    await control.close();
+    ingress.close();
+    ingress.closeAllConnections();
+  };
+  return { reached, lines, call, stop };
+}
+
+let bench: Awaited<ReturnType<typeof startBench>>;
+
+beforeEach(async () => {
+  bench = await startBench();
+});
+
+afterEach(() => bench.stop());
+
+const keys = () => bench.reached.map(({ headers }) => headers["idempotency-key"]);
+
+it("gives two operators with one idempotency key each a call of their own", async () => {
+  await bench.call(`${rollout}/Cancel`, "of-alice", { key: "deploy-1" });
+  await bench.call(`${rollout}/Cancel`, "of-bob", { key: "deploy-1" });
+  await bench.call(`${rollout}/Cancel`, "of-alice", { key: "deploy-1" });
+
+  const [alice, bob, again] = keys();
+  expect(bob).not.toBe(alice);
+  expect(again).toBe(alice);
+});
+
+it("signs the caller's name for this very call", async () => {
+  await bench.call(`${rollout}/Cancel/send`, "of-alice");
+
+  const [{ headers, body } = { headers: {}, body: "" }] = bench.reached;
+  const sent = new Map(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+  const target = `${rollout.slice(1)}/Cancel`;
+  expect(sent.get("x-vedette-actor")).toBe("alice");
+  expect(isSigned(sent, { target, body }, actorKey)).toBe(true);
+});
+
+it("names in the log who made a call", async () => {
+  await bench.call(`${rollout}/Cancel`, "of-bob");
+
+  expect(bench.lines).toContainEqual(
+    expect.objectContaining({ message: "call answered", actor: "bob", status: 200 }),
+  );
+});
+
+it.each([
+  ["of-alice", "mallory", "alice"],
+  ["of-alice", "alice", "alice"],
+  ["shared", "ada", "ingress-token (ada)"],
+])("acknowledges with %s in the name of its owner, whoever %s is", async (token, by, expected) => {
+  expect(await bench.call(acknowledge, token, { body: { by } })).toBe(200);
+
+  expect(JSON.parse(bench.reached[0]?.body ?? "")).toEqual({ by: expected });
+});
