@@ -17,6 +17,25 @@ const program = await startProgram({
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 
+/** How many bytes a viewer is sent from now on, until it is asked. */
+async function countBytes(): Promise<() => number> {
+  const { control } = program.endpoints();
+  const signedIn = await fetch(`${control}/console/api/session`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ token: program.token() }),
+  });
+  const cookie = signedIn.headers.get("set-cookie")?.split(";")[0] ?? "";
+  const { body } = await fetch(`${control}/console/api/live`, { headers: { cookie } });
+  let bytes = 0;
+  const read = async () => {
+    for await (const chunk of body ?? []) bytes += (chunk as Uint8Array).length;
+  };
+  // It ends with the program.
+  void read().catch(() => {});
+  return () => bytes;
+}
+
 /** Times between the frames of the page, in ms, for so long. */
 const frames = `new Promise((resolve) => {
   const times = [];
@@ -37,6 +56,7 @@ try {
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { level: 2, name: "Fleet" }).waitFor();
   const still = (await page.evaluate(frames)) as number[];
+  const sent = await countBytes();
   const image = "registry.example.com/vedette/sentinel:v2";
   await program.call("Rollout/send", { image, wave_percentages: [5, 100] });
   await page.getByRole("heading", { level: 1, name: /In progress: wave 2/ }).waitFor();
@@ -49,6 +69,8 @@ try {
       `${name.padEnd(8)} ${times.length} frames, p50 ${at(0.5)}, p95 ${at(0.95)}, p99 ${at(0.99)}`,
     );
   }
+  await page.getByRole("heading", { level: 1, name: /Completed/ }).waitFor({ timeout: 600_000 });
+  console.log(`${sent()} bytes to a viewer of the whole rollout`);
 } finally {
   await browser.close();
   await program.dispose();

@@ -65,10 +65,16 @@ export const FleetColumns = z.object({
 });
 export type FleetColumns = z.infer<typeof FleetColumns>;
 
-/** Changes of the columns: index, mark, and the reason where there is one. */
-export const FleetChanges = z.array(
-  z.tuple([z.int(), z.enum(sentinelMarks), z.string().nullable()]),
-);
+/**
+ * What has changed in the columns. Small, because thousands of sentinels change in every look: those that
+ * now stand alike are one group.
+ */
+export const FleetChanges = z.object({
+  /** A mark, a wave, and whose: in turns how many sentinels are passed over and how many follow. */
+  groups: z.array(z.tuple([z.enum(sentinelMarks), z.int(), z.array(z.int())])),
+  /** By the sentinel's index, where it has changed; null: there is none any more. */
+  reasons: z.record(z.string(), z.string().nullable()),
+});
 export type FleetChanges = z.infer<typeof FleetChanges>;
 
 const WaveView = z.object({
@@ -133,11 +139,15 @@ export type LiveRollout = z.infer<typeof LiveRollout>;
 export const Trouble = z.array(z.object({ part: z.string(), detail: z.string() }));
 export type Trouble = z.infer<typeof Trouble>;
 
-/** The events of the stream, by name. Every one replaces what the one before it said, but `changes`. */
+/**
+ * The events of the stream, by name. Every one replaces what the one before it said, but `progress`, the
+ * parts of the rollout that have changed, and `marks`. Whoever comes, or missed too much, gets the whole.
+ */
 const liveEvents = {
   rollout: LiveRollout,
+  progress: LiveRollout.partial(),
   fleet: FleetColumns,
-  changes: FleetChanges,
+  marks: FleetChanges,
   trouble: Trouble,
   beat: z.object({ now: z.string() }),
 } as const;

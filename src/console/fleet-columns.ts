@@ -67,20 +67,53 @@ export function toColumns(rows: readonly FleetRow[], shown: Shown): FleetColumns
   };
 }
 
-/**
- * What turns `before` into `after`; null when that takes new columns: of another rollout, of other
- * sentinels, or with sentinels that have just been put into waves.
- */
+/** What turns `before` into `after`; null when that takes new columns: of other sentinels. */
 export function diffColumns(before: FleetColumns, after: FleetColumns): FleetChanges | null {
-  if (before.rollout_id !== after.rollout_id) return null;
-  if (before.ids.length !== after.ids.length) return null;
-  const changes: FleetChanges = [];
-  for (const [index, id] of after.ids.entries()) {
-    if (id !== before.ids[index] || before.waves[index] !== after.waves[index]) return null;
-    const mark = after.marks[index] as SentinelMark;
-    const reason = after.reasons[index] ?? null;
-    const isSame = mark === before.marks[index] && reason === (before.reasons[index] ?? null);
-    if (!isSame) changes.push([index, mark, reason]);
+  if (!hasSameSentinels(before, after)) return null;
+  const changed = [...after.ids.keys()].filter(
+    (index) =>
+      after.marks[index] !== before.marks[index] || after.waves[index] !== before.waves[index],
+  );
+  const groups = Map.groupBy(changed, (index) => `${after.marks[index]}${after.waves[index]}`);
+  return {
+    groups: [...groups.values()].map((indexes) => {
+      const [first = 0] = indexes;
+      return [after.marks[first] as SentinelMark, after.waves[first] ?? 0, toRuns(indexes)];
+    }),
+    reasons: diffReasons(before.reasons, after.reasons),
+  };
+}
+
+/** How many cells change: 0 for nothing at all. */
+export function countCells({ groups, reasons }: FleetChanges): number {
+  const followers = groups.flatMap(([, , runs]) => runs.filter((_, turn) => turn % 2 === 1));
+  return followers.reduce((sum, length) => sum + length, Object.keys(reasons).length);
+}
+
+function hasSameSentinels(before: FleetColumns, after: FleetColumns): boolean {
+  const isSame = (name: string, index: number) => name === before.ids[index];
+  return before.ids.length === after.ids.length && after.ids.every(isSame);
+}
+
+/** Rising indexes as turns: how many are passed over, how many follow, and so on. */
+function toRuns(indexes: readonly number[]): number[] {
+  const runs: number[] = [];
+  let next = 0;
+  for (const index of indexes) {
+    if (index === next && runs.length > 0) runs.push((runs.pop() ?? 0) + 1);
+    else runs.push(index - next, 1);
+    next = index + 1;
   }
-  return changes;
+  return runs;
+}
+
+type Reasons = Record<string, string | null>;
+
+function diffReasons(before: FleetColumns["reasons"], after: FleetColumns["reasons"]): Reasons {
+  const changed: Reasons = {};
+  for (const index of Object.keys(before)) if (!(index in after)) changed[index] = null;
+  for (const [index, why] of Object.entries(after)) {
+    if (before[index] !== why) changed[index] = why;
+  }
+  return changed;
 }

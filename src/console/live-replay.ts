@@ -1,5 +1,6 @@
 /** Remembers the last changes of the fleet, so that a connection that was lost goes on where it was. */
 import type { FleetChanges, FleetColumns } from "./contract.ts";
+import { countCells } from "./fleet-columns.ts";
 import type { LiveEvent } from "./live.ts";
 
 /** Beyond so many changed cells the whole fleet is the shorter answer. */
@@ -18,10 +19,10 @@ export function createReplay(epoch: string) {
   const idOf = (n: number) => `${epoch}.${n}`;
 
   const forgetOldest = () => {
-    let cells = kept.reduce((sum, { changes }) => sum + changes.length, 0);
+    let cells = kept.reduce((sum, { changes }) => sum + countCells(changes), 0);
     while (cells > keptCells && kept.length > 0) {
       const oldest = kept.shift();
-      cells -= oldest?.changes.length ?? 0;
+      cells -= oldest === undefined ? 0 : countCells(oldest.changes);
       since = oldest?.number ?? since;
     }
   };
@@ -55,7 +56,7 @@ export function createReplay(epoch: string) {
       const missed = lastId === undefined ? undefined : missedAfter(lastId);
       if (missed !== undefined) {
         return missed.map((entry) => ({
-          name: "changes",
+          name: "marks",
           id: idOf(entry.number),
           data: entry.changes,
         }));

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { Log } from "#kernel/log.ts";
 import type { FleetColumns, LiveEventName, LiveRollout, Trouble } from "./contract.ts";
-import { diffColumns } from "./fleet-columns.ts";
+import { countCells, diffColumns } from "./fleet-columns.ts";
 import { createReplay } from "./live-replay.ts";
 import { createObserve, type ObserveParts } from "./observe.ts";
 
@@ -28,26 +28,34 @@ export function createLive(parts: ObserveParts & { log: Log }) {
     for (const send of listeners) send(event);
   };
 
-  const tellIfNew = (name: "rollout" | "trouble", data: LiveRollout | Trouble) => {
-    if (JSON.stringify(said[name]) === JSON.stringify(data)) return;
-    Object.assign(said, { [name]: data });
-    tell({ name, data });
+  const tellRollout = (rollout: LiveRollout) => {
+    const { rollout: before } = said;
+    said.rollout = rollout;
+    if (before === undefined) return tell({ name: "rollout", data: rollout });
+    const data = changedParts(before, rollout);
+    if (Object.keys(data).length > 0) tell({ name: "progress", data });
+  };
+
+  const tellTrouble = (trouble: Trouble) => {
+    if (JSON.stringify(said.trouble) === JSON.stringify(trouble)) return;
+    said.trouble = trouble;
+    tell({ name: "trouble", data: trouble });
   };
 
   const tellFleet = (columns: FleetColumns) => {
     const before = replay.columns();
     const changes = before === undefined ? null : diffColumns(before, columns);
     if (changes === null) tell({ name: "fleet", id: replay.replace(columns), data: columns });
-    else if (changes.length > 0) {
-      tell({ name: "changes", id: replay.change(columns, changes), data: changes });
+    else if (countCells(changes) > 0) {
+      tell({ name: "marks", id: replay.change(columns, changes), data: changes });
     }
   };
 
   const look = async () => {
     const { rollout, columns, trouble } = await observe(said.rollout);
-    if (rollout !== undefined) tellIfNew("rollout", rollout);
+    if (rollout !== undefined) tellRollout(rollout);
     if (columns !== undefined) tellFleet(columns);
-    tellIfNew("trouble", trouble);
+    tellTrouble(trouble);
     if (Date.now() - beatAtMs < beatEveryMs) return;
     beatAtMs = Date.now();
     tell({ name: "beat", data: { now: new Date().toISOString() } });
@@ -81,6 +89,15 @@ export function createLive(parts: ObserveParts & { log: Log }) {
     /** Looks at once: someone has just done something. */
     look: go,
   };
+}
+
+/** Every part of a rollout is always there: nothing has to be taken away. */
+function changedParts(before: LiveRollout, after: LiveRollout): Partial<LiveRollout> {
+  const known = new Map(Object.entries(before).map(([name, part]) => [name, JSON.stringify(part)]));
+  const changed = Object.entries(after).filter(
+    ([name, part]) => known.get(name) !== JSON.stringify(part),
+  );
+  return Object.fromEntries(changed);
 }
 
 function paceOf(rollout: LiveRollout | undefined): keyof typeof everyMs {

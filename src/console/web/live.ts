@@ -49,17 +49,35 @@ export function onCells(draw: OnCells): () => void {
   return () => drawers.delete(draw);
 }
 
-function applyChanges(changes: FleetChanges): void {
+function applyChanges({ groups, reasons }: FleetChanges): void {
   const current = fleet.peek();
   if (current === undefined) return;
-  for (const [index, mark, reason] of changes) {
-    current.marks[index] = mark;
+  const touched: number[] = [];
+  for (const [mark, wave, runs] of groups) {
+    for (const index of indexesOf(runs)) {
+      current.marks[index] = mark;
+      current.waves[index] = wave;
+      touched.push(index);
+    }
+  }
+  for (const [key, reason] of Object.entries(reasons)) {
+    const index = Number(key);
     if (reason === null) current.reasons.delete(index);
     else current.reasons.set(index, reason);
+    touched.push(index);
   }
-  const indexes = changes.map(([index]) => index);
-  for (const draw of drawers) draw(indexes);
+  for (const draw of drawers) draw(touched);
   fleetTick.value += 1;
+}
+
+/** By turns so many are passed over, and so many follow. */
+function* indexesOf(runs: readonly number[]): Generator<number> {
+  let next = 0;
+  for (const [turn, length] of runs.entries()) {
+    const end = next + length;
+    if (turn % 2 === 1) for (let index = next; index < end; index += 1) yield index;
+    next = end;
+  }
 }
 
 /** The server beats every five seconds: after so long without anything it is away. */
@@ -86,10 +104,14 @@ export function listen(): () => void {
     on<LiveRollout>("rollout", (data) => {
       rollout.value = data;
     });
+    on<Partial<LiveRollout>>("progress", (parts) => {
+      const { value: before } = rollout;
+      if (before !== undefined) rollout.value = { ...before, ...parts };
+    });
     on<FleetColumns>("fleet", (data) => {
       fleet.value = toFleet(data);
     });
-    on<FleetChanges>("changes", applyChanges);
+    on<FleetChanges>("marks", applyChanges);
     on<Trouble>("trouble", (data) => {
       trouble.value = data;
     });
