@@ -65,7 +65,7 @@ const healthPath = "/healthz";
 
 /** The gateway, not listening yet. `close` lets go of blocked callers; what they started goes on. */
 export function createControl(settings: ControlSettings): FastifyInstance {
-  const { log, receiveTimeoutMs = 10_000, trustedProxies = [] } = settings;
+  const { log, receiveTimeoutMs = 10_000 } = settings;
   const ingress = createIngress({
     url: settings.ingressUrl,
     actorKey: settings.actorKey ?? randomBytes(32),
@@ -75,7 +75,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   const refuse = createRefuse(log);
   const app = fastify({
     bodyLimit: bodyLimitBytes,
-    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
+    trustProxy: believed(settings),
     requestTimeout: receiveTimeoutMs,
     http: {
       headersTimeout: receiveTimeoutMs,
@@ -131,6 +131,11 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     requireRoute(request);
   });
   return app;
+}
+
+/** No address is believed where no proxy is named. */
+function believed({ trustedProxies = [] }: ControlSettings): string[] | false {
+  return trustedProxies.length > 0 ? [...trustedProxies] : false;
 }
 
 function actorOf(request: FastifyRequest, identify: Identify): string | undefined {

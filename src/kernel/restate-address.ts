@@ -1,5 +1,5 @@
 /** Where Restate is: an http address, or a unix socket written as one (`http+unix://<path>/…`). */
-import { Agent, type Dispatcher, request } from "undici";
+import { Agent, request } from "undici";
 
 const socketScheme = "http+unix://";
 
@@ -22,7 +22,7 @@ export function reachAddress(address: string): Reached {
 export function requestRestate(
   address: string,
   options: NonNullable<Parameters<typeof request>[1]>,
-): Promise<Dispatcher.ResponseData<unknown>> {
+): ReturnType<typeof request> {
   const { url, socketPath } = reachAddress(address);
   if (socketPath === undefined) return request(url, options);
   return request(url, { ...options, dispatcher: agentOf(socketPath) });
