@@ -104,10 +104,8 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(safetyHeaders).header("x-request-id", request.id);
     if (isHealthCheck(request) || hasOwnDoor(request, settings)) return;
-    if (request.method === "GET") {
-      const page = (await settings.findPublicPage?.(pathOf(request))) ?? null;
-      if (page !== null) return sendPage(reply, page);
-    }
+    const page = await publicPageOf(request, settings);
+    if (page !== null) return sendPage(reply, page);
     if (actorOf(request, identify) === undefined) throw unauthorized();
     requireRoute(request);
   });
@@ -131,6 +129,11 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     requireRoute(request);
   });
   return app;
+}
+
+async function publicPageOf(request: FastifyRequest, { findPublicPage }: ControlSettings) {
+  if (request.method !== "GET") return null;
+  return (await findPublicPage?.(pathOf(request))) ?? null;
 }
 
 /** No address is believed where no proxy is named. */
