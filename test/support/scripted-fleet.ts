@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export type FleetRequest = { method: string; id: string; query: URLSearchParams };
+type FleetRequest = { method: string; id: string; query: URLSearchParams };
 
 /** Answers the call, now or later or never. */
 export type FleetScript = (request: FleetRequest, answer: ServerResponse) => void;
