@@ -10,7 +10,7 @@ import { refuse } from "./refusal.ts";
 import { Names, Scope } from "./scope.ts";
 import { readSources, type Source, takeAlias, writeAlias } from "./sources.ts";
 import { columnsSeen, type QueryTable, readableColumns, unitsOf } from "./tables.ts";
-import type { Unit, Units } from "./units.ts";
+import { requireReadable, type Unit, type Units } from "./units.ts";
 import { writeName } from "./write.ts";
 
 const maxColumns = 64;
@@ -278,17 +278,6 @@ export class SelectReader implements Reading {
 
 /** Where a SELECT without a FROM ends. */
 const afterColumns = "where group having order limit offset union except intersect".split(" ");
-
-/** What the sums keep of a latency is bytes, until it is merged. */
-function requireReadable(answered: Units): void {
-  const state = [...answered].find(([, unit]) => unit === "state")?.[0];
-  if (state === undefined) return;
-  const merge = state.endsWith("avg") ? "avgMerge" : "quantilesTDigestMerge(0.75)";
-  throw refuse(
-    "syntax",
-    `The column ${state} is a state that cannot be answered: merge it, as by ${merge}(${state}).`,
-  );
-}
 
 function takeSetMark(cursor: Cursor): string | undefined {
   if (cursor.takeWord("union")) {

@@ -3,6 +3,7 @@
  * Date: the store compares the one with the other as bare numbers, and so all or nothing would be found.
  */
 import type { Piece } from "./fold.ts";
+import { refuse } from "./refusal.ts";
 
 /** "moment": a Date or DateTime of any kind; "state": no time, but what the store sums up further. */
 export type Unit = "ms" | "seconds" | "moment" | "state";
@@ -86,4 +87,15 @@ function countedIn(unit: Unit, piece: Piece, from: Unit | undefined): Piece {
 function parsed(piece: Piece): Piece {
   if (piece.value?.kind !== "text" || piece.value.of.trim().length <= 10) return piece;
   return { ...piece, sql: `toDateTime64(${piece.sql}, 3, 'UTC')` };
+}
+
+/** What the sums keep of a latency is bytes, until it is merged. */
+export function requireReadable(answered: Units): void {
+  const state = [...answered].find(([, unit]) => unit === "state")?.[0];
+  if (state === undefined) return;
+  const merge = state.endsWith("avg") ? "avgMerge" : "quantilesTDigestMerge(0.75)";
+  throw refuse(
+    "syntax",
+    `The column ${state} is a state that cannot be answered: merge it, as by ${merge}(${state}).`,
+  );
 }
