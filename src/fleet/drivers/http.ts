@@ -14,29 +14,6 @@ import {
 
 export type HttpDriverSettings = { url: string; token: string };
 
-const Page = z.object({
-  sentinels: z.array(
-    z.object({
-      id: z.string().min(1),
-      region: z.string(),
-      image: z.string(),
-      running_image: z.string().optional(),
-      healthy: z.boolean(),
-    }),
-  ),
-  next_cursor: z.string().nullish(),
-});
-
-const Reported = z.object({
-  id: z.string(),
-  image: z.string(),
-  running_image: z.string().nullish(),
-  status: z.enum(["progressing", "ready", "failed"]),
-  reason: z.string().nullish(),
-  /** Whose deploy the status is about; absent: the fleet does not say. */
-  deploy_id: z.string().nullish(),
-});
-
 const pageSize = 500;
 
 /** 1,000,000 sentinels: more is a cursor that runs in circles. */
@@ -49,6 +26,33 @@ const pageTimeoutMs = 30_000;
 /** What an answer may weigh: one sentinel, and a page of a fleet that knows no pages. */
 const maxAnswerBytes = 65_536;
 const maxPageBytes = 33_554_432;
+/** All pages of a list together: some 1,000 characters for each of 250,000 sentinels. */
+const maxListChars = 268_435_456;
+/** A cursor goes into the next address. */
+const maxCursorChars = 4_096;
+
+const Page = z.object({
+  sentinels: z.array(
+    z.object({
+      id: z.string().min(1),
+      region: z.string(),
+      image: z.string(),
+      running_image: z.string().optional(),
+      healthy: z.boolean(),
+    }),
+  ),
+  next_cursor: z.string().max(maxCursorChars).nullish(),
+});
+
+const Reported = z.object({
+  id: z.string(),
+  image: z.string(),
+  running_image: z.string().nullish(),
+  status: z.enum(["progressing", "ready", "failed"]),
+  reason: z.string().nullish(),
+  /** Whose deploy the status is about; absent: the fleet does not say. */
+  deploy_id: z.string().nullish(),
+});
 
 /** More than deploys in flight: one that hangs takes no other's socket. */
 const connections = 1_024;
@@ -105,13 +109,14 @@ function askFirst(isWanted: () => boolean): Dispatcher.DispatcherComposeIntercep
   };
 }
 
-type Answer = { status: number; body: unknown };
+type Answer = { status: number; body: unknown; chars: number };
 type Call = (path: string, body?: object) => Promise<Answer>;
 
 async function listAll(call: Call, signal?: AbortSignal): Promise<ListedSentinel[]> {
   const sentinels: ListedSentinel[] = [];
   let cursor: string | undefined;
-  for (let page = 0; page < maxPages; page++) {
+  let chars = 0;
+  for (let page = 0; page < maxPages && chars <= maxListChars; page++) {
     signal?.throwIfAborted();
     const query = new URLSearchParams({ limit: String(pageSize), ...(cursor && { cursor }) });
     const answer = await call(`/sentinels?${query}`);
@@ -120,8 +125,11 @@ async function listAll(call: Call, signal?: AbortSignal): Promise<ListedSentinel
     sentinels.push(...more);
     if (!next_cursor) return sentinels;
     cursor = next_cursor;
+    chars += answer.chars;
   }
-  throw new UnreachableError(`unreachable: the fleet's list has no end after ${maxPages} pages`);
+  throw new UnreachableError(
+    `unreachable: the fleet's list has no end after ${maxPages} pages or ${maxListChars} characters`,
+  );
 }
 
 /**
@@ -169,7 +177,7 @@ async function callFleet(
     if (isPassing(answer.statusCode)) {
       throw new UnreachableError(`unreachable: the fleet answered ${answer.statusCode}`);
     }
-    return { status: answer.statusCode, body: readJson(text) };
+    return { status: answer.statusCode, body: readJson(text), chars: text.length };
   } catch (error) {
     if (error instanceof UnreachableError || error instanceof UnwantedError) throw error;
     throw new UnreachableError(`unreachable: ${trouble(error as Error)}`, { cause: error });

@@ -114,6 +114,28 @@ describe("the driver http", () => {
     expect(sent).toBeLessThan(20_000_000);
   });
 
+  it("gives up a list that goes on page after large page", async () => {
+    const region = "x".repeat(30_000_000);
+    let page = 0;
+    const { driver } = await start((_, answer) => {
+      page += 1;
+      const sentinel = { id: `gw-${page}`, region, image: v1, healthy: true };
+      answerJson(answer, 200, { sentinels: [sentinel], next_cursor: String(page) });
+    });
+
+    await expect(driver.list()).rejects.toThrow("the fleet's list has no end");
+    expect(page).toBeLessThan(15);
+  });
+
+  it("puts no cursor of any length into an address", async () => {
+    const next_cursor = "x".repeat(100_000);
+    const { driver } = await start((_, answer) =>
+      answerJson(answer, 200, { sentinels: [], next_cursor }),
+    );
+
+    await expect(driver.list()).rejects.toThrow("malformed at next_cursor");
+  });
+
   it("is not kept from one sentinel by many others that hang", async () => {
     const { fleet, driver } = await start(({ id }, answer) => {
       if (id === "well")
