@@ -117,10 +117,10 @@ export async function startMonitorBench(options: BenchOptions) {
     call: (path: string, body: object = {}) => callIngress(`${ingressUrl}/${path}`, body),
     results: () => readResults(database),
     untilOrders: (count: number) =>
-      waitFor(() => orders.length >= count, { withinMs: 20_000, what: `${count} events` }),
+      waitFor(() => orders.length >= count, { withinMs: 60_000, what: `${count} events` }),
     untilResults: (count: number) =>
       waitFor(async () => (await readResults(database)).length >= count, {
-        withinMs: 20_000,
+        withinMs: 60_000,
         what: `${count} results`,
       }),
     /** Until the object needs no word of pings that come on time. */
