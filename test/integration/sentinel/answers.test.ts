@@ -79,6 +79,7 @@ it.each([
   ["GET", "HTTP/1.1 204 No Content\r\ncontent-length: 6\r\n\r\n"],
   ["GET", "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"],
 ])("takes nothing behind an answer to %s for the next answer", async (method, text) => {
+  let isCutOff = false;
   const upstreamUrl = await serveBytes((socket) => {
     socket.on("data", (chunk) => {
       if (String(chunk).includes("/victim")) {
@@ -86,6 +87,9 @@ it.each([
         return;
       }
       socket.write(text);
+      socket.on("close", () => {
+        isCutOff = true;
+      });
       // Late, so that the connection is idle already.
       setTimeout(() => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nbad"), 50);
     });
@@ -95,6 +99,7 @@ it.each([
 
   attacker.send(head(`${method} / HTTP/1.1`));
   await attacker.received(/HTTP\/1\.1 20[04] /);
+  await waitFor(() => isCutOff, { withinMs: 30_000, what: "the connection to be closed" });
   const answers = [];
   for (let count = 0; count < 10; count += 1) {
     answers.push(await exchange(sentinel.url, head("GET /victim HTTP/1.1", "Connection: close")));
