@@ -82,7 +82,10 @@ export async function serveHttp(
   listener: RequestListener,
   prepare: (server: Server) => void = () => {},
 ): Promise<string> {
-  const server = createServer({ keepAliveTimeout: 60_000 }, listener);
+  const server = createServer({ keepAliveTimeout: 60_000 }, (incoming, outgoing) => {
+    // A caller that goes away amid its body is no fault of the server's.
+    Promise.try(() => listener(incoming, outgoing)).catch(() => outgoing.destroy());
+  });
   prepare(server);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

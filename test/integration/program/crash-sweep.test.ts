@@ -67,13 +67,22 @@ const killAndRestart = async (parts: Part[]) => {
   if (parts.includes("main")) await program.start();
 };
 
-/** The transitions that messages tell of, as numbers; a repetition counts once. */
-const messageNumbers = (rolloutId: string) => {
-  const ids = chat.messages.map(({ metadata }) => metadata.event_payload.id);
-  return [...new Set(ids.filter((id) => id.startsWith(rolloutId)))].map((id) =>
-    Number(id.split("#")[1]),
+/** The messages of a rollout in the order in which they came; a repetition counts once. */
+const messagesOf = (rolloutId: string) => {
+  const byId = new Map(
+    chat.messages.map(({ metadata, text }) => [metadata.event_payload.id, text]),
   );
+  return [...byId]
+    .filter(([id]) => id.startsWith(rolloutId))
+    .map(([id, text]) => ({ number: Number(id.split("#")[1]), text }));
 };
+
+/** What is told of a rollout of three waves. */
+const transitions = [
+  "Rollout started",
+  ...Array.from({ length: 3 }, () => ["Wave started", "Wave completed"]).flat(),
+  "Rollout completed",
+];
 
 describe("a rollout whose servers are killed", { retry: 0 }, () => {
   it.each(killings)("goes on to its end when %j is killed after %i ms", async (parts, afterMs) => {
@@ -126,16 +135,21 @@ describe("a rollout whose servers are killed", { retry: 0 }, () => {
   it("has sent every transition's message, in order", async () => {
     const { body } = await program.call("History", { limit: 100 });
     const rollouts = body["rollouts"] as { rollout_id: string; state: string }[];
-    // Three waves: started, three times begun and ended, completed.
     const completed = rollouts.filter(({ state }) => state === "completed");
-    const whole = [1, 2, 3, 4, 5, 6, 7, 8];
 
     await waitFor(
-      () => completed.every(({ rollout_id }) => messageNumbers(rollout_id).length === whole.length),
+      () =>
+        completed.every(({ rollout_id }) => messagesOf(rollout_id).length === transitions.length),
       { withinMs: 30_000, what: "all messages" },
     );
 
-    for (const { rollout_id } of completed) expect(messageNumbers(rollout_id)).toEqual(whole);
+    for (const { rollout_id } of completed) {
+      const numbers = messagesOf(rollout_id).map(({ number }) => number);
+      expect(messagesOf(rollout_id).map(({ text }) => text)).toEqual(
+        transitions.map((words) => expect.stringContaining(words)),
+      );
+      expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+    }
     expect(chat.faults).toEqual([]);
   });
 });
