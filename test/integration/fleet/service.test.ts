@@ -204,3 +204,18 @@ describe("FleetService", () => {
     expect(second).not.toHaveProperty("next_cursor");
   });
 });
+
+describe("ConfirmList", () => {
+  it("takes a list that has as many sentinels as were confirmed", async () => {
+    const answer = await post("vedette.v1.FleetService/ConfirmList", { count: 30 });
+
+    expect(answer).toEqual({ status: 200, body: { total: 30 } });
+  });
+
+  it("refuses another number at once, and says how many there are", async () => {
+    const answer = await post("vedette.v1.FleetService/ConfirmList", { count: 5 });
+
+    expect(answer.status).toBe(409);
+    expect(answer.body["message"]).toContain("the fleet lists 30 sentinels now, not 5");
+  });
+});
