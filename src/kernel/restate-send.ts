@@ -2,7 +2,8 @@
 import pRetry from "p-retry";
 import { requestRestate } from "./restate-address.ts";
 
-const timeoutMs = 5_000;
+const sendTimeoutMs = 5_000;
+const answerTimeoutMs = 60_000;
 
 /** How long Restate is waited for: while it starts, or while somebody waits for an answer. */
 export const patience = {
@@ -16,31 +17,20 @@ export async function sendToRestate(
   body: object,
   retries: (typeof patience)[keyof typeof patience],
 ): Promise<void> {
-  await pRetry(() => sendOnce(`${address}/send`, body), retries);
+  await pRetry(() => post(`${address}/send`, body, sendTimeoutMs), retries);
 }
-
-async function sendOnce(address: string, given: object): Promise<void> {
-  const { statusCode, body } = await requestRestate(address, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(given),
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-  });
-  await body.dump();
-  if (statusCode >= 300) throw new Error(`Restate answered ${statusCode} to ${address}`);
-}
-
-const answerTimeoutMs = 60_000;
 
 /** Calls once and waits for the end. Throws when it does not come within a minute: it may come yet. */
-export async function callRestate(address: string, given: object): Promise<void> {
+export async function callRestate(address: string, body: object): Promise<void> {
+  await post(address, body, answerTimeoutMs);
+}
+
+async function post(address: string, given: object, timeoutMs: number): Promise<void> {
   const { statusCode, body } = await requestRestate(address, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(given),
-    headersTimeout: answerTimeoutMs,
-    bodyTimeout: answerTimeoutMs,
+    signal: AbortSignal.timeout(timeoutMs),
   });
   await body.dump();
   if (statusCode >= 300) throw new Error(`Restate answered ${statusCode} to ${address}`);
