@@ -8,7 +8,7 @@ import {
   rpc,
 } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
-import { toTerminalError } from "#kernel/terminal.ts";
+import { asTerminalError } from "#kernel/terminal.ts";
 import {
   type CronJobName,
   type CronProblemCode,
@@ -45,8 +45,7 @@ export function createCronObject(jobs: Jobs) {
     },
     options: {
       journalRetention: 0,
-      asTerminalError: (error) =>
-        error instanceof ProblemError ? toTerminalError(error) : undefined,
+      asTerminalError,
       handlers: {
         tick: { ingressPrivate: true },
         launch: { ingressPrivate: true },

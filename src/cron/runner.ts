@@ -1,7 +1,6 @@
 /** Runs one job from beginning to end, then pings its heartbeat. */
 import { implement, type ObjectContext, TerminalError } from "@restatedev/restate-sdk";
-import { ProblemError } from "#kernel/problem.ts";
-import { toTerminalError } from "#kernel/terminal.ts";
+import { asTerminalError } from "#kernel/terminal.ts";
 import { chatChannel } from "#notify/contract.ts";
 import type { CronJobName, CronRun } from "./contract.ts";
 import type { PingHeartbeat } from "./heartbeat.ts";
@@ -25,8 +24,7 @@ export function createCronRunner(parts: RunnerParts) {
       ingressPrivate: true,
       // Long enough for whoever attaches; every minute a run leaves one behind.
       journalRetention: { minutes: 10 },
-      asTerminalError: (error) =>
-        error instanceof ProblemError ? toTerminalError(error) : undefined,
+      asTerminalError,
     },
   });
 }

@@ -1,8 +1,7 @@
 /** `FleetService`: the fleet as a whole. */
 import { implement } from "@restatedev/restate-sdk";
 import type { z } from "zod";
-import { ProblemError } from "#kernel/problem.ts";
-import { toTerminalError } from "#kernel/terminal.ts";
+import { asTerminalError } from "#kernel/terminal.ts";
 import { type FleetList, type FleetListRequest, fleetService } from "./contract.ts";
 import type { FleetListing } from "./listing.ts";
 import type { FleetStore } from "./store.ts";
@@ -38,8 +37,7 @@ export function createFleetService({ store, listing }: FleetServiceParts) {
     },
     options: {
       journalRetention: 0,
-      asTerminalError: (error) =>
-        error instanceof ProblemError ? toTerminalError(error) : undefined,
+      asTerminalError,
     },
   });
 }

@@ -1,7 +1,6 @@
 /** `ApiCheck`: the virtual object that runs one API check on its grid and alerts. */
 import { implement, type ObjectSharedContext } from "@restatedev/restate-sdk";
-import { ProblemError } from "#kernel/problem.ts";
-import { toTerminalError } from "#kernel/terminal.ts";
+import { asTerminalError } from "#kernel/terminal.ts";
 import { standingOfApiCheck } from "./api-check-standing.ts";
 import { close, ensure, report, retire, tick } from "./api-check-steps.ts";
 import type { ApiCheck, CheckResult } from "./contract.ts";
@@ -29,8 +28,7 @@ export function createApiCheckObject(parts: MonitorParts) {
     options: {
       journalRetention: 0,
       retryPolicy: forEver,
-      asTerminalError: (error) =>
-        error instanceof ProblemError ? toTerminalError(error) : undefined,
+      asTerminalError,
       // Reports of further places come through the gateway.
       handlers: {
         tick: isPrivate,

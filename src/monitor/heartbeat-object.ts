@@ -1,7 +1,6 @@
 /** `Heartbeat`: the virtual object that waits for the pings of one job. */
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
-import { ProblemError } from "#kernel/problem.ts";
-import { toTerminalError } from "#kernel/terminal.ts";
+import { asTerminalError } from "#kernel/terminal.ts";
 import type { Heartbeat, Quiet } from "./contract.ts";
 import { rearm } from "./heartbeat-alarm.ts";
 import { writeSnapshot } from "./heartbeat-records.ts";
@@ -45,8 +44,7 @@ export function createHeartbeatObject(parts: MonitorParts) {
     options: {
       journalRetention: 0,
       retryPolicy: forEver,
-      asTerminalError: (error) =>
-        error instanceof ProblemError ? toTerminalError(error) : undefined,
+      asTerminalError,
       handlers: {
         overdue: { ingressPrivate: true },
         expire: { ingressPrivate: true },

@@ -1,7 +1,6 @@
 /** `MonitorRunners`: who may report runs from further places. */
 import { implement } from "@restatedev/restate-sdk";
-import { ProblemError } from "#kernel/problem.ts";
-import { toTerminalError } from "#kernel/terminal.ts";
+import { asTerminalError } from "#kernel/terminal.ts";
 import { runnerRegistry } from "./internal.ts";
 import type { MonitorParts } from "./parts.ts";
 import type { Runners } from "./runners.ts";
@@ -27,8 +26,7 @@ export function createRunnerRegistry({
     },
     options: {
       journalRetention: 0,
-      asTerminalError: (error) =>
-        error instanceof ProblemError ? toTerminalError(error) : undefined,
+      asTerminalError,
     },
   });
 }

@@ -1,7 +1,7 @@
 /** `SentinelRolloutService`: the virtual object that is the rollout. */
 import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
-import { toTerminalError } from "#kernel/terminal.ts";
+import { asTerminalError } from "#kernel/terminal.ts";
 import { launchBatch, record } from "./batch-steps.ts";
 import { type RolloutProblemCode, singletonKey } from "./contract.ts";
 import { begin, beginResume, beginRollback, cancel } from "./decisions.ts";
@@ -57,8 +57,7 @@ export function createRolloutObject({ stopRun, ...parts }: FacadeParts & { stopR
     options: {
       // The keys of a large fleet's batches are many: a handler reads those that it needs.
       enableLazyState: true,
-      asTerminalError: (error) =>
-        error instanceof ProblemError ? toTerminalError(error) : undefined,
+      asTerminalError,
       handlers: {
         begin: isPrivate,
         beginResume: isPrivate,

@@ -6,8 +6,7 @@ import type {
   Backup,
   RoutesStatus,
 } from "#alerting/routes-sync-contract.ts";
-import { ProblemError } from "#kernel/problem.ts";
-import { toTerminalError } from "#kernel/terminal.ts";
+import { asTerminalError } from "#kernel/terminal.ts";
 import { waitForApply } from "./attach.ts";
 import type { BackupStore } from "./backups.ts";
 import { arm, checked, tick } from "./drift-timer.ts";
@@ -64,8 +63,7 @@ export function createAlertRoutesObject(parts: ObjectParts) {
     },
     options: {
       journalRetention: 0,
-      asTerminalError: (error) =>
-        error instanceof ProblemError ? toTerminalError(error) : undefined,
+      asTerminalError,
       handlers: {
         begin: hidden,
         note: hidden,
