@@ -4,8 +4,8 @@
  * machine's credentials, unless the settings name the host.
  */
 import { type LookupAddress, type LookupOptions, lookup as resolve } from "node:dns";
-import { BlockList, isIP } from "node:net";
 import { Agent, type Dispatcher } from "undici";
+import { isListed } from "#kernel/address.ts";
 import { refuse } from "./refusal.ts";
 
 export type Reach = {
@@ -62,32 +62,28 @@ function lookupOpen(hostname: string, options: LookupOptions, callback: LookupCa
   });
 }
 
-const closed = new BlockList();
-const subnets = [
+const closedRanges = [
   // This machine (RFC 1122, RFC 4291) and "this network", which leads to it as well.
-  ["127.0.0.0", 8, "ipv4"],
-  ["0.0.0.0", 8, "ipv4"],
-  ["::", 127, "ipv6"],
+  "127.0.0.0/8",
+  "0.0.0.0/8",
+  "::/127",
   // Link-local, where clouds hand out a machine's credentials (RFC 3927, RFC 4291).
-  ["169.254.0.0", 16, "ipv4"],
-  ["fe80::", 10, "ipv6"],
+  "169.254.0.0/16",
+  "fe80::/10",
   // Nobody in particular: multicast and broadcast.
-  ["224.0.0.0", 3, "ipv4"],
-  ["ff00::", 8, "ipv6"],
+  "224.0.0.0/3",
+  "ff00::/8",
   // The same of IPv4 behind NAT64 (RFC 6052).
-  ["64:ff9b::7f00:0", 104, "ipv6"],
-  ["64:ff9b::a9fe:0", 112, "ipv6"],
+  "64:ff9b::7f00:0/104",
+  "64:ff9b::a9fe:0/112",
   // Clouds whose metadata is elsewhere: Amazon's over IPv6, Alibaba, Oracle, Azure's host.
-  ["fd00:ec2::254", 128, "ipv6"],
-  ["100.100.100.200", 32, "ipv4"],
-  ["192.0.0.192", 32, "ipv4"],
-  ["168.63.129.16", 32, "ipv4"],
-] as const;
-for (const [network, bits, family] of subnets) closed.addSubnet(network, bits, family);
+  "fd00:ec2::254/128",
+  "100.100.100.200/32",
+  "192.0.0.192/32",
+  "168.63.129.16/32",
+];
 
 /** False for what is no address. IPv4 written as IPv6 is judged as IPv4. */
 export function isClosed(address: string): boolean {
-  const version = isIP(address);
-  if (version === 0) return false;
-  return closed.check(address.replace(/%.*$/, ""), version === 4 ? "ipv4" : "ipv6");
+  return isListed(closedRanges, address.replace(/%.*$/, ""));
 }
