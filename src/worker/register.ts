@@ -42,8 +42,7 @@ async function register(registration: Registration): Promise<void> {
         additional_headers: { [installationHeader]: installation },
       }),
     }),
-    headersTimeout: requestTimeoutMs,
-    bodyTimeout: requestTimeoutMs,
+    signal: AbortSignal.timeout(requestTimeoutMs),
   });
   const body = await answer.body.text();
   if (answer.statusCode < 300) return;

@@ -18,8 +18,7 @@ export function createRestateAdmin(adminUrl: string) {
         method: "POST",
         headers: { "content-type": "application/json", accept: "application/json" },
         body: JSON.stringify({ query: sql }),
-        headersTimeout: timeoutMs,
-        bodyTimeout: timeoutMs,
+        signal: AbortSignal.timeout(timeoutMs),
       });
       const body = await answer.body.text();
       if (answer.statusCode >= 300) throw refusal("the query", answer.statusCode, body);
@@ -31,8 +30,7 @@ export function createRestateAdmin(adminUrl: string) {
       const change = async (id: string) => {
         const answer = await requestRestate(`${adminUrl}/invocations/${id}/${verb}`, {
           method: "PATCH",
-          headersTimeout: timeoutMs,
-          bodyTimeout: timeoutMs,
+          signal: AbortSignal.timeout(timeoutMs),
         });
         const body = await answer.body.text();
         if (answer.statusCode >= 500) throw refusal(`${verb} of ${id}`, answer.statusCode, body);
