@@ -17,8 +17,10 @@ export function boundDriver(driver: Driver, log: Log): Driver {
     ...driver,
     list: async (signal) => {
       const listed = await bounded(() => driver.list(signal));
-      const usable = listed.filter(({ id }) => id !== "" && isClean(id, maxId));
-      if (usable.length < listed.length) warnOfLeftOut(listed, log);
+      const { usable = [], odd = [] } = Object.groupBy(listed, ({ id }) =>
+        id !== "" && isClean(id, maxId) ? "usable" : "odd",
+      );
+      if (odd.length > 0) warnOfLeftOut(odd, log);
       return usable.map(cleanSentinel);
     },
     apply: async (order, call) => {
@@ -62,8 +64,7 @@ function cleanReason(reason: string): string {
 }
 
 /** Such an id cannot be stored, or not be told from another: nothing is ever asked of it. */
-function warnOfLeftOut(listed: readonly ListedSentinel[], log: Log): void {
-  const ids = listed.map(({ id }) => id).filter((id) => id === "" || !isClean(id, maxId));
-  const named = ids.slice(0, namedAtMost).map((id) => cleanText(id, 60));
-  log.error({ count: ids.length, named }, "sentinels left out: their ids cannot be used");
+function warnOfLeftOut(odd: readonly ListedSentinel[], log: Log): void {
+  const named = odd.slice(0, namedAtMost).map(({ id }) => cleanText(id, 60));
+  log.error({ count: odd.length, named }, "sentinels left out: their ids cannot be used");
 }
