@@ -35,7 +35,7 @@ export const RoutePlan = z.object({
 export type RoutePlan = z.infer<typeof RoutePlan>;
 
 /** A name that several routes bear: each of them takes the same alerts, so that people are told twice. */
-export const Doubled = z.object({
+export const SharedName = z.object({
   name: z.string(),
   ids: z.array(z.string()),
   /** The id of that which is ours; null: none is known to be. */
@@ -43,7 +43,7 @@ export const Doubled = z.object({
   /** What to do about it, for people. */
   advice: z.string(),
 });
-export type Doubled = z.infer<typeof Doubled>;
+export type SharedName = z.infer<typeof SharedName>;
 
 export const Plan = z.object({
   format: z.literal("vedette-alert-plan-1"),
@@ -55,7 +55,7 @@ export const Plan = z.object({
   routes: z.array(RoutePlan).max(500),
   /** Routes of ours that are no rows any more. */
   orphans: z.array(z.string()),
-  doubled: z.array(Doubled).default([]),
+  doubled: z.array(SharedName).default([]),
   /** What ids are called, for people. */
   names: z.record(z.string(), z.string()),
 });
@@ -121,7 +121,7 @@ export const ApplyResult = z.object({
   ...applyFields,
   outcome: z.enum(["applied", "stopped"]),
   /** As far as lists show it; the look for drift goes on. */
-  doubled: z.array(Doubled).default([]),
+  doubled: z.array(SharedName).default([]),
   ended_at: z.iso.datetime(),
 });
 export type ApplyResult = z.infer<typeof ApplyResult>;
@@ -150,7 +150,7 @@ export const DriftReport = z.object({
   state: z.enum(["in_step", "drifted", "unknown"]),
   /** Those that differ from their rows. */
   routes: z.array(DriftedRoute),
-  doubled: z.array(Doubled).default([]),
+  doubled: z.array(SharedName).default([]),
   reason: z.string().optional(),
 });
 export type DriftReport = z.infer<typeof DriftReport>;

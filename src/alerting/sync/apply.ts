@@ -3,10 +3,10 @@ import type {
   ApplyRequest,
   Backup,
   Content,
-  Doubled,
   Owned,
   RoutePlan,
   RouteResult,
+  SharedName,
 } from "#alerting/routes-sync-contract.ts";
 import { invariant } from "#kernel/invariant.ts";
 import { type Applied, type ApplyTools, applyRoute } from "./apply-route.ts";
@@ -37,7 +37,7 @@ export type ApplyAllTools = ApplyTools & {
   note: (applied: Applied) => Promise<void>;
 };
 
-export type AllApplied = { routes: RouteResult[]; doubled: Doubled[] };
+export type AllApplied = { routes: RouteResult[]; doubled: SharedName[] };
 
 type Job = { name: string; known: Owned | null; route?: RoutePlan };
 
@@ -124,7 +124,7 @@ async function lookForDoubled(
   { creations }: ApplyOrder,
   bearers: Bearer[],
   tools: ApplyAllTools,
-): Promise<Doubled[]> {
+): Promise<SharedName[]> {
   if (creations === undefined) return [];
   const look = () => readDoubled(bearers, tools.service);
   const read = await persist(tools, "look-for-doubled", look);

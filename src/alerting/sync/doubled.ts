@@ -1,5 +1,5 @@
 /** Names that several routes bear: each of these takes the same alerts, and people are told twice. */
-import type { Doubled } from "#alerting/routes-sync-contract.ts";
+import type { SharedName } from "#alerting/routes-sync-contract.ts";
 import type { Found, Reader } from "./service.ts";
 import type { Attempt } from "./steps.ts";
 
@@ -10,7 +10,7 @@ export type Bearer = { name: string; ours: string | null };
 const mostIds = 20;
 
 /** One beside ours that is disabled takes nothing, and does not count. */
-export function findDoubled(bearers: readonly Bearer[], routes: readonly Found[]): Doubled[] {
+export function findDoubled(bearers: readonly Bearer[], routes: readonly Found[]): SharedName[] {
   return bearers.flatMap(({ name, ours }) => {
     const isThere = routes.some(({ id }) => id === ours);
     const others = routes.filter(({ id, content }) => {
@@ -25,7 +25,7 @@ export function findDoubled(bearers: readonly Bearer[], routes: readonly Found[]
 function toDoubled(
   name: string,
   { ours, others }: { ours: string | null; others: string[] },
-): Doubled {
+): SharedName {
   const ids = [...(ours === null ? [] : [ours]), ...others];
   const shown = (list: string[]) => list.slice(0, mostIds).join(", ");
   const advice =
@@ -39,7 +39,7 @@ function toDoubled(
 export async function readDoubled(
   bearers: readonly Bearer[],
   reader: Reader,
-): Promise<Attempt<Doubled[]>> {
+): Promise<Attempt<SharedName[]>> {
   const list = await reader.listRoutes();
   if (list.kind !== "done") return list;
   const suspects = bearers.flatMap(({ name, ours }) => {

@@ -1,5 +1,5 @@
 /** What an apply would do: rows, or a backup, held against what is there. */
-import type { Backup, Doubled, Owned, Plan, RoutePlan } from "#alerting/routes-sync-contract.ts";
+import type { Backup, Owned, Plan, RoutePlan, SharedName } from "#alerting/routes-sync-contract.ts";
 import { digestOf, toContent } from "./content.ts";
 import { declareRoute } from "./declared.ts";
 import { diffContent } from "./diff.ts";
@@ -13,7 +13,7 @@ import type { Survey } from "./survey.ts";
 type Head = Pick<Plan, "incident_url" | "made_at">;
 
 /** `faults` has those of `doubled` that keep a plan from being made. */
-export type Planned = { plan: Plan } | { faults: string[]; doubled: Doubled[] };
+export type Planned = { plan: Plan } | { faults: string[]; doubled: SharedName[] };
 
 export type RowsToPlan = {
   rows: Rows;
