@@ -7,7 +7,8 @@ import type { AnalyticsParts } from "#api/analytics/procedures.ts";
 import { createRecorder, type Recorder } from "#api/analytics/recorder.ts";
 import { retentionFrom } from "#api/analytics/retention.ts";
 import { openSpool } from "#api/analytics/spool.ts";
-import type { Base, Stop } from "./base.ts";
+import type { Base } from "./base.ts";
+import type { Stops } from "./stops.ts";
 
 export type Analytics = {
   recorder: Pick<Recorder, "verification" | "ratelimit">;
@@ -24,7 +25,7 @@ const megabyte = 1024 * 1024;
 /** Of a process that serves no API there is nothing but an external store to read from. */
 export async function startAnalytics(
   base: Base,
-  { servesApi, stops }: { servesApi: boolean; stops: Stop[] },
+  { servesApi, stops }: { servesApi: boolean; stops: Stops },
 ): Promise<Analytics> {
   const { config, dataDir, log, registry } = base;
   const { enabled, retention_days, spool_megabytes } = config.analytics;
@@ -32,13 +33,13 @@ export async function startAnalytics(
   if (!enabled || (url === "" && !servesApi)) return off;
   const retention = retentionFrom(retention_days);
   const engine = openEngine({ url, isEmbedded: true, dataDir, retention, log });
-  stops.push(() => engine.close());
+  stops.add("analytics store", () => engine.close());
   const dir = path.join(dataDir, "analytics-spool");
   const spool = await openSpool({ dir, maxBytes: spool_megabytes * megabyte });
   await recoverJournals({ dir, log }, spool);
   const insert = engine.insert.bind(engine);
   const recorder = createRecorder({ spool, journal: new Journal({ dir, log }), insert, log });
-  stops.push(() => recorder.close());
+  stops.add("analytics recorder", () => recorder.close());
   countAnalytics({ counters: () => recorder.counters(), state: () => engine.state() }, registry);
   // Without a store, and without hope of one, nothing is gathered for it.
   const isKept = () => engine.state() !== "absent";

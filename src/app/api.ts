@@ -8,25 +8,26 @@ import { cachedKeysOf } from "#api/keys/cache-size.ts";
 import { startLimiter } from "#api/ratelimit/start-limiter.ts";
 import { listening } from "#kernel/listen.ts";
 import type { Analytics } from "./analytics.ts";
-import type { Base, Stop } from "./base.ts";
+import type { Base } from "./base.ts";
 import type { ApiDatabase } from "./data.ts";
 import { startRootKey } from "./own-keys.ts";
+import { callersLimitMs, type Stops } from "./stops.ts";
 import { createBaseKeyRing, startTls } from "./tls.ts";
 
 export async function startApi(
   base: Base,
-  parts: ApiDatabase & { analytics: Analytics; stops: Stop[] },
+  parts: ApiDatabase & { analytics: Analytics; stops: Stops },
 ): Promise<string> {
   const { config, log, registry } = base;
   const { analytics, database, databaseUrl, directUrl, stops } = parts;
   const { host, port } = config.api;
   await startRootKey(base, database);
   const invalidations = listenForInvalidations(databaseUrl, log, directUrl);
-  stops.push(invalidations.close);
+  stops.add("invalidations", invalidations.close);
   const limiter = await startLimiter({ redisUrl: config.redis.url, log, registry });
-  stops.push(limiter.close);
+  stops.add("rate limits", limiter.close);
   const uses = createKeyUses(database, log);
-  stops.push(uses.close);
+  stops.add("key uses", uses.close);
   const api = createApi({
     database,
     invalidations,
@@ -45,7 +46,7 @@ export async function startApi(
     noteUse: uses.note,
     isLeaving: base.departure.isAnnounced,
   });
-  stops.push(() => closeGracefully(api));
+  stops.add("API", () => closeGracefully(api), callersLimitMs);
   const url = await listening(api.listen({ host, port }), { port, setting: "api.port" });
   await startTls(base, { api, database, stops });
   return url;

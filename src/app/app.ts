@@ -11,7 +11,7 @@ import { createRegistry } from "#metrics/registry.ts";
 import { readActorKey } from "./actor-key.ts";
 import { startAnalytics } from "./analytics.ts";
 import { startApi } from "./api.ts";
-import type { Base, Stop } from "./base.ts";
+import type { Base } from "./base.ts";
 import { createConsoleLinks } from "./console-links.ts";
 import { startControl } from "./control.ts";
 import { startDatabase, startRestateServer } from "./data.ts";
@@ -19,6 +19,7 @@ import { startMetrics, startProbing } from "./metrics.ts";
 import { createMonitor } from "./monitor.ts";
 import { startRestateFront } from "./restate-front.ts";
 import { createResults } from "./results.ts";
+import { createStops, type Stops } from "./stops.ts";
 import { startWorker } from "./worker.ts";
 
 /** What one process can be; a laptop is all of them (design, section 1). */
@@ -32,16 +33,10 @@ export type App = { endpoints: Endpoints; dataDir: string; stop: () => Promise<v
  * those before it are stopped again and its error is thrown.
  */
 export async function startApp(config: Config, of: { roles: Role[]; log: Log }): Promise<App> {
-  const stops: Stop[] = [];
-  const stop = async () => {
-    for (const stopPart of stops.splice(0).reverse()) {
-      // One part that does not stop well must not leave the others running.
-      await Promise.try(stopPart).catch((err) => of.log.error({ err }, "part not stopped"));
-    }
-  };
+  const stops = createStops(of.log);
   try {
     const dataDir = openDataDir(config.data_dir);
-    stops.push(dataDir.release);
+    stops.add("data directory", dataDir.release);
     const credentials = withSettings(loadCredentials(dataDir.path), config);
     const registry = createRegistry(of.roles);
     const departure = createDeparture();
@@ -54,11 +49,11 @@ export async function startApp(config: Config, of: { roles: Role[]; log: Log }):
       departure,
     };
     const endpoints = await startParts(base, of.roles, stops);
-    stops.push(publishEndpoints(dataDir.path, endpoints));
-    const leave = () => departure.announce(config.shutdown_delay_seconds).then(stop);
+    stops.add("endpoints", publishEndpoints(dataDir.path, endpoints));
+    const leave = () => departure.announce(config.shutdown_delay_seconds).then(stops.run);
     return { endpoints, dataDir: dataDir.path, stop: leave };
   } catch (error) {
-    await stop();
+    await stops.run();
     throw error;
   }
 }
@@ -72,7 +67,7 @@ function withSettings(credentials: Credentials, config: Config): Credentials {
   };
 }
 
-async function startParts(base: Base, wanted: Role[], stops: Stop[]): Promise<Endpoints> {
+async function startParts(base: Base, wanted: Role[], stops: Stops): Promise<Endpoints> {
   const metrics = await startMetrics(base, stops);
   const { database, databaseUrl, directUrl } = await startDatabase(base, stops);
   startProbing(base, database, stops);

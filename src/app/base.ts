@@ -5,8 +5,6 @@ import type { Credentials } from "#embedded/contract.ts";
 import type { Departure } from "#kernel/departure.ts";
 import type { Log } from "#kernel/log.ts";
 
-export type Stop = () => unknown;
-
 export type Base = {
   config: Config;
   log: Log;

@@ -8,11 +8,12 @@ import { listening } from "#kernel/listen.ts";
 import { legalOperations } from "#rollout/transitions.ts";
 import { planWaves } from "#rollout/waves.ts";
 import type { Analytics } from "./analytics.ts";
-import type { Base, Stop } from "./base.ts";
+import type { Base } from "./base.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import type { Monitor } from "./monitor.ts";
 import type { Results } from "./results.ts";
 import { describeRouting } from "./routing.ts";
+import type { Stops } from "./stops.ts";
 
 type ControlParts = {
   ingressUrl: string;
@@ -22,7 +23,7 @@ type ControlParts = {
   monitor: Monitor;
   analytics: Analytics;
   links: ConsoleLinks;
-  stops: Stop[];
+  stops: Stops;
 };
 
 export async function startControl(base: Base, parts: ControlParts): Promise<string> {
@@ -54,7 +55,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
       bucketSecondsOf,
     }),
   });
-  stops.push(() => control.close());
+  stops.add("control", () => control.close());
   const url = await listening(control.listen({ host, port }), { port, setting: "control.port" });
   parts.links.noteControl(url);
   return url;

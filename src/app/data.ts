@@ -4,7 +4,8 @@ import { startPostgres } from "#embedded/postgres.ts";
 import { startRestate } from "#embedded/restate.ts";
 import type { Database } from "#kernel/database.ts";
 import { migrate, openDatabase } from "#kernel/database.ts";
-import type { Base, Stop } from "./base.ts";
+import type { Base } from "./base.ts";
+import type { Stops } from "./stops.ts";
 
 export type ApiDatabase = {
   database: Database;
@@ -13,25 +14,25 @@ export type ApiDatabase = {
   directUrl: string;
 };
 
-export async function startDatabase(base: Base, stops: Stop[]): Promise<ApiDatabase> {
+export async function startDatabase(base: Base, stops: Stops): Promise<ApiDatabase> {
   const { config, log, dataDir, credentials } = base;
   let { url } = config.database;
   if (url === "") {
     const { port } = config.database;
     const password = credentials.database_password;
     const server = await startPostgres({ dataDir, port, password, log });
-    stops.push(server.stop);
+    stops.add("Postgres", server.stop);
     url = server.url;
   }
   const { direct_url } = config.database;
   const directUrl = direct_url || url;
   await migrate(directUrl, log, { mayBePooled: direct_url !== "" });
   const database = openDatabase(url, log);
-  stops.push(() => database.end());
+  stops.add("database", () => database.end());
   return { database, databaseUrl: url, directUrl };
 }
 
-export async function startRestateServer(base: Base, stops: Stop[]) {
+export async function startRestateServer(base: Base, stops: Stops) {
   const { config, log, dataDir, credentials } = base;
   const { ingress_url, admin_url } = config.restate;
   if (ingress_url !== "") return { ingressUrl: ingress_url, adminUrl: admin_url };
@@ -40,6 +41,6 @@ export async function startRestateServer(base: Base, stops: Stop[]) {
     identityKeyFile: writeIdentityKey(dataDir, credentials),
     log,
   });
-  stops.push(server.stop);
+  stops.add("Restate", server.stop);
   return server;
 }

@@ -14,8 +14,9 @@ import { createRunners } from "#monitor/runners.ts";
 import { createMonitorServices } from "#monitor/services.ts";
 import { retireRemoved, startMonitor } from "#monitor/start.ts";
 import { readUnderWay } from "#rollout/under-way.ts";
-import type { Base, Stop } from "./base.ts";
+import type { Base } from "./base.ts";
 import type { Results } from "./results.ts";
+import type { Stops } from "./stops.ts";
 
 type MonitorParts = {
   database: Database;
@@ -23,14 +24,14 @@ type MonitorParts = {
   results: Results;
   /** Of this process; undefined: another process serves the API, where the settings say. */
   apiUrl: string | undefined;
-  stops: Stop[];
+  stops: Stops;
 };
 
 export type Monitor = {
   services: EndpointOptions["services"];
   /** Sets the checks going, once Restate knows the services. */
   start: (ingressUrl: string) => Promise<void>;
-  openDoors: (ingressUrl: string, stops: Stop[]) => Promise<Door[]>;
+  openDoors: (ingressUrl: string, stops: Stops) => Promise<Door[]>;
 };
 
 export function createMonitor(base: Base, parts: MonitorParts): Monitor {
@@ -41,7 +42,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
   const target = targetOf(base, parts.apiUrl);
   // Connections of its own: pings and deadlines do not wait behind records.
   const inboxDatabase = openDatabase(parts.databaseUrl, log);
-  parts.stops.push(() => inboxDatabase.end());
+  parts.stops.add("inbox database", () => inboxDatabase.end());
   const inbox = createInbox({
     database: inboxDatabase,
     heartbeats: definitions.heartbeats,
@@ -66,12 +67,12 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
     }),
     async start(ingressUrl) {
       const watch = await startMonitor(ingressUrl, { definitions, deadlines, log });
-      parts.stops.push(watch.stop);
+      parts.stops.add("monitor", watch.stop);
       await retireRemoved(ingressUrl, { definitions, known: await results.readWatched() });
     },
     async openDoors(ingressUrl, stops) {
       const presence = await startPresence(inboxDatabase, log);
-      stops.push(presence.stop);
+      stops.add("presence", presence.stop);
       const tell = createTellObject(ingressUrl);
       const { baseUrl } = target;
       return [

@@ -3,9 +3,10 @@ import type { Server } from "node:http";
 import { createAdminFront, createIngressFront } from "#control/front/front.ts";
 import { createIdentify } from "#control/token.ts";
 import { listening } from "#kernel/listen.ts";
-import type { Base, Stop } from "./base.ts";
+import type { Base } from "./base.ts";
+import type { Stops } from "./stops.ts";
 
-type FrontParts = { ingressUrl: string; adminUrl: string; actorKey: Uint8Array; stops: Stop[] };
+type FrontParts = { ingressUrl: string; adminUrl: string; actorKey: Uint8Array; stops: Stops };
 
 /**
  * Answers the addresses for `endpoints.json`: ours, or, of an external Restate that we are not to stand
@@ -27,7 +28,7 @@ export async function startRestateFront(base: Base, parts: FrontParts) {
   const host = isExternal ? front_host : "127.0.0.1";
   const start = async (server: Server, port: number, setting: string) => {
     const address = await listening(listen(server, { host, port }), { port, setting });
-    stops.push(() => close(server));
+    stops.add(setting, () => close(server));
     return address;
   };
   return {

@@ -8,7 +8,8 @@ import { createRenewCertificate } from "#api/tls/renew.ts";
 import type { RenewCertificate } from "#cron/jobs/certificate-renewal.ts";
 import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
-import type { Base, Stop } from "./base.ts";
+import type { Base } from "./base.ts";
+import { callersLimitMs, type Stops } from "./stops.ts";
 
 /** Seals what is kept in Postgres. All processes have to be given the same keys. */
 export function createBaseKeyRing({ config, credentials }: Base): KeyRing {
@@ -16,7 +17,7 @@ export function createBaseKeyRing({ config, credentials }: Base): KeyRing {
   return createKeyRing(set.length > 0 ? set : [credentials.encryption_key]);
 }
 
-type TlsParts = { api: FastifyInstance; database: Database; stops: Stop[] };
+type TlsParts = { api: FastifyInstance; database: Database; stops: Stops };
 
 /** Opens the two ports, when the settings name the API's names. */
 export async function startTls(base: Base, { api, database, stops }: TlsParts): Promise<void> {
@@ -25,7 +26,7 @@ export async function startTls(base: Base, { api, database, stops }: TlsParts): 
   if (names.length === 0) return;
   const store = createBaseStore(base, database);
   const challenges = createChallengeServer({ store, log });
-  stops.push(() => challenges.close());
+  stops.add("ACME challenges", () => challenges.close());
   const challengesAt = await listening(challenges.listen({ host, port: http_port }), {
     port: http_port,
     setting: "acme.http_port",
@@ -37,7 +38,7 @@ export async function startTls(base: Base, { api, database, stops }: TlsParts): 
     ),
     { port: https_port, setting: "acme.https_port" },
   );
-  stops.push(https.close);
+  stops.add("HTTPS", https.close, callersLimitMs);
   log.info({ names, httpsPort: https.port, challengesAt }, "public API by HTTPS");
 }
 

@@ -33,12 +33,13 @@ import { resumePaused } from "#worker/resume.ts";
 import { createAlertSync } from "./alert-sync.ts";
 import { createAlerts } from "./alerts.ts";
 import type { Analytics } from "./analytics.ts";
-import type { Base, Stop } from "./base.ts";
+import type { Base } from "./base.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import { createCron } from "./cron.ts";
 import type { Monitor } from "./monitor.ts";
 import { startSentinelKey } from "./own-keys.ts";
 import type { Results } from "./results.ts";
+import type { Stops } from "./stops.ts";
 import { createRenewal } from "./tls.ts";
 import { startVersionWatch } from "./versions.ts";
 
@@ -56,16 +57,16 @@ type WorkerParts = {
   results: Results;
   monitor: Monitor;
   links: ConsoleLinks;
-  stops: Stop[];
+  stops: Stops;
 };
 
 export async function startWorker(base: Base, parts: WorkerParts): Promise<string> {
   const { config, log, credentials } = base;
   const { adminUrl, database, results, stops } = parts;
-  stops.push(results.startKeeping().stop);
+  stops.add("results", results.startKeeping().stop);
   const store = createFleetStore(database);
   const driver = await createDriver(base, parts);
-  stops.push(driver.stop);
+  stops.add("fleet driver", driver.stop);
   await driver.start();
   const listing = createListing(base, { database, driver });
   await startListing(base, listing, stops);
@@ -78,14 +79,15 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
     log,
   });
   const endpoint = await listening(serving, { port, setting: "worker.port" });
-  stops.push(endpoint.stop);
+  stops.add("worker", endpoint.stop);
   const workerUrl = config.worker.advertised_url || endpoint.url;
   const revision = codeRevision();
   const installation = await readInstallation(database);
   await registerWorker({ adminUrl, workerUrl, revision, installation });
   await resumePaused(createRestateAdmin(adminUrl), log);
   const { ingressUrl } = parts;
-  stops.push(startVersionWatch(base, { adminUrl, ingressUrl, workerUrl, revision }).stop);
+  const versions = startVersionWatch(base, { adminUrl, ingressUrl, workerUrl, revision });
+  stops.add("version watch", versions.stop);
   await startCron(parts.ingressUrl);
   await startAlertRoutes(parts.ingressUrl);
   await parts.monitor.start(parts.ingressUrl);
@@ -106,9 +108,9 @@ function createListing(
  * Lists the fleet in the background: while its API is away everything else works. A fleet that
  * answers at once is known before the program says that it is ready.
  */
-async function startListing({ config }: Base, listing: FleetListing, stops: Stop[]): Promise<void> {
+async function startListing({ config }: Base, listing: FleetListing, stops: Stops): Promise<void> {
   const keeping = listing.keepUp(config.fleet.list_every_seconds * 1_000);
-  stops.push(keeping.stop);
+  stops.add("fleet listing", keeping.stop);
   await inTime(() => keeping.first, { limitMs: firstListMs, otherwise: undefined });
 }
 

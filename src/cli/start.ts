@@ -7,6 +7,8 @@ import { stopAsked } from "./stop-asked.ts";
 
 export type StartOptions = { config?: string | undefined; role?: string[] | undefined };
 
+const lingerMs = 2_000;
+
 /** Resolves when everything has been stopped after SIGTERM or SIGINT. */
 export async function runStart(options: StartOptions): Promise<void> {
   const config = readConfig({ file: options.config, environment: process.env });
@@ -18,6 +20,8 @@ export async function runStart(options: StartOptions): Promise<void> {
   log.info("stopping");
   await app.stop();
   log.info("stopped");
+  // Something that was left behind must not keep a program that has stopped.
+  setTimeout(() => process.exit(), lingerMs).unref();
 }
 
 function readRoles(names: string[] | undefined): Role[] {

@@ -81,7 +81,11 @@ export async function startProgram(environment: Record<string, string> = {}) {
     const running = child;
     if (running !== undefined && !hasEnded(running)) {
       running.kill("SIGTERM");
-      await waitFor(() => hasEnded(running), { withinMs: 60_000, what: "the program to stop" });
+      const what = "the program to stop";
+      await waitFor(() => hasEnded(running), { withinMs: 30_000, what }).catch((cause: unknown) => {
+        running.kill("SIGKILL");
+        throw new Error(`${what}, which said: ${output.slice(-4_000)}`, { cause });
+      });
       // Its last words may come after its end.
       await closed;
     }

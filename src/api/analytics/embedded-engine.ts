@@ -28,6 +28,8 @@ export type EmbeddedEngine = { pid: () => number | undefined; stop: () => Promis
 const entry = fileURLToPath(new URL("./embedded-server.ts", import.meta.url));
 const readyWithinMs = 60_000;
 const maxRestartWaitMs = 5_000;
+/** What it has answered is on disk: nothing is lost by a kill. */
+const endWithinMs = 5_000;
 
 /** Returns at once; the callbacks tell how it goes. */
 export function startEmbeddedEngine(settings: EmbeddedEngineSettings): EmbeddedEngine {
@@ -44,9 +46,10 @@ export function startEmbeddedEngine(settings: EmbeddedEngineSettings): EmbeddedE
     pid: () => child?.pid,
     stop: async () => {
       stopping.abort();
-      // It ends when the channel does.
+      // It ends when the channel does, unless something in its native code keeps it.
       if (child?.connected === true) child.disconnect();
-      await kept;
+      const late = setTimeout(() => child?.kill("SIGKILL"), endWithinMs);
+      await kept.finally(() => clearTimeout(late));
     },
   };
 }

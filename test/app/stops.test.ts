@@ -1,0 +1,65 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { pino } from "pino";
+import { expect, it } from "vitest";
+import { createStops } from "#app/stops.ts";
+
+/** Stops of which the log is kept. */
+function createNoted() {
+  const lines: { part?: string; err?: { message: string } }[] = [];
+  const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) });
+  return { lines, stops: createStops(log) };
+}
+
+it("stops what was started last first, each when the one before has stopped", async () => {
+  const { stops } = createNoted();
+  const told: string[] = [];
+  for (const part of ["database", "server"]) {
+    stops.add(part, async () => {
+      told.push(`${part} stops`);
+      await delay(1);
+      told.push(`${part} has stopped`);
+    });
+  }
+
+  await stops.run();
+
+  expect(told).toEqual([
+    "server stops",
+    "server has stopped",
+    "database stops",
+    "database has stopped",
+  ]);
+});
+
+it("names a part that does not stop well, or in time, and stops the others", async () => {
+  const { lines, stops } = createNoted();
+  let hasStopped = false;
+  stops.add("database", () => {
+    hasStopped = true;
+  });
+  stops.add("store", () => new Promise(() => {}), 10);
+  stops.add("server", () => {
+    throw new Error("it is broken");
+  });
+
+  await stops.run();
+
+  expect(lines.map(({ part, err }) => [part, err?.message])).toEqual([
+    ["server", "it is broken"],
+    ["store", "it did not stop within 10 ms"],
+  ]);
+  expect(hasStopped).toBe(true);
+});
+
+it("stops nothing twice", async () => {
+  const { stops } = createNoted();
+  let times = 0;
+  stops.add("database", () => {
+    times += 1;
+  });
+
+  await stops.run();
+  await stops.run();
+
+  expect(times).toBe(1);
+});

@@ -1,0 +1,22 @@
+/** Servers of ours that answer nobody any more keep the program from nothing. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { isAlive, type ProcessIdentity, signalProcess } from "#kernel/owned-process.ts";
+import { startProgram } from "../../support/program.ts";
+
+const servers = ["restate", "postgres", "analytics"];
+
+it("stops although all of its servers stand still, and leaves none of them behind", async () => {
+  const program = await startProgram({ VEDETTE_FLEET__PROCESS__SIZE: "0" });
+  onTestFinished(program.dispose);
+  const identities = servers.map((server) => {
+    const file = path.join(program.dataDir, `${server}.pid.json`);
+    return JSON.parse(readFileSync(file, "utf8")) as ProcessIdentity;
+  });
+  for (const identity of identities) signalProcess(identity, "SIGSTOP");
+
+  expect(await program.stop()).toBe(0);
+
+  expect(identities.filter(isAlive)).toEqual([]);
+});
