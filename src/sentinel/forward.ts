@@ -2,8 +2,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { PassThrough } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { type Dispatcher, Pool } from "undici";
+import type { Dispatcher } from "undici";
 import { ProblemError } from "#kernel/problem.ts";
+import { createAsk } from "./ask.ts";
 import { framingOf } from "./framing.ts";
 import { answerHeaders, requestHeaders } from "./headers.ts";
 import type { Origin } from "./origin.ts";
@@ -24,9 +25,6 @@ export const upstreamSilenceMs = 60_000;
 /** How long an exchange may take in all, however lively it is. */
 export const exchangeLimitMs = 3_600_000;
 
-/** Interim answers (1xx) before the real one; who sends more never comes to it. */
-const interimAtMost = 20;
-
 /** Throws a `ProblemError` while nothing is answered yet: 502 for a failure, 504 for silence. */
 export function createForward(
   upstreamUrl: string,
@@ -34,19 +32,12 @@ export function createForward(
   silenceMs = upstreamSilenceMs,
 ): Forward {
   const upstream = new URL(upstreamUrl);
-  const pool = new Pool(upstream.origin, {
-    allowH2: false,
-    pipelining: 1,
-    connect: { timeout: 10_000 },
-    // The wait for an answer begins when the request is sent, which may take its time: see below.
-    headersTimeout: 0,
-    bodyTimeout: silenceMs,
-  });
+  const ask = createAsk(upstream.origin, silenceMs);
   return async (incoming, outgoing, accepted) => {
     const options = describeRequest(incoming, { ...accepted, upstream, sentinelId });
     const limits = limitExchange(incoming, outgoing, silenceMs);
     try {
-      const answer = await ask(pool, { ...options, signal: limits.signal });
+      const answer = await ask({ ...options, signal: limits.signal });
       limits.answered();
       const { statusCode } = answer;
       outgoing.writeHead(statusCode, answerHeaders(statusCode, answer.headers));
@@ -120,29 +111,7 @@ function limitExchange(incoming: IncomingMessage, outgoing: ServerResponse, sile
   return { signal: aborting.signal, answered, end };
 }
 
-async function ask(
-  pool: Pool,
-  options: Dispatcher.RequestOptions,
-): Promise<Dispatcher.ResponseData> {
-  let interim = 0;
-  const onInfo = () => {
-    interim += 1;
-    if (interim > interimAtMost) throw new Error("the upstream answers without an end");
-  };
-  try {
-    return await pool.request({ ...options, onInfo });
-  } catch (cause) {
-    if (cause instanceof ProblemError) throw cause;
-    throw unreachable(cause);
-  }
-}
-
 export function tooSlow(): ProblemError {
   const detail = "the upstream did not answer in time";
   return new ProblemError({ status: 504, code: "timeout", detail });
-}
-
-export function unreachable(cause: unknown): ProblemError {
-  const detail = "the upstream cannot be reached, or does not speak HTTP as it should";
-  return new ProblemError({ status: 502, code: "bad_gateway", detail }, { cause });
 }

@@ -51,7 +51,7 @@ export function createGateway(parts: GatewayParts): Gateway {
     void respond(incoming, outgoing, async (requestId) => {
       const { accepted, upstream } = await admit(parts, incoming, requestId);
       // Only now: the body of a request that is refused need not be sent.
-      if (incoming.headers.expect !== undefined) outgoing.writeContinue();
+      if (isContinueAwaited(incoming)) outgoing.writeContinue();
       await upstream.forward(incoming, outgoing, accepted);
     });
   };
@@ -110,7 +110,7 @@ async function admit(
   incoming: IncomingMessage,
   requestId: string,
 ): Promise<{ accepted: Accepted; upstream: NonNullable<GatewayParts["upstream"]> }> {
-  refuseTwoHosts(incoming);
+  refuseUnclearHost(incoming);
   const origin = originOf(incoming, trustedProxies);
   const { keyId } = await verifyKey(bearerOf(incoming), origin.client);
   if (upstream === undefined) {
@@ -120,15 +120,25 @@ async function admit(
   return { accepted: { keyId, requestId, origin }, upstream };
 }
 
-/** RFC 9112, section 3.2: the first of two hosts is no better than the second. */
-function refuseTwoHosts({ headersDistinct }: IncomingMessage): void {
-  if ((headersDistinct["host"] ?? []).length <= 1) return;
-  throw new ProblemError({ status: 400, code: "bad_host", detail: "send one Host header only" });
+/** Whoever speaks HTTP/1.0 would take it for the answer (RFC 9110, section 10.1.1). */
+function isContinueAwaited({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.expect !== undefined && httpVersion === "1.1";
 }
+
+/** RFC 9112, section 3.2: the first of two hosts is no better than the second, nor is a list of them. */
+function refuseUnclearHost({ headersDistinct }: IncomingMessage): void {
+  const hosts = headersDistinct["host"] ?? [];
+  if (hosts.length <= 1 && /^[\w.~:[\]%-]*$/.test(hosts[0] ?? "")) return;
+  const detail = "send one Host header only, with a name or an address and perhaps a port";
+  throw new ProblemError({ status: 400, code: "bad_host", detail });
+}
+
+/** Longer ones the API does not even look at, and says so in a way that seems its own fault. */
+const longestKey = 512;
 
 function bearerOf(incoming: IncomingMessage): string {
   const key = /^Bearer (\S+)$/i.exec(incoming.headers.authorization ?? "")?.[1];
-  if (key !== undefined) return key;
+  if (key !== undefined && key.length <= longestKey) return key;
   const detail = 'send a key as "Authorization: Bearer <key>"';
   throw new ProblemError({ status: 401, code: "unauthorized", detail });
 }

@@ -10,12 +10,12 @@ import { request as requestHttps } from "node:https";
 import type { Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
 import { ProblemError } from "#kernel/problem.ts";
+import { isPlainlyCoded, unreachable } from "./ask.ts";
 import {
   type Accepted,
   describeRequest,
   exchangeLimitMs,
   tooSlow,
-  unreachable,
   upstreamSilenceMs,
 } from "./forward.ts";
 import { answerHeaders, endToEnd } from "./headers.ts";
@@ -141,6 +141,10 @@ function shakeHands(outbound: ClientRequest, withinMs: number) {
 
 async function refuseAs(message: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const { statusCode = 502 } = message;
+  if (!isPlainlyCoded(message.headers)) {
+    message.destroy();
+    throw unreachable(new Error("the answer has a transfer coding that nobody asked for"));
+  }
   const headers = answerHeaders(statusCode, message.headers);
   outgoing.writeHead(statusCode, { ...headers, connection: "close" });
   await pipeline(message, outgoing);

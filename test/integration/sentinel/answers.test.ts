@@ -37,10 +37,52 @@ it.each([
     "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
   ],
   ["nothing", ""],
+  ["a coding of its own", "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n"],
+  ["a coding without chunks", "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\nbytes"],
 ])("answers 502 for an upstream that answers %s", async (_, text) => {
   const sentinel = await startSentinel({ upstreamUrl: await answering(text) });
 
   expect(await exchange(sentinel.url, get)).toMatch(/^HTTP\/1\.1 502 /);
+});
+
+/** An upstream that closes each connection when a second request comes on it, as if it had been idle. */
+async function startForgetful() {
+  const asked: string[] = [];
+  const url = await serveBytes((socket) => {
+    let count = 0;
+    socket.on("data", (chunk) => {
+      asked.push(String(chunk).split(" ", 1)[0] ?? "");
+      count += 1;
+      if (count === 1) socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+      else socket.destroy();
+    });
+  });
+  return { url, asked };
+}
+
+it.each(["GET", "HEAD", "OPTIONS"])(
+  "asks once more when a connection was closed under a %s",
+  async (method) => {
+    const upstream = await startForgetful();
+    const sentinel = await startSentinel({ upstreamUrl: upstream.url });
+    await exchange(sentinel.url, get);
+
+    const answer = await exchange(sentinel.url, head(`${method} / HTTP/1.1`, "Connection: close"));
+
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(upstream.asked).toEqual(["GET", method, method]);
+  },
+);
+
+it("asks only once for what may change something when a connection was closed under it", async () => {
+  const upstream = await startForgetful();
+  const sentinel = await startSentinel({ upstreamUrl: upstream.url });
+  await exchange(sentinel.url, get);
+
+  const answer = await exchange(sentinel.url, head("DELETE / HTTP/1.1", "Connection: close"));
+
+  expect(answer).toMatch(/^HTTP\/1\.1 502 /);
+  expect(upstream.asked).toEqual(["GET", "DELETE"]);
 });
 
 it("passes over interim answers", async () => {

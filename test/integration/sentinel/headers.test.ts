@@ -103,6 +103,42 @@ it.each(["/a/../b", "/a\\b", "/a#b", "/%2e%2e/b", "ftp://host/x"])("refuses %s",
   expect(requests).toEqual([]);
 });
 
+it.each(["a, b", 'a"<b>', "a b", "a/b"])("refuses a request for the host %s", async (host) => {
+  const upstream = await startEcho();
+  const sentinel = await startSentinel({ upstreamUrl: upstream.url });
+
+  const answer = await exchange(
+    sentinel.url,
+    `GET / HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer good-1\r\n\r\n`,
+  );
+
+  expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*bad_host/);
+  expect(upstream.requests).toEqual([]);
+});
+
+it("refuses a key that is longer than any without asking the API", async () => {
+  const sentinel = await startSentinel({ upstreamUrl: (await startEcho()).url });
+
+  const answer = await exchange(
+    sentinel.url,
+    `GET / HTTP/1.1\r\nHost: s\r\nConnection: close\r\nAuthorization: Bearer ${"k".repeat(513)}\r\n\r\n`,
+  );
+
+  expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+  expect(sentinel.clients).toEqual([]);
+});
+
+it("sends no interim answer to a caller of HTTP/1.0, who knows none", async () => {
+  const sentinel = await startSentinel({ upstreamUrl: (await startEcho()).url });
+
+  const answer = await exchange(
+    sentinel.url,
+    "POST / HTTP/1.0\r\nAuthorization: Bearer good-1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nok",
+  );
+
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+});
+
 it("refuses a request with two hosts", async () => {
   const { status, requests } = await ask("GET / HTTP/1.1", ["Host: other"]);
 

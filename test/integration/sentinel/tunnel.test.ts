@@ -162,6 +162,17 @@ describe("a WebSocket", () => {
   });
 });
 
+it("answers 502 to an upgrade that its upstream refuses in a coding of its own", async () => {
+  const upstreamUrl = await serveBytes((socket) => {
+    socket.once("data", () => {
+      socket.end("HTTP/1.1 403 Forbidden\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n");
+    });
+  });
+  const sentinel = await startSentinel({ upstreamUrl });
+
+  expect(await exchange(sentinel.url, ask())).toMatch(/^HTTP\/1\.1 502 /);
+});
+
 it("passes nothing behind an upgrade on before the upstream has agreed", async () => {
   const bytes: string[] = [];
   const upstreamUrl = await serveBytes((socket) => {
