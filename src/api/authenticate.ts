@@ -3,6 +3,7 @@ import { ApiError, invalidInput } from "./error.ts";
 import { Grants } from "./grants.ts";
 import type { NoteUse } from "./key-uses.ts";
 import { hashKey, type KeyRecord } from "./keys/key-record.ts";
+import { type Asker, askerAt } from "./miss-guard.ts";
 
 /** A root key as it may be used now. */
 export type Caller = {
@@ -24,7 +25,7 @@ export type Authenticate = (
 type Found = KeyRecord | undefined;
 
 /** `asker`: from where it is asked for, see `MissGuard`. */
-type Keys = { get: (keyHash: string, asker: string) => Found | Promise<Found> };
+type Keys = { get: (keyHash: string, asker: () => Asker) => Found | Promise<Found> };
 
 const malformed =
   "You must provide a valid root key in the Authorization header in the format " +
@@ -50,7 +51,7 @@ export function createAuthenticate(keys: Keys, noteUse?: NoteUse): Authenticate 
     };
   };
   return (header, nowMs, address) => {
-    const found = keys.get(hashKey(readToken(header)), address);
+    const found = keys.get(hashKey(readToken(header)), () => [askerAt(address)]);
     return found instanceof Promise
       ? found.then((record) => toCaller(record, nowMs))
       : toCaller(found, nowMs);

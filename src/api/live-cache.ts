@@ -2,7 +2,7 @@
 import { LRUCache } from "lru-cache";
 import type { Invalidations, Stale } from "./invalidation.ts";
 import { type Mark, Marks, versionOf } from "./marks.ts";
-import type { MissGuard } from "./miss-guard.ts";
+import type { Asker, MissGuard } from "./miss-guard.ts";
 
 export type LiveCacheSettings<Value> = {
   /** Answers undefined for what is not there. */
@@ -83,7 +83,7 @@ export class LiveCache<Value extends object> {
    * The record of this name; undefined when there is none. With a guard `asker` is who asks: within a
    * budget the database is asked each time, so that what has just been made is there at once.
    */
-  get(name: string, asker?: string): Value | undefined | Promise<Value | undefined> {
+  get(name: string, asker?: () => Asker): Value | undefined | Promise<Value | undefined> {
     const entry = this.#known.get(name);
     if (entry === undefined || entry.version !== versionOf(entry.marks)) {
       this.#known.delete(name);
@@ -97,13 +97,14 @@ export class LiveCache<Value extends object> {
     return this.#reload(name, entry.value);
   }
 
-  #loadUnknown(name: string, asker: string | undefined): undefined | Promise<Value | undefined> {
-    const guard = asker === undefined ? undefined : this.#settings.guard;
-    const isRemembered = guard === undefined || guard.isOver(asker as string);
+  #loadUnknown(name: string, by?: () => Asker): undefined | Promise<Value | undefined> {
+    const { guard } = this.#settings;
+    const asker = guard === undefined ? undefined : by?.();
+    const isRemembered = asker === undefined || guard?.isOver(asker) === true;
     if (isRemembered && this.#unknown.has(name)) return undefined;
     this.counters.misses += 1;
     const load = () => this.#loadOnce(name);
-    return guard === undefined ? load() : guard.load(asker as string, load);
+    return guard === undefined || asker === undefined ? load() : guard.load(asker, load);
   }
 
   #isFresh({ loadedAt, staleAt }: Entry<Value>): boolean {

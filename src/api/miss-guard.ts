@@ -2,6 +2,7 @@
  * Who asks for keys that there are not: each costs a query, and the pool is everybody's. A few a second
  * are free for each asker; what is beyond that goes one after the other beside the pool's other work.
  */
+import { isIP } from "node:net";
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import { ApiError } from "./error.ts";
@@ -11,57 +12,72 @@ type Budget = { burst: number; perSecond: number };
 
 const budgets = {
   asker: { burst: 200, perSecond: 20 },
+  /** Of all whom a gateway asks for: it can make up any number of them. */
+  group: { burst: 500, perSecond: 80 },
   everyone: { burst: 1_000, perSecond: 200 },
 } as const satisfies Record<string, Budget>;
 
 /** Who was not heard of for longest is forgotten first, and has a whole budget again. */
 const maxAskers = 10_000;
 
-/** Of the pool's connections so many do what is beyond a budget; so many may wait for them. */
+/**
+ * Of the pool's connections so many do what is beyond a budget; so many may wait for them. Twice: who is
+ * over a budget of its own keeps nobody waiting who only shares one that is used up.
+ */
 const laneWidth = 2;
 const laneLength = 200;
+
+/** Who asks, and the group that it asks in, if any. */
+export type Asker = readonly [name: string, group?: string];
 
 export type MissGuard = ReturnType<typeof createMissGuard>;
 
 export function createMissGuard(nowMs: () => number = () => performance.now()) {
   const askers = new LRUCache<string, Bucket>({ max: maxAskers });
+  const groups = new LRUCache<string, Bucket>({ max: maxAskers });
   const everyone = new Bucket(budgets.everyone, nowMs());
-  const lane = pLimit(laneWidth);
-  const bucketOf = (address: string): Bucket => {
-    const asker = askerAt(address);
-    const known = askers.get(asker) ?? new Bucket(budgets.asker, nowMs());
-    askers.set(asker, known);
-    return known;
+  const lanes = { own: pLimit(laneWidth), shared: pLimit(laneWidth) };
+  const bucketOf = (known: LRUCache<string, Bucket>, name: string, budget: Budget): Bucket => {
+    const bucket = known.get(name) ?? new Bucket(budget, nowMs());
+    known.set(name, bucket);
+    return bucket;
   };
-  const isOver = (asker: string): boolean => {
-    const now = nowMs();
-    return bucketOf(asker).left(now) < 1 || everyone.left(now) < 1;
-  };
-  /** Answers whether there was enough for it. */
-  const spend = (asker: string, count: number): boolean => {
-    const isEnough = !isOver(asker);
-    for (const bucket of [bucketOf(asker), everyone]) bucket.take(count, nowMs());
-    return isEnough;
+  /** From the narrowest on. */
+  const bucketsOf = ([name, group]: Asker): Bucket[] => [
+    bucketOf(askers, name, budgets.asker),
+    ...(group === undefined ? [] : [bucketOf(groups, group, budgets.group)]),
+    everyone,
+  ];
+  /** The lane to wait in; undefined: there is enough. A flood uses up nothing beyond where it ends. */
+  const spend = (asker: Asker) => {
+    const taken: Bucket[] = [];
+    for (const bucket of bucketsOf(asker)) {
+      const isEnough = bucket.left(nowMs()) >= 1;
+      bucket.take(1, nowMs());
+      taken.push(bucket);
+      if (!isEnough) return { lane: taken.length === 1 ? lanes.own : lanes.shared, taken };
+    }
+    return { lane: undefined, taken };
   };
   return {
     /** Whether what this asker asks for next has to wait its turn. */
-    isOver,
+    isOver: (asker: Asker): boolean => bucketsOf(asker).some((bucket) => bucket.left(nowMs()) < 1),
     /**
      * Loads for this asker. What is found is free. Throws the 429 when too many wait already.
      */
     load: async <Value>(
-      asker: string,
+      asker: Asker,
       load: () => Promise<Value | undefined>,
     ): Promise<Value | undefined> => {
-      const isFree = spend(asker, 1);
-      if (!isFree && lane.pendingCount >= laneLength) throw tooMany();
+      const { lane, taken } = spend(asker);
+      if (lane !== undefined && lane.pendingCount >= laneLength) throw tooMany();
       let isMiss = false;
       try {
-        const found = await (isFree ? load() : lane(load));
+        const found = await (lane === undefined ? load() : lane(load));
         isMiss = found === undefined;
         return found;
       } finally {
-        if (!isMiss) spend(asker, -1);
+        if (!isMiss) for (const bucket of taken) bucket.take(-1, nowMs());
       }
     },
   };
@@ -99,10 +115,13 @@ function tooMany(): ApiError {
   );
 }
 
-/** An asker by its address, or by what else it is called: of IPv6 the network, of which one machine has all addresses. */
+/** An asker by its address: of IPv6 the network, of which one machine has all addresses. */
 export function askerAt(address: string): string {
   const mapped = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1];
-  if (mapped !== undefined || !address.includes(":")) return mapped ?? address;
+  if (mapped !== undefined) return mapped;
+  // Whoever names something else instead is one with all who do.
+  if (isIP(address) === 0) return "elsewhere";
+  if (!address.includes(":")) return address;
   const [head = ""] = address.split("::");
   const groups = head === "" ? [] : head.split(":");
   return `${[...groups, "0", "0", "0", "0"].slice(0, 4).join(":")}::/64`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { askerAt, createMissGuard } from "#api/miss-guard.ts";
+import { type Asker, askerAt, createMissGuard } from "#api/miss-guard.ts";
 
 /** A guard on a clock that stands still, and a database whose answers wait to be let out. */
 function setUp() {
@@ -17,8 +17,8 @@ function setUp() {
   const finish = () => {
     for (const answer of waiting.splice(0)) answer();
   };
-  const miss = (asker = "198.51.100.7") => guard.load(asker, async () => undefined);
-  const misses = async (count: number, asker?: string) => {
+  const miss = (asker: Asker) => guard.load(asker, async () => undefined);
+  const misses = async (count: number, asker: Asker = ["198.51.100.7"]) => {
     for (let done = 0; done < count; done += 1) await miss(asker);
   };
   return { clock, guard, load, state, finish, misses };
@@ -32,14 +32,14 @@ describe("who asks for keys that there are not", () => {
     const { clock, guard, misses } = setUp();
 
     await misses(200);
-    const after200 = guard.isOver("198.51.100.7");
+    const after200 = guard.isOver(["198.51.100.7"]);
     clock.nowMs = 1_000;
     await misses(20);
 
     expect(after200).toBe(true);
-    expect(guard.isOver("198.51.100.7")).toBe(true);
+    expect(guard.isOver(["198.51.100.7"])).toBe(true);
     clock.nowMs = 1_050;
-    expect(guard.isOver("198.51.100.7")).toBe(false);
+    expect(guard.isOver(["198.51.100.7"])).toBe(false);
   });
 
   it("does not use up what another address has", async () => {
@@ -47,31 +47,31 @@ describe("who asks for keys that there are not", () => {
 
     await misses(300);
 
-    expect(guard.isOver("198.51.100.8")).toBe(false);
+    expect(guard.isOver(["198.51.100.8"])).toBe(false);
   });
 
   it("uses up nothing by keys that there are", async () => {
     const { guard } = setUp();
 
-    for (let done = 0; done < 500; done += 1) await guard.load("a", async () => "key");
+    for (let done = 0; done < 500; done += 1) await guard.load(["a"], async () => "key");
 
-    expect(guard.isOver("a")).toBe(false);
+    expect(guard.isOver(["a"])).toBe(false);
   });
 
   it("uses up nothing while the database is away", async () => {
     const { guard } = setUp();
-    const failing = () => guard.load("a", () => Promise.reject(new Error("away")));
+    const failing = () => guard.load(["a"], () => Promise.reject(new Error("away")));
 
     for (let done = 0; done < 300; done += 1) await failing().catch(() => {});
 
-    expect(guard.isOver("a")).toBe(false);
+    expect(guard.isOver(["a"])).toBe(false);
   });
 
   it("has two of the pool's connections at most once it is over its budget", async () => {
     const { guard, load, state, finish, misses } = setUp();
     await misses(200);
 
-    const asked = Array.from({ length: 50 }, () => guard.load("198.51.100.7", () => load()));
+    const asked = Array.from({ length: 50 }, () => guard.load(["198.51.100.7"], () => load()));
     await settle();
     const most = state.most;
     while (state.running > 0) {
@@ -88,15 +88,15 @@ describe("who asks for keys that there are not", () => {
     const { guard, misses } = setUp();
     await misses(250);
 
-    expect(await guard.load("198.51.100.7", async () => "key")).toBe("key");
+    expect(await guard.load(["198.51.100.7"], async () => "key")).toBe("key");
   });
 
   it("is refused when 200 wait already", async () => {
     const { guard, load, misses } = setUp();
     await misses(200);
-    for (let count = 0; count < 202; count += 1) void guard.load("198.51.100.7", () => load());
+    for (let count = 0; count < 202; count += 1) void guard.load(["198.51.100.7"], () => load());
 
-    await expect(guard.load("198.51.100.7", () => load())).rejects.toMatchObject({
+    await expect(guard.load(["198.51.100.7"], () => load())).rejects.toMatchObject({
       status: 429,
       headers: { "Retry-After": "1" },
     });
@@ -105,9 +105,48 @@ describe("who asks for keys that there are not", () => {
   it("shares a budget with everyone, who together use up no more than 1,000 at once", async () => {
     const { guard, misses } = setUp();
 
-    for (let asker = 0; asker < 20; asker += 1) await misses(50, `10.0.0.${asker}`);
+    for (let asker = 0; asker < 20; asker += 1) await misses(50, [`10.0.0.${asker}`]);
 
-    expect(guard.isOver("10.0.0.99")).toBe(true);
+    expect(guard.isOver(["10.0.0.99"])).toBe(true);
+  });
+
+  it("uses up by itself nothing of what everyone shares but its own budget", async () => {
+    const { guard, misses } = setUp();
+
+    await misses(3_000);
+
+    expect(guard.isOver(["198.51.100.8"])).toBe(false);
+  });
+
+  it("keeps nobody waiting who only shares a budget that is used up", async () => {
+    const { guard, load, misses } = setUp();
+    await misses(200);
+    for (let asker = 0; asker < 20; asker += 1) await misses(50, [`10.0.0.${asker}`]);
+    for (let count = 0; count < 202; count += 1) void guard.load(["198.51.100.7"], () => load());
+
+    expect(await guard.load(["10.0.0.99"], async () => "key")).toBe("key");
+  });
+});
+
+describe("those for whom a gateway asks", () => {
+  it("have a budget each", async () => {
+    const { guard, misses } = setUp();
+
+    await misses(3_000, ["198.51.100.7 of workspace ws_1", "workspace ws_1"]);
+
+    expect(guard.isOver(["198.51.100.7 of workspace ws_1", "workspace ws_1"])).toBe(true);
+    expect(guard.isOver(["198.51.100.8 of workspace ws_1", "workspace ws_1"])).toBe(false);
+  });
+
+  it("use up no more than 500 together, however many the gateway makes up", async () => {
+    const { guard, misses } = setUp();
+
+    for (let client = 0; client < 40; client += 1) {
+      await misses(50, [`${client} of workspace ws_1`, "workspace ws_1"]);
+    }
+
+    expect(guard.isOver(["another of workspace ws_1", "workspace ws_1"])).toBe(true);
+    expect(guard.isOver(["another of workspace ws_2", "workspace ws_2"])).toBe(false);
   });
 });
 
@@ -117,6 +156,7 @@ it.each([
   ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
   ["2001:db8::1", "2001:db8:0:0::/64"],
   ["::1", "0:0:0:0::/64"],
+  ["x".repeat(10_000), "elsewhere"],
 ])("the asker at %s is %s", (address, asker) => {
   expect(askerAt(address)).toBe(asker);
 });

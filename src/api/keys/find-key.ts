@@ -1,6 +1,8 @@
 import type { LiveCache } from "#api/live-cache.ts";
+import { type Asker, askerAt } from "#api/miss-guard.ts";
 import type { Call } from "#api/procedure.ts";
 import type { Database } from "#kernel/database.ts";
+import { clientAddress } from "./client-address.ts";
 import { hashKey, type KeyRecord } from "./key-record.ts";
 import { adoptMigratedKey } from "./migration.ts";
 import type { VerifyInput } from "./verify-schemas.ts";
@@ -24,7 +26,13 @@ export function createFindKey(keyCache: LiveCache<KeyRecord>, database: Database
   };
 }
 
-/** Those who guess come to us by way of a gateway, which has one address and a workspace. */
-function askerOf({ workspaceId }: Call): string {
-  return `workspace ${workspaceId}`;
-}
+/**
+ * Those who guess come to us by way of a gateway, which has one address and a workspace: they are told
+ * apart by whom it asks for, and what they use up together is bounded.
+ */
+const askerOf =
+  ({ workspaceId, headers, remoteIp }: Call) =>
+  (): Asker => {
+    const client = askerAt(clientAddress(headers["x-forwarded-for"], remoteIp));
+    return [`${client} of workspace ${workspaceId}`, `workspace ${workspaceId}`];
+  };
