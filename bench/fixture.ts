@@ -120,7 +120,7 @@ async function startServers(fleet: Fleet, defer: Servers["defer"]): Promise<Serv
       createChatChannel({ webhookUrlOf: () => "", spacingMs: 0 }),
       ...createRolloutServices({
         listFleet: createTestListing(database, fleet.driver).list,
-        stopRun: store.stopRun,
+        orders: store,
         resolveImage: async (image) => image,
         knownChecks: [],
         readChecks: async () => [],

@@ -167,7 +167,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     }),
     ...createRolloutServices({
       listFleet: listing.list,
-      stopRun: store.stopRun,
+      orders: store,
       resolveImage: isGated ? pinImage : async (image) => image,
       knownChecks: results.definitions.apiChecks.map(({ id }) => id),
       readChecks: results.readGate,

@@ -11,16 +11,19 @@ export function createStoppedRuns(database: Database) {
   const stopped = new Set<string>();
   return {
     /**
-     * Stops a run for good, and answers how many of its orders went out and have no result yet.
-     * Once it has answered this process sends no order of that run, not even one that was allowed
-     * to go out before.
+     * Stops a run for good. Once it has answered this process sends no order of that run, not even
+     * one that was allowed to go out before.
      */
-    async stopRun(run: string): Promise<number> {
+    async stopRun(run: string): Promise<void> {
       await database.query(insertStop, [run]);
       stopped.add(run);
       const [oldest] = stopped;
       if (stopped.size > maxRemembered && oldest !== undefined) stopped.delete(oldest);
-      const { rows } = await database.query(countOrdered, [run]);
+    },
+
+    /** Of these sentinels, how many were last ordered by this run, whether their deploys have ended or not. */
+    async countOrdered(run: string, ids: readonly string[]): Promise<number> {
+      const { rows } = await database.query(countOrderedOf, [run, ids]);
       return rows[0].ordered;
     },
 
@@ -36,9 +39,8 @@ export function createStoppedRuns(database: Database) {
 
 const insertStop = "INSERT INTO stopped_runs (run) VALUES ($1) ON CONFLICT DO NOTHING";
 
-const countOrdered = `
-  SELECT count(*)::int AS ordered FROM sentinels
-  WHERE deploy_status = 'progressing' AND deploy_run = $1`;
+const countOrderedOf = `
+  SELECT count(*)::int AS ordered FROM sentinels WHERE id = ANY($2::text[]) AND deploy_run = $1`;
 
 // A deploy that was at work before this one has ended without a result: nothing is at work now.
 const putBackSentinel = `

@@ -51,7 +51,8 @@ function stillOrdered(
   };
 }
 
-function wasRolledBack({ revertedBefore, state, reverted }: RolloutHead): boolean {
+/** Whether a rollback of it was begun. */
+export function wasRolledBack({ revertedBefore, state, reverted }: RolloutHead): boolean {
   return revertedBefore !== undefined || state === "rolling_back" || reverted > 0;
 }
 

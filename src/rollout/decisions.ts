@@ -42,7 +42,7 @@ export async function beginResume(
   actor: Actor,
 ): Promise<Begun | { status: RolloutStatus }> {
   const by = nameOf(actor);
-  const { reason: _reason, cause: _cause, ...before } = await requireHead(ctx, "Resume");
+  const before = withoutStop(await requireHead(ctx, "Resume"));
   const waves = passOverFailures(before.waves);
   const isIdle = Object.keys(before.openBatches).length === 0;
   const head: RolloutHead = { ...before, state: "in_progress", waves };
@@ -59,7 +59,7 @@ export async function beginResume(
 }
 
 export async function beginRollback(ctx: ObjectContext, actor: Actor): Promise<Begun> {
-  const { reason: _reason, cause: _cause, ...before } = await requireHead(ctx, "RollbackAll");
+  const before = withoutStop(await requireHead(ctx, "RollbackAll"));
   const { rolloutId } = before;
   const runner = await startRun(ctx, { rolloutId, kind: "rollback", drain: drainOf(before) });
   const head: RolloutHead = {
@@ -75,7 +75,7 @@ export async function beginRollback(ctx: ObjectContext, actor: Actor): Promise<B
 }
 
 export async function cancel(ctx: ObjectContext, readActor: ReadActor): Promise<RolloutStatus> {
-  const { reason: _reason, cause: _cause, ...before } = await requireHead(ctx, "Cancel");
+  const before = withoutStop(await requireHead(ctx, "Cancel"));
   stopOpenBatches(ctx, before);
   const told = { event: "cancelled", by: nameOf(readActor(ctx)) } as const;
   return toStatus(await announce(ctx, { ...before, state: "cancelled" }, told));
@@ -96,6 +96,16 @@ async function requireHead(
   const head = await readHead(ctx);
   nextState(operation, head?.state ?? "idle");
   return head as RolloutHead;
+}
+
+/** The head without what it says of how its last run stopped. */
+function withoutStop({
+  reason: _r,
+  cause: _c,
+  orderedAtStop: _o,
+  ...head
+}: RolloutHead): RolloutHead {
+  return head;
 }
 
 /** Sent, not called: a run lives on when whoever waits for it is killed. */

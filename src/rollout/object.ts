@@ -8,7 +8,7 @@ import { begin, beginResume, beginRollback, cancel } from "./decisions.ts";
 import { createFacade, type FacadeParts } from "./facade.ts";
 import { passGate } from "./gate-steps.ts";
 import { rolloutObject } from "./internal.ts";
-import { type StopRun, stoppingAndCounting, stoppingOrders } from "./order-stop.ts";
+import { type OrderStop, stoppingAndCounting, stoppingOrders } from "./order-stop.ts";
 import { forgetBatches, openInvocations, repair } from "./repair.ts";
 import {
   advance,
@@ -23,36 +23,36 @@ import {
 
 const isPrivate = { ingressPrivate: true };
 
-export function createRolloutObject({ stopRun, ...parts }: FacadeParts & { stopRun: StopRun }) {
+export function createRolloutObject({ orders, ...parts }: FacadeParts & { orders: OrderStop }) {
   const facade = createFacade(parts);
   return implement(rolloutObject, {
     handlers: {
       Rollout: onlySingleton(facade.Rollout),
       Resume: onlySingleton(facade.Resume),
       Cancel: onlySingleton(
-        stoppingAndCounting(stopRun, (ctx: ObjectContext) => cancel(ctx, parts.readActor)),
+        stoppingAndCounting(orders, (ctx: ObjectContext) => cancel(ctx, parts.readActor)),
       ),
       RollbackAll: onlySingleton(facade.RollbackAll),
       Status: onlySingleton(facade.Status),
       Plan: onlySingleton(facade.Plan),
       History: onlySingleton(facade.History),
       begin,
-      beginResume: stoppingOrders(stopRun, beginResume),
+      beginResume: stoppingOrders(orders, beginResume),
       beginRollback,
       toCapture,
       storeBatches,
       freeze,
-      advance: stoppingOrders(stopRun, advance),
-      passGate: stoppingOrders(stopRun, passGate),
+      advance: stoppingOrders(orders, advance),
+      passGate: stoppingOrders(orders, passGate),
       launchBatch,
       record,
-      endRollback: stoppingOrders(stopRun, endRollback),
+      endRollback: stoppingOrders(orders, endRollback),
       rollbackBatches,
-      runnerEnded: stoppingOrders(stopRun, runnerEnded),
+      runnerEnded: stoppingOrders(orders, runnerEnded),
       repair,
       openInvocations,
       forgetBatches,
-      stopForVersion: stoppingOrders(stopRun, stopForVersion),
+      stopForVersion: stoppingOrders(orders, stopForVersion),
     },
     options: {
       // The keys of a large fleet's batches are many: a handler reads those that it needs.

@@ -1,38 +1,40 @@
 /** Whatever ends a run stops its orders, durably, before it answers. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import { toStatus } from "./answer.ts";
+import { toStatus, wasRolledBack } from "./answer.ts";
 import type { RolloutStatus } from "./contract.ts";
-import { type RolloutHead, readHead, writeHead } from "./state.ts";
+import { emptyOutcome, targetsOf } from "./outcome.ts";
+import { type RolloutHead, readBatch, readHead, readOutcome, writeHead } from "./state.ts";
 import { isRunning } from "./transitions.ts";
 
-/**
- * From when it resolves no order of this run goes out any more, whatever is killed. Answers how
- * many have gone out and have no result yet.
- */
-export type StopRun = (run: string) => Promise<number>;
+export type OrderStop = {
+  /** From when it resolves no order of this run goes out any more, whatever is killed. */
+  stopRun: (run: string) => Promise<void>;
+  /** Of these sentinels, how many this run has ordered. */
+  countOrdered: (run: string, ids: readonly string[]) => Promise<number>;
+};
 
 type Handler<Request, Answer> = (ctx: ObjectContext, request: Request) => Promise<Answer>;
 
 /** The handler; when the rollout is not at work after it, the last run's orders are stopped. */
 export function stoppingOrders<Request, Answer>(
-  stopRun: StopRun,
+  orders: OrderStop,
   handler: Handler<Request, Answer>,
 ): Handler<Request, Answer> {
   return async (ctx, request) => {
     const answer = await handler(ctx, request);
-    await stopOrders(ctx, stopRun);
+    await stopOrders(ctx, orders);
     return answer;
   };
 }
 
 /** The same for a handler that answers with the status: `in_flight` is what was really ordered. */
 export function stoppingAndCounting(
-  stopRun: StopRun,
+  orders: OrderStop,
   handler: (ctx: ObjectContext) => Promise<RolloutStatus>,
 ): (ctx: ObjectContext) => Promise<RolloutStatus> {
   return async (ctx) => {
     const answer = await handler(ctx);
-    const head = await stopOrders(ctx, stopRun);
+    const head = await stopOrders(ctx, orders);
     return head === null ? answer : { ...answer, in_flight: toStatus(head).in_flight };
   };
 }
@@ -41,12 +43,35 @@ export function stoppingAndCounting(
  * While the database is away this waits: no order can go out either, because each is written down
  * first, and an answer would be a promise that nobody could keep once the database is back.
  */
-async function stopOrders(ctx: ObjectContext, stopRun: StopRun): Promise<RolloutHead | null> {
+async function stopOrders(
+  ctx: ObjectContext,
+  { stopRun, countOrdered }: OrderStop,
+): Promise<RolloutHead | null> {
   const head = await readHead(ctx);
   if (head === null || isRunning(head.state)) return null;
-  const patience = { initialRetryInterval: 50, maxRetryInterval: 1_000 };
-  const orderedAtStop = await ctx.run("stop-orders", () => stopRun(head.runner), patience);
+  await ctx.run("stop-orders", () => stopRun(head.runner), patience);
+  const ids = await unresolvedIds(ctx, head);
+  const count = () => countOrdered(head.runner, ids);
+  const orderedAtStop = ids.length === 0 ? 0 : await ctx.run("count-ordered", count, patience);
   const stopped = { ...head, orderedAtStop };
   writeHead(ctx, stopped);
   return stopped;
+}
+
+const patience = { initialRetryInterval: 50, maxRetryInterval: 1_000 };
+
+/**
+ * Whom the batches at work have no result of. What was ordered of them counts as in flight until its
+ * result is written down, also when its deploy has ended by now: else it would count as nothing.
+ */
+async function unresolvedIds(ctx: ObjectContext, head: RolloutHead): Promise<string[]> {
+  const kind = wasRolledBack(head) ? "rollback" : "rollout";
+  const ids: string[] = [];
+  for (const n of Object.keys(head.openBatches).map(Number)) {
+    const batch = await readBatch(ctx, n);
+    if (batch === null) continue;
+    const outcome = (await readOutcome(ctx, n)) ?? emptyOutcome(batch);
+    ids.push(...targetsOf(batch, outcome, { kind, image: head.image }).map(({ id }) => id));
+  }
+  return ids;
 }

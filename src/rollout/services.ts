@@ -8,7 +8,7 @@ import type { ResolveImage } from "./facade.ts";
 import { createHistoryStore } from "./history.ts";
 import { createHistoryObject } from "./history-object.ts";
 import { createRolloutObject } from "./object.ts";
-import type { StopRun } from "./order-stop.ts";
+import type { OrderStop } from "./order-stop.ts";
 import { createRelease, type EndInvocations } from "./release.ts";
 import { watchService } from "./repair.ts";
 import { createRunner, type RunnerSettings } from "./runner.ts";
@@ -17,7 +17,7 @@ export type RolloutParts = RunnerSettings & {
   listFleet: ListFleet;
   resolveImage: ResolveImage;
   knownChecks: readonly string[];
-  stopRun: StopRun;
+  orders: OrderStop;
   database: Database;
   endInvocations: EndInvocations;
   /** With which the gateway signs callers' names; absent: no name is believed. */
@@ -27,7 +27,7 @@ export type RolloutParts = RunnerSettings & {
 };
 
 export function createRolloutServices(parts: RolloutParts) {
-  const { listFleet, resolveImage, knownChecks, stopRun, listForMs = 30_000 } = parts;
+  const { listFleet, resolveImage, knownChecks, orders, listForMs = 30_000 } = parts;
   const readActor = createReadActor(parts.actorKey ?? randomBytes(32));
   const history = createHistoryStore(parts.database);
   return [
@@ -35,7 +35,7 @@ export function createRolloutServices(parts: RolloutParts) {
       listFleet,
       resolveImage,
       knownChecks,
-      stopRun,
+      orders,
       readActor,
       readHistory: history.list,
     }),

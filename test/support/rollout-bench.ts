@@ -54,7 +54,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
       testService,
       ...createRolloutServices({
         listFleet: listing.list,
-        stopRun: store.stopRun,
+        orders: store,
         resolveImage: async (image) => image,
         knownChecks: ["verify-key", "liveness"],
         readChecks: createReadGate(database, { failedAtPercent: 0 }),

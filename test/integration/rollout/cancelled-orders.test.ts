@@ -38,11 +38,11 @@ describe("orders of a run that stops", { retry: 0 }, () => {
 
   const orderedIds = () => [...new Set(bench.fleet.applied.map(({ id }) => id))].sort();
 
-  /** Holds up whatever is to be written of these sentinels. Answers how to let it go on. */
-  const holdRows = async (ids: string[]) => {
+  /** Opens a transaction that holds others up. Answers how to let them go on. */
+  const hold = async (sql: string, values: unknown[] = []) => {
     const client = await bench.database.connect();
     await client.query("BEGIN");
-    await client.query("SELECT FROM sentinels WHERE id = ANY($1) FOR UPDATE", [ids]);
+    await client.query(sql, values);
     const free = async () => {
       await client.query("ROLLBACK");
       client.release();
@@ -55,6 +55,25 @@ describe("orders of a run that stops", { retry: 0 }, () => {
     onTestFinished(freeOnce);
     return freeOnce;
   };
+
+  /** Holds up whatever is to be written of these sentinels. */
+  const holdRows = (ids: string[]) =>
+    hold("SELECT FROM sentinels WHERE id = ANY($1) FOR UPDATE", [ids]);
+
+  /** Holds up every stop of a run, and nothing else. */
+  const holdStops = () => hold("LOCK TABLE stopped_runs IN SHARE ROW EXCLUSIVE MODE");
+
+  const untilReady = (count: number) =>
+    waitFor(
+      async () => {
+        const { rows } = await bench.database.query(
+          "SELECT count(*)::int AS n FROM sentinels WHERE running_image = $1",
+          [imageV2],
+        );
+        return rows[0].n === count;
+      },
+      { withinMs: 20_000, what: `${count} sentinels to be ready` },
+    );
 
   const waitingWrites = async () => {
     const { rows } = await bench.database.query(
@@ -133,6 +152,23 @@ describe("orders of a run that stops", { retry: 0 }, () => {
         deploy_reason: null,
       });
     }
+  });
+
+  it("that have ended count as in flight until their results are recorded", async () => {
+    bench.fleet.hold();
+    await bench.send("Rollout", inTwoWaves);
+    await waitFor(() => orderedIds().length === 6, { withinMs: 20_000, what: "the first wave" });
+    const free = await holdStops();
+    const answer = bench.call("Cancel");
+    await untilState("cancelled");
+    bench.fleet.release();
+    await untilReady(6);
+    await free();
+
+    const { body: cancelled } = await answer;
+
+    expect(cancelled).toMatchObject({ state: "cancelled", succeeded: 0, in_flight: 6 });
+    expect(await untilStill()).toMatchObject({ succeeded: 6, failed: 0 });
   });
 
   it("are stopped for good before Cancel answers, also when Postgres was away meanwhile", async () => {
