@@ -10,15 +10,15 @@ import {
   rolloutHistory,
 } from "./internal.ts";
 import {
-  allChanges,
   applyResults,
   type Change,
   emptyOutcome,
+  marksOf,
   previousImageOf,
   type RunKind,
   targetsOf,
 } from "./outcome.ts";
-import { applyChanges } from "./progress.ts";
+import { applyStep } from "./progress.ts";
 import {
   type Batch,
   type RolloutHead,
@@ -108,15 +108,15 @@ export async function record(ctx: ObjectContext, request: RecordRequest): Promis
   const openBatches = updateOpen(head, request);
   const after = { ...outcome, open: String(request.batch) in openBatches };
   rollout.writeOutcome(request.batch, after);
-  const step = { batch: request.batch, wave: batch.wave, before, after };
+  const step = { n: request.batch, batch, before, after };
   const sequence = head.sequence + 1;
-  const next = { ...applyChanges(head, step, changes), openBatches, sequence };
+  const next = { ...applyStep(head, step), openBatches, sequence };
   const stamped = await stamp(ctx, next);
   rollout.write(stamped);
   if (!rollout.isCurrent && !after.open) clearLate(ctx, head.rolloutId, request.batch);
   if (request.closed) planHistory(ctx, head.rolloutId, batch);
   // The whole of it at its end: should a write before have been killed, history has it now.
-  tellHistory(ctx, stamped, request.closed ? allChanges(batch, after) : changes);
+  tellHistory(ctx, stamped, request.closed ? marksOf(batch, after) : changes);
   return null;
 }
 

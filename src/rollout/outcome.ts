@@ -43,12 +43,16 @@ function imageFor(batch: Batch, index: number, run: { kind: RunKind; image: stri
   return run.kind === "rollout" ? run.image : previousImageOf(batch, index);
 }
 
-/** Everything that is known of a batch, as changes. */
-export function allChanges(batch: Batch, { marks, reasons }: Outcome): Change[] {
-  return batch.ids.flatMap((id, i): Change[] => {
+/** How each member stands: its mark, and why. A member without a result has none. */
+export function marksOf(
+  { ids }: Pick<Batch, "ids">,
+  { marks, reasons }: Pick<Outcome, "marks" | "reasons">,
+): Change[] {
+  return ids.flatMap((id, i): Change[] => {
     const to = marks[i] ?? ".";
     if (to === ".") return [];
-    const reason = reasons[id];
+    // An id may be the name of what every object has.
+    const reason = Object.hasOwn(reasons, id) ? reasons[id] : undefined;
     return [{ id, from: ".", to, ...(reason !== undefined && { reason }) }];
   });
 }
@@ -60,7 +64,7 @@ export function applyResults(
   run: { kind: RunKind; results: readonly DeployOutcome[] },
 ): { outcome: Outcome; changes: Change[] } {
   const marks = [...outcome.marks];
-  const reasons = { ...outcome.reasons };
+  const reasons = new Map(Object.entries(outcome.reasons));
   const changes: Change[] = [];
   for (const result of run.results) {
     const from = marks[result.index] ?? "";
@@ -68,11 +72,12 @@ export function applyResults(
     const id = batch.ids[result.index];
     if (to === undefined || id === undefined) continue;
     marks[result.index] = to;
-    if (result.reason === undefined) delete reasons[id];
-    else reasons[id] = result.reason;
+    if (result.reason === undefined) reasons.delete(id);
+    else reasons.set(id, result.reason);
     changes.push({ id, from, to, ...(result.reason && { reason: result.reason }) });
   }
-  return { outcome: { ...outcome, marks: marks.join(""), reasons }, changes };
+  const kept = Object.fromEntries(reasons);
+  return { outcome: { ...outcome, marks: marks.join(""), reasons: kept }, changes };
 }
 
 function nextMark(kind: RunKind, from: string, ok: boolean): string | undefined {

@@ -1,6 +1,6 @@
 /** How results and ended waves move the rollout on. Pure: the handlers read, ask here, and write. */
 import type { SentinelReason } from "./contract.ts";
-import type { Change } from "./outcome.ts";
+import { type Change, marksOf } from "./outcome.ts";
 import {
   type Batch,
   inlineListLimit,
@@ -8,54 +8,48 @@ import {
   reasonSampleLimit,
   type WaveProgress,
 } from "./state.ts";
-import { type BatchStep, lastChanges, recount } from "./tally.ts";
+import { type BatchStep, recount } from "./tally.ts";
 
-/** The head after a batch's outcome has become another, by these changes. */
-export function applyChanges(
-  head: RolloutHead,
-  step: BatchStep,
-  changes: readonly Change[],
-): RolloutHead {
-  const last = lastChanges(changes);
-  const counts = recount(head, step);
-  const ofFleet = last.filter(isOfFleet).length;
+/**
+ * The head after a batch's outcome has become another. Lists are brought to what the batch's members
+ * are now, as the counts are: of a step that was killed between two writes nothing is missing.
+ */
+export function applyStep(head: RolloutHead, step: BatchStep): RolloutHead {
+  const members = marksOf(step.batch, step.after);
   return {
     ...head,
-    ...applyToLists(head, last),
-    ...counts,
-    waves: counts.waves.map((wave, i) =>
-      i === step.wave ? { ...wave, fleetFailed: (wave.fleetFailed ?? 0) + ofFleet } : wave,
-    ),
-    failedSample: sample(head.failedSample, last, "f", reasonSampleLimit),
-    notReverted: sample(head.notReverted, last, "n", inlineListLimit),
+    ...applyToLists(head, members),
+    ...recount(head, step),
+    failedSample: sample(head.failedSample, members, { mark: "f", limit: reasonSampleLimit }),
+    notReverted: sample(head.notReverted, members, { mark: "n", limit: inlineListLimit }),
   };
 }
 
-/** Whether a deploy failed because the fleet could not be asked: nothing is said of the image then. */
-function isOfFleet({ to, reason = "" }: Change): boolean {
-  return to === "f" && /^(?:timeout_unknown: )?(?:unreachable|unauthorized)\b/.test(reason);
-}
-
-/** The list with those that now have the mark, and without those that have another one. */
+/** The list with those of the members that have the mark, and without the others of them. */
 function sample(
   list: SentinelReason[],
-  changes: readonly Change[],
-  mark: string,
-  limit: number,
+  members: readonly Change[],
+  { mark, limit }: { mark: string; limit: number },
 ): SentinelReason[] {
-  if (changes.length === 0) return list;
-  const changed = new Set(changes.map(({ id }) => id));
-  const fresh = changes
-    .filter(({ to }) => to === mark)
-    .map(({ id, reason }) => ({ id, reason: reason ?? "unknown" }));
-  return [...list.filter(({ id }) => !changed.has(id)), ...fresh].slice(0, limit);
+  const unmarked = new Set(members.filter(({ to }) => to !== mark).map(({ id }) => id));
+  const marked = members.filter(({ to }) => to === mark);
+  if (marked.length === 0 && unmarked.size === 0) return list;
+  const reasons = new Map(marked.map(({ id, reason = "unknown" }) => [id, reason]));
+  const listed = list
+    .filter(({ id }) => !unmarked.has(id))
+    .map(({ id, reason }) => ({ id, reason: reasons.get(id) ?? reason }));
+  const known = new Set(listed.map(({ id }) => id));
+  const fresh = [...reasons]
+    .filter(([id]) => !known.has(id))
+    .map(([id, reason]) => ({ id, reason }));
+  return [...listed, ...fresh].slice(0, limit);
 }
 
-function applyToLists(head: RolloutHead, changes: readonly Change[]): Partial<RolloutHead> {
+function applyToLists(head: RolloutHead, members: readonly Change[]): Partial<RolloutHead> {
   if (head.succeededIds === undefined || head.failedIds === undefined) return {};
   const withMarks = (list: string[], marks: string) => {
-    const ids = changes.filter(({ to }) => marks.includes(to)).map(({ id }) => id);
-    const gone = new Set(changes.filter(({ to }) => !marks.includes(to)).map(({ id }) => id));
+    const ids = members.filter(({ to }) => marks.includes(to)).map(({ id }) => id);
+    const gone = new Set(members.filter(({ to }) => !marks.includes(to)).map(({ id }) => id));
     return [...new Set([...list.filter((id) => !gone.has(id)), ...ids])];
   };
   return {
@@ -91,9 +85,10 @@ export function nextStep(waves: readonly WaveProgress[], finished: number | unde
 }
 
 /** A fleet that cannot be asked is told apart from an image that does not work. */
-function pauseForFailures({ failed, passedOver, fleetFailed = 0 }: WaveProgress): Step {
+function pauseForFailures(wave: WaveProgress): Step {
+  const { failed, passedOver, fleetFailed = 0, fleetPassedOver = 0 } = wave;
   const fresh = failed - passedOver;
-  if (fleetFailed < fresh) return { action: "pause", cause: "sentinels" };
+  if (fleetFailed - fleetPassedOver < fresh) return { action: "pause", cause: "sentinels" };
   const reason = `the fleet's API is ill: every failure of the wave, ${fresh} in all, is that it could not be asked`;
   return { action: "pause", cause: "fleet", reason };
 }
@@ -105,5 +100,9 @@ function unresolved(wave: WaveProgress): number {
 
 /** The waves as a Resume takes them up: what has failed so far is passed over, not retried. */
 export function passOverFailures(waves: readonly WaveProgress[]): WaveProgress[] {
-  return waves.map((wave) => ({ ...wave, passedOver: wave.failed, fleetFailed: 0 }));
+  return waves.map((wave) => ({
+    ...wave,
+    passedOver: wave.failed,
+    fleetPassedOver: wave.fleetFailed ?? 0,
+  }));
 }

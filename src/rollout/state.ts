@@ -28,12 +28,13 @@ export type WaveProgress = {
   failed: number;
   /** Failures that a Resume has passed over: they do not pause the rollout again. */
   passedOver: number;
-  /** Failures since the last Resume that are the fleet's API's, not the image's. */
+  /** Failures that are the fleet's API's, not the image's, and those that a Resume has passed over. */
   fleetFailed?: number;
+  fleetPassedOver?: number;
 };
 
-/** How many members of a batch have which outcome, by its mark. */
-export type Tally = Record<"s" | "f" | "r" | "n", number>;
+/** How many members of a batch have which outcome, by its mark; `ofFleet`: failures of the fleet's API. */
+export type Tally = Record<"s" | "f" | "r" | "n", number> & { ofFleet?: number };
 
 type OpenBatch = { invocation: string; inFlight: number };
 

@@ -1,21 +1,28 @@
 /** How many of a batch have which outcome. Counts of a rollout are sums of these, never counted up. */
-import type { Change } from "./outcome.ts";
-import type { Outcome, RolloutHead, Tally } from "./state.ts";
+import { type Change, marksOf } from "./outcome.ts";
+import type { Batch, Outcome, RolloutHead, Tally } from "./state.ts";
 
 const nothing: Tally = { s: 0, f: 0, r: 0, n: 0 };
 
-function tallyOf({ marks }: Pick<Outcome, "marks">): Tally {
-  const count = (mark: string) => marks.split(mark).length - 1;
-  return { s: count("s"), f: count("f"), r: count("r"), n: count("n") };
+/** A batch, by its number, whose outcome has become another. */
+export type BatchStep = {
+  n: number;
+  batch: Pick<Batch, "wave" | "ids">;
+  before: Pick<Outcome, "marks" | "reasons">;
+  after: Pick<Outcome, "marks" | "reasons">;
+};
+
+function tallyOf(batch: Pick<Batch, "ids">, outcome: Pick<Outcome, "marks" | "reasons">): Tally {
+  const marks = marksOf(batch, outcome);
+  const count = (mark: string) => marks.filter(({ to }) => to === mark).length;
+  const ofFleet = marks.filter(isOfFleet).length;
+  return { s: count("s"), f: count("f"), r: count("r"), n: count("n"), ofFleet };
 }
 
-/** A batch whose outcome has become another. */
-export type BatchStep = {
-  batch: number;
-  wave: number;
-  before: Pick<Outcome, "marks">;
-  after: Pick<Outcome, "marks">;
-};
+/** Whether a deploy failed because the fleet could not be asked: nothing is said of the image then. */
+function isOfFleet({ to, reason = "" }: Change): boolean {
+  return to === "f" && /^(?:timeout_unknown: )?(?:unreachable|unauthorized)\b/.test(reason);
+}
 
 type Counts = Pick<
   RolloutHead,
@@ -27,11 +34,11 @@ type Counts = Pick<
  * The head's counts once this batch stands as it does after the step. What the batch has counted for
  * so far is taken off first: a step that comes twice, or of which half was written, counts once.
  */
-export function recount(head: RolloutHead, { batch, wave, before, after }: BatchStep): Counts {
-  // A rollout that an earlier version began has no tallies: it is counted from the batch's marks.
-  const was = head.tallies === undefined ? tallyOf(before) : (head.tallies[batch] ?? nothing);
-  const is = tallyOf(after);
+export function recount(head: RolloutHead, { n, batch, before, after }: BatchStep): Counts {
+  const was = countedSoFar(head, { n, batch, before });
+  const is = tallyOf(batch, after);
   const more = { s: is.s - was.s, f: is.f - was.f, r: is.r - was.r, n: is.n - was.n };
+  const moreOfFleet = (is.ofFleet ?? 0) - (was.ofFleet ?? 0);
   const reverted = head.reverted + more.r;
   return {
     // Who did not go back has the new image, or may have it.
@@ -43,19 +50,28 @@ export function recount(head: RolloutHead, { batch, wave, before, after }: Batch
         ? head.revertedByLastRollback + more.r
         : reverted - head.revertedBefore,
     waves: head.waves.map((one, i) =>
-      i === wave
+      i === batch.wave
         ? {
             ...one,
             succeeded: one.succeeded + more.s + more.n + more.r,
             failed: one.failed + more.f,
+            fleetFailed: (one.fleetFailed ?? 0) + moreOfFleet,
           }
         : one,
     ),
-    ...(head.tallies !== undefined && { tallies: { ...head.tallies, [batch]: is } }),
+    ...(head.tallies !== undefined && { tallies: { ...head.tallies, [n]: is } }),
   };
 }
 
-/** The last change of each sentinel. */
-export function lastChanges(changes: readonly Change[]): Change[] {
-  return [...new Map(changes.map((change) => [change.id, change])).values()];
+/** Earlier versions kept no tallies, or none of the fleet's own failures: those are the batch's as it was. */
+function countedSoFar(
+  { tallies }: RolloutHead,
+  { n, batch, before }: Omit<BatchStep, "after">,
+): Tally {
+  const marked = tallyOf(batch, before);
+  if (tallies === undefined) return marked;
+  const known = tallies[n];
+  return known === undefined
+    ? nothing
+    : { ...known, ofFleet: known.ofFleet ?? marked.ofFleet ?? 0 };
 }

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { applyResults, emptyOutcome, type RunKind, targetsOf } from "#rollout/outcome.ts";
-import { applyChanges } from "#rollout/progress.ts";
+import { applyStep } from "#rollout/progress.ts";
 import type { Batch, Outcome, RolloutHead } from "#rollout/state.ts";
 import { buildBatch, buildHead, buildWave, imageV2 } from "../support/rollout-builders.ts";
 
@@ -53,13 +53,12 @@ function step(world: World, event: Event): World {
     index,
     id: batch.ids[index] ?? "nobody",
     ok,
-    ...(!ok && { reason: "crash_loop" }),
+    ...(!ok && { reason: index === 0 ? "unreachable: reset" : "crash_loop" }),
   }));
-  const { outcome: after, changes } = applyResults(batch, before, { kind, results });
+  const { outcome: after } = applyResults(batch, before, { kind, results });
   const written = outcomes.map((one, i) => (i === n ? after : one));
   if (event.torn) return { head, outcomes: written };
-  const change = { batch: n, wave: batch.wave, before, after };
-  return { head: applyChanges(head, change, changes), outcomes: written };
+  return { head: applyStep(head, { n, batch, before, after }), outcomes: written };
 }
 
 /** Every batch is recorded once more without results, as a batch does at its end. */
@@ -88,6 +87,9 @@ describe("the counts of a rollout, whatever is recorded in whatever order", () =
         expect(head.succeeded).toBe(count(world, "sn"));
         expect(head.failed).toBe(count(world, "f"));
         expect(head.reverted).toBe(count(world, "r"));
+        expect(head.waves.map(({ fleetFailed = 0 }) => fleetFailed)).toEqual(
+          world.outcomes.map(({ marks }) => Number(marks[0] === "f")),
+        );
       }),
     );
   });
@@ -123,8 +125,7 @@ describe("the counts of a rollout, whatever is recorded in whatever order", () =
   it("name each sentinel in one list at most, and once", () => {
     fc.assert(
       fc.property(histories, (events) => {
-        const whole = events.map((event) => ({ ...event, torn: false }));
-        const { head } = whole.reduce(step, newWorld());
+        const { head } = settle(events.reduce(step, newWorld()));
 
         const named = [...(head.succeededIds ?? []), ...(head.failedIds ?? [])];
         const left = head.notReverted.map(({ id }) => id);
@@ -132,6 +133,7 @@ describe("the counts of a rollout, whatever is recorded in whatever order", () =
         expect(new Set(left).size).toBe(left.length);
         expect(head.succeededIds).toHaveLength(head.succeeded);
         expect(head.failedIds).toHaveLength(head.failed);
+        expect(head.failedSample).toHaveLength(head.failed);
       }),
     );
   });
@@ -140,12 +142,27 @@ describe("the counts of a rollout, whatever is recorded in whatever order", () =
 describe("a rollout that an earlier version began", () => {
   it("is counted on from what its batch had", () => {
     const { tallies: _, ...head } = buildHead({ succeeded: 1, total: 2 });
-    const change = { batch: 0, wave: 0, before: { marks: "s." }, after: { marks: "sf" } };
+    const batch = buildBatch(["a", "b"]);
+    const before = { ...emptyOutcome(batch), marks: "s." };
 
-    const next = applyChanges(head, change, [{ id: "b", from: ".", to: "f" }]);
+    const next = applyStep(head, { n: 0, batch, before, after: { ...before, marks: "sf" } });
 
     expect(next).toMatchObject({ succeeded: 1, failed: 1 });
     expect(next).not.toHaveProperty("tallies");
+  });
+
+  it("has what is the fleet's own fault counted on from what its batch had", () => {
+    const batch = buildBatch(["a", "b"]);
+    const reasons = { a: "unreachable: reset", b: "unreachable: reset" };
+    const before = { ...emptyOutcome(batch), marks: "f.", reasons };
+    const head = buildHead({
+      waves: [buildWave({ failed: 1, fleetFailed: 1 })],
+      tallies: { 0: { s: 0, f: 1, r: 0, n: 0 } },
+    });
+
+    const next = applyStep(head, { n: 0, batch, before, after: { ...before, marks: "ff" } });
+
+    expect(next.waves).toMatchObject([{ failed: 2, fleetFailed: 2 }]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { applyResults, emptyOutcome, targetsOf } from "#rollout/outcome.ts";
+import { applyResults, emptyOutcome, marksOf, targetsOf } from "#rollout/outcome.ts";
 import { buildBatch, imageV1, imageV2 } from "../support/rollout-builders.ts";
 
 const batch = buildBatch(["a", "b", "c"]);
@@ -47,6 +47,22 @@ describe("applyResults", () => {
     expect(outcome.marks).toBe("s.f");
     expect(outcome.reasons).toEqual({ c: "crash_loop" });
     expect(changes.map(({ id, to }) => `${id}${to}`)).toEqual(["as", "cf"]);
+  });
+
+  it("keeps the reason of a sentinel whatever its id is called, and gives no other one", () => {
+    const odd = buildBatch(["__proto__", "constructor", "toString"]);
+    const results = [
+      { index: 0, id: "__proto__", ok: false, reason: "crash_loop" },
+      { index: 1, id: "constructor", ok: true },
+    ];
+
+    const { outcome } = applyResults(odd, emptyOutcome(odd), { kind: "rollout", results });
+
+    const stored = JSON.parse(JSON.stringify(outcome));
+    expect(marksOf(odd, stored)).toEqual([
+      { id: "__proto__", from: ".", to: "f", reason: "crash_loop" },
+      { id: "constructor", from: ".", to: "s" },
+    ]);
   });
 
   it("changes nothing when the same result comes twice", () => {

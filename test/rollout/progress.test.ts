@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { applyChanges, inlineLists, nextStep, passOverFailures } from "#rollout/progress.ts";
+import { emptyOutcome } from "#rollout/outcome.ts";
+import { applyStep, inlineLists, nextStep, passOverFailures } from "#rollout/progress.ts";
 import { buildBatch, buildHead, buildWave, imageV1 } from "../support/rollout-builders.ts";
 
 describe("nextStep", () => {
@@ -24,12 +25,12 @@ describe("nextStep", () => {
   });
 
   it("tells a fleet that cannot be asked apart from an image that does not work", () => {
-    const failedBy = (...reasons: string[]) =>
-      applyChanges(
-        buildHead(),
-        { batch: 0, wave: 0, ...marks(".".repeat(reasons.length), "f".repeat(reasons.length)) },
-        reasons.map((reason, i) => ({ id: `s${i}`, from: ".", to: "f", reason })),
-      ).waves;
+    const failedBy = (...reasons: string[]) => {
+      const ids = reasons.map((_, i) => `s${i}`);
+      const marks = "f".repeat(reasons.length);
+      const why = Object.fromEntries(ids.map((id, i) => [id, reasons[i] ?? ""]));
+      return applyStep(buildHead(), buildStep(ids, marks, why)).waves;
+    };
     const ill = failedBy("unreachable: ECONNREFUSED", "timeout_unknown: unreachable: reset");
 
     expect(nextStep(ill, 0)).toMatchObject({
@@ -40,13 +41,15 @@ describe("nextStep", () => {
       cause: "sentinels",
     });
     expect(nextStep(failedBy("timeout_unknown"), 0)).toMatchObject({ cause: "sentinels" });
-    const resumed = passOverFailures(ill);
-    const [first] = applyChanges(
-      buildHead({ waves: resumed }),
-      { batch: 1, wave: 0, ...marks(".", "f") },
-      [{ id: "x", from: ".", to: "f", reason: "oom_killed" }],
-    ).waves;
-    expect(nextStep(first === undefined ? [] : [first], 0)).toMatchObject({ cause: "sentinels" });
+  });
+
+  it("does not take a failure after a Resume for one of those that were passed over", () => {
+    const ill = buildWave({ failed: 1, fleetFailed: 1 });
+    const resumed = buildHead({ waves: passOverFailures([ill]) });
+
+    const { waves } = applyStep(resumed, { ...buildStep(["x"], "f", { x: "oom_killed" }), n: 1 });
+
+    expect(nextStep(waves, 0)).toMatchObject({ cause: "sentinels" });
   });
 
   it("completes after the last wave", () => {
@@ -79,17 +82,18 @@ describe("nextStep", () => {
 /** Of a head whose first batch has counted for so many successes. */
 const tallies = (s: number) => ({ 0: { s, f: 0, r: 0, n: 0 } });
 
-const marks = (before: string, after: string) => ({
-  before: { marks: before },
-  after: { marks: after },
-});
+/** The first batch, of these members, from no results to these marks. */
+function buildStep(ids: string[], marks: string, reasons: Record<string, string> = {}) {
+  const batch = buildBatch(ids);
+  const before = emptyOutcome(batch);
+  return { n: 0, batch, before, after: { ...before, marks, reasons } };
+}
 
-describe("applyChanges", () => {
+describe("applyStep", () => {
   it("counts results in the rollout and in their wave, and lists them", () => {
-    const head = applyChanges(buildHead(), { batch: 1, wave: 1, ...marks("..", "sf") }, [
-      { id: "a", from: ".", to: "s" },
-      { id: "b", from: ".", to: "f", reason: "oom_killed" },
-    ]);
+    const step = buildStep(["a", "b"], "sf", { b: "oom_killed" });
+
+    const head = applyStep(buildHead(), { ...step, n: 1, batch: { ...step.batch, wave: 1 } });
 
     expect(head).toMatchObject({ succeeded: 1, failed: 1, succeededIds: ["a"], failedIds: ["b"] });
     expect(head.waves[1]).toMatchObject({ succeeded: 1, failed: 1 });
@@ -99,9 +103,7 @@ describe("applyChanges", () => {
   it("no longer lists a sentinel as succeeded once it is reverted", () => {
     const before = buildHead({ succeeded: 2, succeededIds: ["a", "b"], tallies: tallies(2) });
 
-    const head = applyChanges(before, { batch: 0, wave: 0, ...marks("ss", "rs") }, [
-      { id: "a", from: "s", to: "r" },
-    ]);
+    const head = applyStep(before, buildStep(["a", "b"], "rs"));
 
     expect(head).toMatchObject({ succeeded: 1, succeededIds: ["b"], reverted: 1 });
   });
@@ -109,22 +111,16 @@ describe("applyChanges", () => {
   it("keeps a sentinel that did not revert as succeeded, with its reason", () => {
     const before = buildHead({ succeeded: 1, succeededIds: ["a"], tallies: tallies(1) });
 
-    const head = applyChanges(before, { batch: 0, wave: 0, ...marks("s.", "n.") }, [
-      { id: "a", from: "s", to: "n", reason: "unreachable" },
-    ]);
+    const head = applyStep(before, buildStep(["a", "b"], "n.", { a: "unreachable" }));
 
     expect(head).toMatchObject({ succeeded: 1, succeededIds: ["a"], reverted: 0 });
     expect(head.notReverted).toEqual([{ id: "a", reason: "unreachable" }]);
   });
 
   it("keeps at most 100 reasons", () => {
-    const changes = Array.from({ length: 150 }, (_, i) => ({ id: `s${i}`, from: ".", to: "f" }));
+    const ids = Array.from({ length: 150 }, (_, i) => `s${i}`);
 
-    const head = applyChanges(
-      buildHead(),
-      { batch: 0, wave: 0, ...marks(".".repeat(150), "f".repeat(150)) },
-      changes,
-    );
+    const head = applyStep(buildHead(), buildStep(ids, "f".repeat(150)));
 
     expect(head.failed).toBe(150);
     expect(head.failedSample).toHaveLength(100);
