@@ -31,6 +31,9 @@ export type ConsolePlugin = (access: ConsoleAccess) => FastifyPluginAsync;
 
 export const consolePath = "/console";
 
+/** Below it, the stream of events. */
+export const livePath = "/api/live";
+
 export const SignIn = z.strictObject({ token: z.string().trim().min(1).max(512) });
 
 export const Session = z.object({

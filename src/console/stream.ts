@@ -1,5 +1,6 @@
 /** The stream of events: server-sent, so that a browser comes back by itself and says where it was. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { livePath } from "./contract.ts";
 import type { Guard } from "./guard.ts";
 import type { Live, LiveEvent } from "./live.ts";
 
@@ -11,7 +12,7 @@ const behindLimitBytes = 8 * 1024 * 1024;
 const recheckMs = 5_000;
 
 export function serveStream(app: FastifyInstance, parts: { guard: Guard; live: Live }): void {
-  app.get("/api/live", async (request, reply) => {
+  app.get(livePath, async (request, reply) => {
     await parts.guard.requireSession(request);
     open(request, reply, parts);
     return reply;

@@ -10,9 +10,16 @@ import {
   type FastifyRequest,
   fastify,
 } from "fastify";
-import { type ConsoleAccess, type ConsolePlugin, consolePath } from "#console/contract.ts";
+import {
+  type ConsoleAccess,
+  type ConsolePlugin,
+  consolePath,
+  livePath,
+} from "#console/contract.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import { noteAnswers } from "./answers.ts";
+import { recordCall } from "./call-log.ts";
 import { createIngress, type Ingress, type IngressLimits } from "./ingress.ts";
 import {
   createRefuse,
@@ -24,7 +31,7 @@ import {
   safetyHeaders,
   unauthorized,
 } from "./refusal.ts";
-import { findRoute, isForeignKey, isSend, type Route } from "./routes.ts";
+import { findRoute, isBlocking, isForeignKey, isSend, type Route } from "./routes.ts";
 import { bearerOf, createIdentify, type Identify, tokenMarks } from "./token.ts";
 
 export type ControlSettings = {
@@ -41,6 +48,8 @@ export type ControlSettings = {
   trustedProxies?: readonly string[];
   /** How long a caller may take to send its headers and its body. */
   receiveTimeoutMs?: number;
+  /** How long what is being answered may take when the gateway closes; absent: the default. */
+  closeGraceMs?: number;
   /** How long Restate is waited for; absent ones are the defaults. */
   ingressLimits?: Partial<IngressLimits>;
   /** What anyone may see, without a token; absent: nothing. */
@@ -63,7 +72,10 @@ const bodyLimitBytes = 1024 * 1024;
 
 const healthPath = "/healthz";
 
-/** The gateway, not listening yet. `close` lets go of blocked callers; what they started goes on. */
+/**
+ * The gateway, not listening yet. `close` answers what is short, and lets go of blocked callers: what
+ * they started goes on.
+ */
 export function createControl(settings: ControlSettings): FastifyInstance {
   const { log, receiveTimeoutMs = 10_000 } = settings;
   const ingress = createIngress({
@@ -84,8 +96,9 @@ export function createControl(settings: ControlSettings): FastifyInstance {
       keepAlive: true,
       keepAliveInitialDelay: 30_000,
     },
-    // A blocked Rollout does not keep the program from ending: the rollout goes on without it.
+    // What is not answered when the grace is over is cut off: what it started goes on.
     forceCloseConnections: true,
+    return503OnClosing: false,
     genReqId: () => randomUUID(),
     clientErrorHandler: refuseBrokenRequest,
     // The router's own refusals, of an address that it cannot decode, come before every hook.
@@ -96,6 +109,8 @@ export function createControl(settings: ControlSettings): FastifyInstance {
         reply as FastifyReply,
       ),
   });
+  const answers = noteAnswers(app.server, isLong);
+  app.addHook("preClose", () => answers.finish(settings.closeGraceMs));
   app.addHook("onClose", () => ingress.close());
   const isLeaving = () => settings.isLeaving?.() === true;
   app.addHook("onRequest", async (_, reply) => {
@@ -110,7 +125,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     requireRoute(request);
   });
   app.addHook("onResponse", async (request, reply) => {
-    record(log, { request, reply, actor: actorOf(request, identify) });
+    recordCall(log, { request, reply, actor: actorOf(request, identify) });
   });
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply));
   readBodiesAsJson(app);
@@ -129,6 +144,11 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     requireRoute(request);
   });
   return app;
+}
+
+/** Whether the answer at a path comes when a rollout stands still, or is a stream that nothing ends. */
+function isLong(path: string): boolean {
+  return isBlocking(path) || path === `${consolePath}${livePath}`;
 }
 
 async function publicPageOf(request: FastifyRequest, { findPublicPage }: ControlSettings) {
@@ -231,7 +251,7 @@ async function passOn(request: FastifyRequest, reply: FastifyReply, { ingress, a
     body: readBody(request, route, actor),
     actor,
     idempotencyKey: route.isWrite ? idempotencyKey(request, actor) : undefined,
-    blocks: route.blocks && !isSend(path),
+    blocks: isBlocking(path),
     signal: signalOf(reply),
   });
   if (answer.invocationId !== undefined) reply.header("x-restate-id", answer.invocationId);
@@ -265,27 +285,4 @@ function signalOf(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   reply.raw.once("close", () => controller.abort());
   return controller.signal;
-}
-
-type Answered = { request: FastifyRequest; reply: FastifyReply; actor: string | undefined };
-
-/** Who changed something, and who was kept out, is worth a line; who only looked is not. */
-function record(log: Log, { request, reply, actor }: Answered): void {
-  // The address of a ping is its secret, also when it is misspelt.
-  const path = pathOf(request)
-    .slice(0, 200)
-    .replace(/[\w-]{40,}/g, "***");
-  const { statusCode: status } = reply;
-  const fields = {
-    requestId: request.id,
-    path,
-    status,
-    remote: request.ip,
-    ...(actor !== undefined && { actor }),
-  };
-  const durationMs = Math.round(reply.elapsedTime);
-  if (status === 401) log.warn(fields, "caller without a valid token");
-  else if (!reply.raw.writableFinished) log.info({ ...fields, durationMs }, "caller went away");
-  else if (findRoute(path)?.isWrite === true) log.info({ ...fields, durationMs }, "call answered");
-  else log.debug({ ...fields, durationMs }, "call answered");
 }

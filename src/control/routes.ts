@@ -130,6 +130,11 @@ export function findRoute(path: string): Route | undefined {
   return routes.find((route) => route.path.test(path));
 }
 
+/** Whether a call at this path is answered when its work is over, which may take hours. */
+export function isBlocking(path: string): boolean {
+  return findRoute(path)?.blocks === true && !isSend(path);
+}
+
 /** Whether the path names the rollout service with a key that it does not have. */
 export function isForeignKey(path: string): boolean {
   const [, service, key] = path.split("/");

@@ -1,0 +1,28 @@
+/** What the log says of calls. */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Log } from "#kernel/log.ts";
+import { pathOf } from "./refusal.ts";
+import { findRoute } from "./routes.ts";
+
+type Answered = { request: FastifyRequest; reply: FastifyReply; actor: string | undefined };
+
+/** Who changed something, and who was kept out, is worth a line; who only looked is not. */
+export function recordCall(log: Log, { request, reply, actor }: Answered): void {
+  // The address of a ping is its secret, also when it is misspelt.
+  const path = pathOf(request)
+    .slice(0, 200)
+    .replace(/[\w-]{40,}/g, "***");
+  const { statusCode: status } = reply;
+  const fields = {
+    requestId: request.id,
+    path,
+    status,
+    remote: request.ip,
+    ...(actor !== undefined && { actor }),
+  };
+  const durationMs = Math.round(reply.elapsedTime);
+  if (status === 401) log.warn(fields, "caller without a valid token");
+  else if (!reply.raw.writableFinished) log.info({ ...fields, durationMs }, "caller went away");
+  else if (findRoute(path)?.isWrite === true) log.info({ ...fields, durationMs }, "call answered");
+  else log.debug({ ...fields, durationMs }, "call answered");
+}

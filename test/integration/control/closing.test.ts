@@ -1,0 +1,125 @@
+/** Calls that are under way when the gateway closes. */
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
+import { createControl } from "#control/control.ts";
+import { createLog } from "#kernel/log.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const rollout = "/vedette.v1.SentinelRolloutService/singleton";
+
+/** An ingress that answers when the test says so. */
+async function startIngress() {
+  const waiting = new Map<string, ServerResponse>();
+  const server = createServer((request, response) => {
+    request.resume();
+    waiting.set(request.url ?? "", response);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${port}`,
+    hasTaken: (handler: string) => waiting.has(`${rollout}/${handler}`),
+    answer: (handler: string) =>
+      waiting.get(`${rollout}/${handler}`)?.end(JSON.stringify({ said: handler })),
+  };
+}
+
+let ingress: Awaited<ReturnType<typeof startIngress>>;
+let graceMs: number | undefined;
+let control: ReturnType<typeof createControl>;
+
+beforeEach(async () => {
+  graceMs = undefined;
+  ingress = await startIngress();
+});
+
+afterEach(() => control.close());
+
+const startControl = () => {
+  control = createControl({
+    ingressUrl: ingress.url,
+    ingressToken: "t",
+    log: createLog({ level: "silent", format: "json" }),
+    ...(graceMs !== undefined && { closeGraceMs: graceMs }),
+  });
+  return control.listen({ host: "127.0.0.1", port: 0 });
+};
+
+/** Begins a call, and resolves once Restate has it. */
+async function begin(url: string, handler: string, body: object = {}) {
+  const answered = fetch(`${url}${rollout}/${handler}`, {
+    method: "POST",
+    headers: { authorization: "Bearer t", "content-type": "application/json" },
+    body: JSON.stringify(body),
+  }).then(
+    async (answer) => ({ status: answer.status, body: await answer.json() }),
+    () => "cut off" as const,
+  );
+  await waitFor(() => ingress.hasTaken(handler), { withinMs: 10_000, what: "the call to arrive" });
+  return { answered };
+}
+
+const begun = { image: "registry.example.com/a:v1" };
+
+it.each(["Status", "Cancel", "Rollout/send"])(
+  "answers a %s that is under way when it closes",
+  async (handler) => {
+    const url = await startControl();
+    const { answered } = await begin(url, handler, handler === "Rollout/send" ? begun : {});
+
+    const closed = control.close();
+    await refusesConnections(url);
+    ingress.answer(handler);
+
+    expect(await answered).toMatchObject({ body: { said: handler } });
+    await closed;
+  },
+);
+
+it("does not wait for a Rollout, which may take hours", async () => {
+  graceMs = 3_600_000;
+  const { answered } = await begin(await startControl(), "Rollout", begun);
+
+  await control.close();
+
+  expect(await answered).toBe("cut off");
+});
+
+it("lets go of a call that Restate does not answer when the grace is over", async () => {
+  graceMs = 100;
+  const { answered } = await begin(await startControl(), "Status");
+
+  await control.close();
+
+  expect(await answered).toBe("cut off");
+});
+
+it("waits for no caller who only keeps a connection", async () => {
+  graceMs = 3_600_000;
+  const { port, hostname } = new URL(await startControl());
+  const idle = connect(Number(port), hostname);
+  idle.on("error", () => {});
+  await once(idle, "connect");
+  idle.write("GET /healthz HTTP/1.1\r\n");
+
+  await control.close();
+
+  await waitFor(() => idle.closed, { withinMs: 10_000, what: "the connection to be closed" });
+});
+
+/** Resolves once the gateway takes no connection any more. */
+function refusesConnections(url: string): Promise<true> {
+  const isRefused = () =>
+    fetch(`${url}/healthz`).then(
+      () => false,
+      () => true,
+    );
+  return waitFor(isRefused, { withinMs: 10_000, what: "the gateway to take no connection" });
+}
