@@ -9,9 +9,16 @@ const retryMs = 1_000;
 /** Who reads this much behind is let go; it comes back and gets the newest. */
 const behindLimitBytes = 8 * 1024 * 1024;
 /** How often is looked whether the session still holds. */
-const recheckMs = 5_000;
+const recheckEveryMs = 5_000;
 
-export function serveStream(app: FastifyInstance, parts: { guard: Guard; live: Live }): void {
+type Parts = {
+  guard: Guard;
+  live: Live;
+  /** Absent: the default. */
+  recheckMs?: number;
+};
+
+export function serveStream(app: FastifyInstance, parts: Parts): void {
   app.get(livePath, async (request, reply) => {
     await parts.guard.requireSession(request);
     open(request, reply, parts);
@@ -22,7 +29,7 @@ export function serveStream(app: FastifyInstance, parts: { guard: Guard; live: L
 function open(
   request: FastifyRequest,
   reply: FastifyReply,
-  { guard, live }: { guard: Guard; live: Live },
+  { guard, live, recheckMs = recheckEveryMs }: Parts,
 ): void {
   const { raw } = reply;
   reply.hijack();
@@ -39,8 +46,9 @@ function open(
   };
   const lastId = request.headers["last-event-id"];
   const leave = live.listen(send, typeof lastId === "string" ? lastId : undefined);
+  // Not ended: what is left would first have to be read, and events after the end are an error.
   const recheck = setInterval(() => {
-    guard.requireSession(request).catch(() => raw.end());
+    guard.requireSession(request).catch(() => raw.destroy());
   }, recheckMs);
   raw.once("close", () => {
     clearInterval(recheck);

@@ -1,0 +1,90 @@
+/** The stream of events, to readers who do not read. */
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { fastify } from "fastify";
+import { expect, it, onTestFinished } from "vitest";
+import type { Guard } from "#console/guard.ts";
+import type { Live, LiveEvent } from "#console/live.ts";
+import { serveStream } from "#console/stream.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+type Send = (event: LiveEvent) => void;
+
+/** A stream whose events and whose sessions are the test's to make. */
+async function startStream(limits: { recheckMs: number }) {
+  const listeners = new Set<Send>();
+  let isSignedIn = true;
+  const guard = {
+    requireSession: async () => {
+      if (!isSignedIn) throw new Error("signed out");
+    },
+  } as unknown as Guard;
+  const live = {
+    listen: (send: Send) => {
+      listeners.add(send);
+      return () => listeners.delete(send);
+    },
+    look: () => {},
+  } as unknown as Live;
+  const app = fastify();
+  // As the gateway has one: with it a response gets listeners of the framework's, which end with it.
+  app.addHook("onResponse", async () => {});
+  serveStream(app, { guard, live, ...limits });
+  const url = new URL(await app.listen({ host: "127.0.0.1", port: 0 }));
+  onTestFinished(() => {
+    app.server.closeAllConnections();
+    return app.close();
+  });
+  return {
+    listeners,
+    tell: (event: LiveEvent) => {
+      for (const send of listeners) send(event);
+    },
+    signOut: () => {
+      isSignedIn = false;
+    },
+    /** Somebody who asks for the stream and never reads it. */
+    open: async (): Promise<Socket> => {
+      const socket = connect(Number(url.port), url.hostname);
+      socket.on("error", () => {});
+      onTestFinished(() => void socket.destroy());
+      await once(socket, "connect");
+      socket.pause();
+      const before = listeners.size;
+      socket.write("GET /api/live HTTP/1.1\r\nhost: x\r\n\r\n");
+      await waitFor(() => listeners.size > before, { withinMs: 10_000, what: "the stream" });
+      return socket;
+    },
+  };
+}
+
+/** More than the system keeps for a connection by itself, and less than the stream does. */
+const large = { name: "fleet", data: "x".repeat(7 * 1024 * 1024) } as unknown as LiveEvent;
+const small = { name: "beat", data: {} } as unknown as LiveEvent;
+
+it("lets go of a reader whose session is over, although it reads nothing", async () => {
+  const stream = await startStream({ recheckMs: 50 });
+  await stream.open();
+  stream.tell(large);
+  stream.signOut();
+
+  await waitFor(
+    () => {
+      stream.tell(small);
+      return stream.listeners.size === 0;
+    },
+    { withinMs: 10_000, what: "the reader to be let go of" },
+  );
+
+  expect(stream.listeners.size).toBe(0);
+});
+
+it("lets go of a reader who is too far behind", async () => {
+  const stream = await startStream({ recheckMs: 3_600_000 });
+  await stream.open();
+
+  for (let i = 0; i < 4; i += 1) stream.tell(large);
+
+  await waitFor(() => stream.listeners.size === 0, { withinMs: 10_000, what: "the end of it" });
+  expect(stream.listeners.size).toBe(0);
+});
