@@ -66,7 +66,8 @@ export function createGuard(access: ConsoleAccess, parts: { logouts: Logouts; pu
 /** Behind a proxy the browser's address is the public one; else it is the one that was asked. */
 function isOwnOrigin(origin: string, host: string | undefined, publicUrl: string): boolean {
   if (publicUrl !== "" && origin === new URL(publicUrl).origin) return true;
-  return URL.parse(origin)?.host === host;
+  // One that names no address has no page of ours, also where the request names none either.
+  return host !== undefined && URL.parse(origin)?.host === host;
 }
 
 function signedOut(): ProblemError {

@@ -40,7 +40,12 @@ function bodyOf(problem: Problem, requestId: string): string {
   return JSON.stringify({ ...problem, message: problem.detail, requestId });
 }
 
-const frameworkProblems: Record<number, { code: string; detail: string }> = {
+/** Files are refused with 403 where their names lead elsewhere: there are none of these names. */
+const noSuchFile = { status: 404, code: "not_found", detail: "there is nothing here" };
+
+const frameworkProblems: Record<number, { status?: number; code: string; detail: string }> = {
+  403: noSuchFile,
+  404: noSuchFile,
   400: { code: "invalid_request", detail: "the body is not valid JSON" },
   413: { code: "payload_too_large", detail: "the body is larger than 1 MiB" },
   415: { code: "unsupported_media_type", detail: "send the body as application/json" },

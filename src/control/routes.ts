@@ -44,6 +44,9 @@ export type Route = {
 const readers = new Set(["Status", "Plan", "History"]);
 const blocking = new Set(["Rollout", "Resume", "RollbackAll"]);
 
+/** A segment of one or two dots is resolved on the way, also where they are encoded. */
+const dots = "(?:\\.|%2[eE]){1,2}";
+
 const routes: readonly Route[] = [
   ...Object.entries(rolloutHandlers).map(([handler, { input }]) => ({
     path: exactly(`/${rolloutServiceName}/${singletonKey}/${handler}`),
@@ -109,9 +112,9 @@ const routes: readonly Route[] = [
     blocks: handler === "Apply",
   })),
   {
-    // A push from whatever runs a sentinel; its id is one path segment.
+    // A push from whatever runs a sentinel; its id is one path segment, and none that leads elsewhere.
     path: new RegExp(
-      `^/${escapeDots(sentinelService.name)}/[\\w.~%-]{1,300}/NotifyReady(?:/send)?$`,
+      `^/${escapeDots(sentinelService.name)}/(?!${dots}/)[\\w.~%-]{1,300}/NotifyReady(?:/send)?$`,
     ),
     input: NotifyReadyRequest,
     isWrite: true,

@@ -34,11 +34,14 @@ function isLinkToConsole({ method, path, headers }: FrontRequest): boolean {
   return method === "GET" && isPage && isVisit && headers["sec-fetch-dest"] === "document";
 }
 
+/** What Restate's ingress has to read: its health, and what became of calls. */
+const reads =
+  /^\/(?:openapi|restate\/(?:health|lookup|(?:attach|output)\/.+|(?:invocation|workflow)\/.+\/(?:attach|output)))$/;
+
 /** Restate takes a GET for a call, which an image in a page could make: only its own reads are left. */
 export function refuseCallByGet({ method, path }: FrontRequest): Refused | undefined {
-  const isRead = method === "GET" || method === "HEAD";
-  const isOfRestate = path.startsWith("/restate/") && !/^\/restate\/(?:call|send)\//.test(path);
-  if (!isRead || isOfRestate || path === "/openapi") return undefined;
+  const isByGet = method === "GET" || method === "HEAD";
+  if (!isByGet || reads.test(path)) return undefined;
   return { status: 405, detail: "use POST" };
 }
 

@@ -58,10 +58,22 @@ it.each([
   ["POST", "/S/k/H", undefined],
   ["GET", "/restate/health", undefined],
   ["GET", "/restate/invocation/inv_1/attach", undefined],
+  ["GET", "/restate/invocation/S/k/H/key/output", undefined],
+  ["GET", "/restate/workflow/W/k/attach", undefined],
+  ["GET", "/restate/attach/inv_1", undefined],
+  ["GET", "/restate/output/inv_1", undefined],
+  ["GET", "/restate/lookup", undefined],
+  ["GET", "/openapi", undefined],
   ["GET", "/S/k/H", 405],
   ["HEAD", "/S/k/H", 405],
   ["GET", "/restate/call/S/k/H", 405],
   ["GET", "/restate/send/S/k/H", 405],
+  ["GET", "/restate/scope/s/call/S/k/H", 405],
+  ["GET", "/restate/scope/s/send/S/k/H", 405],
+  ["GET", "/restate/invocation/inv_1/cancel", 405],
+  ["GET", "/restate/awakeables/a/resolve", 405],
+  ["GET", "/restate/%63all/S/k/H", 405],
+  ["GET", "/restate//call/S/k/H", 405],
 ])("answers a call by %s of %s with %s", (method, path, status) => {
   expect(refuseCallByGet(of({}, method, path))?.status).toBe(status);
 });
