@@ -60,8 +60,16 @@ async function renew(lane: Lane): Promise<void> {
     lane.session = await lane.open();
   } catch {
     // Without a session there is nothing to serve with: whoever started this starts it again.
-    process.exit(71);
+    endNow();
   }
+}
+
+/**
+ * Not by an exit: that waits for what runs in native code, and so for the very query that is to be ended,
+ * while nobody else is answered. What was answered is on disk.
+ */
+function endNow(): void {
+  process.kill(process.pid, "SIGKILL");
 }
 
 /** The writer for what is not declared as reading only, else the reader that waits the least. */
@@ -82,7 +90,7 @@ function enqueue(lane: Lane, work: () => Promise<string>): Promise<string> {
 
 async function execute(lane: Lane, request: StatementRequest): Promise<string> {
   // What the engine's own limit does not end is ended with the process.
-  const watchdog = setTimeout(() => process.exit(70), hardLimitMs(request));
+  const watchdog = setTimeout(endNow, hardLimitMs(request));
   try {
     if (request.insert === undefined) {
       return (await lane.session.queryAsync(withSettings(request))).text();
@@ -134,7 +142,7 @@ function tell(message: EmbeddedServerMessage): undefined {
 
 async function main(): Promise<void> {
   // The parent is gone, or wants us gone: what was answered is on disk.
-  process.once("disconnect", () => process.exit(0));
+  process.once("disconnect", endNow);
   process.on("SIGINT", () => undefined);
   const password = await new Promise<string>((resolve) => process.once("message", resolve));
   const library = await import("chdb").catch((error: Error) => tell({ absent: error.message }));
