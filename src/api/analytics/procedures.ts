@@ -1,6 +1,5 @@
 /** The procedures of `analytics`. */
 import { z } from "zod";
-import { ApiError } from "#api/error.ts";
 import { type Call, type Procedures, procedure } from "#api/procedure.ts";
 import type { Limiter } from "#api/ratelimit/limiter.ts";
 import { text } from "#api/schema.ts";
@@ -8,10 +7,13 @@ import type { Database } from "#kernel/database.ts";
 import { conditionFor, ofWorkspace } from "./access.ts";
 import { notConfigured, toApiError } from "./answer.ts";
 import type { EngineQuery, Row } from "./engine-client.ts";
+import { EngineError } from "./engine-error.ts";
+import { spendQuery, spendSlowQuery } from "./quota.ts";
 import { describeQueries } from "./reference.ts";
 import type { Retention } from "./retention.ts";
 import { guardQuery } from "./sql/guard.ts";
 import { type QueryFamily, queryFamilies, tablesOf } from "./sql/tables.ts";
+import { createTurns, type TakeTurn } from "./turns.ts";
 
 /** The store, as far as queries need it. */
 export type AnalyticsStore = {
@@ -27,23 +29,23 @@ export type AnalyticsParts = {
   analytics: { store: AnalyticsStore; retention: Retention } | undefined;
 };
 
-/** Queries of a workspace, whoever asks them. */
-const queriesPerHour = 1_000;
-const hourMs = 3_600_000;
-
 const Input = z.strictObject({ query: text() });
 const Output = z.array(z.record(z.string(), z.unknown()));
 
 export function analyticsProcedures(parts: AnalyticsParts): Procedures {
+  const shared = { parts, takeTurn: createTurns() };
   return {
     getGatewayRequests: absent("Requests that a gateway served; not kept by this server."),
-    getRatelimits: query(parts, "ratelimits", "Reads rate limit decisions by SQL."),
+    getRatelimits: query(shared, "ratelimits", "Reads rate limit decisions by SQL."),
     getRuntimeLogs: absent("Logs of deployed applications; not kept by this server."),
-    getVerifications: query(parts, "verifications", "Reads verifications of keys by SQL."),
+    getVerifications: query(shared, "verifications", "Reads verifications of keys by SQL."),
   };
 }
 
-function query(parts: AnalyticsParts, family: QueryFamily, summary: string) {
+type Shared = { parts: AnalyticsParts; takeTurn: TakeTurn };
+
+function query(shared: Shared, family: QueryFamily, summary: string) {
+  const { parts } = shared;
   const tables = tablesOf(family);
   return procedure({
     summary,
@@ -58,15 +60,22 @@ function query(parts: AnalyticsParts, family: QueryFamily, summary: string) {
       const { database } = store;
       const { nowMs } = call;
       const sql = guardQuery(input.query, { database, tables, condition, retention, nowMs });
-      await spendQuota(parts.limiter, call);
-      const rows = store.query({ sql, filters: filtersFor(family, database, call) });
-      return {
-        data: await rows.catch((error) => {
-          throw toApiError(error);
-        }),
-      };
+      await spendQuery(parts.limiter, call);
+      const filters = filtersFor(family, database, call);
+      return { data: await run(shared, call, () => store.query({ sql, filters })) };
     },
   });
+}
+
+async function run({ takeTurn, parts }: Shared, call: Call, ask: () => Promise<Row[]>) {
+  try {
+    return await takeTurn(call.workspaceId, ask);
+  } catch (error) {
+    if (error instanceof EngineError && error.failure === "timeout") {
+      await spendSlowQuery(parts.limiter, call);
+    }
+    throw toApiError(error);
+  }
 }
 
 /** A second lock, which the store keeps: for every table there is, found in the query or not. */
@@ -79,17 +88,6 @@ function filtersFor(family: QueryFamily, database: string, call: Call): EngineQu
     ]),
   );
   return Object.fromEntries(filters);
-}
-
-async function spendQuota(limiter: Limiter, { workspaceId, nowMs }: Call): Promise<void> {
-  const key = `analytics:${workspaceId}`;
-  const request = { key, limit: queriesPerHour, durationMs: hourMs, cost: 1 };
-  const { passed } = await limiter.take([request], nowMs);
-  if (passed) return;
-  throw new ApiError(
-    "user/too_many_requests/query_quota_exceeded",
-    `This workspace has used its ${queriesPerHour} analytics queries of the hour.`,
-  );
 }
 
 function absent(summary: string) {

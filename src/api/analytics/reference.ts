@@ -1,6 +1,7 @@
 /** What a caller has to know to write a query: told on the reference page, from what is enforced. */
 import type { RecordedTable } from "./batch.ts";
 import { queryLimits } from "./engine-client.ts";
+import { queriesPerHour, slowQueryCost } from "./quota.ts";
 import type { Retention } from "./retention.ts";
 import { columnsOf } from "./schema.ts";
 import { functionNames } from "./sql/functions.ts";
@@ -38,5 +39,7 @@ CAST to a plain type, comments, and \`ORDER BY … WITH FILL FROM … TO … STE
 ${maxFilledRows.toLocaleString("en-US")} rows; and these functions: ${code(functionNames)}.
 
 Limits: ${queryBounds.bytes / 1024} KiB of text, ${queryLimits.seconds} seconds, ${queryLimits.memoryBytes / 1e9} GB of
-memory, ${queryLimits.rows.toLocaleString("en-US")} rows and ${queryLimits.answerBytes / 1024 / 1024} MiB of answer. SETTINGS and FORMAT are refused.`;
+memory, ${queryLimits.rows.toLocaleString("en-US")} rows and ${queryLimits.answerBytes / 1024 / 1024} MiB of answer. SETTINGS and FORMAT are refused.
+A workspace has ${queriesPerHour.toLocaleString("en-US")} queries an hour, of which two run at a time; one that used up
+all its time counts as ${slowQueryCost}.`;
 }
