@@ -1,6 +1,7 @@
 /** The progress of a rollout: bars on a terminal, lines in a log, JSON for programs. */
 import cliProgress from "cli-progress";
 import type { RolloutStatus } from "#rollout/contract.ts";
+import { plain } from "./table.ts";
 import type { WaveSize } from "./wave-sizes.ts";
 
 export type Progress = {
@@ -59,11 +60,21 @@ function onChange(write: (status: RolloutStatus) => void, note: (text: string) =
 /** For example `wave 2/5: 12 of 40 sentinels ready, 0 failed, 4 in flight`. */
 export function describeStatus(status: RolloutStatus): string {
   const { current_wave, total_waves, total, succeeded, failed, in_flight, state } = status;
+  const wait = waitOf(status);
+  // Before the fleet is listed there is nothing to count.
+  if (wait !== undefined && total_waves === 0) return `not begun: ${wait}`;
+  const more = wait === undefined ? "" : `; ${wait}`;
   if (state === "rolling_back") {
-    return `rolling back: ${succeeded} of ${total} sentinels still on the new image, ${in_flight} in flight`;
+    return `rolling back: ${succeeded} of ${total} sentinels still on the new image, ${in_flight} in flight${more}`;
   }
   const place = state === "in_progress" ? `wave ${current_wave}/${total_waves}` : state;
-  return `${place}: ${succeeded} of ${total} sentinels ready, ${failed} failed, ${in_flight} in flight`;
+  return `${place}: ${succeeded} of ${total} sentinels ready, ${failed} failed, ${in_flight} in flight${more}`;
+}
+
+/** What a rollout at work waits for, in words. */
+function waitOf({ state, reason }: RolloutStatus): string | undefined {
+  const isAtWork = state === "in_progress" || state === "rolling_back";
+  return isAtWork && reason !== undefined ? plain(reason) : undefined;
 }
 
 /**
@@ -97,9 +108,13 @@ function createBars(stream: NodeJS.WriteStream, waves: readonly WaveSize[]): Pro
   const bars = waves.map(({ wave, size }) => multi.create(size, 0, { wave, note: "" }));
   let current = { wave: 0, doneBefore: 0 };
   let isStopped = false;
+  let lastWait: string | undefined;
   return {
     show(status) {
       const { current_wave: wave } = status;
+      const wait = waitOf(status);
+      if (wait !== undefined && wait !== lastWait) multi.log(`  ${wait}\n`);
+      lastWait = wait;
       if (wave !== current.wave) current = { wave, doneBefore: doneBeforeWave(waves, status) };
       const fills = fillWaves(waves, { status, doneBefore: current.doneBefore });
       for (const [i, fill] of fills.entries()) {

@@ -28,12 +28,13 @@ export async function begin(ctx: ObjectContext, request: BeginRequest): Promise<
     clearBatches(ctx, before);
   }
   const rolloutId = ctx.rand.uuidv4();
-  const runner = await startRun(ctx, { rolloutId, kind: "rollout", drain: drainOf(before) });
+  const drain = before === null ? {} : drainOf(before);
+  const runner = await startRun(ctx, { rolloutId, kind: "rollout", drain: waitList(before) });
   ctx.console.info("starting sentinel rollout", { rolloutId, image: request.image });
   const { isSigned, ...asked } = request;
   const startedBy = nameOf({ by: asked.startedBy, ...(isSigned && { isSigned }) });
   const head = newHead({ ...asked, startedBy, rolloutId, runner, at: await now(ctx) });
-  await announce(ctx, head, { event: "rollout started", by: startedBy });
+  await announce(ctx, { ...head, drain }, { event: "rollout started", by: startedBy });
   return { rolloutId, runner };
 }
 
@@ -52,20 +53,21 @@ export async function beginResume(
       status: toStatus(await announce(ctx, { ...resumed, state: "completed" }, "completed")),
     };
   }
-  const run: Run = { rolloutId: head.rolloutId, kind: "rollout", drain: drainOf(before) };
+  const run: Run = { rolloutId: head.rolloutId, kind: "rollout", drain: waitList(before) };
   const runner = await startRun(ctx, run);
-  await announce(ctx, { ...head, runner }, { event: "resumed", by });
+  await announce(ctx, { ...head, runner, drain: drainOf(before) }, { event: "resumed", by });
   return { rolloutId: head.rolloutId, runner };
 }
 
 export async function beginRollback(ctx: ObjectContext, actor: Actor): Promise<Begun> {
   const before = withoutStop(await requireHead(ctx, "RollbackAll"));
   const { rolloutId } = before;
-  const runner = await startRun(ctx, { rolloutId, kind: "rollback", drain: drainOf(before) });
+  const runner = await startRun(ctx, { rolloutId, kind: "rollback", drain: waitList(before) });
   const head: RolloutHead = {
     ...before,
     state: "rolling_back",
     runner,
+    drain: drainOf(before),
     revertedByLastRollback: 0,
     revertedBefore: before.reverted,
     notReverted: [],
@@ -76,14 +78,18 @@ export async function beginRollback(ctx: ObjectContext, actor: Actor): Promise<B
 
 export async function cancel(ctx: ObjectContext, readActor: ReadActor): Promise<RolloutStatus> {
   const before = withoutStop(await requireHead(ctx, "Cancel"));
-  stopOpenBatches(ctx, before);
+  stopWork(ctx, before);
   const told = { event: "cancelled", by: nameOf(readActor(ctx)) } as const;
   return toStatus(await announce(ctx, { ...before, state: "cancelled" }, told));
 }
 
-/** Tells the batches at work to start nothing more: what is in flight finishes and is recorded. */
-export function stopOpenBatches(ctx: ObjectContext, head: RolloutHead): void {
-  for (const { invocation } of Object.values(head.openBatches)) {
+/**
+ * Tells the batches at work to start nothing more: what is in flight finishes and is recorded. A run
+ * that only waits is told too, so that its caller is answered at once.
+ */
+export function stopWork(ctx: ObjectContext, head: RolloutHead): void {
+  const open = Object.values(head.openBatches).map(({ invocation }) => invocation);
+  for (const invocation of [...open, head.runner]) {
     ctx.invocation(InvocationIdParser.fromString(invocation)).signal<null>("stop").resolve(null);
   }
 }
@@ -123,10 +129,15 @@ export async function armRepair(ctx: ObjectContext, runner: string): Promise<voi
   ctx.sendClient(rolloutObject, ctx.key).repair({ runner }, delay);
 }
 
-/** What may still be deploying for the run before. */
-function drainOf(head: Pick<RolloutHead, "runner" | "openBatches"> | null): string[] {
-  if (head === null) return [];
-  return [head.runner, ...Object.values(head.openBatches).map(({ invocation }) => invocation)];
+/** The batches that may still be deploying for this rollout, and those that it waits for itself. */
+function drainOf({ rolloutId, drain = {}, openBatches }: RolloutHead): Record<string, string[]> {
+  const own = Object.values(openBatches).map(({ invocation }) => invocation);
+  return own.length === 0 ? drain : { ...drain, [rolloutId]: own };
+}
+
+/** What the next run waits for: the run before it, and all that may still be deploying. */
+function waitList(before: RolloutHead | null): string[] {
+  return before === null ? [] : [before.runner, ...Object.values(drainOf(before)).flat()];
 }
 
 const now = (ctx: ObjectContext) => ctx.date.now();

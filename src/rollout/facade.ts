@@ -25,6 +25,7 @@ import { describePlan, planMembers } from "./plan.ts";
 import { reviveRepair } from "./repair.ts";
 import { readHead } from "./state.ts";
 import { nextState } from "./transitions.ts";
+import { reasonOfWait } from "./waiting.ts";
 
 /** Checks that an image exists and pins it: the answer has a digest. Throws a `ProblemError`. */
 export type ResolveImage = (image: string) => Promise<string>;
@@ -74,8 +75,10 @@ export function createFacade(parts: FacadeParts) {
 
     async Status(ctx: ObjectSharedContext): Promise<RolloutStatus> {
       const head = await readHead(ctx);
-      if (head !== null) await reviveRepair(ctx, head);
-      return toStatus(head);
+      if (head === null) return toStatus(head);
+      await reviveRepair(ctx, head);
+      const reason = await reasonOfWait(ctx, head);
+      return { ...(reason !== undefined && { reason }), ...toStatus(head) };
     },
 
     async Plan(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutPlan> {
@@ -122,7 +125,7 @@ async function waitForRun(ctx: ObjectSharedContext, begun: Begun): Promise<Rollb
   } catch (error) {
     if (!(error instanceof TerminalError) || error instanceof CancelledError) throw error;
     const failure = `the run ended early: ${error.message}`;
-    return ctx.client(rolloutObject, ctx.key).runnerEnded({ ...begun, failure });
+    return ctx.client(rolloutObject, ctx.key).runnerEnded({ ...begun, failure, cause: "run" });
   }
 }
 

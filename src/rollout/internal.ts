@@ -72,7 +72,8 @@ export type WedgedCall = {
 export type ReleaseRequest = { revision: string; wedged: WedgedCall[] };
 /** Who cannot go on, and the revisions that began and that run now. */
 export type VersionStop = { involved: string[]; from: string[]; to: string };
-export type RunnerEnded = { rolloutId: string; runner: string; failure: string };
+/** `cause`: what is known of it; absent: the run itself has failed. */
+export type RunnerEnded = { rolloutId: string; runner: string; failure: string; cause?: "run" };
 
 /** The virtual object, keyed `singleton`. Exclusive handlers are short: what takes long is a run. */
 export const rolloutObject = iface.object(

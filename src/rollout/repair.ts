@@ -26,7 +26,8 @@ async function watch(ctx: Context, run: { rolloutId: string; runner: string }): 
   const rollout = ctx.client(rolloutObject, singletonKey);
   const failure = await endOf(ctx, [run.runner]);
   if (failure === undefined) return null;
-  await rollout.runnerEnded({ ...run, failure: `the run ended early: ${failure}` });
+  const ended = { ...run, failure: `the run ended early: ${failure}` };
+  await rollout.runnerEnded({ ...ended, cause: "run" });
   const invocations = await rollout.openInvocations({ rolloutId: run.rolloutId });
   if (invocations.length === 0 || (await endOf(ctx, invocations)) === undefined) return null;
   return rollout.forgetBatches({ rolloutId: run.rolloutId, invocations });

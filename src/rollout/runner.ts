@@ -13,6 +13,7 @@ import { gatePollMs, type ReadChecks } from "./gate.ts";
 import {
   type Instruction,
   type Run,
+  type RunnerEnded,
   rolloutCapture,
   rolloutObject,
   rolloutRunner,
@@ -49,12 +50,15 @@ async function runToEnd(ctx: Context, run: Run, settings: RunnerSettings): Promi
       : runRollback(ctx, run, settings));
   } catch (error) {
     if (!(error instanceof TerminalError)) throw error;
-    const failure =
-      error instanceof CancelledError ? "the run was cancelled in Restate" : error.message;
     const { rolloutId } = run;
-    const ended = { rolloutId, runner: ctx.request().id, failure };
+    const ended = { rolloutId, runner: ctx.request().id, ...failureOf(error) };
     return ctx.client(rolloutObject, singletonKey).runnerEnded(ended);
   }
+}
+
+function failureOf(error: TerminalError): Pick<RunnerEnded, "failure" | "cause"> {
+  if (!(error instanceof CancelledError)) return { failure: error.message };
+  return { failure: "the run was cancelled in Restate", cause: "run" };
 }
 
 async function runRollout(
@@ -64,12 +68,13 @@ async function runRollout(
 ): Promise<RollbackResult> {
   const { rolloutId } = run;
   const rollout = ctx.client(rolloutObject, singletonKey);
-  await drain(ctx, run.drain, settings.deployTimeoutMs);
+  const stop = ctx.signal<null>("stop");
+  await RestatePromise.race([drain(ctx, run.drain, settings.deployTimeoutMs), stop]);
   await ctx.client(rolloutCapture).run({ rolloutId });
   let next = await rollout.advance({ rolloutId });
   while (next.action !== "stop") {
     if (next.action === "wait") {
-      next = await waitAtGate(ctx, { ...next, rolloutId }, settings);
+      next = await waitAtGate(ctx, { ...next, rolloutId, stop }, settings);
       continue;
     }
     await runBatches(ctx, { rolloutId, kind: run.kind, batches: next.batches }, settings);
@@ -91,7 +96,11 @@ async function runRollback(
   return rollout.endRollback({ rolloutId });
 }
 
-type Wait = Extract<Instruction, { action: "wait" }> & { rolloutId: string };
+type Wait = Extract<Instruction, { action: "wait" }> & {
+  rolloutId: string;
+  /** Someone has ended the rollout meanwhile. */
+  stop: RestatePromise<null>;
+};
 
 /** Waits a little, looks at the checks of the gate, and asks what to do now. */
 async function waitAtGate(
@@ -99,8 +108,8 @@ async function waitAtGate(
   wait: Wait,
   { readChecks }: RunnerSettings,
 ): Promise<Instruction> {
-  const { rolloutId, finishedWave, gate, sinceMs } = wait;
-  await ctx.sleep(gatePollMs(gate));
+  const { rolloutId, finishedWave, gate, sinceMs, stop } = wait;
+  await RestatePromise.race([ctx.sleep(gatePollMs(gate)).map(() => null), stop]);
   // Not retried without end: while nothing can be read, a Cancel is still to be noticed.
   const read = () =>
     readChecks(gate.checks, sinceMs).catch((error: Error) => {
@@ -111,12 +120,16 @@ async function waitAtGate(
   return ctx.client(rolloutObject, singletonKey).passGate({ rolloutId, finishedWave, reports });
 }
 
-/** Waits for what an earlier run may still have in flight; a killed invocation ends the wait too. */
-async function drain(ctx: Context, invocations: string[], deployTimeoutMs: number): Promise<void> {
+/** What an earlier run may still have in flight has ended; a killed invocation ends the wait too. */
+function drain(
+  ctx: Context,
+  invocations: string[],
+  deployTimeoutMs: number,
+): RestatePromise<unknown> {
   const ends = invocations.map((id) =>
     attach(ctx, InvocationIdParser.fromString(id)).orTimeout(deployTimeoutMs + 60_000),
   );
-  await RestatePromise.allSettled(ends);
+  return RestatePromise.allSettled(ends);
 }
 
 type BatchesRun = { rolloutId: string; kind: RunKind; batches: SizedBatch[] };

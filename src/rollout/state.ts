@@ -61,6 +61,11 @@ export type RolloutHead = {
   sequence: number;
   /** The invocation at work, or the last one that was. */
   runner: string;
+  /**
+   * Batches that its run waits for before it begins, by the rollout that left them in flight. Kept
+   * until they have ended: whoever takes the run's place waits for them too.
+   */
+  drain?: Record<string, string[]>;
   /** Whether the fleet is frozen into batches yet. */
   captured: boolean;
   currentWave: number;

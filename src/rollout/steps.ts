@@ -4,7 +4,7 @@ import { announce, stamp } from "./announce.ts";
 import { toRollbackResult, toStatus } from "./answer.ts";
 import { closeLostBatches } from "./batch-steps.ts";
 import type { Gate, RollbackResult } from "./contract.ts";
-import { stopOpenBatches } from "./decisions.ts";
+import { stopWork } from "./decisions.ts";
 import { newGateStatus } from "./gate.ts";
 import type {
   Advance,
@@ -27,14 +27,17 @@ import {
 import { currentRollout, readRollout, statusOfForgotten } from "./superseded.ts";
 import { isRunning } from "./transitions.ts";
 
-/** What the fleet is to be frozen for; null when that is done, or the rollout is no longer at work. */
+/** The run has waited enough. What the fleet is to be frozen for; null when that is done, or the rollout is no longer at work. */
 export async function toCapture(
   ctx: ObjectContext,
   request: { rolloutId: string },
 ): Promise<ToCapture> {
   const head = await readHead(ctx);
   const isWanted = head?.rolloutId === request.rolloutId && head.state === "in_progress";
-  if (head === null || !isWanted || head.captured) return null;
+  if (head === null || !isWanted) return null;
+  const { drain: _waitedFor, ...ready } = head;
+  writeHead(ctx, ready);
+  if (head.captured) return null;
   return { image: head.image, wavePercentages: head.wavePercentages };
 }
 
@@ -137,7 +140,8 @@ export async function rollbackBatches(
 ): Promise<SizedBatch[]> {
   const head = await readHead(ctx);
   if (head?.rolloutId !== request.rolloutId) return [];
-  const rollout = currentRollout(ctx, head);
+  const { drain: _waitedFor, ...ready } = head;
+  const rollout = currentRollout(ctx, ready);
   rollout.write(await closeLostBatches(ctx, rollout, Object.keys(head.openBatches)));
   return head.waves.slice(0, head.currentWave).flatMap(batchesOf);
 }
@@ -162,7 +166,7 @@ export async function runnerEnded(
   const head = await readHead(ctx);
   const isOurs = head?.rolloutId === request.rolloutId && head.runner === request.runner;
   if (head === null || !isOurs || !isRunning(head.state)) return resultOf(ctx, request.rolloutId);
-  const cause = head.captured ? "run" : "fleet";
+  const cause = request.cause ?? (head.captured ? "run" : "fleet");
   return toRollbackResult(await endEarly(ctx, { ...head, reason: request.failure, cause }));
 }
 
@@ -175,7 +179,7 @@ async function resultOf(ctx: ObjectContext, rolloutId: string): Promise<Rollback
 
 /** A run that does not lead to an end: a rollout pauses, a rollback may be asked for once more. */
 async function endEarly(ctx: ObjectContext, head: RolloutHead): Promise<RolloutHead> {
-  stopOpenBatches(ctx, head);
+  stopWork(ctx, head);
   const { rolloutId, reason } = head;
   ctx.console.warn("rollout run ended early", { rolloutId, reason });
   return head.state === "rolling_back"

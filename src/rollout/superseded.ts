@@ -36,11 +36,16 @@ export type KeptRollout = {
   writeOutcome: (n: number, outcome: Outcome) => void;
 };
 
+/** null: it is not kept. */
+export function readSupersededHead(ctx: Reader, id: string): Promise<RolloutHead | null> {
+  return ctx.get<RolloutHead>(headKey(id));
+}
+
 /** null: it is neither the current one nor kept. */
 export async function readRollout(ctx: ObjectContext, id: string): Promise<KeptRollout | null> {
   const current = await readHead(ctx);
   if (current?.rolloutId === id) return currentRollout(ctx, current);
-  const head = await ctx.get<RolloutHead>(headKey(id));
+  const head = await readSupersededHead(ctx, id);
   if (head === null) return null;
   return {
     head,

@@ -56,6 +56,14 @@ describe("createProgress", () => {
 });
 
 describe("describeStatus", () => {
+  it("says what a rollout that has not begun waits for", () => {
+    const reason = "waits for the fleet's list";
+    const waiting = buildStatus({ current_wave: 0, total_waves: 0, total: 0, reason });
+
+    expect(describeStatus(waiting)).toBe("not begun: waits for the fleet's list");
+    expect(describeStatus(buildStatus({ state: "rolling_back", reason }))).toContain(`; ${reason}`);
+  });
+
   it("names the wave while the rollout is in progress", () => {
     expect(describeStatus(buildStatus())).toBe(
       "wave 2/5: 12 of 40 sentinels ready, 0 failed, 4 in flight",

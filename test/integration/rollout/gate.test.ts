@@ -3,7 +3,7 @@ import type { CheckResult } from "#monitor/contract.ts";
 import { createRecorder } from "#results/record.ts";
 import { RolloutStatus } from "#rollout/contract.ts";
 import { aCheckResult, aSnapshot } from "../../support/check-builders.ts";
-import { type RolloutBench, startRolloutBench } from "../../support/rollout-bench.ts";
+import { type Answer, type RolloutBench, startRolloutBench } from "../../support/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../support/rollout-builders.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -154,6 +154,20 @@ describe("a rollout with a gate", () => {
 
     expect(cancelled.body.state).toBe("cancelled");
     expect((await rollout).body).toMatchObject({ state: "cancelled", succeeded: 2 });
+  });
+
+  it("tells its caller of a Cancel at once, however seldom the checks are looked at", async () => {
+    const rarely = { ...gated.gate, timeout_seconds: 86_400 };
+    let answer: Answer | undefined;
+    void bench.call("Rollout", { ...gated, gate: rarely }).then((body) => {
+      answer = body;
+    });
+    await untilClosed();
+
+    await bench.call("Cancel");
+
+    const { body } = await waitFor(() => answer, { withinMs: 20_000, what: "the answer" });
+    expect(body).toMatchObject({ state: "cancelled", succeeded: 2 });
   });
 
   it("refuses a check that does not exist, and starts nothing", async () => {

@@ -57,6 +57,7 @@ function StillOrdered({ status }: { status: RolloutDetail["status"] }) {
 function title({ status, ended_at: endedAt }: RolloutDetail): string {
   const name = stateName(status.state);
   if (status.state === "in_progress") {
+    if (status.total_waves === 0) return `${name}: not begun yet`;
     const wave = `wave ${status.current_wave} of ${status.total_waves}`;
     return status.gate === undefined ? `${name}: ${wave}` : `Waiting at the gate after ${wave}`;
   }
