@@ -35,11 +35,11 @@ export type ReasonCode = (typeof reasonCodes)[number];
 const DeployRequest = z.strictObject({
   image: z
     .string()
-    .min(1)
     .max(512)
     .meta({
       title: "Image",
-      description: "The image that the sentinel is to run.",
+      description:
+        "The image that the sentinel is to run; empty: it is not known, and the deploy fails.",
       examples: ["registry.example.com/vedette/sentinel:v2"],
     }),
   run: z.string().max(200).optional().meta({

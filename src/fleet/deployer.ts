@@ -1,7 +1,7 @@
 /** One deploy, step by step: what the driver says, written down, as an answer. */
 import { isOfData } from "#kernel/groups.ts";
 import type { ReasonCode } from "./contract.ts";
-import { type Driver, UnreachableError } from "./drivers/driver.ts";
+import { type Driver, type Observation, UnreachableError } from "./drivers/driver.ts";
 import { giveOrder, type Look, type OrderParts, type WantedOrder } from "./give-order.ts";
 import type { FleetStore } from "./store.ts";
 import { extendWatch, isWatchedEnough, type Watch } from "./watch.ts";
@@ -12,6 +12,8 @@ export type DeployStep = {
   reason?: string;
   /** The driver has not taken the order yet: the next look gives it again. */
   isPending?: boolean;
+  /** Since when a failure that the fleet tells of may be that of the deploy before (Unix ms). */
+  doubtedSinceMs?: number;
   watch?: Watch;
 };
 
@@ -19,6 +21,7 @@ export type DeployStep = {
 export type NextLook = {
   /** What the step before said. */
   isPending: boolean;
+  doubtedSinceMs?: number | undefined;
   watch?: Watch | undefined;
   /** How long after the step before it was due. */
   pollMs: number;
@@ -41,6 +44,9 @@ const maxLookMs = 15_000;
 const minLookMs = 1_000;
 const maxBeginMs = 2 * maxLookMs;
 
+/** How long a fleet that names no deploy may take to notice an order. */
+const doubtMs = 2_000;
+
 /** Trouble with the driver is an answer, trouble with the database is thrown and tried again. */
 export function createDeployer(driver: Driver, store: FleetStore): Deployer {
   const parts = { driver, store };
@@ -53,12 +59,14 @@ export function createDeployer(driver: Driver, store: FleetStore): Deployer {
       return { ...step, watch: { atMs, watchedMs: atMs - startMs } };
     },
 
-    async observe(order, { watch: before, pollMs, isPending, ...next }, timeoutMs) {
+    async observe(order, { watch: before, pollMs, isPending, doubtedSinceMs, ...next }, timeoutMs) {
       const watch = before && extendWatch(before, { nowMs: Date.now(), pollMs, timeoutMs });
       const leftMs = timeoutMs - (watch?.watchedMs ?? 0);
       const limitMs = Math.min(maxLookMs, Math.max(minLookMs, leftMs));
       const isDue = next.isDue && isWatchedEnough(watch, timeoutMs);
-      const seen = judge(await look(order, { isPending, limitMs }, parts), { ...next, isDue });
+      const doubted = isDue ? undefined : doubtedSinceMs;
+      const looked = await look(order, { isPending, limitMs, doubtedSinceMs: doubted }, parts);
+      const seen = judge(looked, { ...next, isDue });
       const step = await settle(order, seen, store);
       return { ...step, ...(watch && { watch: extendToNow(watch) }) };
     },
@@ -71,35 +79,55 @@ export function createDeployer(driver: Driver, store: FleetStore): Deployer {
 
 async function look(
   order: WantedOrder,
-  { isPending, limitMs }: { isPending: boolean; limitMs: number },
+  ask: { isPending: boolean; limitMs: number; doubtedSinceMs?: number | undefined },
   parts: OrderParts,
 ): Promise<Look> {
-  const signal = AbortSignal.timeout(limitMs);
-  let mustGive = isPending;
+  const signal = AbortSignal.timeout(ask.limitMs);
+  let { isPending: mustGive, doubtedSinceMs } = ask;
   try {
     if (mustGive) {
-      const ended = await giveOrder(order, signal, parts);
-      if (ended !== undefined) return ended;
+      const given = await giveOrder(order, signal, parts);
+      if (given.ended !== undefined) return given.ended;
       mustGive = false;
+      doubtedSinceMs = given.failedBefore ? Date.now() : undefined;
     }
-    return await parts.driver.observe(order, { signal });
+    return doubt(await parts.driver.observe(order, { signal }), doubtedSinceMs);
   } catch (error) {
     if (isOfData(error)) return { status: "failed", reason: unwritable };
     if (!(error instanceof UnreachableError)) throw error;
     const reason = error.message;
-    return { status: "progressing", reason, isPending: mustGive, isUnanswered: true };
+    const unanswered = { reason, isPending: mustGive, isUnanswered: true, doubtedSinceMs };
+    return { status: "progressing", ...unanswered };
   }
 }
 
+/**
+ * A sentinel whose last deploy of this image has failed may still be told of as failed when the order
+ * has just been taken: that is believed once the fleet has said something else, or keeps saying it.
+ */
+function doubt(seen: Observation, doubtedSinceMs: number | undefined): Look {
+  if (doubtedSinceMs === undefined) return seen;
+  if (seen.isOrdered === false) return { ...seen, doubtedSinceMs };
+  if (seen.status !== "failed" || seen.mayBeOfEarlier !== true) return seen;
+  const agedMs = Date.now() - doubtedSinceMs;
+  const isOver = agedMs < 0 || agedMs >= doubtMs;
+  return isOver ? seen : { ...seen, status: "progressing", doubtedSinceMs };
+}
+
 async function settle(order: WantedOrder, look: Look, store: FleetStore): Promise<DeployStep> {
-  const { status, reason, running_image, isPending = false } = look;
+  const { status, reason, running_image, isPending = false, doubtedSinceMs } = look;
   if (status === "ready" || status === "failed") {
     const runningImage = status === "ready" ? order.image : running_image;
     const { sentinelId: id, image } = order;
     const write = () => store.record({ id, image, status, reason, runningImage });
     if (!(await canWrite(write))) return settleUnwritable(order, store);
   }
-  return { status, isPending, ...(reason !== undefined && { reason }) };
+  return {
+    status,
+    isPending,
+    ...(reason !== undefined && { reason }),
+    ...(doubtedSinceMs !== undefined && { doubtedSinceMs }),
+  };
 }
 
 /** What was said cannot be kept: tried again for ever it would hold up all that follows. */

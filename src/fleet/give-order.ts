@@ -7,7 +7,7 @@ import {
   UnreachableError,
   UnwantedError,
 } from "./drivers/driver.ts";
-import type { FleetStore } from "./store.ts";
+import type { FleetStore, Recorded } from "./store.ts";
 
 /** `run` is the rollout's run that wants the order; absent: it is always wanted. */
 export type WantedOrder = DeployOrder & { run?: string | undefined };
@@ -18,7 +18,12 @@ export type Look = Omit<Observation, "status"> & {
   status: Observation["status"] | "unordered";
   isPending?: boolean;
   isUnanswered?: boolean;
+  /** Since when a failure may be that of the deploy before (Unix ms); absent: it is this one's. */
+  doubtedSinceMs?: number | undefined;
 };
+
+/** `ended`: how the deploy stands without an order; absent: the driver has taken the order. */
+type Given = { ended?: Look | undefined; failedBefore: boolean };
 
 export type OrderParts = { driver: Driver; store: FleetStore };
 
@@ -29,30 +34,32 @@ const permissionMs = 2_000;
 const arrivalMs = 5_000;
 
 /**
- * Asks durably whether the order is wanted, and gives it. Answers how the deploy stands; undefined:
- * the driver has taken the order. Throws `UnreachableError` for trouble that may pass.
+ * Asks durably whether the order is wanted, and gives it. Throws `UnreachableError` for trouble that
+ * may pass.
  */
 export async function giveOrder(
   order: WantedOrder,
   signal: AbortSignal,
   parts: OrderParts,
-): Promise<Look | undefined> {
+): Promise<Given> {
   const { sentinelId: id, image, deployId, run } = order;
   const { driver, store } = parts;
-  let before: { orderedMsAgo: number | null } | undefined;
+  let before: Recorded | undefined;
   while (!signal.aborted) {
     const askedAtMs = performance.now();
     const asked = await store.record({ id, image, status: "progressing", deployId, run });
     // An order that was held back and is asked for anew did not go out in between.
     before ??= asked;
-    if (asked.isStopped) return findOrdered(order, { ...before, signal }, parts);
+    const { failedBefore = false } = before;
+    if (asked.isStopped) {
+      return { ended: await findOrdered(order, { ...before, signal }, parts), failedBefore };
+    }
     const isWanted = () =>
       !store.isStoppedHere(run) && performance.now() - askedAtMs < permissionMs;
     const applied = await apply(driver, order, { signal, isWanted });
     if (applied === "held back") continue;
-    return applied.failure === undefined
-      ? undefined
-      : { status: "failed", reason: applied.failure };
+    if (applied.failure === undefined) return { failedBefore };
+    return { ended: { status: "failed", reason: applied.failure }, failedBefore };
   }
   throw new UnreachableError("unreachable: the order could not be given in time");
 }

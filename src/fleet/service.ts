@@ -8,7 +8,7 @@ import {
   RestatePromise,
   TerminalError,
 } from "@restatedev/restate-sdk";
-import { type DeployResult, sentinelService } from "./contract.ts";
+import { type DeployResult, type ReasonCode, sentinelService } from "./contract.ts";
 import type { Deployer, DeployStep } from "./deployer.ts";
 import type { WantedOrder } from "./give-order.ts";
 
@@ -44,6 +44,7 @@ async function deploy(
   { image, run }: { image: string; run?: string | undefined },
   parts: SentinelServiceParts,
 ): Promise<DeployResult> {
+  if (image === "") return toResult(ctx, image, { status: "failed", reason: unknownImage });
   const order = { sentinelId: ctx.key, image, deployId: ctx.request().id, run };
   // Before anything is applied: a push that comes at once must find whom to wake.
   ctx.set<Deploying>("deploying", { image, invocation: order.deployId });
@@ -62,6 +63,8 @@ async function deploy(
     return toResult(ctx, image, { status: "failed", reason });
   }
 }
+
+const unknownImage = `${"config_invalid" satisfies ReasonCode}: the image to put there is not known`;
 
 type Cause = "pushed" | "deadline" | "poll";
 
@@ -83,9 +86,9 @@ async function waitReady(
     awaited.delete(cause);
     // What was pushed before the fleet took the order was not about it.
     isPushed ||= cause === "pushed" && step.isPending !== true;
-    const { isPending = false, watch } = step;
+    const { isPending = false, watch, doubtedSinceMs } = step;
     const isDue = !awaited.has("deadline");
-    const next = { isPending, watch, pollMs, isPushed, isDue };
+    const next = { isPending, doubtedSinceMs, watch, pollMs, isPushed, isDue };
     step = await ctx.run("observe", () => deployer.observe(order, next, deployTimeoutMs));
     if (step.status !== "progressing") return step;
   }

@@ -23,6 +23,8 @@ export type Recorded = {
   isStopped: boolean;
   /** Whether this deploy's order was allowed to go out before, and how long ago. */
   orderedMsAgo: number | null;
+  /** Whether the deploy before this one wanted the same image and did not end well. */
+  failedBefore?: boolean;
 };
 
 export type FleetStore = ReturnType<typeof createFleetStore>;
@@ -65,8 +67,9 @@ async function writeRecords(
   ]);
   const byId = new Map(rows.map((row) => [row.id as string, row]));
   return records.map(({ id }) => {
-    const row = byId.get(id);
-    return { isStopped: row.is_stopped, orderedMsAgo: row.ordered_ms_ago };
+    const row = byId.get(id) ?? {};
+    const { is_stopped, ordered_ms_ago, failed_before } = row;
+    return { isStopped: is_stopped, orderedMsAgo: ordered_ms_ago, failedBefore: failed_before };
   });
 }
 
@@ -97,7 +100,10 @@ const updateSentinels = `
   )
   SELECT t.id, t.is_stopped,
     CASE WHEN s.id IS NULL THEN 1e12 WHEN s.deploy_id = t.deploy_id
-      THEN (extract(epoch FROM now() - s.ordered_at) * 1000)::float8 END AS ordered_ms_ago
+      THEN (extract(epoch FROM now() - s.ordered_at) * 1000)::float8 END AS ordered_ms_ago,
+    coalesce(CASE WHEN s.deploy_id = t.deploy_id
+      THEN s.before_deploy->>'image' = t.image AND s.before_deploy->>'status' <> 'ready'
+      ELSE s.image = t.image AND s.deploy_status <> 'ready' END, false) AS failed_before
   FROM asked AS t LEFT JOIN sentinels AS s ON s.id = t.id`;
 
 const abandonDeploy = `

@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { createDeployer, judge, type NextLook } from "#fleet/deployer.ts";
-import { type Driver, UnreachableError, UnwantedError } from "#fleet/drivers/driver.ts";
+import {
+  type Driver,
+  type Observation,
+  UnreachableError,
+  UnwantedError,
+} from "#fleet/drivers/driver.ts";
 import type { DeployRecord, FleetStore, Recorded } from "#fleet/store.ts";
 
 const order = { sentinelId: "s1", image: "r.io/a:v2", deployId: "d1", run: "run-1" };
@@ -33,6 +38,62 @@ function buildParts({ driver = {}, recorded = [], refuse = () => undefined }: Pa
   const deployer = createDeployer(whole as Driver, store as FleetStore);
   return { records, putBacks, deployer };
 }
+
+describe("a fleet that does not say whose deploy it speaks of", () => {
+  const stale: Observation = { status: "failed", reason: "crash_loop", mayBeOfEarlier: true };
+  const failedBefore = { isStopped: false, orderedMsAgo: null, failedBefore: true };
+
+  const begin = (seen: Observation, recorded: Recorded[]) =>
+    buildParts({ driver: { observe: async () => seen }, recorded }).deployer.begin(
+      order,
+      timeoutMs,
+    );
+
+  const look = (seen: Observation, next: Partial<NextLook>) =>
+    buildParts({ driver: { observe: async () => seen } }).deployer.observe(
+      order,
+      { ...nextLook, ...next },
+      timeoutMs,
+    );
+
+  it("does not fail a deploy by the failure of the one before it", async () => {
+    const first = await begin(stale, [failedBefore]);
+
+    expect(first).toMatchObject({ status: "progressing", isPending: false });
+    expect(await look(stale, { doubtedSinceMs: first.doubtedSinceMs })).toMatchObject({
+      status: "progressing",
+      doubtedSinceMs: first.doubtedSinceMs,
+    });
+  });
+
+  it("is believed at once when the deploy before had not failed, or when it names this one", async () => {
+    const { mayBeOfEarlier: _, ...ours } = stale;
+
+    expect(await begin(stale, [{ ...failedBefore, failedBefore: false }])).toMatchObject({
+      status: "failed",
+    });
+    expect(await begin(ours, [failedBefore])).toMatchObject({ status: "failed" });
+  });
+
+  it("is believed once it has said something else", async () => {
+    const between = await look({ status: "progressing" }, { doubtedSinceMs: Date.now() });
+
+    expect(between.doubtedSinceMs).toBeUndefined();
+    expect(await look(stale, { doubtedSinceMs: between.doubtedSinceMs })).toMatchObject({
+      status: "failed",
+      reason: "crash_loop",
+    });
+  });
+
+  it("is believed when it says so for some seconds, and at the deadline", async () => {
+    const longAgo = { doubtedSinceMs: Date.now() - 5_000 };
+    const due = { doubtedSinceMs: Date.now(), isDue: true };
+
+    for (const next of [longAgo, due]) {
+      expect(await look(stale, next)).toMatchObject({ status: "failed", reason: "crash_loop" });
+    }
+  });
+});
 
 describe("createDeployer", () => {
   it("writes progressing before anything is applied, and the result after", async () => {

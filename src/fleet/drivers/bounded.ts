@@ -18,7 +18,7 @@ export function boundDriver(driver: Driver, log: Log): Driver {
     list: async (signal) => {
       const listed = await bounded(() => driver.list(signal));
       const { usable = [], odd = [] } = Object.groupBy(listed, ({ id }) =>
-        id !== "" && isClean(id, maxId) ? "usable" : "odd",
+        isUsable(id) ? "usable" : "odd",
       );
       if (odd.length > 0) warnOfLeftOut(odd, log);
       return usable.map(cleanSentinel);
@@ -42,19 +42,31 @@ async function bounded<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
+/** Dots alone are no name in an address, however they are written: they lead to another one. */
+function isUsable(id: string): boolean {
+  return id !== "" && id !== "." && id !== ".." && isClean(id, maxId);
+}
+
 function cleanSentinel({ running_image, ...listed }: ListedSentinel): ListedSentinel {
+  const running = running_image === undefined ? "" : cleanImage(running_image);
   return {
     ...listed,
     region: cleanText(listed.region, maxRegion),
-    image: cleanText(listed.image, maxImage),
-    ...(running_image !== undefined && { running_image: cleanText(running_image, maxImage) }),
+    image: cleanImage(listed.image),
+    ...(running !== "" && { running_image: running }),
   };
 }
 
+/** A rollback orders what was listed: a name that cannot be kept as it is would be another image's. */
+function cleanImage(image: string): string {
+  return isClean(image, maxImage) ? image : "";
+}
+
 function cleanObservation({ running_image, reason, ...seen }: Observation): Observation {
+  const running = running_image === undefined ? "" : cleanImage(running_image);
   return {
     ...seen,
-    ...(running_image !== undefined && { running_image: cleanText(running_image, maxImage) }),
+    ...(running !== "" && { running_image: running }),
     ...(reason !== undefined && { reason: cleanReason(reason) }),
   };
 }

@@ -16,6 +16,8 @@ export type Observation = {
   reason?: string | undefined;
   /** Whether the fleet is at this order, or was; undefined: it cannot be told. */
   isOrdered?: boolean | undefined;
+  /** The fleet does not say of whose deploy it speaks: it may be one before, of the same image. */
+  mayBeOfEarlier?: boolean | undefined;
   /** The fleet says that another image serves: whoever pushes "ready" is not believed. */
   deniesReady?: boolean | undefined;
 };

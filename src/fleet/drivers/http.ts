@@ -31,13 +31,20 @@ const maxListChars = 268_435_456;
 /** A cursor goes into the next address. */
 const maxCursorChars = 4_096;
 
+/** Programs that know no "absent" write a text of no length instead. */
+const optionalText = () =>
+  z
+    .string()
+    .nullish()
+    .transform((text) => text || undefined);
+
 const Page = z.object({
   sentinels: z.array(
     z.object({
       id: z.string().min(1),
       region: z.string(),
       image: z.string(),
-      running_image: z.string().optional(),
+      running_image: optionalText(),
       healthy: z.boolean(),
     }),
   ),
@@ -47,11 +54,11 @@ const Page = z.object({
 const Reported = z.object({
   id: z.string(),
   image: z.string(),
-  running_image: z.string().nullish(),
+  running_image: optionalText(),
   status: z.enum(["progressing", "ready", "failed"]),
-  reason: z.string().nullish(),
+  reason: optionalText(),
   /** Whose deploy the status is about; absent: the fleet does not say. */
-  deploy_id: z.string().nullish(),
+  deploy_id: optionalText(),
 });
 
 /** More than deploys in flight: one that hangs takes no other's socket. */
@@ -112,18 +119,22 @@ function askFirst(isWanted: () => boolean): Dispatcher.DispatcherComposeIntercep
 type Answer = { status: number; body: unknown; chars: number };
 type Call = (path: string, body?: object) => Promise<Answer>;
 
-async function listAll(call: Call, signal?: AbortSignal): Promise<ListedSentinel[]> {
+async function listAll(call: Call): Promise<ListedSentinel[]> {
   const sentinels: ListedSentinel[] = [];
+  const cursors = new Set<string>();
   let cursor: string | undefined;
   let chars = 0;
   for (let page = 0; page < maxPages && chars <= maxListChars; page++) {
-    signal?.throwIfAborted();
     const query = new URLSearchParams({ limit: String(pageSize), ...(cursor && { cursor }) });
     const answer = await call(`/sentinels?${query}`);
     if (answer.status >= 300) throw new UnreachableError(refusal(answer));
     const { sentinels: more, next_cursor } = parse(Page, answer.body);
     sentinels.push(...more);
     if (!next_cursor) return sentinels;
+    if (cursors.has(next_cursor)) {
+      throw new UnreachableError("unreachable: the fleet's list runs in a circle");
+    }
+    cursors.add(next_cursor);
     cursor = next_cursor;
     chars += answer.chars;
   }
@@ -139,15 +150,16 @@ async function listAll(call: Call, signal?: AbortSignal): Promise<ListedSentinel
 function judge(reported: z.infer<typeof Reported>, order: DeployOrder): Observation {
   const { status, id, deploy_id: deployId } = reported;
   if (id !== order.sentinelId) throw malformed("id");
-  const running_image = reported.running_image ?? undefined;
-  const isOurs = deployId === undefined || deployId === null || deployId === order.deployId;
+  const { running_image, reason } = reported;
+  const isOurs = deployId === undefined || deployId === order.deployId;
   const isOrdered = isOurs && reported.image === order.image;
   const runsOther = running_image !== undefined && running_image !== order.image;
   if (!isOrdered) return { status: "progressing", running_image, isOrdered };
   if (status === "ready" && runsOther) {
     return { status: "progressing", running_image, isOrdered, deniesReady: true };
   }
-  return { status, running_image, isOrdered, reason: reported.reason ?? undefined };
+  const mayBeOfEarlier = deployId === undefined && status === "failed";
+  return { status, running_image, isOrdered, reason, ...(mayBeOfEarlier && { mayBeOfEarlier }) };
 }
 
 function sentinelPath(id: string): string {
@@ -196,6 +208,10 @@ function isPassing(status: number): boolean {
 }
 
 function refusal({ status }: Answer): string {
+  if (status < 400) {
+    const code: ReasonCode = "unreachable";
+    return `${code}: the fleet answered ${status}, and redirects are not followed`;
+  }
   const code: ReasonCode =
     status === 401 || status === 403
       ? "unauthorized"

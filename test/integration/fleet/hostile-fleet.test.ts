@@ -28,7 +28,7 @@ import { waitFor } from "../../support/wait-for.ts";
 const v1 = "registry.example.com/vedette/sentinel:v1";
 const v2 = "registry.example.com/vedette/sentinel:v2";
 const log = createLog({ level: "silent", format: "json" });
-const size = 12;
+const size = 20;
 const deployTimeoutMs = 4_000;
 
 /** Far longer than anything here takes, far shorter than for ever. */
@@ -134,6 +134,80 @@ describe("the driver http", () => {
     );
 
     await expect(driver.list()).rejects.toThrow("malformed at next_cursor");
+  });
+
+  it.each([
+    ["the same cursor", () => "x"],
+    ["cursors in a circle", (page: number) => ["a", "b", "c"][page % 3]],
+  ])("ends a list that comes back to where it was: %s", async (_, cursorOf) => {
+    let page = 0;
+    const { driver } = await start((_request, answer) => {
+      page += 1;
+      answerJson(answer, 200, { sentinels: [], next_cursor: cursorOf(page) });
+    });
+
+    await expect(driver.list()).rejects.toThrow("the fleet's list runs in a circle");
+    expect(page).toBeLessThan(6);
+  });
+
+  it("takes a text of no length as none", async () => {
+    const { driver } = await start(({ id }, answer) =>
+      id === ""
+        ? answerJson(answer, 200, {
+            sentinels: [{ id: "gw-1", region: "", image: v1, running_image: "", healthy: true }],
+            next_cursor: "",
+          })
+        : answerJson(
+            answer,
+            200,
+            reported(id, { status: "ready", running_image: "", reason: "", deploy_id: "" }),
+          ),
+    );
+
+    expect(await driver.observe(order)).toEqual({ status: "ready", isOrdered: true });
+    expect(await driver.list()).toEqual([{ id: "gw-1", region: "", image: v1, healthy: true }]);
+  });
+
+  it("follows no redirect, and says so as the fault of the way to the fleet", async () => {
+    const { fleet, driver } = await start((_, answer) => {
+      answer.writeHead(302, { location: fleet.url }).end();
+    });
+    const reason = "unreachable: the fleet answered 302, and redirects are not followed";
+
+    expect(await driver.observe(order)).toEqual({ status: "failed", reason });
+    expect(await driver.apply(order)).toEqual({ failure: reason });
+    await expect(driver.list()).rejects.toThrow(reason);
+    expect(fleet.calls).toHaveLength(3);
+  });
+
+  it("leaves out ids that no address can name, and takes all others as they are", async () => {
+    const odd = ["a/../b?c#d", "%2e%2e", "%00", "__proto__", "..\\x", "\u{1f600}".repeat(100)];
+    const { fleet, driver } = await start(({ id }, answer) =>
+      id === ""
+        ? answerJson(answer, 200, {
+            sentinels: [".", "..", ...odd].map((one) => ({
+              ...{ id: one, region: "eu", image: v1, healthy: true },
+            })),
+          })
+        : answerJson(answer, 200, reported(id)),
+    );
+
+    const listed = await driver.list();
+    for (const { id } of listed) await driver.observe({ ...order, sentinelId: id });
+
+    expect(listed.map(({ id }) => id)).toEqual(odd);
+    expect(fleet.calls.slice(1).map(({ id }) => id)).toEqual(odd);
+  });
+
+  it("gives no image another name: one that cannot be kept as it is counts as unknown", async () => {
+    const image = `registry.example.com/${"x".repeat(600)}:v1`;
+    const { driver } = await start((_, answer) =>
+      answerJson(answer, 200, {
+        sentinels: [{ id: "gw-1", region: "eu", image, running_image: image, healthy: true }],
+      }),
+    );
+
+    expect(await driver.list()).toEqual([{ id: "gw-1", region: "eu", image: "", healthy: true }]);
   });
 
   it("is not kept from one sentinel by many others that hang", async () => {
@@ -280,6 +354,37 @@ describe("a deploy", () => {
     fleet.play(reporting(() => ({ status: "ready", running_image: v2 })));
     expect(result).toMatchObject({ status: "failed", reason: "crash  \ufffd" });
     expect(await deploy()).toEqual({ status: "ready" });
+  });
+
+  it("of an image that is not known fails without an order", async () => {
+    const puts = () => fleet.calls.filter(({ method }) => method === "PUT").length;
+    const before = puts();
+
+    const result = await post("Caller/deploy", { id, image: "" });
+
+    expect(result).toMatchObject({
+      status: "failed",
+      reason: "config_invalid: the image to put there is not known",
+    });
+    expect(puts()).toBe(before);
+  });
+
+  it("is not failed by what the fleet still says of the one before it", async () => {
+    fleet.play(reporting(() => ({ status: "failed", reason: "crash_loop" })));
+    const first = await deploy();
+    let looks = 0;
+    // This fleet names no deploy, and takes a moment to notice an order.
+    fleet.play(({ method }, answer) => {
+      if (method === "PUT") return answerJson(answer, 202);
+      looks += 1;
+      const rest = looks <= 2 ? { status: "failed" } : { status: "ready", running_image: v2 };
+      answerJson(answer, 200, reported(id, rest));
+    });
+
+    const second = await deploy();
+
+    expect(first).toMatchObject({ status: "failed", reason: "crash_loop" });
+    expect(second).toEqual({ status: "ready" });
   });
 
   it("is not made ready by a push while the fleet takes no order", async () => {
