@@ -23,10 +23,7 @@ export const repairIntervalMs = 30_000;
 export async function begin(ctx: ObjectContext, request: BeginRequest): Promise<Begun> {
   const before = await readHead(ctx);
   nextState("Rollout", before?.state ?? "idle");
-  if (before !== null) {
-    await keepSuperseded(ctx, before);
-    clearBatches(ctx, before);
-  }
+  if (before !== null) await keepSuperseded(ctx, before);
   const rolloutId = ctx.rand.uuidv4();
   const drain = before === null ? {} : drainOf(before);
   const runner = await startRun(ctx, { rolloutId, kind: "rollout", drain: waitList(before) });
@@ -35,6 +32,8 @@ export async function begin(ctx: ObjectContext, request: BeginRequest): Promise<
   const startedBy = nameOf({ by: asked.startedBy, ...(isSigned && { isSigned }) });
   const head = newHead({ ...asked, startedBy, rolloutId, runner, at: await now(ctx) });
   await announce(ctx, { ...head, drain }, { event: "rollout started", by: startedBy });
+  // Not before: killed in between, the rollout before could no longer be rolled back.
+  if (before !== null) clearBatches(ctx, before);
   return { rolloutId, runner };
 }
 

@@ -65,8 +65,10 @@ function needsWatch(head: RolloutHead): boolean {
 export async function reviveRepair(ctx: ObjectSharedContext, head: RolloutHead): Promise<void> {
   if (!needsWatch(head)) return;
   const mark = await readRepair(ctx);
-  const isDue = mark?.runner === head.runner && (await ctx.date.now()) - mark.atMs < overdueMs;
-  if (!isDue) ctx.sendClient(rolloutObject, ctx.key).repair({ runner: head.runner });
+  // A clock that was set back is no reason to trust the mark for longer.
+  const isArmed =
+    mark?.runner === head.runner && Math.abs((await ctx.date.now()) - mark.atMs) < overdueMs;
+  if (!isArmed) ctx.sendClient(rolloutObject, ctx.key).repair({ runner: head.runner });
 }
 
 const overdueMs = 2 * repairIntervalMs;

@@ -116,7 +116,12 @@ export const readHead = (ctx: Reader) => ctx.get<RolloutHead>("rolloutState");
 export const writeHead = (ctx: Writer, head: RolloutHead) => ctx.set("rolloutState", head);
 
 export const readBatch = (ctx: Reader, n: number) => ctx.get<Batch>(`batch:${n}`);
-export const writeBatch = (ctx: Writer, n: number, batch: Batch) => ctx.set(`batch:${n}`, batch);
+
+/** Writes a batch that nothing is known of yet: a rollout before may have left an outcome behind. */
+export function startBatch(ctx: Writer, n: number, batch: Batch): void {
+  ctx.clear(`outcome:${n}`);
+  ctx.set(`batch:${n}`, batch);
+}
 
 export const readOutcome = (ctx: Reader, n: number) => ctx.get<Outcome>(`outcome:${n}`);
 export const writeOutcome = (ctx: Writer, n: number, outcome: Outcome) =>

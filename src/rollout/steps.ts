@@ -20,8 +20,8 @@ import {
   type Batch,
   type RolloutHead,
   readHead,
+  startBatch,
   type WaveProgress,
-  writeBatch,
   writeHead,
 } from "./state.ts";
 import { currentRollout, readRollout, statusOfForgotten } from "./superseded.ts";
@@ -45,8 +45,8 @@ type StoreBatches = { rolloutId: string; first: number; batches: Batch[] };
 
 export async function storeBatches(ctx: ObjectContext, request: StoreBatches): Promise<null> {
   const head = await readHead(ctx);
-  if (head?.rolloutId !== request.rolloutId) return null;
-  for (const [i, batch] of request.batches.entries()) writeBatch(ctx, request.first + i, batch);
+  if (head?.rolloutId !== request.rolloutId || head.captured) return null;
+  for (const [i, batch] of request.batches.entries()) startBatch(ctx, request.first + i, batch);
   return null;
 }
 

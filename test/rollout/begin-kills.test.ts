@@ -1,0 +1,82 @@
+/** A rollout that begins, killed at each of its steps: the one before it can still be rolled back. */
+import type { ObjectContext } from "@restatedev/restate-sdk";
+import { describe, expect, it } from "vitest";
+import { begin } from "#rollout/decisions.ts";
+import { emptyOutcome } from "#rollout/outcome.ts";
+import type { RolloutHead } from "#rollout/state.ts";
+import { storeBatches } from "#rollout/steps.ts";
+import { buildBatch, buildHead, buildWave, imageV2 } from "../support/rollout-builders.ts";
+
+const request = {
+  image: "registry.example.com/vedette/sentinel:v3",
+  requestedImage: "registry.example.com/vedette/sentinel:v3",
+  wavePercentages: [100],
+  startedBy: "tester",
+};
+
+class Killed extends Error {}
+
+/** State like Restate's, in which whatever runs is killed before its step number `lives`. */
+function createContext(state: Map<string, unknown>, lives: number) {
+  let steps = 0;
+  const step = <Result>(act: () => Result): Result => {
+    steps += 1;
+    if (steps > lives) throw new Killed();
+    return act();
+  };
+  const sent = new Proxy({}, { get: () => () => ({ invocationId: Promise.resolve("inv_2") }) });
+  const ctx = {
+    key: "singleton",
+    get: async (key: string) => structuredClone(step(() => state.get(key) ?? null)),
+    set: (key: string, value: unknown) => step(() => state.set(key, structuredClone(value))),
+    clear: (key: string) => step(() => state.delete(key)),
+    rand: { uuidv4: () => "r-2" },
+    date: { now: async () => step(() => 1_800_000_000_000) },
+    console: { info: () => {}, warn: () => {} },
+    sendClient: () => step(() => sent),
+  };
+  return { ctx: ctx as unknown as ObjectContext, steps: () => steps };
+}
+
+/** A cancelled rollout of two sentinels that both have the new image. */
+function cancelledBefore(): Map<string, unknown> {
+  const batch = buildBatch(["a", "b"]);
+  const head = buildHead({
+    state: "cancelled",
+    image: imageV2,
+    succeeded: 2,
+    waves: [buildWave({ succeeded: 2 })],
+  });
+  return new Map<string, unknown>([
+    ["rolloutState", head],
+    ["batch:0", batch],
+    ["outcome:0", { ...emptyOutcome(batch), marks: "ss" }],
+  ]);
+}
+
+describe("begin", () => {
+  it("keeps who is to be rolled back until the next rollout is written down", async () => {
+    const whole = createContext(cancelledBefore(), Number.POSITIVE_INFINITY);
+    await begin(whole.ctx, request);
+
+    for (let lives = 0; lives < whole.steps(); lives++) {
+      const state = cancelledBefore();
+      await expect(begin(createContext(state, lives).ctx, request)).rejects.toThrow(Killed);
+
+      const { rolloutId } = state.get("rolloutState") as RolloutHead;
+      const isKept = state.has("batch:0") && state.has("outcome:0");
+      expect(rolloutId === "r-2" || isKept, `killed after ${lives} steps`).toBe(true);
+    }
+  });
+
+  it("lets no outcome of the rollout before count for the next one, wherever it was killed", async () => {
+    const state = cancelledBefore();
+    state.set("rolloutState", buildHead({ rolloutId: "r-2", waves: [], captured: false }));
+
+    const { ctx } = createContext(state, Number.POSITIVE_INFINITY);
+    await storeBatches(ctx, { rolloutId: "r-2", first: 0, batches: [buildBatch(["a", "b"])] });
+
+    expect(state.has("batch:0")).toBe(true);
+    expect(state.has("outcome:0")).toBe(false);
+  });
+});
