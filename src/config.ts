@@ -22,7 +22,7 @@ import { rolloutConfig } from "#rollout/config.ts";
 import { workerConfig } from "#worker/config.ts";
 
 const Config = z.strictObject({
-  data_dir: z.string().min(1).default(".vedette"),
+  data_dir: z.string().regex(/\S/, { error: "must name a directory" }).default(".vedette"),
   /** How long it is said that this process is going away before it takes no connections any more. */
   shutdown_delay_seconds: wholeNumber({ min: 0, max: 3_600, default: 0 }),
   log: z
@@ -68,7 +68,8 @@ export type ConfigSource = { file?: string | undefined; environment: NodeJS.Proc
 
 /** Reads the settings: the file first, the environment over it. Throws one `ConfigError` with all faults. */
 export function readConfig(source: ConfigSource): Config {
-  const file = source.file ?? source.environment["VEDETTE_CONFIG"];
+  // An empty variable, as compose files leave them, is none.
+  const file = source.file ?? (source.environment["VEDETTE_CONFIG"] || undefined);
   const path = file ?? "vedette.toml";
   if (file !== undefined && !existsSync(file)) {
     throw new ConfigError(`config file ${file} does not exist`);

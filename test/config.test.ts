@@ -29,6 +29,59 @@ describe("readConfig", () => {
     });
   });
 
+  it.each([
+    "",
+    " ",
+    "12x",
+    "1.5",
+    "0x10",
+    "1e1",
+    "true",
+    "NaN",
+    "Infinity",
+    "-1",
+    "99999999999999999999",
+  ])("refuses %j as a number, which is no whole one in its range", (value) => {
+    const names = ["CONTROL__PORT", "FLEET__PROCESS__SIZE", "FLEET__LIST_MAX_MISSING_PERCENT"];
+    for (const name of names) {
+      const path = name.toLowerCase().replaceAll("__", ".");
+
+      const read = () => readConfig({ environment: { [`VEDETTE_${name}`]: value } });
+
+      expect(read).toThrow(`${path}: `);
+    }
+  });
+
+  it.each(["true", "[]", "[1]", '""', "1.5"])("refuses %s as a port in the file", (value) => {
+    const file = writeToml(`[control]\nport = ${value}\n`);
+
+    expect(() => readConfig({ file, environment: {} })).toThrow("control.port: ");
+  });
+
+  it.each(["nonsense", "10.0.0.0/33", "10.0.0.0/8/8", "10.0.0.0/", "10.0.0.0/8,x", "::/129"])(
+    "refuses %s as trusted proxies",
+    (value) => {
+      for (const table of ["CONTROL", "API", "FLEET__PROCESS"]) {
+        const name = `VEDETTE_${table}__TRUSTED_PROXIES`;
+
+        expect(() => readConfig({ environment: { [name]: value } })).toThrow("trusted_proxies: ");
+      }
+    },
+  );
+
+  it("takes addresses and ranges as trusted proxies", () => {
+    const value = "10.0.0.0/8, 192.0.2.7,::1,2001:db8::/32";
+
+    const config = readConfig({ environment: { VEDETTE_CONTROL__TRUSTED_PROXIES: value } });
+
+    expect(config.control.trusted_proxies).toHaveLength(4);
+  });
+
+  it("takes an empty VEDETTE_CONFIG for none, and a blank data_dir for a mistake", () => {
+    expect(readConfig({ environment: { VEDETTE_CONFIG: "" } }).data_dir).toBe(".vedette");
+    expect(() => readConfig({ environment: { VEDETTE_DATA_DIR: " " } })).toThrow("data_dir: ");
+  });
+
   it("takes a setting that stands in no table from the environment", () => {
     const config = readConfig({ environment: { VEDETTE_SHUTDOWN_DELAY_SECONDS: "20" } });
 

@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { flag, optionalText, optionalUrl, port, textList, wholeNumber } from "#kernel/setting.ts";
+import {
+  flag,
+  networkList,
+  optionalText,
+  optionalUrl,
+  port,
+  textList,
+  wholeNumber,
+} from "#kernel/setting.ts";
 
 export const apiConfig = {
   api: z
@@ -13,7 +21,7 @@ export const apiConfig = {
       /** Where the `type` of an error leads; empty: `/docs/errors` of this API. */
       error_docs_url: optionalUrl(),
       /** Addresses (CIDR) of proxies in front, whose X-Forwarded-For is believed. */
-      trusted_proxies: textList(),
+      trusted_proxies: networkList(),
       /**
        * Keys that seal recoverable keys, `<id>:<32 bytes in base64>`. The first one seals; all open.
        * Empty: one is generated on the first start and kept in `<data_dir>/credentials.json`.

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { optionalText, optionalUrl, port, textList } from "#kernel/setting.ts";
+import { networkList, optionalText, optionalUrl, port } from "#kernel/setting.ts";
 
 /** Lower case, because environment variables have no case: VEDETTE_CONTROL__OPERATORS__ALICE. */
 const operatorName = z
@@ -31,7 +31,7 @@ export const controlConfig = {
       /** The address that browsers use when a proxy stands before us; with https the cookie is Secure. */
       public_url: optionalUrl(),
       /** Proxies (addresses or CIDR) whose X-Forwarded-For is believed: limits and logs go by it. */
-      trusted_proxies: textList(),
+      trusted_proxies: networkList(),
     })
     .prefault({}),
 };

@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { optionalText, optionalUrl, port, textList, wholeNumber } from "#kernel/setting.ts";
+import {
+  networkList,
+  optionalText,
+  optionalUrl,
+  port,
+  wholeNumber,
+  wholeNumberIn,
+} from "#kernel/setting.ts";
 
 export const fleetConfig = {
   fleet: z
@@ -14,14 +21,14 @@ export const fleetConfig = {
        * confirmed; 100 takes every list. Absent: 100 with the `process` driver, whose list is our
        * own, else 49.
        */
-      list_max_missing_percent: z.coerce.number().int().min(0).max(100).optional(),
+      list_max_missing_percent: wholeNumberIn({ min: 0, max: 100 }).optional(),
       process: z
         .strictObject({
           size: wholeNumber({ min: 0, max: 500, default: 12 }),
           /** Where the local sentinels forward to. Empty: our own public API. */
           upstream_url: optionalUrl(),
           /** Addresses (CIDR) of proxies in front of the sentinels, whose X-Forwarded-For is believed. */
-          trusted_proxies: textList(),
+          trusted_proxies: networkList(),
           /** The first sentinel's port, the next one's is one higher; 0 takes free ones. */
           base_port: port(0),
         })

@@ -8,6 +8,14 @@ export function isListed(entries: readonly string[], address: string): boolean {
   return listOf(entries).check(address, family);
 }
 
+/** Whether an entry of a list is an address, or a range with as many bits as there are. */
+export function isNetwork(entry: string): boolean {
+  const [address = "", bits, ...rest] = entry.split("/");
+  const family = familyOf(address);
+  if (family === undefined || rest.length > 0) return false;
+  return bits === undefined || isPrefix(bits, family);
+}
+
 const lists = new WeakMap<readonly string[], BlockList>();
 
 function listOf(entries: readonly string[]): BlockList {

@@ -1,9 +1,25 @@
 /** Building blocks for settings, which arrive typed from TOML and as text from the environment. */
 import { z } from "zod";
+import { isNetwork } from "./address.ts";
 
-/** A whole number; `"12"` from the environment counts. */
+/**
+ * A whole number; `"12"` from the environment counts. What is empty, as a variable that nobody has set, or
+ * of another type is an error: it would be 0 otherwise.
+ */
+export const wholeNumberIn = ({ min, max }: { min: number; max: number }) =>
+  z.preprocess(
+    (value) =>
+      typeof value === "string" && /^\s*[-+]?\d+\s*$/.test(value) ? Number(value) : value,
+    z
+      .number({ error: "must be a whole number; leave it out for the default" })
+      .int()
+      .min(min)
+      .max(max),
+  );
+
+/** The same with a value for when it is absent. */
 export const wholeNumber = (range: { min: number; max: number; default: number }) =>
-  z.coerce.number().int().min(range.min).max(range.max).default(range.default);
+  wholeNumberIn(range).default(range.default);
 
 /** A TCP port; 0 takes a free one. */
 export const port = (preset: number) => wholeNumber({ min: 0, max: 65_535, default: preset });
@@ -34,3 +50,9 @@ export const textList = () =>
       ),
     ])
     .default([]);
+
+/** Addresses and ranges of them, such as 10.0.0.0/8. */
+export const networkList = () =>
+  textList().refine((entries) => entries.every(isNetwork), {
+    error: "must be addresses or ranges such as 10.0.0.0/8, separated by commas",
+  });
