@@ -13,5 +13,9 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
   process.exit();
 });
+// What is said beside the answer may be heard by nobody: the answer is still wanted.
+process.stderr.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+});
 
 process.exitCode = await runCommand(process.argv);

@@ -1,6 +1,6 @@
 /** Commands that read the rows of alert routes. */
 import { lintAlertRoutes, simulateAlert, walkChecks } from "#app/routing.ts";
-import { print, printJson } from "./print.ts";
+import { complain, print, printJson } from "./print.ts";
 import { createTable, plain } from "./table.ts";
 
 type LintOptions = { strict: boolean; config?: string; json: boolean };
@@ -52,7 +52,7 @@ export async function simulate(options: SimulateOptions): Promise<number> {
   }
   const { simulation, unasked } = simulateAlert({ source, labels: label });
   for (const name of unasked) {
-    process.stderr.write(`${source} has no label ${name} that a route could ask for\n`);
+    complain(`${source} has no label ${name} that a route could ask for`);
   }
   if (json) printJson(simulation);
   else print(tellSimulation(simulation));

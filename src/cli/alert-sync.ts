@@ -16,7 +16,7 @@ import { writeFileAtomically } from "#kernel/atomic-file.ts";
 import { tellApply, tellPlan, tellStatus } from "./alert-sync-report.ts";
 import { type Connection, connect } from "./connection.ts";
 import type { GlobalOptions } from "./options.ts";
-import { print, printJson } from "./print.ts";
+import { complain, print, printJson } from "./print.ts";
 import { createTable } from "./table.ts";
 
 type Handlers = typeof alertRoutesHandlers;
@@ -111,7 +111,7 @@ async function findOwned(options: GlobalOptions): Promise<RoutesStatus["owned"]>
   try {
     return (await ask(connect(options), "Status", {})).owned;
   } catch (error) {
-    process.stderr.write(`routes are found by name alone: ${(error as Error).message}\n`);
+    complain(`routes are found by name alone: ${(error as Error).message}`);
     return {};
   }
 }

@@ -8,7 +8,7 @@ import {
   type RotationOrder,
   rotateTokens,
 } from "#app/alertmanager.ts";
-import { print, printJson } from "./print.ts";
+import { complain, print, printJson } from "./print.ts";
 import { plain } from "./table.ts";
 import { writeExport } from "./write-export.ts";
 
@@ -17,7 +17,7 @@ type Json = { json: boolean };
 export async function rotate({ json, ...order }: RotationOrder & Json): Promise<number> {
   const { webhooks, ids, leftOut } = await rotateTokens(order);
   const rows = webhooks.map((webhook) => ({ ...webhook, source_id: ids.get(webhook.source) }));
-  for (const line of leftOut) process.stderr.write(`left out: ${line}\n`);
+  for (const line of leftOut) complain(`left out: ${line}`);
   if (json) {
     printJson({ environment: order.environment, webhooks: rows });
     return 0;

@@ -1,7 +1,7 @@
 /** `vedette audit`: who did what. */
 import { withOperator } from "#app/operator.ts";
 import type { DatabaseOptions } from "./options.ts";
-import { print, printJson } from "./print.ts";
+import { complain, print, printJson } from "./print.ts";
 import { createTable, plain } from "./table.ts";
 
 export type AuditOptions = DatabaseOptions & {
@@ -31,7 +31,7 @@ export async function listAudit(options: AuditOptions): Promise<number> {
     table.push([time.toISOString(), of, entry.event, by, from, what]);
   }
   print(String(table));
-  if (page.cursor !== undefined) process.stderr.write(`more: --cursor ${page.cursor}\n`);
+  if (page.cursor !== undefined) complain(`more: --cursor ${page.cursor}`);
   return 0;
 }
 

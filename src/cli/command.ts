@@ -16,6 +16,7 @@ import {
   parseSentinelCount,
   parseWaves,
 } from "./options.ts";
+import { complain } from "./print.ts";
 
 /**
  * Runs one command and answers the exit code: 0 done (of a rollout: completed), 2 paused,
@@ -31,7 +32,7 @@ export async function runCommand(argv: string[]): Promise<number> {
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
-    for (const line of messageOf(error).split("\n")) process.stderr.write(`vedette: ${line}\n`);
+    for (const line of messageOf(error).split("\n")) complain(`vedette: ${line}`);
     return 1;
   }
 }

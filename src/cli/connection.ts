@@ -12,6 +12,7 @@ import {
   rolloutServiceName,
   singletonKey,
 } from "#rollout/contract.ts";
+import { answerLimits, OversizeError, readAnswer } from "./answer.ts";
 import { findTarget, type Target, type TargetOptions } from "./target.ts";
 
 /** The program did not answer: it may the next time. */
@@ -169,8 +170,9 @@ async function send(target: Target, address: string, call: Call): Promise<Answer
       bodyTimeout: timeoutMs,
       ...(signal !== undefined && { signal }),
     });
-    return { status: answer.statusCode, text: await answer.body.text() };
+    return { status: answer.statusCode, text: await readAnswer(answer.body, answerLimits) };
   } catch (cause) {
+    if (cause instanceof OversizeError) throw cause;
     const { code = "no answer" } = cause as { code?: string };
     throw new ConnectionError(`${target.url} cannot be reached (${code})`, { cause });
   }

@@ -1,6 +1,7 @@
 /** The progress of a rollout: bars on a terminal, lines in a log, JSON for programs. */
 import cliProgress from "cli-progress";
 import type { RolloutStatus } from "#rollout/contract.ts";
+import { toJsonLine } from "./print.ts";
 import { plain } from "./table.ts";
 import type { WaveSize } from "./wave-sizes.ts";
 
@@ -25,7 +26,7 @@ export function createProgress(
 
 function createJsonLines(output: Output): Progress {
   return onChange(
-    (status) => output.write(`${JSON.stringify(status)}\n`),
+    (status) => output.write(`${toJsonLine(status)}\n`),
     () => {},
   );
 }

@@ -1,6 +1,6 @@
 import { withOperator } from "#app/operator.ts";
 import type { DatabaseOptions } from "./options.ts";
-import { print, printJson } from "./print.ts";
+import { complain, print, printJson } from "./print.ts";
 import { createTable, plain } from "./table.ts";
 
 export type RootKeyOptions = DatabaseOptions & {
@@ -21,7 +21,7 @@ export async function makeRootKey(options: RootKeyOptions): Promise<number> {
   }
   print(key);
   const until = expires === undefined ? "" : `, until ${expires.toISOString()}`;
-  process.stderr.write(`${keyId} for ${workspace}${until}. It is not shown again.\n`);
+  complain(`${keyId} for ${workspace}${until}. It is not shown again.`);
   return 0;
 }
 
@@ -90,6 +90,6 @@ export async function rotateRootKey(id: string, options: RotateOptions): Promise
         ? "Set api.root_key to it at every process."
         : "It is not shown again.";
   const old = `${id} ends ${graceSeconds === 0 ? "now" : `at ${oldEndsAt.toISOString()}`}`;
-  process.stderr.write(`${keyId}; ${old}. ${next}\n`);
+  complain(`${keyId}; ${old}. ${next}`);
   return 0;
 }

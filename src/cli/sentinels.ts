@@ -1,10 +1,14 @@
 import { ConfirmedList, type FleetList, fleetService } from "#fleet/contract.ts";
 import { connect } from "./connection.ts";
 import type { GlobalOptions } from "./options.ts";
+import { complain, print, printJson } from "./print.ts";
 import { reportSentinels } from "./report.ts";
 import { plain } from "./table.ts";
 
 const pageSize = 1_000;
+
+/** Far more than a fleet has. */
+const mostSentinels = 1_000_000;
 
 /** Lists the whole fleet, page by page. */
 export async function listSentinels(options: GlobalOptions): Promise<number> {
@@ -17,13 +21,13 @@ export async function listSentinels(options: GlobalOptions): Promise<number> {
     sentinels.push(...page.sentinels);
     cursor = page.next_cursor;
     problem = page.list_problem;
+    if (sentinels.length > mostSentinels || (cursor && page.sentinels.length === 0)) {
+      throw new Error("the list of sentinels has no end: is the address that of control?");
+    }
   } while (cursor !== undefined);
-  if (problem !== undefined)
-    process.stderr.write(`This list may be out of date: ${plain(problem)}\n`);
-  const text = options.json
-    ? JSON.stringify({ sentinels, ...(problem && { list_problem: problem }) })
-    : reportSentinels(sentinels);
-  process.stdout.write(`${text}\n`);
+  if (problem !== undefined) complain(`This list may be out of date: ${plain(problem)}`);
+  if (options.json) printJson({ sentinels, ...(problem && { list_problem: problem }) });
+  else print(reportSentinels(sentinels));
   return 0;
 }
 
@@ -31,7 +35,7 @@ export async function listSentinels(options: GlobalOptions): Promise<number> {
 export async function confirmSentinels(count: number, options: GlobalOptions): Promise<number> {
   const address = `${fleetService.name}/ConfirmList`;
   const { total } = await connect(options).call(address, { count }, ConfirmedList);
-  const text = options.json ? JSON.stringify({ total }) : `${total} sentinels are known now.`;
-  process.stdout.write(`${text}\n`);
+  if (options.json) printJson({ total });
+  else print(`${total} sentinels are known now.`);
   return 0;
 }

@@ -1,0 +1,42 @@
+/** The answer to a call, read within limits: what is called may be anything. */
+import type { Dispatcher } from "undici";
+
+type Body = Dispatcher.ResponseData["body"];
+
+export type AnswerLimits = {
+  /** For all of it, from its first byte. */
+  withinMs: number;
+  bytes: number;
+};
+
+const mib = 1024 * 1024;
+
+/** A list of checks with their results may be long; a fleet comes in pages. */
+export const answerLimits: AnswerLimits = { withinMs: 60_000, bytes: 64 * mib };
+
+/** It is none of Vedette's, and asking again does not help. */
+export class OversizeError extends Error {}
+
+/** The text of an answer. Throws `OversizeError`, or another error where it does not come to an end in time. */
+export async function readAnswer(body: Body, limits: AnswerLimits): Promise<string> {
+  const late = new Error("the answer does not come to an end");
+  const timer = setTimeout(() => body.destroy(late), limits.withinMs);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      size += (chunk as Buffer).length;
+      if (size > limits.bytes) throw tooLarge(limits);
+      chunks.push(chunk as Buffer);
+    }
+    return Buffer.concat(chunks).toString();
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function tooLarge({ bytes }: AnswerLimits): OversizeError {
+  return new OversizeError(
+    `the answer is larger than ${bytes / mib} MiB: is the address that of control?`,
+  );
+}

@@ -1,0 +1,38 @@
+/** Answers that are none of Vedette's. */
+import { Readable } from "node:stream";
+import { expect, it } from "vitest";
+import { OversizeError, readAnswer } from "#cli/answer.ts";
+
+type Body = Parameters<typeof readAnswer>[0];
+
+const bodyOf = (chunks: Iterable<Buffer> | AsyncIterable<Buffer>) =>
+  Readable.from(chunks) as unknown as Body;
+
+function* without(end: "end"): Generator<Buffer> {
+  while (end === "end") yield Buffer.alloc(1_000);
+}
+
+async function* withPauses(): AsyncGenerator<Buffer> {
+  for (;;) {
+    yield Buffer.from(" ");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+it("reads an answer whole", async () => {
+  const body = bodyOf([Buffer.from('{"a":"'), Buffer.from('ü"}')]);
+
+  expect(await readAnswer(body, { withinMs: 60_000, bytes: 100 })).toBe('{"a":"ü"}');
+});
+
+it("reads no answer that is larger than its limit", async () => {
+  const reading = readAnswer(bodyOf(without("end")), { withinMs: 60_000, bytes: 10_000 });
+
+  await expect(reading).rejects.toThrow(OversizeError);
+});
+
+it("waits for no answer that never ends, however steadily it comes", async () => {
+  const reading = readAnswer(bodyOf(withPauses()), { withinMs: 50, bytes: 1_000_000 });
+
+  await expect(reading).rejects.toThrow("does not come to an end");
+});
