@@ -7,13 +7,14 @@ import pg from "pg";
 import type { Log } from "#kernel/log.ts";
 import { startOnFreePorts, takePort } from "./ports.ts";
 import {
-  clearStaleLock,
   createCluster,
   databaseUser,
   findBinaries,
   isListening,
   postgresEnvironment,
+  removeDrafts,
 } from "./postgres-cluster.ts";
+import { clearStaleLock } from "./postgres-lock.ts";
 import { type RunAs, runPostgresAs, spawnIdentity } from "./postgres-user.ts";
 import { endLeftover, type SupervisedServer, superviseServer } from "./supervised.ts";
 
@@ -48,6 +49,7 @@ export async function startPostgres(settings: PostgresSettings): Promise<Postgre
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
   await endLeftover({ pidFile, ...ending });
   await clearStaleLock(directory, ending.stopWithinMs);
+  removeDrafts(directory);
   const { initdb, postgres } = await findBinaries();
   const runAs = runPostgresAs({ program: postgres, directory });
   return startOnFreePorts(async () => {

@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { isListening, judgeHolder } from "#embedded/postgres-cluster.ts";
+import { isListening } from "#embedded/postgres-cluster.ts";
+import { judgeHolder } from "#embedded/postgres-lock.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 const gonePid = 2 ** 30;
@@ -31,14 +32,28 @@ it("a server that has written nothing yet does not listen", () => {
   expect(isListening(tempDir(), 5480)).toBe(false);
 });
 
+const postgres = "/opt/pg/bin/postgres";
+const lockedAtMs = Date.UTC(2026, 0, 1);
+const atStart = lockedAtMs - 1_000;
+const later = lockedAtMs + 3_600_000;
+
 it.each([
-  { executable: "/opt/pg/bin/postgres", workingDirectory: "/data/postgres", who: "ours" },
-  { executable: "/opt/pg/bin/postgres (deleted)", workingDirectory: "/data/postgres", who: "ours" },
-  { executable: "/opt/pg/bin/postgres", workingDirectory: "/other/postgres", who: "stranger" },
-  { executable: "/usr/bin/tail", workingDirectory: "/data/postgres", who: "stranger" },
-  { executable: "/opt/pg/bin/postgres", workingDirectory: undefined, who: "unknown" },
-  { executable: undefined, workingDirectory: "/data/postgres", who: "unknown" },
-  { executable: undefined, workingDirectory: undefined, who: "unknown" },
-])("$executable in $workingDirectory is $who", ({ who, ...traits }) => {
-  expect(judgeHolder(traits, "/data/postgres")).toBe(who);
+  { executable: postgres, isInside: true, startedAtMs: undefined, who: "ours" },
+  { executable: `${postgres} (deleted)`, isInside: true, startedAtMs: undefined, who: "ours" },
+  { executable: postgres, isInside: false, startedAtMs: undefined, who: "stranger" },
+  { executable: "/usr/bin/tail", isInside: true, startedAtMs: undefined, who: "stranger" },
+  { executable: postgres, isInside: undefined, startedAtMs: undefined, who: "unknown" },
+  { executable: undefined, isInside: true, startedAtMs: undefined, who: "unknown" },
+  { executable: undefined, isInside: undefined, startedAtMs: undefined, who: "unknown" },
+  { executable: postgres, isInside: undefined, startedAtMs: atStart, who: "unknown" },
+  { executable: postgres, isInside: undefined, startedAtMs: later, who: "stranger" },
+  { executable: undefined, isInside: undefined, startedAtMs: later, who: "stranger" },
+])("$executable, inside $isInside, started at $startedAtMs, is $who", ({ who, ...traits }) => {
+  expect(judgeHolder(traits, lockedAtMs)).toBe(who);
+});
+
+it("nobody is a stranger by a time that the lock does not tell", () => {
+  const traits = { executable: postgres, isInside: undefined, startedAtMs: later };
+
+  expect(judgeHolder(traits, undefined)).toBe("unknown");
 });

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import getPort from "get-port";
@@ -148,4 +148,35 @@ it("says that the password is not the one of the first start", async () => {
   const starting = startPostgres({ dataDir, port: 0, password: "another", log });
 
   await expect(starting).rejects.toThrow("set up with another password than credentials.json has");
+});
+
+it("is set up although a setup that was killed still writes beside it", async () => {
+  const dataDir = tempDir();
+  const draft = path.join(dataDir, "postgres.new");
+  // As an initdb does, which outlives the kill of the program that started it.
+  const script = `while mkdir -p "$1/base" && : > "$1/base/$((n += 1))"; do :; done`;
+  const straggler = spawn("sh", ["-c", script, "sh", draft], { stdio: "ignore" });
+  onTestFinished(() => void straggler.kill("SIGKILL"));
+  await waitFor(() => existsSync(path.join(draft, "base")), {
+    withinMs: 10_000,
+    what: "the straggler to write",
+  });
+
+  const server = await start(dataDir);
+
+  expect(await query(server.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  expect(straggler.exitCode).toBeNull();
+});
+
+it("removes what a setup that was killed has left", async () => {
+  const dataDir = tempDir();
+  for (const name of ["postgres.new", "postgres.new-AbC123"]) mkdirSync(path.join(dataDir, name));
+  for (const name of ["postgres.password", "postgres.new-AbC123.password"]) {
+    writeFileSync(path.join(dataDir, name), "secret");
+  }
+
+  await start(dataDir);
+
+  const left = readdirSync(dataDir).filter((name) => /\.(?:new|password)/.test(name));
+  expect(left).toEqual([]);
 });
