@@ -17,6 +17,7 @@ import { startControl } from "./control.ts";
 import { startDatabase, startRestateServer } from "./data.ts";
 import { startMetrics, startProbing } from "./metrics.ts";
 import { createMonitor } from "./monitor.ts";
+import { refuseSettings } from "./refusals.ts";
 import { startRestateFront } from "./restate-front.ts";
 import { createResults } from "./results.ts";
 import { createStops, type Stops } from "./stops.ts";
@@ -33,6 +34,7 @@ export type App = { endpoints: Endpoints; dataDir: string; stop: () => Promise<v
  * those before it are stopped again and its error is thrown.
  */
 export async function startApp(config: Config, of: { roles: Role[]; log: Log }): Promise<App> {
+  refuseSettings(config, of.roles);
   const stops = createStops(of.log);
   try {
     const dataDir = openDataDir(config.data_dir);

@@ -1,5 +1,4 @@
 /** Wires the worker: the services that Restate calls. */
-import { readFileSync } from "node:fs";
 import path from "node:path";
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import { startAlertRoutes } from "#alerting/sync/start.ts";
@@ -41,6 +40,7 @@ import { startSentinelKey } from "./own-keys.ts";
 import type { Results } from "./results.ts";
 import type { Stops } from "./stops.ts";
 import { createRenewal } from "./tls.ts";
+import { readIdentityKeys } from "./unsigned-worker.ts";
 import { startVersionWatch } from "./versions.ts";
 
 /** How long a start waits for the fleet. */
@@ -117,8 +117,7 @@ async function startListing({ config }: Base, listing: FleetListing, stops: Stop
 /** Whose signature the worker asks for: our own Restate's, or that of the one that is named. */
 function identityKeys({ restate }: Config, credentials: Credentials): string[] {
   if (restate.ingress_url === "") return [publicIdentity(credentials)];
-  const { identity_keys, identity_key_file: file } = restate;
-  return file === "" ? identity_keys : [...identity_keys, readFileSync(file, "utf8").trim()];
+  return readIdentityKeys({ restate });
 }
 
 async function createDriver(base: Base, parts: WorkerParts): Promise<Driver> {

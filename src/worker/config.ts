@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { optionalUrl, port } from "#kernel/setting.ts";
+import { flag, optionalUrl, port } from "#kernel/setting.ts";
 
 export const workerConfig = {
   worker: z
@@ -8,6 +8,8 @@ export const workerConfig = {
       port: port(9480),
       /** Where Restate reaches the worker. Empty: http://host:port. */
       advertised_url: optionalUrl(),
+      /** Whether it may take unsigned calls of an external Restate at an address that is not loopback. */
+      allow_unsigned: flag().default(false),
     })
     .prefault({}),
 };

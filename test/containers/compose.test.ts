@@ -1,8 +1,12 @@
 /** What docker-compose.yml and the image promise, as far as it can be read without an engine. */
-import { globSync, readFileSync } from "node:fs";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { expect, it } from "vitest";
+import { findUnsignedWorker } from "#app/unsigned-worker.ts";
 import { readConfig } from "#config.ts";
+import { generateIdentityKey, publicIdentityOf } from "#kernel/identity-key.ts";
 import { admitted } from "../support/dockerfile.ts";
+import { tempDir } from "../support/temp-dir.ts";
 
 const compose = readFileSync("docker-compose.yml", "utf8");
 const dockerfile = readFileSync("Dockerfile", "utf8");
@@ -68,6 +72,20 @@ it("lets the worker and Restate share one key pair", () => {
   );
 
   expect(mounts).toEqual([true, true, true]);
+});
+
+it("is not refused for a worker that anyone may call", () => {
+  const config = readConfig({ environment: environmentOf("vedette") });
+  const file = path.join(tempDir(), "public.key");
+  writeFileSync(file, publicIdentityOf(generateIdentityKey()));
+
+  const faults = findUnsignedWorker({
+    ...config,
+    restate: { ...config.restate, identity_key_file: file },
+  });
+
+  expect(config.restate.identity_key_file).not.toBe("");
+  expect(faults).toEqual([]);
 });
 
 it("builds from what .dockerignore lets in, and lets nothing else in", () => {
