@@ -27,7 +27,13 @@ import { startWorker } from "./worker.ts";
 export const roles = ["worker", "control", "api"] as const;
 export type Role = (typeof roles)[number];
 
-export type App = { endpoints: Endpoints; dataDir: string; stop: () => Promise<void> };
+export type App = {
+  endpoints: Endpoints;
+  dataDir: string;
+  stop: () => Promise<void>;
+  /** Resolves with the reason when it has to be stopped, though nobody asked for it. */
+  failed: Promise<Error>;
+};
 
 /**
  * Starts the roles, and the embedded servers that no URL replaces. When a part does not start,
@@ -42,6 +48,7 @@ export async function startApp(config: Config, of: { roles: Role[]; log: Log }):
     const credentials = withSettings(loadCredentials(dataDir.path), config);
     const registry = createRegistry(of.roles);
     const departure = createDeparture();
+    const failure = Promise.withResolvers<Error>();
     const base: Base = {
       config,
       log: of.log,
@@ -49,11 +56,12 @@ export async function startApp(config: Config, of: { roles: Role[]; log: Log }):
       credentials,
       registry,
       departure,
+      fail: failure.resolve,
     };
     const endpoints = await startParts(base, of.roles, stops);
     stops.add("endpoints", publishEndpoints(dataDir.path, endpoints));
     const leave = () => departure.announce(config.shutdown_delay_seconds).then(stops.run);
-    return { endpoints, dataDir: dataDir.path, stop: leave };
+    return { endpoints, dataDir: dataDir.path, stop: leave, failed: failure.promise };
   } catch (error) {
     await stops.run();
     throw error;
@@ -71,7 +79,10 @@ function withSettings(credentials: Credentials, config: Config): Credentials {
 
 async function startParts(base: Base, wanted: Role[], stops: Stops): Promise<Endpoints> {
   const metrics = await startMetrics(base, stops);
-  const { database, databaseUrl, directUrl } = await startDatabase(base, stops);
+  const { database, databaseUrl, directUrl } = await startDatabase(base, {
+    roles: wanted,
+    stops,
+  });
   startProbing(base, database, stops);
   const results = createResults({ ...base, database });
   const servesApi = wanted.includes("api");

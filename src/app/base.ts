@@ -14,4 +14,6 @@ export type Base = {
   registry: Registry;
   /** Whether this process is about to end. */
   departure: Departure;
+  /** Has the program end with this error, once it can no longer do what it was started for. */
+  fail: (error: Error) => void;
 };

@@ -5,6 +5,7 @@ import { startRestate } from "#embedded/restate.ts";
 import type { Database } from "#kernel/database.ts";
 import { migrate, openDatabase } from "#kernel/database.ts";
 import type { Base } from "./base.ts";
+import { requireSoleProcess } from "./sole-processes.ts";
 import type { Stops } from "./stops.ts";
 
 export type ApiDatabase = {
@@ -14,7 +15,10 @@ export type ApiDatabase = {
   directUrl: string;
 };
 
-export async function startDatabase(base: Base, stops: Stops): Promise<ApiDatabase> {
+export async function startDatabase(
+  base: Base,
+  { roles, stops }: { roles: readonly string[]; stops: Stops },
+): Promise<ApiDatabase> {
   const { config, log, dataDir, credentials } = base;
   let { url } = config.database;
   if (url === "") {
@@ -26,7 +30,9 @@ export async function startDatabase(base: Base, stops: Stops): Promise<ApiDataba
   }
   const { direct_url } = config.database;
   const directUrl = direct_url || url;
-  await migrate(directUrl, log, { mayBePooled: direct_url !== "" });
+  const mayBePooled = direct_url !== "";
+  await requireSoleProcess(base, { roles, directUrl, mayBePooled, stops });
+  await migrate(directUrl, log, { mayBePooled });
   const database = openDatabase(url, log);
   stops.add("database", () => database.end());
   return { database, databaseUrl: url, directUrl };

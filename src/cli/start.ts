@@ -9,19 +9,24 @@ export type StartOptions = { config?: string | undefined; role?: string[] | unde
 
 const lingerMs = 2_000;
 
-/** Resolves when everything has been stopped after SIGTERM or SIGINT. */
+/**
+ * Resolves when everything has been stopped after SIGTERM or SIGINT. When the program cannot go on it
+ * stops everything as well, and throws why.
+ */
 export async function runStart(options: StartOptions): Promise<void> {
   const config = readConfig({ file: options.config, environment: process.env });
   const log = createLog(config.log);
   const asked = stopAsked();
   const app = await startApp(config, { roles: readRoles(options.role), log });
   announce(app, log);
-  await asked;
+  const failure = await Promise.race([asked, app.failed]);
+  if (failure !== undefined) log.error({ detail: failure.message }, "cannot go on");
   log.info("stopping");
   await app.stop();
   log.info("stopped");
   // Something that was left behind must not keep a program that has stopped.
   setTimeout(() => process.exit(), lingerMs).unref();
+  if (failure !== undefined) throw failure;
 }
 
 function readRoles(names: string[] | undefined): Role[] {

@@ -1,6 +1,6 @@
 import { runner } from "node-pg-migrate";
-import pRetry from "p-retry";
 import pg from "pg";
+import { connectDirectly } from "./direct-connection.ts";
 import type { Log } from "./log.ts";
 import { beginStatement, isPooled, prepareConnection } from "./pooler.ts";
 import { migrationsDir, migrationsTable, refuseNewerSchema } from "./schema-version.ts";
@@ -11,7 +11,6 @@ export type Database = pg.Pool;
 /** Every statement ends after this long, so that a stuck server is an error and not a silence. */
 const statementTimeoutMs = 30_000;
 const connectTimeoutMs = 30_000;
-const migrationConnects = 3;
 /** How long another process may take for its migration. */
 const lockTimeoutMs = 300_000;
 
@@ -49,43 +48,22 @@ export async function migrate(
   log: Log,
   { mayBePooled = false }: { mayBePooled?: boolean } = {},
 ): Promise<void> {
-  const client = await pRetry(() => connectToMigrate(url), {
-    retries: migrationConnects - 1,
-    minTimeout: 200,
-    // A server that is busy; one that is not there, or refuses, is said at once.
-    shouldRetry: ({ error }) => /timeout/i.test(error.message),
+  const client = await connectDirectly(url, {
+    applicationName: "vedette migrations",
+    mayBePooled,
   });
   try {
-    await prepareConnection(client, { statementTimeoutMs: 0 });
-    if (isPooled(client)) tellPooled(mayBePooled, log);
+    if (isPooled(client)) {
+      log.warn(
+        "database.direct_url leads to a connection pooler: it must lend a server for a session",
+      );
+    }
     await client.query(`SET lock_timeout = ${lockTimeoutMs}`);
     await refuseNewerSchema(client);
     await runMigrations(client, log);
   } finally {
     await client.end();
   }
-}
-
-/** Locks of a session are nothing to a pooler that lends servers for a transaction at a time. */
-function tellPooled(mayBePooled: boolean, log: Log): void {
-  if (!mayBePooled) {
-    throw new Error(
-      "database.url leads to a connection pooler: set database.direct_url to the Postgres behind it, " +
-        "for migrations, notifications and locks",
-    );
-  }
-  log.warn("database.direct_url leads to a connection pooler: it must lend a server for a session");
-}
-
-async function connectToMigrate(url: string): Promise<pg.Client> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: connectTimeoutMs / migrationConnects,
-    application_name: "vedette migrations",
-  });
-  client.on("error", ignoreLoss);
-  await client.connect();
-  return client;
 }
 
 async function runMigrations(dbClient: pg.Client, log: Log): Promise<void> {

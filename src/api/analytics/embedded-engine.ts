@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -30,6 +31,16 @@ const readyWithinMs = 60_000;
 const maxRestartWaitMs = 5_000;
 /** What it has answered is on disk: nothing is lost by a kill. */
 const endWithinMs = 5_000;
+
+/** Whether it was installed: where it was not, a process keeps no rows. */
+export function hasEmbeddedEngine(): boolean {
+  try {
+    createRequire(import.meta.url).resolve("chdb");
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Returns at once; the callbacks tell how it goes. */
 export function startEmbeddedEngine(settings: EmbeddedEngineSettings): EmbeddedEngine {

@@ -1,0 +1,185 @@
+/**
+ * Locks in Postgres that a process holds for as long as it lives, by a connection of its own: when it is
+ * killed they are free at once. After a loss of the connection they are taken again; in between nobody
+ * misses them but a process that starts just then.
+ */
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
+import type pg from "pg";
+import { connectDirectly } from "./direct-connection.ts";
+import { inTime } from "./in-time.ts";
+import type { Log } from "./log.ts";
+import { isPooled } from "./pooler.ts";
+
+export type SessionLock = {
+  /** Its own among the locks of the program, for good. */
+  number: number;
+  /** The line for whoever finds that `holder` has it. */
+  refusal: (holder: string) => string;
+};
+
+export type SessionLockSettings = {
+  url: string;
+  /** Through a pooler nothing is locked: who holds a lock there cannot be told. */
+  mayBePooled: boolean;
+  locks: readonly SessionLock[];
+  log: Log;
+  /** Called, at most once, when another process has taken a lock while the connection was lost. */
+  onTaken: (error: LockTakenError) => void;
+  /** How long somebody may hold it who is about to end, or of whose end Postgres has not heard. */
+  waitMs?: number;
+};
+
+export type SessionLocks = { release: () => Promise<void> };
+
+/** Another process has the lock. */
+export class LockTakenError extends Error {}
+
+/** Sets the locks of this program apart from others' in the same database: "vede". */
+const lockClass = 0x76656465;
+
+/** More than it takes Postgres to notice that the machine of a holder is gone. */
+const takenAfterMs = 10_000;
+const tryEveryMs = 200;
+
+const pingEveryMs = 5_000;
+const queryTimeoutMs = 5_000;
+const maxReconnectWaitMs = 2_000;
+const endWithinMs = 1_000;
+
+/** A machine that has lost its power says no goodbye: its locks are free after six seconds. */
+const noticeLostPeers = `SELECT set_config('tcp_keepalives_idle', '3', false),
+  set_config('tcp_keepalives_interval', '1', false), set_config('tcp_keepalives_count', '3', false)`;
+
+/** A proxy in between may keep up a connection that we have lost, and with it the locks. */
+const endOwnLeftovers = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE application_name = $1 AND pid <> pg_backend_pid()`;
+
+/** Throws `LockTakenError` when somebody goes on holding one of the locks. */
+export async function holdSessionLocks(settings: SessionLockSettings): Promise<SessionLocks> {
+  if (settings.locks.length === 0) return { release: async () => {} };
+  const holding = { ...settings, name: newName() };
+  const first = await takeLocks(holding);
+  const closing = new AbortController();
+  const kept = keepLocks(first, holding, closing.signal);
+  return {
+    release: async () => {
+      closing.abort();
+      // A server that does not answer is not waited for.
+      await inTime(() => kept, { limitMs: 2 * endWithinMs, otherwise: undefined });
+    },
+  };
+}
+
+/** `name`: of all connections that hold these locks, one after the other. */
+type Holding = SessionLockSettings & { name: string };
+
+/** Tells the holder to people, and apart from all others. Postgres cuts it at 63 characters. */
+function newName(): string {
+  const random = randomBytes(4).toString("hex");
+  return `vedette ${hostname().slice(0, 30)} pid ${process.pid} ${random}`;
+}
+
+async function keepLocks(first: pg.Client, settings: Holding, signal: AbortSignal): Promise<void> {
+  for (let client: pg.Client | undefined = first; client !== undefined; ) {
+    const detail = await untilLost(client, signal);
+    await endClient(client);
+    if (signal.aborted) return;
+    settings.log.warn({ detail }, "connection that holds locks lost");
+    client = await takeAgain(settings, signal);
+    if (client !== undefined) settings.log.info("locks are held again");
+  }
+}
+
+/** Answers why it was lost; returns as well when `signal` is aborted. */
+async function untilLost(client: pg.Client, signal: AbortSignal): Promise<string> {
+  const ended = new AbortController();
+  client.once("end", () => ended.abort());
+  const over = AbortSignal.any([signal, ended.signal]);
+  while (!over.aborted) {
+    await delay(pingEveryMs, undefined, { signal: over }).catch(() => {});
+    if (over.aborted) break;
+    try {
+      // A peer that is gone without a word is found by this alone.
+      await client.query("SELECT 1");
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+  return "connection ended";
+}
+
+/** Undefined when `signal` is aborted, or another process has a lock by now. */
+async function takeAgain(settings: Holding, signal: AbortSignal): Promise<pg.Client | undefined> {
+  for (let failures = 0; !signal.aborted; failures += 1) {
+    try {
+      const client = await takeLocks(settings);
+      if (!signal.aborted) return client;
+      await endClient(client);
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (error instanceof LockTakenError) {
+        settings.onTaken(error);
+        return undefined;
+      }
+      const waitMs = Math.min(100 * 2 ** failures, maxReconnectWaitMs);
+      await delay(waitMs, undefined, { signal }).catch(() => {});
+    }
+  }
+  return undefined;
+}
+
+async function takeLocks(settings: Holding): Promise<pg.Client> {
+  const { url, locks, name, mayBePooled, waitMs = takenAfterMs } = settings;
+  const client = await connectDirectly(url, {
+    applicationName: name,
+    queryTimeoutMs,
+    mayBePooled,
+  });
+  try {
+    if (isPooled(client)) return client;
+    await client.query(noticeLostPeers);
+    await client.query(endOwnLeftovers, [name]);
+    const deadlineMs = performance.now() + waitMs;
+    for (const lock of locks) await takeLock(client, lock, deadlineMs);
+    return client;
+  } catch (error) {
+    await endClient(client);
+    throw error;
+  }
+}
+
+async function takeLock(client: pg.Client, lock: SessionLock, deadlineMs: number): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ isTaken: boolean }>(
+      'SELECT pg_try_advisory_lock($1, $2) AS "isTaken"',
+      [lockClass, lock.number],
+    );
+    if (rows[0]?.isTaken === true) return;
+    if (performance.now() >= deadlineMs) break;
+    await delay(tryEveryMs);
+  }
+  throw new LockTakenError(lock.refusal(await findHolder(client, lock)));
+}
+
+/** Who has it, as far as this user of Postgres may know. */
+async function findHolder(client: pg.Client, lock: SessionLock): Promise<string> {
+  const { rows } = await client.query<{ name: string | null; since: Date | null }>(
+    `SELECT application_name AS name, backend_start AS since
+     FROM pg_locks JOIN pg_stat_activity USING (pid)
+     WHERE locktype = 'advisory' AND granted AND classid = $1 AND objid = $2 AND objsubid = 2
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    [lockClass, lock.number],
+  );
+  const { name, since } = rows[0] ?? {};
+  if (!name) return "which one cannot be told";
+  return since ? `${name}, since ${since.toISOString()}` : name;
+}
+
+async function endClient(client: pg.Client): Promise<void> {
+  await inTime(() => client.end(), { limitMs: endWithinMs, otherwise: undefined });
+  // What is said to a peer that is gone would keep the process alive.
+  const { connection } = client as unknown as { connection: { stream: { destroy(): void } } };
+  connection.stream.destroy();
+}

@@ -1,0 +1,237 @@
+/** Locks that a process holds while it lives, at a real Postgres. */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { createLog } from "#kernel/log.ts";
+import {
+  holdSessionLocks,
+  LockTakenError,
+  type SessionLock,
+  type SessionLockSettings,
+} from "#kernel/session-locks.ts";
+import { hasPrograms } from "../../support/docker-registry.ts";
+import { startPgbouncer } from "../../support/pgbouncer.ts";
+import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const log = createLog({ level: "silent", format: "json" });
+const lockClass = 0x76656465;
+
+let server: TestDatabase;
+
+beforeAll(async () => {
+  server = await startTestDatabase();
+});
+
+afterAll(() => server?.stop());
+
+let lastNumber = 100;
+
+/** One that no other test has. */
+function newLock(): SessionLock {
+  lastNumber += 1;
+  return { number: lastNumber, refusal: (holder) => `held by ${holder}` };
+}
+
+async function hold(lock: SessionLock, over: Partial<SessionLockSettings> = {}) {
+  const taken: Error[] = [];
+  const held = await holdSessionLocks({
+    url: server.url,
+    mayBePooled: false,
+    locks: [lock],
+    log,
+    onTaken: (error) => taken.push(error),
+    waitMs: 500,
+    ...over,
+  });
+  onTestFinished(held.release);
+  return { ...held, taken };
+}
+
+async function connectAs(application_name: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: server.url, application_name });
+  client.on("error", () => {});
+  await client.connect();
+  onTestFinished(() => client.end().catch(() => {}));
+  return client;
+}
+
+/** Connections that have the lock. */
+async function holders(lock: SessionLock): Promise<number[]> {
+  const client = new pg.Client({ connectionString: server.url });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query(
+      "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = $1 AND objid = $2",
+      [lockClass, lock.number],
+    );
+    return rows.map(({ pid }) => pid);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+async function cutHolder(lock: SessionLock): Promise<number> {
+  const [pid] = await holders(lock);
+  const client = await connectAs("cutter");
+  await client.query("SELECT pg_terminate_backend($1)", [pid]);
+  return Number(pid);
+}
+
+const untilHeldAnew = (lock: SessionLock, before: number) =>
+  waitFor(async () => (await holders(lock)).some((pid) => pid !== before), {
+    withinMs: 60_000,
+    what: "the lock to be held again",
+  });
+
+it("is refused while another process has it, which the line names", async () => {
+  const lock = newLock();
+  const other = await connectAs("vedette web-7 pid 42");
+  await other.query("SELECT pg_advisory_lock($1, $2)", [lockClass, lock.number]);
+
+  const second = hold(lock);
+
+  await expect(second).rejects.toThrow(/^held by vedette web-7 pid 42, since 20\d\d-.*Z$/);
+  await expect(second).rejects.toBeInstanceOf(LockTakenError);
+});
+
+it("is had by one of three that ask in the same instant", async () => {
+  const lock = newLock();
+
+  const ends = await Promise.allSettled([hold(lock), hold(lock), hold(lock)]);
+
+  expect(ends.map(({ status }) => status).toSorted()).toEqual([
+    "fulfilled",
+    "rejected",
+    "rejected",
+  ]);
+  expect(await holders(lock)).toHaveLength(1);
+});
+
+it("waits for one who is about to end", async () => {
+  const lock = newLock();
+  const other = await connectAs("leaving");
+  await other.query("SELECT pg_advisory_lock($1, $2)", [lockClass, lock.number]);
+
+  const second = hold(lock, { waitMs: 60_000 });
+  await waitFor(async () => (await holders(lock)).length === 1, { withinMs: 5_000, what: "it" });
+  await other.end();
+
+  await expect(second).resolves.toBeDefined();
+});
+
+it("is free once it is released", async () => {
+  const lock = newLock();
+  const first = await hold(lock);
+
+  await first.release();
+
+  expect(await holders(lock)).toEqual([]);
+});
+
+it("is taken again when its connection was cut", async () => {
+  const lock = newLock();
+  const held = await hold(lock);
+
+  const before = await cutHolder(lock);
+
+  await untilHeldAnew(lock, before);
+  expect(held.taken).toEqual([]);
+});
+
+it("tells when another process has taken it while the connection was cut", async () => {
+  const lock = newLock();
+  const held = await hold(lock);
+  const other = await connectAs("vedette web-8 pid 7");
+  const waits = other.query("SELECT pg_advisory_lock($1, $2)", [lockClass, lock.number]);
+  const watch = await connectAs("watch");
+  const isWaiting = async () => {
+    const { rows } = await watch.query(
+      "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = $1",
+      [lock.number],
+    );
+    return rows.length === 1;
+  };
+  await waitFor(isWaiting, { withinMs: 5_000, what: "the other to wait" });
+
+  await cutHolder(lock);
+  await waits;
+
+  await waitFor(() => held.taken.length === 1, { withinMs: 30_000, what: "the word of it" });
+  expect(held.taken[0]?.message).toContain("held by vedette web-8 pid 7");
+});
+
+it("is taken again after a restart of Postgres", async () => {
+  const lock = newLock();
+  const held = await hold(lock);
+  const [before = 0] = await holders(lock);
+
+  await server.kill9();
+  await server.restart();
+
+  await untilHeldAnew(lock, before);
+  expect(held.taken).toEqual([]);
+});
+
+it("is taken again when what stands between keeps up a connection that has gone silent", async () => {
+  const lock = newLock();
+  const { port, hostname } = new URL(server.url);
+  let connections = 0;
+  let silence = () => {};
+  const front = createServer((socket) => {
+    const behind = connect(Number(port), hostname);
+    for (const one of [socket, behind]) one.on("error", () => {});
+    socket.pipe(behind).pipe(socket);
+    connections += 1;
+    if (connections > 1) return;
+    // Nothing passes any more, and the side of Postgres stays open.
+    silence = () => {
+      socket.unpipe(behind);
+      behind.unpipe(socket);
+    };
+    onTestFinished(() => void behind.destroy());
+  }).listen(0, "127.0.0.1");
+  await once(front, "listening");
+  onTestFinished(() => void front.close());
+  const url = new URL(server.url);
+  url.port = String((front.address() as AddressInfo).port);
+  const held = await hold(lock, { url: url.href });
+  const [before = 0] = await holders(lock);
+
+  silence();
+
+  await untilHeldAnew(lock, before);
+  expect(held.taken).toEqual([]);
+});
+
+it("is let go at once when Postgres is away", async () => {
+  const held = await hold(newLock());
+  await server.kill9();
+
+  await held.release();
+
+  await server.restart();
+});
+
+describe.skipIf(!hasPrograms("pgbouncer"))("behind PgBouncer, which lends servers", () => {
+  it("is refused without the address of Postgres itself", async () => {
+    const pooler = await startPgbouncer(server.url);
+    onTestFinished(pooler.stop);
+
+    const held = hold(newLock(), { url: pooler.url });
+
+    await expect(held).rejects.toThrow("set database.direct_url");
+  });
+
+  it("locks nothing where the operator names a pooler as Postgres itself", async () => {
+    const pooler = await startPgbouncer(server.url);
+    onTestFinished(pooler.stop);
+    const lock = newLock();
+
+    await hold(lock, { url: pooler.url, mayBePooled: true });
+
+    expect(await holders(lock)).toEqual([]);
+  });
+});
