@@ -5,6 +5,7 @@ import { startRestate } from "#embedded/restate.ts";
 import type { Database } from "#kernel/database.ts";
 import { migrate, openDatabase } from "#kernel/database.ts";
 import type { Base } from "./base.ts";
+import { claimEncryptionKeys, refuseOtherKeys } from "./encryption-keys.ts";
 import { requireSoleProcess } from "./sole-processes.ts";
 import type { Stops } from "./stops.ts";
 
@@ -32,9 +33,11 @@ export async function startDatabase(
   const directUrl = direct_url || url;
   const mayBePooled = direct_url !== "";
   await requireSoleProcess(base, { roles, directUrl, mayBePooled, stops });
-  await migrate(directUrl, log, { mayBePooled });
   const database = openDatabase(url, log);
   stops.add("database", () => database.end());
+  await refuseOtherKeys(base, { roles, database });
+  await migrate(directUrl, log, { mayBePooled });
+  await claimEncryptionKeys(base, { roles, database });
   return { database, databaseUrl: url, directUrl };
 }
 

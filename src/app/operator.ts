@@ -1,6 +1,7 @@
 /** What operator commands work with: the database that the settings name, or a running program's. */
 import { userInfo } from "node:os";
 import { createKeyRing } from "#api/keys/key-ring.ts";
+import { claimRing, compareRing, forgetRing, refuseForeign } from "#api/keys/ring-claim.ts";
 import { type ApiChange, changeApi } from "#api/operator/apis.ts";
 import { createAuditReader } from "#api/operator/audit-log.ts";
 import { createMigration, type MigrationOrder } from "#api/operator/key-upkeep.ts";
@@ -10,7 +11,7 @@ import { createWorkspaceAdmin } from "#api/operator/workspaces.ts";
 import { readConfig } from "#config.ts";
 import { loadCredentials } from "#embedded/credentials.ts";
 import { runningDatabaseUrl } from "#embedded/running.ts";
-import { type Database, openDatabase } from "#kernel/database.ts";
+import { type Database, inTransaction, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { requireKnownSchema } from "#kernel/schema-version.ts";
 import { keepRotated } from "./own-keys.ts";
@@ -56,6 +57,17 @@ function createOperator({ database, dataDir, encryptionKeys }: OperatorParts) {
     keepRotated: (rotated: Rotated) => keepRotated(dataDir, rotated),
     changeApi: (order: { id: string; change: ApiChange }) => changeApi(database, actor, order),
     createMigration: (order: MigrationOrder) => createMigration(database, actor, order),
-    resealKeys: () => resealKeys(database, createKeyRing(encryptionKeys())),
+    resealKeys: async () => {
+      const keyRing = createKeyRing(encryptionKeys());
+      const verdict = await compareRing(database, keyRing.marks);
+      refuseForeign(verdict);
+      const resealed = await resealKeys(database, keyRing);
+      // Keys that nobody has named yet are not named by a command, which may have been given others.
+      if (verdict.state === "newer") {
+        await inTransaction(database, (transaction) => claimRing(transaction, keyRing.marks));
+      }
+      return resealed;
+    },
+    forgetEncryptionKeys: () => forgetRing(database),
   };
 }

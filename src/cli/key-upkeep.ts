@@ -22,3 +22,10 @@ export async function resealAll(options: DatabaseOptions): Promise<number> {
   else print(`${resealed} keys sealed anew`);
   return 0;
 }
+
+export async function forgetEncryptionKeys(options: DatabaseOptions): Promise<number> {
+  const forgotten = await withOperator(options, (operator) => operator.forgetEncryptionKeys());
+  if (options.json) printJson({ forgotten });
+  else print(`${forgotten} encryption keys forgotten: the processes that start next decide`);
+  return 0;
+}

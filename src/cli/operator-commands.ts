@@ -43,6 +43,11 @@ export function addOperatorCommands(program: Command, exit: Exit): void {
   withDatabase(keys.command("reseal"))
     .description("seal recoverable keys anew by the first of api.encryption_keys")
     .action(load(exit, async () => (await upkeep()).resealAll));
+  withDatabase(keys.command("forget-encryption-keys"))
+    .description(
+      "let processes with other api.encryption_keys start, once the earlier ones are lost",
+    )
+    .action(load(exit, async () => (await upkeep()).forgetEncryptionKeys));
   addRootKeyCommands(program, exit);
   addApiCommands(program, exit);
   addAuditCommands(program, exit);

@@ -10,6 +10,7 @@ import { type ApiPlace, apiNotFound, findApi, onApi, requireRecoverable } from "
 import { defaultBytes, type KeyMaterial, newKeyMaterial } from "./key-material.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { KeyParts } from "./procedures.ts";
+import { requireOwnRing } from "./ring-claim.ts";
 import { newKeyFields } from "./schemas.ts";
 
 const CreateInput = z.strictObject({
@@ -79,6 +80,7 @@ export async function storeSealed(
   call: Call,
   of: { id: string; key: string; keyRing: KeyRing },
 ): Promise<void> {
+  await requireOwnRing(transaction, of.keyRing.marks);
   const { encryptionKeyId, sealed } = of.keyRing.seal(of.key, of.id);
   await transaction.query(
     `INSERT INTO encrypted_keys (key_id, workspace_id, encryption_key_id, sealed)

@@ -1,5 +1,6 @@
 /** Recoverable keys at rest: sealed by AES-256-GCM with a key from the settings. */
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import type { KeyMark } from "./ring-claim.ts";
 
 type Sealed = { encryptionKeyId: string; sealed: Buffer };
 
@@ -10,6 +11,8 @@ export type KeyRing = {
   open: (sealed: Sealed, keyId: string) => string;
   /** The encryption key that seals. */
   currentId: string;
+  /** Of each key, the one that seals first: tells keys apart without naming one. */
+  marks: readonly KeyMark[];
 };
 
 const algorithm = "aes-256-gcm";
@@ -26,6 +29,7 @@ export function createKeyRing(entries: readonly string[]): KeyRing {
   if (currentId === undefined) throw new Error("api.encryption_keys: at least one key is needed");
   return {
     currentId,
+    marks: [...keys].map(([id, key]) => ({ id, mark: markOf(key) })),
     seal: (text, keyId) => {
       const nonce = randomBytes(nonceBytes);
       const cipher = createCipheriv(algorithm, keys.get(currentId) as Buffer, nonce);
@@ -46,6 +50,11 @@ export function createKeyRing(entries: readonly string[]): KeyRing {
       return decipher.update(body, undefined, "utf8") + decipher.final("utf8");
     },
   };
+}
+
+/** By a derivation of its own (RFC 5869), so that nothing is learned from it about what the key seals. */
+function markOf(key: Buffer): Buffer {
+  return Buffer.from(hkdfSync("sha256", key, "", "vedette encryption key mark", 16));
 }
 
 function parseEntry(entry: string): [id: string, key: Buffer] {

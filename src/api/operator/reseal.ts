@@ -27,6 +27,35 @@ export async function resealKeys(database: Database, keyRing: KeyRing): Promise<
   return resealed;
 }
 
+/** Looks at one text of each table: whether there is any, and whether the ring opens it. */
+export async function findSealed(
+  transaction: PoolClient,
+  keyRing: KeyRing,
+): Promise<"none" | "opened" | "unopened"> {
+  let found: "none" | "opened" = "none";
+  for (const { table, id, nameOf } of sealedTables) {
+    const { rows } = await transaction.query<Row>(
+      `SELECT ${columnsWith(id)} FROM ${table} LIMIT 1`,
+    );
+    for (const row of rows) {
+      if (!isOpened(keyRing, row, nameOf(row.id))) return "unopened";
+      found = "opened";
+    }
+  }
+  return found;
+}
+
+function isOpened(keyRing: KeyRing, row: Row, name: string): boolean {
+  try {
+    keyRing.open(row, name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const columnsWith = (id: string) => `${id} AS id, encryption_key_id AS "encryptionKeyId", sealed`;
+
 /** So many are sealed in one transaction: a reseal that is killed goes on where it was. */
 const batchSize = 500;
 
@@ -38,7 +67,7 @@ async function resealSome(
   { table, id, nameOf }: SealedTable,
 ): Promise<number> {
   const { rows } = await transaction.query<Row>(
-    `SELECT ${id} AS id, encryption_key_id AS "encryptionKeyId", sealed FROM ${table}
+    `SELECT ${columnsWith(id)} FROM ${table}
      WHERE encryption_key_id <> $1 ORDER BY ${id} LIMIT $2 FOR UPDATE SKIP LOCKED`,
     [keyRing.currentId, batchSize],
   );

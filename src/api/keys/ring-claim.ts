@@ -1,0 +1,112 @@
+/**
+ * Which `api.encryption_keys` the processes of a database have: a mark of each key, from which it cannot
+ * be told. A process with other keys would seal what nobody else opens.
+ */
+import type { ClientBase } from "pg";
+import { cleanText } from "#kernel/clean-text.ts";
+import type { Database } from "#kernel/database.ts";
+
+/** A key by its id, without the key itself. */
+export type KeyMark = { id: string; mark: Buffer };
+
+export type Verdict =
+  /** Nobody has said yet which keys are right. */
+  | { state: "first" }
+  | { state: "same" }
+  /** They open what the others seal: from now on they are the ones. */
+  | { state: "newer" }
+  /** The others open what they seal, as in the middle of a rotation. */
+  | { state: "older" }
+  | { state: "foreign"; id: string; why: "another" | "missing" };
+
+/** Of both the first key seals. */
+export function compareMarks(own: readonly KeyMark[], kept: readonly KeyMark[]): Verdict {
+  const [current] = own;
+  const [keptCurrent] = kept;
+  if (current === undefined || keptCurrent === undefined) return { state: "first" };
+  const another = own.find(({ id, mark }) =>
+    kept.some((one) => one.id === id && !one.mark.equals(mark)),
+  );
+  if (another !== undefined) return { state: "foreign", id: another.id, why: "another" };
+  if (own.some(({ id }) => id === keptCurrent.id)) {
+    const ids = (marks: readonly KeyMark[]) => JSON.stringify(marks.map(({ id }) => id));
+    return { state: ids(own) === ids(kept) ? "same" : "newer" };
+  }
+  if (kept.some(({ id }) => id === current.id)) return { state: "older" };
+  return { state: "foreign", id: keptCurrent.id, why: "missing" };
+}
+
+/** Throws one line that says what to do about keys of another installation, or of no rotation. */
+export function refuseForeign(verdict: Verdict): void {
+  if (verdict.state !== "foreign") return;
+  const id = cleanText(verdict.id, 64);
+  const fault =
+    verdict.why === "another"
+      ? `the key "${id}" is not the one of that name which the other processes of this database have`
+      : `the key "${id}" is missing, with which the other processes of this database seal`;
+  throw new Error(
+    `api.encryption_keys: ${fault}: set the same keys at every process, when they change a new one before ` +
+      "the earlier ones (where none are set it is encryption_key in credentials.json of the data_dir of " +
+      "the process that made it); only when the earlier ones are lost for good, run " +
+      "`npx vedette keys forget-encryption-keys` first",
+  );
+}
+
+/** Compares and changes nothing. A database that no version with marks has migrated has none. */
+export async function compareRing(
+  database: Database | ClientBase,
+  marks: readonly KeyMark[],
+): Promise<Verdict> {
+  const { rows } = await database.query<{ there: boolean }>(
+    "SELECT to_regclass('encryption_key_marks') IS NOT NULL AS there",
+  );
+  return rows[0]?.there === true
+    ? compareMarks(marks, await readMarks(database))
+    : { state: "first" };
+}
+
+/** Compares, and keeps the marks of keys that nobody has named yet, or that are newer. */
+export async function claimRing(
+  transaction: ClientBase,
+  marks: readonly KeyMark[],
+): Promise<Verdict> {
+  // One after the other, so that of two that come first only one is.
+  await transaction.query("SELECT pg_advisory_xact_lock($1, 0)", [claimLock]);
+  const verdict = compareMarks(marks, await readMarks(transaction));
+  if (verdict.state === "first" || verdict.state === "newer") await keepMarks(transaction, marks);
+  return verdict;
+}
+
+/** To be called before something is sealed. Throws when nobody else would be able to open it. */
+export async function requireOwnRing(
+  transaction: ClientBase,
+  marks: readonly KeyMark[],
+): Promise<void> {
+  const verdict = compareMarks(marks, await readMarks(transaction));
+  refuseForeign(verdict.state === "first" ? await claimRing(transaction, marks) : verdict);
+}
+
+/** The next start, or the next sealed key, decides which keys are right. Answers how many were known. */
+export async function forgetRing(database: Database): Promise<number> {
+  const { rowCount } = await database.query("DELETE FROM encryption_key_marks");
+  return rowCount ?? 0;
+}
+
+/** "vedk": apart from the locks of migrations and of processes. */
+const claimLock = 0x7665646b;
+
+async function readMarks(database: Database | ClientBase): Promise<KeyMark[]> {
+  const { rows } = await database.query<KeyMark>(
+    "SELECT id, mark FROM encryption_key_marks ORDER BY position",
+  );
+  return rows;
+}
+
+async function keepMarks(transaction: ClientBase, marks: readonly KeyMark[]): Promise<void> {
+  await transaction.query("DELETE FROM encryption_key_marks");
+  await transaction.query(
+    `INSERT INTO encryption_key_marks (position, id, mark)
+     SELECT ordinality, id, mark FROM unnest($1::text[], $2::bytea[]) WITH ORDINALITY AS t (id, mark)`,
+    [marks.map(({ id }) => id), marks.map(({ mark }) => mark)],
+  );
+}

@@ -1,0 +1,202 @@
+/** `api` processes on one database, each with encryption keys of its own or with the same. */
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { createKeyRing } from "#api/keys/key-ring.ts";
+import { createCertificateStore } from "#api/tls/certificate-store.ts";
+import { type App, startApp } from "#app/app.ts";
+import { readConfig } from "#config.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { runVedette } from "../../support/command.ts";
+import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
+import { tempDir } from "../../support/temp-dir.ts";
+
+const log = createLog({ level: "silent", format: "json" });
+const rootKey = "a-root-key-of-the-settings";
+
+let server: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  server = await startTestDatabase();
+  database = openDatabase(server.url, log);
+});
+
+afterAll(async () => {
+  await database?.end();
+  await server?.stop();
+});
+
+beforeEach(async () => {
+  const { rows } = await database.query("SELECT to_regclass('encryption_key_marks') AS there");
+  if (rows[0].there !== null) {
+    await database.query("DELETE FROM encryption_key_marks");
+    await database.query("DELETE FROM encrypted_keys");
+  }
+});
+
+const newKey = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
+
+/** Starts one `api` process's worth of program, until `stop` or the end of the test. */
+async function start(keys: string[], over: Record<string, string> = {}): Promise<App> {
+  const environment = {
+    VEDETTE_DATA_DIR: tempDir(),
+    DATABASE_URL: server.url,
+    VEDETTE_API__PORT: "0",
+    VEDETTE_METRICS__PORT: "0",
+    VEDETTE_ANALYTICS__ENABLED: "false",
+    VEDETTE_ROOT_KEY: rootKey,
+    VEDETTE_API__ENCRYPTION_KEYS: keys.join(","),
+    ...over,
+  };
+  const app = await startApp(readConfig({ environment }), { roles: ["api"], log });
+  onTestFinished(app.stop);
+  return app;
+}
+
+async function call(app: App, procedure: string, body: object) {
+  const answer = await fetch(`${app.endpoints.api}/v2/${procedure}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${rootKey}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  return { status: answer.status, body: (await answer.json()) as { data: Record<string, string> } };
+}
+
+/** The status of the answer to an order for a recoverable key. */
+async function makeRecoverable(app: App): Promise<number> {
+  const { data } = (await call(app, "apis.createApi", { name: "payments" })).body;
+  const { status } = await call(app, "keys.createKey", { apiId: data["apiId"], recoverable: true });
+  return status;
+}
+
+/** A text that a process of an earlier version has sealed. */
+async function sealAsEarlier(key: string): Promise<void> {
+  const store = createCertificateStore({ database, keyRing: createKeyRing([key]), log });
+  await store.writeAccount("https://acme.test", "secret");
+  onTestFinished(async () => void (await database.query("DELETE FROM acme_accounts")));
+}
+
+const missing = /^api\.encryption_keys: the key ".*" is missing, .*set the same keys/;
+
+describe("a process with other keys than those before it", () => {
+  it("is refused with a line that says what to set, and no key", async () => {
+    const [first, second] = [newKey("one"), newKey("two")];
+    await start([first]);
+
+    const refused = start([second]);
+
+    await expect(refused).rejects.toThrow(missing);
+    await expect(refused).rejects.not.toThrow(second.slice(4));
+  });
+
+  it("is refused as well when they have the same name", async () => {
+    await start([newKey("2026")]);
+
+    await expect(start([newKey("2026")])).rejects.toThrow(
+      'the key "2026" is not the one of that name which the other processes of this database have',
+    );
+  });
+
+  it("is refused when it has none in its settings", async () => {
+    await start([newKey("2026")]);
+
+    await expect(start([])).rejects.toThrow(missing);
+  });
+
+  it("is refused when both start in the same instant", async () => {
+    const ends = await Promise.allSettled([start([newKey("one")]), start([newKey("two")])]);
+
+    expect(ends.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+  });
+
+  it("may start once an operator has said that the earlier ones are lost", async () => {
+    await start([newKey("lost")]);
+
+    const { code, stderr } = await runVedette(["keys", "forget-encryption-keys"], {
+      DATABASE_URL: server.url,
+      VEDETTE_DATA_DIR: tempDir(),
+    });
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    await expect(start([newKey("new")])).resolves.toBeDefined();
+  });
+
+  it("does not seal anew what the others have sealed", async () => {
+    await start([newKey("2026")]);
+
+    const { code, stderr } = await runVedette(["keys", "reseal"], {
+      DATABASE_URL: server.url,
+      VEDETTE_DATA_DIR: tempDir(),
+      VEDETTE_API__ENCRYPTION_KEYS: newKey("2027"),
+    });
+
+    expect(code).toBe(1);
+    expect(stderr).toContain('the key "2026" is missing');
+  });
+});
+
+it("a rotation goes from process to process, and back while it is under way", async () => {
+  const [old, next] = [newKey("2025"), newKey("2026")];
+  await start([old]);
+  await start([old]);
+
+  await start([next, old]);
+  await start([old]);
+  await start([next, old]);
+  await start([next]);
+
+  await expect(start([old])).rejects.toThrow('the key "2026" is missing');
+});
+
+describe("processes whose keys were generated, each in its own data directory", () => {
+  it("start beside each other while nothing is sealed", async () => {
+    await start([]);
+
+    await expect(start([])).resolves.toBeDefined();
+  });
+
+  it("do not seal with different keys, and only the one that has sealed starts again", async () => {
+    const [dataDir, otherDir] = [tempDir(), tempDir()];
+    const first = await start([], { VEDETTE_DATA_DIR: dataDir });
+    const second = await start([], { VEDETTE_DATA_DIR: otherDir });
+
+    const statuses = [await makeRecoverable(first), await makeRecoverable(second)];
+    await first.stop();
+    await second.stop();
+
+    expect(statuses).toEqual([200, 500]);
+    await expect(start([], { VEDETTE_DATA_DIR: otherDir })).rejects.toThrow(
+      'the key "generated" is not the one of that name',
+    );
+    await expect(start([], { VEDETTE_DATA_DIR: dataDir })).resolves.toBeDefined();
+  });
+});
+
+describe("a database on which nobody has said yet which keys are right", () => {
+  it("takes the keys that open what an earlier version has sealed, whoever starts first", async () => {
+    const [right, wrong] = [newKey("2025"), newKey("2026")];
+    await (await start([right])).stop();
+    await database.query("DROP TABLE encryption_key_marks");
+    await database.query("DELETE FROM schema_migrations WHERE name LIKE '0023%'");
+    await sealAsEarlier(right);
+
+    await start([wrong]);
+    await start([right]);
+
+    await expect(start([wrong])).rejects.toThrow('the key "2025" is missing');
+  });
+});
+
+it("the one process of an embedded database starts although its earlier keys are lost", async () => {
+  const embedded = {
+    DATABASE_URL: "",
+    VEDETTE_DATABASE__PORT: "0",
+    VEDETTE_DATA_DIR: tempDir(),
+  };
+  await (await start([newKey("lost")], embedded)).stop();
+
+  const app = await start([newKey("new")], embedded);
+
+  expect(await makeRecoverable(app)).toBe(500);
+});
