@@ -35,7 +35,7 @@ same interval: sum them up. The latency columns are states, read by \`avgMerge\`
 also those that a double rounds.
 
 Allowed are WITH, subqueries, joins, UNION ALL, EXCEPT and INTERSECT, window functions (\`OVER\`), \`LIMIT n BY\`,
-CAST to a plain type, comments, and \`ORDER BY … WITH FILL FROM … TO … STEP …\` of constants, up to
+CAST and \`::\` to a plain type, comments, and \`ORDER BY … WITH FILL FROM … TO … STEP …\` of constants, up to
 ${maxFilledRows.toLocaleString("en-US")} rows; and these functions: ${code(functionNames)}.
 
 Limits: ${queryBounds.bytes / 1024} KiB of text, ${queryLimits.seconds} seconds, ${queryLimits.memoryBytes / 1e9} GB of

@@ -3,7 +3,9 @@ import type { Cursor } from "./cursor.ts";
 import { foldProduct, foldSum, momentOf, type Piece } from "./fold.ts";
 import { readPrimary } from "./primary.ts";
 import type { Reading } from "./reading.ts";
-import { inOneUnit, unitOfSum } from "./units.ts";
+import { readIn } from "./sets.ts";
+import { readCastMark } from "./types.ts";
+import { carriedState, inOneUnit, unitOfSum } from "./units.ts";
 
 export function readExpression(cursor: Cursor, reading: Reading): Piece {
   return cursor.nested(() => readOr(cursor, reading));
@@ -47,7 +49,7 @@ function readComparison(cursor: Cursor, reading: Reading): Piece {
     return { sql: `(${left.sql} IS ${not}NULL)` };
   }
   const not = cursor.isWord("not") && cursor.takeWord("not") ? "NOT " : "";
-  if (cursor.takeWord("in")) return { sql: `(${left.sql} ${not}IN ${reading.readSet(cursor)})` };
+  if (cursor.takeWord("in")) return readIn(cursor, reading, { left, not });
   if (cursor.takeWord("between")) return readBetween(cursor, reading, { left, not });
   for (const word of ["like", "ilike"] as const) {
     if (!cursor.takeWord(word)) continue;
@@ -126,9 +128,15 @@ function readSigned(cursor: Cursor, reading: Reading): Piece {
 
 function readElement(cursor: Cursor, reading: Reading): Piece {
   let piece = readPrimary(cursor, reading, readExpression);
-  while (cursor.takeMark("[")) {
-    piece = { sql: `${piece.sql}[${readExpression(cursor, reading).sql}]` };
-    cursor.expectMark("]");
+  for (;;) {
+    if (cursor.takeMark("::")) {
+      piece = readCastMark(cursor, piece);
+    } else if (cursor.takeMark("[")) {
+      const { sql } = readExpression(cursor, reading);
+      cursor.expectMark("]");
+      piece = { sql: `${piece.sql}[${sql}]`, ...carriedState([piece]) };
+    } else {
+      return piece;
+    }
   }
-  return piece;
 }

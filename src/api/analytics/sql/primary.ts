@@ -1,4 +1,6 @@
 /** Reads what an expression is made of: literals, columns, calls, brackets. */
+
+import { argumentsFor } from "./arguments.ts";
 import type { Cursor } from "./cursor.ts";
 import { foldCall, intervalOf, intervalUnits, type Piece } from "./fold.ts";
 import { allowedFunction } from "./functions.ts";
@@ -6,7 +8,7 @@ import type { Reading } from "./reading.ts";
 import { refuse } from "./refusal.ts";
 import type { Token } from "./tokens.ts";
 import { readCast } from "./types.ts";
-import { argumentFor, unitOfCall } from "./units.ts";
+import { carriedState, unitOfCall } from "./units.ts";
 import { readOver, windowFunctions } from "./window.ts";
 import { writeName, writeText } from "./write.ts";
 
@@ -51,18 +53,18 @@ function readBrackets(cursor: Cursor, reading: Reading, expression: ReadExpressi
     if (cursor.takeMark("]")) return { sql: "[]" };
     const items = cursor.list(read);
     cursor.expectMark("]");
-    return { sql: `[${items.map(({ sql }) => sql).join(", ")}]` };
+    return { sql: `[${items.map(({ sql }) => sql).join(", ")}]`, ...carriedState(items) };
   }
   cursor.expectMark("(");
   if (cursor.isWord("select") || cursor.isWord("with")) {
     reading.noteReference(cursor);
-    return { sql: `(${reading.readSubquery(cursor)})` };
+    return reading.readScalar(cursor);
   }
   const items = cursor.list(read);
   cursor.expectMark(")");
   const [only] = items;
   if (items.length === 1 && only !== undefined) return { ...only, sql: `(${only.sql})` };
-  return { sql: `(${items.map(({ sql }) => sql).join(", ")})` };
+  return { sql: `(${items.map(({ sql }) => sql).join(", ")})`, ...carriedState(items) };
 }
 
 function readWord(cursor: Cursor, reading: Reading, expression: ReadExpression): Piece {
@@ -83,15 +85,20 @@ function readWord(cursor: Cursor, reading: Reading, expression: ReadExpression):
 function readCase(cursor: Cursor, read: () => Piece): Piece {
   cursor.expectWord("case");
   const parts = ["CASE"];
+  const choices: Piece[] = [];
+  const readChoice = () => {
+    choices.push(read());
+    return choices.at(-1)?.sql;
+  };
   if (!cursor.isWord("when")) parts.push(read().sql);
   while (cursor.takeWord("when")) {
     const condition = read().sql;
     cursor.expectWord("then");
-    parts.push(`WHEN ${condition} THEN ${read().sql}`);
+    parts.push(`WHEN ${condition} THEN ${readChoice()}`);
   }
-  if (cursor.takeWord("else")) parts.push(`ELSE ${read().sql}`);
+  if (cursor.takeWord("else")) parts.push(`ELSE ${readChoice()}`);
   cursor.expectWord("end");
-  return { sql: `(${parts.join(" ")} END)` };
+  return { sql: `(${parts.join(" ")} END)`, ...carriedState(choices) };
 }
 
 function readInterval(cursor: Cursor, read: () => Piece): Piece {
@@ -142,7 +149,9 @@ function readCall(cursor: Cursor, reading: Reading, expression: ReadExpression):
     throw cursor.unexpected(`OVER, which ${name} needs`);
   const sql = `${name}(${first.sql})${second === undefined ? "" : `(${second.sql})`}${over}`;
   const { args } = second ?? first;
-  return { sql, ...foldCall(name, first.args, reading.nowMs), unit: unitOfCall(name, args) };
+  const unit = unitOfCall(name, args);
+  const state = unit === "state" ? carriedState(args) : {};
+  return { sql, ...foldCall(name, first.args, reading.nowMs), ...state, unit };
 }
 
 /** How many values a function may keep for each group. */
@@ -168,7 +177,10 @@ function readArguments(cursor: Cursor, { name, reading, expression }: Arguments)
     return { sql: "*", args: [] };
   }
   const distinct = cursor.takeWord("distinct") ? "DISTINCT " : "";
-  const args = cursor.list(() => argumentFor(name, readArgument(cursor, reading, expression)));
+  const args = argumentsFor(
+    name,
+    cursor.list(() => readArgument(cursor, reading, expression)),
+  );
   cursor.expectMark(")");
   return { sql: `${distinct}${args.map(({ sql }) => sql).join(", ")}`, args };
 }
@@ -178,8 +190,8 @@ function readArgument(cursor: Cursor, reading: Reading, expression: ReadExpressi
   if (cursor.isMark("->", 1)) {
     const name = readIdentifier(cursor, "a name");
     cursor.expectMark("->");
-    const body = reading.withParameter(name, () => expression(cursor, reading).sql);
-    return { sql: `${writeName(name)} -> ${body}` };
+    const body = reading.withParameter(name, () => expression(cursor, reading));
+    return { sql: `${writeName(name)} -> ${body.sql}`, ...carriedState([body]) };
   }
   return expression(cursor, reading);
 }

@@ -5,10 +5,10 @@ import type { Unit } from "./units.ts";
 
 export type Reading = {
   nowMs: number;
-  /** Reads `(SELECT …)`, the brackets around it taken already. */
-  readSubquery: (cursor: Cursor) => string;
-  /** What follows IN: a list of constants in brackets or a subquery, brackets included. */
-  readSet: (cursor: Cursor) => string;
+  /** Reads `(SELECT …)` that stands for a value, its first bracket taken already. */
+  readScalar: (cursor: Cursor) => Piece;
+  /** What follows IN: a list of constants in brackets or a subquery. */
+  readSet: (cursor: Cursor) => { items: Piece[] } | { rows: Piece };
   /** Called for each name of a column and each subquery in an expression; throws where there may be none. */
   noteReference: (cursor: Cursor) => void;
   /** What a column is counted in, of the tables of the query that is read; undefined: it is no time. */

@@ -1,39 +1,26 @@
 /** Reads the clauses of a query and writes them anew, with tables that may be read alone. */
+import { readColumns } from "./columns.ts";
 import type { Cursor } from "./cursor.ts";
 import { readExpression } from "./expression.ts";
 import type { Piece } from "./fold.ts";
 import { readNamed } from "./named.ts";
 import { type Fill, maxFilledRows, readDirection, readFill, readLimits } from "./order.ts";
-import { readIdentifier } from "./primary.ts";
 import type { Reading } from "./reading.ts";
 import { refuse } from "./refusal.ts";
 import { Names, Scope } from "./scope.ts";
-import { readSources, type Source, takeAlias, writeAlias } from "./sources.ts";
-import { columnsSeen, type QueryTable, readableColumns, unitsOf } from "./tables.ts";
+import { readSources, type Source } from "./sources.ts";
+import { type TableSettings, TableWriter } from "./table-writer.ts";
+import type { QueryTable } from "./tables.ts";
 import { requireReadable, type Unit, type Units } from "./units.ts";
-import { writeName } from "./write.ts";
 
-const maxColumns = 64;
-
-/** Each time that a table is named counts: the condition is written each time. */
-const maxTables = 20;
-
-export type SelectSettings = {
-  /** Where the tables are in the store. */
-  database: string;
-  tables: ReadonlyMap<string, QueryTable>;
-  /** Which rows of each of them may be seen, as SQL. */
-  condition: string;
-  nowMs: number;
-};
+export type SelectSettings = TableSettings & { nowMs: number };
 
 /** One query: reads it whole, and remembers what it asks for. */
 export class SelectReader implements Reading {
   readonly nowMs: number;
-  readonly used = new Set<QueryTable>();
   /** From when on rows are asked for at the earliest; undefined: the query does not say. */
   lowerBoundMs: number | undefined;
-  readonly #settings: SelectSettings;
+  readonly #tables: TableWriter;
   /** What the queries that a WITH has put before others are written as, by the names that they were given. */
   readonly #names = new Names();
   readonly #selects: Scope[] = [];
@@ -42,12 +29,15 @@ export class SelectReader implements Reading {
   /** What is known of the columns of the query that was read last. */
   #answered: Units = new Map();
   #filledRows = 0;
-  #tableReferences = 0;
   #isConstant = false;
 
   constructor(settings: SelectSettings) {
-    this.#settings = settings;
+    this.#tables = new TableWriter(settings);
     this.nowMs = settings.nowMs;
+  }
+
+  get used(): ReadonlySet<QueryTable> {
+    return this.#tables.used;
   }
 
   noteLowerBound(atMs: number | undefined): void {
@@ -67,19 +57,22 @@ export class SelectReader implements Reading {
     return sql;
   }
 
+  readScalar(cursor: Cursor): Piece {
+    const sql = `(${this.readSubquery(cursor)})`;
+    const [answered] = this.#answered;
+    return answered === undefined ? { sql } : { sql, column: answered[0], unit: answered[1] };
+  }
+
   /** A list has constants alone: the store takes a single name in brackets for a table. */
-  readSet(cursor: Cursor): string {
+  readSet(cursor: Cursor): { items: Piece[] } | { rows: Piece } {
     if (!cursor.takeMark("(")) throw cursor.unexpected("a list in brackets or a subquery");
     if (cursor.isWord("select") || cursor.isWord("with")) {
       this.noteReference(cursor);
-      return `(${this.readSubquery(cursor)})`;
+      return { rows: this.readScalar(cursor) };
     }
-    const wasConstant = this.#isConstant;
-    this.#isConstant = true;
-    const items = cursor.list(() => readExpression(cursor, this).sql);
-    this.#isConstant = wasConstant;
+    const items = this.#readConstants(() => cursor.list(() => readExpression(cursor, this)));
     cursor.expectMark(")");
-    return `(${items.join(", ")})`;
+    return { items };
   }
 
   unitOf(names: readonly string[]): Unit | undefined {
@@ -116,7 +109,7 @@ export class SelectReader implements Reading {
       reading: this,
       names: this.#names,
       readSubquery: () => this.#readSource(cursor),
-      isTable: (name) => this.#settings.tables.has(name),
+      isTable: (name) => this.#tables.has(name),
     });
   }
 
@@ -144,7 +137,9 @@ export class SelectReader implements Reading {
         : undefined;
     const end = cursor.place();
     cursor.goTo(start);
-    const parts = [`SELECT ${distinct}${this.#readColumns(cursor, from?.summed === true)}`];
+    // Only of what is answered: another query may want to merge what it reads.
+    const isSummed = from?.summed === true && this.#depth === 0;
+    const parts = [`SELECT ${distinct}${readColumns(cursor, { reading: this, scope, isSummed })}`];
     if (from !== undefined) {
       if (!cursor.isWord("from")) throw cursor.unexpected("FROM");
       parts.push(from.sql);
@@ -160,8 +155,7 @@ export class SelectReader implements Reading {
   #readFrom(cursor: Cursor, scope: Scope): { sql: string; summed: boolean } {
     cursor.expectWord("from");
     const { text } = cursor.peek();
-    const table =
-      this.#names.find(text) === undefined ? this.#settings.tables.get(text) : undefined;
+    const table = this.#names.find(text) === undefined ? this.#tables.get(text) : undefined;
     const place = cursor.place();
     const sql = `FROM ${readSources(cursor, {
       reading: this,
@@ -191,7 +185,7 @@ export class SelectReader implements Reading {
     const fills: Fill[] = [];
     const items = cursor.list(() => {
       const item = `${read()}${readDirection(cursor)}`;
-      const fill = readFill(cursor, () => this.#readConstant(cursor));
+      const fill = readFill(cursor, () => this.#readConstants(() => readExpression(cursor, this)));
       if (fill !== undefined) fills.push(fill);
       return `${item}${fill?.sql ?? ""}`;
     });
@@ -210,69 +204,18 @@ export class SelectReader implements Reading {
     }
   }
 
-  #readConstant(cursor: Cursor): Piece {
+  #readConstants<Result>(read: () => Result): Result {
     const wasConstant = this.#isConstant;
     this.#isConstant = true;
-    const piece = readExpression(cursor, this);
+    const result = read();
     this.#isConstant = wasConstant;
-    return piece;
-  }
-
-  #readColumns(cursor: Cursor, isSummed: boolean): string {
-    const columns = cursor.list(() => this.#readColumn(cursor, isSummed));
-    if (columns.length > maxColumns) {
-      throw refuse("syntax", `The query selects more than ${maxColumns} columns.`);
-    }
-    return columns.join(", ");
-  }
-
-  #readColumn(cursor: Cursor, isSummed: boolean): string {
-    const scope = this.#selects.at(-1);
-    if (cursor.takeMark("*")) {
-      // Only of what is answered: another query may want to merge what it reads.
-      if (isSummed && this.#depth === 0) return readableColumns;
-      scope?.answerAll();
-      return "*";
-    }
-    if (cursor.isMark(".", 1) && cursor.isMark("*", 2)) {
-      const table = readIdentifier(cursor, "a table");
-      cursor.expectMark(".");
-      cursor.expectMark("*");
-      scope?.answerAll(table);
-      return `${writeName(table)}.*`;
-    }
-    const { sql, unit, column, heading } = readExpression(cursor, this);
-    const alias = takeAlias(cursor) ?? heading;
-    if (alias !== undefined) scope?.addAlias(alias, unit);
-    const name = alias ?? column;
-    if (unit !== undefined && name !== undefined) scope?.answered.set(name, unit);
-    return `${sql}${writeAlias(alias)}`;
+    return result;
   }
 
   #findSource(name: string): Source {
     const named = this.#names.find(name);
-    if (named === undefined || !("query" in named)) return this.#writeTable(name);
+    if (named === undefined || !("query" in named)) return this.#tables.write(name);
     return { sql: named.query, units: named.units };
-  }
-
-  /** The rows of a table that may be seen. Its conditions have a scope of their own, which no alias reaches. */
-  #writeTable(name: string): Source {
-    const { tables, database, condition } = this.#settings;
-    const table = tables.get(name);
-    if (table === undefined) throw this.#unknownTable(name);
-    this.#tableReferences += 1;
-    if (this.#tableReferences > maxTables) {
-      throw refuse("syntax", `The query names tables more than ${maxTables} times.`);
-    }
-    this.used.add(table);
-    const from = `${database}.${table.name}`;
-    const sql = `(SELECT ${columnsSeen(table)} FROM ${from} WHERE ${condition})`;
-    return { sql, units: unitsOf(table) };
-  }
-
-  #unknownTable(name: string) {
-    const known = [...this.#settings.tables.keys()].join(", ");
-    return refuse("table", `There is no table ${name} to read; there are ${known}.`);
   }
 }
 

@@ -12,21 +12,27 @@ const rawUnits: Units = new Map([
   ["time", "ms"],
   ["reset_at", "ms"],
 ]);
-const summedUnits: Units = new Map([
-  ["time", "moment"],
+const states = [
   ["latency_avg", "state"],
   ["latency_p75", "state"],
   ["latency_p99", "state"],
-]);
+] as const;
+const summedUnits: Units = new Map([["time", "moment"], ...states]);
+const dailyUnits: Units = new Map([["time", "day"], ...states]);
 
 /** What the times of a table are counted in. */
-export function unitsOf({ kept }: QueryTable): Units {
-  return kept === "raw" ? rawUnits : summedUnits;
+export function unitsOf(table: QueryTable): Units {
+  if (table.kept === "raw") return rawUnits;
+  return hasDays(table) ? dailyUnits : summedUnits;
+}
+
+function hasDays({ kept }: QueryTable): boolean {
+  return kept === "day" || kept === "month";
 }
 
 /** Its columns as a query sees them: the time of a day or month is a Date. */
-export function columnsSeen({ kept }: QueryTable): string {
-  return kept === "day" || kept === "month" ? "* REPLACE (toDate(time) AS time)" : "*";
+export function columnsSeen(table: QueryTable): string {
+  return hasDays(table) ? "* REPLACE (toDate(time) AS time)" : "*";
 }
 
 /** All columns of a summed-up table to be read by people: states as the numbers that they stand for. */

@@ -18,7 +18,7 @@ export const queryBounds = { bytes: 16 * 1024, tokens: 4_000 } as const;
  * are space: they part words, and are not passed on.
  */
 const pattern =
-  /(?<space>\s+|--[^\n]*|\/\*[\s\S]*?\*\/)|(?<strange>\/\*|#)|(?<word>[A-Za-z_]\w*)|(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\w))|(?<text>'(?:[^'\\]|''|\\['\\])*')|(?<name>(?:`[^`\\]+`|"[^"\\]+")(?![`"]))|(?<mark>->|\|\||==|!=|<>|<=|>=|[()[\],.;<>=+\-*/%])/uy;
+  /(?<space>\s+|--[^\n]*|\/\*[\s\S]*?\*\/)|(?<strange>\/\*|#)|(?<word>[A-Za-z_]\w*)|(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\w))|(?<text>'(?:[^'\\]|''|\\['\\])*')|(?<name>(?:`[^`\\]+`|"[^"\\]+")(?![`"]))|(?<mark>->|::|\|\||==|!=|<>|<=|>=|[()[\],.;<>=+\-*/%])/uy;
 
 export function tokenize(query: string): Token[] {
   if (Buffer.byteLength(query) > queryBounds.bytes) {

@@ -1,10 +1,11 @@
-/** Reads `CAST(… AS type)` and `CAST(…, 'type')`: types of single values, nothing that computes. */
+/** Reads `CAST(… AS type)`, `CAST(…, 'type')` and `…::type`: types of single values, nothing that computes. */
 import { Cursor } from "./cursor.ts";
 import type { Piece } from "./fold.ts";
 import { refuse } from "./refusal.ts";
 import { tokenize } from "./tokens.ts";
-import { asMoment } from "./units.ts";
+import { asMoment, carriedState } from "./units.ts";
 import { writeText } from "./write.ts";
+import { requireZoneName } from "./zones.ts";
 
 const plain = [
   ...["String", "Bool", "UUID", "Date", "Date32", "DateTime", "DateTime64", "Float32", "Float64"],
@@ -30,9 +31,24 @@ export function readCast(cursor: Cursor, read: () => Piece): Piece {
   const from = read();
   const type = cursor.takeMark(",") ? readQuotedType(cursor) : readAsType(cursor);
   cursor.expectMark(")");
-  const isMoment = /^(Nullable\()?Date/.test(type);
-  const { sql } = isMoment ? asMoment(from) : from;
-  return { sql: `CAST(${sql} AS ${type})`, ...(isMoment && { unit: "moment" as const }) };
+  return cast(from, type);
+}
+
+/** What follows `::`. */
+export function readCastMark(cursor: Cursor, from: Piece): Piece {
+  return cast(from, readType(cursor));
+}
+
+function cast(from: Piece, type: string): Piece {
+  const unit = unitOfType(type);
+  const { sql } = unit === undefined ? from : asMoment(from);
+  return { sql: `CAST(${sql} AS ${type})`, ...(unit && { unit }), ...carriedState([from]) };
+}
+
+function unitOfType(type: string): "day" | "moment" | undefined {
+  const [, name] = /^(?:Nullable\()?(Date\w*)/.exec(type) ?? [];
+  if (name === undefined) return undefined;
+  return name.startsWith("DateTime") ? "moment" : "day";
 }
 
 function readAsType(cursor: Cursor): string {
@@ -50,8 +66,8 @@ function readQuotedType(cursor: Cursor): string {
 }
 
 function readType(cursor: Cursor): string {
-  const { text } = cursor.next();
-  const name = byLowerCase.get(text.toLowerCase());
+  const { kind, text } = cursor.next();
+  const name = kind === "word" ? byLowerCase.get(text.toLowerCase()) : undefined;
   if (name === undefined) throw refuse("syntax", `${text} is no type for CAST.`);
   if (wrapping.includes(name)) {
     cursor.expectMark("(");
@@ -70,5 +86,6 @@ function readOption(cursor: Cursor): string {
   const token = cursor.peek();
   if (token.kind !== "text") return cursor.takeCount();
   cursor.next();
+  requireZoneName(token.text);
   return writeText(token.text);
 }

@@ -5,33 +5,41 @@
 import type { Piece } from "./fold.ts";
 import { refuse } from "./refusal.ts";
 
-/** "moment": a Date or DateTime of any kind; "state": no time, but what the store sums up further. */
-export type Unit = "ms" | "seconds" | "moment" | "state";
+const dayMs = 86_400_000;
+
+/**
+ * "day": a Date; "moment": a DateTime of any kind, or perhaps a Date; "state": no time, but what the
+ * store sums up further, also as a part of something else.
+ */
+export type Unit = "ms" | "seconds" | "moment" | "day" | "state";
 
 /** Columns with a unit, by name. */
 export type Units = ReadonlyMap<string, Unit>;
 
-const momentMakers =
-  /^(now|now64|today|yesterday|toDate|toDateTime|toDateTime64|toStartOf\w+|date_trunc|fromUnixTimestamp|fromUnixTimestamp64Milli|toTimeZone|(add|subtract)\w+s)$/;
+const dayMakers = /^(today|yesterday|toDate|toStartOf(Week|Month|Quarter|Year))$/;
 
-/** Of these a time in milliseconds would be taken for one in seconds, or refused. */
-const momentTakers =
-  /^(to(Date|DateTime|DateTime64|StartOf\w+|Year|Month|DayOfMonth|DayOfWeek|Hour|Minute|Second|YYYYMM|YYYYMMDD|TimeZone|UnixTimestamp)|formatDateTime|date_trunc|date_diff|dateDiff|(add|subtract)\w+s)$/;
+const momentMakers =
+  /^(now|now64|toDateTime|toDateTime64|toStartOf\w+|date_trunc|fromUnixTimestamp|fromUnixTimestamp64Milli|toTimeZone|(add|subtract)\w+s)$/;
+
+/** These move a Date to a Date. */
+const dayMovers = /^(add|subtract)(Days|Weeks|Months)$/;
 
 const keepers =
   /^(min|max|any|anyLast|argMin|argMax|minIf|maxIf|ifNull|coalesce|nullIf|greatest|least|lagInFrame|leadInFrame|first_value|last_value)$/;
 
+/** These answer no state when they are given one. */
+const stateReaders =
+  /^(\w+Merge|count|countIf|uniq\w*|length|empty|notEmpty|isNull|isNotNull|has\w*|indexOf)$/;
+
 /** The unit of what a function answers. */
 export function unitOfCall(name: string, args: readonly Piece[]): Unit | undefined {
+  if (args.some(({ unit }) => unit === "state"))
+    return stateReaders.test(name) ? undefined : "state";
+  if (dayMakers.test(name) || (dayMovers.test(name) && args[0]?.unit === "day")) return "day";
   if (name === "toUnixTimestamp64Milli") return "ms";
   if (name === "toUnixTimestamp") return "seconds";
   if (momentMakers.test(name)) return "moment";
   return keepers.test(name) ? args[0]?.unit : undefined;
-}
-
-/** An argument, as the function can read it. */
-export function argumentFor(name: string, arg: Piece): Piece {
-  return momentTakers.test(name) ? asMoment(arg) : arg;
 }
 
 /** The same moment as a DateTime, of what is in milliseconds. */
@@ -44,14 +52,27 @@ export function asMoment(piece: Piece): Piece {
   };
 }
 
+/** What is made of these is a state if one of them is: bytes that nobody can read. */
+export function carriedState(pieces: readonly Piece[]): Pick<Piece, "unit" | "column"> {
+  const state = pieces.find(({ unit }) => unit === "state");
+  return state === undefined ? {} : { unit: "state", column: state.column };
+}
+
 /** What is left of a unit by `+` and `-`. */
 export function unitOfSum(left: Piece, right: Piece): Unit | undefined {
   if (left.unit === "state" || right.unit === "state") return undefined;
-  if (left.unit === "moment" || right.unit === "moment") {
-    return left.unit === right.unit ? undefined : "moment";
+  if (isMoment(left.unit) || isMoment(right.unit)) {
+    if (isMoment(left.unit) && isMoment(right.unit)) return undefined;
+    return left.unit === "day" && movesByDays(right.value) ? "day" : "moment";
   }
   return right.unit === undefined ? left.unit : undefined;
 }
+
+function movesByDays(by: Piece["value"]): boolean {
+  return by?.kind === "number" || (by?.kind === "interval" && by.ms % dayMs === 0);
+}
+
+const isMoment = (unit: Unit | undefined) => unit === "moment" || unit === "day";
 
 /** Two sides of a comparison in the same unit, where one of them is known to be a time. */
 export function inOneUnit(left: Piece, right: Piece): [Piece, Piece] {
@@ -65,8 +86,8 @@ export function inOneUnit(left: Piece, right: Piece): [Piece, Piece] {
 }
 
 /** Also of a literal: there is no event of before 1973, in whose seconds a later time's milliseconds are. */
-function unitOf({ unit, value }: Piece): Unit | undefined {
-  if (unit !== undefined) return unit;
+function unitOf({ unit, value }: Piece): Exclude<Unit, "day"> | undefined {
+  if (unit !== undefined) return unit === "day" ? "moment" : unit;
   if (value?.kind === "text") return /^\d{4}-\d{2}-\d{2}/.test(value.of) ? "moment" : undefined;
   if (value?.kind !== "number" || value.of < 1e8) return undefined;
   return value.of > 1e11 ? "ms" : "seconds";
@@ -83,9 +104,34 @@ function countedIn(unit: Unit, piece: Piece, from: Unit | undefined): Piece {
   return { ...piece, sql: written, unit };
 }
 
+/** What is looked for in a list, and the list behind it, in the same unit where all of them are times. */
+export function listInOneUnit(left: Piece, items: readonly Piece[]): Piece[] {
+  const all = [left, ...items];
+  const units = all.map(unitOf);
+  if (left.unit === undefined || isReadAsLeft(left, items)) return all;
+  if (units.some((unit) => unit === undefined || unit === "state")) return all;
+  return all.map((piece, index) => countedIn("ms", piece, units[index]));
+}
+
+/** Whether the store reads all of a list as what is looked for in it. */
+function isReadAsLeft({ unit }: Piece, items: readonly Piece[]): boolean {
+  return items.every(({ unit: own, value }) => {
+    if (own !== undefined) return own === unit && unit !== "moment";
+    return value?.kind === "text" && (unit === "moment" || (unit === "day" && isDate(value.of)));
+  });
+}
+
+/** What is looked for in the rows of a query, in the unit that these are in. */
+export function asRowsAre(rows: Unit | undefined, left: Piece): Piece {
+  if (isMoment(rows)) return asMoment(left);
+  return rows === "ms" && isMoment(left.unit) ? countedIn("ms", left, "moment") : left;
+}
+
+const isDate = (text: string) => text.trim().length <= 10;
+
 /** A text with a time of the day is none that a Date could be compared with. */
 function parsed(piece: Piece): Piece {
-  if (piece.value?.kind !== "text" || piece.value.of.trim().length <= 10) return piece;
+  if (piece.value?.kind !== "text" || isDate(piece.value.of)) return piece;
   return { ...piece, sql: `toDateTime64(${piece.sql}, 3, 'UTC')` };
 }
 

@@ -151,6 +151,20 @@ describe("the time of an event is compared with", () => {
     [3, `${count} WHERE toStartOfHour(time) >= ${past}`],
     [3, `${count} WHERE CAST(time AS DateTime) >= ${past}`],
     [3, `${count} WHERE dateDiff('day', time, now()) < 7`],
+    [0, `${count} WHERE time IN (today())`],
+    [3, `${count} WHERE toStartOfDay(time) IN (today())`],
+    [3, `${count} WHERE toStartOfDay(time) IN (today(), toUnixTimestamp(${past}))`],
+    [3, `${count} WHERE toDate(time) NOT IN (yesterday(), '1999-01-01 00:00:00')`],
+    [3, `${count} WHERE time IN (SELECT fromUnixTimestamp64Milli(time) FROM key_verifications_v1)`],
+    [3, `${count} WHERE time NOT IN ('2026-11-22', now())`],
+    [3, `${sum("day")} WHERE time IN (toUnixTimestamp(today()))`],
+    [3, `${sum("day")} WHERE time IN (toDateTime(today()), now64())`],
+    [0, `${sum("day")} WHERE time IN ('2026-01-01 00:00:00')`],
+    [
+      3,
+      `${sum("hour")} WHERE time IN (toUnixTimestamp(toStartOfHour(now())) * 1000, now() - INTERVAL 0 DAY, toStartOfHour(now()))`,
+    ],
+    [3, `${sum("hour")} WHERE time IN (SELECT toStartOfHour(max(time)) FROM key_verifications_v1)`],
     ...["minute", "hour", "day", "month"].flatMap((rollup): [number, string][] => [
       [3, `${sum(rollup)} WHERE time >= now() - INTERVAL 40 DAY`],
       [0, `${sum(rollup)} WHERE time >= ${future}`],
@@ -226,6 +240,32 @@ describe("a published example is answered", () => {
     expect(body.data).toHaveLength(rows);
   });
 
+  it.each([
+    "toHour(time)",
+    "toMinute(time)",
+    "toSecond(time)",
+    "toStartOfSecond(time)",
+    "toStartOfHour(time)",
+    "toStartOfFiveMinutes(time)",
+    "toStartOfInterval(time, INTERVAL 1 HOUR)",
+    "date_trunc('hour', time)",
+    "toHour(today())",
+    "toHour(toStartOfMonth(time) + 1)",
+    "toTimeZone(time, 'Europe/Berlin')",
+    "toUnixTimestamp64Milli(time)",
+    "time::String",
+    "time::DateTime('Europe/Berlin')",
+    "-count::Int32",
+  ])("by the hour where there are only days: %s", async (expression) => {
+    for (const rollup of ["minute", "day", "month"]) {
+      const { status, body } = await ask(
+        `SELECT ${expression} AS x FROM key_verifications_per_${rollup}_v1 LIMIT 1`,
+      );
+
+      expect({ status, error: body.error }).toEqual({ status: 200, error: undefined });
+    }
+  });
+
   it("with a day as a Date", async () => {
     const { body } = await ask(`SELECT DISTINCT time FROM ${day}`);
 
@@ -252,6 +292,17 @@ describe("the states of a summed-up table", () => {
     "SELECT latency_avg FROM key_verifications_per_hour_v1",
     "SELECT * FROM (SELECT * FROM key_verifications_per_hour_v1)",
     "SELECT any(latency_p99) AS l FROM key_verifications_per_hour_v1",
+    "SELECT tuple(latency_avg) FROM key_verifications_per_hour_v1",
+    "SELECT (latency_avg, 1) AS t FROM key_verifications_per_hour_v1",
+    "SELECT [latency_avg][1] FROM key_verifications_per_hour_v1",
+    "SELECT groupArray(latency_avg) FROM key_verifications_per_hour_v1",
+    "SELECT toString(latency_avg) FROM key_verifications_per_hour_v1",
+    "SELECT latency_avg::String FROM key_verifications_per_hour_v1",
+    "SELECT if(1, latency_avg, latency_avg) FROM key_verifications_per_hour_v1",
+    "SELECT CASE WHEN 1 THEN latency_avg ELSE latency_avg END FROM key_verifications_per_hour_v1",
+    "SELECT arrayMap(x -> latency_avg, [1]) FROM key_verifications_per_hour_v1",
+    "SELECT (SELECT any(latency_avg) FROM key_verifications_per_hour_v1)",
+    "SELECT t FROM (SELECT tuple(latency_avg) AS t FROM key_verifications_per_hour_v1)",
   ])("are refused with how to read them in %s", async (query) => {
     const { status, body } = await ask(query);
 

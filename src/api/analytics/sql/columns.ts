@@ -1,0 +1,49 @@
+/** Reads what a SELECT answers, and notes what is known of it. */
+import type { Cursor } from "./cursor.ts";
+import { readExpression } from "./expression.ts";
+import { readIdentifier } from "./primary.ts";
+import type { Reading } from "./reading.ts";
+import { refuse } from "./refusal.ts";
+import type { Scope } from "./scope.ts";
+import { takeAlias, writeAlias } from "./sources.ts";
+import { readableColumns } from "./tables.ts";
+import { writeName } from "./write.ts";
+
+const maxColumns = 64;
+
+export type ColumnReading = {
+  reading: Reading;
+  scope: Scope;
+  /** Whether `*` is that of a summed-up table alone, to be read by people. */
+  isSummed: boolean;
+};
+
+export function readColumns(cursor: Cursor, from: ColumnReading): string {
+  const columns = cursor.list(() => readColumn(cursor, from));
+  if (columns.length > maxColumns) {
+    throw refuse("syntax", `The query selects more than ${maxColumns} columns.`);
+  }
+  return columns.join(", ");
+}
+
+function readColumn(cursor: Cursor, { reading, scope, isSummed }: ColumnReading): string {
+  if (cursor.takeMark("*")) {
+    if (isSummed) return readableColumns;
+    scope.answerAll();
+    return "*";
+  }
+  if (cursor.isMark(".", 1) && cursor.isMark("*", 2)) {
+    const table = readIdentifier(cursor, "a table");
+    cursor.expectMark(".");
+    cursor.expectMark("*");
+    scope.answerAll(table);
+    return `${writeName(table)}.*`;
+  }
+  const { sql, unit, column, heading } = readExpression(cursor, reading);
+  const alias = takeAlias(cursor) ?? heading;
+  if (alias !== undefined) scope.addAlias(alias, unit);
+  // One that has no name cannot be asked for by it, but it is answered all the same.
+  const name = alias ?? column ?? sql;
+  if (unit !== undefined) scope.answered.set(name, unit);
+  return `${sql}${writeAlias(alias)}`;
+}

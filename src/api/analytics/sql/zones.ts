@@ -1,0 +1,41 @@
+/** Names of time zones: the store would take one for a file, and read that. */
+import type { Piece } from "./fold.ts";
+import { refuse } from "./refusal.ts";
+
+const third =
+  /^(toDateTime64|toDayOfWeek|toStartOfWeek|toStartOfInterval|date_trunc|formatDateTime|fromUnixTimestamp)$/;
+const second =
+  /^(now64|fromUnixTimestamp64Milli|to(Date|DateTime|TimeZone|Year|Month|DayOfMonth|Hour|Minute|Second|YYYYMM|YYYYMMDD|UnixTimestamp|StartOf\w+))$/;
+
+/** Which argument of a function is a time zone; one that there cannot be if none is. */
+export function zoneArgument(name: string): number {
+  if (name === "now") return 0;
+  if (/^date_?diff$/i.test(name)) return 3;
+  if (third.test(name)) return 2;
+  return second.test(name) ? 1 : -1;
+}
+
+/** Throws for anything but the name of a zone, written out. */
+export function requireZone({ value }: Piece): void {
+  if (value?.kind !== "text") {
+    throw refuse("syntax", "A time zone is a text of a query, such as 'Europe/Berlin'.");
+  }
+  requireZoneName(value.of);
+}
+
+export function requireZoneName(name: string): void {
+  if (isZone(name)) return;
+  throw refuse(
+    "syntax",
+    `There is no time zone "${name.slice(0, 64)}"; write it as 'Europe/Berlin'.`,
+  );
+}
+
+function isZone(name: string): boolean {
+  if (!/^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}
