@@ -18,7 +18,7 @@ function parseOne(header: string): Challenge | undefined {
   if (/^basic$/i.test(scheme)) return { scheme: "basic" };
   if (!/^bearer$/i.test(scheme)) return undefined;
   const fields = new Map(
-    [...rest.matchAll(/(\w+)\s*=\s*(?:"([^"]*)"|([^\s,"]+))/g)].map(
+    [...rest.matchAll(/(?<!\w)(\w{1,32})\s*=\s*(?:"([^"]*)"|([^\s,"]+))/g)].map(
       ([, name = "", quoted, plain = ""]) => [name.toLowerCase(), quoted ?? plain],
     ),
   );

@@ -21,6 +21,7 @@ const pattern =
  * Takes `{registry}/{repository}:<tag>[@digest]` apart. Throws a `ProblemError` (400
  * invalid_request) for anything else, and for a first part that is no host: container engines take
  * `team/app:v2` for an image of Docker's registry, so that we would check another one than they run.
+ * What could be a host by its look, but is none, would fail only when it is asked.
  */
 export function parseImageName(image: string): ImageName {
   const parts = pattern.exec(image)?.groups;
@@ -31,6 +32,12 @@ export function parseImageName(image: string): ImageName {
   if (!isHost(registry)) {
     const hint = `for an image of Docker's registry write docker.io/${registry}/${repository}:${tag}`;
     throw refuse("invalid_request", `"${image}" names no registry; ${hint}`);
+  }
+  if (!URL.canParse(`https://${registry}/`)) {
+    throw refuse(
+      "invalid_request",
+      `"${image}" names ${registry} as its registry, which is no host`,
+    );
   }
   const name = registry.toLowerCase();
   const isDockerHub = name === "docker.io" || name === "index.docker.io";

@@ -66,7 +66,9 @@ const closedRanges = [
   // This machine (RFC 1122, RFC 4291) and "this network", which leads to it as well.
   "127.0.0.0/8",
   "0.0.0.0/8",
-  "::/127",
+  // Also as IPv4 in IPv6 that is no longer used, or only inside of one machine.
+  "::/96",
+  "::ffff:0:0:0/96",
   // Link-local, where clouds hand out a machine's credentials (RFC 3927, RFC 4291).
   "169.254.0.0/16",
   "fe80::/10",
@@ -76,8 +78,15 @@ const closedRanges = [
   // The same of IPv4 behind NAT64 (RFC 6052).
   "64:ff9b::7f00:0/104",
   "64:ff9b::a9fe:0/112",
-  // Clouds whose metadata is elsewhere: Amazon's over IPv6, Alibaba, Oracle, Azure's host.
-  "fd00:ec2::254/128",
+  // NAT64 of one's own network (RFC 8215), and 6to4 of the addresses above (RFC 3056).
+  "64:ff9b:1::/48",
+  "2002:7f00::/24",
+  "2002:a9fe::/32",
+  // Clouds whose metadata is elsewhere: Amazon's, Google's and Scaleway's over IPv6, Alibaba, Oracle,
+  // Azure's host.
+  "fd00:ec2::/112",
+  "fd20:ce::254/128",
+  "fd00:42::42/128",
   "100.100.100.200/32",
   "192.0.0.192/32",
   "168.63.129.16/32",

@@ -98,3 +98,18 @@ describe("checkRealm", () => {
     expect(address.protocol).toBe("http:");
   });
 });
+
+it.each([
+  ["words without a value", "a".repeat(60_000)],
+  ["a value without an end", `realm="${"x".repeat(60_000)}`],
+])("a challenge of %s takes time in proportion to its length alone", (_, rest) => {
+  const timeOf = (text: string) => {
+    const startedAt = performance.now();
+    parseChallenge([`Bearer ${text}`]);
+    return performance.now() - startedAt;
+  };
+  const shortMs = Math.min(...[1, 2, 3].map(() => timeOf(rest.slice(0, 6_000))));
+
+  // Ten times the length: ten times the time, and not a hundred times.
+  expect(timeOf(rest)).toBeLessThan(40 * shortMs + 50);
+});

@@ -98,3 +98,10 @@ describe("isPlainHttp", () => {
     expect(isPlainHttp("registry.lan:5001", ["registry.lan:5000"])).toBe(false);
   });
 });
+
+it.each(["a:99999", "::", "a:b:c", "1.2.3.4.5", "256.256.256.256", "[::1", "a[b].c"])(
+  "refuses %s, which looks like a host and is none",
+  (registry) => {
+    expect(() => parseImageName(`${registry}/acme/app:v1`)).toThrow("which is no host");
+  },
+);

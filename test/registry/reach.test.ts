@@ -19,6 +19,14 @@ it.each([
   "fe80::1%eth0",
   "fd00:ec2::254",
   "64:ff9b::7f00:1",
+  "64:ff9b:1::7f00:1",
+  "::127.0.0.1",
+  "::ffff:0:127.0.0.1",
+  "2002:7f00:1::",
+  "2002:a9fe:a9fe::1",
+  "fd20:ce::254",
+  "fd00:42::42",
+  "fd00:ec2::23",
 ])("does not ask %s", (address) => {
   expect(isClosed(address)).toBe(true);
 });
