@@ -29,7 +29,7 @@ export async function attemptDelivery(
     fetch: async (input, init) => {
       const answer = await fetch(input, init);
       retryAfter = answer.headers.get("retry-after");
-      return answer;
+      return shorten(answer);
     },
   });
   try {
@@ -40,6 +40,28 @@ export async function attemptDelivery(
     const { statusCode, body } = error;
     return judgeRefusal({ status: statusCode, body, retryAfter }, Date.now());
   }
+}
+
+/** Far more than the word or two that a chat service answers with. */
+const maxAnswerBytes = 1_024;
+
+/** The answer with the start of its body, or with none when the message was accepted. */
+async function shorten(answer: Response): Promise<Response> {
+  const { status, body } = answer;
+  const start = answer.ok || body === null ? null : await readStart(body);
+  if (answer.ok) await body?.cancel();
+  return new Response(start, { status });
+}
+
+async function readStart(body: ReadableStream<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= maxAnswerBytes) break;
+  }
+  return Buffer.concat(chunks).subarray(0, maxAnswerBytes);
 }
 
 /** No answer, or none in time: the message may have arrived all the same. It is sent again. */
