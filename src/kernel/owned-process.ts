@@ -16,6 +16,7 @@ export type ProcessIdentity = {
 
 /** The identity of a running process, or undefined when no process has this pid. */
 export function identifyProcess(pid: number): ProcessIdentity | undefined {
+  if (!Number.isInteger(pid) || pid <= 0) return undefined;
   const startedAt = existsSync("/proc/self/stat") ? readProcStart(pid) : readPsStart(pid);
   if (startedAt === undefined) return undefined;
   return { pid, startedAt, ...(bootId !== undefined && { bootId }) };
@@ -24,7 +25,9 @@ export function identifyProcess(pid: number): ProcessIdentity | undefined {
 /** Whether exactly this process still runs (a zombie does not). */
 export function isAlive(identity: ProcessIdentity): boolean {
   if (identity.bootId !== undefined && identity.bootId !== bootId) return false;
-  return identifyProcess(identity.pid)?.startedAt === identity.startedAt;
+  // A file that tells no start must not be taken for a process that is not there, nor for all of them.
+  const running = identifyProcess(identity.pid);
+  return running !== undefined && running.startedAt === identity.startedAt;
 }
 
 /** Of the machine since its last start; undefined where it tells none. */

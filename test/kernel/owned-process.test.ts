@@ -1,6 +1,11 @@
 import { expect, it } from "vitest";
 import { invariant } from "#kernel/invariant.ts";
-import { identifyProcess, isAlive } from "#kernel/owned-process.ts";
+import {
+  identifyProcess,
+  isAlive,
+  type ProcessIdentity,
+  signalProcess,
+} from "#kernel/owned-process.ts";
 
 function identifySelf() {
   const self = identifyProcess(process.pid);
@@ -25,3 +30,13 @@ it("a process of another machine, or of before a restart, is nobody here", () =>
 it("a process that started at another time is somebody else", () => {
   expect(isAlive({ ...identifySelf(), startedAt: "1" })).toBe(false);
 });
+
+it.each([1e99, -1, 0, 1.5, 2 ** 31])(
+  "nobody is alive under %d, also where no start is known",
+  (pid) => {
+    const identity = { pid } as unknown as ProcessIdentity;
+
+    expect(isAlive(identity)).toBe(false);
+    expect(() => signalProcess(identity, "SIGTERM")).not.toThrow();
+  },
+);
