@@ -1,10 +1,18 @@
-/** Wires what frees a rollout from invocations that another version of the program has begun. */
+/** Wires what frees the services from invocations that another version of the program has begun. */
+import { alertingDuties, alertingServices } from "#alerting/duties.ts";
+import { cronDuties, cronServices } from "#cron/duties.ts";
+import { fleetService } from "#fleet/contract.ts";
+import type { Duties } from "#kernel/duty.ts";
 import { callRestate } from "#kernel/restate-send.ts";
+import { monitorDuties, monitorServices } from "#monitor/duties.ts";
+import { notifyDuties, notifyServices } from "#notify/duties.ts";
+import { checkReads } from "#results/contract.ts";
 import { rolloutRelease } from "#rollout/internal.ts";
-import { isHandedAgain, releasedServices } from "#rollout/release.ts";
+import { isHandedAgain, releasedServices as rolloutServices } from "#rollout/release.ts";
+import { readRelease, releaseService } from "#worker/release.ts";
 import { createRestateAdmin } from "#worker/restate-admin.ts";
 import { watchVersions } from "#worker/version-watch.ts";
-import type { ReadInput, Wedged } from "#worker/wedged.ts";
+import type { Wedged, WedgedReader } from "#worker/wedged.ts";
 import type { Base } from "./base.ts";
 
 export type VersionParts = {
@@ -14,26 +22,61 @@ export type VersionParts = {
   revision: string;
 };
 
+const duties: Duties = { ...monitorDuties, ...alertingDuties, ...cronDuties, ...notifyDuties };
+
+/** All but those of rollouts, which are freed in a way of their own. */
+const services: readonly string[] = [
+  ...monitorServices,
+  ...alertingServices,
+  ...cronServices,
+  ...notifyServices,
+  checkReads.name,
+  fleetService.name,
+  releaseService.name,
+];
+
+/** Of those that cannot go on, so many are freed at a time; the others are found again. */
+const mostAtOnce = 500;
+
 export function startVersionWatch(
   { log }: Base,
   parts: VersionParts,
 ): { stop: () => Promise<void> } {
-  const { adminUrl, ingressUrl, workerUrl, revision } = parts;
-  const address = `${ingressUrl}/${rolloutRelease.name}/release`;
+  const { adminUrl, workerUrl, revision } = parts;
   return watchVersions({
     admin: createRestateAdmin(adminUrl),
     workerUrl,
     revision,
-    services: releasedServices,
+    services: [...rolloutServices, ...services],
     log,
-    release: async (wedged, readInput) => {
-      const calls = await Promise.all(wedged.map((call) => withInput(call, readInput)));
-      await callRestate(address, { revision, wedged: calls });
+    release: async (wedged, reader) => {
+      const isOfRollout = ({ service }: Wedged) => rolloutServices.includes(service);
+      const found = { reader, parts };
+      const others = wedged.filter((call) => !isOfRollout(call)).slice(0, mostAtOnce);
+      await Promise.all([
+        releaseRollout(wedged.filter(isOfRollout), found),
+        releaseOthers(others, found),
+      ]);
     },
   });
 }
 
-async function withInput(call: Wedged, readInput: ReadInput) {
+type Found = { reader: WedgedReader; parts: VersionParts };
+
+async function releaseRollout(wedged: Wedged[], { reader, parts }: Found): Promise<void> {
+  if (wedged.length === 0) return;
+  const calls = await Promise.all(wedged.map((call) => withInput(call, reader)));
+  const address = `${parts.ingressUrl}/${rolloutRelease.name}/release`;
+  await callRestate(address, { revision: parts.revision, wedged: calls });
+}
+
+async function releaseOthers(wedged: Wedged[], { reader, parts }: Found): Promise<void> {
+  if (wedged.length === 0) return;
+  const order = await readRelease(wedged, { reader, duties });
+  await callRestate(`${parts.ingressUrl}/${releaseService.name}/release`, order);
+}
+
+async function withInput(call: Wedged, { input: readInput }: WedgedReader) {
   const { id, service, key, handler, parent, revision } = call;
   const input = isHandedAgain(call) ? await readInput(id) : undefined;
   return { id, service, key, handler, parent, revision, ...(input !== undefined && { input }) };

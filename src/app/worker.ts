@@ -27,6 +27,7 @@ import { createPinImage } from "#registry/pin.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { serveOnKnownPort } from "#worker/known-port.ts";
 import { codeRevision, registerWorker } from "#worker/register.ts";
+import { createReleaseService } from "#worker/release.ts";
 import { createRestateAdmin } from "#worker/restate-admin.ts";
 import { resumePaused } from "#worker/resume.ts";
 import { createAlertSync } from "./alert-sync.ts";
@@ -144,6 +145,8 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
   const isGated = config.rollout.require_image_in_registry ?? config.fleet.driver !== "process";
   const findCredential = createFindCredential(process.env, config.registry.docker_config);
   const pinImage = createPinImage(config.registry, findCredential);
+  const admin = createRestateAdmin(parts.adminUrl);
+  const endInvocations = (ids: readonly string[]) => admin.change("kill", ids);
   return [
     createSentinelService({ deployer: createDeployer(driver, store), deployTimeoutMs }),
     createFleetService({ store, listing }),
@@ -155,6 +158,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       keepsLog: true,
     }),
     createChatLog(database),
+    createReleaseService(endInvocations),
     ...createAlerts({ config, database, registry, results, links: parts.links }),
     ...createAlertSync({ config, database, registry }),
     ...createCron({
@@ -171,7 +175,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       knownChecks: results.definitions.apiChecks.map(({ id }) => id),
       readChecks: results.readGate,
       database,
-      endInvocations: (ids) => createRestateAdmin(parts.adminUrl).change("kill", ids),
+      endInvocations,
       actorKey: parts.actorKey,
       maxParallel: config.rollout.max_parallel,
       deployTimeoutMs,

@@ -36,4 +36,7 @@ const saveDelivery = `
   INSERT INTO chat_deliveries (message_id, channel, outcome, detail, attempts, updated_at)
   VALUES ($1, $2, $3, $4, $5, $6)
   ON CONFLICT (message_id) DO UPDATE SET outcome = excluded.outcome, detail = excluded.detail,
-    attempts = excluded.attempts, updated_at = excluded.updated_at`;
+    attempts = excluded.attempts, updated_at = excluded.updated_at
+  -- One that was held up may come after newer ones.
+  WHERE excluded.outcome <> 'sending'
+    OR (chat_deliveries.outcome = 'sending' AND chat_deliveries.updated_at <= excluded.updated_at)`;

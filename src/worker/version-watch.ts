@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "#kernel/log.ts";
 import type { RestateAdmin } from "./restate-admin.ts";
-import { createWedgedReader, type ReadInput, type Wedged } from "./wedged.ts";
+import { createWedgedReader, type Wedged, type WedgedReader } from "./wedged.ts";
 
 export type VersionWatchSettings = {
   admin: RestateAdmin;
@@ -12,7 +12,7 @@ export type VersionWatchSettings = {
   /** The services that are looked after. */
   services: readonly string[];
   /** Frees what the wedged ones hold. Called again for those that are still there. */
-  release: (wedged: Wedged[], readInput: ReadInput) => Promise<void>;
+  release: (wedged: Wedged[], reader: WedgedReader) => Promise<void>;
   log: Log;
 };
 
@@ -63,13 +63,11 @@ async function wake(admin: RestateAdmin, found: { id: string; status: string }[]
   );
 }
 
-type Reader = ReturnType<typeof createWedgedReader>;
-
 /**
  * One look; whether something was stuck. An attempt may be one of the version before, or of another
  * worker behind the same address: who is stuck is tried once more, and is wedged when that failed too.
  */
-function createLook({ admin, release, log }: VersionWatchSettings, reader: Reader) {
+function createLook({ admin, release, log }: VersionWatchSettings, reader: WedgedReader) {
   let tried = new Map<string, string | null>();
   return async (): Promise<boolean> => {
     const stuck = await reader.stuck();
@@ -85,7 +83,7 @@ function createLook({ admin, release, log }: VersionWatchSettings, reader: Reade
     if (wedged.length > 0) {
       const targets = wedged.map(({ service, handler }) => `${service}/${handler}`);
       log.warn({ targets: [...new Set(targets)] }, "invocations of another version cannot go on");
-      await release(wedged, reader.input);
+      await release(wedged, reader);
     }
     return stuck.length > 0;
   };

@@ -1,4 +1,5 @@
 /** Finds invocations that the program of today cannot go on with: another version wrote their journal. */
+import { readJournals } from "./journals.ts";
 import type { RestateAdmin } from "./restate-admin.ts";
 
 /** An invocation that cannot go on. */
@@ -18,9 +19,6 @@ export type Wedged = {
 type Stuck = Wedged & { startedAt: string | null };
 
 type StuckRow = Omit<Stuck, "revision"> & { endpoint: string | null };
-
-/** What was called, as its caller gave it; undefined when its journal is gone. */
-export type ReadInput = (invocation: string) => Promise<unknown>;
 
 export function createWedgedReader(
   admin: RestateAdmin,
@@ -43,17 +41,18 @@ export function createWedgedReader(
       return admin.query(findInherited(names, { base, own: `${base}${revision}` }));
     },
 
+    /** What was called, as its caller gave it; undefined when its journal is gone. */
     async input(invocation: string): Promise<unknown> {
-      const sql = `SELECT entry_json FROM sys_journal WHERE id = ${quote(invocation)} AND index = 0`;
-      const [row] = await admin.query<{ entry_json: string }>(sql);
-      if (row === undefined) return undefined;
-      const { Command } = JSON.parse(row.entry_json) as InputEntry;
-      return JSON.parse(Buffer.from(Command.Input.payload).toString());
+      const { inputs } = await readJournals(admin, [invocation]);
+      const payload = inputs.get(invocation);
+      return payload === undefined ? undefined : JSON.parse(payload.toString());
     },
+
+    journals: (invocations: readonly string[]) => readJournals(admin, invocations),
   };
 }
 
-type InputEntry = { Command: { Input: { payload: number[] } } };
+export type WedgedReader = ReturnType<typeof createWedgedReader>;
 
 function quote(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;

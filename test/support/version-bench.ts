@@ -20,7 +20,8 @@ export type VersionBench = Awaited<ReturnType<typeof startVersionBench>>;
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const objectPath = "vedette.v1.SentinelRolloutService/singleton";
 
-export async function startVersionBench(size: number) {
+/** `environment`: further settings of the workers. */
+export async function startVersionBench(size: number, environment: Record<string, string> = {}) {
   const chat = await startFakeChat();
   const database = await startTestDatabase();
   const restate = await startTestRestate({ services: [] });
@@ -30,9 +31,9 @@ export async function startVersionBench(size: number) {
   const port = await freePort();
   let worker: ChildProcess | undefined;
 
-  /** Starts the worker as the program's source has it, or as it has it after an edit. */
-  const start = async (edit?: Edit) => {
-    const tree = edit === undefined ? root : copyWith(edit);
+  /** Starts the worker as the program's source has it, or as it has it after edits. */
+  const start = async (...edits: Edit[]) => {
+    const tree = edits.length === 0 ? root : copyWith(edits);
     const started = spawn(
       process.execPath,
       [path.join(tree, "src/main.ts"), "start", "--role", "worker"],
@@ -53,6 +54,7 @@ export async function startVersionBench(size: number) {
           VEDETTE_ROLLOUT__MAX_PARALLEL: "2",
           VEDETTE_SLACK__SENTINEL_ROLLOUT_WEBHOOK_URL: chat.url,
           VEDETTE_SLACK__MESSAGE_SPACING_MS: "0",
+          ...environment,
         },
         stdio: ["ignore", "pipe", "pipe"],
       },
@@ -71,16 +73,18 @@ export async function startVersionBench(size: number) {
     if (started.exitCode !== null) throw new Error(`the worker did not start: ${output}`);
   };
 
-  const copyWith = ({ file, from, to }: Edit): string => {
+  const copyWith = (edits: Edit[]): string => {
     const tree = makeTempDirIn(dir.path);
     for (const entry of ["src", "migrations", "package.json"]) {
       cpSync(path.join(root, entry), path.join(tree, entry), { recursive: true });
     }
     symlinkSync(path.join(root, "node_modules"), path.join(tree, "node_modules"));
-    const edited = path.join(tree, "src", file);
-    const source = readFileSync(edited, "utf8");
-    if (source.split(from).length !== 2) throw new Error(`not once in ${file}: ${from}`);
-    writeFileSync(edited, source.replace(from, to));
+    for (const { file, from, to } of edits) {
+      const edited = path.join(tree, "src", file);
+      const source = readFileSync(edited, "utf8");
+      if (source.split(from).length !== 2) throw new Error(`not once in ${file}: ${from}`);
+      writeFileSync(edited, source.replace(from, to));
+    }
     return tree;
   };
 
@@ -108,8 +112,10 @@ export async function startVersionBench(size: number) {
     return ((await answer.json()) as { rows: Record<string, string>[] }).rows;
   };
 
-  const post = async (address: string, body: unknown) => {
-    const answer = await fetch(`${restate.ingressUrl}/${objectPath}/${address}`, {
+  const post = (address: string, body: unknown) => postTo(`${objectPath}/${address}`, body);
+
+  const postTo = async (address: string, body: unknown) => {
+    const answer = await fetch(`${restate.ingressUrl}/${address}`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(body),
@@ -126,6 +132,16 @@ export async function startVersionBench(size: number) {
     query,
     call: (handler: RolloutHandlerName, body: unknown = {}) => post(handler, body),
     send: (handler: RolloutHandlerName, body: unknown = {}) => post(`${handler}/send`, body),
+    /** Of any service, at Restate's own ingress. */
+    callAt: (address: string, body: unknown = {}) => postTo(address, body),
+    /** How many calls of a handler, as `<service>/<handler>`, are at work now. */
+    atWork: async (handler: string) => {
+      const [service, name] = handler.split("/");
+      const rows =
+        await query(`SELECT id FROM sys_invocation WHERE status IN ('running', 'backing-off')
+        AND target_service_name = 'vedette.v1.${service}' AND target_handler_name = '${name}'`);
+      return rows.length;
+    },
     /** Keeps every deploy in flight until `release`, also those that the fleet has taken already. */
     hold: () => {
       deploy.readyAfterMs = Number.POSITIVE_INFINITY;

@@ -40,6 +40,10 @@ export function createAlertQueue(parts: QueueParts) {
       },
       wake: async (ctx, { generation }) =>
         proceed(ctx, wake(await readQueue(ctx), generation), parts),
+      goOn: async (ctx) => {
+        const queue = await readQueue(ctx);
+        return proceed(ctx, wake(queue, queue.generation), parts);
+      },
       retry: async (ctx, { eventId }) => {
         const answer = retry(await readQueue(ctx), eventId, await ctx.date.now());
         if (answer === null) throw refuse(unknownEvent(eventId));
@@ -52,6 +56,7 @@ export function createAlertQueue(parts: QueueParts) {
       journalRetention: 0,
       handlers: {
         wake: { ingressPrivate: true },
+        goOn: { ingressPrivate: true },
         retry: { ingressPrivate: true },
       },
     },

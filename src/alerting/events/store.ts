@@ -92,7 +92,12 @@ const saveEvents = `
   ON CONFLICT (event_id) DO UPDATE SET
     status = excluded.status, attempts = excluded.attempts, cause = excluded.cause,
     queued_at = excluded.queued_at, next_attempt_at = excluded.next_attempt_at,
-    accepted_at = excluded.accepted_at`;
+    accepted_at = excluded.accepted_at
+  -- One that was held up may come after newer ones.
+  WHERE excluded.queued_at <> alert_events.queued_at
+    OR excluded.attempts > alert_events.attempts
+    OR excluded.attempts = alert_events.attempts
+      AND (excluded.status <> 'pending' OR alert_events.status = 'pending')`;
 
 const dropOld = `
   DELETE FROM alert_events

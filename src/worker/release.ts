@@ -1,0 +1,93 @@
+/** Ends invocations that another version of the program has begun, and keeps what was to come of them. */
+import { type Context, iface, implement } from "@restatedev/restate-sdk";
+import type { Duties } from "#kernel/duty.ts";
+import type { SentCall } from "./journals.ts";
+import type { Wedged, WedgedReader } from "./wedged.ts";
+
+/** A call to make; `payload`: base64. */
+type Call = Omit<SentCall, "payload"> & { payload: string };
+
+export type ReleaseOrder = { calls: Call[]; end: string[] };
+
+export const releaseService = iface.service("vedette.v1.Release", {
+  release: iface.json<ReleaseOrder, null>(),
+});
+
+/** Ends invocations for good, with everything that they have called. Those that have ended stay so. */
+type EndInvocations = (invocations: readonly string[]) => Promise<void>;
+
+export function createReleaseService(endInvocations: EndInvocations) {
+  return implement(releaseService, {
+    handlers: {
+      release: async (ctx, { calls, end }) => {
+        const nowMs = await ctx.date.now();
+        // Before the end: killed in between, this comes again, and they still come once. They wait for the key.
+        for (const call of calls) makeCall(ctx, call, nowMs);
+        await ctx.run("end-invocations", () => endInvocations(end));
+        return null;
+      },
+    },
+    // Reached by the worker itself; the gateway in front of Restate lets nobody through to it.
+    options: { journalRetention: 0 },
+  });
+}
+
+function makeCall(ctx: Context, { id, service, key, handler, payload, atMs }: Call, nowMs: number) {
+  ctx.genericSend({
+    service,
+    method: handler,
+    ...(key !== null && { key }),
+    parameter: Buffer.from(payload, "base64"),
+    ...(atMs > nowMs && { delay: atMs - nowMs }),
+    idempotencyKey: id,
+  });
+}
+
+/** What has begun, or waits, and ends with what cannot go on. */
+type Ending = Omit<SentCall, "payload"> & { payload: Buffer | undefined; isBegun: boolean };
+
+/** Reads what is to be made good. Whatever ends takes along all that it has sent and that has not ended. */
+export async function readRelease(
+  wedged: readonly Wedged[],
+  { reader, duties }: { reader: Pick<WedgedReader, "journals">; duties: Duties },
+): Promise<ReleaseOrder> {
+  const endings = new Map<string, Ending>();
+  let { inputs, children } = await reader.journals(wedged.map(({ id }) => id));
+  for (const { id, service, key, handler } of wedged) {
+    const payload = inputs.get(id);
+    endings.set(id, { id, service, key, handler, payload, atMs: 0, isBegun: true });
+  }
+  while (children.length > 0) {
+    const found = children.filter(({ id }) => !endings.has(id));
+    for (const child of found) endings.set(child.id, child);
+    ({ inputs, children } = await reader.journals(
+      found.filter(({ isBegun }) => isBegun).map(({ id }) => id),
+    ));
+  }
+  return planRelease([...endings.values()], { wedged, duties });
+}
+
+/** What is called once more, and what ends. Pure. */
+function planRelease(
+  endings: readonly Ending[],
+  { wedged, duties }: { wedged: readonly Pick<Wedged, "id">[]; duties: Duties },
+): ReleaseOrder {
+  const calls = endings.flatMap((ending): Call[] => {
+    const { payload, isBegun, ...call } = ending;
+    const duty = duties[`${call.service}/${call.handler}`];
+    if (duty === undefined) return [];
+    const isAgain = payload !== undefined && (!isBegun || duty.isCalledAgain === true);
+    const isRestored = isBegun && duty.restoredBy !== undefined;
+    return [
+      ...(isAgain ? [{ ...call, payload: payload.toString("base64") }] : []),
+      ...(isRestored ? [restoring(call, duty.restoredBy as string)] : []),
+    ];
+  });
+  return { calls, end: wedged.map(({ id }) => id) };
+}
+
+const nothing = Buffer.from("{}").toString("base64");
+
+function restoring(call: Omit<Call, "payload">, handler: string): Call {
+  return { ...call, id: `${call.id}/${handler}`, handler, payload: nothing, atMs: 0 };
+}

@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import type { Duties } from "#kernel/duty.ts";
+import type { Journals, SentCall } from "#worker/journals.ts";
+import { readRelease } from "#worker/release.ts";
+import type { Wedged } from "#worker/wedged.ts";
+
+const duties: Duties = {
+  "Timer/tick": { isCalledAgain: true },
+  "Queue/take": { isCalledAgain: true, restoredBy: "goOn" },
+  "Queue/wake": { restoredBy: "goOn" },
+};
+
+const aWedged = (over: Partial<Wedged> = {}): Wedged => ({
+  id: "inv_1",
+  service: "Timer",
+  key: "a",
+  handler: "tick",
+  parent: null,
+  revision: "old",
+  ...over,
+});
+
+type Child = SentCall & { isBegun: boolean };
+
+const aChild = (over: Partial<Child> = {}): Child => ({
+  id: "inv_child",
+  service: "Timer",
+  key: "a",
+  handler: "tick",
+  payload: Buffer.from('{"n":2}'),
+  atMs: 5_000,
+  isBegun: false,
+  ...over,
+});
+
+/** Journals as the server has them: each with what it was called with, and what it has sent. */
+const readerOf = (sent: Record<string, Child[]>) => ({
+  journals: async (ids: readonly string[]): Promise<Journals> => ({
+    inputs: new Map(ids.map((id) => [id, Buffer.from('{"n":1}')])),
+    children: ids.flatMap((id) => sent[id] ?? []),
+  }),
+});
+
+const callsOf = async (wedged: Wedged, sent: Record<string, Child[]> = {}) => {
+  const { calls } = await readRelease([wedged], { reader: readerOf(sent), duties });
+  return calls.map(({ id, handler, payload, atMs }) => {
+    return [id, handler, Buffer.from(payload, "base64").toString(), atMs];
+  });
+};
+
+describe("readRelease", () => {
+  it("calls once more what may come twice, with what it was called with", async () => {
+    expect(await callsOf(aWedged())).toEqual([["inv_1", "tick", '{"n":1}', 0]]);
+  });
+
+  it("only ends what is nobody's duty", async () => {
+    const wedged = aWedged({ handler: "Mute" });
+
+    const order = await readRelease([wedged], { reader: readerOf({}), duties });
+
+    expect(order).toEqual({ calls: [], end: ["inv_1"] });
+  });
+
+  it("has an object go on with what an ended call had begun", async () => {
+    const wedged = aWedged({ service: "Queue", handler: "wake" });
+
+    expect(await callsOf(wedged)).toEqual([["inv_1/goOn", "goOn", "{}", 0]]);
+  });
+
+  it("keeps a timer that it had set, at its time", async () => {
+    const calls = await callsOf(aWedged(), { inv_1: [aChild()] });
+
+    expect(calls).toContainEqual(["inv_child", "tick", '{"n":2}', 5_000]);
+  });
+
+  it("keeps what a call that it had made, and that ends with it, has sent in turn", async () => {
+    const taking = aChild({ id: "inv_take", service: "Queue", handler: "take", isBegun: true });
+    const waking = aChild({ id: "inv_wake", service: "Queue", handler: "wake" });
+
+    const calls = await callsOf(aWedged(), { inv_1: [taking], inv_take: [waking] });
+
+    expect(calls.map(([id]) => id)).toEqual(["inv_1", "inv_take", "inv_take/goOn", "inv_wake"]);
+  });
+});
