@@ -1,6 +1,7 @@
 /**
  * What becomes of a check's events: pure decisions over its durable queue. The first one that waits is
- * the one that is being delivered; nothing overtakes it. Times are Unix ms.
+ * the one that is being delivered; nothing overtakes it but the newest failure, when the receiver takes
+ * that and not the first. Times are Unix ms.
  */
 import type { AlertOrder, EventStatus } from "#alerting/events-contract.ts";
 import { invariant } from "#kernel/invariant.ts";
@@ -25,6 +26,8 @@ export type Queue = {
   /** Counts attempts and waits: a timer of an earlier one does nothing. */
   generation: number;
   waiting: Entry[];
+  /** The sequence of the one that is being tried out of turn; absent: the first is tried. */
+  probe?: number;
   /** Refused or given up, oldest first; each may be sent again until a later event is accepted. */
   dead: Entry[];
   /** The last event that the receiver accepted; null before the first. */
@@ -102,26 +105,48 @@ export type Settlement = {
 /** The attempt at the first event ended. */
 export function settle(queue: Queue, settlement: Settlement, giveUpAfterMs: number): Step {
   const { outcome, beganAtMs, atMs } = settlement;
-  const head = queue.waiting[0];
-  invariant(head !== undefined, "an attempt ended that was none at an event");
+  const tried = findDue(queue);
+  invariant(tried !== undefined, "an attempt ended that was none at an event");
   const cause = "cause" in outcome ? outcome.cause : null;
-  const queuedAtMs = head.queuedAtMs ?? beganAtMs;
-  const entry = { ...head, queuedAtMs, attempts: head.attempts + 1, cause };
+  const queuedAtMs = tried.queuedAtMs ?? beganAtMs;
+  const entry = { ...tried, queuedAtMs, attempts: tried.attempts + 1, cause };
+  const inTurn = withoutProbe(queue);
   switch (outcome.kind) {
     case "accepted":
-      return accept(queue, entry, atMs);
+      return accept(inTurn, entry, atMs);
     case "refused":
-      return bury(queue, entry);
+      return bury(inTurn, entry);
     case "unconfigured":
-      return withRecords([record(entry, "not_posted")], advance(withoutHead(queue)));
+      return withRecords([record(entry, "not_posted")], advance(without(inTurn, entry)));
     case "retry": {
-      const waitMs = backoffMs(head.attempts, { ...settlement, ...outcome });
+      const isFirst = tried === queue.waiting[0];
+      // Out of turn it may have arrived, unless it was refused: then nothing older may follow it.
+      const known = replace(isFirst || outcome.isTokenRefused ? inTurn : queue, entry);
+      const waitMs = backoffMs(tried.attempts, { ...settlement, ...outcome });
       if (atMs + waitMs > queuedAtMs + giveUpAfterMs) {
-        return bury(queue, { ...entry, cause: `given up: ${cause}` });
+        return bury(withoutProbe(known), { ...entry, cause: `given up: ${cause}` });
       }
-      return postpone(queue, entry, { waitMs, atMs });
+      const probe = outcome.isTokenRefused ? findProbe(known, entry) : undefined;
+      if (probe === undefined) return postpone(known, entry, { waitMs, atMs });
+      return withRecords([record(entry, "pending")], advance({ ...known, probe }));
     }
   }
+}
+
+/**
+ * After so many refusals of the token, a few seconds, it may be this one event that the receiver does not take.
+ * People are to hear that the check fails again: the newest failure is tried as well from then on.
+ */
+const heldUpAfter = 3;
+
+/** The sequence of the newest failure behind the first event; undefined: none waits, or it is not time yet. */
+function findProbe({ waiting: [first, ...later] }: Queue, tried: Entry): number | undefined {
+  if (tried !== first || tried.attempts < heldUpAfter) return undefined;
+  return later.findLast(({ order }) => order.transition.kind === "opened")?.sequence;
+}
+
+function findDue({ waiting, probe }: Queue): Entry | undefined {
+  return waiting.find(({ sequence }) => sequence === probe) ?? waiting[0];
 }
 
 /** null: the event is not known. `superseded`: it would tell what is no longer so. */
@@ -130,7 +155,7 @@ export type Retry = { step: Step; eventIds: string[] } | "superseded" | null;
 /** Sends a dead letter again, a failure with its recovery; or the first that waits, at once. */
 export function retry(queue: Queue, eventId: string, nowMs: number): Retry {
   if (queue.waiting.some((entry) => idOf(entry) === eventId)) {
-    return { step: advance(queue), eventIds: [eventId] };
+    return { step: advance(withoutProbe(queue)), eventIds: [eventId] };
   }
   const asked = queue.dead.find((entry) => idOf(entry) === eventId);
   if (asked === undefined) return null;
@@ -154,7 +179,7 @@ function advance(queue: Queue): Step {
   if (head === undefined) return nothing(queue);
   if (isOrphan(queue, head.order)) return withdraw(queue, head);
   const next = { ...queue, generation: queue.generation + 1 };
-  return { queue: next, post: head, wakeAfterMs: lostAfterMs, records: [] };
+  return { queue: next, post: findDue(queue) ?? head, wakeAfterMs: lostAfterMs, records: [] };
 }
 
 /** Never a recovery before its failure was delivered (issue 4). */
@@ -170,16 +195,17 @@ function withdraw(queue: Queue, head: Entry): Step {
   const isFailureDead = queue.dead.some(({ order }) => order.transition.episode === episode);
   const entry = { ...head, cause: "its failure was not delivered" };
   if (isFailureDead) return bury(queue, entry);
-  return withRecords([record(entry, "not_posted")], advance(withoutHead(queue)));
+  return withRecords([record(entry, "not_posted")], advance(without(queue, head)));
 }
 
 function accept(queue: Queue, entry: Entry, atMs: number): Step {
   const { eventId, episode, kind } = entry.order.transition;
   const isNewer = ({ sequence }: Entry) => sequence > entry.sequence;
   const dead = queue.dead.filter(isNewer);
-  const rest = { ...withoutHead(queue), dead, accepted: { eventId, episode, kind } };
-  const superseded = queue.dead
-    .filter((old) => !isNewer(old))
+  const waiting = queue.waiting.filter(isNewer);
+  const rest = { ...queue, waiting, dead, accepted: { eventId, episode, kind } };
+  const superseded = [...queue.dead, ...queue.waiting]
+    .filter(({ sequence }) => sequence < entry.sequence)
     .map((old) => record(old, "superseded"));
   const accepted = { ...record({ ...entry, cause: null }, "accepted"), acceptedAtMs: atMs };
   return withRecords([accepted, ...superseded], advance(rest));
@@ -189,24 +215,31 @@ function bury(queue: Queue, entry: Entry): Step {
   const all = [...queue.dead, entry];
   const dead = all.slice(-mostDead);
   const forgotten = all.slice(0, -mostDead).map((old) => record(old, "superseded"));
-  const rest = advance({ ...withoutHead(queue), dead });
+  const rest = advance({ ...without(queue, entry), dead });
   return withRecords([record(entry, "dead"), ...forgotten], rest);
 }
 
 function postpone(queue: Queue, entry: Entry, wait: { waitMs: number; atMs: number }): Step {
-  const [, ...later] = queue.waiting;
-  const generation = queue.generation + 1;
   const pending = { ...record(entry, "pending"), nextAttemptAtMs: wait.atMs + wait.waitMs };
   return {
-    queue: { ...queue, generation, waiting: [entry, ...later] },
+    queue: { ...queue, generation: queue.generation + 1 },
     post: null,
     wakeAfterMs: wait.waitMs,
     records: [pending],
   };
 }
 
-function withoutHead(queue: Queue): Queue {
-  return { ...queue, waiting: queue.waiting.slice(1) };
+function replace(queue: Queue, entry: Entry): Queue {
+  const isSame = ({ sequence }: Entry) => sequence === entry.sequence;
+  return { ...queue, waiting: queue.waiting.map((old) => (isSame(old) ? entry : old)) };
+}
+
+function without(queue: Queue, { sequence }: Entry): Queue {
+  return { ...queue, waiting: queue.waiting.filter((entry) => entry.sequence !== sequence) };
+}
+
+function withoutProbe({ probe: _probe, ...queue }: Queue): Queue {
+  return queue;
 }
 
 function record(entry: Entry, status: EventStatus): EventRecord {

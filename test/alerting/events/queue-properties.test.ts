@@ -15,7 +15,7 @@ import { buildOrder } from "../../support/alert-builders.ts";
 
 /** What happens to the check's object, and how requests end; `lost`: accepted, but no one knows. */
 const act = fc.constantFrom("alert", "timer", "stale timer", "repeat", "redeliver" as const);
-const end = fc.constantFrom("accepted", "retry", "refused", "lost", "killed" as const);
+const end = fc.constantFrom("accepted", "retry", "refused", "token", "lost", "killed" as const);
 const happening = fc.record({
   act: fc.oneof({ weight: 3, arbitrary: fc.constant("alert" as const) }, act),
   end: fc.oneof({ weight: 2, arbitrary: fc.constant("accepted" as const) }, end),
@@ -29,7 +29,8 @@ const giveUpAfterMs = Number.MAX_SAFE_INTEGER;
 const outcomes: Record<Exclude<End, "killed">, Outcome> = {
   accepted: { kind: "accepted" },
   retry: { kind: "retry", cause: "status 500" },
-  refused: { kind: "refused", cause: "status 403" },
+  refused: { kind: "refused", cause: "status 422" },
+  token: { kind: "retry", cause: "status 403", isTokenRefused: true },
   lost: { kind: "retry", cause: "not reached: ECONNRESET" },
 };
 
@@ -135,10 +136,10 @@ it("an event is recorded as accepted when the receiver has it, and but once", ()
   );
 });
 
-it("once the receiver is well every event has arrived or is a dead letter of a refusal", () => {
+it("once the receiver is well every event has arrived, but for refusals", () => {
   fc.assert(
     fc.property(histories, (happenings) => {
-      const hasRefusals = happenings.some(({ end }) => end === "refused");
+      const hasRefusals = happenings.some(({ end }) => end === "refused" || end === "token");
       const history = play(happenings);
 
       history.calmDown();

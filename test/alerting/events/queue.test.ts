@@ -27,7 +27,8 @@ const endAll = (queue: Queue, ...outcomes: Outcome[]): Queue =>
   outcomes.reduce((now, outcome) => end(now, outcome).queue, queue);
 
 const accepted = { kind: "accepted" } as const;
-const refused = { kind: "refused", cause: "status 403" } as const;
+const refused = { kind: "refused", cause: "status 422" } as const;
+const token = { kind: "retry", cause: "status 403", isTokenRefused: true } as const;
 const failed = { kind: "retry", cause: "status 500" } as const;
 
 const statuses = ({ records }: Step) =>
@@ -114,6 +115,38 @@ describe("settle", () => {
       ["verify-key:1:resolved", "dead"],
     ]);
     expect(step.post?.order.transition.eventId).toBe("verify-key:2:opened");
+  });
+
+  it("tries the newest failure too when the first goes on being refused for its token", () => {
+    const later = [buildOrder({ episode: 2 }), buildOrder({ kind: "resolved", episode: 2 })];
+    const queue = fill(...buildEpisode(), ...later, buildOrder({ episode: 3 }));
+
+    const step = end(endAll(queue, token, token), token);
+
+    expect(step.post?.order.transition.eventId).toBe("verify-key:3:opened");
+    const back = end(step.queue, token).queue;
+    expect(wake(back, back.generation).post?.order.transition.eventId).toBe("verify-key:1:opened");
+  });
+
+  it("supersedes what waits before the newest failure when that is accepted", () => {
+    const queue = fill(...buildEpisode(), buildOrder({ episode: 2 }));
+
+    const step = end(endAll(queue, token, token, token), accepted);
+
+    expect(statuses(step)).toEqual([
+      ["verify-key:2:opened", "accepted"],
+      ["verify-key:1:opened", "superseded"],
+      ["verify-key:1:resolved", "superseded"],
+    ]);
+    expect(step.queue.waiting).toEqual([]);
+  });
+
+  it("sends nothing older once it is not known whether the newest failure arrived", () => {
+    const queue = fill(...buildEpisode(), buildOrder({ episode: 2 }));
+
+    const lost = end(endAll(queue, token, token, token), failed).queue;
+
+    expect(wake(lost, lost.generation).post?.order.transition.eventId).toBe("verify-key:2:opened");
   });
 
   it("posts no recovery when there was nowhere to post its failure", () => {
