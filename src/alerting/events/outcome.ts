@@ -27,8 +27,11 @@ export const tokenRefused = "the source's token is refused";
 
 /** A redirect is not followed, since the token would go with it: it is refused like any other status. */
 export function judgeAnswer({ status, retryAfter, body }: Answer, nowMs: number): Outcome {
-  if (status >= 200 && status < 300) return { kind: "accepted" };
-  const { words, retryAt } = readEnvelope(body);
+  const { words, retryAt, isFault } = readEnvelope(body);
+  if (status >= 200 && status < 300) {
+    if (!isFault) return { kind: "accepted" };
+    return { kind: "retry", cause: [`status ${status} with an error`, ...words].join(" ") };
+  }
   const cause = [`status ${status}`, ...words].join(" ");
   // Says nothing about the event: with the right token it is taken.
   if (status === 401 || status === 403) {
@@ -54,6 +57,8 @@ function nameOf(error: unknown): string {
 /** The service's errors name their codes, the field and the request (incident-service reference, "Errors"). */
 const Envelope = z.object({
   type: z.string().optional(),
+  /** `success` of an event that was taken. */
+  status: z.union([z.string(), z.number()]).optional(),
   request_id: z.string().optional(),
   errors: z
     .array(
@@ -63,7 +68,14 @@ const Envelope = z.object({
   rate_limit: z.object({ retry_after: z.string().optional() }).optional(),
 });
 
-function readEnvelope(body: string): { words: string[]; retryAt: string | undefined } {
+type Said = {
+  words: string[];
+  retryAt: string | undefined;
+  /** It says itself that it is an error, whatever its status; or it is a page, as proxies have them for people. */
+  isFault: boolean;
+};
+
+function readEnvelope(body: string): Said {
   const { data } = Envelope.safeParse(parseJson(body));
   const error = data?.errors?.[0];
   // Words of their alphabet only: free text may quote what was sent.
@@ -73,8 +85,13 @@ function readEnvelope(body: string): { words: string[]; retryAt: string | undefi
   return {
     words: [...new Set(named as string[]), ...request],
     retryAt: data?.rate_limit?.retry_after,
+    isFault:
+      (data?.errors ?? []).length > 0 || faulty.test(String(data?.status)) || isPage.test(body),
   };
 }
+
+const faulty = /^(?:error|fail(?:ed|ure)?)$/i;
+const isPage = /^\s*<(?:!doctype html|html|head|body)\b/i;
 
 function parseJson(text: string): unknown {
   try {
@@ -88,8 +105,8 @@ const firstBackoffMs = 1_000;
 const longestBackoffMs = 5 * 60_000;
 /** A token is put right by people, who wait for the first page that arrives. */
 const longestForTokenMs = 60_000;
-/** However long the service asks us to wait, it is asked again after this long. */
-const longestAskedWaitMs = 60 * 60_000;
+/** However long the service asks us to wait, it is asked again after this long: somebody is to be paged. */
+const longestAskedWaitMs = longestBackoffMs;
 
 type Wait = { random: number; afterMs?: number; isTokenRefused?: true };
 

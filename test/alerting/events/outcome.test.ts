@@ -9,8 +9,24 @@ const answer = (status: number, body: unknown = "", retryAfter: string | null = 
   );
 
 describe("judgeAnswer", () => {
-  it.each([200, 202, 204])("takes %d for accepted, whatever its body is", (status) => {
-    expect(answer(status, "<html>")).toEqual({ kind: "accepted" });
+  it.each([200, 202, 204])(
+    "takes %d for accepted, also with a body that says nothing",
+    (status) => {
+      for (const body of ["", "ok", "{", { status: "success" }, { status: 200, errors: [] }]) {
+        expect(answer(status, body)).toEqual({ kind: "accepted" });
+      }
+    },
+  );
+
+  it.each([
+    ["a page for people, as of a proxy or a login", " <!DOCTYPE html><title>Sign in</title>"],
+    ["an error by its own words", { status: "error" }],
+    ["the service's own error", { type: "internal_error", errors: [{ code: "oops" }] }],
+  ])("tries again after a success whose body is %s", (_, body) => {
+    expect(answer(200, body)).toMatchObject({
+      kind: "retry",
+      cause: expect.stringMatching(/^status 200 with an error/),
+    });
   });
 
   it.each([400, 404, 413, 422, 301, 302])("takes %d for refused", (status) => {
@@ -93,9 +109,9 @@ describe("backoffMs", () => {
     expect(backoffMs(0, { random: 1 })).toBe(1_100);
   });
 
-  it("waits as long as it is told, an hour at most", () => {
+  it("waits as long as it is told, five minutes at most", () => {
     const waits = [0, 7_000, 86_400_000].map((afterMs) => backoffMs(3, { random: 0, afterMs }));
 
-    expect(waits).toEqual([100, 7_000, 3_600_000]);
+    expect(waits).toEqual([100, 7_000, 300_000]);
   });
 });
