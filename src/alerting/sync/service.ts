@@ -24,6 +24,9 @@ const pageSize = 25;
 /** No service has so many pages: a list that does not end is a fault. */
 const mostPages = 400;
 
+/** For all pages together: a step that lasts longer than Restate waits would begin anew for ever. */
+const longestListMs = 45_000;
+
 export function createReader(send: Send) {
   const get = (path: string) => ask(send, { method: "GET", path });
   return {
@@ -100,14 +103,20 @@ async function readPages(
   schema: Page,
 ): Promise<Attempt<Named[]>> {
   const items = new Map<string, Named>();
+  const cursors = new Set<string>();
+  const deadlineMs = performance.now() + longestListMs;
   let after = "";
   for (let page = 0; page < mostPages; page += 1) {
+    if (performance.now() > deadlineMs) break;
     const attempt = readAs(await get(`${path}?page_size=${pageSize}${after}`), schema.parse);
     if (attempt.kind !== "done") return attempt;
     // One that moved to a later page while we read counts once.
     for (const item of attempt.value.items) items.set(item.id, item);
     const next = attempt.value.after ?? "";
     if (next === "") return { kind: "done", value: [...items.values()] };
+    // A page that comes again would come for ever.
+    if (cursors.has(next)) break;
+    cursors.add(next);
     after = `&after=${encodeURIComponent(next)}`;
   }
   return { kind: "failed", reason: `the list ${path} does not end` };

@@ -91,7 +91,8 @@ export async function ask(send: Send, call: Call): Promise<Reply> {
 function judge({ status, retryAfter, body }: Answer, nowMs: number): Reply {
   if (status < 300) return { kind: "done", body };
   const reason = tellRefusal(status, body);
-  if (status === 404) return { kind: "absent", reason };
+  // A 404 that is no JSON is somebody else's, of a proxy on the way: of a route it says nothing.
+  if (status === 404) return { kind: body === undefined ? "lost" : "absent", reason };
   if (status === 429) {
     const afterMs = readRetryAfter(retryAfter, nowMs);
     return { kind: "later", reason, ...(afterMs !== undefined && { afterMs }) };

@@ -34,6 +34,24 @@ it.each([
   expect((await ask(answering({ status }), put)).kind).toBe(kind);
 });
 
+it("takes a 404 that is none of the service's for no answer", async () => {
+  const { readRoute } = createReader(answering({ status: 404, body: undefined }));
+
+  expect(await readRoute("01R")).toMatchObject({ kind: "later" });
+});
+
+it("does not go round in a list whose pages come again", async () => {
+  let asked = 0;
+  const { listRoutes } = createReader(async (call) => {
+    asked += 1;
+    const after = call.path.includes("after=a") ? "b" : "a";
+    return answering({ body: { alert_routes: [], pagination_meta: { after } } })(call);
+  });
+
+  expect(await listRoutes()).toMatchObject({ kind: "failed" });
+  expect(asked).toBe(3);
+});
+
 it("waits as long as it is asked to, in seconds or until a date", async () => {
   const seconds = await ask(answering({ status: 429, retryAfter: "7" }), put);
   const inAMinute = new Date(Date.now() + 60_000).toUTCString();
