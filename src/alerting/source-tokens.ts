@@ -1,6 +1,6 @@
 /** The calls to the incident service that bring a token to its users: read it, try it. */
 import { setTimeout as delay } from "node:timers/promises";
-import { request } from "undici";
+import { Agent, request } from "undici";
 import { z } from "zod";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 import { testEvent } from "./test-event.ts";
@@ -119,6 +119,9 @@ function waitMs(attempt: number, retryAfter: string | undefined): number {
   return Math.min(asked ?? 250 * 2 ** attempt, longestWaitMs);
 }
 
+/** A list of sources is some KB. */
+const agent = new Agent({ maxResponseSize: 10 * 1024 * 1024 });
+
 async function send({
   url,
   path,
@@ -133,6 +136,7 @@ async function send({
       headers: { ...headers, "content-type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(timeoutMs),
+      dispatcher: agent,
     });
     const retryAfter = [answer.headers["retry-after"]].flat()[0];
     return { status: answer.statusCode, retryAfter, body: await readJson(answer.body) };

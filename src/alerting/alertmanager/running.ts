@@ -1,7 +1,7 @@
 /** The alert manager that runs: what it has read of its configuration, and that it reads it again. */
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { request } from "undici";
+import { Agent, request } from "undici";
 
 /** It cannot be reached, or refuses; `message` says what to do. */
 class AlertmanagerError extends Error {}
@@ -20,6 +20,9 @@ export type Running = {
 };
 
 const timeoutMs = 5_000;
+
+/** Its metrics are some 100 KB. */
+const agent = new Agent({ maxResponseSize: 10 * 1024 * 1024 });
 
 /** `address` may have a user and a password before the host, as its basic authentication asks for. */
 export function connectRunning(address: string): Running {
@@ -98,7 +101,12 @@ async function ask(
 ): Promise<{ status: number; text: string }> {
   try {
     const signal = AbortSignal.timeout(timeoutMs);
-    const { statusCode, body } = await request(`${url}${path}`, { method, headers, signal });
+    const { statusCode, body } = await request(`${url}${path}`, {
+      method,
+      headers,
+      signal,
+      dispatcher: agent,
+    });
     const answer = { status: statusCode, text: await body.text() };
     if (![401, 403].includes(answer.status)) return answer;
   } catch (cause) {

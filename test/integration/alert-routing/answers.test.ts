@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { connectRunning } from "#alerting/alertmanager/running.ts";
+import { createSourceTokens } from "#alerting/source-tokens.ts";
+import { serveAnswer, writeWithoutEnd } from "../../support/answering-server.ts";
+
+const serveWithoutEnd = async () => {
+  const written = { bytes: 0 };
+  const url = await serveAnswer((outgoing) => writeWithoutEnd(outgoing, written));
+  return { url, written };
+};
+
+it("an alert manager that answers without an end is not read to its end", async () => {
+  const { url, written } = await serveWithoutEnd();
+
+  await expect(connectRunning(url).readState()).rejects.toThrow("cannot be reached");
+
+  expect(written.bytes).toBeLessThan(100_000_000);
+});
+
+it("an incident service that answers without an end is not read to its end", async () => {
+  const { url, written } = await serveWithoutEnd();
+  const { read } = createSourceTokens({ url, apiKey: "key", attempts: 1 });
+
+  const reading = read({ kind: "alertmanager", id: "01S", title: "Alertmanager" });
+
+  await expect(reading).rejects.toThrow("cannot be reached");
+  expect(written.bytes).toBeLessThan(100_000_000);
+});

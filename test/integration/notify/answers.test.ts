@@ -1,0 +1,37 @@
+import type { ServerResponse } from "node:http";
+import { describe, expect, it } from "vitest";
+import { renderMessage } from "#notify/block-kit.ts";
+import { attemptDelivery } from "#notify/delivery.ts";
+import { serveAnswer, writeWithoutEnd } from "../../support/answering-server.ts";
+import { buildMessage } from "../../support/chat-builders.ts";
+
+const deliverTo = async (answer: (outgoing: ServerResponse) => void) =>
+  attemptDelivery(`${await serveAnswer(answer)}/secret`, renderMessage(buildMessage()));
+
+describe("an answer of the chat service", () => {
+  it("that accepts and then never ends has the message delivered", async () => {
+    const delivery = await deliverTo((outgoing) => void outgoing.writeHead(200).write("o"));
+
+    expect(delivery).toEqual({ outcome: "delivered" });
+  });
+
+  it.each([
+    [200, "delivered"],
+    [404, "refused"],
+  ])("of %i without an end is not read to its end", async (status, outcome) => {
+    const written = { bytes: 0 };
+
+    const delivery = await deliverTo((outgoing) =>
+      writeWithoutEnd(outgoing.writeHead(status), written),
+    );
+
+    expect(delivery.outcome).toBe(outcome);
+    expect(written.bytes).toBeLessThan(100_000_000);
+  });
+
+  it("of no content is a success", async () => {
+    const delivery = await deliverTo((outgoing) => void outgoing.writeHead(204).end());
+
+    expect(delivery).toEqual({ outcome: "delivered" });
+  });
+});
