@@ -36,8 +36,7 @@ export function createRunnerDoor({ runners, checks, baseUrl, tell, nowMs }: Part
         // A check that is gone since the runner last asked: nothing is lost with it.
         if (check === undefined || !runsAt(check, location)) continue;
         const { scheduledAtMs } = result;
-        // Runners keep to our clock: a tick that is to come nobody can have run.
-        if (scheduledAtMs > nowMs() + check.frequencySeconds * 1_000) continue;
+        if (!isWithinReach(scheduledAtMs, { check, nowMs: nowMs() })) continue;
         const results = [{ ...result, location }];
         await tell(check.id, { scheduledAtMs, atMs: nowMs(), results });
       }
@@ -45,6 +44,18 @@ export function createRunnerDoor({ runners, checks, baseUrl, tell, nowMs }: Part
     });
   };
   return { isMine: (path: string) => path === workPath || path === reportPath, plugin };
+}
+
+/** The month before this one is always there to write to; for one further back a table would be made. */
+const longestKeptMs = 28 * 86_400_000;
+
+/** Runners keep to our clock: a tick that is to come nobody can have run, nor keeps anyone a result so long. */
+function isWithinReach(
+  scheduledAtMs: number,
+  { check, nowMs }: { check: ApiCheck; nowMs: number },
+): boolean {
+  const aheadMs = scheduledAtMs - nowMs;
+  return aheadMs <= check.frequencySeconds * 1_000 && aheadMs >= -longestKeptMs;
 }
 
 async function requireRunner(

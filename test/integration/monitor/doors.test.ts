@@ -18,6 +18,8 @@ const hashOf = (token: string) => createHash("sha256").update(token).digest("hex
 
 type BenchOptions = Parameters<typeof startMonitorBench>[0];
 
+const anHourAgoMs = Math.floor(Date.now() / 1_000) * 1_000 - 3_600_000;
+
 async function startDoors(options: BenchOptions) {
   const bench = await startMonitorBench(options);
   const checks = options.apiChecks ?? [];
@@ -235,23 +237,26 @@ describe("a further place", () => {
     const fra = await addPlace(bench, "fra");
 
     await fra.client.report([
-      aCheckResult({ checkId: "probe", location: "local", scheduledAtMs: 1_000 }),
-      aCheckResult({ checkId: "of-no-check", scheduledAtMs: 1_000 }),
+      aCheckResult({ checkId: "probe", location: "local", scheduledAtMs: anHourAgoMs }),
+      aCheckResult({ checkId: "of-no-check", scheduledAtMs: anHourAgoMs }),
     ]);
     await bench.untilResults(1);
 
-    expect(await bench.results()).toMatchObject([{ check: "probe", location: "fra", atMs: 1_000 }]);
+    expect(await bench.results()).toMatchObject([
+      { check: "probe", location: "fra", atMs: anHourAgoMs },
+    ]);
   });
 
-  it("cannot have run a tick that is to come", async () => {
+  it("cannot have run a tick that is to come, nor has kept one for long", async () => {
     const bench = await startDoors({ apiChecks: [check] });
     const fra = await addPlace(bench, "fra");
 
     await fra.report(Date.now() + 60_000);
-    await fra.report(1_000);
+    await fra.report(anHourAgoMs - 40 * 86_400_000);
+    await fra.report(anHourAgoMs);
     await bench.untilResults(1);
 
-    expect((await bench.results()).map(({ atMs }) => atMs)).toEqual([1_000]);
+    expect((await bench.results()).map(({ atMs }) => atMs)).toEqual([anHourAgoMs]);
   });
 
   it("that was removed is neither heard nor waited for", async () => {
@@ -262,7 +267,7 @@ describe("a further place", () => {
     await bench.start();
     await bench.untilResults(2);
 
-    await expect(fra.report(1_000)).rejects.toThrow(RunnerRefusedError);
+    await expect(fra.report(anHourAgoMs)).rejects.toThrow(RunnerRefusedError);
     const { locations } = await bench.snapshot("probe");
     expect(Object.keys(locations)).toEqual(["local"]);
   });
