@@ -3,6 +3,7 @@
  * killed, repeated or comes late.
  */
 import type { Database } from "#kernel/database.ts";
+import type { ReasonCode } from "./contract.ts";
 
 /** How many stopped runs this process remembers: their last orders are long over. */
 const maxRemembered = 1_000;
@@ -30,12 +31,23 @@ export function createStoppedRuns(database: Database) {
     /** Whether this process has stopped the run; another one may have. */
     isStoppedHere: (run: string | undefined): boolean => run !== undefined && stopped.has(run),
 
-    /** Brings a sentinel whose order never went out back to what it was before. */
+    /**
+     * Brings a sentinel whose order never went out back to what it was before. Where another deploy
+     * is still said to be at work it was killed: a sentinel has one at a time.
+     */
     async putBack({ id, deployId }: { id: string; deployId: string }): Promise<void> {
       await database.query(putBackSentinel, [id, deployId]);
+      await database.query(endKilled, [id, killedReason]);
     },
   };
 }
+
+const killedReason = `${"cancelled" satisfies ReasonCode}: its deploy was killed`;
+
+const endKilled = `
+  UPDATE sentinels SET deploy_status = 'failed', deploy_reason = $2, health = 'unknown',
+    updated_at = now()
+  WHERE id = $1 AND deploy_status = 'progressing'`;
 
 const insertStop = "INSERT INTO stopped_runs (run) VALUES ($1) ON CONFLICT DO NOTHING";
 

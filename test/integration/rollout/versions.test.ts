@@ -11,8 +11,8 @@ const edits = {
   caller: { file: "rollout/facade.ts", from: '"resolve-image"', to: '"pin-image"' },
   runner: {
     file: "rollout/runner.ts",
-    from: "  await drain(ctx, run.drain, settings.deployTimeoutMs);\n  await ctx.client(rolloutCapture)",
-    to: '  await ctx.run("new-step", () => 1);\n  await drain(ctx, run.drain, settings.deployTimeoutMs);\n  await ctx.client(rolloutCapture)',
+    from: '  const stop = ctx.signal<null>("stop");',
+    to: '  await ctx.run("new-step", () => 1);\n  const stop = ctx.signal<null>("stop");',
   },
   rollback: {
     file: "rollout/runner.ts",

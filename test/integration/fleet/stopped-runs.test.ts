@@ -1,0 +1,68 @@
+/** Deploys of a run that has stopped, on a real Postgres. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createDeployer, type Deployer } from "#fleet/deployer.ts";
+import { createFleetStore, type FleetStore } from "#fleet/store.ts";
+import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { createTestListing } from "../../support/fleet-listing.ts";
+import { createMemoryFleet } from "../../support/memory-fleet.ts";
+import { imageV1, imageV2 } from "../../support/rollout-builders.ts";
+import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
+
+const timeoutMs = 10_000;
+
+describe("a deploy whose run has stopped", () => {
+  const fleet = createMemoryFleet(3);
+  let server: TestDatabase;
+  let database: Database;
+  let store: FleetStore;
+  let deployer: Deployer;
+
+  beforeAll(async () => {
+    server = await startTestDatabase();
+    await migrate(server.url, createLog({ level: "silent", format: "json" }));
+    database = openDatabase(server.url, createLog({ level: "silent", format: "json" }));
+    store = createFleetStore(database);
+    deployer = createDeployer(fleet.driver, store);
+    await createTestListing(database, fleet.driver).list();
+  });
+
+  afterAll(async () => {
+    await database.end();
+    await server.stop();
+  });
+
+  const orderFor = (sentinelId: string, deployId: string) => ({
+    ...{ sentinelId, deployId, image: imageV2, run: `run-${sentinelId}` },
+  });
+
+  const row = async (id: string) => {
+    const { rows } = await database.query("SELECT * FROM sentinels WHERE id = $1", [id]);
+    return rows[0] as Record<string, unknown>;
+  };
+
+  it("leaves the sentinel as it was", async () => {
+    await store.stopRun("run-s01");
+
+    const step = await deployer.begin(orderFor("s01", "d2"), timeoutMs);
+
+    expect(step.status).toBe("unordered");
+    expect(await row("s01")).toMatchObject({ image: imageV1, deploy_status: "ready" });
+  });
+
+  it("leaves nothing progressing that a killed deploy before it has left so", async () => {
+    const { sentinelId: id, ...killed } = orderFor("s02", "d1");
+    await store.record({ id, ...killed, status: "progressing" });
+    await store.stopRun("run-s02");
+
+    const step = await deployer.begin(orderFor("s02", "d2"), timeoutMs);
+
+    expect(step.status).toBe("unordered");
+    expect(await row("s02")).toMatchObject({
+      image: imageV2,
+      deploy_status: "failed",
+      deploy_reason: "cancelled: its deploy was killed",
+      health: "unknown",
+    });
+  });
+});
