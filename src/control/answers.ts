@@ -9,12 +9,24 @@ export type Answers = {
   finish: (withinMs?: number) => Promise<void>;
 };
 
-/** `isLong`: of a path, whether its answer may take hours. What is long is not waited for. */
-export function noteAnswers(server: Server, isLong: (path: string) => boolean): Answers {
+/** Longer than any short call takes: who is silent for so long does not read what it is sent. */
+const silenceMs = 80_000;
+
+type Watched = {
+  /** Of a path, whether its answer may take hours. What is long is not waited for. */
+  isLong: (path: string) => boolean;
+  /** Absent: the default. */
+  silenceMs?: number | undefined;
+};
+
+/** Also cuts off who does not read a short answer: nothing else would end such a connection. */
+export function noteAnswers(server: Server, watched: Watched): Answers {
   const open = new Set<ServerResponse>();
   let noteEmpty = () => {};
-  server.on("request", ({ url = "" }, response) => {
-    if (isLong(url.split("?", 1)[0] ?? "")) return;
+  server.on("request", ({ url = "", socket }, response) => {
+    const isLong = watched.isLong(url.split("?", 1)[0] ?? "");
+    socket.setTimeout(isLong ? 0 : (watched.silenceMs ?? silenceMs));
+    if (isLong) return;
     open.add(response);
     response.once("close", () => {
       open.delete(response);

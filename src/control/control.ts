@@ -48,6 +48,8 @@ export type ControlSettings = {
   trustedProxies?: readonly string[];
   /** How long a caller may take to send its headers and its body. */
   receiveTimeoutMs?: number;
+  /** How long a caller may be silent while its answer is sent; absent: the default. */
+  silenceMs?: number;
   /** How long what is being answered may take when the gateway closes; absent: the default. */
   closeGraceMs?: number;
   /** How long Restate is waited for; absent ones are the defaults. */
@@ -109,7 +111,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
         reply as FastifyReply,
       ),
   });
-  const answers = noteAnswers(app.server, isLong);
+  const answers = noteAnswers(app.server, { isLong, silenceMs: settings.silenceMs });
   app.addHook("preClose", () => answers.finish(settings.closeGraceMs));
   app.addHook("onClose", () => ingress.close());
   const isLeaving = () => settings.isLeaving?.() === true;

@@ -1,7 +1,7 @@
-/** Calls that are under way when the gateway closes. */
+/** Calls that are under way when the gateway closes, and callers who do not read. */
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
 import { createControl } from "#control/control.ts";
 import { createLog } from "#kernel/log.ts";
@@ -33,10 +33,12 @@ async function startIngress() {
 
 let ingress: Awaited<ReturnType<typeof startIngress>>;
 let graceMs: number | undefined;
+let silenceMs: number | undefined;
 let control: ReturnType<typeof createControl>;
 
 beforeEach(async () => {
   graceMs = undefined;
+  silenceMs = undefined;
   ingress = await startIngress();
 });
 
@@ -48,6 +50,10 @@ const startControl = () => {
     ingressToken: "t",
     log: createLog({ level: "silent", format: "json" }),
     ...(graceMs !== undefined && { closeGraceMs: graceMs }),
+    ...(silenceMs !== undefined && { silenceMs }),
+    console: () => async (app) => {
+      app.get("/large", async () => Buffer.alloc(32 * 1024 * 1024));
+    },
   });
   return control.listen({ host: "127.0.0.1", port: 0 });
 };
@@ -112,6 +118,24 @@ it("waits for no caller who only keeps a connection", async () => {
   await control.close();
 
   await waitFor(() => idle.closed, { withinMs: 10_000, what: "the connection to be closed" });
+});
+
+it("cuts off who does not read an answer, and nobody who waits for a long one", async () => {
+  silenceMs = 100;
+  const url = await startControl();
+  const { answered } = await begin(url, "Rollout", begun);
+  const taken = once(control.server, "connection") as Promise<[Socket]>;
+  const { port, hostname } = new URL(url);
+  const reader = connect(Number(port), hostname);
+  reader.on("error", () => {});
+  reader.pause().write("GET /console/large HTTP/1.1\r\nhost: x\r\n\r\n");
+  const [socket] = await taken;
+
+  await waitFor(() => socket.destroyed, { withinMs: 10_000, what: "the reader to be cut off" });
+  ingress.answer("Rollout");
+
+  expect(await answered).toMatchObject({ status: 200 });
+  reader.destroy();
 });
 
 /** Resolves once the gateway takes no connection any more. */
