@@ -86,7 +86,27 @@ export function add(queue: Queue, order: RoutedOrder, nowMs: number | null): Ste
   const longer = { ...queue, sequence, waiting: [...queue.waiting, entry] };
   // The end of an attempt that follows at once is all there is to record.
   if (isIdle(queue)) return advance(longer);
-  return withRecords([record(entry, "pending")], nothing(longer));
+  const gone = findSurplus(longer);
+  const waiting = longer.waiting.filter((one) => !gone.includes(one));
+  const superseded = gone.map((one) => record(one, "superseded"));
+  return withRecords([record(entry, "pending"), ...superseded], nothing({ ...longer, waiting }));
+}
+
+/** Of a check that flaps while the receiver is away: what is kept of it has to stay small. */
+const mostWaiting = 1_000;
+
+/** Of too many the oldest episode that is over, but for the one that is being tried. */
+function findSurplus({ waiting, probe }: Queue): Entry[] {
+  if (waiting.length <= mostWaiting) return [];
+  const at = waiting.findIndex(
+    (entry, i) => i > 0 && entry.sequence !== probe && isRecovery(waiting[i + 1], entry),
+  );
+  return at === -1 ? [] : waiting.slice(at, at + 2);
+}
+
+function isRecovery(later: Entry | undefined, { order: { transition: failure } }: Entry): boolean {
+  const { kind, episode } = later?.order.transition ?? {};
+  return failure.kind === "opened" && kind === "resolved" && episode === failure.episode;
 }
 
 /** A timer went off: the first event is tried again, unless something else happened since. */

@@ -67,6 +67,24 @@ describe("add", () => {
   });
 });
 
+describe("a check that flaps while the receiver is away", () => {
+  it("keeps what is being tried and what is newest, and supersedes old episodes in between", () => {
+    const flapping = Array.from({ length: 600 }, (_, i) => [
+      buildOrder({ episode: i + 1 }),
+      buildOrder({ kind: "resolved", episode: i + 1 }),
+    ]).flat();
+
+    const queue = fill(...flapping);
+
+    const ids = idsOf(queue.waiting);
+    expect(ids).toHaveLength(1_000);
+    expect(ids[0]).toBe("verify-key:1:opened");
+    expect(ids.at(-1)).toBe("verify-key:600:resolved");
+    const { records } = add(queue, buildOrder({ episode: 601 }), 0);
+    expect(records.map(({ status }) => status)).toEqual(["pending", "superseded", "superseded"]);
+  });
+});
+
 describe("wake", () => {
   it("tries the first event again", () => {
     const waiting = end(fill(buildOrder()), failed).queue;
