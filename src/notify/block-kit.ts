@@ -20,7 +20,7 @@ const marks: Record<ChatMessage["tone"], string> = {
  * block for people and in the metadata for programs: a repetition has the same.
  */
 export function renderMessage(message: ChatMessage): IncomingWebhookSendArguments {
-  const title = `${marks[message.tone]} ${message.title}`;
+  const title = `${marks[message.tone]} ${message.title.toWellFormed()}`;
   const body = message.lines.map(escapeText).join("\n");
   const fields = message.fields.slice(0, fieldCount).map(({ name, value }) => ({
     type: "mrkdwn" as const,
@@ -51,8 +51,9 @@ function section(text: string) {
   };
 }
 
-/** The three characters that mean something to Slack. */
-function escapeText(text: string): string {
+/** The three characters that mean something to Slack; half a pair of surrogates is no text to it. */
+function escapeText(given: string): string {
+  const text = given.toWellFormed();
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 

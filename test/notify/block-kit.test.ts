@@ -8,9 +8,10 @@ import { SlackMessage } from "../support/fake-chat.ts";
 const anyText = () =>
   fc.oneof(
     fc.string({ unit: "grapheme-composite", maxLength: 200, size: "max" }),
-    // Of what grows when it is escaped and of what a cut could split, up to above the longest limit.
+    // Of what grows when it is escaped, of what a cut could split and of half a character that another
+    // program has cut, up to above the longest limit.
     fc
-      .array(fc.constantFrom("&", "<", ">", "😀", "a"), { maxLength: 3_500, size: "max" })
+      .array(fc.constantFrom("&", "<", ">", "😀", "\ud83d", "a"), { maxLength: 3_500, size: "max" })
       .map((parts) => parts.join("")),
   );
 
