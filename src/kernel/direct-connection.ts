@@ -13,6 +13,8 @@ export type DirectSettings = {
   queryTimeoutMs?: number;
   /** Whether `url` may be a pooler's: the operator says that it lends a server for a session. */
   mayBePooled: boolean;
+  /** Aborted when it is no longer wanted. */
+  signal?: AbortSignal;
 };
 
 /** Throws when there is no server, and what to set when `url` is a pooler's and may not be. */
@@ -20,6 +22,7 @@ export async function connectDirectly(url: string, settings: DirectSettings): Pr
   const client = await pRetry(() => connect(url, settings), {
     retries: attempts - 1,
     minTimeout: 200,
+    ...(settings.signal !== undefined && { signal: settings.signal }),
     // A server that is busy; one that is not there, or refuses, is said at once.
     shouldRetry: ({ error }) => /timeout/i.test(error.message),
   });

@@ -44,7 +44,8 @@ const takenAfterMs = 10_000;
 const tryEveryMs = 200;
 
 const pingEveryMs = 5_000;
-const queryTimeoutMs = 5_000;
+/** Far more than a busy server takes. */
+const queryTimeoutMs = 15_000;
 const maxReconnectWaitMs = 2_000;
 const endWithinMs = 1_000;
 
@@ -59,10 +60,10 @@ const endOwnLeftovers = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 /** Throws `LockTakenError` when somebody goes on holding one of the locks. */
 export async function holdSessionLocks(settings: SessionLockSettings): Promise<SessionLocks> {
   if (settings.locks.length === 0) return { release: async () => {} };
-  const holding = { ...settings, name: newName() };
-  const first = await takeLocks(holding);
   const closing = new AbortController();
-  const kept = keepLocks(first, holding, closing.signal);
+  const holding = { ...settings, name: newName(), signal: closing.signal };
+  const first = await takeLocks(holding);
+  const kept = keepLocks(first, holding);
   return {
     release: async () => {
       closing.abort();
@@ -72,8 +73,12 @@ export async function holdSessionLocks(settings: SessionLockSettings): Promise<S
   };
 }
 
-/** `name`: of all connections that hold these locks, one after the other. */
-type Holding = SessionLockSettings & { name: string };
+type Holding = SessionLockSettings & {
+  /** Of all connections that hold these locks, one after the other. */
+  name: string;
+  /** Aborted when they are no longer wanted. */
+  signal: AbortSignal;
+};
 
 /** Tells the holder to people, and apart from all others. Postgres cuts it at 63 characters. */
 function newName(): string {
@@ -81,13 +86,14 @@ function newName(): string {
   return `vedette ${hostname().slice(0, 30)} pid ${process.pid} ${random}`;
 }
 
-async function keepLocks(first: pg.Client, settings: Holding, signal: AbortSignal): Promise<void> {
+async function keepLocks(first: pg.Client, settings: Holding): Promise<void> {
+  const { signal } = settings;
   for (let client: pg.Client | undefined = first; client !== undefined; ) {
     const detail = await untilLost(client, signal);
     await endClient(client);
     if (signal.aborted) return;
     settings.log.warn({ detail }, "connection that holds locks lost");
-    client = await takeAgain(settings, signal);
+    client = await takeAgain(settings);
     if (client !== undefined) settings.log.info("locks are held again");
   }
 }
@@ -110,8 +116,9 @@ async function untilLost(client: pg.Client, signal: AbortSignal): Promise<string
   return "connection ended";
 }
 
-/** Undefined when `signal` is aborted, or another process has a lock by now. */
-async function takeAgain(settings: Holding, signal: AbortSignal): Promise<pg.Client | undefined> {
+/** Undefined when they are no longer wanted, or another process has a lock by now. */
+async function takeAgain(settings: Holding): Promise<pg.Client | undefined> {
+  const { signal } = settings;
   for (let failures = 0; !signal.aborted; failures += 1) {
     try {
       const client = await takeLocks(settings);
@@ -131,18 +138,20 @@ async function takeAgain(settings: Holding, signal: AbortSignal): Promise<pg.Cli
 }
 
 async function takeLocks(settings: Holding): Promise<pg.Client> {
-  const { url, locks, name, mayBePooled, waitMs = takenAfterMs } = settings;
+  const { url, locks, name, mayBePooled, signal, waitMs = takenAfterMs } = settings;
   const client = await connectDirectly(url, {
     applicationName: name,
     queryTimeoutMs,
     mayBePooled,
+    signal,
   });
   try {
     if (isPooled(client)) return client;
     await client.query(noticeLostPeers);
-    await client.query(endOwnLeftovers, [name]);
+    // Where that is not allowed, they are waited for as anybody's.
+    await client.query(endOwnLeftovers, [name]).catch(() => {});
     const deadlineMs = performance.now() + waitMs;
-    for (const lock of locks) await takeLock(client, lock, deadlineMs);
+    for (const lock of locks) await takeLock(client, lock, { deadlineMs, signal });
     return client;
   } catch (error) {
     await endClient(client);
@@ -150,7 +159,11 @@ async function takeLocks(settings: Holding): Promise<pg.Client> {
   }
 }
 
-async function takeLock(client: pg.Client, lock: SessionLock, deadlineMs: number): Promise<void> {
+async function takeLock(
+  client: pg.Client,
+  lock: SessionLock,
+  { deadlineMs, signal }: { deadlineMs: number; signal: AbortSignal },
+): Promise<void> {
   for (;;) {
     const { rows } = await client.query<{ isTaken: boolean }>(
       'SELECT pg_try_advisory_lock($1, $2) AS "isTaken"',
@@ -158,7 +171,7 @@ async function takeLock(client: pg.Client, lock: SessionLock, deadlineMs: number
     );
     if (rows[0]?.isTaken === true) return;
     if (performance.now() >= deadlineMs) break;
-    await delay(tryEveryMs);
+    await delay(tryEveryMs, undefined, { signal });
   }
   throw new LockTakenError(lock.refusal(await findHolder(client, lock)));
 }

@@ -126,6 +126,14 @@ describe.skipIf(!hasPrograms("pgbouncer"))("behind PgBouncer", () => {
     expect(answer.status).toBe(200);
   });
 
+  it("a second program with embedded analytics is refused, also where both go by the pooler", async () => {
+    const addresses = { DATABASE_URL: pooler.url, DATABASE_DIRECT_URL: server.url };
+    const kept = { ...addresses, VEDETTE_ANALYTICS__ENABLED: "true" };
+    await startProgram(kept);
+
+    await expect(startProgram(kept)).rejects.toThrow("set clickhouse.url");
+  });
+
   it("the program says what to set when it has the pooler's address alone", async () => {
     const start = startProgram({ DATABASE_URL: pooler.url });
 

@@ -206,6 +206,32 @@ it("is taken again when what stands between keeps up a connection that has gone 
   expect(held.taken).toEqual([]);
 });
 
+it("is no longer waited for once it is released", async () => {
+  const lock = newLock();
+  const held = await hold(lock, { waitMs: 120_000 });
+  const [before] = await holders(lock);
+  const other = await connectAs("other");
+  const waits = other.query("SELECT pg_advisory_lock($1, $2)", [lockClass, lock.number]);
+  await cutHolder(lock);
+  await waits;
+  const triesAgain = async () => (await holders(lock)).every((pid) => pid !== before);
+  await waitFor(triesAgain, { withinMs: 10_000, what: "the other to have it" });
+
+  await held.release();
+
+  const watch = await connectAs("watch");
+  const isGone = async () => {
+    const ours = `vedette % pid ${process.pid} %`;
+    const { rowCount } = await watch.query(
+      "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE $1",
+      [ours],
+    );
+    return rowCount === 0;
+  };
+  await waitFor(isGone, { withinMs: 30_000, what: "the last connection to be gone" });
+  expect(held.taken).toEqual([]);
+});
+
 it("is let go at once when Postgres is away", async () => {
   const held = await hold(newLock());
   await server.kill9();
