@@ -28,8 +28,8 @@ const startTimeoutMs = 20_000;
 
 const askTimeoutMs = 2_000;
 
-/** `exit` tells how the process ended, once it has. */
-export type StartedChild = { child: Child; exit: () => string | undefined };
+/** `ending` resolves once the process has ended, with how it did. */
+export type StartedChild = { child: Child; ending: Promise<string> };
 
 /** Starts a sentinel that lives on when we end. Throws with a reason code when it ends at once. */
 export async function startChild(settings: ChildSettings): Promise<StartedChild> {
@@ -42,15 +42,14 @@ export async function startChild(settings: ChildSettings): Promise<StartedChild>
   });
   closeSync(output);
   const identity = child.pid === undefined ? undefined : identifyProcess(child.pid);
-  let ending: string | undefined;
-  child.once("exit", (code, signal) => {
-    ending = describeExit(code, signal);
+  const ending = new Promise<string>((resolve) => {
+    child.once("exit", (code, signal) => resolve(describeExit(code, signal)));
   });
   try {
     const healthPort = await toldPort(child);
     if (identity === undefined) throw new Error("crash_loop: the process ended at once");
     const keyMark = markOfKey(settings.rootKey);
-    return { child: { ...identity, healthPort, keyMark }, exit: () => ending };
+    return { child: { ...identity, healthPort, keyMark }, ending };
   } catch (error) {
     child.kill("SIGKILL");
     throw error;

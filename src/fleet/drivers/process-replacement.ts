@@ -1,5 +1,6 @@
 /** Replaces the process of one sentinel: the new one up and healthy first, then the old one down. */
 import { setTimeout as delay } from "node:timers/promises";
+import { inTime } from "#kernel/in-time.ts";
 import { endProcess } from "#kernel/owned-process.ts";
 import {
   activateChild,
@@ -67,7 +68,7 @@ export async function replaceProcess(
 
 /** Resolves once the child has been healthy for a while; throws with a reason code otherwise. */
 async function untilHealthy(
-  { child, exit }: StartedChild,
+  { child, ending }: StartedChild,
   expected: { id: string; image: string },
   timeoutMs: number,
 ): Promise<void> {
@@ -75,7 +76,7 @@ async function untilHealthy(
   let streak: Streak = { state: "starting", sinceMs: Date.now() };
   while (Date.now() < deadline) {
     const probe = await probeChild(child, expected);
-    if (probe.state === "gone") throw new Error(exit() ?? "crash_loop: the process ended");
+    if (probe.state === "gone") throw new Error(await howItEnded(ending));
     streak = continueStreak(streak, probe.state, Date.now());
     const lastedMs = Date.now() - streak.sinceMs;
     if (probe.state === "healthy" && lastedMs >= minHealthyMs) return;
@@ -83,6 +84,14 @@ async function untilHealthy(
     await delay(probeEveryMs);
   }
   throw new Error("progress_deadline: the process was not healthy in time");
+}
+
+/** A process is gone a moment before its end is told; on a busy machine more than that. */
+const tellsWithinMs = 5_000;
+
+function howItEnded(ending: Promise<string>): Promise<string> {
+  const otherwise = "crash_loop: the process ended";
+  return inTime(() => ending, { limitMs: tellsWithinMs, otherwise });
 }
 
 /** Since when every probe has found the same. */
