@@ -3,6 +3,7 @@ import type { Config } from "#config.ts";
 import type { Credentials, Endpoints } from "#embedded/contract.ts";
 import { loadCredentials } from "#embedded/credentials.ts";
 import { openDataDir } from "#embedded/data-dir.ts";
+import type { LockSettings } from "#embedded/data-dir-lock.ts";
 import { publishEndpoints } from "#embedded/endpoints.ts";
 import { withoutCredentials } from "#embedded/running.ts";
 import { createDeparture } from "#kernel/departure.ts";
@@ -42,13 +43,16 @@ export type App = {
 export async function startApp(config: Config, of: { roles: Role[]; log: Log }): Promise<App> {
   refuseSettings(config, of.roles);
   const stops = createStops(of.log);
+  const failure = Promise.withResolvers<Error>();
   try {
-    const dataDir = openDataDir(config.data_dir);
+    const dataDir = await openDataDir(
+      config.data_dir,
+      lockSettings(config, of.log, failure.resolve),
+    );
     stops.add("data directory", dataDir.release);
     const credentials = withSettings(loadCredentials(dataDir.path), config);
     const registry = createRegistry(of.roles);
     const departure = createDeparture();
-    const failure = Promise.withResolvers<Error>();
     const base: Base = {
       config,
       log: of.log,
@@ -66,6 +70,17 @@ export async function startApp(config: Config, of: { roles: Role[]; log: Log }):
     await stops.run();
     throw error;
   }
+}
+
+function lockSettings({ data_dir }: Config, log: Log, fail: (reason: Error) => void): LockSettings {
+  return {
+    onWatch: (watchMs) =>
+      log.info(
+        { data_dir, ms: watchMs },
+        "looking whether another container uses the data directory",
+      ),
+    onLost: () => fail(new Error(`another program has taken data_dir ${data_dir}`)),
+  };
 }
 
 /** What the operator has set stands over what was generated. */

@@ -7,6 +7,7 @@ const Identity = z.object({
   pid: z.int().positive(),
   startedAt: z.string(),
   bootId: z.string().optional(),
+  pidNamespace: z.string().optional(),
 });
 
 /** The process that the file names; undefined when it is absent or names none. */

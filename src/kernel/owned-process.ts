@@ -1,6 +1,6 @@
 /** Processes that outlive the one that started them: found again by pid and start time, never by name. */
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, readlinkSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
@@ -12,6 +12,8 @@ export type ProcessIdentity = {
   startedAt: string;
   /** Missing where the machine tells none, and where an earlier version wrote it down. */
   bootId?: string | undefined;
+  /** In which pids are counted: another one in each container. Missing as above. */
+  pidNamespace?: string | undefined;
 };
 
 /** The identity of a running process, or undefined when no process has this pid. */
@@ -19,23 +21,36 @@ export function identifyProcess(pid: number): ProcessIdentity | undefined {
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
   const startedAt = existsSync("/proc/self/stat") ? readProcStart(pid) : readPsStart(pid);
   if (startedAt === undefined) return undefined;
-  return { pid, startedAt, ...(bootId !== undefined && { bootId }) };
+  return {
+    pid,
+    startedAt,
+    ...(bootId !== undefined && { bootId }),
+    ...(pidNamespace !== undefined && { pidNamespace }),
+  };
 }
 
-/** Whether exactly this process still runs (a zombie does not). */
+/** Whether it would be seen here if it ran: not that of another container, or of another machine. */
+export function isInSight(identity: ProcessIdentity): boolean {
+  const isOfThisBoot = identity.bootId === undefined || identity.bootId === bootId;
+  const { pidNamespace: namespace } = identity;
+  return isOfThisBoot && (namespace === undefined || namespace === pidNamespace);
+}
+
+/** Whether exactly this process still runs, within sight (a zombie does not). */
 export function isAlive(identity: ProcessIdentity): boolean {
-  if (identity.bootId !== undefined && identity.bootId !== bootId) return false;
+  if (!isInSight(identity)) return false;
   // A file that tells no start must not be taken for a process that is not there, nor for all of them.
   const running = identifyProcess(identity.pid);
   return running !== undefined && running.startedAt === identity.startedAt;
 }
 
 /** Of the machine since its last start; undefined where it tells none. */
-const bootId = readBootId();
+const bootId = unlessThrown(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
+const pidNamespace = unlessThrown(() => readlinkSync("/proc/self/ns/pid"));
 
-function readBootId(): string | undefined {
+function unlessThrown<Value>(read: () => Value): Value | undefined {
   try {
-    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    return read();
   } catch {
     return undefined;
   }

@@ -1,40 +1,41 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openDataDir } from "#embedded/data-dir.ts";
+import { identifyProcess } from "#kernel/owned-process.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
-it("creates the directory with its parents, for the owner only", () => {
+it("creates the directory with its parents, for the owner only", async () => {
   const directory = path.join(tempDir(), "a", "b");
 
-  const opened = openDataDir(directory);
+  const opened = await openDataDir(directory);
 
   expect(opened.path).toBe(directory);
   expect(statSync(directory).mode & 0o777).toBe(0o700);
 });
 
-it("refuses a directory in use with one line that names the process", () => {
+it("refuses a directory in use with one line that names the process", async () => {
   const directory = tempDir();
-  openDataDir(directory);
+  await openDataDir(directory);
 
   const again = () => openDataDir(directory);
 
-  expect(again).toThrow(
+  await expect(again()).rejects.toThrow(
     `data_dir ${directory} is in use by process ${process.pid}; end it or set another data_dir`,
   );
 });
 
-it("opens a released directory again", () => {
+it("opens a released directory again", async () => {
   const directory = tempDir();
-  openDataDir(directory).release();
+  (await openDataDir(directory)).release();
 
   const again = () => openDataDir(directory);
 
-  expect(again).not.toThrow();
+  await expect(again()).resolves.toBeDefined();
 });
 
-it("takes over the lock of a process that is gone", () => {
+it("takes over the lock of a process that is gone", async () => {
   const directory = tempDir();
   const gone = spawnSync("true").pid;
   writeFileSync(
@@ -44,32 +45,32 @@ it("takes over the lock of a process that is gone", () => {
 
   const open = () => openDataDir(directory);
 
-  expect(open).not.toThrow();
+  await expect(open()).resolves.toBeDefined();
 });
 
-it("takes over the lock of a process whose pid is another's now", () => {
+it("takes over the lock of a process whose pid is another's now", async () => {
   const directory = tempDir();
   const lock = { pid: process.pid, startedAt: "1" };
   writeFileSync(path.join(directory, "vedette.lock"), JSON.stringify(lock));
 
   const open = () => openDataDir(directory);
 
-  expect(open).not.toThrow();
+  await expect(open()).resolves.toBeDefined();
 });
 
-it("takes over a lock that a crash of the machine left empty", () => {
+it("takes over a lock that a crash of the machine left empty", async () => {
   const directory = tempDir();
   writeFileSync(path.join(directory, "vedette.lock"), "");
 
   const open = () => openDataDir(directory);
 
-  expect(open).not.toThrow();
+  await expect(open()).resolves.toBeDefined();
 });
 
-it("leaves nothing behind after release", () => {
+it("leaves nothing behind after release", async () => {
   const directory = tempDir();
   const lock = path.join(directory, "vedette.lock");
-  const opened = openDataDir(directory);
+  const opened = await openDataDir(directory);
   expect(existsSync(lock)).toBe(true);
 
   opened.release();
@@ -77,11 +78,70 @@ it("leaves nothing behind after release", () => {
   expect(existsSync(lock)).toBe(false);
 });
 
-it("says in one line why a directory cannot be used", () => {
+it("says in one line why a directory cannot be used", async () => {
   const file = path.join(tempDir(), "file");
   writeFileSync(file, "");
 
   const open = () => openDataDir(path.join(file, "data"));
 
-  expect(open).toThrow(`data_dir ${file}/data cannot be used (ENOTDIR)`);
+  await expect(open()).rejects.toThrow(`data_dir ${file}/data cannot be used (ENOTDIR)`);
+});
+
+describe("a lock of another container, where pids mean something else", () => {
+  const patience = { touchEveryMs: 20, watchMs: 1_000 };
+
+  function lockFromElsewhere(): { directory: string; lock: string } {
+    const directory = tempDir();
+    const lock = path.join(directory, "vedette.lock");
+    const holder = { ...identifyProcess(process.pid), pidNamespace: "pid:[1]" };
+    writeFileSync(lock, JSON.stringify(holder));
+    return { directory, lock };
+  }
+
+  it("is respected while its holder touches it", async () => {
+    const { directory, lock } = lockFromElsewhere();
+    const touching = setInterval(() => utimesSync(lock, new Date(), new Date()), 20);
+    onTestFinished(() => clearInterval(touching));
+
+    const open = () => openDataDir(directory, { ...patience, watchMs: 60_000 });
+
+    await expect(open()).rejects.toThrow(
+      `data_dir ${directory} is in use by process ${process.pid} of another container or machine; ` +
+        "end it or set another data_dir",
+    );
+  });
+
+  it("is taken over when nobody touches it, and whoever waits is told before", async () => {
+    const { directory } = lockFromElsewhere();
+    const waits: number[] = [];
+
+    const opened = await openDataDir(directory, { ...patience, onWatch: (ms) => waits.push(ms) });
+
+    expect(waits).toEqual([1_000]);
+    opened.release();
+  });
+});
+
+it("shows that it holds its lock, by touching it", async () => {
+  const directory = tempDir();
+  const opened = await openDataDir(directory, { touchEveryMs: 10 });
+  onTestFinished(opened.release);
+  const lock = path.join(directory, "vedette.lock");
+  utimesSync(lock, 1, 1);
+
+  await vi.waitFor(() => expect(statSync(lock).mtimeMs).toBeGreaterThan(1_000), 10_000);
+});
+
+it("says when another program has taken its lock, and leaves that one's lock alone", async () => {
+  const directory = tempDir();
+  const lost = Promise.withResolvers<void>();
+  const opened = await openDataDir(directory, { touchEveryMs: 10, onLost: lost.resolve });
+  const lock = path.join(directory, "vedette.lock");
+  writeFileSync(`${lock}.other`, "another's");
+  renameSync(`${lock}.other`, lock);
+
+  await lost.promise;
+  opened.release();
+
+  expect(existsSync(lock)).toBe(true);
 });
