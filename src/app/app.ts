@@ -128,8 +128,9 @@ async function startDurable(base: Base, wanted: Role[], parts: DurableParts) {
   const restate = await startRestateServer(base, parts.stops);
   const actorKey = await readActorKey(parts.database);
   const shared = { ...parts, ...restate, actorKey };
-  const places = await startRestateFront(base, shared);
   const worker = wanted.includes("worker") ? await startWorker(base, shared) : undefined;
+  // After the worker, so that it is stopped before: calls under way still find who answers them.
+  const places = await startRestateFront(base, shared);
   const control = wanted.includes("control") ? await startControl(base, shared) : undefined;
   return {
     ...(control !== undefined && { control }),

@@ -1,6 +1,6 @@
 /** Wires the addresses at which the embedded Restate is found. */
 import type { Server } from "node:http";
-import { createAdminFront, createIngressFront } from "#control/front/front.ts";
+import { createAdminFront, createIngressFront, type Front } from "#control/front/front.ts";
 import { createIdentify } from "#control/token.ts";
 import { listening } from "#kernel/listen.ts";
 import type { Base } from "./base.ts";
@@ -26,9 +26,9 @@ export async function startRestateFront(base: Base, parts: FrontParts) {
     return { restate_ingress: ingressUrl, restate_admin: adminUrl };
   }
   const host = isExternal ? front_host : "127.0.0.1";
-  const start = async (server: Server, port: number, setting: string) => {
+  const start = async ({ server, close }: Front, port: number, setting: string) => {
     const address = await listening(listen(server, { host, port }), { port, setting });
-    stops.add(setting, () => close(server));
+    stops.add(setting, close);
     return address;
   };
   return {
@@ -44,13 +44,5 @@ function listen(server: Server, { host, port }: { host: string; port: number }):
       const at = server.address();
       resolve(`http://${host}:${typeof at === "object" ? at?.port : port}`);
     });
-  });
-}
-
-/** A call that blocks keeps nobody from stopping: what it started goes on. */
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
   });
 }

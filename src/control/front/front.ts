@@ -4,6 +4,8 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
+import { noteAnswers } from "#control/answers.ts";
+import { findRoute, isBlocking } from "#control/routes.ts";
 import type { Identify } from "#control/token.ts";
 import type { Log } from "#kernel/log.ts";
 import { signActor, targetOfPath } from "#kernel/signed-actor.ts";
@@ -27,20 +29,34 @@ const ingressBelow = "/ingress";
 
 const withinMs = { ingress: 24 * 3_600_000, admin: 300_000 };
 
-/** Not listening yet. It asks for the ingress token, or knows a program of the same user. */
-export function createIngressFront(settings: FrontSettings): Server {
+/** Not listening yet. `close` answers the calls that do not block, and lets go of the others. */
+export type Front = { server: Server; close: () => Promise<void> };
+
+/** It asks for the ingress token, or knows a program of the same user. */
+export function createIngressFront(settings: FrontSettings): Front {
   return createFront(settings, (asked) => passToIngress(settings, asked));
 }
 
 /** Also has the ingress, below `/ingress`. */
-export function createAdminFront(settings: FrontSettings): Server {
+export function createAdminFront(settings: FrontSettings): Front {
   return createFront(settings, (asked) => {
     const { path } = asked;
-    if (path === ingressBelow || path.startsWith(`${ingressBelow}/`)) {
-      return passToIngress(settings, { ...asked, path: path.slice(ingressBelow.length) || "/" });
-    }
-    return passToAdmin(settings, asked);
+    const ingressPath = belowIngress(path);
+    return ingressPath === undefined
+      ? passToAdmin(settings, asked)
+      : passToIngress(settings, { ...asked, path: ingressPath });
   });
+}
+
+function belowIngress(path: string): string | undefined {
+  if (path === ingressBelow) return "/";
+  return path.startsWith(`${ingressBelow}/`) ? path.slice(ingressBelow.length) : undefined;
+}
+
+/** What is not ours may wait for the end of anything. */
+function isLong(path: string): boolean {
+  const own = belowIngress(path) ?? path;
+  return findRoute(own) === undefined || isBlocking(own);
 }
 
 type Asked = {
@@ -55,7 +71,7 @@ type Asked = {
 
 type Pass = (asked: Asked) => Promise<unknown>;
 
-function createFront(settings: FrontSettings, pass: Pass): Server {
+function createFront(settings: FrontSettings, pass: Pass): Front {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const gone = new AbortController();
     response.once("close", () => gone.abort());
@@ -68,10 +84,16 @@ function createFront(settings: FrontSettings, pass: Pass): Server {
       answerRefusal(response, { status: 502, detail: "Restate did not answer; try again" });
     }
   };
-  return createServer(
+  const server = createServer(
     { requestTimeout: 30_000, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     (request, response) => void answer(request, response),
   );
+  const answers = noteAnswers(server, { isLong });
+  const close = async () => {
+    await answers.finish();
+    server.closeAllConnections();
+  };
+  return { server, close };
 }
 
 async function admit(
