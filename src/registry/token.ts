@@ -1,4 +1,5 @@
 /** Tokens for registries, fetched from where their challenge says and kept until they expire. */
+import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { type BearerChallenge, checkRealm, type RealmRules } from "./challenge.ts";
 import type { Credential } from "./credentials.ts";
@@ -6,11 +7,17 @@ import { type Answer, ask, type Question, throwTrouble } from "./exchange.ts";
 import type { Reach } from "./reach.ts";
 import { RegistryTrouble, refuse } from "./refusal.ts";
 
+/** What servers take as a header by default, and visible ASCII as it stands in one (RFC 6750, section 2.1). */
+const TokenText = z
+  .string()
+  .max(16_384)
+  .regex(/^[\x21-\x7e]+$/);
+
 /** Lifetimes are in seconds; 60 when the service does not say (distribution, "Token authentication"). */
 const TokenAnswer = z
   .object({
-    token: z.string().min(1).optional(),
-    access_token: z.string().min(1).optional(),
+    token: TokenText.optional(),
+    access_token: TokenText.optional(),
     expires_in: z.number().default(60),
   })
   .transform(({ token, access_token, expires_in }, context) => {
@@ -22,6 +29,12 @@ const TokenAnswer = z
 
 /** A token is not used in its last seconds: it has to live until the registry reads it. */
 const marginSeconds = 10;
+
+/** A token is used no longer, whatever its service says: after a change of rights it is asked again. */
+const longestLifetimeSeconds = 3_600;
+
+/** Who names the images decides how many there are. */
+const keptAtMost = 500;
 
 type TokenRequest = {
   /** The registry that asks for the token. */
@@ -42,12 +55,11 @@ export type TokenSource = {
 type TokenRules = RealmRules & { reach: Reach };
 
 export function createTokenSource(rules: TokenRules): TokenSource {
-  const kept = new Map<string, { value: string; expiresAtMs: number }>();
+  const kept = new LRUCache<string, { value: string; expiresAtMs: number }>({ max: keptAtMost });
   const refresh = async (wanted: TokenRequest) => {
     const { value, lifetimeSeconds } = await fetchToken(wanted, rules);
-    for (const [name, token] of kept) if (token.expiresAtMs <= Date.now()) kept.delete(name);
-    const expiresAtMs = Date.now() + (lifetimeSeconds - marginSeconds) * 1_000;
-    kept.set(nameOf(wanted), { value, expiresAtMs });
+    const usableSeconds = Math.min(lifetimeSeconds, longestLifetimeSeconds) - marginSeconds;
+    kept.set(nameOf(wanted), { value, expiresAtMs: Date.now() + usableSeconds * 1_000 });
     return { value, isKept: false };
   };
   const find = async (wanted: TokenRequest) => {

@@ -1,0 +1,74 @@
+/** Tokens of a service that says what it likes about them. */
+import { afterEach, expect, it, vi } from "vitest";
+import { createPinImage } from "#registry/pin.ts";
+import { startFakeRegistry } from "../../support/fake-registry.ts";
+
+const settings = { allowed: [], insecure: ["127.0.0.1"], token_hosts: [], docker_config: "" };
+const digest = `sha256:${"ab".repeat(32)}`;
+const found = { status: 200, headers: { "docker-content-digest": digest } };
+const unavailable = expect.objectContaining({ code: "registry_unavailable", status: 503 });
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A registry that takes any token, and a service that answers so. */
+async function startGate(answer: object) {
+  const tokens = await startFakeRegistry(() => ({ status: 200, body: JSON.stringify(answer) }));
+  const challenge = { "www-authenticate": `Bearer realm="http://${tokens.host}/token"` };
+  const registry = await startFakeRegistry(({ authorization }) =>
+    authorization === undefined ? { status: 401, headers: challenge } : found,
+  );
+  const pin = createPinImage(settings, () => undefined);
+  return { tokens, pin: (name = "sentinel") => pin(`${registry.host}/acme/${name}:v1`) };
+}
+
+it("are kept for an hour at the most, whatever is said of their lifetime", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const { tokens, pin } = await startGate({ token: "abc", expires_in: 1e15 });
+  await pin();
+  vi.advanceTimersByTime(3_500_000);
+  await pin();
+  const askedWithinAnHour = tokens.requests.length;
+  vi.advanceTimersByTime(100_001);
+
+  await pin();
+
+  expect(askedWithinAnHour).toBe(1);
+  expect(tokens.requests).toHaveLength(2);
+});
+
+it.each([0, 10, -1e15])("are not kept when their lifetime is %s seconds", async (seconds) => {
+  const { tokens, pin } = await startGate({ token: "abc", expires_in: seconds });
+  await pin();
+
+  await pin();
+
+  expect(tokens.requests).toHaveLength(2);
+});
+
+it("are not taken when they are longer than a header may be", async () => {
+  const { pin } = await startGate({ token: "a".repeat(16_385), expires_in: 300 });
+
+  await expect(pin()).rejects.toEqual(unavailable);
+});
+
+it.each(["a\r\nx-injected: 1", "a b", "\u0000", "ü"])(
+  "are not taken when they are %j, which no header may hold",
+  async (token) => {
+    const { pin } = await startGate({ token });
+
+    await expect(pin()).rejects.toEqual(
+      expect.objectContaining({ message: expect.stringContaining("no token") }),
+    );
+  },
+);
+
+it("that were not used for long give way to those of other images", async () => {
+  const { tokens, pin } = await startGate({ token: "abc", expires_in: 300 });
+  for (let count = 0; count <= 500; count += 1) await pin(`image-${count}`);
+
+  await pin("image-0");
+
+  expect(tokens.requests).toHaveLength(502);
+});
