@@ -50,6 +50,7 @@ export async function deletePermission(
   const lock = "SELECT 1 FROM permissions WHERE id = $1 FOR UPDATE";
   const { rowCount } = await transaction.query(lock, [id]);
   if (rowCount === 0) throw permissionNotFound(idOrSlug);
+  await lockRolesWith(change, id);
   change.stale(...staleKeys(workspaceId, await keysWithPermission(transaction, id)));
   await transaction.query("DELETE FROM permissions WHERE id = $1", [id]);
   change.record({
@@ -57,4 +58,14 @@ export async function deletePermission(
     description: `Deleted permission ${slug} (${id})`,
     targets: [{ type: "permission", id, name: slug }],
   });
+}
+
+/** Whoever gives a key a role that has the permission waits, or is waited for and the key is seen. */
+async function lockRolesWith({ transaction }: Change, permissionId: string): Promise<void> {
+  await transaction.query(
+    `SELECT 1 FROM roles r WHERE r.id IN (
+       SELECT role_id FROM role_permissions WHERE permission_id = $1
+     ) ORDER BY r.id FOR UPDATE`,
+    [permissionId],
+  );
 }

@@ -2,6 +2,7 @@
 import * as errors from "@unkey/api/models/errors";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { auditEvents, startTestApi, type TestApi } from "../../support/api.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 let api: TestApi;
 let workspace: { id: string; rootKey: string };
@@ -32,10 +33,11 @@ const slugsOf = async (role: string) =>
 /** A key and what verifying it says that it may do. */
 async function newKey(fields: object) {
   const { apiId } = (await unkey.apis.createApi({ name: "payments" })).data;
-  const { key } = (await unkey.keys.createKey({ apiId, ...fields })).data;
+  const { key, keyId } = (await unkey.keys.createKey({ apiId, ...fields })).data;
   const permissionsNow = async () => (await unkey.keys.verifyKey({ key })).data.permissions;
   return {
     key,
+    keyId,
     permissionsNow,
     rolesNow: async () => (await unkey.keys.verifyKey({ key })).data.roles,
   };
@@ -147,6 +149,36 @@ describe("roles", () => {
     expect([await rolesNow(), await permissionsNow()]).toEqual([undefined, undefined]);
     expect((await permissions.listPermissions({})).result.data).toHaveLength(1);
   });
+});
+
+it("takes a deleted permission from a key that is given a role with it at the same time", async () => {
+  const permission = await newPermission("docs.read");
+  const role = await newRole("editor", ["docs.read"]);
+  const { key, keyId, permissionsNow } = await newKey({});
+  const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+  const waitersAre = (count: number) =>
+    api.database.query(waiting).then(({ rowCount }) => rowCount === count);
+  const holder = await api.database.connect();
+  await holder.query("BEGIN");
+  // Keeps the deletion from its end, after it has looked which keys have the permission.
+  await holder.query("SELECT 1 FROM role_permissions WHERE role_id = $1 FOR UPDATE", [role]);
+
+  const deletion = permissions.deletePermission({ permission });
+  await waitFor(() => waitersAre(1), { withinMs: 60_000, what: "the deletion to wait" });
+  let isGiven = false;
+  const giving = unkey.keys.addRoles({ keyId, roles: ["editor"] }).then(() => {
+    isGiven = true;
+  });
+  await waitFor(async () => isGiven || (await waitersAre(2)), {
+    withinMs: 60_000,
+    what: "the role to be given, or to wait for the deletion",
+  });
+  await unkey.keys.verifyKey({ key });
+  await holder.query("ROLLBACK");
+  holder.release();
+  await Promise.all([deletion, giving]);
+
+  expect(await permissionsNow()).toBeUndefined();
 });
 
 describe("setRolePermissions", () => {
