@@ -73,7 +73,13 @@ function eventsOf(event: string | undefined): (string | undefined)[] {
   return event?.endsWith("*") === true ? [undefined, event.slice(0, -1)] : [event, undefined];
 }
 
-const Cursor = z.tuple([z.string().regex(/^\d{4}-[\d\- :.+]{1,40}$/), z.string().max(64)]);
+/** What `exactTime` is: a day that there is, in UTC, to the microsecond. */
+const ExactTime = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?\+00$/)
+  .refine((time) => z.iso.datetime().safeParse(`${time.slice(0, -3).replace(" ", "T")}Z`).success);
+
+const Cursor = z.tuple([ExactTime, z.string().regex(/^\w{1,64}$/)]);
 
 function writeCursor({ time, id }: { time: string; id: string }): string {
   return Buffer.from(JSON.stringify([time, id])).toString("base64url");

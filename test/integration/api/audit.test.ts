@@ -106,10 +106,15 @@ describe("the audit log", () => {
     expect((await read({ event: "%*" })).entries).toEqual([]);
   });
 
-  it.each(["nonsense", Buffer.from('["2026-01-01\'",1]').toString("base64url")])(
-    "refuses the cursor %j",
-    async (cursor) => {
-      await expect(read({}, { limit: 2, cursor })).rejects.toThrow("no cursor of this list");
-    },
-  );
+  it.each([
+    "nonsense",
+    ["2026-01-01'", 1],
+    ["2026-02-30 00:00:00+00", "log_1"],
+    ["2026-01-01 25:00:00+00", "log_1"],
+    ["2026-01-01 00:00:00+00", "log_\0"],
+  ])("refuses the cursor %j", async (content) => {
+    const cursor = Buffer.from(JSON.stringify(content)).toString("base64url");
+
+    await expect(read({}, { limit: 2, cursor })).rejects.toThrow("no cursor of this list");
+  });
 });
