@@ -8,7 +8,7 @@ import { randomUUID } from "node:crypto";
 import { type FileHandle, open, readdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import type { Log } from "#kernel/log.ts";
-import { type Batch, batchesOf, type RecordedTable, recordedTables } from "./batch.ts";
+import { batchesOf, type RecordedTable, recordedTables } from "./batch.ts";
 import type { Spool } from "./spool.ts";
 
 export type JournalSettings = {
@@ -72,12 +72,22 @@ export class JournalPage {
     return this.#next;
   }
 
+  /** Nothing more comes. The file stays until `discard`: it is all that a kill spares of the rows. */
+  async close(): Promise<void> {
+    await this.#tail;
+    this.#isClosed = true;
+    const file = this.#file;
+    this.#file = undefined;
+    await file?.close().catch((err: unknown) => {
+      this.#settings.log.warn({ err }, "analytics journal not closed");
+    });
+  }
+
   async discard(): Promise<void> {
     this.#isClosed = true;
     this.#pending = "";
-    await this.#tail;
+    await this.close();
     try {
-      await this.#file?.close();
       await rm(this.#path, { force: true });
     } catch (err) {
       this.#settings.log.warn({ err }, "analytics journal not removed");
@@ -110,41 +120,55 @@ export class JournalPage {
   }
 }
 
-/** Puts into the spool what a killed run has left, and answers how many rows it could not. */
+/**
+ * Puts into the spool what a killed run has left, and answers how many rows it could not. A journal that
+ * cannot be read, or that finds no space, stays for the next start and keeps nothing else back.
+ */
 export async function recoverJournals(
   { dir, log }: JournalSettings,
   spool: Spool,
 ): Promise<number> {
-  let lost = 0;
+  let waiting = 0;
   for (const name of (await readdir(dir)).filter((one) => one.endsWith(suffix))) {
-    const lines = readLines(await readFile(path.join(dir, name), "utf8"));
-    for await (const batch of batchesOf(path.basename(name, suffix), lines)) {
-      lost += await appendOrLose(batch, spool, log);
+    const file = path.join(dir, name);
+    try {
+      const { lines, unreadable } = readLines(await readFile(file, "utf8"));
+      if (unreadable > 0) log.warn({ file, lines: unreadable }, "analytics journal is damaged");
+      const left = await spoolAll(path.basename(name, suffix), lines, spool);
+      waiting += left.rows;
+      if (left.rows === 0) await rm(file, { force: true });
+      else log.error({ ...left, file }, "no space for analytics of a killed run, left in its file");
+    } catch (err) {
+      log.error({ err, file }, "analytics journal not recovered, left as it is");
     }
-    await rm(path.join(dir, name), { force: true });
   }
-  return lost;
+  return waiting;
 }
 
-async function appendOrLose(batch: Batch, spool: Spool, log: Log): Promise<number> {
-  try {
-    await spool.append(batch);
-    return 0;
-  } catch (err) {
-    log.error({ err, rows: batch.rows }, "no space for analytics of a killed run, rows dropped");
-    return batch.rows;
+/** Answers how many rows were not taken. What is sent again with what was has the same tokens. */
+async function spoolAll(id: string, lines: Lines, spool: Spool) {
+  const left: { rows: number; err?: unknown } = { rows: 0 };
+  for await (const batch of batchesOf(id, lines)) {
+    await spool.append(batch).catch((err: unknown) => {
+      left.rows += batch.rows;
+      left.err = err;
+    });
   }
+  return left;
 }
 
-/** The whole lines; the last one may be torn. */
-function readLines(text: string): Lines {
+/** The whole lines, and how many are none: the last one may be torn, which no damage is. */
+function readLines(text: string): { lines: Lines; unreadable: number } {
   const lines: Lines = { key_verifications_v1: [], ratelimits_v1: [] };
-  for (const entry of text.split("\n")) {
+  let unreadable = 0;
+  const entries = text.split("\n");
+  for (const [index, entry] of entries.entries()) {
     const table = recordedTables.find((one) => entry.startsWith(`${one} `));
     const line = table === undefined ? "" : entry.slice(table.length + 1);
     if (table !== undefined && isJson(line)) lines[table].push(line);
+    else if (index < entries.length - 1) unreadable += 1;
   }
-  return lines;
+  return { lines, unreadable };
 }
 
 function isJson(line: string): boolean {

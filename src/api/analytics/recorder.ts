@@ -203,21 +203,28 @@ class BatchingRecorder implements Recorder {
     const page = this.#settings.journal.turn();
     this.#waiting = { key_verifications_v1: [], ratelimits_v1: [] };
     if (page === undefined) return;
+    const held: Promise<void>[] = [];
     for await (const batch of batchesOf(page.id, lines)) {
-      await this.#settings.spool.append(batch).catch((error) => this.#keep(batch, error));
+      await this.#settings.spool.append(batch).catch((error) => {
+        const gone = this.#keep(batch, error);
+        if (gone !== undefined) held.push(gone);
+      });
       this.#buffered -= batch.rows;
       this.#sender.wake();
     }
-    await page.discard();
+    if (held.length === 0) return page.discard();
+    // Of what waits in memory alone the journal is what is left after a kill.
+    await page.close();
+    void Promise.all(held).then(() => page.discard());
   }
 
-  /** The batch is on no disk: the store may still take it from memory. */
-  #keep(batch: Batch, error: unknown): void {
+  /** The batch is not in the spool: the store may still take it from memory, and when it is out of there. */
+  #keep(batch: Batch, error: unknown): Promise<void> | undefined {
     if (this.#sender.unspooledBytes() + batch.body.length > maxUnspooledBytes) {
       this.#lose(batch.rows, "no space on disk or in memory", error);
-      return;
+      return undefined;
     }
-    this.#sender.hold(batch);
+    return this.#sender.hold(batch);
   }
 
   #lose(rows: number, reason: string, err?: unknown): void {
@@ -231,8 +238,8 @@ class BatchingRecorder implements Recorder {
   #reportRecovery(): void {
     const { spool, log } = this.#settings;
     if (this.#recovered > 0) log.info({ rows: this.#recovered }, "replaying spooled analytics");
-    if (spool.damagedBytes > 0) {
-      log.warn({ bytes: spool.damagedBytes }, "analytics spool ended in a torn record");
+    for (const damage of spool.damaged) {
+      log.warn(damage, "analytics spool has records that are torn or damaged, left out");
     }
   }
 }

@@ -2,15 +2,19 @@
 import { type FileHandle, open, readFile } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
+import { invariant } from "#kernel/invariant.ts";
 import { type Batch, recordedTables } from "./batch.ts";
 
 export type Segment = {
   path: string;
   number: number;
-  /** Up to here the records are whole, in bytes. */
+  /** Where its last whole record ends, in bytes. */
   length: number;
+  /** Where damaged bytes begin that have whole records behind them, and where these go on. */
+  gaps: ReadonlyMap<number, number>;
   /** In records that wait to be stored. */
   rows: number;
+  /** Of this run's segments for writing as well, of others for reading once they are read. */
   file: FileHandle | undefined;
 };
 
@@ -28,7 +32,7 @@ const maxHeaderBytes = 512;
 /** A new, empty segment, open for writing and reading. */
 export async function createSegment(path: string, number: number): Promise<Segment> {
   const file = await open(path, "wx+", 0o600);
-  return { path, number, length: 0, rows: 0, file };
+  return { path, number, length: 0, gaps: new Map(), rows: 0, file };
 }
 
 /** Appends a record and waits for the disk. When it throws, the segment is as it was before. */
@@ -36,13 +40,14 @@ export async function writeRecord(segment: Segment, batch: Batch): Promise<void>
   const { token, table, rows, body } = batch;
   const header: Header = { token, table, rows, bytes: body.length, crc: crc32(body) };
   const record = Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), body]);
-  segment.file ??= await open(segment.path, "r+");
+  const { file } = segment;
+  invariant(file !== undefined, "only a segment that this run has made is written to");
   try {
-    await writeAll(segment.file, record, segment.length);
-    await segment.file.datasync();
+    await writeAll(file, record, segment.length);
+    await file.datasync();
   } catch (error) {
     // What was written of it is overwritten by the next record, and never read.
-    await segment.file.truncate(segment.length).catch(() => undefined);
+    await file.truncate(segment.length).catch(() => undefined);
     throw error;
   }
   segment.length += record.length;
@@ -59,41 +64,67 @@ async function writeAll(file: FileHandle, bytes: Buffer, position: number): Prom
 
 /** The record at an offset, and where it ends. Throws when the file no longer holds it. */
 export async function readRecord(segment: Segment, offset: number) {
-  segment.file ??= await open(segment.path, "r+");
+  segment.file ??= await open(segment.path, "r");
   const start = Buffer.alloc(Math.min(maxHeaderBytes, segment.length - offset));
   await segment.file.read(start, 0, start.length, offset);
   const header = parseHeader(start, 0);
   if (header === undefined) throw new Error(`no record at ${offset} of ${segment.path}`);
+  const { token, table, rows, bytes, crc } = header.value;
   const bodyStart = offset + header.length;
-  const body = Buffer.alloc(header.value.bytes);
+  if (bodyStart + bytes > segment.length) throw new Error(`no end of the record at ${offset}`);
+  const body = Buffer.alloc(bytes);
   await segment.file.read(body, 0, body.length, bodyStart);
-  const { token, table, rows } = header.value;
+  if (crc32(body) !== crc) throw new Error(`the record at ${offset} has changed`);
   return { batch: { token, table, rows, body } satisfies Batch, end: bodyStart + body.length };
 }
 
-/** Looks through a segment of an earlier run, from an offset on, for the records that are whole. */
-export async function scanSegment(path: string, number: number, from: number) {
+/**
+ * Looks through a segment of an earlier run, from an offset on, for the records that are whole; from
+ * its beginning when the file ends before the offset.
+ */
+export async function scanSegment(path: string, number: number, offset: number) {
   const bytes = await readFile(path);
-  let length = Math.min(from, bytes.length);
+  const from = offset <= bytes.length ? offset : 0;
+  const gaps = new Map<number, number>();
+  let length = from;
   let rows = 0;
+  let damagedBytes = 0;
   for (;;) {
-    const record = wholeRecord(bytes, length);
+    const record = wholeRecord(bytes, length) ?? nextWholeRecord(bytes, length);
     if (record === undefined) break;
+    if (record.start > length) gaps.set(length, record.start);
+    damagedBytes += record.start - length;
     length = record.end;
     rows += record.rows;
   }
-  const segment: Segment = { path, number, length, rows, file: undefined };
-  return { segment, damagedBytes: bytes.length - length };
+  damagedBytes += bytes.length - length;
+  const segment: Segment = { path, number, length, gaps, rows, file: undefined };
+  return { segment, from, damagedBytes };
 }
 
-function wholeRecord(bytes: Buffer, offset: number): { end: number; rows: number } | undefined {
-  const header = parseHeader(bytes, offset);
+type WholeRecord = { start: number; end: number; rows: number };
+
+/** How every record begins, and nothing in one: within the rows quotes are escaped. */
+const recordStart = '{"token":"';
+
+function nextWholeRecord(bytes: Buffer, after: number): WholeRecord | undefined {
+  let start = bytes.indexOf(recordStart, after + 1);
+  while (start >= 0) {
+    const record = wholeRecord(bytes, start);
+    if (record !== undefined) return record;
+    start = bytes.indexOf(recordStart, start + 1);
+  }
+  return undefined;
+}
+
+function wholeRecord(bytes: Buffer, start: number): WholeRecord | undefined {
+  const header = parseHeader(bytes, start);
   if (header === undefined) return undefined;
-  const bodyStart = offset + header.length;
+  const bodyStart = start + header.length;
   const end = bodyStart + header.value.bytes;
   const body = bytes.subarray(bodyStart, end);
   const isWhole = end <= bytes.length && crc32(body) === header.value.crc;
-  return isWhole ? { end, rows: header.value.rows } : undefined;
+  return isWhole ? { start, end, rows: header.value.rows } : undefined;
 }
 
 function parseHeader(bytes: Buffer, offset: number): { value: Header; length: number } | undefined {

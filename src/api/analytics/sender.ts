@@ -18,11 +18,13 @@ export type SenderSettings = {
   maxRetryMs?: number;
 };
 
+type Held = { batch: Batch; leave: () => void };
+
 export class Sender {
   readonly #settings: Required<SenderSettings>;
   readonly #stopping = new AbortController();
-  /** Batches that found no space on disk: the store is their only chance. */
-  readonly #unspooled: Batch[] = [];
+  /** Batches that found no space in the spool: the store is their only chance while this process runs. */
+  readonly #unspooled: Held[] = [];
   #running: Promise<void> | undefined;
   #retry: NodeJS.Timeout | undefined;
   #failures = 0;
@@ -41,16 +43,18 @@ export class Sender {
 
   /** What waits outside of the spool. */
   unspooledRows(): number {
-    return this.#unspooled.reduce((sum, batch) => sum + batch.rows, 0);
+    return this.#unspooled.reduce((sum, { batch }) => sum + batch.rows, 0);
   }
 
   unspooledBytes(): number {
-    return this.#unspooled.reduce((sum, batch) => sum + batch.body.length, 0);
+    return this.#unspooled.reduce((sum, { batch }) => sum + batch.body.length, 0);
   }
 
-  /** Takes a batch that is on no disk. */
-  hold(batch: Batch): void {
-    this.#unspooled.push(batch);
+  /** Takes a batch that is not in the spool. Resolves once it is stored, or refused for good. */
+  hold(batch: Batch): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#unspooled.push({ batch, leave: resolve });
+    return promise;
   }
 
   /** There may be something to send; waits for its turn when the store was away. */
@@ -88,10 +92,10 @@ export class Sender {
 
   async #sendNext(): Promise<boolean> {
     const spooled = await this.#peek();
-    const batch = spooled ?? this.#unspooled[0];
+    const batch = spooled ?? this.#unspooled[0]?.batch;
     if (batch === undefined) return false;
     this[(await this.#insert(batch)) ? "stored" : "dropped"] += batch.rows;
-    if (spooled === undefined) this.#unspooled.shift();
+    if (spooled === undefined) this.#unspooled.shift()?.leave();
     else await this.#settings.spool.acknowledge();
     return true;
   }

@@ -24,7 +24,11 @@ export class SpoolDamagedError extends Error {
   lostRows = 0;
 }
 
+/** What of a file could not be read at the start, and was left out. */
+export type Damage = { file: string; bytes?: number; err?: unknown };
+
 const suffix = ".spool";
+const segmentName = /^\d{12}\.spool$/;
 
 /** Opens the spool with what an earlier run has left in it. One process at a time. */
 export async function openSpool(settings: SpoolSettings): Promise<Spool> {
@@ -44,8 +48,7 @@ export class Spool {
   /** Only a segment of this run is written to: those before it may end in a torn record. */
   #writing: Segment | undefined;
   #peeked: { batch: Batch; end: number } | undefined;
-  /** Bytes of records that could not be read at the start. */
-  readonly damagedBytes: number;
+  readonly damaged: readonly Damage[];
 
   constructor(settings: SpoolSettings, found: Found) {
     this.#dir = settings.dir;
@@ -54,7 +57,7 @@ export class Spool {
     this.#segments = found.segments;
     this.#offset = found.offset;
     this.#nextNumber = found.nextNumber;
-    this.damagedBytes = found.damagedBytes;
+    this.damaged = found.damaged;
   }
 
   /** Rows that wait. */
@@ -75,15 +78,20 @@ export class Spool {
     await writeRecord(await this.#segmentForWriting(), batch);
   }
 
-  /** The oldest batch that is not stored, if there is one. Throws `SpoolDamagedError`. */
+  /**
+   * The oldest batch that is not stored, if there is one. Throws `SpoolDamagedError`, or what is the
+   * process's own trouble and not the file's.
+   */
   async peek(): Promise<Batch | undefined> {
     if (this.#peeked !== undefined) return this.#peeked.batch;
     await this.#leaveFinished();
     const segment = this.#segments[0];
     if (segment === undefined || this.#offset >= segment.length) return undefined;
+    this.#offset = segment.gaps.get(this.#offset) ?? this.#offset;
     try {
       this.#peeked = await readRecord(segment, this.#offset);
     } catch (error) {
+      if (hasNoHandle(error)) throw error;
       throw await this.#leaveDamaged(segment, error);
     }
     return this.#peeked.batch;
@@ -154,40 +162,48 @@ export class Spool {
   }
 }
 
-type Found = { segments: Segment[]; offset: number; nextNumber: number; damagedBytes: number };
+/** Too many connections take a process's file handles: that passes, and what is on disk is whole. */
+function hasNoHandle(error: unknown): boolean {
+  return ["EMFILE", "ENFILE", "ENOMEM"].includes((error as NodeJS.ErrnoException).code ?? "");
+}
+
+type Found = { segments: Segment[]; offset: number; nextNumber: number; damaged: Damage[] };
 
 type Position = { segment: number; offset: number };
 
 async function findSegments(dir: string): Promise<Found> {
-  const position = await readPosition(dir);
-  const names = (await readdir(dir)).filter((name) => name.endsWith(suffix)).sort();
-  const segments: Segment[] = [];
-  let damagedBytes = 0;
-  let offset = 0;
+  const names = (await readdir(dir)).filter((name) => segmentName.test(name)).sort();
+  const lastNumber = Number.parseInt(names.at(-1) ?? "0", 10);
+  const position = await readPosition(dir, lastNumber);
+  const nextNumber = Math.max(lastNumber + 1, position.segment);
+  const found: Found = { segments: [], offset: 0, damaged: [], nextNumber };
   for (const name of names) {
-    const number = Number.parseInt(name, 10);
+    // One file that cannot be read keeps nothing else back.
     const file = path.join(dir, name);
-    const from = number === position.segment ? position.offset : 0;
-    const scanned = number < position.segment ? undefined : await scanSegment(file, number, from);
-    if (scanned === undefined || scanned.segment.length <= from) {
-      damagedBytes += scanned?.damagedBytes ?? 0;
-      await rm(file, { force: true });
-      continue;
-    }
-    if (segments.length === 0) offset = from;
-    segments.push(scanned.segment);
-    damagedBytes += scanned.damagedBytes;
+    await takeSegment(found, file, position).catch((err) => found.damaged.push({ file, err }));
   }
-  const last = names.at(-1);
-  const afterLast = last === undefined ? 1 : Number.parseInt(last, 10) + 1;
-  return { segments, offset, damagedBytes, nextNumber: Math.max(afterLast, position.segment) };
+  return found;
 }
 
-async function readPosition(dir: string): Promise<Position> {
+async function takeSegment(found: Found, file: string, position: Position): Promise<void> {
+  const number = Number.parseInt(path.basename(file), 10);
+  if (number < position.segment) return rm(file, { force: true });
+  const offset = number === position.segment ? position.offset : 0;
+  const { segment, from, damagedBytes: bytes } = await scanSegment(file, number, offset);
+  if (bytes > 0) found.damaged.push({ file, bytes });
+  if (segment.length <= from) return rm(file, { force: true });
+  if (found.segments.length === 0) found.offset = from;
+  found.segments.push(segment);
+}
+
+/** A position that no run can have left is not believed: it would have us remove what waits. */
+async function readPosition(dir: string, lastNumber: number): Promise<Position> {
   try {
     const text = await readFile(path.join(dir, "position"), "utf8");
     const { segment, offset } = JSON.parse(text) as Position;
-    if (Number.isInteger(segment) && Number.isInteger(offset)) return { segment, offset };
+    const isPossible = Number.isInteger(segment) && Number.isInteger(offset) && offset >= 0;
+    // Without a file it is where the next one begins.
+    if (isPossible && (lastNumber === 0 || segment <= lastNumber + 1)) return { segment, offset };
   } catch {
     // No position yet, or none that can be read: from the start, and the tokens sort it out.
   }

@@ -1,4 +1,4 @@
-import { cpSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -57,6 +57,10 @@ async function start(settings: Start) {
   const recorder = createRecorder({ spool, journal, insert, log, minRetryMs: 5, ...rest });
   onTestFinished(() => recorder.close());
   return { recorder, store, dir };
+}
+
+function journalsIn(dir: string): string[] {
+  return readdirSync(dir).filter((name) => name.endsWith(".journal"));
 }
 
 function balance(counters: RecorderCounters): number {
@@ -182,8 +186,52 @@ describe("a kill of the process", () => {
     await recorder.flush();
 
     expect(store.rows).toHaveLength(2);
-    expect(readdirSync(dir).filter((name) => name.endsWith(".journal"))).toEqual([]);
+    expect(journalsIn(dir)).toEqual([]);
   });
+});
+
+it("keeps a journal of what the spool does not take, until the store has it", async () => {
+  const first = await start({ batchMs: 60_000, maxBytes: 0 });
+  first.store.mode = "away";
+  await first.recorder.verification(verificationRow());
+  await first.recorder.flush();
+  const dir = leftBy(first.dir);
+  first.store.mode = "up";
+  await first.recorder.flush();
+
+  const second = await start({ dir });
+  await second.recorder.flush();
+
+  expect(second.store.rows).toHaveLength(1);
+  await waitFor(() => journalsIn(first.dir).length === 0, {
+    withinMs: 10_000,
+    what: "the journal to be removed",
+  });
+});
+
+it("keeps the journal of a killed run for a start at which there is space", async () => {
+  const dir = tempDir();
+  writeFileSync(path.join(dir, "one.journal"), rowsOf("key_verifications_v1"));
+  const first = await start({ dir, maxBytes: 0 });
+  await first.recorder.close();
+
+  const second = await start({ dir });
+  await second.recorder.flush();
+
+  expect(second.store.rows).toHaveLength(1);
+  expect(journalsIn(dir)).toEqual([]);
+});
+
+it("starts beside a journal that cannot be read, and recovers the others", async () => {
+  const dir = tempDir();
+  mkdirSync(path.join(dir, "a.journal"));
+  writeFileSync(path.join(dir, "b.journal"), rowsOf("key_verifications_v1"));
+
+  const { recorder, store } = await start({ dir });
+  await recorder.flush();
+
+  expect(store.rows).toHaveLength(1);
+  expect(journalsIn(dir)).toEqual(["a.journal"]);
 });
 
 it("keeps no journal of what is in the spool", async () => {
@@ -193,7 +241,7 @@ it("keeps no journal of what is in the spool", async () => {
 
   await recorder.flush();
 
-  expect(readdirSync(dir).filter((name) => name.endsWith(".journal"))).toEqual([]);
+  expect(journalsIn(dir)).toEqual([]);
 });
 
 it("holds no answer up for a journal that cannot be written, and stores the row all the same", async () => {

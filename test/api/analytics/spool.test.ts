@@ -1,11 +1,32 @@
-import { appendFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import type { Batch } from "#api/analytics/batch.ts";
-import { openSpool, type Spool, SpoolDamagedError, SpoolFullError } from "#api/analytics/spool.ts";
+import {
+  openSpool,
+  type Spool,
+  SpoolDamagedError,
+  SpoolFullError,
+  type SpoolSettings,
+} from "#api/analytics/spool.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
 const maxBytes = 1_000_000;
+
+/** Left as a crash leaves it while the test runs. */
+async function open(settings: SpoolSettings): Promise<Spool> {
+  const spool = await openSpool(settings);
+  onTestFinished(() => spool.close());
+  return spool;
+}
 
 function batch(token: string, text = token): Batch {
   return { token, table: "ratelimits_v1", rows: 2, body: Buffer.from(`${text}\n`) };
@@ -27,7 +48,7 @@ function segmentFiles(dir: string): string[] {
 }
 
 it("gives batches back whole and in the order they came, over many segments", async () => {
-  const spool = await openSpool({ dir: tempDir(), maxBytes, segmentBytes: 300 });
+  const spool = await open({ dir: tempDir(), maxBytes, segmentBytes: 300 });
   const tokens = Array.from({ length: 20 }, (_, index) => `batch-${index}`);
   for (const token of tokens) await spool.append(batch(token));
 
@@ -40,14 +61,14 @@ it("gives batches back whole and in the order they came, over many segments", as
 
 it("goes on after a crash where it was, without what was acknowledged", async () => {
   const dir = tempDir();
-  const crashed = await openSpool({ dir, maxBytes, segmentBytes: 300 });
+  const crashed = await open({ dir, maxBytes, segmentBytes: 300 });
   for (const token of ["a", "b", "c", "d", "e"]) await crashed.append(batch(token));
   for (let stored = 0; stored < 3; stored += 1) {
     await crashed.peek();
     await crashed.acknowledge();
   }
 
-  const spool = await openSpool({ dir, maxBytes, segmentBytes: 300 });
+  const spool = await open({ dir, maxBytes, segmentBytes: 300 });
 
   expect(spool.rows()).toBe(4);
   expect(await drain(spool)).toEqual(["d", "e"]);
@@ -55,46 +76,46 @@ it("goes on after a crash where it was, without what was acknowledged", async ()
 
 it("leaves out a torn record at the end and keeps those before it", async () => {
   const dir = tempDir();
-  const crashed = await openSpool({ dir, maxBytes });
+  const crashed = await open({ dir, maxBytes });
   await crashed.append(batch("whole"));
   await crashed.append(batch("torn"));
   const [file = ""] = segmentFiles(dir);
   truncateSync(file, readFileSync(file).length - 3);
 
-  const spool = await openSpool({ dir, maxBytes });
+  const spool = await open({ dir, maxBytes });
   await spool.append(batch("later"));
 
-  expect(spool.damagedBytes).toBeGreaterThan(0);
+  expect(spool.damaged).toEqual([{ file, bytes: expect.any(Number) }]);
   expect(await drain(spool)).toEqual(["whole", "later"]);
 });
 
 it("leaves out a record whose bytes have changed", async () => {
   const dir = tempDir();
-  const crashed = await openSpool({ dir, maxBytes });
+  const crashed = await open({ dir, maxBytes });
   await crashed.append(batch("changed", "0123456789"));
   const [file = ""] = segmentFiles(dir);
   writeFileSync(file, readFileSync(file, "utf8").replace("0123456789", "0123456780"));
 
-  const spool = await openSpool({ dir, maxBytes });
+  const spool = await open({ dir, maxBytes });
 
   expect(await drain(spool)).toEqual([]);
 });
 
 it("survives rubbish after the last record and in the position", async () => {
   const dir = tempDir();
-  const crashed = await openSpool({ dir, maxBytes });
+  const crashed = await open({ dir, maxBytes });
   await crashed.append(batch("kept"));
   const [file = ""] = segmentFiles(dir);
   appendFileSync(file, '{"token":1}\n\0\0\0\0');
   writeFileSync(path.join(dir, "position"), "{");
 
-  const spool = await openSpool({ dir, maxBytes });
+  const spool = await open({ dir, maxBytes });
 
   expect(await drain(spool)).toEqual(["kept"]);
 });
 
 it("refuses what is above its limit and takes again once there is space", async () => {
-  const spool = await openSpool({ dir: tempDir(), maxBytes: 1_000, segmentBytes: 400 });
+  const spool = await open({ dir: tempDir(), maxBytes: 1_000, segmentBytes: 400 });
   const large = "x".repeat(300);
   await spool.append(batch("a", large));
   await spool.append(batch("b", large));
@@ -109,7 +130,7 @@ it("refuses what is above its limit and takes again once there is space", async 
 
 it("removes the segments that have been stored", async () => {
   const dir = tempDir();
-  const spool = await openSpool({ dir, maxBytes, segmentBytes: 200 });
+  const spool = await open({ dir, maxBytes, segmentBytes: 200 });
   for (let index = 0; index < 50; index += 1) await spool.append(batch(`batch-${index}`));
 
   await drain(spool);
@@ -119,7 +140,7 @@ it("removes the segments that have been stored", async () => {
 
 it("sets a segment aside that can no longer be read and says how many rows that is", async () => {
   const dir = tempDir();
-  const spool = await openSpool({ dir, maxBytes, segmentBytes: 50 });
+  const spool = await open({ dir, maxBytes, segmentBytes: 50 });
   await spool.append(batch("lost"));
   await spool.append(batch("kept"));
   const [file = ""] = segmentFiles(dir);
@@ -130,4 +151,92 @@ it("sets a segment aside that can no longer be read and says how many rows that 
   expect(error).toBeInstanceOf(SpoolDamagedError);
   expect((error as SpoolDamagedError).lostRows).toBe(2);
   expect(await drain(spool)).toEqual(["kept"]);
+});
+
+it("keeps the records behind a damaged one, also over a restart, and names its file", async () => {
+  const dir = tempDir();
+  const crashed = await open({ dir, maxBytes });
+  for (const token of ["a", "damaged", "b", "c"]) await crashed.append(batch(token));
+  const [file = ""] = segmentFiles(dir);
+  writeFileSync(file, readFileSync(file, "utf8").replace("damaged\n", "dam\0ged\n"));
+  const first = await open({ dir, maxBytes });
+  await first.peek();
+  await first.acknowledge();
+
+  const spool = await open({ dir, maxBytes });
+
+  expect(first.damaged).toEqual([{ file, bytes: expect.any(Number) }]);
+  expect(spool.rows()).toBe(4);
+  expect(await drain(spool)).toEqual(["b", "c"]);
+});
+
+it.each([
+  '{"segment":999,"offset":0}',
+  '{"segment":1,"offset":99999}',
+  '{"segment":1,"offset":-7}',
+])("removes nothing because of the position %s, which no run has left", async (position) => {
+  const dir = tempDir();
+  const crashed = await open({ dir, maxBytes });
+  await crashed.append(batch("kept"));
+  writeFileSync(path.join(dir, "position"), position);
+
+  const spool = await open({ dir, maxBytes });
+
+  expect(await drain(spool)).toEqual(["kept"]);
+});
+
+it("opens beside a segment that cannot be read, and names it", async () => {
+  const dir = tempDir();
+  const crashed = await open({ dir, maxBytes, segmentBytes: 50 });
+  await crashed.append(batch("kept"));
+  const unreadable = path.join(dir, "000000000002.spool");
+  mkdirSync(unreadable);
+
+  const spool = await open({ dir, maxBytes, segmentBytes: 50 });
+  await spool.append(batch("later"));
+
+  expect(spool.damaged).toEqual([{ file: unreadable, err: expect.any(Error) }]);
+  expect(await drain(spool)).toEqual(["kept", "later"]);
+});
+
+it("takes a file of another name for no segment", async () => {
+  const dir = tempDir();
+  writeFileSync(path.join(dir, "backup.spool"), "");
+  const spool = await open({ dir, maxBytes, segmentBytes: 50 });
+
+  for (const token of ["a", "b", "c"]) await spool.append(batch(token));
+
+  expect(await drain(spool)).toEqual(["a", "b", "c"]);
+});
+
+it("gives no record out that has changed since it was written", async () => {
+  const dir = tempDir();
+  const spool = await open({ dir, maxBytes });
+  await spool.append(batch("changed", "0123456789"));
+  const [file = ""] = segmentFiles(dir);
+  writeFileSync(file, readFileSync(file, "utf8").replace("0123456789", "0123456780"));
+
+  await expect(spool.peek()).rejects.toThrow(SpoolDamagedError);
+});
+
+it("takes no segment for damaged because the process has no file handles left", () => {
+  const dir = tempDir();
+  const script = `
+    import { closeSync, openSync } from "node:fs";
+    import { openSpool } from "#api/analytics/spool.ts";
+    const settings = { dir: ${JSON.stringify(dir)}, maxBytes: 1_000_000 };
+    const body = Buffer.from("x\\n");
+    await (await openSpool(settings)).append({ token: "kept", table: "ratelimits_v1", rows: 1, body });
+    const spool = await openSpool(settings);
+    const taken = [];
+    try { for (;;) taken.push(openSync("/dev/null")); } catch {}
+    const error = await spool.peek().catch((thrown) => thrown);
+    taken.forEach((fd) => closeSync(fd));
+    const batch = await spool.peek();
+    process.stdout.write(JSON.stringify([error.code, batch?.token]));`;
+  const command = 'ulimit -n 200 && exec "$0" --input-type=module -e "$1"';
+
+  const output = execFileSync("sh", ["-c", command, process.execPath, script]);
+
+  expect(JSON.parse(output.toString())).toEqual(["EMFILE", "kept"]);
 });
