@@ -1,8 +1,8 @@
 /** Lists the fleet at the start of a rollout and freezes it into waves and batches. */
-import { type Context, implement } from "@restatedev/restate-sdk";
+import { CancelledError, type Context, implement, TerminalError } from "@restatedev/restate-sdk";
 import type { FleetMember } from "#fleet/contract.ts";
 import { singletonKey } from "./contract.ts";
-import { rolloutCapture, rolloutObject } from "./internal.ts";
+import { type Captured, rolloutCapture, rolloutObject } from "./internal.ts";
 import { planMembers, toBatches, toWaveProgress } from "./plan.ts";
 import { inlineLists } from "./progress.ts";
 
@@ -29,19 +29,25 @@ async function captureFleet(
   ctx: Context,
   rolloutId: string,
   { listFleet, listForMs }: CaptureParts,
-): Promise<null> {
+): Promise<Captured> {
   const rollout = ctx.client(rolloutObject, singletonKey);
   const request = await rollout.toCapture({ rolloutId });
   if (request === null) return null;
-  const plan = await ctx.run("list-fleet", async () => freezeFleet(await listFleet(), request), {
-    maxRetryDuration: listForMs,
-  });
+  const list = async () => freezeFleet(await listFleet(), request);
+  const plan = await ctx.run("list-fleet", list, { maxRetryDuration: listForMs }).catch(unlisted);
+  if ("unlisted" in plan) return plan;
   for (let first = 0; first < plan.batches.length; first += batchesPerWrite) {
     const batches = plan.batches.slice(first, first + batchesPerWrite);
     await rollout.storeBatches({ rolloutId, first, batches });
   }
   await rollout.freeze({ rolloutId, waves: plan.waves, inline: plan.inline });
   return null;
+}
+
+/** An answer, not a failure: whoever kills this fails it too, and that is none of the fleet's doing. */
+function unlisted(error: unknown): { unlisted: string } {
+  if (!(error instanceof TerminalError) || error instanceof CancelledError) throw error;
+  return { unlisted: error.message };
 }
 
 /** What is journaled is the plan, ids and numbered images: some 25 bytes per sentinel. */

@@ -72,8 +72,15 @@ export type WedgedCall = {
 export type ReleaseRequest = { revision: string; wedged: WedgedCall[] };
 /** Who cannot go on, and the revisions that began and that run now. */
 export type VersionStop = { involved: string[]; from: string[]; to: string };
-/** `cause`: what is known of it; absent: the run itself has failed. */
-export type RunnerEnded = { rolloutId: string; runner: string; failure: string; cause?: "run" };
+/** `cause`: an earlier version may leave it out; then it is told from how far the rollout had come. */
+export type RunnerEnded = {
+  rolloutId: string;
+  runner: string;
+  failure: string;
+  cause?: "run" | "fleet";
+};
+/** Why the fleet could not be listed; null when it was, or need not be. */
+export type Captured = { unlisted: string } | null;
 
 /** The virtual object, keyed `singleton`. Exclusive handlers are short: what takes long is a run. */
 export const rolloutObject = iface.object(
@@ -153,7 +160,7 @@ export const rolloutBatch = iface.service("vedette.v1.RolloutBatch", {
 
 /** Lists the fleet and freezes it into batches. */
 export const rolloutCapture = iface.service("vedette.v1.RolloutCapture", {
-  run: iface.json<{ rolloutId: string }, null>(),
+  run: iface.json<{ rolloutId: string }, Captured>(),
 });
 
 /** Looks whether a runner has ended without saying so. */

@@ -50,15 +50,23 @@ async function runToEnd(ctx: Context, run: Run, settings: RunnerSettings): Promi
       : runRollback(ctx, run, settings));
   } catch (error) {
     if (!(error instanceof TerminalError)) throw error;
-    const { rolloutId } = run;
-    const ended = { rolloutId, runner: ctx.request().id, ...failureOf(error) };
-    return ctx.client(rolloutObject, singletonKey).runnerEnded(ended);
+    return endEarly(ctx, run, failureOf(error));
   }
 }
 
+function endEarly(
+  ctx: Context,
+  { rolloutId }: Run,
+  why: Pick<RunnerEnded, "failure" | "cause">,
+): Promise<RollbackResult> {
+  const ended = { rolloutId, runner: ctx.request().id, ...why };
+  return ctx.client(rolloutObject, singletonKey).runnerEnded(ended);
+}
+
 function failureOf(error: TerminalError): Pick<RunnerEnded, "failure" | "cause"> {
-  if (!(error instanceof CancelledError)) return { failure: error.message };
-  return { failure: "the run was cancelled in Restate", cause: "run" };
+  const failure =
+    error instanceof CancelledError ? "the run was cancelled in Restate" : error.message;
+  return { failure, cause: "run" };
 }
 
 async function runRollout(
@@ -70,7 +78,8 @@ async function runRollout(
   const rollout = ctx.client(rolloutObject, singletonKey);
   const stop = ctx.signal<null>("stop");
   await RestatePromise.race([drain(ctx, run.drain, settings.deployTimeoutMs), stop]);
-  await ctx.client(rolloutCapture).run({ rolloutId });
+  const captured = await ctx.client(rolloutCapture).run({ rolloutId });
+  if (captured !== null) return endEarly(ctx, run, { failure: captured.unlisted, cause: "fleet" });
   let next = await rollout.advance({ rolloutId });
   while (next.action !== "stop") {
     if (next.action === "wait") {

@@ -16,6 +16,8 @@ export function createMemoryFleet(size: number) {
   let behave: (id: string, image: string) => Behaviour = () => ({ status: "ready" });
   let isHeld = false;
   let isAway = false;
+  let listGate = Promise.withResolvers<void>();
+  listGate.resolve();
   let inFlight = 0;
   let maxInFlight = 0;
 
@@ -38,6 +40,7 @@ export function createMemoryFleet(size: number) {
 
   const driver: Driver = {
     list: async () => {
+      await listGate.promise;
       if (isAway) throw new Error("unreachable: the fleet is away");
       return [...members].map(([id, { region, image, running }]) => ({
         id,
@@ -89,6 +92,11 @@ export function createMemoryFleet(size: number) {
     away: (away: boolean) => {
       isAway = away;
     },
+    /** Leaves whoever asks for the list without an answer until `releaseList`. */
+    holdList: () => {
+      listGate = Promise.withResolvers();
+    },
+    releaseList: () => listGate.resolve(),
     running: () => new Map([...members].map(([id, { running }]) => [id, running])),
     maxInFlight: () => maxInFlight,
   };

@@ -11,6 +11,7 @@ const victims = {
   caller:
     "target_service_name = 'vedette.v1.SentinelRolloutService' AND target_handler_name = 'Rollout'",
   runner: "target_service_name = 'vedette.v1.RolloutRunner'",
+  capture: "target_service_name = 'vedette.v1.RolloutCapture'",
   batch: "target_service_name = 'vedette.v1.RolloutBatch'",
   deploy: "target_service_name = 'vedette.v1.SentinelService'",
   watch: "target_service_name = 'vedette.v1.RolloutWatch'",
@@ -170,8 +171,31 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
 
     const { body: resumed } = await bench.call("Resume");
 
-    expect(paused).toMatchObject({ state: "paused", total: 0, total_waves: 0 });
+    expect(paused).toMatchObject({ state: "paused", cause: "fleet", total: 0, total_waves: 0 });
     expect(paused["reason"]).toContain("unreachable: the fleet is away");
+    expect(resumed).toMatchObject({ state: "completed", total: 12, succeeded: 12 });
+  });
+
+  it("does not blame the fleet when the listing of it is killed, and begins on Resume", async () => {
+    bench.fleet.holdList();
+    const asked = bench.call("Rollout", allAtOnce);
+    await waitFor(
+      async () =>
+        (
+          await bench.query(
+            `SELECT id FROM sys_invocation WHERE ${victims.capture} AND status = 'running'`,
+          )
+        ).length > 0,
+      { withinMs: 10_000, what: "the fleet to be listed" },
+    );
+
+    await killAll("capture");
+
+    const { body: paused } = await asked;
+    bench.fleet.releaseList();
+    const { body: resumed } = await bench.call("Resume");
+    expect(paused).toMatchObject({ state: "paused", cause: "run", total: 0 });
+    expect(paused["reason"]).toContain("killed");
     expect(resumed).toMatchObject({ state: "completed", total: 12, succeeded: 12 });
   });
 
