@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import pRetry, { AbortError } from "p-retry";
 import { requestRestate } from "#kernel/restate-address.ts";
 import { installationHeader, requireOwnRestate } from "./owner.ts";
+import { isPassing } from "./restate-admin.ts";
 
 export type Registration = {
   adminUrl: string;
@@ -46,9 +47,9 @@ async function register(registration: Registration): Promise<void> {
   });
   const body = await answer.body.text();
   if (answer.statusCode < 300) return;
-  const message = `Restate refused the worker at ${workerUrl}: ${answer.statusCode} ${body}`;
-  // 4xx is about what we sent and stays so; 5xx is mostly Restate not reaching us yet.
-  throw answer.statusCode < 500 ? new AbortError(message) : new Error(message);
+  const message = `Restate refused the worker at ${workerUrl}: ${answer.statusCode} ${body.slice(0, 1_000)}`;
+  // Mostly Restate not reaching us yet; what is about what we sent stays so.
+  throw isPassing(answer.statusCode) ? new Error(message) : new AbortError(message);
 }
 
 /** A short hash over the program's own source. */

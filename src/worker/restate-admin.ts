@@ -33,11 +33,17 @@ export function createRestateAdmin(adminUrl: string) {
           signal: AbortSignal.timeout(timeoutMs),
         });
         const body = await answer.body.text();
-        if (answer.statusCode >= 500) throw refusal(`${verb} of ${id}`, answer.statusCode, body);
+        if (isPassing(answer.statusCode))
+          throw refusal(`${verb} of ${id}`, answer.statusCode, body);
       };
       await Promise.all(invocations.map((id) => each(() => change(id))));
     },
   };
+}
+
+/** Whether the same call may be taken the next time: the answer is about Restate, not about what was sent. */
+export function isPassing(status: number): boolean {
+  return status >= 500 || status === 408 || status === 429;
 }
 
 function refusal(what: string, status: number, body: string): Error {

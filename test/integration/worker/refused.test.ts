@@ -1,0 +1,51 @@
+/** What a Restate answers that cannot take a call now, and one that never will. */
+import type { ServerResponse } from "node:http";
+import { describe, expect, it } from "vitest";
+import { registerWorker } from "#worker/register.ts";
+import { createRestateAdmin } from "#worker/restate-admin.ts";
+import { serveAnswer } from "../../support/answering-server.ts";
+
+/** Answers the statuses one after the other, the last one from then on. */
+function inTurn(...statuses: number[]) {
+  const asked = { times: 0 };
+  const answer = (outgoing: ServerResponse) => {
+    outgoing.statusCode = statuses[Math.min(asked.times++, statuses.length - 1)] ?? 500;
+    outgoing.end("{}");
+  };
+  return { asked, answer };
+}
+
+const worker = { workerUrl: "http://127.0.0.1:1", revision: "1" };
+
+describe("a worker that registers", () => {
+  it.each([408, 429, 503])("asks once more after a %i", async (status) => {
+    const { asked, answer } = inTurn(status, 201);
+
+    await registerWorker({ ...worker, adminUrl: await serveAnswer(answer) });
+
+    expect(asked.times).toBe(2);
+  });
+
+  it("gives up at once when what it sent is wrong, and says what was answered", async () => {
+    const { asked, answer } = inTurn(400);
+    const registered = registerWorker({ ...worker, adminUrl: await serveAnswer(answer) });
+
+    await expect(registered).rejects.toThrow(
+      "Restate refused the worker at http://127.0.0.1:1: 400",
+    );
+    expect(asked.times).toBe(1);
+  });
+});
+
+describe("an invocation that is to be killed", () => {
+  const kill = async (status: number) =>
+    createRestateAdmin(await serveAnswer(inTurn(status).answer)).change("kill", ["inv_1"]);
+
+  it.each([408, 429, 503])("is not taken for killed after a %i", async (status) => {
+    await expect(kill(status)).rejects.toThrow(`Restate refused kill of inv_1: ${status}`);
+  });
+
+  it.each([404, 409])("has ended before when Restate answers %i", async (status) => {
+    await expect(kill(status)).resolves.toBeUndefined();
+  });
+});
