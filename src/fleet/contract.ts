@@ -54,6 +54,8 @@ export const DeployResult = z.object({
   reason: z.string().optional(),
   /** Only with `failed`, and false: the order never went out, the sentinel is as it was. */
   ordered: z.boolean().optional(),
+  /** Only with `failed`, and true: the fleet's API could not be asked; nothing is said of the image. */
+  unasked: z.boolean().optional(),
 });
 export type DeployResult = z.infer<typeof DeployResult>;
 

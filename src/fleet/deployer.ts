@@ -10,6 +10,8 @@ export type DeployStep = {
   /** `unordered`: its run has stopped before the order went out. */
   status: "progressing" | "ready" | "failed" | "unordered";
   reason?: string;
+  /** Only with `failed`: the fleet's API did not answer, or refused us altogether. */
+  isOfApi?: boolean;
   /** The driver has not taken the order yet: the next look gives it again. */
   isPending?: boolean;
   /** Since when a failure that the fleet tells of may be that of the deploy before (Unix ms). */
@@ -126,8 +128,13 @@ async function settle(order: WantedOrder, look: Look, store: FleetStore): Promis
     status,
     isPending,
     ...(reason !== undefined && { reason }),
+    ...(isOfApi(look) && { isOfApi: true }),
     ...(doubtedSinceMs !== undefined && { doubtedSinceMs }),
   };
+}
+
+function isOfApi(look: Look): boolean {
+  return look.status === "failed" && (look.isOfApi === true || look.isUnanswered === true);
 }
 
 /** What was said cannot be kept: tried again for ever it would hold up all that follows. */

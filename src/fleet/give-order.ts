@@ -1,6 +1,7 @@
 /** Gives an order to the driver, for as long as the run that wants it is at work. */
 import type { ReasonCode } from "./contract.ts";
 import {
+  type Applied,
   type DeployOrder,
   type Driver,
   type Observation,
@@ -59,7 +60,8 @@ export async function giveOrder(
     const applied = await apply(driver, order, { signal, isWanted });
     if (applied === "held back") continue;
     if (applied.failure === undefined) return { failedBefore };
-    return { ended: { status: "failed", reason: applied.failure }, failedBefore };
+    const { failure: reason, isOfApi } = applied;
+    return { ended: { status: "failed", reason, isOfApi }, failedBefore };
   }
   throw new UnreachableError("unreachable: the order could not be given in time");
 }
@@ -68,7 +70,7 @@ async function apply(
   driver: Driver,
   order: WantedOrder,
   call: { signal: AbortSignal; isWanted: () => boolean },
-): Promise<{ failure?: string } | "held back"> {
+): Promise<Applied | "held back"> {
   try {
     return await driver.apply(order, call);
   } catch (error) {

@@ -103,7 +103,7 @@ function toResult(ctx: Context, image: string, step: DeployStep): DeployResult {
     return { status: "failed", reason, ordered: false };
   }
   ctx.console.warn("sentinel deploy failed", { sentinel, image, reason });
-  return { status: "failed", reason };
+  return { status: "failed", reason, ...(step.isOfApi === true && { unasked: true }) };
 }
 
 async function notifyReady(

@@ -150,12 +150,13 @@ function deploy(ctx: Context, target: Target, run: string | undefined): RestateP
 function judge(
   result: DeployResult | undefined,
   failure: TerminalError | undefined,
-): { ok: boolean; reason?: string } {
+): Pick<DeployOutcome, "ok" | "reason" | "ofFleet"> {
   if (failure !== undefined) {
     return { ok: false, reason: `cancelled: the deploy ended with "${failure.message}"` };
   }
   if (result?.status === "ready") return { ok: true };
-  return { ok: false, reason: result?.reason ?? "timeout_unknown" };
+  const reason = result?.reason ?? "timeout_unknown";
+  return { ok: false, reason, ...(result?.unasked === true && { ofFleet: true }) };
 }
 
 /** A deploy whose invocation was killed left its sentinel as progressing: that is put right. */

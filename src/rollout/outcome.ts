@@ -4,8 +4,17 @@ import type { Batch, Outcome } from "./state.ts";
 /** A rollout brings the new image, a rollback each sentinel's previous one. */
 export type RunKind = "rollout" | "rollback";
 
-/** The result of one deploy: `index` is the sentinel's place in its batch. */
-export type DeployOutcome = { index: number; id: string; ok: boolean; reason?: string };
+/**
+ * The result of one deploy: `index` is the sentinel's place in its batch, `ofFleet` a failure of the
+ * fleet's API, which could not be asked.
+ */
+export type DeployOutcome = {
+  index: number;
+  id: string;
+  ok: boolean;
+  reason?: string;
+  ofFleet?: true;
+};
 
 export type Target = { index: number; id: string; image: string };
 
@@ -13,7 +22,7 @@ export type Target = { index: number; id: string; image: string };
 export type Change = { id: string; from: string; to: string; reason?: string };
 
 export function emptyOutcome(batch: Batch): Outcome {
-  return { marks: ".".repeat(batch.ids.length), reasons: {}, open: false };
+  return { marks: ".".repeat(batch.ids.length), reasons: {}, ofFleet: [], open: false };
 }
 
 export function previousImageOf(batch: Batch, index: number): string {
@@ -76,8 +85,25 @@ export function applyResults(
     else reasons.set(id, result.reason);
     changes.push({ id, from, to, ...(result.reason && { reason: result.reason }) });
   }
-  const kept = Object.fromEntries(reasons);
-  return { outcome: { ...outcome, marks: marks.join(""), reasons: kept }, changes };
+  const kept = {
+    marks: marks.join(""),
+    reasons: Object.fromEntries(reasons),
+    ...ofFleetAfter(outcome.ofFleet, changes, run.results),
+  };
+  return { outcome: { ...outcome, ...kept }, changes };
+}
+
+/** Of an outcome that an earlier version began it is not kept. */
+function ofFleetAfter(
+  before: readonly string[] | undefined,
+  changes: readonly Change[],
+  results: readonly DeployOutcome[],
+): Pick<Outcome, "ofFleet"> {
+  if (before === undefined) return {};
+  const changed = new Set(changes.map(({ id }) => id));
+  const more = results.filter(({ id, ofFleet }) => ofFleet === true && changed.has(id));
+  const kept = before.filter((id) => !changed.has(id));
+  return { ofFleet: [...new Set([...kept, ...more.map(({ id }) => id)])] };
 }
 
 function nextMark(kind: RunKind, from: string, ok: boolean): string | undefined {

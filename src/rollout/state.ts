@@ -105,6 +105,8 @@ export type Batch = { wave: number; ids: string[]; images: string[]; imageOf: nu
 export type Outcome = {
   marks: string;
   reasons: Record<string, string>;
+  /** Whose deploys failed because the fleet's API could not be asked; absent: begun by an earlier version. */
+  ofFleet?: string[];
   open: boolean;
   lost?: boolean;
 };

@@ -2,26 +2,31 @@
 import { type Change, marksOf } from "./outcome.ts";
 import type { Batch, Outcome, RolloutHead, Tally } from "./state.ts";
 
+type Results = Pick<Outcome, "marks" | "reasons" | "ofFleet">;
+
 const nothing: Tally = { s: 0, f: 0, r: 0, n: 0 };
 
 /** A batch, by its number, whose outcome has become another. */
 export type BatchStep = {
   n: number;
   batch: Pick<Batch, "wave" | "ids">;
-  before: Pick<Outcome, "marks" | "reasons">;
-  after: Pick<Outcome, "marks" | "reasons">;
+  before: Results;
+  after: Results;
 };
 
-function tallyOf(batch: Pick<Batch, "ids">, outcome: Pick<Outcome, "marks" | "reasons">): Tally {
+function tallyOf(batch: Pick<Batch, "ids">, outcome: Results): Tally {
   const marks = marksOf(batch, outcome);
   const count = (mark: string) => marks.filter(({ to }) => to === mark).length;
-  const ofFleet = marks.filter(isOfFleet).length;
+  const ofFleet = marks.filter((mark) => isOfFleet(mark, outcome)).length;
   return { s: count("s"), f: count("f"), r: count("r"), n: count("n"), ofFleet };
 }
 
 /** Whether a deploy failed because the fleet could not be asked: nothing is said of the image then. */
-function isOfFleet({ to, reason = "" }: Change): boolean {
-  return to === "f" && /^(?:timeout_unknown: )?(?:unreachable|unauthorized)\b/.test(reason);
+function isOfFleet({ id, to, reason = "" }: Change, { ofFleet }: Results): boolean {
+  if (to !== "f") return false;
+  if (ofFleet !== undefined) return ofFleet.includes(id);
+  // Earlier versions kept nothing but the words.
+  return /^(?:timeout_unknown: )?(?:unreachable|unauthorized)\b/.test(reason);
 }
 
 type Counts = Pick<

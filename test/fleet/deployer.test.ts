@@ -39,6 +39,46 @@ function buildParts({ driver = {}, recorded = [], refuse = () => undefined }: Pa
   return { records, putBacks, deployer };
 }
 
+describe("a deploy that fails", () => {
+  const end = (observe: Driver["observe"], apply: Driver["apply"] = async () => ({})) =>
+    buildParts({ driver: { observe, apply } }).deployer.observe(
+      order,
+      { ...nextLook, isPending: true, isDue: true },
+      timeoutMs,
+    );
+
+  it("is the sentinel's failure when the fleet says so, whatever its words", async () => {
+    const step = await end(async () => ({ status: "failed", reason: "unreachable: upstream" }));
+
+    expect(step).toMatchObject({ status: "failed", reason: "unreachable: upstream" });
+    expect(step).not.toHaveProperty("isOfApi");
+  });
+
+  it("is the API's when it did not answer until the end", async () => {
+    const step = await end(async () => {
+      throw new UnreachableError("unreachable: ECONNREFUSED");
+    });
+
+    expect(step).toMatchObject({ status: "failed", isOfApi: true });
+  });
+
+  it.each(["apply", "observe"])(
+    "is the API's when it lets us do nothing at all: %s",
+    async (at) => {
+      const refused = { status: "failed", reason: "unauthorized: 401", isOfApi: true } as const;
+
+      const step = await (at === "observe"
+        ? end(async () => refused)
+        : end(
+            async () => ({ status: "ready" }),
+            async () => ({ failure: refused.reason, isOfApi: true }),
+          ));
+
+      expect(step).toMatchObject(refused);
+    },
+  );
+});
+
 describe("a fleet that does not say whose deploy it speaks of", () => {
   const stale: Observation = { status: "failed", reason: "crash_loop", mayBeOfEarlier: true };
   const failedBefore = { isStopped: false, orderedMsAgo: null, failedBefore: true };

@@ -53,7 +53,7 @@ function step(world: World, event: Event): World {
     index,
     id: batch.ids[index] ?? "nobody",
     ok,
-    ...(!ok && { reason: index === 0 ? "unreachable: reset" : "crash_loop" }),
+    ...(!ok && { reason: "crash_loop", ...(index === 0 && { ofFleet: true as const }) }),
   }));
   const { outcome: after } = applyResults(batch, before, { kind, results });
   const written = outcomes.map((one, i) => (i === n ? after : one));
@@ -154,7 +154,7 @@ describe("a rollout that an earlier version began", () => {
   it("has what is the fleet's own fault counted on from what its batch had", () => {
     const batch = buildBatch(["a", "b"]);
     const reasons = { a: "unreachable: reset", b: "unreachable: reset" };
-    const before = { ...emptyOutcome(batch), marks: "f.", reasons };
+    const before = { marks: "f.", reasons, open: false };
     const head = buildHead({
       waves: [buildWave({ failed: 1, fleetFailed: 1 })],
       tallies: { 0: { s: 0, f: 1, r: 0, n: 0 } },

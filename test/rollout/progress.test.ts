@@ -24,12 +24,14 @@ describe("nextStep", () => {
     expect(nextStep(waves, 0)).toEqual({ action: "pause", cause: "sentinels" });
   });
 
-  it("tells a fleet that cannot be asked apart from an image that does not work", () => {
+  it("reads from an earlier version's words that the fleet could not be asked", () => {
     const failedBy = (...reasons: string[]) => {
       const ids = reasons.map((_, i) => `s${i}`);
       const marks = "f".repeat(reasons.length);
       const why = Object.fromEntries(ids.map((id, i) => [id, reasons[i] ?? ""]));
-      return applyStep(buildHead(), buildStep(ids, marks, why)).waves;
+      const step = buildStep(ids, marks, why);
+      const { ofFleet: _, ...after } = step.after;
+      return applyStep(buildHead(), { ...step, after }).waves;
     };
     const ill = failedBy("unreachable: ECONNREFUSED", "timeout_unknown: unreachable: reset");
 
@@ -41,6 +43,16 @@ describe("nextStep", () => {
       cause: "sentinels",
     });
     expect(nextStep(failedBy("timeout_unknown"), 0)).toMatchObject({ cause: "sentinels" });
+  });
+
+  it("goes by who failed a deploy, not by the words of the failure", () => {
+    const step = buildStep(["a", "b"], "ff", { a: "unreachable: its word", b: "oom_killed" });
+    const causeOf = (ofFleet: string[]) =>
+      nextStep(applyStep(buildHead(), { ...step, after: { ...step.after, ofFleet } }).waves, 0);
+
+    expect(causeOf(["b"])).toMatchObject({ cause: "sentinels" });
+    expect(causeOf([])).toMatchObject({ cause: "sentinels" });
+    expect(causeOf(["a", "b"])).toMatchObject({ cause: "fleet" });
   });
 
   it("does not take a failure after a Resume for one of those that were passed over", () => {

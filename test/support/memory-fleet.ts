@@ -2,7 +2,7 @@
 import { type Driver, UnwantedError } from "#fleet/drivers/driver.ts";
 import { imageV1 } from "./rollout-builders.ts";
 
-type Behaviour = { status: "ready" } | { status: "failed"; reason: string };
+type Behaviour = { status: "ready" } | { status: "failed"; reason: string; isOfApi?: true };
 
 type Member = { region: string; image: string; running: string; pending?: Behaviour };
 

@@ -24,8 +24,8 @@ export function boundDriver(driver: Driver, log: Log): Driver {
       return usable.map(cleanSentinel);
     },
     apply: async (order, call) => {
-      const { failure } = await bounded(() => driver.apply(order, call));
-      return failure === undefined ? {} : { failure: cleanReason(failure) };
+      const { failure, ...applied } = await bounded(() => driver.apply(order, call));
+      return failure === undefined ? {} : { ...applied, failure: cleanReason(failure) };
     },
     observe: async (order, call) =>
       cleanObservation(await bounded(() => driver.observe(order, call))),

@@ -14,6 +14,8 @@ export type Observation = {
   status: "progressing" | "ready" | "failed";
   running_image?: string | undefined;
   reason?: string | undefined;
+  /** Only with `failed`: the fleet's API let us do nothing, which says nothing of the sentinel. */
+  isOfApi?: boolean | undefined;
   /** Whether the fleet is at this order, or was; undefined: it cannot be told. */
   isOrdered?: boolean | undefined;
   /** The fleet does not say of whose deploy it speaks: it may be one before, of the same image. */
@@ -37,14 +39,16 @@ export type DriverCall = {
   isWanted?: () => boolean;
 };
 
+export type Applied = { failure?: string; isOfApi?: boolean };
+
 export type Driver = {
   /** Every sentinel. Ends early, with any error, once the signal is aborted. */
   list: (signal?: AbortSignal) => Promise<ListedSentinel[]>;
   /**
    * Starts to replace the image; short, and changes nothing when repeated. Answers a failure that
-   * no repetition would mend. Throws `UnreachableError` for trouble that may pass.
+   * no repetition would mend; `isOfApi` as in an `Observation`. Throws `UnreachableError` for trouble that may pass.
    */
-  apply: (order: DeployOrder, call?: DriverCall) => Promise<{ failure?: string }>;
+  apply: (order: DeployOrder, call?: DriverCall) => Promise<Applied>;
   /** How the replacement by `image` goes. Throws `UnreachableError` for trouble that may pass. */
   observe: (order: DeployOrder, call?: DriverCall) => Promise<Observation>;
   start: () => Promise<void>;

@@ -83,12 +83,15 @@ export function createHttpDriver(settings: HttpDriverSettings): Driver {
     apply: async ({ sentinelId, image, deployId }, options) => {
       const body = { image, deploy_id: deployId };
       const answer = await call(sentinelPath(sentinelId), options, body);
-      return answer.status < 300 ? {} : { failure: refusal(answer) };
+      if (answer.status < 300) return {};
+      return { failure: refusal(answer), ...blame(answer) };
     },
     observe: async ({ sentinelId, image, deployId }, options) => {
       const query = new URLSearchParams({ deploy_id: deployId });
       const answer = await call(`${sentinelPath(sentinelId)}?${query}`, options);
-      if (answer.status >= 300) return { status: "failed", reason: refusal(answer) };
+      if (answer.status >= 300) {
+        return { status: "failed", reason: refusal(answer), ...blame(answer) };
+      }
       return judge(parse(Reported, answer.body), { sentinelId, image, deployId });
     },
     start: async () => {},
@@ -205,6 +208,11 @@ function trouble(error: Error & { code?: unknown }): string {
 /** Trouble that may pass by itself: not a word about this deploy. */
 function isPassing(status: number): boolean {
   return status >= 500 || status === 429 || status === 408;
+}
+
+/** Whether it refuses us altogether, and not only this sentinel's deploy. */
+function blame({ status }: Answer): { isOfApi?: true } {
+  return status < 400 || status === 401 || status === 403 ? { isOfApi: true } : {};
 }
 
 function refusal({ status }: Answer): string {

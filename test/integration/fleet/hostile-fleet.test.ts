@@ -174,8 +174,8 @@ describe("the driver http", () => {
     });
     const reason = "unreachable: the fleet answered 302, and redirects are not followed";
 
-    expect(await driver.observe(order)).toEqual({ status: "failed", reason });
-    expect(await driver.apply(order)).toEqual({ failure: reason });
+    expect(await driver.observe(order)).toEqual({ status: "failed", reason, isOfApi: true });
+    expect(await driver.apply(order)).toEqual({ failure: reason, isOfApi: true });
     await expect(driver.list()).rejects.toThrow(reason);
     expect(fleet.calls).toHaveLength(3);
   });

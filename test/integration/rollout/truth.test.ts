@@ -43,6 +43,21 @@ describe("Status, History and each caller, of one rollout", { retry: 0 }, () => 
       what: `${count} deploys in flight`,
     });
 
+  const causeOf = async (isOfApi: boolean) => {
+    const failed = { status: "failed", reason: "unreachable: by its own word" } as const;
+    bench.fleet.behave(() => ({ ...failed, ...(isOfApi && { isOfApi }) }));
+    const { body } = await bench.call("Rollout", next());
+    return body["cause"];
+  };
+
+  it("do not take a sentinel's own failure for the fleet's, whatever words it comes in", async () => {
+    expect(await causeOf(false)).toBe("sentinels");
+  });
+
+  it("name the fleet when its API alone is what failed every deploy", async () => {
+    expect(await causeOf(true)).toBe("fleet");
+  });
+
   const untilImage = (image: string) =>
     waitFor(async () => (await bench.call("Status")).body["image"] === image, {
       withinMs: 10_000,
