@@ -27,7 +27,8 @@ export async function attemptDelivery(
     timeout: attemptTimeoutMs,
     // The library's error does not carry the header, so it is caught on the way.
     fetch: async (input, init) => {
-      const answer = await fetch(input, init);
+      // Not followed, and no network error either, as which the library would have it.
+      const answer = await fetch(input, { ...init, redirect: "manual" });
       retryAfter = answer.headers.get("retry-after");
       return shorten(answer);
     },
@@ -75,13 +76,19 @@ export type Refusal = { status: number; body: string; retryAfter: string | null 
 export function judgeRefusal({ status, body, retryAfter }: Refusal, nowMs: number): Delivery {
   // Slack names its reason in one word; anything longer may quote what was sent to it.
   const reason = /^[a-z_]{1,40}$/.test(body) ? ` ${body}` : "";
-  const cause = `status ${status}${reason}`;
+  const advice = isRedirect(status) ? ": a redirect, which is not followed" : "";
+  const cause = `status ${status}${reason}${advice}`;
   if (status === 429) {
     const afterMs = readRetryAfter(retryAfter, nowMs);
     return { outcome: "retry", cause, ...(afterMs !== undefined && { afterMs }) };
   }
   const isPassing = status >= 500 || status === 408;
   return { outcome: isPassing ? "retry" : "refused", cause };
+}
+
+/** Where it leads is not said: it may have the secret of the URL in it. */
+function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400;
 }
 
 /** Only names and codes: a message could quote the URL. */

@@ -29,6 +29,25 @@ describe("an answer of the chat service", () => {
     expect(written.bytes).toBeLessThan(100_000_000);
   });
 
+  it.each([301, 302, 303, 304, 307, 308])(
+    "of %i is refused at once, and not asked where it leads",
+    async (status) => {
+      const asked: number[] = [];
+      const elsewhere = await serveAnswer((outgoing) => {
+        asked.push(status);
+        outgoing.end("ok");
+      });
+
+      const delivery = await deliverTo((outgoing) =>
+        outgoing.writeHead(status, { location: `${elsewhere}/secret` }).end(),
+      );
+
+      const cause = `status ${status}: a redirect, which is not followed`;
+      expect(delivery).toEqual({ outcome: "refused", cause });
+      expect(asked).toEqual([]);
+    },
+  );
+
   it("of no content is a success", async () => {
     const delivery = await deliverTo((outgoing) => void outgoing.writeHead(204).end());
 
