@@ -1,5 +1,6 @@
 /** The stream of events: server-sent, so that a browser comes back by itself and says where it was. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { ProblemError } from "#kernel/problem.ts";
 import { livePath } from "./contract.ts";
 import type { Guard } from "./guard.ts";
 import type { Live, LiveEvent } from "./live.ts";
@@ -8,6 +9,8 @@ import type { Live, LiveEvent } from "./live.ts";
 const retryMs = 1_000;
 /** Who reads this much behind is let go; it comes back and gets the newest. */
 const behindLimitBytes = 8 * 1024 * 1024;
+/** Of one session: far more than the tabs that anybody looks at, and each costs as much as all it is sent. */
+const mostStreams = 16;
 /** How often is looked whether the session still holds. */
 const recheckEveryMs = 5_000;
 
@@ -19,11 +22,27 @@ type Parts = {
 };
 
 export function serveStream(app: FastifyInstance, parts: Parts): void {
+  const openStreams = new Map<string, number>();
   app.get(livePath, async (request, reply) => {
-    await parts.guard.requireSession(request);
+    const { id } = await parts.guard.requireSession(request);
+    const before = openStreams.get(id) ?? 0;
+    if (before >= mostStreams) throw tooMany();
+    reply.hijack();
+    // Who has gone while the session was looked up closes no more, and would be listened for until it ends.
+    if (reply.raw.destroyed) return;
+    openStreams.set(id, before + 1);
+    reply.raw.once("close", () => {
+      const left = (openStreams.get(id) ?? 1) - 1;
+      if (left > 0) openStreams.set(id, left);
+      else openStreams.delete(id);
+    });
     open(request, reply, parts);
-    return reply;
   });
+}
+
+function tooMany(): ProblemError {
+  const detail = `this session has ${mostStreams} streams of events open already; close other tabs of the console`;
+  return new ProblemError({ status: 429, code: "too_many_streams", detail });
 }
 
 function open(
@@ -32,7 +51,6 @@ function open(
   { guard, live, recheckMs = recheckEveryMs }: Parts,
 ): void {
   const { raw } = reply;
-  reply.hijack();
   raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
     "content-type": "text/event-stream",

@@ -1,7 +1,7 @@
 /** The stream of events, to readers who do not read. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { fastify } from "fastify";
+import { type FastifyRequest, fastify } from "fastify";
 import { expect, it, onTestFinished } from "vitest";
 import type { Guard } from "#console/guard.ts";
 import type { Live, LiveEvent } from "#console/live.ts";
@@ -14,9 +14,12 @@ type Send = (event: LiveEvent) => void;
 async function startStream(limits: { recheckMs: number }) {
   const listeners = new Set<Send>();
   let isSignedIn = true;
+  let lookUp = async () => {};
   const guard = {
-    requireSession: async () => {
+    requireSession: async ({ headers }: FastifyRequest) => {
+      await lookUp();
       if (!isSignedIn) throw new Error("signed out");
+      return { id: headers.cookie ?? "" };
     },
   } as unknown as Guard;
   const live = {
@@ -30,6 +33,8 @@ async function startStream(limits: { recheckMs: number }) {
   // As the gateway has one: with it a response gets listeners of the framework's, which end with it.
   app.addHook("onResponse", async () => {});
   serveStream(app, { guard, live, ...limits });
+  const sockets = new Set<Socket>();
+  app.server.on("connection", (socket: Socket) => sockets.add(socket));
   const url = new URL(await app.listen({ host: "127.0.0.1", port: 0 }));
   onTestFinished(() => {
     app.server.closeAllConnections();
@@ -39,6 +44,16 @@ async function startStream(limits: { recheckMs: number }) {
     listeners,
     tell: (event: LiveEvent) => {
       for (const send of listeners) send(event);
+    },
+    /** Settles when a connection has closed. */
+    nextEnd: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.once("close", resolve);
+      }),
+    url: `${url.origin}/api/live`,
+    /** What a session's look-up waits for. */
+    lookUpAfter: (wait: () => Promise<void>) => {
+      lookUp = wait;
     },
     signOut: () => {
       isSignedIn = false;
@@ -86,5 +101,45 @@ it("lets go of a reader who is too far behind", async () => {
   for (let i = 0; i < 4; i += 1) stream.tell(large);
 
   await waitFor(() => stream.listeners.size === 0, { withinMs: 10_000, what: "the end of it" });
+  expect(stream.listeners.size).toBe(0);
+});
+
+it("refuses a session's seventeenth stream, and takes it once another has ended", async () => {
+  const stream = await startStream({ recheckMs: 3_600_000 });
+  const ask = (session: string) => {
+    const ending = new AbortController();
+    const answer = fetch(stream.url, { headers: { cookie: session }, signal: ending.signal });
+    return answer.then(({ status }) => ({ status, end: () => ending.abort() }));
+  };
+  const first = await Promise.all(Array.from({ length: 16 }, () => ask("mine")));
+
+  const refused = await ask("mine");
+  const other = await ask("theirs");
+  first[0]?.end();
+  await waitFor(() => stream.listeners.size === 16, { withinMs: 10_000, what: "its end" });
+  const next = await ask("mine");
+
+  expect(first.map(({ status }) => status)).toEqual(first.map(() => 200));
+  expect([refused.status, other.status, next.status]).toEqual([429, 200, 200]);
+});
+
+it("listens for nobody who went away while the session was looked up", async () => {
+  const stream = await startStream({ recheckMs: 3_600_000 });
+  const lookedUp = Promise.withResolvers<void>();
+  let asked = 0;
+  stream.lookUpAfter(() => {
+    asked += 1;
+    return lookedUp.promise;
+  });
+  const going = new AbortController();
+  const gone = fetch(stream.url, { signal: going.signal }).catch(() => "gone");
+  await waitFor(() => asked === 1, { withinMs: 10_000, what: "the request" });
+  const ended = stream.nextEnd();
+  going.abort();
+  await Promise.all([gone, ended]);
+
+  lookedUp.resolve();
+  await fetch(new URL("/", stream.url));
+
   expect(stream.listeners.size).toBe(0);
 });
