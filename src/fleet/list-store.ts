@@ -51,10 +51,14 @@ export function createListStore(database: Database, maxMissingPercent: number) {
   };
 }
 
-/** Holds off other writers of lists until the transaction ends. */
+/**
+ * Holds off other writers of lists until the transaction ends. A date that is still to come was written
+ * before the clock was set back: it is older than any of now.
+ */
 async function isNewest(transaction: pg.PoolClient, { askedAt }: DatedList): Promise<boolean> {
   const { rows } = await transaction.query<{ newest: boolean }>(
-    `SELECT coalesce(asked_at <= $1::timestamptz, true) AS newest
+    `SELECT $1::timestamptz <= clock_timestamp()
+       AND coalesce(asked_at <= $1::timestamptz OR asked_at > clock_timestamp(), true) AS newest
      FROM fleet_lists WHERE fleet = 'singleton' FOR UPDATE`,
     [askedAt],
   );
@@ -114,6 +118,6 @@ const upsertFleet = `
         AND excluded.running_image = excluded.image THEN s.running_image
       ELSE excluded.running_image END,
     updated_at = excluded.updated_at
-  WHERE s.updated_at <= excluded.updated_at
+  WHERE (s.updated_at <= excluded.updated_at OR s.updated_at > clock_timestamp())
     AND (s.region, s.image, s.running_image, s.health)
       IS DISTINCT FROM (excluded.region, excluded.image, excluded.running_image, excluded.health)`;

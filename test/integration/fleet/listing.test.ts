@@ -3,6 +3,7 @@ import { Registry } from "prom-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createDeployer } from "#fleet/deployer.ts";
 import type { ListedSentinel } from "#fleet/drivers/driver.ts";
+import { createListStore } from "#fleet/list-store.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
@@ -79,6 +80,29 @@ describe("a list", () => {
     expect(members.map(({ id, running_image }) => ({ id, running_image }))).toEqual(await rows());
     expect(await rows()).toHaveLength(3);
     expect((await rows()).every(({ running_image }) => running_image === v2)).toBe(true);
+  });
+
+  it("is taken although the clock of Postgres was set back since the one before", async () => {
+    await listingOf(() => fleetOf(4, v1)).list();
+    await database.query("UPDATE fleet_lists SET asked_at = now() + interval '5 hours'");
+    await database.query("UPDATE sentinels SET updated_at = now() + interval '5 hours'");
+
+    await listingOf(() => fleetOf(3, v2)).list();
+    await listingOf(() => fleetOf(5, v2)).list();
+
+    expect(await rows()).toEqual(
+      [1, 2, 3, 4, 5].map((n) => ({ id: `gw-${n}`, running_image: v2 })),
+    );
+  });
+
+  it("that was asked for before the clock was set back undoes none from after it", async () => {
+    await listingOf(() => fleetOf(4, v2)).list();
+    const { rows: clock } = await database.query("SELECT (now() + interval '5 hours')::text AS at");
+    const older = { askedAt: clock[0].at as string, sentinels: fleetOf(3, v1) };
+
+    await createListStore(database, 100).write(older);
+
+    expect(await rows()).toEqual([1, 2, 3, 4].map((n) => ({ id: `gw-${n}`, running_image: v2 })));
   });
 
   it("that was asked for before a deploy ended does not undo what the deploy wrote", async () => {
