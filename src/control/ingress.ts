@@ -183,6 +183,7 @@ function unreachable(): ProblemError {
 
 function tooLong(): ProblemError {
   const detail =
-    "there was no answer in time. What the call started goes on by itself: ask Status for it";
+    "there was no answer in time. If Restate has taken the call it goes on by itself: ask Status, and " +
+    "call again with the same idempotency-key if it has not";
   return new ProblemError({ status: 504, code: "timeout", detail });
 }

@@ -154,7 +154,7 @@ it("is set up although a setup that was killed still writes beside it", async ()
   const dataDir = tempDir();
   const draft = path.join(dataDir, "postgres.new");
   // As an initdb does, which outlives the kill of the program that started it.
-  const script = `while mkdir -p "$1/base" && : > "$1/base/$((n += 1))"; do :; done`;
+  const script = `while :; do mkdir -p "$1/base"; true > "$1/base/$((n += 1))"; done`;
   const straggler = spawn("sh", ["-c", script, "sh", draft], { stdio: "ignore" });
   onTestFinished(() => void straggler.kill("SIGKILL"));
   await waitFor(() => existsSync(path.join(draft, "base")), {
