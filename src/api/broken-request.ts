@@ -1,6 +1,7 @@
 /** Requests that never became one: too slow, too long, or not HTTP. No handler ever sees them. */
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
+import { endWith } from "#kernel/last-words.ts";
 import { ApiError, errorBody } from "./error.ts";
 import { newId } from "./ids.ts";
 
@@ -14,7 +15,8 @@ export function createRefuseBrokenRequest(docsUrl: string) {
     const { status, refusal } = refusalOf(error.code);
     const to = { requestId: newId("request"), docsUrl };
     const body = errorBody(refusal, to);
-    socket.end(toHttp(status, JSON.stringify({ ...body, error: { ...body.error, status } })));
+    const text = JSON.stringify({ ...body, error: { ...body.error, status } });
+    endWith(socket, toHttp(status, text));
   };
 }
 

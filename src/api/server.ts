@@ -7,6 +7,7 @@ import { mountDocs } from "./docs/routes.ts";
 import { newId } from "./ids.ts";
 import { livenessBody } from "./liveness.ts";
 import { countRequests } from "./metrics.ts";
+import { limitPipelines } from "./pipelines.ts";
 import type { Procedure, Procedures } from "./procedure.ts";
 import { answerRefusals } from "./refusal.ts";
 import { logRequests } from "./request-log.ts";
@@ -66,6 +67,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     trustProxy: parts.trustProxy,
     genReqId: () => newId("request"),
   });
+  limitPipelines(app);
   // Before the first route, to see them all.
   if (parts.registry !== undefined) countRequests(app, parts.registry);
   if (parts.logsRequests === true) logRequests(app, parts.log);

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { endWith } from "#kernel/last-words.ts";
 import type { Log } from "#kernel/log.ts";
 import { describeProblem, type Problem, ProblemError, toProblem } from "#kernel/problem.ts";
 import type { IngressAnswer } from "./ingress.ts";
@@ -133,7 +134,8 @@ export function refuseBrokenRequest(error: Error & { code?: string }, socket: So
     connection: "close",
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  socket.end(`${[`HTTP/1.1 ${problem.status} ${title}`, ...lines].join("\r\n")}\r\n\r\n${body}`);
+  const head = [`HTTP/1.1 ${problem.status} ${title}`, ...lines].join("\r\n");
+  endWith(socket, `${head}\r\n\r\n${body}`);
 }
 
 export function pathOf(request: FastifyRequest): string {

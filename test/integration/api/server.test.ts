@@ -71,6 +71,51 @@ const post = (url: string, body: string, init: RequestInit = {}) =>
     ...init,
   });
 
+describe("a client that does not wait for answers", () => {
+  const request =
+    "POST /v2/test.wait HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+
+  it("is cut off when it sends a thousand requests ahead", async () => {
+    const gate = gated();
+    onTestFinished(() => gate.open());
+    const { url } = await start(gate.procedures);
+
+    const { port } = new URL(url);
+    const socket = connect({ host: "127.0.0.1", port: Number(port) });
+    // With most of it unread it is reset.
+    socket.on("error", () => {});
+    const left = new Promise((resolve) => socket.once("close", resolve));
+    socket.resume().write(request.repeat(1_000));
+
+    const end = await Promise.race([left, delay(30_000, "still there", { ref: false })]);
+
+    expect(end).not.toBe("still there");
+    expect(gate.asked()).toBeLessThanOrEqual(32);
+  });
+
+  it("gets its answers when it sends a few ahead, again and again on one connection", async () => {
+    const gate = gated();
+    gate.open();
+    const { url } = await start(gate.procedures);
+    const { port } = new URL(url);
+    const socket = connect({ host: "127.0.0.1", port: Number(port) });
+    onTestFinished(() => void socket.destroy());
+    let text = "";
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    const answers = () => text.split('"done":true').length - 1;
+
+    for (let round = 1; round <= 5; round += 1) {
+      socket.write(request.repeat(30));
+      const what = `the answers of round ${round}`;
+      await waitFor(() => answers() === 30 * round, { withinMs: 30_000, what });
+    }
+
+    expect(text).not.toContain("HTTP/1.1 4");
+  });
+});
+
 const bodyOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf("\r\n\r\n") + 4));
 
 describe("a client that is too slow", () => {
@@ -105,6 +150,25 @@ describe("a client that is too slow", () => {
     const { answer } = await sendBytes(url, [head, ..."{".padEnd(100)], 100);
 
     expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+  });
+
+  it("is gone soon after its 408, even if it goes on sending and never closes", async () => {
+    const { app, url } = await start({}, { limits });
+    const { port } = new URL(url);
+    const socket = connect({ host: "127.0.0.1", port: Number(port), allowHalfOpen: true });
+    socket.on("error", () => {});
+    const drip = setInterval(() => socket.writable && socket.write("x-slow: a\r\n"), 100);
+    onTestFinished(() => {
+      clearInterval(drip);
+      socket.destroy();
+    });
+    const left = once(app.server, "connection").then(([ours]) => once(ours as Socket, "close"));
+
+    socket.pause();
+    socket.write("POST /v2/test.wait HTTP/1.1\r\n");
+
+    const end = await Promise.race([left, delay(30_000, "still there", { ref: false })]);
+    expect(end).not.toBe("still there");
   });
 
   it("to read its answer is cut off", async () => {
