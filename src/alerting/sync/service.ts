@@ -34,7 +34,11 @@ export function createReader(send: Send) {
     readRoute: async (id: string): Promise<Attempt<Found | null>> => {
       const reply = await get(`/v2/alert_routes/${encodeURIComponent(id)}`);
       if (reply.kind === "absent") return { kind: "done", value: null };
-      return readAs(reply, (body) => toFound(RouteAnswer.parse(body).alert_route));
+      const route = readAs(reply, (body) => toFound(RouteAnswer.parse(body).alert_route));
+      // What another route holds would be taken for this one's, and written over the other.
+      if (route.kind !== "done" || route.value.id === id) return route;
+      const reason = `asked about route ${id}, the incident service answered about another one`;
+      return { kind: "failed", reason };
     },
     /** All pages. The versions that a list may have are stale: they are left out. */
     listRoutes: () => readPages(get, "/v2/alert_routes", RoutesAnswer),

@@ -28,18 +28,21 @@ export async function writeRoute(
 ): Promise<Written> {
   if (next.kind === "create") {
     const creation = { wanted, content: next.content, declared };
-    return toWritten(await createRoute(creation, tools), null);
+    return toWritten(await createRoute(creation, tools), { id: null, version: null });
   }
   const { found, content } = next;
   const update = () => tools.service.updateRoute(found, content);
-  return toWritten(await persistWrite(tools, "update-route", update), found.version);
+  return toWritten(await persistWrite(tools, "update-route", update), found);
 }
 
-function toWritten(reply: Reply, version: number | null): Written {
+/** The route that was written; of one that was to be created the answer says the id. */
+type Target = { id: string | null; version: number | null };
+
+function toWritten(reply: Reply, { id, version }: Target): Written {
   if (reply.kind === "done") {
     const found = readWritten(reply.body);
     const reason = "the incident service answered something else";
-    return found === undefined
+    return found === undefined || (id !== null && found.id !== id)
       ? { kind: "unsure", version, reason }
       : { kind: "done", found, reason };
   }

@@ -110,3 +110,40 @@ it("never guesses which of two routes of its name is meant", async () => {
   expect(result.message).toBe("there are 2 routes of this name: 01ROUTE1, 01ROUTE2; keep one");
   expect(double.writes).toEqual([]);
 });
+
+/** A route of its own in the double, planned to be enabled, and the answers to one method about another route. */
+function answeringAnother(method: "GET" | "PUT") {
+  const double = createIncidentDouble();
+  const { id, content } = double.add({ ...whole, enabled: false });
+  const other = double.add({ ...whole, name: "B" });
+  const send: Send = async (call) => {
+    const answer = await double.send(call);
+    if (call.method !== method || !call.path.endsWith(id)) return answer;
+    const { body } = await double.send({ method: "GET", path: `/v2/alert_routes/${other.id}` });
+    return { ...answer, body };
+  };
+  const base = { version: 1, digest: digestOf(toContent(content)), content: toContent(content) };
+  return { double, id, other, send, route: aPlan({ ...plan, action: "update", id, base }) };
+}
+
+it("believes no detail that is another route's", async () => {
+  const { double, id, send, route } = answeringAnother("GET");
+
+  const { result } = await apply(route, send);
+
+  expect(result).toMatchObject({ outcome: "failed", id });
+  expect(result.message).toBe(
+    `asked about route ${id}, the incident service answered about another one`,
+  );
+  expect(double.writes).toEqual([]);
+});
+
+it("looks again when a write is answered with another route", async () => {
+  const { double, id, send, route } = answeringAnother("PUT");
+
+  const { result, owned } = await apply(route, send);
+
+  expect(result).toMatchObject({ outcome: "updated", id });
+  expect(owned?.id).toBe(id);
+  expect(double.writes).toHaveLength(1);
+});
