@@ -20,7 +20,9 @@ export function describeFault(error: unknown, { signal, limits, timing }: Circum
   }
   if (error instanceof ProbeFault) return error.message;
   const { code, name } = innermost(error);
-  return faults[code ?? ""] ?? `the request failed (${code ?? name})`;
+  const word = code ?? name;
+  if (word.startsWith("ERR_SSL_")) return `the TLS connection failed (${word})`;
+  return faults[word] ?? `the request failed (${word})`;
 }
 
 /** Of several addresses that were tried the first one's fault. */
@@ -40,5 +42,7 @@ const faults: Record<string, string> = {
   ENETUNREACH: "no route to the host",
   ETIMEDOUT: "no connection in time",
   UND_ERR_SOCKET: "connection closed before the answer was whole",
+  HTTPParserError: "the answer is not HTTP",
+  UND_ERR_HEADERS_OVERFLOW: "the answer's headers are too long",
   ERR_INVALID_URL: "the address is not valid",
 };

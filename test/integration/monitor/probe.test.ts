@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer as createHttp, type RequestListener } from "node:http";
 import { createServer as createHttps } from "node:https";
-import { type AddressInfo, createServer as createTcp, type Server } from "node:net";
+import { type AddressInfo, createServer as createTcp, type Server, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createProbe } from "#monitor/probe.ts";
 import type { ProbeRequest } from "#monitor/request.ts";
@@ -30,6 +30,15 @@ async function serveTls(names: string[], endsAt: Date): Promise<{ port: number; 
   const server = createHttps({ key, cert }, (_, outgoing) => outgoing.end("{}"));
   onTestFinished(() => server.closeAllConnections());
   return { port: await listen(server), cert };
+}
+
+/** As fast as it is read. */
+function writeWithoutEnd(socket: Socket, text: string): void {
+  const write = () => {
+    while (!socket.destroyed && socket.write(text));
+  };
+  socket.on("error", () => {}).on("drain", write);
+  socket.once("data", write);
 }
 
 const get = (url: string): ProbeRequest => ({ method: "GET", url, headers: {}, body: null });
@@ -203,7 +212,9 @@ describe("a probe that meets a fault", () => {
   it("says that what answers speaks no TLS", async () => {
     const url = await serve((_, outgoing) => outgoing.end());
 
-    expect(await faultOf(url.replace("http:", "https:"))).toMatch(/^the request failed \(\w+\)$/);
+    expect(await faultOf(url.replace("http:", "https:"))).toMatch(
+      /^the TLS connection failed \(\w+\)$/,
+    );
   });
 
   it("says that what answers speaks no HTTP", async () => {
@@ -211,7 +222,27 @@ describe("a probe that meets a fault", () => {
       createTcp((socket) => void socket.once("data", () => socket.end("hi\n"))),
     );
 
-    expect(await faultOf(`http://127.0.0.1:${port}/`)).toMatch(/^the request failed \(\w+\)$/);
+    expect(await faultOf(`http://127.0.0.1:${port}/`)).toBe("the answer is not HTTP");
+  });
+
+  it("does not wait longer than it may while early hints come without an end", async () => {
+    const hints = "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(100);
+    const port = await listen(createTcp((socket) => writeWithoutEnd(socket, hints)));
+
+    expect(await faultOf(`http://127.0.0.1:${port}/`)).toBe("no whole answer within 500 ms");
+  });
+
+  it("reads no headers without an end", async () => {
+    const port = await listen(
+      createTcp((socket) => {
+        socket.write("HTTP/1.1 200 OK\r\n");
+        writeWithoutEnd(socket, "x-more: x\r\n".repeat(100));
+      }),
+    );
+
+    expect(await faultOf(`http://127.0.0.1:${port}/`, 10_000)).toBe(
+      "the answer's headers are too long",
+    );
   });
 
   it("reads no answer that is longer than any check needs", async () => {
