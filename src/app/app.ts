@@ -128,9 +128,10 @@ async function startDurable(base: Base, wanted: Role[], parts: DurableParts) {
   const restate = await startRestateServer(base, parts.stops);
   const actorKey = await readActorKey(parts.database);
   const shared = { ...parts, ...restate, actorKey };
+  const { places, close } = await startRestateFront(base, shared);
   const worker = wanted.includes("worker") ? await startWorker(base, shared) : undefined;
-  // After the worker, so that it is stopped before: calls under way still find who answers them.
-  const places = await startRestateFront(base, shared);
+  // Before the worker is stopped, so that calls under way find who answers them.
+  parts.stops.add("Restate's addresses", close);
   const control = wanted.includes("control") ? await startControl(base, shared) : undefined;
   return {
     ...(control !== undefined && { control }),

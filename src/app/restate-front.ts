@@ -8,11 +8,14 @@ import type { Stops } from "./stops.ts";
 
 type FrontParts = { ingressUrl: string; adminUrl: string; actorKey: Uint8Array; stops: Stops };
 
-/**
- * Answers the addresses for `endpoints.json`: ours, or, of an external Restate that we are not to stand
- * in front of, its own.
- */
-export async function startRestateFront(base: Base, parts: FrontParts) {
+/** `places` are for `endpoints.json`; `close` may be called more than once. */
+type RestateFront = {
+  places: { restate_ingress: string; restate_admin: string };
+  close: () => Promise<unknown>;
+};
+
+/** The addresses are ours, or, of an external Restate that we are not to stand in front of, its own. */
+export async function startRestateFront(base: Base, parts: FrontParts): Promise<RestateFront> {
   const { config, credentials, log } = base;
   const { ingressUrl, adminUrl, actorKey, stops } = parts;
   const identify = createIdentify({
@@ -23,7 +26,8 @@ export async function startRestateFront(base: Base, parts: FrontParts) {
   const { ingress_port: ingressPort, admin_port: adminPort, front_host } = config.restate;
   const isExternal = config.restate.ingress_url !== "";
   if (isExternal && front_host === "") {
-    return { restate_ingress: ingressUrl, restate_admin: adminUrl };
+    const places = { restate_ingress: ingressUrl, restate_admin: adminUrl };
+    return { places, close: async () => {} };
   }
   const host = isExternal ? front_host : "127.0.0.1";
   const start = async ({ server, close }: Front, port: number, setting: string) => {
@@ -31,10 +35,12 @@ export async function startRestateFront(base: Base, parts: FrontParts) {
     stops.add(setting, close);
     return address;
   };
-  return {
-    restate_ingress: await start(createIngressFront(settings), ingressPort, "restate.ingress_port"),
-    restate_admin: await start(createAdminFront(settings), adminPort, "restate.admin_port"),
+  const fronts = { ingress: createIngressFront(settings), admin: createAdminFront(settings) };
+  const places = {
+    restate_ingress: await start(fronts.ingress, ingressPort, "restate.ingress_port"),
+    restate_admin: await start(fronts.admin, adminPort, "restate.admin_port"),
   };
+  return { places, close: () => Promise.all([fronts.ingress.close(), fronts.admin.close()]) };
 }
 
 function listen(server: Server, { host, port }: { host: string; port: number }): Promise<string> {
