@@ -5,6 +5,7 @@ const setupFiles = ["test/support/fail-on-deprecation.ts"];
 
 export default defineConfig({
   test: {
+    reporters: ["default", "./test/support/tell-retried.ts"],
     projects: [
       {
         test: {

@@ -154,6 +154,11 @@ export async function startAcmeDirectory({ challengesAt, lifetimeDays = 90 }: Ac
     refuse: () => {
       state.isRefusing = true;
     },
+    /** From now on whoever connects is cut off. The port stays taken: no other server may answer there. */
+    fall: () => {
+      app.server.prependListener("connection", (socket) => socket.destroy());
+      app.server.closeAllConnections();
+    },
     stop: () => closeNow(app),
   };
 }

@@ -82,7 +82,7 @@ describe("the renewal of certificates", () => {
 
   it("fails when the authority is away", async () => {
     const { renew, directory } = await prepareCertificates(database());
-    await directory.stop();
+    directory.fall();
 
     const failure = await renew().catch((error: Error) => error);
 
