@@ -2,7 +2,7 @@
 import { routes, sources } from "#alerting/routes.ts";
 import type { Backup, Owned, Plan } from "#alerting/routes-sync-contract.ts";
 import { readIdsFile } from "#alerting/sync/ids-file.ts";
-import { type Planned, planBackup, planRows } from "#alerting/sync/plan.ts";
+import { type PlanOutcome, planBackup, planRows } from "#alerting/sync/plan.ts";
 import { createReader, type Reader } from "#alerting/sync/service.ts";
 import { patience, plainSteps } from "#alerting/sync/steps.ts";
 import { readRoutes, readSurvey } from "#alerting/sync/survey.ts";
@@ -15,7 +15,7 @@ const tools = { steps: plainSteps, patience: patience.terminal };
 export async function planAlertRoutes(
   configFile: string | undefined,
   owned: Readonly<Record<string, Owned>>,
-): Promise<Planned> {
+): Promise<PlanOutcome> {
   const { reader, head, idsFile } = openService(configFile);
   const given = readIdsFile(idsFile);
   const known = Object.values(owned).map(({ id }) => id);

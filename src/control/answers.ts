@@ -12,7 +12,7 @@ export type Answers = {
 /** Longer than any short call takes: who is silent for so long does not read what it is sent. */
 const silenceMs = 80_000;
 
-type Watched = {
+type AnswerSettings = {
   /** Of a path, whether its answer may take hours. What is long is not waited for. */
   isLong: (path: string) => boolean;
   /** Absent: the default. */
@@ -20,7 +20,7 @@ type Watched = {
 };
 
 /** Also cuts off who does not read a short answer: nothing else would end such a connection. */
-export function noteAnswers(server: Server, watched: Watched): Answers {
+export function noteAnswers(server: Server, watched: AnswerSettings): Answers {
   const open = new Set<ServerResponse>();
   let noteEmpty = () => {};
   server.on("request", ({ url = "", socket }, response) => {

@@ -2,14 +2,14 @@
 import type { DriftReport, Owned, Plan } from "#alerting/routes-sync-contract.ts";
 import type { ChatMessage } from "#notify/contract.ts";
 import { isInStep } from "./overlay.ts";
-import type { Planned } from "./plan.ts";
+import type { PlanOutcome } from "./plan.ts";
 
 /** More of one route says no more than that it is another one. */
 const mostChanges = 50;
 
 type Report = Omit<DriftReport, "checked_at">;
 
-export function judgeDrift(planned: Planned, owned: Readonly<Record<string, Owned>>): Report {
+export function judgeDrift(planned: PlanOutcome, owned: Readonly<Record<string, Owned>>): Report {
   if ("faults" in planned) return judgeFaults(planned);
   const routes = planned.plan.routes.flatMap((route) => {
     if (route.action === "none") return [];
@@ -23,7 +23,7 @@ export function judgeDrift(planned: Planned, owned: Readonly<Record<string, Owne
 }
 
 /** Two routes of one name are a difference that is known, whatever else is. */
-function judgeFaults({ faults, doubled }: Extract<Planned, { faults: string[] }>): Report {
+function judgeFaults({ faults, doubled }: Extract<PlanOutcome, { faults: string[] }>): Report {
   const unknown = { ...unknownDrift(faults.join("; ")), doubled };
   return doubled.length === 0 ? unknown : { ...unknown, state: "drifted" };
 }

@@ -13,7 +13,7 @@ import type { Survey } from "./survey.ts";
 type Head = Pick<Plan, "incident_url" | "made_at">;
 
 /** `faults` has those of `doubled` that keep a plan from being made. */
-export type Planned = { plan: Plan } | { faults: string[]; doubled: SharedName[] };
+export type PlanOutcome = { plan: Plan } | { faults: string[]; doubled: SharedName[] };
 
 export type RowsToPlan = {
   rows: Rows;
@@ -24,7 +24,7 @@ export type RowsToPlan = {
 };
 
 /** `faults`: names that have no id, one line each; then nothing can be planned. */
-export function planRows({ rows, given, survey, owned }: RowsToPlan, head: Head): Planned {
+export function planRows({ rows, given, survey, owned }: RowsToPlan, head: Head): PlanOutcome {
   const { ids, names, faults } = resolveIds(rows, given, survey.directory);
   const bearers = rows.routes.map(({ name }) => ({ name, ours: owned[name]?.id ?? null }));
   const doubled = findDoubled(bearers, survey.routes);

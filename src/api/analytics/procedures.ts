@@ -42,9 +42,9 @@ export function analyticsProcedures(parts: AnalyticsParts): Procedures {
   };
 }
 
-type Shared = { parts: AnalyticsParts; takeTurn: TakeTurn };
+type QueryParts = { parts: AnalyticsParts; takeTurn: TakeTurn };
 
-function query(shared: Shared, family: QueryFamily, summary: string) {
+function query(shared: QueryParts, family: QueryFamily, summary: string) {
   const { parts } = shared;
   const tables = tablesOf(family);
   return procedure({
@@ -67,7 +67,7 @@ function query(shared: Shared, family: QueryFamily, summary: string) {
   });
 }
 
-async function run({ takeTurn, parts }: Shared, call: Call, ask: () => Promise<Row[]>) {
+async function run({ takeTurn, parts }: QueryParts, call: Call, ask: () => Promise<Row[]>) {
   try {
     return await takeTurn(call.workspaceId, ask);
   } catch (error) {

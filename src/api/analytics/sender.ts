@@ -18,13 +18,13 @@ export type SenderSettings = {
   maxRetryMs?: number;
 };
 
-type Held = { batch: Batch; leave: () => void };
+type WaitingBatch = { batch: Batch; leave: () => void };
 
 export class Sender {
   readonly #settings: Required<SenderSettings>;
   readonly #stopping = new AbortController();
   /** Batches that found no space in the spool: the store is their only chance while this process runs. */
-  readonly #unspooled: Held[] = [];
+  readonly #unspooled: WaitingBatch[] = [];
   #running: Promise<void> | undefined;
   #retry: NodeJS.Timeout | undefined;
   #failures = 0;
