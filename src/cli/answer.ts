@@ -1,5 +1,7 @@
 /** The answer to a call, read within limits: what is called may be anything. */
+
 import type { Dispatcher } from "undici";
+import { readBody } from "#kernel/body.ts";
 
 type Body = Dispatcher.ResponseData["body"];
 
@@ -21,15 +23,10 @@ export class OversizeError extends Error {}
 export async function readAnswer(body: Body, limits: AnswerLimits): Promise<string> {
   const late = new Error("the answer does not come to an end");
   const timer = setTimeout(() => body.destroy(late), limits.withinMs);
-  const chunks: Buffer[] = [];
-  let size = 0;
   try {
-    for await (const chunk of body) {
-      size += (chunk as Buffer).length;
-      if (size > limits.bytes) throw tooLarge(limits);
-      chunks.push(chunk as Buffer);
-    }
-    return Buffer.concat(chunks).toString();
+    const whole = await readBody(body, limits.bytes);
+    if (whole === undefined) throw tooLarge(limits);
+    return whole.toString();
   } finally {
     clearTimeout(timer);
   }

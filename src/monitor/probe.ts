@@ -1,5 +1,7 @@
 /** One request, as a stranger would make it: on a connection of its own, with its parts timed. */
+
 import { Client, type Dispatcher } from "undici";
+import { readBody } from "#kernel/body.ts";
 import type { Observation } from "./contract.ts";
 import { noPhases } from "./grade.ts";
 import { createConnector, type Timing } from "./probe-connection.ts";
@@ -65,20 +67,15 @@ async function exchange(
   if (connectedAtMs === undefined) throw new Error("an answer without a connection");
   const headersAtMs = performance.now();
   timing.phases.firstByte = headersAtMs - connectedAtMs;
-  const text = await readBody(answer, limits.maxBodyBytes);
+  const text = await readText(answer, limits.maxBodyBytes);
   timing.phases.transfer = performance.now() - headersAtMs;
   return { kind: "response", status: answer.statusCode, headers: flat(answer.headers), body: text };
 }
 
-async function readBody({ body }: Dispatcher.ResponseData, maxBytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw new ProbeFault(`the answer is longer than ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+async function readText({ body }: Dispatcher.ResponseData, maxBytes: number): Promise<string> {
+  const whole = await readBody(body, maxBytes);
+  if (whole === undefined) throw new ProbeFault(`the answer is longer than ${maxBytes} bytes`);
+  return whole.toString("utf8");
 }
 
 function flat(headers: Dispatcher.ResponseData["headers"]): Record<string, string> {

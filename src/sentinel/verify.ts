@@ -1,4 +1,5 @@
 /** Asks the public API whether a caller's key is good. */
+import { readBody } from "#kernel/body.ts";
 import { ProblemError } from "#kernel/problem.ts";
 
 type VerifiedKey = { keyId: string };
@@ -62,12 +63,7 @@ async function callApi(
 }
 
 async function readText(answer: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of answer.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > answerLimitBytes) throw new Error("the API answers too much");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+  const body = await readBody(answer.body ?? [], answerLimitBytes);
+  if (body === undefined) throw new Error("the API answers too much");
+  return body.toString();
 }

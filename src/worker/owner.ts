@@ -2,6 +2,7 @@
 
 import { AbortError } from "p-retry";
 import { z } from "zod";
+import { readBody } from "#kernel/body.ts";
 import { requestRestate } from "#kernel/restate-address.ts";
 
 /** Restate keeps it with each address of a worker, and sends it along with each call. */
@@ -60,14 +61,11 @@ async function readDeployments(adminUrl: string): Promise<Deployment[]> {
     await answer.body.dump();
     throw new Error(`Restate's list of deployments answers ${answer.statusCode}`);
   }
-  let size = 0;
-  const chunks: Buffer[] = [];
-  for await (const chunk of answer.body) {
-    size += (chunk as Buffer).length;
-    if (size > mostBytes) throw new AbortError("Restate's list of deployments is too long to read");
-    chunks.push(chunk as Buffer);
+  const body = await readBody(answer.body, mostBytes);
+  if (body === undefined) {
+    throw new AbortError("Restate's list of deployments is too long to read");
   }
-  const parsed = Deployments.safeParse(JSON.parse(Buffer.concat(chunks).toString("utf8")));
+  const parsed = Deployments.safeParse(JSON.parse(body.toString("utf8")));
   if (parsed.success) return parsed.data.deployments;
   throw new AbortError(`${adminUrl} answers what is no list of Restate's deployments`);
 }

@@ -1,7 +1,9 @@
 /** One request to the incident service: its time limit, its pace, and what an answer means. */
+
 import { setTimeout as delay } from "node:timers/promises";
 import { request } from "undici";
 import { z } from "zod";
+import { readBody } from "#kernel/body.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
@@ -63,15 +65,10 @@ export function readOnly(send: Send): Send {
 }
 
 async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > longestAnswerBytes) throw new Error("the answer is too long");
-    chunks.push(chunk);
-  }
+  const whole = await readBody(body, longestAnswerBytes);
+  if (whole === undefined) throw new Error("the answer is too long");
   try {
-    return JSON.parse(Buffer.concat(chunks).toString());
+    return JSON.parse(whole.toString());
   } catch {
     return undefined;
   }

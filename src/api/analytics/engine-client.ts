@@ -1,4 +1,5 @@
 /** Speaks with one ClickHouse, or what speaks its protocol, over HTTP. */
+
 import { Readable } from "node:stream";
 import {
   type ClickHouseClient,
@@ -6,6 +7,7 @@ import {
   createClient,
   type SettingsMap,
 } from "@clickhouse/client";
+import { readBody } from "#kernel/body.ts";
 import type { Batch } from "./batch.ts";
 import { engineError, explainQueryError, isRefusal } from "./engine-error.ts";
 import { maxStatementBytes } from "./http-interface.ts";
@@ -151,14 +153,9 @@ export function quoteText(text: string): string {
 }
 
 async function collect(stream: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of stream) {
-    length += chunk.length;
-    if (length > queryLimits.answerBytes) throw engineError("size");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+  const body = await readBody(stream, queryLimits.answerBytes);
+  if (body === undefined) throw engineError("size");
+  return body.toString("utf8");
 }
 
 function parseRows(text: string): Row[] {

@@ -1,21 +1,7 @@
 /** What is read of a request to Restate's ports, and how it is refused. */
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import { type ServerResponse, STATUS_CODES } from "node:http";
 import { bearerOf } from "#control/token.ts";
 import { frontHeaders } from "./pass.ts";
-
-const largestBody = 10 * 1_024 * 1_024;
-
-/** The whole body; undefined when it is larger than 10 MiB. */
-export async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request) {
-    size += (chunk as Buffer).length;
-    if (size > largestBody) return undefined;
-    chunks.push(chunk as Buffer);
-  }
-  return Buffer.concat(chunks);
-}
 
 /**
  * The token of `Authorization: Bearer`, or the password of `Authorization: Basic`, which browsers ask for

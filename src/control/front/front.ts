@@ -2,14 +2,16 @@
  * The addresses of Restate's ingress, and of its admin interface with the web console. Restate itself
  * listens where only this user can reach it, because it asks nobody who they are and lets any page ask.
  */
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { noteAnswers } from "#control/answers.ts";
 import { findRoute, isBlocking } from "#control/routes.ts";
 import type { Identify } from "#control/token.ts";
+import { readBody } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";
 import { signActor, targetOfPath } from "#kernel/signed-actor.ts";
-import { answerRefusal, readBody, readToken } from "./exchange.ts";
+import { answerRefusal, readToken } from "./exchange.ts";
 import { isPlainProgram, type Refused, refuseCallByGet, refuseForeign } from "./guard.ts";
 import { answerHeaders, askRestate, passBack, passedHeaders } from "./pass.ts";
 import { isOwnUser } from "./peer-user.ts";
@@ -26,6 +28,8 @@ export type FrontSettings = {
 
 /** The console calls the ingress below its own address, so that it is one page with one origin. */
 const ingressBelow = "/ingress";
+
+const largestBody = 10 * 1_024 * 1_024;
 
 const withinMs = { ingress: 24 * 3_600_000, admin: 300_000 };
 
@@ -143,7 +147,7 @@ async function passToIngress(settings: FrontSettings, asked: Asked): Promise<voi
   const { method = "", headers } = request;
   const refused: Refused | undefined = refuseCallByGet({ method, path, headers });
   if (refused !== undefined) return answerRefusal(response, refused);
-  const body = await readBody(request);
+  const body = await readBody(request, largestBody);
   if (body === undefined) return answerRefusal(response, tooLarge);
   const signed = { target: targetOfPath(path) ?? "", body };
   const answer = await askRestate({
@@ -164,7 +168,7 @@ const tooLarge = { status: 413, detail: "the body is larger than 10 MiB" } as co
 
 async function passToAdmin(settings: FrontSettings, asked: Asked): Promise<void> {
   const { request, response, path, search, signal } = asked;
-  const body = await readBody(request);
+  const body = await readBody(request, largestBody);
   if (body === undefined) return answerRefusal(response, tooLarge);
   const answer = await askRestate({
     address: `${settings.adminUrl}${path}${search}`,

@@ -1,0 +1,15 @@
+/** Bodies of requests and answers, read within a limit. */
+
+type Body = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
+/** The whole of it; undefined when it has more than `maxBytes`: it is then read no further. */
+export async function readBody(body: Body, maxBytes: number): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
