@@ -7,7 +7,9 @@ import type { LockSettings } from "#embedded/data-dir-lock.ts";
 import { publishEndpoints } from "#embedded/endpoints.ts";
 import { withoutCredentials } from "#embedded/running.ts";
 import { createDeparture } from "#kernel/departure.ts";
+import { inTime } from "#kernel/in-time.ts";
 import type { Log } from "#kernel/log.ts";
+import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { createRegistry } from "#metrics/registry.ts";
 import { readActorKey } from "./actor-key.ts";
 import { startAnalytics } from "./analytics.ts";
@@ -36,40 +38,57 @@ export type App = {
   failed: Promise<Error>;
 };
 
+type Start = {
+  roles: Role[];
+  log: Log;
+  /** Aborted when it is told to stop, while it starts: then its reason is thrown. */
+  signal?: AbortSignal;
+};
+
+/** How long a step of a start that nobody waits for any more may take to give up. */
+const givesUpWithinMs = 5_000;
+
 /**
  * Starts the roles, and the embedded servers that no URL replaces. When a part does not start,
  * those before it are stopped again and its error is thrown.
  */
-export async function startApp(config: Config, of: { roles: Role[]; log: Log }): Promise<App> {
+export async function startApp(config: Config, of: Start): Promise<App> {
   refuseSettings(config, of.roles);
-  const stops = createStops(of.log);
-  const failure = Promise.withResolvers<Error>();
+  const stops = createStops(of.log, of.signal);
+  const starting = startAll(config, of, stops);
   try {
-    const dataDir = await openDataDir(
-      config.data_dir,
-      lockSettings(config, of.log, failure.resolve),
-    );
-    stops.add("data directory", dataDir.release);
-    const credentials = withSettings(loadCredentials(dataDir.path), config);
-    const registry = createRegistry(of.roles);
-    const departure = createDeparture();
-    const base: Base = {
-      config,
-      log: of.log,
-      dataDir: dataDir.path,
-      credentials,
-      registry,
-      departure,
-      fail: failure.resolve,
-    };
-    const endpoints = await startParts(base, of.roles, stops);
-    stops.add("endpoints", publishEndpoints(dataDir.path, endpoints));
-    const leave = () => departure.announce(config.shutdown_delay_seconds).then(stops.run);
-    return { endpoints, dataDir: dataDir.path, stop: leave, failed: failure.promise };
+    return await unlessAborted(starting, of.signal);
   } catch (error) {
+    await stops.run();
+    // What was under way when it was told to stop may have added a part since.
+    const givingUp = () => starting.then(() => {});
+    await inTime(givingUp, { limitMs: givesUpWithinMs, otherwise: undefined });
     await stops.run();
     throw error;
   }
+}
+
+async function startAll(config: Config, of: Start, stops: Stops): Promise<App> {
+  const failure = Promise.withResolvers<Error>();
+  const lock = { ...lockSettings(config, of.log, failure.resolve), signal: of.signal };
+  const dataDir = await openDataDir(config.data_dir, lock);
+  stops.add("data directory", dataDir.release);
+  const credentials = withSettings(loadCredentials(dataDir.path), config);
+  const registry = createRegistry(of.roles);
+  const departure = createDeparture();
+  const base: Base = {
+    config,
+    log: of.log,
+    dataDir: dataDir.path,
+    credentials,
+    registry,
+    departure,
+    fail: failure.resolve,
+  };
+  const endpoints = await startParts(base, of.roles, stops);
+  stops.add("endpoints", publishEndpoints(dataDir.path, endpoints));
+  const leave = () => departure.announce(config.shutdown_delay_seconds).then(stops.run);
+  return { endpoints, dataDir: dataDir.path, stop: leave, failed: failure.promise };
 }
 
 function lockSettings({ data_dir }: Config, log: Log, fail: (reason: Error) => void): LockSettings {

@@ -25,8 +25,8 @@ export async function startDatabase(
   if (url === "") {
     const { port } = config.database;
     const password = credentials.database_password;
-    const server = await startPostgres({ dataDir, port, password, log });
-    stops.add("Postgres", server.stop);
+    const settings = { dataDir, port, password, log, signal: stops.signal };
+    const server = await stops.begin("Postgres", () => startPostgres(settings));
     url = server.url;
   }
   const { direct_url } = config.database;
@@ -45,11 +45,7 @@ export async function startRestateServer(base: Base, stops: Stops) {
   const { config, log, dataDir, credentials } = base;
   const { ingress_url, admin_url } = config.restate;
   if (ingress_url !== "") return { ingressUrl: ingress_url, adminUrl: admin_url };
-  const server = await startRestate({
-    dataDir,
-    identityKeyFile: writeIdentityKey(dataDir, credentials),
-    log,
-  });
-  stops.add("Restate", server.stop);
-  return server;
+  const identityKeyFile = writeIdentityKey(dataDir, credentials);
+  const settings = { dataDir, identityKeyFile, log, signal: stops.signal };
+  return stops.begin("Restate", () => startRestate(settings));
 }

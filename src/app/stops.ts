@@ -3,8 +3,19 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "#kernel/log.ts";
 
 export type Stops = {
+  /** Aborted when the program is told to stop while it starts. */
+  signal: AbortSignal | undefined;
   /** `part` is the name that the log calls it by; `limitMs` is how long it may take, half a minute if absent. */
+  /** Throws when the program has been told to stop: the part is stopped with the others all the same. */
   add: (part: string, stop: () => unknown, limitMs?: number) => void;
+  /**
+   * Begins a part that starts processes of its own. It is stopped also when nobody has waited for its start:
+   * `begin` is to give up once `signal` is aborted, and then to leave nothing behind.
+   */
+  begin: <Part extends { stop: () => unknown }>(
+    part: string,
+    begin: () => Promise<Part>,
+  ) => Promise<Part>;
   /** The last one started comes first. One that does not stop well, or in time, is logged and left behind. */
   run: () => Promise<void>;
 };
@@ -14,11 +25,21 @@ const usualLimitMs = 30_000;
 /** Of a part that lets its callers finish: a call takes a minute at most. */
 export const callersLimitMs = 75_000;
 
-export function createStops(log: Log): Stops {
+export function createStops(log: Log, signal?: AbortSignal): Stops {
   const started: { part: string; stop: () => unknown; limitMs: number }[] = [];
+  const add: Stops["add"] = (part, stop, limitMs = usualLimitMs) => {
+    started.push({ part, stop, limitMs });
+    signal?.throwIfAborted();
+  };
   return {
-    add: (part, stop, limitMs = usualLimitMs) => {
-      started.push({ part, stop, limitMs });
+    signal,
+    add,
+    begin: async (part, begin) => {
+      signal?.throwIfAborted();
+      const begun = begin();
+      // Whoever began it is told of a failure; here there is nothing to stop then.
+      add(part, () => begun.then(({ stop }) => stop(), ignoreFailure));
+      return begun;
     },
     run: async () => {
       for (const { part, stop, limitMs } of started.splice(0).reverse()) {
@@ -27,6 +48,8 @@ export function createStops(log: Log): Stops {
     },
   };
 }
+
+function ignoreFailure(): void {}
 
 async function within(stop: () => unknown, limitMs: number): Promise<void> {
   const settled = new AbortController();

@@ -1,7 +1,7 @@
 /** `vedette start`: runs the program until it is told to stop. */
 import path from "node:path";
 import { type App, type Role, roles, startApp } from "#app/app.ts";
-import { readConfig } from "#config.ts";
+import { type Config, readConfig } from "#config.ts";
 import { createLog, type Log } from "#kernel/log.ts";
 import { stopAsked } from "./stop-asked.ts";
 
@@ -10,23 +10,52 @@ export type StartOptions = { config?: string | undefined; role?: string[] | unde
 const lingerMs = 2_000;
 
 /**
- * Resolves when everything has been stopped after SIGTERM or SIGINT. When the program cannot go on it
- * stops everything as well, and throws why.
+ * Resolves when everything has been stopped after SIGTERM or SIGINT, also while it starts. When the program
+ * cannot go on it stops everything as well, and throws why.
  */
 export async function runStart(options: StartOptions): Promise<void> {
   const config = readConfig({ file: options.config, environment: process.env });
   const log = createLog(config.log);
-  const asked = stopAsked();
-  const app = await startApp(config, { roles: readRoles(options.role), log });
-  announce(app, log);
-  const failure = await Promise.race([asked, app.failed]);
-  if (failure !== undefined) log.error({ detail: failure.message }, "cannot go on");
-  log.info("stopping");
-  await app.stop();
+  const stopping = new AbortController();
+  const asked = stopAsked().then(() => {
+    log.info("stopping");
+    stopping.abort();
+  });
+  const app = await startUnlessStopped(config, {
+    roles: readRoles(options.role),
+    log,
+    signal: stopping.signal,
+  });
+  const failure = app && (await untilStopped(app, { asked, log }));
   log.info("stopped");
   // Something that was left behind must not keep a program that has stopped.
   setTimeout(() => process.exit(), lingerMs).unref();
   if (failure !== undefined) throw failure;
+}
+
+type Start = { roles: Role[]; log: Log; signal: AbortSignal };
+
+/** Undefined when it was told to stop before it was ready, and has. */
+async function startUnlessStopped(config: Config, start: Start): Promise<App | undefined> {
+  try {
+    return await startApp(config, start);
+  } catch (error) {
+    if (start.signal.aborted && error === start.signal.reason) return undefined;
+    throw error;
+  }
+}
+
+/** Answers why, when nobody has asked for it. */
+async function untilStopped(
+  app: App,
+  { asked, log }: { asked: Promise<void>; log: Log },
+): Promise<Error | undefined> {
+  announce(app, log);
+  const failure = await Promise.race([asked, app.failed]);
+  if (failure !== undefined) log.error({ detail: failure.message }, "cannot go on");
+  if (failure !== undefined) log.info("stopping");
+  await app.stop();
+  return failure ?? undefined;
 }
 
 function readRoles(names: string[] | undefined): Role[] {

@@ -19,6 +19,8 @@ export type LockSettings = {
   touchEveryMs?: number;
   /** How long a lock is watched whose holder cannot be seen from here. */
   watchMs?: number;
+  /** Aborted when the lock is no longer wanted. */
+  signal?: AbortSignal | undefined;
 };
 
 export class LockHeldError extends Error {
@@ -55,14 +57,14 @@ export async function takeLock(lock: string, settings: LockSettings = {}): Promi
 async function isHeld(
   lock: string,
   holder: ProcessIdentity,
-  { touchEveryMs = 1_000, watchMs = 10_000, onWatch }: LockSettings,
+  { touchEveryMs = 1_000, watchMs = 10_000, onWatch, signal }: LockSettings,
 ): Promise<boolean> {
   if (isInSight(holder)) return isAlive(holder);
   onWatch?.(watchMs);
   const before = touchedAt(lock);
   const deadline = performance.now() + watchMs;
   while (performance.now() < deadline) {
-    await delay(Math.min(touchEveryMs, watchMs));
+    await delay(Math.min(touchEveryMs, watchMs), undefined, { signal });
     if (touchedAt(lock) !== before) return true;
   }
   return false;

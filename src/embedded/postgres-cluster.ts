@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { identifyProcess } from "#kernel/owned-process.ts";
+import { endProcess, identifyProcess } from "#kernel/owned-process.ts";
 import { giveTo, type RunAs, spawnIdentity } from "./postgres-user.ts";
 
 /** The only role of a new cluster, and the database of the program. */
@@ -35,21 +35,30 @@ export async function findBinaries(): Promise<Binaries> {
 /** Postgres gets nothing of our environment: it holds secrets, and a PG… variable would be obeyed. */
 export const postgresEnvironment = { PATH: process.env["PATH"], LC_ALL: "C", TZ: "UTC" };
 
-type NewCluster = { directory: string; password: string; runAs: RunAs; initdb: string };
+type NewCluster = {
+  directory: string;
+  password: string;
+  runAs: RunAs;
+  initdb: string;
+  signal?: AbortSignal | undefined;
+};
 
 /**
  * Writes a new cluster beside its place and moves it there whole, so that a crash leaves none or all. Each
  * has a draft of its own: a setup outlives the kill of the program that began it, and writes on.
  */
 export async function createCluster(cluster: NewCluster): Promise<void> {
-  const { directory, runAs } = cluster;
+  const { directory, runAs, signal } = cluster;
   const draft = mkdtempSync(`${directory}${draftSuffix}-`);
   const passwordFile = `${draft}.password`;
   giveTo(runAs, draft);
   try {
     writeFileSync(passwordFile, cluster.password, { mode: 0o600, flag: "wx" });
     giveTo(runAs, passwordFile);
-    await runInitdb([cluster.initdb, `--pgdata=${draft}`, `--pwfile=${passwordFile}`], runAs);
+    await runInitdb([cluster.initdb, `--pgdata=${draft}`, `--pwfile=${passwordFile}`], {
+      runAs,
+      signal,
+    });
   } finally {
     rmSync(passwordFile, { force: true });
   }
@@ -79,20 +88,34 @@ const passing = new Set(["ENOTEMPTY", "EEXIST", "EBUSY"]);
 /** Seconds where nothing else runs; on a machine that is busy with much else, minutes. */
 const setUpWithinMs = 300_000;
 
-async function runInitdb(command: string[], runAs: RunAs): Promise<void> {
+type Setup = { runAs: RunAs; signal: AbortSignal | undefined };
+
+async function runInitdb(command: string[], { runAs, signal }: Setup): Promise<void> {
   const [file = "", ...args] = [...runAs.prefix, ...command];
   args.push(`--username=${databaseUser}`, "--auth=scram-sha-256", "--encoding=UTF8");
   // Postgres's own Unicode rules: the same on every machine, whatever locales that has.
   args.push("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8");
   const options = { ...spawnIdentity(runAs), env: postgresEnvironment, timeout: setUpWithinMs };
+  const running = promisify(execFile)(file, args, options);
+  const end = () => endSetup(running.child.pid);
+  signal?.addEventListener("abort", end, { once: true });
   try {
-    await promisify(execFile)(file, args, options);
+    await running;
   } catch (error) {
+    signal?.throwIfAborted();
     const { stderr = "" } = error as { stderr?: string };
     const words = stderr.trim().split("\n").slice(-3).join(" | ");
     const message = `Postgres could not be set up: ${words || (error as Error).message}`;
     throw new Error(message, { cause: error });
+  } finally {
+    signal?.removeEventListener("abort", end);
   }
+}
+
+/** It ends after the step that it is at. */
+function endSetup(pid: number | undefined): void {
+  const setup = pid === undefined ? undefined : identifyProcess(pid);
+  if (setup !== undefined) void endProcess(setup, { signal: "SIGTERM", graceMs: 3_000 });
 }
 
 /**

@@ -27,6 +27,8 @@ export type PostgresSettings = {
   /** Further `name=value` settings of the server, over ours. */
   options?: string[];
   log: Log;
+  /** Aborted when it is no longer wanted, while it starts: then it throws, and leaves no process. */
+  signal?: AbortSignal | undefined;
 };
 
 export type PostgresServer = SupervisedServer & {
@@ -51,11 +53,13 @@ export async function startPostgres(settings: PostgresSettings): Promise<Postgre
   await clearStaleLock(directory, ending.stopWithinMs);
   removeDrafts(directory);
   const { initdb, postgres } = await findBinaries();
+  const { signal } = settings;
   const runAs = runPostgresAs({ program: postgres, directory });
   return startOnFreePorts(async () => {
     const port = await takePort(settings.port, "database.port");
+    signal?.throwIfAborted();
     if (!existsSync(directory)) {
-      await createCluster({ directory, password: settings.password, runAs, initdb });
+      await createCluster({ directory, password: settings.password, runAs, initdb, signal });
     }
     const command = [postgres, "-D", directory, ...serverOptions(port, settings)];
     const isOurs = () => isListening(directory, port);
@@ -91,6 +95,7 @@ async function serve({
     readyWithinMs: 120_000,
     isPassing: isHeldByLastProcesses,
     log: settings.log,
+    signal: settings.signal,
   });
   try {
     // Where much else runs a server that is ready may be slow with its next connection.

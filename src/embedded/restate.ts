@@ -20,6 +20,8 @@ export type RestateSettings = {
   /** Further `RESTATE_…` variables, over those of `restate.toml`. */
   environment?: Record<string, string>;
   log: Log;
+  /** Aborted when it is no longer wanted, while it starts: then it throws, and leaves no process. */
+  signal?: AbortSignal | undefined;
 };
 
 export type RestateServer = SupervisedServer & { ingressUrl: string; adminUrl: string };
@@ -48,6 +50,7 @@ export async function startRestate(settings: RestateSettings): Promise<RestateSe
       // Seconds where nothing else runs.
       readyWithinMs: 300_000,
       log: settings.log,
+      signal: settings.signal,
     });
     return { ...server, ingressUrl, adminUrl };
   });

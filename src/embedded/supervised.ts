@@ -13,6 +13,7 @@ import {
   isAlive,
   type ProcessIdentity,
 } from "#kernel/owned-process.ts";
+import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { readIdentity } from "./identity-file.ts";
 
 export type ServerProgram = {
@@ -34,6 +35,8 @@ export type ServerProgram = {
   stopSignal: NodeJS.Signals;
   stopWithinMs: number;
   log: Log;
+  /** Aborted when it is no longer wanted, while it starts for the first time. */
+  signal?: AbortSignal | undefined;
 };
 
 export type SupervisedServer = { pid: () => number; stop: () => Promise<void> };
@@ -55,7 +58,7 @@ export async function endLeftover(
  */
 export async function superviseServer(program: ServerProgram): Promise<SupervisedServer> {
   const stopping = new AbortController();
-  let current = await startFirst(program, stopping.signal);
+  let current = await startFirst(program);
   const watch = async () => {
     while (!stopping.signal.aborted) {
       const ending = await current.ended;
@@ -91,7 +94,8 @@ type Running = {
   lastWords: () => string;
 };
 
-function startFirst(program: ServerProgram, signal: AbortSignal): Promise<Running> {
+function startFirst(program: ServerProgram): Promise<Running> {
+  const { signal } = program;
   return pRetry(() => startOnce(program, signal), {
     retries: Number.POSITIVE_INFINITY,
     minTimeout: 50,
@@ -125,7 +129,11 @@ async function startAgain(
   }
 }
 
-async function startOnce(program: ServerProgram, signal: AbortSignal): Promise<Running> {
+async function startOnce(
+  program: ServerProgram,
+  signal: AbortSignal | undefined,
+): Promise<Running> {
+  signal?.throwIfAborted();
   const child = program.launch();
   const lastWords = collectOutput(child, program);
   const ended = awaitEnd(child);
@@ -145,13 +153,12 @@ async function startOnce(program: ServerProgram, signal: AbortSignal): Promise<R
 async function becomeReady(
   program: ServerProgram,
   running: Running,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<void> {
   const deadline = Date.now() + program.readyWithinMs;
   while (Date.now() < deadline) {
-    signal.throwIfAborted();
     // One that has ended is not ready, whoever answers in its place.
-    const isReady = await program.isReady();
+    const isReady = await unlessAborted(program.isReady(), signal);
     if (!isAlive(running.identity)) {
       throw startError(program, await running.ended, running.lastWords());
     }

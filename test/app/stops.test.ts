@@ -63,3 +63,32 @@ it("stops nothing twice", async () => {
 
   expect(times).toBe(1);
 });
+
+it("stops a part as well that was begun or added when it was told to stop", async () => {
+  const told = new AbortController();
+  const stops = createStops(pino({ level: "silent" }), told.signal);
+  const stopped: string[] = [];
+  const begun = Promise.withResolvers<{ stop: () => void }>();
+  const beginning = stops.begin("server", () => begun.promise);
+  told.abort();
+
+  expect(() => stops.add("database", () => stopped.push("database"))).toThrow("aborted");
+  const running = stops.run();
+  begun.resolve({ stop: () => stopped.push("server") });
+  await Promise.all([running, beginning]);
+
+  expect(stopped).toEqual(["database", "server"]);
+});
+
+it("begins nothing more when it was told to stop", async () => {
+  const stops = createStops(pino({ level: "silent" }), AbortSignal.abort());
+  let hasBegun = false;
+
+  const beginning = stops.begin("server", async () => {
+    hasBegun = true;
+    return { stop: () => {} };
+  });
+
+  await expect(beginning).rejects.toThrow("aborted");
+  expect(hasBegun).toBe(false);
+});

@@ -15,7 +15,7 @@ export type Program = Awaited<ReturnType<typeof startProgram>>;
 
 const entry = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
-const freePorts = {
+export const freePorts = {
   VEDETTE_API__PORT: "0",
   VEDETTE_CONTROL__PORT: "0",
   VEDETTE_WORKER__PORT: "0",

@@ -86,6 +86,8 @@ class ProcessFleet {
     this.#repair();
     this.#renewKeys();
     await Promise.all(this.#replacing.values());
+    // It may be stopped while it starts.
+    if (this.#isStopping) return;
     this.#watch = setInterval(() => this.#repair(), watchEveryMs);
   }
 
