@@ -107,8 +107,8 @@ function unlessGone(touch: () => void): void {
 /** Puts the lock in place with its content, so that nobody ever reads half of one. */
 function createLock(lock: string, self: ProcessIdentity): boolean {
   const draft = `${lock}.${randomUUID()}.new`;
-  writeFileSync(draft, JSON.stringify(self), { mode: 0o600 });
   try {
+    writeFileSync(draft, JSON.stringify(self), { mode: 0o600 });
     return linkUnlessThere(draft, lock);
   } finally {
     rmSync(draft, { force: true });

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openDataDir } from "#embedded/data-dir.ts";
 import { identifyProcess } from "#kernel/owned-process.ts";
@@ -144,4 +145,20 @@ it("says when another program has taken its lock, and leaves that one's lock alo
   opened.release();
 
   expect(existsSync(lock)).toBe(true);
+});
+
+it("leaves nothing behind where the disk is full", () => {
+  const directory = tempDir();
+  const module = fileURLToPath(new URL("../../src/embedded/data-dir.ts", import.meta.url));
+  const program = `
+    const { openDataDir } = await import(${JSON.stringify(module)});
+    await openDataDir(${JSON.stringify(directory)});`;
+  const command = [process.execPath, "--input-type=module", "--eval", program];
+
+  // No file may have a single byte.
+  const script = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
+  const { status } = spawnSync("sh", ["-c", script, "sh", ...command]);
+
+  expect(status).toBe(1);
+  expect(readdirSync(directory)).toEqual([]);
 });
