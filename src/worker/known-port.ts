@@ -21,15 +21,21 @@ async function serveAgain(port: number, settings: EndpointSettings): Promise<End
   try {
     return await serveEndpoint({ ...settings, port });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    if (!unusable.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
     settings.log.warn({ port }, "the worker's last port is taken, using another one");
     return serveEndpoint(settings);
   }
 }
 
+/** Of a port that is another's, or that this user may not have. */
+const unusable = new Set(["EADDRINUSE", "EACCES"]);
+
+/** 0 as well when the file holds no port. */
 function recallPort(file: string): number {
   try {
-    return Number(readFileSync(file, "utf8")) || 0;
+    const text = readFileSync(file, "utf8").trim();
+    const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+    return port <= 65_535 ? port : 0;
   } catch {
     return 0;
   }
