@@ -47,7 +47,7 @@ function start(settings: Settings = {}) {
   return { child, closed, dataDir: dir.path, output: () => output };
 }
 
-/** Every process that works in the directory or was told of it. */
+/** Every process that works in the directory, writes there, or was told of it. */
 function processesOf(directory: string): number[] {
   return readdirSync("/proc")
     .filter((entry) => /^\d+$/.test(entry))
@@ -58,7 +58,8 @@ function processesOf(directory: string): number[] {
 function tracesOf(pid: string): string[] {
   try {
     const command = readFileSync(`/proc/${pid}/cmdline`, "utf8");
-    return [command, readlinkSync(`/proc/${pid}/cwd`)];
+    // A sentinel is known by the log that it writes to.
+    return [command, readlinkSync(`/proc/${pid}/cwd`), readlinkSync(`/proc/${pid}/fd/1`)];
   } catch {
     return [];
   }
