@@ -3,7 +3,7 @@ const sameSignalMs = 1_000;
 
 /**
  * Resolves at SIGTERM or SIGINT. A second signal ends the program at once: someone is in a hurry,
- * and nothing is lost by it.
+ * and nothing is lost by it. Its servers end by themselves then; local sentinels serve on.
  */
 export function stopAsked(): Promise<void> {
   return new Promise((resolve) => {

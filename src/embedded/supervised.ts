@@ -12,8 +12,10 @@ import {
   identifyProcess,
   isAlive,
   type ProcessIdentity,
+  signalProcess,
 } from "#kernel/owned-process.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
+import { askAtExit } from "./end-with-us.ts";
 import { readIdentity } from "./identity-file.ts";
 
 export type ServerProgram = {
@@ -140,6 +142,8 @@ async function startOnce(
   const identity = child.pid === undefined ? undefined : identifyProcess(child.pid);
   if (identity === undefined) throw startError(program, await ended, lastWords());
   const running = { identity, ended, lastWords };
+  const forget = askAtExit(() => signalProcess(identity, program.stopSignal));
+  void ended.then(forget);
   try {
     writeFileAtomically(program.pidFile, JSON.stringify(identity));
     await becomeReady(program, running, signal);

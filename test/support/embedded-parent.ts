@@ -1,6 +1,6 @@
 /**
  * A program that starts both embedded servers and, when it is asked to end, uses them once more
- * before it stops them. `node embedded-parent.ts <data_dir>`; one JSON line per step.
+ * before it stops them; at SIGUSR2 it throws what nobody catches. `node embedded-parent.ts <data_dir>`; one JSON line per step.
  */
 import pg from "pg";
 import { request } from "undici";
@@ -29,5 +29,8 @@ async function end(): Promise<void> {
   say({ step: "stopped" });
 }
 
+process.once("SIGUSR2", () => {
+  throw new Error("a fault");
+});
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => void end());
 say({ step: "up", postgres: postgres.pid(), restate: restate.pid(), url: postgres.url });

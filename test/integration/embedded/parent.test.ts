@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import { identifyProcess } from "#kernel/owned-process.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 const script = fileURLToPath(new URL("../../support/embedded-parent.ts", import.meta.url));
 
@@ -81,4 +82,14 @@ it("a start ends a Postgres that was left behind before it was written down", as
 
   expect(identifyProcess(first.up.postgres)).toBeUndefined();
   expect(identifyProcess(second.up.postgres)).toBeDefined();
+});
+
+it("the servers end by themselves when the program ends by a fault of its own", async () => {
+  const { child, up } = await startParent(tempDataDir());
+
+  child.kill("SIGUSR2");
+  await once(child, "exit");
+
+  const left = () => [up.postgres, up.restate].filter((pid) => identifyProcess(pid) !== undefined);
+  await waitFor(() => left().length === 0, { withinMs: 20_000, what: "the end of the servers" });
 });
