@@ -55,9 +55,13 @@ export function createSourceTokens(settings: Settings): SourceTokens {
       const body = testEvent(kind, new Date());
       const answer = await callPatiently({ ...settings, method: "POST", path, headers, body });
       if (answer.status < 200 || answer.status > 299) throw refusal(answer, "the source's token");
+      // A proxy's page, or its login, is no proof of a token.
+      parse(Taken, answer);
     },
   };
 }
+
+const Taken = z.looseObject({ status: z.literal("success") });
 
 const One = z.object({ alert_source: Source });
 const All = z.object({ alert_sources: z.array(Source) });

@@ -13,3 +13,19 @@ export async function readBody(body: Body, maxBytes: number): Promise<Buffer | u
   }
   return Buffer.concat(chunks);
 }
+
+/** At most its first `maxBytes`; of one that breaks off what came before. Never throws. */
+export async function readBeginning(body: Body, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      bytes += chunk.byteLength;
+      if (bytes >= maxBytes) break;
+    }
+  } catch {
+    // What came before it broke off is all there is.
+  }
+  return Buffer.concat(chunks).subarray(0, maxBytes);
+}

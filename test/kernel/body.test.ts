@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readBody } from "#kernel/body.ts";
+import { readBeginning, readBody } from "#kernel/body.ts";
 
 const chunksOf = (...texts: string[]) => texts.map((text) => Buffer.from(text));
 
@@ -27,4 +27,20 @@ it("is read no further than its limit", async () => {
 
   expect(await readBody(endless(), 4)).toBeUndefined();
   expect([read, hasEnded]).toEqual([3, true]);
+});
+
+it("begins with what came before it broke off", async () => {
+  async function* breaking() {
+    yield Buffer.from("ab");
+    throw new Error("reset");
+  }
+
+  expect((await readBeginning(breaking(), 4)).toString()).toBe("ab");
+});
+
+it("has a beginning of its own length, or of the limit", async () => {
+  const chunks = chunksOf("abc", "def", "ghi");
+
+  expect((await readBeginning(chunks, 4)).toString()).toBe("abcd");
+  expect((await readBeginning(chunks, 99)).toString()).toBe("abcdefghi");
 });

@@ -1,5 +1,6 @@
 /** One attempt to deliver an event: a request with a time limit, and what its answer means. */
 import { Agent, request } from "undici";
+import { readBeginning } from "#kernel/body.ts";
 import { judgeAnswer, judgeSilence, type Outcome } from "./outcome.ts";
 import { type LinkToCheck, renderEvent } from "./payload.ts";
 import type { RoutedOrder } from "./queue.ts";
@@ -14,7 +15,7 @@ type AttemptParts = { sourceOf: SourceOf; linkTo: LinkToCheck; timeoutMs: number
 const readBytes = 16_384;
 
 export function createAttempt({ sourceOf, linkTo, timeoutMs }: AttemptParts): Attempt {
-  const agent = new Agent({ connect: { timeout: timeoutMs }, maxResponseSize: readBytes });
+  const agent = new Agent({ connect: { timeout: timeoutMs } });
   return async (order) => {
     const source = sourceOf(order.channel);
     if (source === undefined) return { kind: "unconfigured" };
@@ -68,6 +69,8 @@ async function postOnce(url: string, { token, body, agent, timeoutMs }: Post): P
     signal: AbortSignal.timeout(timeoutMs),
   });
   const retryAfter = [headers["retry-after"]].flat()[0] ?? null;
-  const read = { status: statusCode, retryAfter, body: await answer.text().catch(() => "") };
-  return judgeAnswer(read, Date.now());
+  // Also of one that is too long, hangs or breaks off: a login's page is no delivery either way.
+  const beginning = await readBeginning(answer, readBytes);
+  const text = new TextDecoder().decode(beginning);
+  return judgeAnswer({ status: statusCode, retryAfter, body: text }, Date.now());
 }

@@ -54,18 +54,22 @@ function nameOf(error: unknown): string {
   return typeof code === "string" ? code : error.name;
 }
 
-/** The service's errors name their codes, the field and the request (incident-service reference, "Errors"). */
+const Named = z.string().optional().catch(undefined);
+
+/**
+ * The service's errors name their codes, the field and the request (incident-service reference, "Errors").
+ * A member of another shape, as a proxy may have it, hides no other.
+ */
 const Envelope = z.object({
-  type: z.string().optional(),
-  /** `success` of an event that was taken. */
-  status: z.union([z.string(), z.number()]).optional(),
-  request_id: z.string().optional(),
+  type: Named,
+  request_id: Named,
   errors: z
     .array(
-      z.object({ code: z.string().optional(), source: z.object({ field: z.string() }).optional() }),
+      z.object({ code: Named, source: z.object({ field: Named }).optional().catch(undefined) }),
     )
-    .optional(),
-  rate_limit: z.object({ retry_after: z.string().optional() }).optional(),
+    .optional()
+    .catch(undefined),
+  rate_limit: z.object({ retry_after: Named }).optional().catch(undefined),
 });
 
 type Said = {
@@ -76,7 +80,8 @@ type Said = {
 };
 
 function readEnvelope(body: string): Said {
-  const { data } = Envelope.safeParse(parseJson(body));
+  const said = parseJson(body);
+  const { data } = Envelope.safeParse(said);
   const error = data?.errors?.[0];
   // Words of their alphabet only: free text may quote what was sent.
   const isWord = (text: string | undefined) => text !== undefined && /^[\w.-]{1,80}$/.test(text);
@@ -85,13 +90,27 @@ function readEnvelope(body: string): Said {
   return {
     words: [...new Set(named as string[]), ...request],
     retryAt: data?.rate_limit?.retry_after,
-    isFault:
-      (data?.errors ?? []).length > 0 || faulty.test(String(data?.status)) || isPage.test(body),
+    isFault: saysFault(said) || isPage.test(body),
   };
 }
 
+/** Whatever answers in the service's place: of an event that was taken the service says `success`. */
+function saysFault(said: unknown): boolean {
+  if (typeof said !== "object" || said === null) return false;
+  const { status, error, errors, success } = said as Record<string, unknown>;
+  const isFaulty = faulty.test(String(status)) || Number(status) >= 400;
+  return isFaulty || success === false || hasContent(error) || hasContent(errors);
+}
+
 const faulty = /^(?:error|fail(?:ed|ure)?)$/i;
-const isPage = /^\s*<(?:!doctype html|html|head|body)\b/i;
+
+/** Members that are there in any case are empty where nothing went wrong. */
+function hasContent(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return Boolean(value);
+  return Object.keys(value).length > 0;
+}
+
+const isPage = /^\s*<(?:!doctype\b|!--|\?xml\b|html\b|head\b|body\b)/i;
 
 function parseJson(text: string): unknown {
   try {

@@ -12,7 +12,8 @@ describe("judgeAnswer", () => {
   it.each([200, 202, 204])(
     "takes %d for accepted, also with a body that says nothing",
     (status) => {
-      for (const body of ["", "ok", "{", { status: "success" }, { status: 200, errors: [] }]) {
+      const nothing = { status: 200, error: null, errors: {}, success: true };
+      for (const body of ["", "ok", "{", "[]", "1", { status: "success", errors: [] }, nothing]) {
         expect(answer(status, body)).toEqual({ kind: "accepted" });
       }
     },
@@ -20,7 +21,13 @@ describe("judgeAnswer", () => {
 
   it.each([
     ["a page for people, as of a proxy or a login", " <!DOCTYPE html><title>Sign in</title>"],
+    ["a page that begins with a comment", "\ufeff<!-- proxy --><html><body>"],
     ["an error by its own words", { status: "error" }],
+    ["an error by its own status", { type: "validation_error", status: 422 }],
+    ["an error of something in between", { error: "no upstream" }],
+    ["no success", { success: false }],
+    ["an error whose field is nowhere", { errors: [{ code: "oops", source: null }] }],
+    ["errors in another shape", { errors: { title: ["is required"] } }],
     ["the service's own error", { type: "internal_error", errors: [{ code: "oops" }] }],
   ])("tries again after a success whose body is %s", (_, body) => {
     expect(answer(200, body)).toMatchObject({

@@ -26,3 +26,14 @@ it("an incident service that answers without an end is not read to its end", asy
   await expect(reading).rejects.toThrow("cannot be reached");
   expect(written.bytes).toBeLessThan(100_000_000);
 });
+
+it("a page for people is no proof of a token", async () => {
+  const url = await serveAnswer((outgoing) =>
+    outgoing.end("<!doctype html><title>Sign in</title>"),
+  );
+  const { tryOut } = createSourceTokens({ url, apiKey: "key", attempts: 1 });
+
+  const trying = tryOut({ kind: "alertmanager", id: "01S" }, "any token");
+
+  await expect(trying).rejects.toThrow("is incident.url its address?");
+});
