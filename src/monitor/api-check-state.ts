@@ -15,7 +15,13 @@ export type OpenRun = {
   results: CheckResult[];
 };
 
-const keys = { timer: "timer", run: "run", state: "state", quiet: "quiet" } as const;
+const keys = {
+  timer: "timer",
+  run: "run",
+  early: "early",
+  state: "state",
+  quiet: "quiet",
+} as const;
 
 export const readTimer = (ctx: ObjectSharedContext) => ctx.get<Timer>(keys.timer);
 export const writeTimer = (ctx: ObjectContext, timer: Timer) => ctx.set(keys.timer, timer);
@@ -24,6 +30,14 @@ export const clearTimer = (ctx: ObjectContext) => ctx.clear(keys.timer);
 export const readRun = (ctx: ObjectSharedContext) => ctx.get<OpenRun>(keys.run);
 export const writeRun = (ctx: ObjectContext, run: OpenRun) => ctx.set(keys.run, run);
 export const clearRun = (ctx: ObjectContext) => ctx.clear(keys.run);
+
+/** Results of runs that have not begun; what an earlier version left has none. */
+export async function readEarly(ctx: ObjectSharedContext): Promise<CheckResult[]> {
+  return (await ctx.get<CheckResult[]>(keys.early)) ?? [];
+}
+export const writeEarly = (ctx: ObjectContext, results: CheckResult[]) =>
+  ctx.set(keys.early, results);
+export const clearEarly = (ctx: ObjectContext) => ctx.clear(keys.early);
 
 export async function readState(ctx: ObjectSharedContext, nowMs: number): Promise<CheckState> {
   return (await ctx.get<CheckState>(keys.state)) ?? newCheckState(nowMs);

@@ -1,6 +1,7 @@
 /** What the object of an API check does: ticks, takes reports, decides. */
 import { type ObjectContext, rpc } from "@restatedev/restate-sdk";
 import {
+  clearEarly,
   clearRun,
   clearTimer,
   type OpenRun,
@@ -14,6 +15,7 @@ import {
   writeTimer,
 } from "./api-check-state.ts";
 import type { ApiCheck, CheckResult, CheckSnapshot, CheckState } from "./contract.ts";
+import { keepEarly, takeEarly } from "./early-reports.ts";
 import { type Grid, gridOf, isWithinReach, type Missed, nextTick, planWake } from "./grid.ts";
 import { apiCheckObject, checkProbe, type Report } from "./internal.ts";
 import { endAlert, leaveOldChannel, removed } from "./leave.ts";
@@ -76,7 +78,7 @@ async function wake(
   const run = await readRun(ctx);
   if (run !== null) await take(ctx, { check, run, isClosed: true, atMs: nowMs }, parts);
   if (missed !== null) writeDown(ctx, check.id, { missed });
-  if (runAtMs !== null) beginRun(ctx, { check, runAtMs, nowMs, further }, parts);
+  if (runAtMs !== null) await beginRun(ctx, { check, runAtMs, nowMs, further }, parts);
 }
 
 function arm(
@@ -95,21 +97,30 @@ const reportSlackMs = 5_000;
 
 type Beginning = { check: ApiCheck; runAtMs: number; nowMs: number; further: readonly string[] };
 
-function beginRun(
+async function beginRun(
   ctx: ObjectContext,
   { check, runAtMs, nowMs, further }: Beginning,
-  { location }: MonitorParts,
-): void {
+  parts: MonitorParts,
+): Promise<void> {
+  const { location } = parts;
   const others = further.filter((name) => name !== location && runsAt(check, name));
   const here = runsAt(check, location) ? [location] : [];
-  writeRun(ctx, { scheduledAtMs: runAtMs, expected: [...here, ...others], results: [] });
-  const run = { scheduledAtMs: runAtMs };
-  if (here.length > 0) ctx.sendClient(checkProbe, check.id).run(run);
-  // Without further locations the next tick closes what an own run has left open.
-  if (others.length === 0) return;
-  const delay = Math.max(0, runAtMs + timeLimitMs(check) + reportSlackMs - nowMs);
+  const results = await takeEarly(ctx, runAtMs);
+  const run = { scheduledAtMs: runAtMs, expected: [...here, ...others], results };
+  writeRun(ctx, run);
   const order = { scheduledAtMs: runAtMs };
-  ctx.sendClient(apiCheckObject, ctx.key).close(order, rpc.sendOpts({ delay }));
+  if (here.length > 0) ctx.sendClient(checkProbe, check.id).run(order);
+  // Without further locations the next tick closes what an own run has left open.
+  if (others.length > 0) {
+    const delay = Math.max(0, runAtMs + timeLimitMs(check) + reportSlackMs - nowMs);
+    ctx.sendClient(apiCheckObject, ctx.key).close(order, rpc.sendOpts({ delay }));
+  }
+  if (results.length === 0) return;
+  await take(ctx, { check, run, isClosed: isComplete(run), atMs: nowMs }, parts);
+}
+
+function isComplete({ expected, results }: OpenRun): boolean {
+  return expected.every((name) => results.some(({ location }) => location === name));
 }
 
 export async function report(
@@ -119,13 +130,13 @@ export async function report(
 ): Promise<null> {
   const open = await readRun(ctx);
   if (open?.scheduledAtMs !== given.scheduledAtMs) {
-    // The run is over. That it reports at all is kept; an alert it is no reason for.
+    // The run is over, or is to come. That it reports at all is kept; of one that is over it alerts nobody.
+    await keepEarly(ctx, given);
     writeDown(ctx, check.id, { results: given.results });
     return null;
   }
   const run = { ...open, results: withFirst(open.results, given.results) };
-  const isClosed = run.expected.every((name) => run.results.some((r) => r.location === name));
-  await take(ctx, { check, run, isClosed, atMs: given.atMs }, parts);
+  await take(ctx, { check, run, isClosed: isComplete(run), atMs: given.atMs }, parts);
   return null;
 }
 
@@ -210,6 +221,7 @@ async function pause(ctx: ObjectContext): Promise<null> {
   if (state.status === "paused") return null;
   clearTimer(ctx);
   clearRun(ctx);
+  clearEarly(ctx);
   writeState(ctx, { ...state, status: "paused", sinceMs: nowMs });
   await writeSnapshot(ctx, nowMs);
   return null;

@@ -1,9 +1,16 @@
 /** The way of a runner to the gateway. */
 import { request } from "undici";
+import { readBody } from "#kernel/body.ts";
 import type { CheckResult } from "./contract.ts";
 import { reportPath, Work, workPath } from "./runner-contract.ts";
 
 const timeoutMs = 10_000;
+
+/** Of ten thousand checks the work is some MB. */
+const longestAnswerBytes = 32 * 1024 * 1024;
+
+/** What control will say again however often the same is sent. */
+const refusals = new Set([400, 413, 415]);
 
 /** The token is not that of any place: trying again changes nothing. */
 export class RunnerRefusedError extends Error {}
@@ -21,11 +28,19 @@ export function createRunnerClient({ control, token }: { control: string; token:
       bodyTimeout: timeoutMs,
       signal: AbortSignal.timeout(timeoutMs),
     });
-    const text = await answer.body.text();
-    if (answer.statusCode === 401) throw new RunnerRefusedError(`${control} refused the token`);
-    if (answer.statusCode === 400) throw new ReportRefusedError(`${control} answered 400`);
-    if (answer.statusCode >= 300) throw new Error(`${control} answered ${answer.statusCode}`);
-    return JSON.parse(text);
+    const text = await readBody(answer.body, longestAnswerBytes);
+    const { statusCode: status } = answer;
+    if (status === 401) throw new RunnerRefusedError(`${control} refused the token`);
+    if (refusals.has(status)) throw new ReportRefusedError(`${control} answered ${status}`);
+    if (status >= 300) throw new Error(`${control} answered ${status}`);
+    return parseJson(text?.toString() ?? "");
+  };
+  const parseJson = (text: string): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new Error(`${control} is no control of Vedette: it answers no JSON`);
+    }
   };
   return {
     async askForWork(): Promise<Work> {

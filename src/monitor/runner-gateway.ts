@@ -1,6 +1,7 @@
 /** The door of control for runners at further places: they ask for work and report what they found. */
 import { createHash } from "node:crypto";
 import type { FastifyPluginAsync, FastifyRequest } from "fastify";
+import pLimit from "p-limit";
 import { ProblemError } from "#kernel/problem.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import type { ApiCheck, CheckResult } from "./contract.ts";
@@ -31,20 +32,25 @@ export function createRunnerDoor({ runners, checks, baseUrl, tell, nowMs }: Part
     app.post(reportPath, async (request, reply) => {
       const location = await requireRunner(request, runners);
       const known = new Map(checks.map((check) => [check.id, check]));
-      for (const result of readReport(request.body)) {
+      const limit = pLimit(toldAtOnce);
+      const telling = readReport(request.body).map((result) => {
         const check = known.get(result.checkId);
         // A check that is gone since the runner last asked: nothing is lost with it.
-        if (check === undefined || !runsAt(check, location)) continue;
+        if (check === undefined || !runsAt(check, location)) return null;
         const { scheduledAtMs } = result;
-        if (!isWithinReach(scheduledAtMs, { check, nowMs: nowMs() })) continue;
+        if (!isWithinReach(scheduledAtMs, { check, nowMs: nowMs() })) return null;
         const results = [{ ...result, location }];
-        await tell(check.id, { scheduledAtMs, atMs: nowMs(), results });
-      }
+        return limit(() => tell(check.id, { scheduledAtMs, atMs: nowMs(), results }));
+      });
+      await Promise.all(telling);
       return reply.code(202).send({ accepted: true });
     });
   };
   return { isMine: (path: string) => path === workPath || path === reportPath, plugin };
 }
+
+/** One after the other a full report would take longer than a runner waits, and then come again and again. */
+const toldAtOnce = 16;
 
 /** The month before this one is always there to write to; for one further back a table would be made. */
 const longestKeptMs = 28 * 86_400_000;

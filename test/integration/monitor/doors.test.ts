@@ -1,7 +1,7 @@
 /** Pings and the reports of further places through the gateway, on a real Restate and a real database. */
 import { createHash, randomBytes } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createControl } from "#control/control.ts";
+import { createControl, type Door } from "#control/control.ts";
 import { createLog } from "#kernel/log.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import { gridOf, nextTick } from "#monitor/grid.ts";
@@ -22,26 +22,28 @@ const anHourAgoMs = Math.floor(Date.now() / 1_000) * 1_000 - 3_600_000;
 
 async function startDoors(options: BenchOptions) {
   const bench = await startMonitorBench(options);
-  const checks = options.apiChecks ?? [];
   const { ingressUrl } = bench.restate;
+  const runnerDoor = createRunnerDoor({
+    runners: bench.runners,
+    checks: options.apiChecks ?? [],
+    baseUrl: bench.target.url,
+    tell: createTellReport(ingressUrl),
+    nowMs: Date.now,
+  });
+  const url = await serveDoors([createPingDoor(bench.takePing), runnerDoor], ingressUrl);
+  return { ...bench, url };
+}
+
+/** Control with these doors, at the address that is answered. */
+async function serveDoors(doors: readonly Door[], ingressUrl: string): Promise<string> {
   const control = createControl({
     ingressUrl,
     ingressToken: "the-ingress-token",
     log: createLog({ level: "silent", format: "json" }),
-    doors: [
-      createPingDoor(bench.takePing),
-      createRunnerDoor({
-        runners: bench.runners,
-        checks,
-        baseUrl: bench.target.url,
-        tell: createTellReport(ingressUrl),
-        nowMs: Date.now,
-      }),
-    ],
+    doors,
   });
   onTestFinished(() => control.close());
-  const url = await control.listen({ host: "127.0.0.1", port: 0 });
-  return { ...bench, url };
+  return control.listen({ host: "127.0.0.1", port: 0 });
 }
 
 async function register(bench: Awaited<ReturnType<typeof startDoors>>): Promise<string> {
@@ -188,6 +190,53 @@ describe("a further place", () => {
     expect(bench.orders[1]?.transition.kind).toBe("resolved");
     const { locations } = await bench.snapshot("probe");
     expect(Object.keys(locations).sort()).toEqual(["fra", "local"]);
+  });
+
+  it("is heard also when it reports before the run has begun here", async () => {
+    const bench = await startDoors({ apiChecks: [check] });
+    const fra = await addPlace(bench, "fra");
+    await bench.start();
+
+    await waitFor(
+      async () => {
+        await fra.report(nextTick(gridOf(check), Date.now() + 300), refused);
+        return bench.orders.length > 0;
+      },
+      { withinMs: 60_000, what: "an alert" },
+    );
+
+    expect(bench.orders[0]?.transition).toMatchObject({ kind: "opened", locations: ["fra"] });
+  });
+
+  it("has a full report taken faster than it waits, however long each result takes", async () => {
+    const bench = await startDoors({ apiChecks: [check] });
+    const token = makeToken();
+    await bench.runners.add("fra", hashOf(token));
+    let most = 0;
+    let telling = 0;
+    const told: number[] = [];
+    const door = createRunnerDoor({
+      runners: bench.runners,
+      checks: [check],
+      baseUrl: bench.target.url,
+      tell: async (_, { scheduledAtMs }) => {
+        telling += 1;
+        most = Math.max(most, telling);
+        await new Promise((resolve) => setImmediate(resolve));
+        telling -= 1;
+        told.push(scheduledAtMs);
+      },
+      nowMs: Date.now,
+    });
+    const url = await serveDoors([door], bench.restate.ingressUrl);
+    const ticks = Array.from({ length: 100 }, (_, i) => anHourAgoMs + i * 1_000);
+
+    await createRunnerClient({ control: url, token }).report(
+      ticks.map((scheduledAtMs) => aCheckResult({ checkId: "probe", scheduledAtMs })),
+    );
+
+    expect(told.sort()).toEqual(ticks);
+    expect(most).toBe(16);
   });
 
   it("that fails alone fails no run where more have to", async () => {
