@@ -1,6 +1,7 @@
 /** Alert events on their way to the incident service: how they are handed over, and what became of them. */
 import { iface } from "@restatedev/restate-sdk";
 import { z } from "zod";
+import { isClean } from "#kernel/clean-text.ts";
 import { AlertTransition, environments } from "#monitor/contract.ts";
 
 /** One alert event and where it goes. */
@@ -59,10 +60,14 @@ const AlertEventView = z.object({
 });
 export type AlertEventView = z.infer<typeof AlertEventView>;
 
+/** No database takes all others. */
+const isName = (text: string) => isClean(text, text.length);
+const noName = "has characters that no check is named by";
+
 const AlertEventListRequest = z
   .strictObject({
     status: z.enum(eventStatuses).optional(),
-    check: z.string().min(1).max(200).optional(),
+    check: z.string().min(1).max(200).refine(isName, noName).optional(),
     limit: z.int().min(1).max(1_000).default(100),
   })
   .meta({ title: "AlertEventListRequest", examples: [{ status: "dead" }] });
@@ -74,7 +79,8 @@ export type AlertEventList = z.infer<typeof AlertEventList>;
 
 const EventId = z
   .string()
-  .regex(/^.{1,200}:\d{1,12}:(?:opened|resolved)$/, "an event's id is <check>:<episode>:<kind>");
+  .regex(/^.{1,200}:\d{1,12}:(?:opened|resolved)$/, "an event's id is <check>:<episode>:<kind>")
+  .refine(isName, noName);
 
 const AlertEventRequest = z
   .strictObject({ event_id: EventId })

@@ -24,6 +24,9 @@ const OfCheck = z.object({
   kind: z.enum(["api", "heartbeat"]),
 });
 
+/** The alert that the page shows; absent: a page of an earlier version. */
+const OfAlert = OfCheck.extend({ episode: z.int().optional() });
+
 const orders = {
   mute: "Mute",
   unmute: "Unmute",
@@ -46,8 +49,8 @@ export function serveCheckOrders(app: FastifyInstance, { access, guard, log }: P
   }
   app.post("/api/check/acknowledge", async (request) => {
     const { actor } = await guard.requireWriter(request);
-    const { check, kind } = parseBody(OfCheck, request.body);
-    return send(`/${services[kind]}/${check}/Acknowledge`, { by: actor }, actor);
+    const { check, kind, episode } = parseBody(OfAlert, request.body);
+    return send(`/${services[kind]}/${check}/Acknowledge`, { by: actor, episode }, actor);
   });
   app.post("/api/check/run", async (request) => {
     const { actor } = await guard.requireWriter(request);

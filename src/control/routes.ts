@@ -124,9 +124,9 @@ const routes: readonly Route[] = [
 
 /** The ingress token is shared: beside it stands whom its holder says he is. */
 function signAcknowledge(body: unknown, actor: string): unknown {
-  const { by } = body as { by: string };
+  const { by, ...rest } = body as { by: string };
   const isShared = actor === ingressActor && by !== actor;
-  return { by: isShared ? `${actor} (${by})`.slice(0, 200) : actor };
+  return { ...rest, by: isShared ? `${actor} (${by})`.slice(0, 200) : actor };
 }
 
 export function findRoute(path: string): Route | undefined {

@@ -6,7 +6,13 @@ import { writeSnapshot } from "./api-check-steps.ts";
 import type { Quiet } from "./contract.ts";
 import type { CheckStanding } from "./objects-contract.ts";
 import { notQuiet } from "./quiet.ts";
-import { acknowledge, addMaintenance, describeStanding, mute } from "./standing.ts";
+import {
+  type Acknowledgement,
+  acknowledge,
+  addMaintenance,
+  describeStanding,
+  mute,
+} from "./standing.ts";
 
 export function standingOfApiCheck(find: FindCheck) {
   const quiet = (change: (quiet: Quiet, nowMs: number) => Quiet) => async (ctx: ObjectContext) => {
@@ -22,11 +28,11 @@ export function standingOfApiCheck(find: FindCheck) {
     Maintenance: (ctx: ObjectContext, window: { from: string; to: string; reason: string }) =>
       quiet((now, nowMs) => addMaintenance(now, window, nowMs))(ctx),
     EndMaintenance: quiet((now) => ({ ...notQuiet, mutedUntilMs: now.mutedUntilMs })),
-    Acknowledge: async (ctx: ObjectContext, { by }: { by: string }) => {
+    Acknowledge: async (ctx: ObjectContext, request: Acknowledgement) => {
       find(ctx);
       const nowMs = await ctx.date.now();
       const state = await readState(ctx, nowMs);
-      writeState(ctx, { ...state, alert: acknowledge(state.alert, by, nowMs) });
+      writeState(ctx, { ...state, alert: acknowledge(state.alert, request, nowMs) });
       return show(ctx, nowMs);
     },
   };

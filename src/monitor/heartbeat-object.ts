@@ -12,7 +12,14 @@ import type { CheckStanding } from "./objects-contract.ts";
 import type { MonitorParts } from "./parts.ts";
 import { notQuiet } from "./quiet.ts";
 import { forEver, soonForgotten } from "./retry.ts";
-import { acknowledge, addMaintenance, describeStanding, mute, refusal } from "./standing.ts";
+import {
+  type Acknowledgement,
+  acknowledge,
+  addMaintenance,
+  describeStanding,
+  mute,
+  refusal,
+} from "./standing.ts";
 
 type FindHeartbeat = (ctx: { key: string }) => Heartbeat;
 
@@ -81,11 +88,11 @@ function standingOfHeartbeat(find: FindHeartbeat) {
     Maintenance: (ctx: ObjectContext, window: { from: string; to: string; reason: string }) =>
       quiet((now, nowMs) => addMaintenance(now, window, nowMs))(ctx),
     EndMaintenance: quiet((now) => ({ ...notQuiet, mutedUntilMs: now.mutedUntilMs })),
-    Acknowledge: async (ctx: ObjectContext, { by }: { by: string }) => {
+    Acknowledge: async (ctx: ObjectContext, request: Acknowledgement) => {
       const heartbeat = find(ctx);
       const nowMs = await ctx.date.now();
       const state = await readState(ctx);
-      const alert = acknowledge(state?.alert ?? null, by, nowMs);
+      const alert = acknowledge(state?.alert ?? null, request, nowMs);
       if (state !== null) writeState(ctx, { ...state, alert });
       return show(ctx, heartbeat, nowMs);
     },

@@ -1,5 +1,6 @@
 /** What can be asked of a check's object through the gateway. Times: ISO 8601, UTC. */
 import { z } from "zod";
+import { cleanText } from "#kernel/clean-text.ts";
 import { causes, grades } from "./contract.ts";
 
 /** Both are keyed by the check's id; which of them a check is, its `kind` says. */
@@ -15,15 +16,27 @@ const MuteRequest = z
   })
   .meta({ title: "MuteRequest", examples: [{ until: "2027-01-31T06:00:00Z" }] });
 
+/** Shown to people and kept: one that no database takes would keep all that is known of the check out. */
+const note = (longest: number) =>
+  z
+    .string()
+    .max(longest)
+    .overwrite((text) => cleanText(text, longest).trim())
+    .min(1);
+
 const AcknowledgeRequest = z
-  .strictObject({ by: z.string().trim().min(1).max(200) })
+  .strictObject({
+    by: note(200),
+    /** Of the alert that is meant; absent: whichever is open. */
+    episode: z.int().optional(),
+  })
   .meta({ title: "AcknowledgeRequest", examples: [{ by: "ada" }] });
 
 const MaintenanceRequest = z
   .strictObject({
     from: z.iso.datetime(),
     to: z.iso.datetime(),
-    reason: z.string().trim().min(1).max(500),
+    reason: note(500),
   })
   .meta({ title: "MaintenanceRequest" });
 
@@ -132,6 +145,7 @@ export type MonitorProblemCode =
   | "unknown_check"
   | "check_off"
   | "no_alert"
+  | "other_alert"
   | "invalid_window"
   | "token_taken"
   | "location_taken"

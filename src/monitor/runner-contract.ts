@@ -1,5 +1,6 @@
 /** What a runner at a further place and the gateway say to each other. */
 import { z } from "zod";
+import { cleanText } from "#kernel/clean-text.ts";
 import { ApiCheck, CheckResult } from "./contract.ts";
 
 export const workPath = "/runner/work";
@@ -33,14 +34,12 @@ const FoundResult = CheckResult.extend({
     transfer: spanMs.nullable(),
   }),
   status: z.int().min(0).max(999).nullable(),
-  reason: z.string().transform(toShownText).nullable(),
+  reason: z
+    .string()
+    .transform((text) => cleanText(text, 1_000))
+    .nullable(),
   tlsDaysLeft: z.int().min(-100_000).max(100_000).nullable(),
 });
-
-/** No database takes a NUL in a text, nor half a pair of surrogates in JSON. */
-function toShownText(text: string): string {
-  return text.slice(0, 1_000).replaceAll("\0", "\ufffd").toWellFormed();
-}
 
 /** The body of `POST /runner/report`. The place is that of the token, whatever a result says. */
 export const RunnerReport = z.strictObject({ results: z.array(FoundResult).min(1).max(100) });

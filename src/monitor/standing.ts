@@ -28,9 +28,22 @@ export function addMaintenance(quiet: Quiet, window: Window, nowMs: number): Qui
 
 const maxWindows = 100;
 
-/** Who is at work on the open alert; whoever said so first stays. Throws 409 without an alert. */
-export function acknowledge(alert: OpenAlert | null, by: string, atMs: number): OpenAlert {
+export type Acknowledgement = { by: string; episode?: number | undefined };
+
+/**
+ * Who is at work on the open alert; whoever said so first stays. Throws 409 without an alert, and when
+ * another one is open than is meant: who looked at an old page does not know of it.
+ */
+export function acknowledge(
+  alert: OpenAlert | null,
+  { by, episode }: Acknowledgement,
+  atMs: number,
+): OpenAlert {
   if (alert === null) throw refusal(409, "no_alert", "no alert of this check is open");
+  if (episode !== undefined && episode !== alert.episode) {
+    const detail = `alert ${episode} is over; alert ${alert.episode} is open now: look at that one first`;
+    throw refusal(409, "other_alert", detail);
+  }
   return { ...alert, acknowledged: alert.acknowledged ?? { by, atMs } };
 }
 

@@ -1,6 +1,7 @@
 /** What is answered about checks: how they stand, what they found, when they alerted. Times: ISO 8601, UTC. */
 import { iface } from "@restatedev/restate-sdk";
 import { z } from "zod";
+import { isClean } from "#kernel/clean-text.ts";
 import { causes, checkStatuses, environments, grades } from "#monitor/contract.ts";
 
 const Mark = z.object({ rollout_id: z.string(), wave: z.int() });
@@ -119,6 +120,13 @@ export const CheckResultView = z.object({
 export type CheckResultView = z.infer<typeof CheckResultView>;
 
 const checkId = z.string().min(1).max(200);
+const time = z.iso.datetime().regex(/^(?!0000)/, "there was no year 0");
+
+/** Others are no place's, and no database takes all of them. */
+const place = z
+  .string()
+  .max(100)
+  .refine((text) => isClean(text, 100), "has characters that no place is named by");
 
 export const CheckHistoryRequest = z
   .strictObject({
@@ -126,9 +134,9 @@ export const CheckHistoryRequest = z
     limit: z.int().min(1).max(1_000).default(50),
     /** `next` of the page before. */
     before: z.string().max(200).optional(),
-    location: z.string().max(100).optional(),
+    location: place.optional(),
     grade: z.enum(grades).optional(),
-    since: z.iso.datetime().optional(),
+    since: time.optional(),
   })
   .meta({ title: "CheckHistoryRequest", examples: [{ check: "verify-key", limit: 50 }] });
 export type CheckHistoryRequest = z.infer<typeof CheckHistoryRequest>;
@@ -147,7 +155,7 @@ export const CheckChartRequest = z
     /** How much is shown, to now. Up to 48 hours in minutes, more in hours. */
     hours: z.int().min(1).max(9_600).default(24),
     /** Absent: all locations together. */
-    location: z.string().max(100).optional(),
+    location: place.optional(),
   })
   .meta({ title: "CheckChartRequest", examples: [{ check: "verify-key", hours: 24 }] });
 export type CheckChartRequest = z.infer<typeof CheckChartRequest>;

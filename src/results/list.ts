@@ -142,13 +142,15 @@ function viewAlert(alert: CheckSnapshot["alert"]): CheckView["alert"] {
   };
 }
 
-/** The end of the mute or of the window that holds now. */
+/** When the quiet that holds now ends, windows that follow on each other or on a mute being one. */
 function quietUntilMs(snapshot: CheckSnapshot | undefined, nowMs: number): number | null {
   if (snapshot === undefined) return null;
   const { mutedUntilMs, maintenance } = snapshot.quiet;
-  const ends = maintenance.filter(({ fromMs, toMs }) => fromMs <= nowMs && toMs > nowMs);
-  const latest = Math.max(mutedUntilMs ?? 0, ...ends.map(({ toMs }) => toMs));
-  return latest > nowMs ? latest : null;
+  let untilMs = Math.max(nowMs, mutedUntilMs ?? nowMs);
+  for (const { fromMs, toMs } of maintenance.toSorted((a, b) => a.fromMs - b.fromMs)) {
+    if (fromMs <= untilMs) untilMs = Math.max(untilMs, toMs);
+  }
+  return untilMs > nowMs ? untilMs : null;
 }
 
 function toIso(ms: number): string {

@@ -1,4 +1,5 @@
 /** Reads single results, charts, alerts and snapshots. */
+import { isClean } from "#kernel/clean-text.ts";
 import type { Database } from "#kernel/database.ts";
 import { CheckSnapshot } from "#monitor/contract.ts";
 import type {
@@ -88,9 +89,11 @@ export function createResultReader(database: Database, settings: { failedAtPerce
 
 /** `<time>/<location>`; what is no cursor begins at the newest. */
 function readCursor(cursor: string | undefined): [Date | null, string] {
-  const [time = "", ...location] = cursor?.split("/") ?? [];
+  const [time = "", location = ""] = cursor?.split("/") ?? [];
   const at = new Date(time);
-  return Number.isNaN(at.getTime()) ? [null, ""] : [at, location.join("/")];
+  // Of years with more digits, and of the year 0, the database knows not all.
+  const isTime = /^(?!0000)\d{4}-/.test(time) && !Number.isNaN(at.getTime());
+  return isTime && isClean(location, cursor?.length ?? 0) ? [at, location] : [null, ""];
 }
 
 const selectHistory = `

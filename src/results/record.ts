@@ -62,8 +62,13 @@ async function keepSnapshots(
   await database.query(saveSnapshots, [
     rows.map(({ checkId }) => checkId),
     rows.map(({ takenAtMs }) => new Date(takenAtMs)),
-    rows.map((snapshot) => JSON.stringify(snapshot)),
+    rows.map((snapshot) => JSON.stringify(snapshot, withoutUnwritable)),
   ]);
+}
+
+/** No database takes a NUL in JSON, nor half a pair of surrogates: the check would stand still as it is shown. */
+function withoutUnwritable(_name: string, value: unknown): unknown {
+  return typeof value === "string" ? value.replaceAll("\0", "\ufffd").toWellFormed() : value;
 }
 
 async function keepResults(database: Database, results: readonly CheckResult[]): Promise<void> {

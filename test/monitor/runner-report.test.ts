@@ -22,12 +22,12 @@ it.each([
   expect(read(changes).success).toBe(false);
 });
 
-it("a reason is kept as far as it can be shown", () => {
-  const report = read({ reason: `a\0b\ud83e${"x".repeat(2_000)}` });
+it("a reason is kept as far as it can be shown, and turns no text around", () => {
+  const report = read({ reason: `a\0b\ud83e\u202e\u001b[31m${"x".repeat(2_000)}` });
 
   const reason = report.data?.results[0]?.reason;
   expect(reason).toHaveLength(1_000);
-  expect(reason?.startsWith("a\ufffdb\ufffdx")).toBe(true);
+  expect(reason?.startsWith("a b\ufffd  [31mx")).toBe(true);
 });
 
 it("a report that is refused does not keep later ones waiting", async () => {

@@ -59,14 +59,20 @@ describe("maintenance", () => {
 
 describe("acknowledge", () => {
   it("notes who was first", () => {
-    const first = acknowledge(alert, "ada", nowMs + 1);
+    const first = acknowledge(alert, { by: "ada", episode: 2 }, nowMs + 1);
 
-    const second = acknowledge(first, "grace", nowMs + 2);
+    const second = acknowledge(first, { by: "grace" }, nowMs + 2);
 
     expect(second.acknowledged).toEqual({ by: "ada", atMs: nowMs + 1 });
   });
 
   it("is refused when nothing is open", () => {
-    expect(() => acknowledge(null, "ada", nowMs)).toThrow("no alert of this check is open");
+    expect(() => acknowledge(null, { by: "ada" }, nowMs)).toThrow("no alert of this check is open");
+  });
+
+  it("is refused when another alert is open than was seen", () => {
+    const old = { by: "ada", episode: 1 };
+
+    expect(() => acknowledge(alert, old, nowMs)).toThrow("alert 1 is over; alert 2 is open now");
   });
 });

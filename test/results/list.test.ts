@@ -33,3 +33,24 @@ it("what failed stays failed until someone says otherwise", () => {
 it("a check that was never written down is pending", () => {
   expect(statusOf(undefined)).toBe("pending");
 });
+
+it("is quiet until the last of the windows that follow on each other, or on a mute", () => {
+  const window = (from: number, to: number) => ({
+    fromMs: nowMs + from * minute,
+    toMs: nowMs + to * minute,
+    reason: "upgrade",
+  });
+  const until = (mutedUntilMs: number | null, ...maintenance: ReturnType<typeof window>[]) => {
+    const snapshots = new Map([
+      ["verify-key", aSnapshot({ quiet: { mutedUntilMs, maintenance } })],
+    ]);
+    const from = { definitions, snapshots, days: new Map(), alertTime: new Map(), nowMs };
+    return listChecks(from).checks[0]?.quiet_until ?? null;
+  };
+  const at = (minutes: number) => new Date(nowMs + minutes * minute).toISOString();
+
+  expect(until(null, window(2, 3), window(-1, 2), window(4, 5))).toBe(at(3));
+  expect(until(nowMs + 2 * minute, window(1, 4))).toBe(at(4));
+  expect(until(null, window(1, 2))).toBeNull();
+  expect(until(nowMs - minute, window(-2, 0))).toBeNull();
+});

@@ -101,7 +101,7 @@ it.each([
   ["of-alice", "alice", "alice"],
   ["shared", "ada", "ingress-token (ada)"],
 ])("acknowledges with %s in the name of its owner, whoever %s is", async (token, by, expected) => {
-  expect(await bench.call(acknowledge, token, { body: { by } })).toBe(200);
+  expect(await bench.call(acknowledge, token, { body: { by, episode: 3 } })).toBe(200);
 
-  expect(JSON.parse(bench.reached[0]?.body ?? "")).toEqual({ by: expected });
+  expect(JSON.parse(bench.reached[0]?.body ?? "")).toEqual({ by: expected, episode: 3 });
 });

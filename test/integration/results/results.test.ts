@@ -190,6 +190,17 @@ describe("history", () => {
     expect(seen).toEqual([...new Set(seen)].sort().reverse());
   });
 
+  it.each(["-200000-01-01T00:00:00Z/fra", "0000-01-01T00:00:00Z/fra", "2026-01-01T00:00:00Z/a\0b"])(
+    "begins at the newest with %j, which is no cursor",
+    async (before) => {
+      await recorder().results(everyMinute(2, noon));
+
+      const { results } = await reader().history({ check: "verify-key", limit: 10, before });
+
+      expect(results).toHaveLength(2);
+    },
+  );
+
   it("is narrowed to a location, a grade and a time", async () => {
     await recorder().results([
       ...everyMinute(3, noon, { location: "fra", grade: "failed" }),
@@ -392,6 +403,16 @@ describe("snapshots", () => {
     await recorder().snapshot(aSnapshot({ takenAtMs: Date.now(), status: "failed" }));
 
     expect((await reader().snapshots()).get("verify-key")?.status).toBe("failed");
+  });
+
+  it("is kept although no database takes all that people have written", async () => {
+    const window = { fromMs: noon, toMs: noon + day, reason: "a\0b\ud83e" };
+    const quiet = { mutedUntilMs: null, maintenance: [window] };
+
+    await recorder().snapshot(aSnapshot({ quiet }));
+
+    const kept = (await reader().snapshots()).get("verify-key");
+    expect(kept?.quiet.maintenance[0]?.reason).toBe("a\ufffdb\ufffd");
   });
 
   it("an older one never overwrites a newer one", async () => {

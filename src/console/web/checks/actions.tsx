@@ -4,7 +4,7 @@ import { change } from "#console/web/api.ts";
 import { day, ms } from "#console/web/format.ts";
 import { ask } from "#console/web/parts/confirm.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
-import type { RunNowAnswer } from "#monitor/objects-contract.ts";
+import type { CheckStanding, RunNowAnswer } from "#monitor/objects-contract.ts";
 import type { CheckView } from "#results/contract.ts";
 
 type Props = { check: CheckView; reload: () => void };
@@ -13,8 +13,10 @@ const hourMs = 3_600_000;
 
 export function CheckActions({ check, reload }: Props) {
   const { id, kind, name, alert, quiet_until: quietUntil } = check;
+  const order = (what: string, body: object) =>
+    change<CheckStanding>(`check/${what}`, { check: id, kind, ...body });
   const send = (what: string, body: object) => async () => {
-    await change(`check/${what}`, { check: id, kind, ...body });
+    await order(what, body);
     reload();
   };
   const mute = () =>
@@ -31,12 +33,17 @@ export function CheckActions({ check, reload }: Props) {
   const unmute = () =>
     ask({
       title: `Let ${name} alert again?`,
-      lines: [`It is quiet until ${quietUntil === null ? "" : day(quietUntil)}.`],
+      lines: [
+        `It is quiet until ${quietUntil === null ? "" : day(quietUntil)}.`,
+        "If a maintenance is under way, all its windows end with that, also those to come.",
+      ],
       verb: "Unmute it",
       isGrave: false,
       run: async () => {
-        await send("unmute", {})();
-        await send("end-maintenance", {})();
+        const { maintenance } = await order("unmute", {});
+        const isUnderWay = maintenance.some(({ from }) => Date.parse(from) <= Date.now());
+        if (isUnderWay) await order("end-maintenance", {});
+        reload();
       },
     });
   const acknowledge = () =>
@@ -45,7 +52,7 @@ export function CheckActions({ check, reload }: Props) {
       lines: ["Your name stands beside it. Nobody is notified of that."],
       verb: "I am at it",
       isGrave: false,
-      run: send("acknowledge", {}),
+      run: send("acknowledge", { episode: alert?.episode }),
     });
   return (
     <div class="row">

@@ -1,0 +1,18 @@
+import { expect, it } from "vitest";
+import { standingHandlers } from "#monitor/objects-contract.ts";
+
+const { Acknowledge, Maintenance } = standingHandlers;
+const times = { from: "2026-01-01T00:00:00Z", to: "2026-01-02T00:00:00Z" };
+const reasonOf = (reason: string) => Maintenance.input.safeParse({ ...times, reason });
+
+it("what an operator writes is kept without what cannot be stored or turns text around", () => {
+  expect(Acknowledge.input.parse({ by: " ada\0\u202e " })).toEqual({ by: "ada" });
+  expect(reasonOf("up\u001b[31m\ud83e").data?.reason).toBe("up [31m\ufffd");
+});
+
+it.each([
+  ["nothing", " \0 "],
+  ["too much", "x".repeat(501)],
+])("a reason of %s is refused", (_, reason) => {
+  expect(reasonOf(reason).success).toBe(false);
+});
