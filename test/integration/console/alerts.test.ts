@@ -7,6 +7,7 @@ import { startAlertReceiver } from "../../support/alert-receiver.ts";
 import { hasBrowser } from "../../support/browser.ts";
 import { type ConsoleProgram, startConsoleProgram } from "../../support/console-browser.ts";
 import { incidentKey, startIncidentServer } from "../../support/incident-server.ts";
+import type { Program } from "../../support/program.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
 const fleet = { size: 3 };
@@ -15,14 +16,22 @@ const fleet = { size: 3 };
 async function failJob({ program }: ConsoleProgram, check: string): Promise<void> {
   const token = randomBytes(32).toString("base64url");
   const { control } = program.endpoints();
-  const registered = await fetch(`${control}/vedette.v1.Heartbeat/${check}/Register`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${program.token()}`, "content-type": "application/json" },
-    body: JSON.stringify({ token_hash: createHash("sha256").update(token).digest("hex") }),
-  });
-  expect(registered.status).toBe(200);
+  const token_hash = createHash("sha256").update(token).digest("hex");
+  expect(await callHeartbeat(program, `${check}/Register`, { token_hash })).toBe(200);
   const pinged = await fetch(`${control}/${token}/fail`);
   expect(pinged.status).toBe(200);
+}
+
+/** Answers the status. */
+async function callHeartbeat(program: Program, path: string, body: object): Promise<number> {
+  const { control } = program.endpoints();
+  const answer = await fetch(`${control}/vedette.v1.Heartbeat/${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${program.token()}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  await answer.arrayBuffer();
+  return answer.status;
 }
 
 describe.skipIf(!hasBrowser)("an alert", () => {
@@ -52,6 +61,37 @@ describe.skipIf(!hasBrowser)("an alert", () => {
     expect(receiver.events.map(({ eventId }) => eventId)).toEqual([
       "certificate-workflow:1:opened",
     ]);
+  });
+});
+
+describe.skipIf(!hasBrowser)("what others have named", () => {
+  it("fits into a window of 360 pixels, and runs nothing", async () => {
+    const console = await startConsoleProgram(fleet);
+    onTestFinished(console.stop);
+    const { program } = console;
+    const rollouts: unknown[] = [];
+    for (const letter of ["v", "w"]) {
+      const image = `registry.example.com/${letter.repeat(100)}:${letter.repeat(128)}`;
+      const { body } = await program.call("Rollout", { image });
+      rollouts.push(body["rollout_id"]);
+    }
+    const check = "certificate-workflow";
+    await failJob(console, check);
+    const by = `<img src=x onerror=document.title=1>${"W".repeat(160)}`;
+    await expect.poll(() => callHeartbeat(program, `${check}/Acknowledge`, { by })).toBe(200);
+    const { page, address } = await console.open();
+    await page.setViewportSize({ width: 360, height: 700 });
+    const widths: unknown[] = [];
+
+    await page.goto(`${address}/history/${rollouts.join("/")}`);
+    await page.getByText("After").waitFor();
+    widths.push(await page.evaluate("document.documentElement.scrollWidth"));
+    await page.goto(`${address}/checks/${check}`);
+    await page.getByText("<img src=x").waitFor();
+    widths.push(await page.evaluate("document.documentElement.scrollWidth"));
+
+    expect(widths).toEqual([360, 360]);
+    expect(await page.title()).not.toBe("1");
   });
 });
 

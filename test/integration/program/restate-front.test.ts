@@ -30,7 +30,7 @@ const json = { "content-type": "application/json" };
 
 const history = async () => {
   const { body } = await program.call("History");
-  return body["rollouts"] as { started_by: string }[];
+  return body["rollouts"] as { started_by: string; image: string; state: string }[];
 };
 
 describe("Restate itself", () => {
@@ -209,6 +209,28 @@ describe("a caller's name", () => {
     await program.call("Rollout", { image: `${image}-by-gateway` });
 
     expect((await history())[0]?.started_by).toBe("ingress-token");
+  });
+});
+
+describe("a send of the Restate console", () => {
+  it("is carried out in the name of its token", async () => {
+    const origin = places().admin;
+    const sent = `${image}-sent-by-the-console`;
+
+    const { status, body } = await sendRaw(origin, {
+      path: `/ingress/restate/send${service}/Rollout`,
+      method: "POST",
+      headers: { ...json, ...bearer(), origin, "sec-fetch-site": "same-origin" },
+      body: JSON.stringify({ image: sent }),
+    });
+
+    expect([status, JSON.parse(body)]).toEqual([
+      202,
+      expect.objectContaining({ status: "Accepted", invocationId: expect.stringMatching(/^inv_/) }),
+    ]);
+    await expect
+      .poll(async () => (await history())[0], { timeout: 60_000 })
+      .toMatchObject({ image: sent, started_by: "ingress-token", state: "completed" });
   });
 });
 
