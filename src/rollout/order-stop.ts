@@ -49,6 +49,8 @@ async function stopOrders(
 ): Promise<RolloutHead | null> {
   const head = await readHead(ctx);
   if (head === null || isRunning(head.state)) return null;
+  // Stopped already: a database that is away must not hold the key for nothing.
+  if (head.orderedAtStop !== undefined) return head;
   await ctx.run("stop-orders", () => stopRun(head.runner), patience);
   const ids = await unresolvedIds(ctx, head);
   const count = () => countOrdered(head.runner, ids);
