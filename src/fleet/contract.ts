@@ -1,5 +1,6 @@
 import { iface } from "@restatedev/restate-sdk";
 import { z } from "zod";
+import { isClean } from "#kernel/clean-text.ts";
 
 const deployStatuses = ["progressing", "ready", "failed"] as const;
 
@@ -89,7 +90,10 @@ export const FleetListRequest = z
   .strictObject({
     limit: z.int().min(1).max(1_000).default(100),
     /** The id after which the page begins, as the page before gave it. */
-    cursor: z.string().optional(),
+    cursor: z
+      .string()
+      .refine((id) => isClean(id, 300), { error: "must be the next_cursor of the page before" })
+      .optional(),
   })
   .meta({ title: "FleetListRequest", examples: [{ limit: 100 }] });
 

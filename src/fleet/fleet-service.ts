@@ -1,6 +1,7 @@
 /** `FleetService`: the fleet as a whole. */
 import { implement } from "@restatedev/restate-sdk";
 import type { z } from "zod";
+import { readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { type FleetList, type FleetListRequest, fleetService } from "./contract.ts";
 import type { FleetListing } from "./listing.ts";
@@ -11,29 +12,35 @@ export type FleetServiceParts = {
   listing: Pick<FleetListing, "confirm" | "problem">;
 };
 
-/** How long Postgres or the fleet may be unreachable before the caller is told. */
-const patience = { maxRetryDuration: 15_000 };
+const sentinels = {
+  name: "list-sentinels",
+  limitMs: 5_000,
+  describe: () => "the sentinels cannot be listed now, because the database does not answer",
+};
+
+/** A fleet of many pages is slow to list; the gateway waits hardly longer for an answer. */
+const confirmation = {
+  name: "confirm-list",
+  limitMs: 25_000,
+  describe: ({ message }: Error) => `the fleet cannot be listed now (${message})`,
+};
 
 export function createFleetService({ store, listing }: FleetServiceParts) {
   const read = async (request: z.output<typeof FleetListRequest>): Promise<FleetList> => {
-    const sentinels = await store.list(request);
+    const page = await store.list(request);
     const problem = await listing.problem();
-    const last = sentinels.length === request.limit ? sentinels.at(-1) : undefined;
+    const last = page.length === request.limit ? page.at(-1) : undefined;
     return {
-      sentinels,
+      sentinels: page,
       ...(last !== undefined && { next_cursor: last.id }),
       ...(problem !== null && { list_problem: problem }),
     };
   };
   return implement(fleetService, {
     handlers: {
-      List: (ctx, request) => ctx.run("list-sentinels", () => read(request), patience),
+      List: (ctx, request) => readNow(ctx, sentinels, () => read(request)),
       ConfirmList: (ctx, { count }) =>
-        ctx.run(
-          "confirm-list",
-          async () => ({ total: (await listing.confirm(count)).length }),
-          patience,
-        ),
+        readNow(ctx, confirmation, async () => ({ total: (await listing.confirm(count)).length })),
     },
     options: {
       journalRetention: 0,

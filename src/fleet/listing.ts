@@ -1,6 +1,7 @@
 /** The fleet's own list: asked for, checked, written down, and kept up in the background. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "#kernel/log.ts";
+import { ProblemError } from "#kernel/problem.ts";
 import type { FleetMember } from "./contract.ts";
 import { type Driver, type ListedSentinel, UnreachableError } from "./drivers/driver.ts";
 import type { ListMetrics } from "./list-metrics.ts";
@@ -36,7 +37,7 @@ const lastRetryMs = 30_000;
 export function createFleetListing(parts: ListingParts): FleetListing {
   const { driver, store, metrics } = parts;
   const ask = async () => {
-    const askedAt = await store.readClock();
+    const askedAt = await ofDatabase(store.readClock());
     return { askedAt, sentinels: distinct(await listInTime(driver)) };
   };
   const take = async (work: () => Promise<FleetMember[]>) => {
@@ -50,14 +51,14 @@ export function createFleetListing(parts: ListingParts): FleetListing {
       throw error;
     }
   };
-  const list = () => take(async () => store.write(await ask()));
+  const list = () => take(async () => ofDatabase(store.write(await ask())));
   return {
     list,
     confirm: (count) =>
       take(async () => {
         const asked = await ask();
         requireCount(asked.sentinels.length, count);
-        return store.write(asked, { isConfirmed: true });
+        return ofDatabase(store.write(asked, { isConfirmed: true }));
       }),
     problem: store.readProblem,
     keepUp: (everyMs) => keepUp(list, { everyMs, log: parts.log }),
@@ -67,6 +68,17 @@ export function createFleetListing(parts: ListingParts): FleetListing {
 /** One entry a sentinel. Of two the later one counts: a list is read page by page while it changes. */
 export function distinct(listed: readonly ListedSentinel[]): ListedSentinel[] {
   return [...new Map(listed.map((sentinel) => [sentinel.id, sentinel])).values()];
+}
+
+/** Says whose trouble it is: whoever reads it would look for it at the fleet. */
+async function ofDatabase<Answer>(work: Promise<Answer>): Promise<Answer> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof ProblemError) throw error;
+    const { message } = error as Error;
+    throw new Error(`the database cannot be asked: ${message}`, { cause: error });
+  }
 }
 
 async function listInTime(driver: Pick<Driver, "list">): Promise<ListedSentinel[]> {

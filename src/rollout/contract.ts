@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isClean } from "#kernel/clean-text.ts";
 
 export const rolloutStates = [
   "idle",
@@ -200,7 +201,10 @@ export const HistoryRequest = z
   .strictObject({
     limit: z.int().min(1).max(100).default(20),
     /** A rollout id: only rollouts that started before it. */
-    before: z.string().optional(),
+    before: z
+      .string()
+      .refine((id) => isClean(id, 300), { error: "must be a rollout id" })
+      .optional(),
   })
   .meta({ title: "HistoryRequest", examples: [{ limit: 20 }] });
 export type HistoryRequest = z.infer<typeof HistoryRequest>;

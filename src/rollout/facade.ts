@@ -6,6 +6,7 @@ import {
   TerminalError,
 } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
+import { readNow } from "#kernel/read-now.ts";
 import type { Actor, ReadActor } from "./actor.ts";
 import { toStatus } from "./answer.ts";
 import type { ListFleet } from "./capture.ts";
@@ -41,8 +42,21 @@ export type FacadeParts = {
   readActor: ReadActor;
 };
 
-/** How long an outside part may be unreachable before the caller is told. */
+/** How long the registry may be unreachable before the caller is told. */
 const patience = { maxRetryDuration: 15_000 };
+
+/** A fleet of many pages is slow to list; the gateway waits hardly longer for an answer. */
+const plan = {
+  name: "plan-waves",
+  limitMs: 25_000,
+  describe: ({ message }: Error) => `the fleet cannot be listed now (${message})`,
+};
+
+const history = {
+  name: "read-history",
+  limitMs: 5_000,
+  describe: () => "history cannot be read now, because the database does not answer",
+};
 
 export function createFacade(parts: FacadeParts) {
   return {
@@ -85,15 +99,14 @@ export function createFacade(parts: FacadeParts) {
       requireKnownChecks(request.gate, parts.knownChecks);
       const image = await pin(ctx, parts, request.image);
       const wavePercentages = request.wave_percentages ?? defaultWavePercentages;
-      const plan = async () => {
+      return readNow(ctx, plan, async () => {
         const fleet = await parts.listFleet();
         return describePlan(image, fleet.length, planMembers(fleet, { image, wavePercentages }));
-      };
-      return ctx.run("plan-waves", plan, patience);
+      });
     },
 
     async History(ctx: ObjectSharedContext, request: HistoryRequest): Promise<RolloutHistory> {
-      return ctx.run("read-history", () => parts.readHistory(request), patience);
+      return readNow(ctx, history, () => parts.readHistory(request));
     },
   };
 }

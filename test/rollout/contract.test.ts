@@ -1,7 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { RolloutRequest } from "#rollout/contract.ts";
+import { FleetListRequest } from "#fleet/contract.ts";
+import { HistoryRequest, RolloutRequest } from "#rollout/contract.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
+
+describe("a page", () => {
+  it.each(["r-1", "5f0e\u00e9", "gw 1"])("may begin after %j", (id) => {
+    expect(HistoryRequest.safeParse({ before: id }).success).toBe(true);
+    expect(FleetListRequest.safeParse({ cursor: id }).success).toBe(true);
+  });
+
+  it.each(["\u0000", "a\nb", "\ud800", "a".repeat(301)])("may not begin after %j", (id) => {
+    expect(HistoryRequest.safeParse({ before: id }).success).toBe(false);
+    expect(FleetListRequest.safeParse({ cursor: id }).success).toBe(false);
+  });
+});
 
 describe("RolloutRequest", () => {
   it.each([

@@ -1,0 +1,55 @@
+/** Reads for somebody who waits: what cannot be read is refused soon, and as what it is. */
+import type { Context } from "@restatedev/restate-sdk";
+import pRetry from "p-retry";
+import { ProblemError } from "./problem.ts";
+
+type Reading = {
+  /** Of the step. */
+  name: string;
+  /** How long all attempts together may take. */
+  limitMs: number;
+  /** What the caller is told, from the last attempt's error. */
+  describe: (error: Error) => string;
+};
+
+/**
+ * One journaled step, tried again for some seconds: a server that starts anew is waited for. Throws a 503
+ * (`unavailable`) when there is no answer; a `ProblemError` of `read` at once, as it is.
+ */
+export function readNow<Answer>(
+  ctx: Pick<Context, "run" | "console">,
+  { name, limitMs, describe }: Reading,
+  read: () => Promise<Answer>,
+): Promise<Answer> {
+  return ctx.run(name, async () => {
+    try {
+      return await readWithin(limitMs, read);
+    } catch (error) {
+      if (error instanceof ProblemError) throw error;
+      ctx.console.warn("not read", { step: name, detail: (error as Error).message });
+      const detail = `${describe(error as Error)}: try again in a moment`;
+      throw new ProblemError({ status: 503, code: "unavailable", detail }, { cause: error });
+    }
+  });
+}
+
+/** What fails at once is given up after some three seconds; what is refused is refused again. */
+const attempts = {
+  retries: 4,
+  minTimeout: 200,
+  maxTimeout: 2_000,
+  shouldRetry: ({ error }: { error: Error }) => !(error instanceof ProblemError),
+};
+
+/** An attempt that does not end is left behind: it has a limit of its own. */
+async function readWithin<Answer>(limitMs: number, read: () => Promise<Answer>): Promise<Answer> {
+  const signal = AbortSignal.timeout(limitMs);
+  const late = Promise.withResolvers<never>();
+  const end = () => late.reject(new Error(`no answer within ${limitMs / 1_000} seconds`));
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    return await Promise.race([late.promise, pRetry(read, { ...attempts, signal })]);
+  } finally {
+    signal.removeEventListener("abort", end);
+  }
+}
