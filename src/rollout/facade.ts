@@ -65,26 +65,25 @@ export function createFacade(parts: FacadeParts) {
       nextState("Rollout", (await readHead(ctx))?.state ?? "idle");
       requireKnownChecks(request.gate, parts.knownChecks);
       const image = await pin(ctx, parts, request.image);
-      const begun = await ctx.client(rolloutObject, ctx.key).begin({
+      const beginning = ctx.client(rolloutObject, ctx.key).begin({
         image,
         requestedImage: request.image,
         wavePercentages: request.wave_percentages ?? defaultWavePercentages,
         ...nameStarter(parts.readActor(ctx)),
         ...(request.gate !== undefined && { gate: request.gate }),
       });
-      return statusOf(await waitForRun(ctx, begun));
+      return statusOf(await waitForRun(ctx, await decided(ctx, beginning)));
     },
 
     async Resume(ctx: ObjectSharedContext): Promise<RolloutStatus> {
-      const begun = await ctx.client(rolloutObject, ctx.key).beginResume(parts.readActor(ctx));
+      const beginning = ctx.client(rolloutObject, ctx.key).beginResume(parts.readActor(ctx));
+      const begun = await decided(ctx, beginning);
       return "status" in begun ? begun.status : statusOf(await waitForRun(ctx, begun));
     },
 
     async RollbackAll(ctx: ObjectSharedContext): Promise<RollbackResult> {
-      return waitForRun(
-        ctx,
-        await ctx.client(rolloutObject, ctx.key).beginRollback(parts.readActor(ctx)),
-      );
+      const beginning = ctx.client(rolloutObject, ctx.key).beginRollback(parts.readActor(ctx));
+      return waitForRun(ctx, await decided(ctx, beginning));
     },
 
     async Status(ctx: ObjectSharedContext): Promise<RolloutStatus> {
@@ -128,6 +127,20 @@ function requireKnownChecks(gate: Gate | undefined, known: readonly string[]): v
 
 function pin(ctx: ObjectSharedContext, parts: FacadeParts, image: string): Promise<string> {
   return ctx.run("resolve-image", () => parts.resolveImage(image), patience);
+}
+
+/**
+ * What was decided. Killed half-way, a decision takes its run with it and may have written already
+ * that it is at work: then that is looked into at once.
+ */
+async function decided<Begun>(ctx: ObjectSharedContext, decision: Promise<Begun>): Promise<Begun> {
+  try {
+    return await decision;
+  } catch (error) {
+    const isRefused = error instanceof TerminalError && error.metadata?.["code"] !== undefined;
+    if (!isRefused) ctx.sendClient(rolloutObject, ctx.key).repair({});
+    throw error;
+  }
 }
 
 /** Waits for the run's own answer; when the run was killed the rollout is told, and answers itself. */

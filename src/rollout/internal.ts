@@ -138,7 +138,8 @@ export const rolloutObject = iface.object(
     endRollback: iface.json<{ rolloutId: string }, RollbackResult>(),
     rollbackBatches: iface.json<{ rolloutId: string }, SizedBatch[]>(),
     runnerEnded: iface.json<RunnerEnded, RollbackResult>(),
-    repair: iface.json<{ runner: string }, null>(),
+    /** Without `runner`: whichever is at work. */
+    repair: iface.json<{ runner?: string }, null>(),
     openInvocations: iface.shared.json<{ rolloutId: string }, string[]>(),
     forgetBatches: iface.json<{ rolloutId?: string; invocations: string[] }, null>(),
     stopForVersion: iface.json<VersionStop, null>(),

@@ -48,9 +48,10 @@ async function endOf(ctx: Context, invocations: string[]): Promise<string | unde
 }
 
 /** The timer: sends a watch for the run, and itself again for as long as there is something to watch. */
-export async function repair(ctx: ObjectContext, request: { runner: string }): Promise<null> {
+export async function repair(ctx: ObjectContext, request: { runner?: string }): Promise<null> {
   const head = await readHead(ctx);
-  if (head === null || head.runner !== request.runner || !needsWatch(head)) return null;
+  if (head === null || !needsWatch(head)) return null;
+  if (request.runner !== undefined && head.runner !== request.runner) return null;
   ctx.sendClient(rolloutWatch).run({ rolloutId: head.rolloutId, runner: head.runner });
   await armRepair(ctx, head.runner);
   return null;
