@@ -28,8 +28,12 @@ type Given = { ended?: Look | undefined; failedBefore: boolean };
 
 export type OrderParts = { driver: Driver; store: FleetStore };
 
-/** An order is given within so long after it was asked for, or is asked for again. */
-const permissionMs = 2_000;
+/**
+ * An order is given within so long after it was asked for, or is asked for again and may take twice as
+ * long: another worker's stop is noticed no sooner, and a slow database or fleet is still ordered from.
+ */
+const firstPermissionMs = 100;
+const lastPermissionMs = 2_000;
 
 /** An order that went out before a kill has reached its fleet by then, or never will. */
 const arrivalMs = 5_000;
@@ -46,8 +50,9 @@ export async function giveOrder(
   const { sentinelId: id, image, deployId, run } = order;
   const { driver, store } = parts;
   let before: Recorded | undefined;
+  let permissionMs = firstPermissionMs;
   while (!signal.aborted) {
-    const askedAtMs = performance.now();
+    const untilMs = performance.now() + permissionMs;
     const asked = await store.record({ id, image, status: "progressing", deployId, run });
     // An order that was held back and is asked for anew did not go out in between.
     before ??= asked;
@@ -55,9 +60,9 @@ export async function giveOrder(
     if (asked.isStopped) {
       return { ended: await findOrdered(order, { ...before, signal }, parts), failedBefore };
     }
-    const isWanted = () =>
-      !store.isStoppedHere(run) && performance.now() - askedAtMs < permissionMs;
+    const isWanted = () => !store.isStoppedHere(run) && performance.now() < untilMs;
     const applied = await apply(driver, order, { signal, isWanted });
+    permissionMs = Math.min(permissionMs * 2, lastPermissionMs);
     if (applied === "held back") continue;
     if (applied.failure === undefined) return { failedBefore };
     const { failure: reason, isOfApi } = applied;

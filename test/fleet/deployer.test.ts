@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { createDeployer, judge, type NextLook } from "#fleet/deployer.ts";
 import {
   type Driver,
@@ -268,6 +268,38 @@ describe("an order whose run has stopped", () => {
     });
 
     expect(await deployer.begin(order, timeoutMs)).toMatchObject({ status: "unordered" });
+  });
+});
+
+describe("the permission to order", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** What each attempt is allowed when so long passes before its order could leave. */
+  const permitted = async (delaysMs: number[]) => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const allowed: boolean[] = [];
+    const apply: Driver["apply"] = async (_, { isWanted = () => true } = {}) => {
+      vi.advanceTimersByTime(delaysMs.shift() ?? 0);
+      allowed.push(isWanted());
+      if (!isWanted()) throw new UnwantedError();
+      return {};
+    };
+    await buildParts({ driver: { apply } }).deployer.begin(order, timeoutMs);
+    return allowed;
+  };
+
+  it("ends a tenth of a second after it was asked for: another worker may have stopped the run", async () => {
+    expect(await permitted([99])).toEqual([true]);
+    expect(await permitted([100])).toEqual([false, true]);
+  });
+
+  it("is longer each time that it was too short, two seconds at most", async () => {
+    expect(await permitted([150, 150])).toEqual([false, true]);
+    expect(await permitted([1_999, 1_999, 1_999, 1_999, 1_999, 1_999])).toEqual([
+      ...[false, false, false, false, false, true],
+    ]);
   });
 });
 
