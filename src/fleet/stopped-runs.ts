@@ -22,7 +22,10 @@ export function createStoppedRuns(database: Database) {
       if (stopped.size > maxRemembered && oldest !== undefined) stopped.delete(oldest);
     },
 
-    /** Of these sentinels, how many were last ordered by this run, whether their deploys have ended or not. */
+    /**
+     * Of these sentinels, how many were last ordered by this run, whether their deploys have ended or not.
+     * One that has left the fleet's list meanwhile may have been.
+     */
     async countOrdered(run: string, ids: readonly string[]): Promise<number> {
       const { rows } = await database.query(countOrderedOf, [run, ids]);
       return rows[0].ordered;
@@ -52,7 +55,8 @@ const endKilled = `
 const insertStop = "INSERT INTO stopped_runs (run) VALUES ($1) ON CONFLICT DO NOTHING";
 
 const countOrderedOf = `
-  SELECT count(*)::int AS ordered FROM sentinels WHERE id = ANY($2::text[]) AND deploy_run = $1`;
+  SELECT count(*)::int AS ordered FROM unnest($2::text[]) AS t (id) LEFT JOIN sentinels AS s USING (id)
+  WHERE s.id IS NULL OR s.deploy_run = $1`;
 
 // A deploy that was at work before this one has ended without a result: nothing is at work now.
 const putBackSentinel = `

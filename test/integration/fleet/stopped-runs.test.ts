@@ -65,4 +65,12 @@ describe("a deploy whose run has stopped", () => {
       health: "unknown",
     });
   });
+
+  it("counts as ordered also who has left the fleet's list meanwhile", async () => {
+    const { sentinelId: id, ...ordered } = orderFor("s03", "d3");
+    await store.record({ id, ...ordered, status: "progressing" });
+    await database.query("DELETE FROM sentinels WHERE id = $1", [id]);
+
+    expect(await store.countOrdered("run-s03", ["s01", "s03"])).toBe(1);
+  });
 });
