@@ -104,8 +104,11 @@ const longestBackoffMs = 5 * 60_000;
 /** However long a service asks us to wait, it is asked again after this long. */
 const longestAskedWaitMs = 60 * 60_000;
 
-/** How long to wait after failed attempt number `attempt` (from 0): as told, else 1 s, 2 s, 4 s … 5 min. */
-export function backoffMs(attempt: number, askedMs?: number): number {
-  if (askedMs !== undefined) return Math.min(askedMs, longestAskedWaitMs);
-  return Math.min(firstBackoffMs * 2 ** Math.min(attempt, 20), longestBackoffMs);
+/**
+ * How long to wait after failed attempt number `attempt` (from 0): 1 s, 2 s, 4 s … 5 min, or as told where that
+ * is longer. A service that says "at once" a thousand times would otherwise be asked all day.
+ */
+export function backoffMs(attempt: number, askedMs = 0): number {
+  const ownMs = Math.min(firstBackoffMs * 2 ** Math.min(attempt, 20), longestBackoffMs);
+  return Math.max(ownMs, Math.min(askedMs, longestAskedWaitMs));
 }

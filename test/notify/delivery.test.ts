@@ -68,6 +68,12 @@ describe("backoffMs", () => {
     expect(backoffMs(0, 30_000)).toBe(30_000);
   });
 
+  it("waits longer each time for a service that always asks for next to nothing", () => {
+    const waits = [0, 1, 2, 9].map((attempt) => backoffMs(attempt, 100));
+
+    expect(waits).toEqual([1_000, 2_000, 4_000, 300_000]);
+  });
+
   it("asks again after an hour when the service asks for more", () => {
     expect(backoffMs(0, 7 * 24 * 60 * 60_000)).toBe(60 * 60_000);
   });
