@@ -120,8 +120,8 @@ async function settle(order: WantedOrder, look: Look, store: FleetStore): Promis
   const { status, reason, running_image, isPending = false, doubtedSinceMs } = look;
   if (status === "ready" || status === "failed") {
     const runningImage = status === "ready" ? order.image : running_image;
-    const { sentinelId: id, image } = order;
-    const write = () => store.record({ id, image, status, reason, runningImage });
+    const { sentinelId: id, image, deployId: endedId } = order;
+    const write = () => store.record({ id, image, status, reason, runningImage, endedId });
     if (!(await canWrite(write))) return settleUnwritable(order, store);
   }
   return {

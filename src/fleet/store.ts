@@ -16,6 +16,11 @@ export type DeployRecord = {
   deployId?: string | undefined;
   /** The run that wants it; absent: whoever asks. */
   run?: string | undefined;
+  /**
+   * The deploy that has ended. Once another's order went out it has nothing more to say: an attempt that hung
+   * while Restate had it made elsewhere may end at any time.
+   */
+  endedId?: string | undefined;
 };
 
 /** What became of a record. One of a run that has stopped changes nothing. */
@@ -64,6 +69,7 @@ async function writeRecords(
     records.map(({ runningImage }) => runningImage ?? null),
     records.map(({ deployId }) => deployId ?? null),
     records.map(({ run }) => run ?? null),
+    records.map(({ endedId }) => endedId ?? null),
   ]);
   const byId = new Map(rows.map((row) => [row.id as string, row]));
   return records.map(({ id }) => {
@@ -79,7 +85,7 @@ async function writeRecords(
 const updateSentinels = `
   WITH t AS (
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-      $7::text[]) AS t (id, image, status, reason, running_image, deploy_id, run)
+      $7::text[], $8::text[]) AS t (id, image, status, reason, running_image, deploy_id, run, ended_id)
   ), asked AS (
     SELECT t.*, EXISTS (SELECT FROM stopped_runs AS r WHERE r.run = t.run) AS is_stopped FROM t
   ), updated AS (
@@ -97,6 +103,7 @@ const updateSentinels = `
           'status', s.deploy_status, 'reason', s.deploy_reason) END,
       updated_at = now()
     FROM asked AS t WHERE s.id = t.id AND NOT t.is_stopped
+      AND (t.ended_id IS NULL OR s.deploy_id IS NULL OR s.deploy_id = t.ended_id)
   )
   SELECT t.id, t.is_stopped,
     CASE WHEN s.id IS NULL THEN 1e12 WHEN s.deploy_id = t.deploy_id

@@ -1,4 +1,4 @@
-/** Deploys of a run that has stopped, on a real Postgres. */
+/** Deploys of a run that has stopped, or that another has followed, on a real Postgres. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDeployer, type Deployer } from "#fleet/deployer.ts";
 import { createFleetStore, type FleetStore } from "#fleet/store.ts";
@@ -11,7 +11,7 @@ import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
 
 const timeoutMs = 10_000;
 
-describe("a deploy whose run has stopped", () => {
+describe("a deploy that is no longer wanted", () => {
   const fleet = createMemoryFleet(3);
   let server: TestDatabase;
   let database: Database;
@@ -72,5 +72,15 @@ describe("a deploy whose run has stopped", () => {
     await database.query("DELETE FROM sentinels WHERE id = $1", [id]);
 
     expect(await store.countOrdered("run-s03", ["s01", "s03"])).toBe(1);
+  });
+
+  it("writes no result over that of a deploy which has followed it", async () => {
+    const id = "s01";
+    await store.record({ id, image: imageV2, status: "progressing", deployId: "early" });
+    await store.record({ id, image: imageV1, status: "progressing", deployId: "late" });
+
+    await store.record({ id, image: imageV2, status: "failed", reason: "x", endedId: "early" });
+
+    expect(await row(id)).toMatchObject({ image: imageV1, deploy_status: "progressing" });
   });
 });
