@@ -49,6 +49,11 @@ function requireRetained(reader: SelectReader, { retention, nowMs }: GuardSettin
   if (lowerBoundMs >= oldestMs) return;
   throw refuse(
     "retention",
-    `The query asks from ${new Date(lowerBoundMs).toISOString()} on; rows are kept for ${days} days.`,
+    `The query asks from ${writeMoment(lowerBoundMs)} on; rows are kept for ${days} days.`,
   );
+}
+
+/** What is worked out of a query may be before the first moment that a Date can tell. */
+function writeMoment(atMs: number): string {
+  return new Date(Math.max(atMs, -8.64e15)).toISOString();
 }

@@ -41,7 +41,9 @@ export class SelectReader implements Reading {
   }
 
   noteLowerBound(atMs: number | undefined): void {
-    if (atMs !== undefined) this.lowerBoundMs = Math.min(atMs, this.lowerBoundMs ?? atMs);
+    // What is no number bounds nothing: the store says what is wrong with it.
+    if (atMs === undefined || Number.isNaN(atMs)) return;
+    this.lowerBoundMs = Math.min(atMs, this.lowerBoundMs ?? atMs);
   }
 
   readSubquery(cursor: Cursor): string {

@@ -105,6 +105,11 @@ describe("a time before what is kept", () => {
     `${hours} time >= now() - INTERVAL 2 YEAR`,
     `${hours} time >= toDateTime('2024-01-01 00:00:00')`,
     `${hours} time >= toStartOfMonth(now() - toIntervalMonth(20))`,
+    // Before the first moment that a clock can tell.
+    `${raw} time > 0 - 9000000000000000`,
+    `${raw} time > 0 - 1e400`,
+    `${hours} time >= now() - INTERVAL 999999999 YEAR`,
+    `${hours} time >= today() - 999999999`,
   ])("is refused in %s", (query) => {
     expect(outcomeOf(query)).toBe("query_range_exceeds_retention");
   });
@@ -115,6 +120,8 @@ describe("a time before what is kept", () => {
     `${raw} time <= ${Date.UTC(2025, 0, 1)}`,
     `${hours} time >= now() - INTERVAL 60 DAY`,
     `${raw} latency >= 1`,
+    `${raw} time > 1e400 - 1e400`,
+    `${raw} time > 1e400`,
   ])("is not what %s asks for", (query) => {
     expect(() => guard(query)).not.toThrow();
   });
