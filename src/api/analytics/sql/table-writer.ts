@@ -42,7 +42,9 @@ export class TableWriter {
     }
     this.used.add(table);
     const from = `${database}.${table.name}`;
-    const sql = `(SELECT ${columnsSeen(table)} FROM ${from} WHERE ${condition})`;
+    // Not by WHERE, which the store joins with the query's own conditions and may compute after them:
+    // one that fails on a row that is not to be seen would tell of it.
+    const sql = `(SELECT ${columnsSeen(table)} FROM ${from} PREWHERE ${condition})`;
     return { sql, units: unitsOf(table) };
   }
 

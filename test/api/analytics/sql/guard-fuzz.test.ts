@@ -26,7 +26,18 @@ const { query } = fc.letrec<Record<"query" | "source" | "value" | "with", string
     "_part",
     "a.b",
   ];
-  const leaves = pick(...names, "1", "'it''s'", "'\\\\'", "now()", "*", "'ws_2'", "[1]", "9e9");
+  const leaves = pick(
+    ...names,
+    "1",
+    "'it''s'",
+    "'\\\\'",
+    "now()",
+    "*",
+    "'ws_2'",
+    "[1]",
+    "9e9",
+    "1e400",
+  );
   return {
     value: fc.oneof(
       { depthSize: "small", withCrossShrink: true },
@@ -40,7 +51,7 @@ const { query } = fc.letrec<Record<"query" | "source" | "value" | "with", string
       ),
       of("CAST(? AS ?)", value, pick("String", "Date", "system.one", "Nullable(Int8)")),
       of("(?)", tie("query")),
-      of("? ? ?", value, pick("=", ">=", "IN", "||", "AND", "--", "/**/", "/*"), value),
+      of("? ? ?", value, pick("=", ">=", "-", "*", "IN", "||", "AND", "--", "/**/", "/*"), value),
       of("? IN (?)", value, value),
       of("arrayMap(x -> ?, ?)", value, value),
       of("? BETWEEN ? AND ?", value, value, value),
@@ -98,7 +109,7 @@ function outcomeOf(text: string): string | undefined {
 /** What is left of a statement when its texts, names and own rows are taken out. */
 function bare(sql: string): string {
   const rows =
-    /\(SELECT (?:\*|\* REPLACE \(toDate\(time\) AS time\)) FROM vedette\.(\w+) WHERE workspace_id = 'ws_1'\)/g;
+    /\(SELECT (?:\*|\* REPLACE \(toDate\(time\) AS time\)) FROM vedette\.(\w+) PREWHERE workspace_id = 'ws_1'\)/g;
   return sql
     .replace(rows, (all, table: string) => (tables.has(table) ? "OWN" : all))
     .replace(/'(?:[^'\\]|\\.)*'/g, "TEXT")

@@ -7,7 +7,7 @@ import { hostileQueries } from "../../../support/hostile-queries.ts";
 
 const nowMs = Date.UTC(2026, 0, 31, 12);
 const own = "workspace_id = 'ws_1'";
-const rowsOf = (table: string) => `(SELECT * FROM vedette.${table} WHERE ${own})`;
+const rowsOf = (table: string) => `(SELECT * FROM vedette.${table} PREWHERE ${own})`;
 
 function guard(query: string, family: QueryFamily = "verifications"): string {
   const tables = tablesOf(family);

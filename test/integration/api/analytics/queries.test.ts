@@ -32,7 +32,9 @@ async function insertRows(): Promise<void> {
       ...spaces.map((key_space_id, i) =>
         verificationRow({ ...own, key_space_id, key_id: `key_${i}` }),
       ),
-      ...Array.from({ length: 5 }, () => verificationRow({ ...other, key_space_id: "ks_a" })),
+      ...Array.from({ length: 5 }, () =>
+        verificationRow({ ...other, key_space_id: "ks_a", external_id: "secret" }),
+      ),
     ]),
     signal,
   );
@@ -43,6 +45,26 @@ async function insertRows(): Promise<void> {
     ]),
     signal,
   );
+}
+
+/** An API of ours with one verification, and a root key that may read its analytics alone. */
+async function createShop(): Promise<{ rootKey: string }> {
+  const created = await api.call("apis.createApi", { name: "shop" }, ours.rootKey);
+  const { apiId } = created.body.data as { apiId: string };
+  const { rows } = await api.database.query("SELECT key_space_id FROM apis WHERE id = $1", [apiId]);
+  const batch = [
+    verificationRow({
+      workspace_id: ours.id,
+      key_space_id: rows[0].key_space_id,
+      key_id: "key_shop",
+    }),
+  ];
+  await analytics.store.insert(
+    await encodeBatch("key_verifications_v1", batch),
+    new AbortController().signal,
+  );
+  const rootKey = await api.createRootKey(ours.id, [`api.${apiId}.read_analytics`]);
+  return { rootKey };
 }
 
 const ask = (query: string, procedure = "getVerifications", rootKey = ours.rootKey) =>
@@ -344,6 +366,38 @@ it("a query that fails midway leaves nothing of its answer to the next one", asy
   }
 });
 
+describe("an expression that fails on the rows of others is not computed for them", () => {
+  const table = "key_verifications_v1";
+  const fails = "toInt64(concat('1', external_id)) = 1";
+
+  it.each([
+    `SELECT count() AS n FROM ${table} WHERE ${fails}`,
+    `SELECT count() AS n FROM ${table} WHERE intDiv(1, if(key_id = 'key_secret', 0, 1)) = 1`,
+    `SELECT count() AS n FROM ${table} WHERE external_id::String != 'x' AND CAST(concat('1', external_id) AS Int64) = 1`,
+    `SELECT count() AS n FROM (SELECT toInt64(concat('1', external_id)) AS k FROM ${table}) WHERE k = 1`,
+    `WITH a AS (SELECT * FROM ${table} WHERE ${fails}) SELECT count() AS n FROM a`,
+    `SELECT n FROM (SELECT toInt64(concat('1', external_id)) AS k, count() AS n FROM ${table} GROUP BY k HAVING k = 1)`,
+    `SELECT count() AS n FROM ${table} a JOIN (SELECT 1 AS one) b ON toInt64(concat('1', a.external_id)) = b.one`,
+    `SELECT sum(toInt64(concat('1', external_id))) AS n FROM ${table}`,
+    `SELECT max(r) AS n FROM (SELECT row_number() OVER (ORDER BY toInt64(concat('1', external_id))) AS r FROM ${table})`,
+    `SELECT sum(count) AS n FROM key_verifications_per_hour_v1 WHERE ${fails}`,
+    `SELECT sum(count) AS n FROM key_verifications_per_day_v1 WHERE ${fails}`,
+  ])("%s", async (query) => {
+    const { status, body } = await ask(query);
+
+    expect({ status, data: body.data }).toEqual({ status: 200, data: [{ n: 3 }] });
+  });
+
+  it("nor for those of another API, with the permission for one", async () => {
+    const { rootKey } = await createShop();
+    const query = `SELECT count() AS n FROM ${table} WHERE intDiv(1, if(key_id = 'key_shop', 1, 0)) = 1`;
+
+    const { body } = await ask(query, "getVerifications", rootKey);
+
+    expect(body.data).toEqual([{ n: 1 }]);
+  });
+});
+
 describe("hostile queries", () => {
   const all = Object.values(hostileQueries).flat();
 
@@ -358,23 +412,7 @@ describe("hostile queries", () => {
 
 describe("permissions", () => {
   it("of single APIs let their key spaces be seen alone", async () => {
-    const created = await api.call("apis.createApi", { name: "shop" }, ours.rootKey);
-    const { apiId } = created.body.data as { apiId: string };
-    const { rows } = await api.database.query("SELECT key_space_id FROM apis WHERE id = $1", [
-      apiId,
-    ]);
-    const batch = [
-      verificationRow({
-        workspace_id: ours.id,
-        key_space_id: rows[0].key_space_id,
-        key_id: "key_shop",
-      }),
-    ];
-    await analytics.store.insert(
-      await encodeBatch("key_verifications_v1", batch),
-      new AbortController().signal,
-    );
-    const rootKey = await api.createRootKey(ours.id, [`api.${apiId}.read_analytics`]);
+    const { rootKey } = await createShop();
 
     const { body } = await ask(
       "SELECT key_id FROM key_verifications_v1",
