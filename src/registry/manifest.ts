@@ -5,7 +5,7 @@ import type { FindCredential } from "./credentials.ts";
 import { type Answer, askFollowing, type Question, throwTrouble } from "./exchange.ts";
 import { type ImageName, isPlainHttp } from "./image-name.ts";
 import type { Reach } from "./reach.ts";
-import { refuse } from "./refusal.ts";
+import { RegistryTrouble, refuse } from "./refusal.ts";
 import { basicAuthorization, createTokenSource, type TokenSource } from "./token.ts";
 
 /** All four, always: a registry answers 404 for an image whose kind of manifest was not asked for. */
@@ -41,7 +41,7 @@ export function createReadDigest(settings: ManifestSettings): ReadDigest {
     if (digest !== undefined) return digest;
     const whole = await exchange({ method: "GET", address, headers: { accept } });
     judge(whole, image);
-    return readDigestHeader(whole) ?? computeDigest(whole.body);
+    return readDigestHeader(whole) ?? computeDigest(whole, image);
   };
 }
 
@@ -56,8 +56,24 @@ function readDigestHeader({ status, header }: Answer): string | undefined {
   return digest !== undefined && /^sha256:[a-f0-9]{64}$/.test(digest) ? digest : undefined;
 }
 
-function computeDigest(bytes: Buffer): string {
-  return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+/** Throws for what is none: many a web server answers 200 to whatever it is asked for. */
+function computeDigest({ body }: Answer, image: ImageName): string {
+  const digest = `sha256:${createHash("sha256").update(body).digest("hex")}`;
+  if (!isManifest(body)) {
+    const detail = `what ${image.registry} answered to ${image.tagged} is no manifest of an image`;
+    throw refuse("registry_unavailable", `${detail}; check that it is a registry`);
+  }
+  if (image.digest === undefined || image.digest === digest) return digest;
+  throw new RegistryTrouble(`another content than that of ${image.digest}`);
+}
+
+/** Every kind of manifest and index says which version of the schema it has. */
+function isManifest(body: Buffer): boolean {
+  try {
+    return typeof JSON.parse(body.toString()).schemaVersion === "number";
+  } catch {
+    return false;
+  }
 }
 
 type ExchangeParts = { image: ImageName; settings: ManifestSettings; tokens: TokenSource };

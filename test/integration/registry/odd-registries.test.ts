@@ -94,6 +94,28 @@ describe("answers out of the ordinary", () => {
     expect(await pin()).toBe(`${image}@${computed}`);
   });
 
+  it.each(["<html></html>", "null", "[]", '"text"', '{"schemaVersion":"2"}', ""])(
+    "takes no %j for a manifest, as a web server answers that is no registry",
+    async (page) => {
+      const { image, pin } = await startGate(() => ({ status: 200, body: page }));
+
+      await expect(pin()).rejects.toEqual(refusal("registry_unavailable", 503));
+      await expect(createPinImage(settings, () => undefined)(`${image}@${digest}`)).rejects.toEqual(
+        refusal("registry_unavailable", 503),
+      );
+    },
+  );
+
+  it("believes no bytes that have another digest than was asked for", async () => {
+    const { image } = await startGate(({ method }) =>
+      method === "HEAD" ? { status: 200 } : { status: 200, body },
+    );
+    const pin = createPinImage(settings, () => undefined);
+
+    await expect(pin(`${image}@${computed}`)).resolves.toBe(`${image}@${computed}`);
+    await expect(pin(`${image}@${digest}`)).rejects.toThrow("another content");
+  });
+
   it("does not read more than a manifest may be long", async () => {
     const { pin } = await startGate(({ method }) =>
       method === "HEAD" ? { status: 200 } : { status: 200, body: "x".repeat(4_194_305) },
