@@ -143,7 +143,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
   const { analytics, store, driver, listing, database, results } = parts;
   const deployTimeoutMs = config.fleet.deploy_timeout_seconds * 1_000;
   const isGated = config.rollout.require_image_in_registry ?? config.fleet.driver !== "process";
-  const findCredential = createFindCredential(process.env, config.registry.docker_config);
+  const findCredential = createFindCredential(process.env, config.registry);
   const pinImage = createPinImage(config.registry, findCredential);
   const admin = createRestateAdmin(parts.adminUrl);
   const endInvocations = (ids: readonly string[]) => admin.change("kill", ids);

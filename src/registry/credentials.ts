@@ -1,6 +1,8 @@
 /** Names and passwords for registries, from the environment or Docker's own configuration. */
 import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
+import type { RegistryConfig } from "./config.ts";
+import { refuse } from "./refusal.ts";
 
 /** An identity token is what `docker login` keeps for registries that hand out tokens themselves. */
 export type Credential = { user: string; password: string } | { identityToken: string };
@@ -21,21 +23,41 @@ type DockerAuth = z.infer<typeof DockerConfig>["auths"][string];
 const variablePrefix = "REGISTRY_AUTH_";
 
 /**
- * `REGISTRY_AUTH_<HOST>` = "user:password" first (`REGISTRY_AUTH_GHCR_IO`: upper case, all but
- * letters and digits as `_`), then `auths` of the file at `dockerConfig` (empty: no file). Credential
- * helpers of that file are not run. Throws, without quoting a secret, when one cannot be read.
+ * `REGISTRY_AUTH_<HOST>` = "user:password" first (`REGISTRY_AUTH_GHCR_IO`: upper case, `-` as `__`, all
+ * else but letters and digits as `_`), then `auths` of the file at `docker_config` (empty: no file).
+ * Credential helpers of that file are not run. Throws, without quoting a secret, when one cannot be
+ * read. What is returned throws a `ProblemError` (registry_auth) where it cannot tell whose a variable is.
  */
 export function createFindCredential(
   environment: NodeJS.ProcessEnv,
-  dockerConfig: string,
+  { docker_config: file, allowed }: Pick<RegistryConfig, "docker_config" | "allowed">,
 ): FindCredential {
   const fromEnvironment = readEnvironment(environment);
-  const fromFile = dockerConfig === "" ? new Map() : readDockerConfig(dockerConfig);
-  return (registry) => fromEnvironment.get(variableName(registry)) ?? fromFile.get(registry);
+  const fromFile = file === "" ? new Map<string, Credential>() : readDockerConfig(file);
+  return (registry) => {
+    const shared = fromEnvironment.get(sharedName(registry));
+    // Where places are allowed by name, nobody is asked who is not among them.
+    const isSure = allowed.length > 0 || !registry.includes("-");
+    const own = fromEnvironment.get(ownName(registry)) ?? (isSure ? shared : undefined);
+    const found = own ?? fromFile.get(registry);
+    if (found === undefined && shared !== undefined) throw refuseShared(registry);
+    return found;
+  };
 }
 
-function variableName(registry: string): string {
+/** Of one registry alone: no host name has two dots beside each other. */
+function ownName(registry: string): string {
+  return sharedName(registry.replaceAll("-", "--"));
+}
+
+/** Also of one with a dot for a dash, which may be somebody else's. */
+function sharedName(registry: string): string {
   return variablePrefix + registry.toUpperCase().replace(/[^A-Z0-9]/g, "_");
+}
+
+function refuseShared(registry: string) {
+  const detail = `${sharedName(registry)} may be meant for another registry than ${registry}`;
+  return refuse("registry_auth", `${detail}; if it is right, call it ${ownName(registry)}`);
 }
 
 function readEnvironment(environment: NodeJS.ProcessEnv): Map<string, Credential> {

@@ -12,25 +12,29 @@ function writeConfig(content: unknown): string {
   return file;
 }
 
+const settings = (docker_config = "", allowed: string[] = []) => ({ docker_config, allowed });
+
 describe("createFindCredential", () => {
   it("knows nobody when nothing is set", () => {
-    const find = createFindCredential({}, "");
+    const find = createFindCredential({}, settings());
 
     expect(find("ghcr.io")).toBeUndefined();
   });
 
   it.each([
     { registry: "ghcr.io", variable: "REGISTRY_AUTH_GHCR_IO" },
-    { registry: "my-reg.example.com:5000", variable: "REGISTRY_AUTH_MY_REG_EXAMPLE_COM_5000" },
+    { registry: "my-reg.example.com:5000", variable: "REGISTRY_AUTH_MY__REG_EXAMPLE_COM_5000" },
+    { registry: "localhost:5000", variable: "REGISTRY_AUTH_LOCALHOST_5000" },
+    { registry: "[::1]:5000", variable: "REGISTRY_AUTH____1__5000" },
     { registry: "docker.io", variable: "REGISTRY_AUTH_DOCKER_IO" },
   ])("reads $variable for $registry", ({ registry, variable }) => {
-    const find = createFindCredential({ [variable]: "user:pass:word" }, "");
+    const find = createFindCredential({ [variable]: "user:pass:word" }, settings());
 
     expect(find(registry)).toEqual({ user: "user", password: "pass:word" });
   });
 
   it.each(["secretword", ":secretword", ""])("refuses a variable without a user: %j", (value) => {
-    const create = () => createFindCredential({ REGISTRY_AUTH_GHCR_IO: value }, "");
+    const create = () => createFindCredential({ REGISTRY_AUTH_GHCR_IO: value }, settings());
 
     expect(create).toThrow('REGISTRY_AUTH_GHCR_IO is not "user:password"');
   });
@@ -43,7 +47,7 @@ describe("createFindCredential", () => {
   ])("finds $registry under $key in Docker's configuration", ({ key, registry }) => {
     const find = createFindCredential(
       {},
-      writeConfig({ auths: { [key]: { auth: encode("u:p") } } }),
+      settings(writeConfig({ auths: { [key]: { auth: encode("u:p") } } })),
     );
 
     expect(find(registry)).toEqual({ user: "u", password: "p" });
@@ -51,27 +55,32 @@ describe("createFindCredential", () => {
 
   it("takes an identity token before a password", () => {
     const entry = { auth: encode("u:p"), identitytoken: "token" };
-    const find = createFindCredential({}, writeConfig({ auths: { "reg.example.com": entry } }));
+    const find = createFindCredential(
+      {},
+      settings(writeConfig({ auths: { "reg.example.com": entry } })),
+    );
 
     expect(find("reg.example.com")).toEqual({ identityToken: "token" });
   });
 
   it("has none for an entry whose secret a helper keeps", () => {
     const content = { auths: { "ghcr.io": {} }, credsStore: "desktop" };
-    const find = createFindCredential({}, writeConfig(content));
+    const find = createFindCredential({}, settings(writeConfig(content)));
 
     expect(find("ghcr.io")).toBeUndefined();
   });
 
   it("takes the environment before the file", () => {
     const file = writeConfig({ auths: { "ghcr.io": { auth: encode("file:p") } } });
-    const find = createFindCredential({ REGISTRY_AUTH_GHCR_IO: "environment:p" }, file);
+    const find = createFindCredential({ REGISTRY_AUTH_GHCR_IO: "environment:p" }, settings(file));
 
     expect(find("ghcr.io")).toEqual({ user: "environment", password: "p" });
   });
 
   it("says so when the file does not exist", () => {
-    expect(() => createFindCredential({}, "/nowhere/config.json")).toThrow("does not exist");
+    expect(() => createFindCredential({}, settings("/nowhere/config.json"))).toThrow(
+      "does not exist",
+    );
   });
 
   it.each([
@@ -80,8 +89,39 @@ describe("createFindCredential", () => {
     { auths: { "ghcr.io": { auth: encode("secretword") } } },
   ])("does not quote a file that it cannot read: %j", (content) => {
     const file = writeConfig(content);
-    const create = () => createFindCredential({}, file);
+    const create = () => createFindCredential({}, settings(file));
 
     expect(create).toThrow(/^registry\.docker_config: (?!.*secretword)/);
+  });
+});
+
+describe("a variable that may be meant for more than one registry", () => {
+  const environment = { REGISTRY_AUTH_REGISTRY_EXAMPLE_COM: "user:secretword" };
+  const owned = "registry.example.com";
+  const alike = "registry-example.com";
+
+  it("is for the one with dots alone", () => {
+    const find = createFindCredential(environment, settings());
+
+    expect(find(owned)).toEqual({ user: "user", password: "secretword" });
+  });
+
+  it("is not shown to another, which is told how to call its own", () => {
+    const find = createFindCredential(environment, settings());
+
+    expect(() => find(alike)).toThrow("call it REGISTRY_AUTH_REGISTRY__EXAMPLE_COM");
+  });
+
+  it("keeps no other from what is its own", () => {
+    const file = writeConfig({ auths: { [alike]: { auth: encode("file:p") } } });
+    const find = createFindCredential(environment, settings(file));
+
+    expect(find(alike)).toEqual({ user: "file", password: "p" });
+  });
+
+  it("is for any of them where the settings name the places that images come from", () => {
+    const find = createFindCredential(environment, settings("", [alike]));
+
+    expect(find(alike)).toEqual({ user: "user", password: "secretword" });
   });
 });

@@ -26,7 +26,7 @@ const push = (registry: DockerRegistry, content = "v1", tag = "v1") =>
 function withPassword(registry: DockerRegistry, password: string) {
   const name = `REGISTRY_AUTH_${registry.host.replace(/[.:]/g, "_")}`;
   const environment = { [name]: `${registryUser.user}:${password}` };
-  return createPinImage(settings, createFindCredential(environment, ""));
+  return createPinImage(settings, createFindCredential(environment, settings));
 }
 
 const refusal = (code: string, status: number) => expect.objectContaining({ code, status });
