@@ -49,7 +49,7 @@ export async function loadKeyDetails(
   return rows.map((row) => KeyDetails.parse(row));
 }
 
-/** What is shown of a key; `plaintext` only with a ring, and only if the key can be recovered. */
+/** What is shown of a key; `plaintext` only with a ring, and only if the key can be recovered by it. */
 export function describeKey(key: KeyDetails, ring?: KeyRing): KeyResponse {
   return {
     keyId: key.id,
@@ -87,7 +87,7 @@ export function describeCredits(
 function openKey(key: KeyDetails, ring: KeyRing): string | undefined {
   const { encryptionKeyId, sealed } = key;
   if (encryptionKeyId === null || sealed === null) return undefined;
-  return ring.open({ encryptionKeyId, sealed }, key.id);
+  return ring.tryOpen({ encryptionKeyId, sealed }, key.id);
 }
 
 /** Postgres counts microseconds; 0 and null are left out. */

@@ -9,6 +9,8 @@ export type KeyRing = {
   seal: (text: string, keyId: string) => Sealed;
   /** Throws when the encryption key is not in the ring or the bytes were changed. */
   open: (sealed: Sealed, keyId: string) => string;
+  /** As `open`, but undefined where that throws: the encryption key may be lost for good. */
+  tryOpen: (sealed: Sealed, keyId: string) => string | undefined;
   /** The encryption key that seals. */
   currentId: string;
   /** Of each key, the one that seals first: tells keys apart without naming one. */
@@ -27,6 +29,17 @@ export function createKeyRing(entries: readonly string[]): KeyRing {
   const keys = new Map(entries.map(parseEntry));
   const [currentId] = keys.keys();
   if (currentId === undefined) throw new Error("api.encryption_keys: at least one key is needed");
+  const open = ({ encryptionKeyId, sealed }: Sealed, keyId: string): string => {
+    const key = keys.get(encryptionKeyId);
+    if (key === undefined) {
+      throw new Error(`api.encryption_keys: no key "${encryptionKeyId}", which sealed ${keyId}`);
+    }
+    const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, nonceBytes));
+    decipher.setAAD(Buffer.from(keyId));
+    decipher.setAuthTag(sealed.subarray(-tagBytes));
+    const body = sealed.subarray(nonceBytes, -tagBytes);
+    return decipher.update(body, undefined, "utf8") + decipher.final("utf8");
+  };
   return {
     currentId,
     marks: [...keys].map(([id, key]) => ({ id, mark: markOf(key) })),
@@ -38,16 +51,13 @@ export function createKeyRing(entries: readonly string[]): KeyRing {
       const sealed = Buffer.concat([nonce, body, cipher.getAuthTag()]);
       return { encryptionKeyId: currentId, sealed };
     },
-    open: ({ encryptionKeyId, sealed }, keyId) => {
-      const key = keys.get(encryptionKeyId);
-      if (key === undefined) {
-        throw new Error(`api.encryption_keys: no key "${encryptionKeyId}", which sealed ${keyId}`);
+    open,
+    tryOpen: (sealed, keyId) => {
+      try {
+        return open(sealed, keyId);
+      } catch {
+        return undefined;
       }
-      const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, nonceBytes));
-      decipher.setAAD(Buffer.from(keyId));
-      decipher.setAuthTag(sealed.subarray(-tagBytes));
-      const body = sealed.subarray(nonceBytes, -tagBytes);
-      return decipher.update(body, undefined, "utf8") + decipher.final("utf8");
     },
   };
 }

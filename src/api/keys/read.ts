@@ -1,5 +1,6 @@
 /** keys.getKey and keys.whoami. */
 import { z } from "zod";
+import { ApiError } from "#api/error.ts";
 import { demand, procedure } from "#api/procedure.ts";
 import { KeyId, text } from "#api/schema.ts";
 import { findKey, keyNotFound, onKey, requireRecoverable } from "./key-access.ts";
@@ -22,10 +23,18 @@ export function getKey({ change, database, keyRing }: KeyParts) {
       demand(call, onKey(key, "decrypt_key"));
       requireRecoverable(key);
       const data = describeKey(key, keyRing);
+      if (key.sealed !== null && data.plaintext === undefined) throw notOpened();
       await recordShown(change, call, [data]);
       return { data };
     },
   });
+}
+
+function notOpened(): ApiError {
+  return new ApiError(
+    "unkey/application/precondition_failed",
+    "This key was sealed with an encryption key that this server does not have.",
+  );
 }
 
 export function whoami({ database }: KeyParts) {

@@ -13,18 +13,45 @@ const sealedTables: readonly SealedTable[] = [
   { table: "acme_accounts", id: "directory_url", nameOf: accountName },
 ];
 
-/** Seals by the ring's first key what an older one sealed. Answers how many that were. */
-export async function resealKeys(database: Database, keyRing: KeyRing): Promise<number> {
-  let resealed = 0;
+type Resealed = {
+  resealed: number;
+  /** Left as they are: no key of the ring opens them. */
+  unopened: number;
+};
+
+/** Seals by the ring's first key what an older one sealed. */
+export async function resealKeys(database: Database, keyRing: KeyRing): Promise<Resealed> {
+  const sum: Resealed = { resealed: 0, unopened: 0 };
   for (const sealed of sealedTables) {
     for (;;) {
-      const work = (transaction: PoolClient) => resealSome(transaction, keyRing, sealed);
-      const count = await inTransaction(database, work);
-      if (count === 0) break;
-      resealed += count;
+      const pass = await resealTable(database, keyRing, sealed);
+      sum.resealed += pass.resealed;
+      // What another had locked is there the next time.
+      if (pass.resealed > 0) continue;
+      sum.unopened += pass.unopened;
+      break;
     }
   }
-  return resealed;
+  return sum;
+}
+
+/** From its first row to its last. */
+async function resealTable(
+  database: Database,
+  keyRing: KeyRing,
+  sealed: SealedTable,
+): Promise<Resealed> {
+  const sum: Resealed = { resealed: 0, unopened: 0 };
+  for (let after: string | undefined = ""; after !== undefined; ) {
+    const from: string = after;
+    const some = await inTransaction(database, (transaction) =>
+      resealSome(transaction, keyRing, { ...sealed, from }),
+    );
+    sum.resealed += some.resealed;
+    sum.unopened += some.unopened;
+    after = some.last;
+  }
+  return sum;
 }
 
 /** Looks at one text of each table: whether there is any, and whether the ring opens it. */
@@ -46,12 +73,7 @@ export async function findSealed(
 }
 
 function isOpened(keyRing: KeyRing, row: Row, name: string): boolean {
-  try {
-    keyRing.open(row, name);
-    return true;
-  } catch {
-    return false;
-  }
+  return keyRing.tryOpen(row, name) !== undefined;
 }
 
 const columnsWith = (id: string) => `${id} AS id, encryption_key_id AS "encryptionKeyId", sealed`;
@@ -61,23 +83,28 @@ const batchSize = 500;
 
 type Row = { id: string; encryptionKeyId: string; sealed: Buffer };
 
+/** `last`: where the next ones begin; undefined: there are no more. */
 async function resealSome(
   transaction: PoolClient,
   keyRing: KeyRing,
-  { table, id, nameOf }: SealedTable,
-): Promise<number> {
+  { table, id, nameOf, from }: SealedTable & { from: string },
+): Promise<Resealed & { last: string | undefined }> {
   const { rows } = await transaction.query<Row>(
     `SELECT ${columnsWith(id)} FROM ${table}
-     WHERE encryption_key_id <> $1 ORDER BY ${id} LIMIT $2 FOR UPDATE SKIP LOCKED`,
-    [keyRing.currentId, batchSize],
+     WHERE encryption_key_id <> $1 AND ${id} > $2 ORDER BY ${id} LIMIT $3 FOR UPDATE SKIP LOCKED`,
+    [keyRing.currentId, from, batchSize],
   );
+  let resealed = 0;
   for (const row of rows) {
     const name = nameOf(row.id);
-    const { encryptionKeyId, sealed } = keyRing.seal(keyRing.open(row, name), name);
+    const text = keyRing.tryOpen(row, name);
+    if (text === undefined) continue;
+    const { encryptionKeyId, sealed } = keyRing.seal(text, name);
     await transaction.query(
       `UPDATE ${table} SET encryption_key_id = $2, sealed = $3 WHERE ${id} = $1`,
       [row.id, encryptionKeyId, sealed],
     );
+    resealed += 1;
   }
-  return rows.length;
+  return { resealed, unopened: rows.length - resealed, last: rows.at(-1)?.id };
 }

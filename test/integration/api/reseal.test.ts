@@ -43,7 +43,7 @@ it("seals every recoverable key by the new key, so that the old one can be taken
     `SELECT key_id AS id, encryption_key_id AS "encryptionKeyId", sealed FROM encrypted_keys ORDER BY 1`,
   );
   const after = createKeyRing([next]);
-  expect(resealed).toBe(2);
+  expect(resealed).toEqual({ resealed: 2, unopened: 0 });
   expect(rows.map((row) => after.open(row, row.id))).toEqual([
     "secret of key_a",
     "secret of key_b",
@@ -62,7 +62,29 @@ it("seals certificates and accounts of authorities as well", async () => {
 
   const resealed = await resealKeys(database, createKeyRing([next, old]));
 
-  expect(resealed).toBe(2);
+  expect(resealed).toEqual({ resealed: 2, unopened: 0 });
   expect(await storeOf(next).read(["a.test", "b.test"])).toEqual(certificate);
   expect(await storeOf(next).readAccount("https://acme.test")).toBe("account");
+});
+
+it("leaves what no key opens, and seals the rest all the same", async () => {
+  const [lost, old, next] = [entry("a"), entry("b"), entry("c")];
+  const { database } = api;
+  const seal = (ring: string, url: string) =>
+    createCertificateStore({
+      database,
+      log: createLog({ level: "silent", format: "json" }),
+      keyRing: createKeyRing([ring]),
+    }).writeAccount(url, "account");
+  await database.query("TRUNCATE encrypted_keys, certificates, acme_accounts");
+  await seal(lost, "https://1.test");
+  await seal(old, "https://2.test");
+
+  const answer = await resealKeys(database, createKeyRing([next, old]));
+
+  const { rows } = await database.query(
+    "SELECT encryption_key_id AS id FROM acme_accounts ORDER BY directory_url",
+  );
+  expect(answer).toEqual({ resealed: 1, unopened: 1 });
+  expect(rows).toEqual([{ id: "a" }, { id: "c" }]);
 });

@@ -214,7 +214,7 @@ describe("vedette keys and apis", () => {
   });
 
   it("seal nothing anew when nothing was sealed by another key", async () => {
-    expect(await runJson("keys", "reseal")).toEqual({ resealed: 0 });
+    expect(await runJson("keys", "reseal")).toEqual({ resealed: 0, unopened: 0 });
   });
 });
 
