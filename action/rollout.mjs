@@ -13,6 +13,8 @@ const exitCodes = { completed: 0, paused: 2, cancelled: 3 };
 /** How long Vedette may be out of reach: at first, and while there is a rollout to follow. */
 const patienceMs = { toBegin: 30_000, toFollow: 10 * 60_000 };
 const statusTimeoutMs = 40_000;
+/** Of one answer; the longest there is names every sentinel of a fleet. */
+const largestAnswer = 64 * 1024 * 1024;
 /** A blocking call is made anew after this, under its key: connections that idle are cut off. */
 const attemptTimeoutMs = 240_000;
 
@@ -88,6 +90,9 @@ const say = (line) => process.stdout.write(`${line}\n`);
 const escapeCommand = (text) =>
   text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 
+/** A word of an answer, of which no line can become a command. */
+const inLine = (text) => String(text).replace(/\W+/g, " ").trim();
+
 const sayError = (message) => say(`::error::${escapeCommand(message)}`);
 
 /** One attempt: the answer's body; undefined when there was none and there may be one the next time. */
@@ -106,15 +111,27 @@ async function attempt({ url, token }, { handler, body, key, signal }) {
       redirect: "manual",
       signal,
     });
-    text = await answer.text();
+    text = await readText(answer);
   } catch {
     return undefined;
   }
   if ([408, 429, 502, 503, 504].includes(answer.status)) return undefined;
-  const parsed = parseObject(text);
+  const parsed = text === undefined ? undefined : parseObject(text);
   if (answer.ok && parsed !== undefined) return parsed;
   if (answer.ok) throw new StepError(`${url} does not answer as Vedette's control does`);
   throw new AnswerError(parsed?.detail ?? `Vedette answered ${answer.status}`, answer.status);
+}
+
+/** Undefined when it is larger than any answer of ours. */
+async function readText(answer) {
+  const chunks = [];
+  let bytes = 0;
+  for await (const chunk of answer.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > largestAnswer) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 function parseObject(text) {
@@ -159,7 +176,14 @@ function createShow(isOurs) {
   return (status) => {
     if (!isOurs(status)) return;
     const { state, current_wave, total_waves, succeeded, total, failed } = status;
-    const line = `${state}: wave ${current_wave}/${total_waves}, ${succeeded} of ${total} sentinels ready, ${failed} failed`;
+    const [wave, waves, ready, all, lost] = [
+      current_wave,
+      total_waves,
+      succeeded,
+      total,
+      failed,
+    ].map(inLine);
+    const line = `${inLine(state)}: wave ${wave}/${waves}, ${ready} of ${all} sentinels ready, ${lost} failed`;
     if (line !== last) say(line);
     last = line;
   };

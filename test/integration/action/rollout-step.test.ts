@@ -1,8 +1,11 @@
 /** The script of the GitHub Action, as a child process before a scripted control. */
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { tempDir } from "../../support/temp-dir.ts";
 import { runChild } from "./run-child.ts";
 import { image, refuse, startScriptedControl, token } from "./scripted-control.ts";
@@ -77,6 +80,40 @@ it("prints a plain line for each change", async () => {
   const waves = [0, 2].map((n) => `in_progress: wave 1/2, ${n} of 4 sentinels ready, 0 failed`);
   const last = "completed: wave 1/2, 4 of 4 sentinels ready, 0 failed";
   expect(output.trim().split("\n")).toEqual([...waves, last]);
+});
+
+it("prints no line that the runner takes for a command, whatever the answer holds", async () => {
+  const state = "::warning::x\n##[add-path]/tmp\r::stop-commands::y";
+  const control = await startScriptedControl({ scenes: [{ state, succeeded: 0 }] });
+
+  const { output } = await runStep(control.url);
+
+  expect(output).toContain("warning x add path tmp stop commands y: wave 1/2");
+  expect(output).not.toMatch(/^\s*(::|##\[)/m);
+});
+
+it("reads no more of an answer than one may have", async () => {
+  const page = Buffer.alloc(1024 * 1024, " ");
+  const server = createServer((_incoming, outgoing) => {
+    const send = () => {
+      while (!outgoing.destroyed && outgoing.write(page));
+    };
+    outgoing.on("drain", send).on("error", () => {});
+    send();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const { code, output } = await runStep(
+    `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  );
+
+  expect(code).toBe(1);
+  expect(output).toContain("does not answer as Vedette's control does");
 });
 
 it("ends with 2 when the rollout pauses", async () => {
