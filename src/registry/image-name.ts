@@ -14,8 +14,9 @@ export type ImageName = {
   tagged: string;
 };
 
+/** No part of a repository is `.` or `..`, which an address would be resolved by. */
 const pattern =
-  /^(?<registry>[A-Za-z0-9[\]:.-]+)\/(?<repository>[a-z0-9._/-]+):(?<tag>\w[\w.-]{0,127})(?:@(?<digest>sha256:[a-f0-9]{64}))?$/;
+  /^(?<registry>[A-Za-z0-9[\]:.-]+)\/(?<repository>[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*):(?<tag>\w[\w.-]{0,127})(?:@(?<digest>sha256:[a-f0-9]{64}))?$/;
 
 /**
  * Takes `{registry}/{repository}:<tag>[@digest]` apart. Throws a `ProblemError` (400
