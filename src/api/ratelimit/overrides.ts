@@ -15,22 +15,27 @@ export function compileOverrides(overrides: readonly Override[]): FindOverride {
   const exact = new Map(overrides.map((override) => [override.identifier, override]));
   const patterns = overrides
     .filter(({ identifier }) => identifier.includes("*"))
-    .map((override) => ({ override, matches: compilePattern(override.identifier) }))
-    .toSorted((one, other) => compareSpecificity(one.override, other.override));
+    .map(toPattern)
+    .toSorted(compareSpecificity);
   return (identifier) =>
     exact.get(identifier) ?? patterns.find(({ matches }) => matches(identifier))?.override;
 }
 
-function compareSpecificity(one: Override, other: Override): number {
-  return (
-    literals(other.identifier) - literals(one.identifier) ||
-    one.identifier.length - other.identifier.length ||
-    (one.id < other.id ? -1 : 1)
-  );
+type Pattern = { override: Override; literals: number; matches: (text: string) => boolean };
+
+/** `literals` once: whoever makes patterns decides how many there are to be sorted. */
+function toPattern(override: Override): Pattern {
+  const { identifier } = override;
+  const literals = identifier.replaceAll("*", "").length;
+  return { override, literals, matches: compilePattern(identifier) };
 }
 
-function literals(pattern: string): number {
-  return pattern.replaceAll("*", "").length;
+function compareSpecificity(one: Pattern, other: Pattern): number {
+  return (
+    other.literals - one.literals ||
+    one.override.identifier.length - other.override.identifier.length ||
+    (one.override.id < other.override.id ? -1 : 1)
+  );
 }
 
 /**
