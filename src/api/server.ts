@@ -2,12 +2,12 @@
 import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import type { Registry } from "prom-client";
 import type { Log } from "#kernel/log.ts";
+import { limitPipelines } from "#kernel/pipelines.ts";
 import { createRefuseBrokenRequest } from "./broken-request.ts";
 import { mountDocs } from "./docs/routes.ts";
 import { newId } from "./ids.ts";
 import { livenessBody } from "./liveness.ts";
 import { countRequests } from "./metrics.ts";
-import { limitPipelines } from "./pipelines.ts";
 import type { Procedure, Procedures } from "./procedure.ts";
 import { answerRefusals } from "./refusal.ts";
 import { logRequests } from "./request-log.ts";

@@ -17,6 +17,7 @@ import {
   livePath,
 } from "#console/contract.ts";
 import type { Log } from "#kernel/log.ts";
+import { limitPipelines } from "#kernel/pipelines.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { noteAnswers } from "./answers.ts";
 import { recordCall } from "./call-log.ts";
@@ -111,6 +112,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
         reply as FastifyReply,
       ),
   });
+  limitPipelines(app);
   const answers = noteAnswers(app.server, { isLong, silenceMs: settings.silenceMs });
   app.addHook("preClose", () => answers.finish(settings.closeGraceMs));
   app.addHook("onClose", () => ingress.close());

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
+import { createPipelineLimit } from "#kernel/pipelines.ts";
 import { ProblemError, toProblem } from "#kernel/problem.ts";
 import type { Accepted, Forward } from "./forward.ts";
 import { answerHealth, type Health } from "./health.ts";
@@ -41,7 +42,9 @@ const serverOptions = {
 
 export function createGateway(parts: GatewayParts): Gateway {
   let isDraining = false;
+  const mayBeAnswered = createPipelineLimit();
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    if (!mayBeAnswered(incoming, outgoing)) return;
     // Told with an answer, a caller opens its next connection elsewhere; cut off, it would fail.
     if (isDraining) outgoing.setHeader("connection", "close");
     if (incoming.url === publicHealthPath) {
@@ -113,11 +116,17 @@ async function admit(
   refuseUnclearHost(incoming);
   const origin = originOf(incoming, trustedProxies);
   const { keyId } = await verifyKey(bearerOf(incoming), origin.client);
+  if (incoming.socket.destroyed) throw callerGone();
   if (upstream === undefined) {
     const detail = "this sentinel has no upstream to forward to";
     throw new ProblemError({ status: 503, code: "unavailable", detail });
   }
   return { accepted: { keyId, requestId, origin }, upstream };
+}
+
+/** Read by nobody. Of what has closed already nothing would tell the upstream that it has. */
+function callerGone(): ProblemError {
+  return new ProblemError({ status: 499, code: "gone", detail: "the caller is gone" });
 }
 
 /** Whoever speaks HTTP/1.0 would take it for the answer (RFC 9110, section 10.1.1). */

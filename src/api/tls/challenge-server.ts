@@ -1,6 +1,7 @@
 /** Answers an authority that wants proof (RFC 8555, section 8.3), and nobody else. */
 import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import type { Log } from "#kernel/log.ts";
+import { limitPipelines } from "#kernel/pipelines.ts";
 import type { CertificateStore } from "./certificate-store.ts";
 
 type ChallengeParts = { store: Pick<CertificateStore, "readChallenge">; log: Log };
@@ -18,6 +19,7 @@ export function createChallengeServer({ store, log }: ChallengeParts): FastifyIn
     forceCloseConnections: true,
     frameworkErrors: (_error, _request, reply) => answer(reply as FastifyReply, 400),
   });
+  limitPipelines(app);
   app.get<{ Params: { token: string } }>(
     "/.well-known/acme-challenge/:token",
     async ({ params: { token } }, reply) => {

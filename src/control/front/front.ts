@@ -10,6 +10,7 @@ import { findRoute, isBlocking } from "#control/routes.ts";
 import type { Identify } from "#control/token.ts";
 import { readBody } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";
+import { createPipelineLimit } from "#kernel/pipelines.ts";
 import { signActor, targetOfPath } from "#kernel/signed-actor.ts";
 import { answerRefusal, readToken } from "./exchange.ts";
 import { isPlainProgram, type Refused, refuseCallByGet, refuseForeign } from "./guard.ts";
@@ -76,7 +77,9 @@ type Asked = {
 type Pass = (asked: Asked) => Promise<unknown>;
 
 function createFront(settings: FrontSettings, pass: Pass): Front {
+  const mayBeAnswered = createPipelineLimit();
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    if (!mayBeAnswered(request, response)) return;
     const gone = new AbortController();
     response.once("close", () => gone.abort());
     try {

@@ -5,6 +5,7 @@ import { type AddressInfo, connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createControl } from "#control/control.ts";
 import { createLog } from "#kernel/log.ts";
+import { dial } from "../../support/sentinel.ts";
 
 type Reached = { path: string; headers: IncomingHttpHeaders; body: string };
 type IngressReply = { status: number; body: unknown } | "reset" | "hang";
@@ -105,6 +106,16 @@ describe("what the gateway keeps from Restate", () => {
     );
 
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 401));
+  });
+
+  it("cuts off a stranger who sends a thousand requests ahead", async () => {
+    const one = `POST ${rollout}/Rollout HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n`;
+
+    const stranger = await dial(bench.url);
+    stranger.send(one.repeat(1_000));
+    await stranger.closed();
+
+    expect(stranger.state.text.split("HTTP/1.1 401").length - 1).toBeLessThanOrEqual(32);
   });
 
   it("stops reading from a stranger who does not stop sending", async () => {

@@ -14,6 +14,7 @@ const head = (start: string, ...headers: string[]) =>
   [start, "Host: s", "Authorization: Bearer good-1", ...headers, "", ""].join("\r\n");
 
 const get = head("GET / HTTP/1.1", "Connection: close");
+const health = head("GET /.sentinel/health HTTP/1.1", "Connection: close");
 
 /** An upstream that answers each connection's first bytes with these. */
 const answering = (...chunks: string[]) =>
@@ -223,3 +224,43 @@ it("keeps answering others beside a hundred bodies that never end", async () => 
 
   expect(await exchange(sentinel.url, get)).toMatch(/^HTTP\/1\.1 200 /);
 });
+
+it.each([
+  ["its whole request", get],
+  ["half a body", `${head("POST / HTTP/1.1", "Content-Length: 9")}half`],
+])(
+  "asks nothing of the upstream for who sent %s and left while the key was verified",
+  async (_, text) => {
+    const gate = Promise.withResolvers<void>();
+    let verified = 0;
+    const apiUrl = await serveHttp(async (incoming, outgoing) => {
+      incoming.resume();
+      verified += 1;
+      if (verified === 1) await gate.promise;
+      outgoing.end(JSON.stringify({ data: { valid: true, keyId: "key_1" } }));
+    });
+    const seen = { connections: 0, requests: 0 };
+    const upstreamUrl = await serveHttp(
+      (incoming, outgoing) => {
+        seen.requests += 1;
+        incoming.resume().on("end", () => outgoing.end("ok"));
+      },
+      (server) => {
+        server.on("connection", () => {
+          seen.connections += 1;
+        });
+      },
+    );
+    const sentinel = await startSentinel({ upstreamUrl, apiUrl });
+    const caller = await dial(sentinel.url);
+    caller.send(text);
+    await waitFor(() => verified === 1, { withinMs: 10_000, what: "the API to be asked" });
+
+    caller.destroy();
+    await exchange(sentinel.url, health);
+    gate.resolve();
+
+    expect(await exchange(sentinel.url, get)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(seen).toEqual({ connections: 1, requests: 1 });
+  },
+);

@@ -1,0 +1,30 @@
+/** Who sends requests without waiting for answers: each costs the API a question, also with no good key. */
+import { expect, it } from "vitest";
+import { dial, startEcho, startSentinel } from "../../support/sentinel.ts";
+
+const ask = (path: string, key: string) =>
+  `GET ${path} HTTP/1.1\r\nHost: s\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+
+it("cuts off who sends a thousand requests ahead, and asks the API about few of them", async () => {
+  const sentinel = await startSentinel({ upstreamUrl: (await startEcho()).url });
+  const connection = await dial(sentinel.url);
+
+  connection.send(ask("/", "bad").repeat(1_000));
+  await connection.closed();
+
+  expect(sentinel.clients.length).toBeLessThanOrEqual(32);
+});
+
+it("answers who sends a few ahead, again and again on one connection", async () => {
+  const { url } = await startEcho();
+  const connection = await dial((await startSentinel({ upstreamUrl: url })).url);
+
+  for (const round of [1, 2, 3]) {
+    const paths = Array.from({ length: 20 }, (_, i) => `/${round}-${i}`);
+    connection.send(paths.map((path) => ask(path, "good-1")).join(""));
+    await connection.received(new RegExp(`"url":"/${round}-19"[\\s\\S]*\\}`));
+  }
+
+  const answered = [...connection.state.text.matchAll(/"url":"\/(\d-\d+)"/g)];
+  expect(answered).toHaveLength(60);
+});
