@@ -1,6 +1,7 @@
 /** Calls the Restate ingress for a caller, and does not let go when the way there breaks. */
 import { setTimeout as delay } from "node:timers/promises";
 import { Agent, errors, request } from "undici";
+import { readBody } from "#kernel/body.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { reachAddress } from "#kernel/restate-address.ts";
 import { signActor, targetOfPath } from "#kernel/signed-actor.ts";
@@ -113,7 +114,7 @@ async function attemptCall(wanted: IngressCall, way: Way): Promise<Attempt> {
   try {
     return readAttempt(await post(wanted, way));
   } catch (error) {
-    if (wanted.signal.aborted) throw error;
+    if (wanted.signal.aborted || error instanceof ProblemError) throw error;
     if (error instanceof errors.HeadersTimeoutError) return { outcome: "waiting" };
     return { outcome: isWithoutConnection(error) ? "absent" : "broken" };
   }
@@ -141,7 +142,7 @@ async function post(wanted: IngressCall, way: Way): Promise<IngressAnswer> {
   const id = answer.headers["x-restate-id"];
   return {
     status: answer.statusCode,
-    body: readJson(await answer.body.text()),
+    body: readJson(await readAnswer(answer.body)),
     invocationId: typeof id === "string" ? id : undefined,
   };
 }
@@ -166,6 +167,16 @@ const withoutConnection = new Set([
 
 function isWithoutConnection(error: unknown): boolean {
   return withoutConnection.has((error as { code?: string }).code ?? "");
+}
+
+/** More than any handler answers: asked again, one that is longer would be no shorter. */
+const answerLimitBytes = 64 * 1024 * 1024;
+
+async function readAnswer(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const read = await readBody(body, answerLimitBytes);
+  if (read !== undefined) return read.toString("utf8");
+  const detail = "the call was made, but its answer is larger than 64 MiB and cannot be passed on";
+  throw new ProblemError({ status: 502, code: "bad_gateway", detail });
 }
 
 function readJson(text: string): unknown {

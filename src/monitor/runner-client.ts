@@ -33,7 +33,8 @@ export function createRunnerClient({ control, token }: { control: string; token:
     if (status === 401) throw new RunnerRefusedError(`${control} refused the token`);
     if (refusals.has(status)) throw new ReportRefusedError(`${control} answered ${status}`);
     if (status >= 300) throw new Error(`${control} answered ${status}`);
-    return parseJson(text?.toString() ?? "");
+    if (text === undefined) throw new Error(`${control} answers more than all checks are long`);
+    return parseJson(text.toString());
   };
   const parseJson = (text: string): unknown => {
     try {

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import pRetry, { AbortError } from "p-retry";
 import { requestRestate } from "#kernel/restate-address.ts";
 import { installationHeader, requireOwnRestate } from "./owner.ts";
-import { isPassing } from "./restate-admin.ts";
+import { isPassing, readReason } from "./restate-admin.ts";
 
 export type Registration = {
   adminUrl: string;
@@ -45,9 +45,12 @@ async function register(registration: Registration): Promise<void> {
     }),
     signal: AbortSignal.timeout(requestTimeoutMs),
   });
-  const body = await answer.body.text();
-  if (answer.statusCode < 300) return;
-  const message = `Restate refused the worker at ${workerUrl}: ${answer.statusCode} ${body.slice(0, 1_000)}`;
+  if (answer.statusCode < 300) {
+    await answer.body.dump();
+    return;
+  }
+  const reason = await readReason(answer.body, 1_000);
+  const message = `Restate refused the worker at ${workerUrl}: ${answer.statusCode} ${reason}`;
   // Mostly Restate not reaching us yet; what is about what we sent stays so.
   throw isPassing(answer.statusCode) ? new Error(message) : new AbortError(message);
 }

@@ -1,10 +1,17 @@
 /** Restate's admin API: SQL on its own tables, and what may be done to an invocation. */
 
 import pLimit from "p-limit";
+import { readBody } from "#kernel/body.ts";
 import { requestRestate } from "#kernel/restate-address.ts";
 
 const timeoutMs = 10_000;
 const atOnce = 10;
+
+/** Of an answer to a query: more than any has, and less than a process has room for. */
+const mostBytes = 256 * 1024 * 1024;
+
+/** Of why Restate refuses something. */
+const mostReasonBytes = 64 * 1024;
 
 export type RestateAdmin = ReturnType<typeof createRestateAdmin>;
 
@@ -20,9 +27,10 @@ export function createRestateAdmin(adminUrl: string) {
         body: JSON.stringify({ query: sql }),
         signal: AbortSignal.timeout(timeoutMs),
       });
-      const body = await answer.body.text();
-      if (answer.statusCode >= 300) throw refusal("the query", answer.statusCode, body);
-      return (JSON.parse(body) as { rows: Row[] }).rows;
+      if (answer.statusCode >= 300) throw await refusal("the query", answer);
+      const body = await readBody(answer.body, mostBytes);
+      if (body === undefined) throw new Error("Restate's answer to a query is too long to read");
+      return (JSON.parse(body.toString("utf8")) as { rows: Row[] }).rows;
     },
 
     /** Does the same to each. One that has ended meanwhile, or cannot have it done now, is no error. */
@@ -32,9 +40,8 @@ export function createRestateAdmin(adminUrl: string) {
           method: "PATCH",
           signal: AbortSignal.timeout(timeoutMs),
         });
-        const body = await answer.body.text();
-        if (isPassing(answer.statusCode))
-          throw refusal(`${verb} of ${id}`, answer.statusCode, body);
+        if (isPassing(answer.statusCode)) throw await refusal(`${verb} of ${id}`, answer);
+        await answer.body.dump();
       };
       await Promise.all(invocations.map((id) => each(() => change(id))));
     },
@@ -46,6 +53,14 @@ export function isPassing(status: number): boolean {
   return status >= 500 || status === 408 || status === 429;
 }
 
-function refusal(what: string, status: number, body: string): Error {
-  return new Error(`Restate refused ${what}: ${status} ${body.slice(0, 300)}`);
+type Answer = Awaited<ReturnType<typeof requestRestate>>;
+
+async function refusal(what: string, { statusCode, body }: Answer): Promise<Error> {
+  return new Error(`Restate refused ${what}: ${statusCode} ${await readReason(body, 300)}`);
+}
+
+/** The beginning of what a refusal says, `chars` long at most; empty when it says too much. */
+export async function readReason(body: Answer["body"], chars: number): Promise<string> {
+  const text = await readBody(body, mostReasonBytes);
+  return text?.toString("utf8").slice(0, chars) ?? "";
 }

@@ -4,7 +4,6 @@
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { text } from "node:stream/consumers";
 import { noteAnswers } from "#control/answers.ts";
 import { findRoute, isBlocking } from "#control/routes.ts";
 import type { Identify } from "#control/token.ts";
@@ -31,6 +30,7 @@ export type FrontSettings = {
 const ingressBelow = "/ingress";
 
 const largestBody = 10 * 1_024 * 1_024;
+const largestVersion = 64 * 1_024;
 
 const withinMs = { ingress: 24 * 3_600_000, admin: 300_000 };
 
@@ -183,7 +183,8 @@ async function passToAdmin(settings: FrontSettings, asked: Asked): Promise<void>
   });
   if (path !== "/version" || answer.statusCode !== 200) return passBack(answer, response);
   // From here the console learns where the ingress is.
-  const version: unknown = JSON.parse(await text(answer));
+  const said = await readBody(answer, largestVersion);
+  const version: unknown = JSON.parse(said?.toString("utf8") ?? "");
   const ingress_endpoint = `http://${request.headers.host}${ingressBelow}`;
   const { "content-length": _, ...kept } = answerHeaders(answer.headers);
   response.writeHead(200, kept).end(JSON.stringify({ ...(version as object), ingress_endpoint }));

@@ -303,6 +303,16 @@ describe("what the gateway passes on", () => {
     expect(answer.text).not.toMatch(/object\.ts|TypeError|at begin/);
   });
 
+  it("passes on no answer that is longer than 64 MiB, and does not ask for it again", async () => {
+    bench = await startBench([{ status: 200, body: "x".repeat(65 * 1024 * 1024) }]);
+
+    const { status, body } = await bench.call(`${rollout}/Cancel`);
+
+    expect(status).toBe(502);
+    expect(body.detail).toContain("larger than 64 MiB");
+    expect(bench.reached).toHaveLength(1);
+  });
+
   it("makes a call again under the same key when the way to Restate breaks", async () => {
     bench = await startBench(["reset", "reset"]);
 

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { registerWorker } from "#worker/register.ts";
 import { createRestateAdmin } from "#worker/restate-admin.ts";
-import { serveAnswer } from "../../support/answering-server.ts";
+import { serveAnswer, writeWithoutEnd } from "../../support/answering-server.ts";
 
 /** Answers the statuses one after the other, the last one from then on. */
 function inTurn(...statuses: number[]) {
@@ -14,6 +14,18 @@ function inTurn(...statuses: number[]) {
   };
   return { asked, answer };
 }
+
+/** A status, and a body that goes on for as long as anybody reads. */
+function endless(status: number) {
+  const written = { bytes: 0 };
+  const answer = (outgoing: ServerResponse) => {
+    outgoing.statusCode = status;
+    writeWithoutEnd(outgoing, written);
+  };
+  return { written, answer };
+}
+
+const manyBytes = 50_000_000;
 
 const worker = { workerUrl: "http://127.0.0.1:1", revision: "1" };
 
@@ -35,6 +47,22 @@ describe("a worker that registers", () => {
     );
     expect(asked.times).toBe(1);
   });
+
+  it("is registered by an answer without an end, which it does not read", async () => {
+    const { written, answer } = endless(201);
+
+    await registerWorker({ ...worker, adminUrl: await serveAnswer(answer) });
+
+    expect(written.bytes).toBeLessThan(manyBytes);
+  });
+
+  it("gives up at once at a refusal without an end", async () => {
+    const { written, answer } = endless(400);
+    const registered = registerWorker({ ...worker, adminUrl: await serveAnswer(answer) });
+
+    await expect(registered).rejects.toThrow(/refused the worker at \S+: 400/);
+    expect(written.bytes).toBeLessThan(manyBytes);
+  });
 });
 
 describe("an invocation that is to be killed", () => {
@@ -47,5 +75,14 @@ describe("an invocation that is to be killed", () => {
 
   it.each([404, 409])("has ended before when Restate answers %i", async (status) => {
     await expect(kill(status)).resolves.toBeUndefined();
+  });
+
+  it.each([404, 503])("reads no answer of %i to its end that has none", async (status) => {
+    const { written, answer } = endless(status);
+    const admin = createRestateAdmin(await serveAnswer(answer));
+
+    await admin.change("kill", ["inv_1"]).catch(() => {});
+
+    expect(written.bytes).toBeLessThan(manyBytes);
   });
 });
