@@ -2,6 +2,7 @@
 import { bucketSecondsOf, createReadOutcomes } from "#api/analytics/usage.ts";
 import { buildConsole } from "#console/build.ts";
 import { createConsole } from "#console/console.ts";
+import { createIsKeyReused } from "#control/call-keys.ts";
 import { createControl } from "#control/control.ts";
 import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
@@ -42,6 +43,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
     log,
     isLeaving: base.departure.isAnnounced,
     doors,
+    isKeyReused: createIsKeyReused(database, log),
     ...(results.findPublicPage !== null && { findPublicPage: results.findPublicPage }),
     console: createConsole({
       database,

@@ -2,7 +2,7 @@
  * The gateway in front of the Restate ingress, which itself asks nobody who they are. Nothing
  * reaches Restate but an authenticated, listed and well-formed call.
  */
-import { createHash, createHmac, randomBytes, randomUUID } from "node:crypto";
+import { createHmac, randomBytes, randomUUID } from "node:crypto";
 import {
   type FastifyInstance,
   type FastifyPluginAsync,
@@ -20,6 +20,7 @@ import type { Log } from "#kernel/log.ts";
 import { limitPipelines } from "#kernel/pipelines.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { noteAnswers } from "./answers.ts";
+import { type IsKeyReused, idempotencyKey } from "./call-keys.ts";
 import { recordCall } from "./call-log.ts";
 import { createIngress, type Ingress, type IngressLimits } from "./ingress.ts";
 import {
@@ -57,6 +58,8 @@ export type ControlSettings = {
   ingressLimits?: Partial<IngressLimits>;
   /** What anyone may see, without a token; absent: nothing. */
   findPublicPage?: FindPublicPage;
+  /** Whether an idempotency key came with another body before; absent: nobody remembers. */
+  isKeyReused?: IsKeyReused;
   /** Ways in that ask by a token of their own who it is. */
   doors?: readonly Door[];
   /** The page for people, which asks by a session of its own who they are; absent: there is none. */
@@ -142,7 +145,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   for (const { plugin } of settings.doors ?? []) app.register(plugin);
   app.post("/*", (request, reply) => {
     const actor = actorOf(request, identify) ?? "";
-    return passOn(request, reply, { ingress, actor });
+    return passOn(request, reply, { ingress, actor, isKeyReused: settings.isKeyReused });
   });
   app.setNotFoundHandler((request) => {
     requireRoute(request);
@@ -245,16 +248,17 @@ function requireRoute(request: FastifyRequest): Route {
   return route;
 }
 
-type Way = { ingress: Ingress; actor: string };
+type Way = { ingress: Ingress; actor: string; isKeyReused: IsKeyReused | undefined };
 
-async function passOn(request: FastifyRequest, reply: FastifyReply, { ingress, actor }: Way) {
+async function passOn(request: FastifyRequest, reply: FastifyReply, way: Way) {
+  const { ingress, actor } = way;
   const route = requireRoute(request);
   const path = pathOf(request);
   const answer = await ingress.call({
     path,
     body: readBody(request, route, actor),
     actor,
-    idempotencyKey: route.isWrite ? idempotencyKey(request, actor) : undefined,
+    idempotencyKey: route.isWrite ? await idempotencyKey(request, way) : undefined,
     blocks: isBlocking(path),
     signal: signalOf(reply),
   });
@@ -271,18 +275,6 @@ function readBody(request: FastifyRequest, route: Route, actor: string): unknown
     return `${where}: ${issue.message}`;
   });
   throw new ProblemError({ status: 400, code: "invalid_request", detail: faults.join("\n") });
-}
-
-/**
- * The caller's own key, told apart from ours and from the same key of somebody else, who must not get
- * this one's answer; a caller without one still gets its call made once.
- */
-function idempotencyKey(request: FastifyRequest, actor: string): string {
-  const given = request.headers["idempotency-key"];
-  if (typeof given !== "string" || given === "") return `control-${request.id}`;
-  return `caller-${createHash("sha256")
-    .update(JSON.stringify([actor, given]))
-    .digest("hex")}`;
 }
 
 function signalOf(reply: FastifyReply): AbortSignal {

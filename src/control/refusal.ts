@@ -100,6 +100,13 @@ export function noQuery(): ProblemError {
   return new ProblemError({ status: 400, code: "invalid_request", detail });
 }
 
+export function reusedKey(): ProblemError {
+  const detail =
+    "this idempotency-key came with another body before, and stands for that call: nothing was started. " +
+    "Send another call with a key of its own";
+  return new ProblemError({ status: 422, code: "idempotency_key_reused", detail });
+}
+
 const brokenRequests: Record<string, { status: number; code: string; detail: string }> = {
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: 408,

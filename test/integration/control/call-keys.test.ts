@@ -1,0 +1,118 @@
+/** An idempotency key stands for one call: two gateways over one Postgres, and one without it. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { createIsKeyReused } from "#control/call-keys.ts";
+import { createControl } from "#control/control.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { prepareDatabase } from "../../support/api-database.ts";
+
+const { database } = prepareDatabase();
+
+const log = createLog({ level: "silent", format: "json" });
+const rollout = "/vedette.v1.SentinelRolloutService/singleton/Rollout";
+const check = "/vedette.v1.ApiCheck/verify-key";
+const first = { image: "registry.example.com/a:v1" };
+const second = { image: "registry.example.com/a:v2" };
+
+/** Answers the paths that reached Restate. */
+async function startIngress() {
+  const reached: string[] = [];
+  const server = createServer((incoming, outgoing) => {
+    incoming.resume().on("end", () => {
+      reached.push(incoming.url ?? "");
+      outgoing.end("{}");
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { reached, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+async function startGateway(ingressUrl: string, over: Database) {
+  const isKeyReused = createIsKeyReused(over, log);
+  const control = createControl({ ingressUrl, ingressToken: "t", log, isKeyReused });
+  const url = await control.listen({ host: "127.0.0.1", port: 0 });
+  onTestFinished(() => control.close());
+  return async (path: string, key: string, body: object) => {
+    const answer = await fetch(`${url}${path}`, {
+      method: "POST",
+      headers: {
+        authorization: "Bearer t",
+        "content-type": "application/json",
+        "idempotency-key": key,
+      },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.status, body: await answer.json() };
+  };
+}
+
+it("refuses a key that came with another body, at another gateway and as a send too", async () => {
+  const { url, reached } = await startIngress();
+  const [one, other] = [await startGateway(url, database()), await startGateway(url, database())];
+  await one(rollout, "key-1", first);
+
+  const refused = [
+    await one(rollout, "key-1", second),
+    await other(rollout, "key-1", second),
+    await other(`${rollout}/send`, "key-1", second),
+  ];
+
+  expect(refused.map(({ status }) => status)).toEqual([422, 422, 422]);
+  expect(refused[0]?.body).toMatchObject({
+    type: "urn:vedette:problem:idempotency_key_reused",
+    detail: expect.stringContaining("nothing was started"),
+  });
+  expect(reached).toEqual([rollout]);
+});
+
+it("takes a key again with the same body, and with another one for another handler", async () => {
+  const { url } = await startIngress();
+  const call = await startGateway(url, database());
+
+  const answers = [
+    await call(rollout, "key-2", first),
+    await call(rollout, "key-2", first),
+    await call(`${check}/Unmute`, "key-2", {}),
+  ];
+
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+});
+
+it("takes one of two bodies that come with one key at once", async () => {
+  const { url, reached } = await startIngress();
+  const call = await startGateway(url, database());
+
+  const answers = await Promise.all([first, second].map((body) => call(rollout, "key-3", body)));
+
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 422]);
+  expect(reached).toHaveLength(1);
+});
+
+it("forgets a key that was not seen for a week", async () => {
+  const { url } = await startIngress();
+  const call = await startGateway(url, database());
+  await call(rollout, "key-4", first);
+  await database().query("UPDATE control_call_keys SET seen_at = now() - interval '8 days'");
+
+  await call(rollout, "key-5", first);
+
+  const { rows } = await database().query("SELECT count(*)::int AS keys FROM control_call_keys");
+  expect(rows).toEqual([{ keys: 1 }]);
+});
+
+it("keeps nobody from calling while Postgres is away", async () => {
+  const { url } = await startIngress();
+  const away = openDatabase("postgres://nobody@127.0.0.1:1/none", log);
+  onTestFinished(() => away.end());
+  const call = await startGateway(url, away);
+
+  expect((await call(rollout, "key-6", first)).status).toBe(200);
+});
