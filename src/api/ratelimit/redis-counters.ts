@@ -19,6 +19,9 @@ const silenceMs = 5_000;
 
 const closed = new Error("connection closed");
 
+/** A counter of nobody: a Redis without room, or one that only copies another, answers a plain PING. */
+const probe = { key: "probe", limit: Number.MAX_SAFE_INTEGER, durationMs: 1_000, cost: 1 };
+
 /** What was found, and the counter as it is now. */
 type Counted = { look: Look; cell: Cell };
 
@@ -28,7 +31,7 @@ export type RedisCounters = {
     requests: readonly LimitRequest[],
     known: readonly (Cell | undefined)[],
   ) => Promise<Counted[]>;
-  /** Throws when Redis does not answer in time. */
+  /** Throws when Redis does not answer in time, or does not count. */
   ping: () => Promise<void>;
   /** The connection is there. It may come and go any number of times. */
   onReady: (listener: () => void) => void;
@@ -77,7 +80,7 @@ export function createRedisCounters(settings: RedisSettings): RedisCounters {
       return counted.map((text, index) => readCounted(requests[index] as LimitRequest, text));
     },
     ping: async () => {
-      await limitTime(redis.ping());
+      await limitTime(run(redis, [keyOf(probe)], ["", ...valuesOf(probe, undefined)]));
     },
     onReady: (listener) => redis.on("ready", listener),
     onLost: (listener) => redis.on("close", () => listener(lastError)),

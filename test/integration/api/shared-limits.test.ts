@@ -122,7 +122,7 @@ describe.skipIf(!hasPrograms("redis-server"))("limits over Redis", () => {
     await take(limiter, newRequest({ durationMs: 60_000 }));
     const afterMs = Date.now();
 
-    const [key = ""] = (await redis.command("KEYS", "vedette:limit:*")) as string[];
+    const [key = ""] = (await redis.command("KEYS", "vedette:limit:{ws_1}:*")) as string[];
     const endsAtMs = Number(await redis.command("PEXPIRETIME", key));
 
     expect(endsAtMs - beforeMs).toBeGreaterThan(60_000);
@@ -191,6 +191,25 @@ describe.skipIf(!hasPrograms("redis-server"))("limits over Redis", () => {
     // Redis hangs until the test is over: without a limit of their own, all would wait for ever.
     expect(performance.now() - startedAtMs).toBeLessThan(20_000);
     expect(await isShared()).toBe(false);
+  });
+
+  it("stay with each process while Redis takes no writes, which is told once", async () => {
+    const { limiter, lines, isShared } = await startNode();
+    const request = newRequest({ limit: 100_000 });
+    const refusals = async () => {
+      const stats = String(await redis.command("INFO", "errorstats"));
+      return Number(/errorstat_OOM:count=(\d+)/.exec(stats)?.[1] ?? 0);
+    };
+    await redis.command("CONFIG", "SET", "maxmemory", "1");
+    onTestFinished(async () => void (await redis.command("CONFIG", "SET", "maxmemory", "0")));
+
+    const refusedSome = async () => (await take(limiter, request)) && (await refusals()) >= 5;
+    await waitFor(refusedSome, { withinMs: 20_000, what: "Redis to refuse some" });
+
+    expect(lines.filter((line) => line.includes("this process alone"))).toHaveLength(1);
+    expect(await isShared()).toBe(false);
+    await redis.command("CONFIG", "SET", "maxmemory", "0");
+    await waitFor(isShared, { withinMs: 10_000, what: "the limits to be shared again" });
   });
 
   it("start without a Redis, and share once it is there", async () => {
