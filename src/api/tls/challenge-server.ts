@@ -1,5 +1,6 @@
 /** Answers an authority that wants proof (RFC 8555, section 8.3), and nobody else. */
 import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
+import pLimit from "p-limit";
 import type { Log } from "#kernel/log.ts";
 import { limitPipelines } from "#kernel/pipelines.ts";
 import type { CertificateStore } from "./certificate-store.ts";
@@ -8,6 +9,12 @@ type ChallengeParts = { store: Pick<CertificateStore, "readChallenge">; log: Log
 
 /** Of base64url, as authorities make them; nothing else is looked up. */
 const tokenPattern = /^[\w-]{1,256}$/;
+
+/**
+ * Strangers ask, and each question is a query on the pool of everybody: so many at once, and so many wait.
+ * An authority asks a few times, and again when it is told to come later.
+ */
+const lane = { width: 2, length: 100 };
 
 /** Without a listener: `listen` and `close` are the caller's. It has no HTTPS and takes no keys. */
 export function createChallengeServer({ store, log }: ChallengeParts): FastifyInstance {
@@ -20,10 +27,13 @@ export function createChallengeServer({ store, log }: ChallengeParts): FastifyIn
     frameworkErrors: (_error, _request, reply) => answer(reply as FastifyReply, 400),
   });
   limitPipelines(app);
+  const inTurn = pLimit(lane.width);
   app.get<{ Params: { token: string } }>(
     "/.well-known/acme-challenge/:token",
     async ({ params: { token } }, reply) => {
-      const proof = tokenPattern.test(token) ? await store.readChallenge(token) : undefined;
+      if (!tokenPattern.test(token)) return answer(reply, 404);
+      if (inTurn.pendingCount >= lane.length) return answer(reply, 503);
+      const proof = await inTurn(() => store.readChallenge(token));
       if (proof === undefined) return answer(reply, 404);
       return reply.type("application/octet-stream").send(proof);
     },

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { createChallengeServer } from "#api/tls/challenge-server.ts";
 import { createLog } from "#kernel/log.ts";
 import { prepareDatabase } from "../../../support/api-database.ts";
@@ -45,4 +45,27 @@ it("tells nobody what is wrong inside", async () => {
 
   expect(answer.statusCode).toBe(503);
   expect(answer.body).toBe("503 not available now\n");
+});
+
+it("asks Postgres two questions at once for strangers, and tells too many of them to come later", async () => {
+  const gate = Promise.withResolvers<undefined>();
+  let asked = 0;
+  const readChallenge = () => {
+    asked += 1;
+    return gate.promise;
+  };
+  const log = createLog({ level: "silent", format: "json" });
+  const challenges = createChallengeServer({ store: { readChallenge }, log });
+  onTestFinished(() => challenges.close());
+  const ask = () => challenges.inject("/.well-known/acme-challenge/a-token");
+
+  const answers = Array.from({ length: 150 }, ask);
+  const refused = await Promise.any(answers);
+  const askedMeanwhile = asked;
+  gate.resolve(undefined);
+  const statuses = (await Promise.all(answers)).map(({ statusCode }) => statusCode);
+
+  expect(refused.statusCode).toBe(503);
+  expect(askedMeanwhile).toBe(2);
+  expect(statuses.filter((status) => status === 404)).toHaveLength(102);
 });
