@@ -10,10 +10,18 @@ const freshForMs = 5_000;
 
 export function createLogouts(database: Database, log: Log) {
   const ended = new Set<string>();
+  /** While the database is away. */
+  const unwritten = new Map<string, Ticket>();
   let readAtMs = 0;
   let reading: Promise<void> | undefined;
 
+  const write = async ({ id, endsAtMs }: Ticket) => {
+    await database.query(insertLogout, [id, new Date(endsAtMs)]);
+    unwritten.delete(id);
+  };
+
   const read = async () => {
+    for (const ticket of unwritten.values()) await write(ticket);
     const { rows } = await database.query(
       "SELECT session_id FROM console_logouts WHERE ends_at > now()",
     );
@@ -39,11 +47,12 @@ export function createLogouts(database: Database, log: Log) {
     },
 
     /** Ends a session here at once, and everywhere as soon as it is written. */
-    async add({ id, endsAtMs }: Ticket): Promise<void> {
-      ended.add(id);
-      await database
-        .query(insertLogout, [id, new Date(endsAtMs)])
-        .catch((error: Error) => log.warn({ detail: error.message }, "sign-out not written"));
+    async add(ticket: Ticket): Promise<void> {
+      ended.add(ticket.id);
+      unwritten.set(ticket.id, ticket);
+      await write(ticket).catch((error: Error) =>
+        log.warn({ detail: error.message }, "sign-out not written"),
+      );
     },
   };
 }
