@@ -73,5 +73,7 @@ const noteCall = `
     )
   )
   INSERT INTO control_call_keys AS known (key_hash, body_hash) VALUES ($1, $2)
-  ON CONFLICT (key_hash) DO UPDATE SET seen_at = now()
+  ON CONFLICT (key_hash) DO UPDATE SET seen_at = now(), body_hash = CASE
+    WHEN known.seen_at < now() - interval '7 days' THEN excluded.body_hash ELSE known.body_hash
+  END
   RETURNING known.body_hash = $2 AS is_same`;

@@ -254,13 +254,15 @@ async function passOn(request: FastifyRequest, reply: FastifyReply, way: Way) {
   const { ingress, actor } = way;
   const route = requireRoute(request);
   const path = pathOf(request);
+  // Before anything is waited for: of a caller who has left already nothing tells any more.
+  const signal = signalOf(reply);
   const answer = await ingress.call({
     path,
     body: readBody(request, route, actor),
     actor,
     idempotencyKey: route.isWrite ? await idempotencyKey(request, way) : undefined,
     blocks: isBlocking(path),
-    signal: signalOf(reply),
+    signal,
   });
   if (answer.invocationId !== undefined) reply.header("x-restate-id", answer.invocationId);
   if (answer.status >= 400) throw refuseForIngress(answer);

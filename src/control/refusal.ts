@@ -102,8 +102,8 @@ export function noQuery(): ProblemError {
 
 export function reusedKey(): ProblemError {
   const detail =
-    "this idempotency-key came with another body before, and stands for that call: nothing was started. " +
-    "Send another call with a key of its own";
+    "this idempotency-key came with another body before, and stands for that call: nothing was started " +
+    "by this one. Send another call with a key of its own";
   return new ProblemError({ status: 422, code: "idempotency_key_reused", detail });
 }
 

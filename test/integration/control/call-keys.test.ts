@@ -108,6 +108,16 @@ it("forgets a key that was not seen for a week", async () => {
   expect(rows).toEqual([{ keys: 1 }]);
 });
 
+it("takes another body for a key that was not seen for a week", async () => {
+  const { url } = await startIngress();
+  const call = await startGateway(url, database());
+  await call(rollout, "key-7", first);
+  await database().query("UPDATE control_call_keys SET seen_at = now() - interval '8 days'");
+
+  expect((await call(rollout, "key-7", second)).status).toBe(200);
+  expect((await call(rollout, "key-7", first)).status).toBe(422);
+});
+
 it("keeps nobody from calling while Postgres is away", async () => {
   const { url } = await startIngress();
   const away = openDatabase("postgres://nobody@127.0.0.1:1/none", log);
