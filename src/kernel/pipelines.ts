@@ -30,8 +30,9 @@ export function createPipelineLimit(): LimitPipeline {
 
 /** The same for all of Fastify's requests. Before all other hooks. */
 export function limitPipelines(app: FastifyInstance): void {
-  const mayBeAnswered = createPipelineLimit();
-  app.addHook("onRequest", (request, reply, done) => {
-    if (mayBeAnswered(request.raw, reply.raw)) done();
+  // At the server: what the router itself refuses, since it cannot decode it, comes to no hook.
+  app.server.prependListener("request", createPipelineLimit());
+  app.addHook("onRequest", ({ raw }, _reply, done) => {
+    if (!raw.socket.destroyed) done();
   });
 }

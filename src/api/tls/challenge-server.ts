@@ -12,9 +12,9 @@ const tokenPattern = /^[\w-]{1,256}$/;
 
 /**
  * Strangers ask, and each question is a query on the pool of everybody: so many at once, and so many wait.
- * An authority asks a few times, and again when it is told to come later.
+ * An authority may take a refusal for a failed proof: it waits its turn among them, each a short one.
  */
-const lane = { width: 2, length: 100 };
+const lane = { width: 2, length: 2_000 };
 
 /** Without a listener: `listen` and `close` are the caller's. It has no HTTPS and takes no keys. */
 export function createChallengeServer({ store, log }: ChallengeParts): FastifyInstance {

@@ -5,6 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { Gauge, type Registry } from "prom-client";
 import { drain } from "#api/close.ts";
 import type { Log } from "#kernel/log.ts";
+import { createPipelineLimit } from "#kernel/pipelines.ts";
 import type { Certificate } from "./certificate-store.ts";
 
 export type HttpsParts = {
@@ -60,6 +61,7 @@ function createServerFor(api: FastifyInstance): Server {
     },
     (request, response) => api.routing(request, response),
   );
+  server.prependListener("request", createPipelineLimit());
   server.timeout = timeout;
   for (const listener of api.server.listeners("clientError")) {
     server.on("clientError", listener as (error: Error) => void);
