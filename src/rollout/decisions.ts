@@ -108,6 +108,7 @@ function withoutStop({
   reason: _r,
   cause: _c,
   orderedAtStop: _o,
+  stoppedRun: _s,
   ...head
 }: RolloutHead): RolloutHead {
   return head;

@@ -50,12 +50,12 @@ async function stopOrders(
   const head = await readHead(ctx);
   if (head === null || isRunning(head.state)) return null;
   // Stopped already: a database that is away must not hold the key for nothing.
-  if (head.orderedAtStop !== undefined) return head;
+  if (head.stoppedRun === head.runner) return head;
   await ctx.run("stop-orders", () => stopRun(head.runner), patience);
   const ids = await unresolvedIds(ctx, head);
   const count = () => countOrdered(head.runner, ids);
   const orderedAtStop = ids.length === 0 ? 0 : await ctx.run("count-ordered", count, patience);
-  const stopped = { ...head, orderedAtStop };
+  const stopped = { ...head, orderedAtStop, stoppedRun: head.runner };
   writeHead(ctx, stopped);
   return stopped;
 }

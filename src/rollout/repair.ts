@@ -53,7 +53,9 @@ export async function repair(ctx: ObjectContext, request: { runner?: string }): 
   if (head === null || !needsWatch(head)) return null;
   if (request.runner !== undefined && head.runner !== request.runner) return null;
   ctx.sendClient(rolloutWatch).run({ rolloutId: head.rolloutId, runner: head.runner });
-  await armRepair(ctx, head.runner);
+  // Who asks without a run's name is no timer: the run may have one that still goes.
+  if (request.runner !== undefined || !(await isArmed(ctx, head)))
+    await armRepair(ctx, head.runner);
   return null;
 }
 
@@ -64,12 +66,14 @@ function needsWatch(head: RolloutHead): boolean {
 
 /** Sets the repair timer going again, should it have been killed too. Called whenever someone looks. */
 export async function reviveRepair(ctx: ObjectSharedContext, head: RolloutHead): Promise<void> {
-  if (!needsWatch(head)) return;
+  if (!needsWatch(head) || (await isArmed(ctx, head))) return;
+  ctx.sendClient(rolloutObject, ctx.key).repair({ runner: head.runner });
+}
+
+async function isArmed(ctx: ObjectSharedContext, { runner }: RolloutHead): Promise<boolean> {
   const mark = await readRepair(ctx);
   // A clock that was set back is no reason to trust the mark for longer.
-  const isArmed =
-    mark?.runner === head.runner && Math.abs((await ctx.date.now()) - mark.atMs) < overdueMs;
-  if (!isArmed) ctx.sendClient(rolloutObject, ctx.key).repair({ runner: head.runner });
+  return mark?.runner === runner && Math.abs((await ctx.date.now()) - mark.atMs) < overdueMs;
 }
 
 const overdueMs = 2 * repairIntervalMs;

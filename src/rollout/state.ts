@@ -89,6 +89,8 @@ export type RolloutHead = {
   openBatches: Record<string, OpenBatch>;
   /** Deploys that had been ordered without a result when the last run stopped. */
   orderedAtStop?: number;
+  /** The run whose orders are stopped; absent in the state of earlier versions: then it is done again. */
+  stoppedRun?: string;
   succeededIds?: string[];
   failedIds?: string[];
   previousImages?: Record<string, string>;

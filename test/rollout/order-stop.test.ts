@@ -37,3 +37,13 @@ it("leaves a run that is at work alone", async () => {
 
   expect(stopped).toEqual([]);
 });
+
+it("stops the run of a state that an earlier version has left with a count of another one", async () => {
+  const { ctx, stopped, handler } = createBench(
+    buildHead({ state: "completed", orderedAtStop: 0 }),
+  );
+
+  await handler(ctx, null);
+
+  expect(stopped).toEqual(["inv_1"]);
+});
