@@ -18,10 +18,10 @@ const sentinels = {
   describe: () => "the sentinels cannot be listed now, because the database does not answer",
 };
 
-/** A fleet of many pages is slow to list; the gateway waits hardly longer for an answer. */
+/** It changes something: left behind, it would take effect after its caller was told that it had not. */
 const confirmation = {
   name: "confirm-list",
-  limitMs: 25_000,
+  limitMs: 330_000,
   describe: ({ message }: Error) => `the fleet cannot be listed now (${message})`,
 };
 

@@ -61,7 +61,8 @@ export async function giveOrder(
       return { ended: await findOrdered(order, { ...before, signal }, parts), failedBefore };
     }
     const isWanted = () => !store.isStoppedHere(run) && performance.now() < untilMs;
-    const applied = await apply(driver, order, { signal, isWanted });
+    // When it is too late already no connection is asked for: to give it up again would break it.
+    const applied = isWanted() ? await apply(driver, order, { signal, isWanted }) : "held back";
     permissionMs = Math.min(permissionMs * 2, lastPermissionMs);
     if (applied === "held back") continue;
     if (applied.failure === undefined) return { failedBefore };

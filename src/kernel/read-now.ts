@@ -1,7 +1,8 @@
 /** Reads for somebody who waits: what cannot be read is refused soon, and as what it is. */
-import type { Context } from "@restatedev/restate-sdk";
+import { type Context, TerminalError } from "@restatedev/restate-sdk";
 import pRetry from "p-retry";
 import { ProblemError } from "./problem.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 type Reading = {
   /** Of the step. */
@@ -26,7 +27,9 @@ export function readNow<Answer>(
       return await readWithin(limitMs, read);
     } catch (error) {
       if (error instanceof ProblemError) throw error;
-      ctx.console.warn("not read", { step: name, detail: (error as Error).message });
+      ctx.console.warn("not read", { step: name, err: error });
+      // A fault of ours, which no attempt puts right, and nobody else's business.
+      if (error instanceof TypeError) throw new TerminalError("internal error", { errorCode: 500 });
       const detail = `${describe(error as Error)}: try again in a moment`;
       throw new ProblemError({ status: 503, code: "unavailable", detail }, { cause: error });
     }
@@ -43,13 +46,13 @@ const attempts = {
 
 /** An attempt that does not end is left behind: it has a limit of its own. */
 async function readWithin<Answer>(limitMs: number, read: () => Promise<Answer>): Promise<Answer> {
-  const signal = AbortSignal.timeout(limitMs);
-  const late = Promise.withResolvers<never>();
-  const end = () => late.reject(new Error(`no answer within ${limitMs / 1_000} seconds`));
-  signal.addEventListener("abort", end, { once: true });
+  const late = new AbortController();
+  const end = () => late.abort(new Error(`no answer within ${limitMs / 1_000} seconds`));
+  const timer = setTimeout(end, limitMs);
   try {
-    return await Promise.race([late.promise, pRetry(read, { ...attempts, signal })]);
+    const { signal } = late;
+    return await unlessAborted(pRetry(read, { ...attempts, signal }), signal);
   } finally {
-    signal.removeEventListener("abort", end);
+    clearTimeout(timer);
   }
 }
