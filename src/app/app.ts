@@ -55,7 +55,9 @@ const givesUpWithinMs = 5_000;
 export async function startApp(config: Config, of: Start): Promise<App> {
   refuseSettings(config, of.roles);
   const stops = createStops(of.log, of.signal);
-  const starting = startAll(config, of, stops);
+  // Given up last: what is still under way may write into the data directory.
+  const lock = createStops(of.log, of.signal);
+  const starting = startAll(config, of, { stops, lock });
   try {
     return await unlessAborted(starting, of.signal);
   } catch (error) {
@@ -64,15 +66,20 @@ export async function startApp(config: Config, of: Start): Promise<App> {
     const givingUp = () => starting.then(() => {});
     await inTime(givingUp, { limitMs: givesUpWithinMs, otherwise: undefined });
     await stops.run();
+    await lock.run();
     throw error;
   }
 }
 
-async function startAll(config: Config, of: Start, stops: Stops): Promise<App> {
+async function startAll(
+  config: Config,
+  of: Start,
+  { stops, lock }: { stops: Stops; lock: Stops },
+): Promise<App> {
   const failure = Promise.withResolvers<Error>();
-  const lock = { ...lockSettings(config, of.log, failure.resolve), signal: of.signal };
-  const dataDir = await openDataDir(config.data_dir, lock);
-  stops.add("data directory", dataDir.release);
+  const settings = { ...lockSettings(config, of.log, failure.resolve), signal: of.signal };
+  const dataDir = await openDataDir(config.data_dir, settings);
+  lock.add("data directory", dataDir.release);
   const credentials = withSettings(loadCredentials(dataDir.path), config);
   const registry = createRegistry(of.roles);
   const departure = createDeparture();
@@ -87,7 +94,8 @@ async function startAll(config: Config, of: Start, stops: Stops): Promise<App> {
   };
   const endpoints = await startParts(base, of.roles, stops);
   stops.add("endpoints", publishEndpoints(dataDir.path, endpoints));
-  const leave = () => departure.announce(config.shutdown_delay_seconds).then(stops.run);
+  const leave = () =>
+    departure.announce(config.shutdown_delay_seconds).then(stops.run).then(lock.run);
   return { endpoints, dataDir: dataDir.path, stop: leave, failed: failure.promise };
 }
 

@@ -5,8 +5,10 @@ import type { Log } from "#kernel/log.ts";
 export type Stops = {
   /** Aborted when the program is told to stop while it starts. */
   signal: AbortSignal | undefined;
-  /** `part` is the name that the log calls it by; `limitMs` is how long it may take, half a minute if absent. */
-  /** Throws when the program has been told to stop: the part is stopped with the others all the same. */
+  /**
+   * `part` is the name that the log calls it by; `limitMs` is how long it may take, half a minute if absent.
+   * Throws when the program has been told to stop: the part is stopped with the others all the same.
+   */
   add: (part: string, stop: () => unknown, limitMs?: number) => void;
   /**
    * Begins a part that starts processes of its own. It is stopped also when nobody has waited for its start:
