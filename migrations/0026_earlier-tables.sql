@@ -1,5 +1,5 @@
 -- Some early versions set these tables up with fewer columns than 0006 and 0007 have today: what is
--- missing there is added. A database that has all of it stays as it is.
+-- missing there is added. A database that has all of it gets an index anew and stays as it is otherwise.
 
 ALTER TABLE heartbeats
   ADD COLUMN IF NOT EXISTS allowance interval,

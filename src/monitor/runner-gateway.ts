@@ -42,7 +42,8 @@ export function createRunnerDoor({ runners, checks, baseUrl, tell, nowMs }: Part
         const results = [{ ...result, location }];
         return limit(() => tell(check.id, { scheduledAtMs, atMs: nowMs(), results }));
       });
-      await Promise.all(telling);
+      // Who is told of a failure sends all of it again.
+      await Promise.all(telling).finally(() => limit.clearQueue());
       return reply.code(202).send({ accepted: true });
     });
   };

@@ -89,7 +89,8 @@ export function createResultReader(database: Database, settings: { failedAtPerce
 
 /** `<time>/<location>`; what is no cursor begins at the newest. */
 function readCursor(cursor: string | undefined): [Date | null, string] {
-  const [time = "", location = ""] = cursor?.split("/") ?? [];
+  const [time = "", ...rest] = cursor?.split("/") ?? [];
+  const location = rest.join("/");
   const at = new Date(time);
   // Of years with more digits, and of the year 0, the database knows not all.
   const isTime = /^(?!0000)\d{4}-/.test(time) && !Number.isNaN(at.getTime());
