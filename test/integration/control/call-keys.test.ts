@@ -1,7 +1,7 @@
 /** An idempotency key stands for one call: two gateways over one Postgres, and one without it. */
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { createIsKeyReused } from "#control/call-keys.ts";
 import { createControl } from "#control/control.ts";
@@ -13,6 +13,7 @@ const { database } = prepareDatabase();
 
 const log = createLog({ level: "silent", format: "json" });
 const rollout = "/vedette.v1.SentinelRolloutService/singleton/Rollout";
+const resume = "/vedette.v1.SentinelRolloutService/singleton/Resume";
 const check = "/vedette.v1.ApiCheck/verify-key";
 const first = { image: "registry.example.com/a:v1" };
 const second = { image: "registry.example.com/a:v2" };
@@ -125,4 +126,34 @@ it("keeps nobody from calling while Postgres is away", async () => {
   const call = await startGateway(url, away);
 
   expect((await call(rollout, "key-6", first)).status).toBe(200);
+});
+
+it("calls nothing for a caller who left while the key was looked up", async () => {
+  const { url, reached } = await startIngress();
+  const asked = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<boolean>();
+  const isKeyReused = () => {
+    asked.resolve();
+    return gate.promise;
+  };
+  const control = createControl({ ingressUrl: url, ingressToken: "t", log, isKeyReused });
+  const connected = once(control.server, "connection") as Promise<[Socket]>;
+  const address = await control.listen({ host: "127.0.0.1", port: 0 });
+  onTestFinished(() => control.close());
+  const leaving = new AbortController();
+  const call = fetch(`${address}${resume}`, {
+    method: "POST",
+    headers: { authorization: "Bearer t", "idempotency-key": "key-8" },
+    signal: leaving.signal,
+  });
+  const [socket] = await connected;
+  await asked.promise;
+
+  leaving.abort();
+  await Promise.all([expect(call).rejects.toThrow(), once(socket, "close")]);
+  gate.resolve(false);
+  // The answer to a later call comes after anything that the earlier one has sent.
+  await fetch(`${address}${resume}`, { method: "POST", headers: { authorization: "Bearer t" } });
+
+  expect(reached).toEqual([resume]);
 });
