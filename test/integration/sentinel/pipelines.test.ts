@@ -28,3 +28,16 @@ it("answers who sends a few ahead, again and again on one connection", async () 
   const answered = [...connection.state.text.matchAll(/"url":"\/(\d-\d+)"/g)];
   expect(answered).toHaveLength(60);
 });
+
+it("answers in order who asks for a WebSocket ahead of an answer, and serves on", async () => {
+  const { url } = await startEcho();
+  const sentinel = await startSentinel({ upstreamUrl: url });
+  const connection = await dial(sentinel.url);
+  const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: abc\r\n\r\n";
+
+  connection.send(ask("/a", "good-1") + ask("/ws", "good-1").replace(/\r\n$/, upgrade));
+  await connection.received(/"url":"\/ws"/);
+
+  const answered = [...connection.state.text.matchAll(/"url":"(\/\w+)"/g)].map(([, path]) => path);
+  expect(answered).toEqual(["/a", "/ws"]);
+});
