@@ -62,13 +62,17 @@ async function copyKey({ transaction }: Change, { old, id, hash, start }: Copy):
      FROM keys WHERE id = $1`,
     [old.id, id, hash, start],
   );
+  // Locked: one that is being deleted at this moment is left out, and none is before this is committed.
   await transaction.query(
     `INSERT INTO key_permissions (key_id, permission_id)
-     SELECT $2, permission_id FROM key_permissions WHERE key_id = $1`,
+     SELECT $2, p.id FROM permissions p JOIN key_permissions kp ON kp.permission_id = p.id
+     WHERE kp.key_id = $1 ORDER BY p.id FOR KEY SHARE OF p`,
     [old.id, id],
   );
   await transaction.query(
-    "INSERT INTO key_roles (key_id, role_id) SELECT $2, role_id FROM key_roles WHERE key_id = $1",
+    `INSERT INTO key_roles (key_id, role_id)
+     SELECT $2, r.id FROM roles r JOIN key_roles kr ON kr.role_id = r.id
+     WHERE kr.key_id = $1 ORDER BY r.id FOR KEY SHARE OF r`,
     [old.id, id],
   );
   const ids = old.ratelimits.map(() => newId("ratelimit"));
