@@ -115,8 +115,10 @@ async function attempt({ url, token }, { handler, body, key, signal }) {
   } catch {
     return undefined;
   }
-  if ([408, 429, 502, 503, 504].includes(answer.status)) return undefined;
   const parsed = text === undefined ? undefined : parseObject(text);
+  // The rollout's own refusal, which stands for this key: asked again it stays the same.
+  const isFinal = parsed?.code === "registry_unavailable";
+  if (!isFinal && [408, 429, 502, 503, 504].includes(answer.status)) return undefined;
   if (answer.ok && parsed !== undefined) return parsed;
   if (answer.ok) throw new StepError(`${url} does not answer as Vedette's control does`);
   throw new AnswerError(parsed?.detail ?? `Vedette answered ${answer.status}`, answer.status);

@@ -148,10 +148,12 @@ async function post(target: Target, address: string, call: Call): Promise<unknow
   const answer = await send(target, address, call);
   const body = parseJson(answer.text);
   if (answer.status < 300) return body;
-  const { detail } = (body ?? {}) as { detail?: string };
+  const { detail, code } = (body ?? {}) as { detail?: string; code?: string };
   const message = detail ?? `${target.url} answered ${answer.status}`;
-  // What a gateway, or a proxy before it, answers while something behind it is away.
-  throw [502, 503, 504].includes(answer.status) ? new ConnectionError(message) : new Error(message);
+  // What a gateway, or a proxy before it, answers while something behind it is away. A rollout's own
+  // refusal stands for its idempotency key: asked again it stays the same.
+  const mayPass = [502, 503, 504].includes(answer.status) && code !== "registry_unavailable";
+  throw mayPass ? new ConnectionError(message) : new Error(message);
 }
 
 async function send(target: Target, address: string, call: Call): Promise<Answer> {

@@ -279,6 +279,17 @@ it("ends with 1 and the reason when the rollout is refused", async () => {
   expect({ code, output }).toEqual({ code: 1, output: "::error::a rollout is in progress\n" });
 });
 
+it("ends with 1 and the reason when the image's registry cannot be asked", async () => {
+  const body = { code: "registry_unavailable", detail: "registry.example.com does not answer" };
+  const replies = { Rollout: [{ status: 503, body }] };
+  const control = await startScriptedControl({ scenes: completing, replies });
+
+  const { code, output } = await runStep(control.url);
+
+  expect({ code, output }).toEqual({ code: 1, output: `::error::${body.detail}\n` });
+  expect(control.callsOf("Rollout")).toHaveLength(1);
+});
+
 it("does not take a page of something else for an answer", async () => {
   const replies = { Status: [{ status: 200, body: "<html>" }] };
   const control = await startScriptedControl({ scenes: completing, replies });

@@ -85,3 +85,16 @@ it("an answer that never ends is given up", async () => {
   expect(code).toBe(1);
   expect(stderr).toContain("larger than 64 MiB");
 });
+
+it("a rollout whose registry cannot be asked ends with what to do", async () => {
+  const refusal = { code: "registry_unavailable", detail: "registry.example.com does not answer" };
+
+  const { code, stderr } = await runBefore(json(refusal, 503), [
+    "rollout",
+    "start",
+    "registry.example.com/a:v1",
+  ]);
+
+  expect(code).toBe(1);
+  expect(stderr).toContain("registry.example.com does not answer");
+});
