@@ -15,8 +15,11 @@ export const Endpoints = z.object({
 });
 export type Endpoints = z.infer<typeof Endpoints>;
 
-/** `<data_dir>/credentials.json`, mode 0600: what was generated on the first start. All secret. */
-export const Credentials = z.object({
+/**
+ * `<data_dir>/credentials.json`, mode 0600: what was generated on the first start. All secret. What a newer
+ * version keeps here besides stays, also when this one writes the file.
+ */
+export const Credentials = z.looseObject({
   ingress_token: z.string().min(1),
   root_key: z.string().min(1),
   /** A root key that only verifies keys, for the gateways of the local fleet. */

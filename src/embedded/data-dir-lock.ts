@@ -1,6 +1,14 @@
 /** The file that says which program has a data directory. */
 import { randomUUID } from "node:crypto";
-import { linkSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  linkSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { invariant } from "#kernel/invariant.ts";
 import {
@@ -78,10 +86,11 @@ function touchedAt(lock: string): string | undefined {
 
 /** Touches it, so that whoever does not see this process sees that its lock is held. Answers the release. */
 function keep(lock: string, { touchEveryMs = 1_000, onLost }: LockSettings): () => void {
-  const inode = () => statSync(lock, { throwIfNoEntry: false })?.ino;
-  const own = inode();
+  // Not which file it is: its number is given to the next one as soon as this one is gone.
+  const content = () => statSync(lock, { throwIfNoEntry: false }) && readFileSync(lock, "utf8");
+  const own = content();
   const touch = () => {
-    const found = inode();
+    const found = content();
     if (found === own) utimesSync(lock, new Date(), new Date());
     // Without a lock there is nobody else; without its directory there is nothing to share.
     if (found === own || found === undefined) return;
@@ -91,7 +100,7 @@ function keep(lock: string, { touchEveryMs = 1_000, onLost }: LockSettings): () 
   const touching = setInterval(() => unlessGone(touch), touchEveryMs).unref();
   return () => {
     clearInterval(touching);
-    if (inode() === own) rmSync(lock, { force: true });
+    if (content() === own) rmSync(lock, { force: true });
   };
 }
 
@@ -108,7 +117,7 @@ function unlessGone(touch: () => void): void {
 function createLock(lock: string, self: ProcessIdentity): boolean {
   const draft = `${lock}.${randomUUID()}.new`;
   try {
-    writeFileSync(draft, JSON.stringify(self), { mode: 0o600 });
+    writeFileSync(draft, JSON.stringify({ ...self, lock: randomUUID() }), { mode: 0o600 });
     return linkUnlessThere(draft, lock);
   } finally {
     rmSync(draft, { force: true });

@@ -31,6 +31,16 @@ it("keeps the secrets from start to start", () => {
   expect(second).toEqual(first);
 });
 
+it("keeps what a newer version has added", () => {
+  const directory = tempDir();
+  const file = path.join(directory, "credentials.json");
+  writeFileSync(file, JSON.stringify({ ...loadCredentials(directory), added_later: "a-secret" }));
+
+  loadCredentials(directory);
+
+  expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ added_later: "a-secret" });
+});
+
 it("writes the secrets for the owner only", () => {
   const directory = tempDir();
 

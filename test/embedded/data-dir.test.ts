@@ -147,6 +147,19 @@ it("says when another program has taken its lock, and leaves that one's lock alo
   expect(existsSync(lock)).toBe(true);
 });
 
+it("also when that one's lock is the same file to the file system", async () => {
+  const directory = tempDir();
+  const lost = Promise.withResolvers<void>();
+  const opened = await openDataDir(directory, { touchEveryMs: 10, onLost: lost.resolve });
+  const lock = path.join(directory, "vedette.lock");
+  writeFileSync(lock, "another's, under the number of the one before");
+
+  await lost.promise;
+  opened.release();
+
+  expect(existsSync(lock)).toBe(true);
+});
+
 it("leaves nothing behind where the disk is full", () => {
   const directory = tempDir();
   const module = fileURLToPath(new URL("../../src/embedded/data-dir.ts", import.meta.url));
