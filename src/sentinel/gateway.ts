@@ -41,11 +41,9 @@ const serverOptions = {
 
 export function createGateway(parts: GatewayParts): Gateway {
   let isDraining = false;
-  const mayBeAnswered = createPipelineLimit();
-  const turns = createTurns();
+  const pipelines = createPipelineLimit();
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    if (!mayBeAnswered(incoming, outgoing)) return;
-    turns.note(incoming, outgoing);
+    if (!pipelines.admit(incoming, outgoing)) return;
     // Told with an answer, a caller opens its next connection elsewhere; cut off, it would fail.
     if (isDraining) outgoing.setHeader("connection", "close");
     if (incoming.url === publicHealthPath) {
@@ -61,7 +59,7 @@ export function createGateway(parts: GatewayParts): Gateway {
   };
   // Sent ahead of an answer it is a request like any other: the connection is not free for its own yet.
   const shouldUpgradeCallback = (incoming: IncomingMessage) =>
-    asksForTunnel(incoming) && turns.isFree(incoming);
+    asksForTunnel(incoming) && pipelines.isInTurn(incoming);
   const server = createServer({ ...serverOptions, shouldUpgradeCallback }, answer);
   server.setTimeout(silenceTimeoutMs);
   // Their size is limited. To leave some of them out could leave out the one that counts.
@@ -86,20 +84,6 @@ export function createGateway(parts: GatewayParts): Gateway {
     });
   };
   return { server, drain };
-}
-
-/** On which connections an answer is still to be given. */
-function createTurns() {
-  const unanswered = new WeakMap<Socket, number>();
-  const count = (socket: Socket, by: number) =>
-    unanswered.set(socket, (unanswered.get(socket) ?? 0) + by);
-  return {
-    note: ({ socket }: IncomingMessage, outgoing: ServerResponse) => {
-      count(socket, 1);
-      outgoing.once("close", () => count(socket, -1));
-    },
-    isFree: ({ socket }: IncomingMessage) => (unanswered.get(socket) ?? 0) === 0,
-  };
 }
 
 /** An answer on a connection that the HTTP server has let go of; it is the last one there. */

@@ -61,7 +61,7 @@ function createServerFor(api: FastifyInstance): Server {
     },
     (request, response) => api.routing(request, response),
   );
-  server.prependListener("request", createPipelineLimit());
+  server.prependListener("request", createPipelineLimit().admit);
   server.timeout = timeout;
   for (const listener of api.server.listeners("clientError")) {
     server.on("clientError", listener as (error: Error) => void);

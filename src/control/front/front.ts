@@ -2,7 +2,6 @@
  * The addresses of Restate's ingress, and of its admin interface with the web console. Restate itself
  * listens where only this user can reach it, because it asks nobody who they are and lets any page ask.
  */
-
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { noteAnswers } from "#control/answers.ts";
 import { findRoute, isBlocking } from "#control/routes.ts";
@@ -77,9 +76,9 @@ type Asked = {
 type Pass = (asked: Asked) => Promise<unknown>;
 
 function createFront(settings: FrontSettings, pass: Pass): Front {
-  const mayBeAnswered = createPipelineLimit();
+  const pipelines = createPipelineLimit();
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    if (!mayBeAnswered(request, response)) return;
+    if (!pipelines.admit(request, response)) return;
     const gone = new AbortController();
     response.once("close", () => gone.abort());
     try {
