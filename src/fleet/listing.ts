@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import { unlessLate } from "#kernel/unless-aborted.ts";
 import type { FleetMember } from "./contract.ts";
 import { type Driver, type ListedSentinel, UnreachableError } from "./drivers/driver.ts";
 import type { ListMetrics } from "./list-metrics.ts";
@@ -81,17 +82,11 @@ async function ofDatabase<Answer>(work: Promise<Answer>): Promise<Answer> {
   }
 }
 
-async function listInTime(driver: Pick<Driver, "list">): Promise<ListedSentinel[]> {
-  const limit = AbortSignal.timeout(listTimeoutMs);
+function listInTime(driver: Pick<Driver, "list">): Promise<ListedSentinel[]> {
   const late = new UnreachableError(
     `unreachable: the fleet's list took longer than ${listTimeoutMs / 1_000} seconds`,
   );
-  return Promise.race([
-    driver.list(limit),
-    new Promise<never>((_, reject) => {
-      limit.addEventListener("abort", () => reject(late), { once: true });
-    }),
-  ]);
+  return unlessLate((signal) => driver.list(signal), { limitMs: listTimeoutMs, late });
 }
 
 function keepUp(list: FleetListing["list"], { everyMs, log }: { everyMs: number; log: Log }) {

@@ -2,9 +2,9 @@
 import { type Context, TerminalError } from "@restatedev/restate-sdk";
 import pRetry from "p-retry";
 import { ProblemError } from "./problem.ts";
-import { unlessAborted } from "./unless-aborted.ts";
+import { unlessLate } from "./unless-aborted.ts";
 
-type Reading = {
+type ReadSettings = {
   /** Of the step. */
   name: string;
   /** How long all attempts together may take. */
@@ -19,7 +19,7 @@ type Reading = {
  */
 export function readNow<Answer>(
   ctx: Pick<Context, "run" | "console">,
-  { name, limitMs, describe }: Reading,
+  { name, limitMs, describe }: ReadSettings,
   read: () => Promise<Answer>,
 ): Promise<Answer> {
   return ctx.run(name, async () => {
@@ -45,14 +45,7 @@ const attempts = {
 };
 
 /** An attempt that does not end is left behind: it has a limit of its own. */
-async function readWithin<Answer>(limitMs: number, read: () => Promise<Answer>): Promise<Answer> {
-  const late = new AbortController();
-  const end = () => late.abort(new Error(`no answer within ${limitMs / 1_000} seconds`));
-  const timer = setTimeout(end, limitMs);
-  try {
-    const { signal } = late;
-    return await unlessAborted(pRetry(read, { ...attempts, signal }), signal);
-  } finally {
-    clearTimeout(timer);
-  }
+function readWithin<Answer>(limitMs: number, read: () => Promise<Answer>): Promise<Answer> {
+  const late = new Error(`no answer within ${limitMs / 1_000} seconds`);
+  return unlessLate((signal) => pRetry(read, { ...attempts, signal }), { limitMs, late });
 }
