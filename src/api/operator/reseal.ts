@@ -13,24 +13,23 @@ const sealedTables: readonly SealedTable[] = [
   { table: "acme_accounts", id: "directory_url", nameOf: accountName },
 ];
 
-type Resealed = {
+type ResealCount = {
   resealed: number;
   /** Left as they are: no key of the ring opens them. */
   unopened: number;
 };
 
 /** Seals by the ring's first key what an older one sealed. */
-export async function resealKeys(database: Database, keyRing: KeyRing): Promise<Resealed> {
-  const sum: Resealed = { resealed: 0, unopened: 0 };
+export async function resealKeys(database: Database, keyRing: KeyRing): Promise<ResealCount> {
+  const sum: ResealCount = { resealed: 0, unopened: 0 };
   for (const sealed of sealedTables) {
-    for (;;) {
-      const pass = await resealTable(database, keyRing, sealed);
-      sum.resealed += pass.resealed;
+    let pass: ResealCount;
+    do {
       // What another had locked is there the next time.
-      if (pass.resealed > 0) continue;
-      sum.unopened += pass.unopened;
-      break;
-    }
+      pass = await resealTable(database, keyRing, sealed);
+      sum.resealed += pass.resealed;
+    } while (pass.resealed > 0);
+    sum.unopened += pass.unopened;
   }
   return sum;
 }
@@ -40,16 +39,16 @@ async function resealTable(
   database: Database,
   keyRing: KeyRing,
   sealed: SealedTable,
-): Promise<Resealed> {
-  const sum: Resealed = { resealed: 0, unopened: 0 };
-  for (let after: string | undefined = ""; after !== undefined; ) {
-    const from: string = after;
-    const some = await inTransaction(database, (transaction) =>
-      resealSome(transaction, keyRing, { ...sealed, from }),
-    );
+): Promise<ResealCount> {
+  const sum: ResealCount = { resealed: 0, unopened: 0 };
+  const resealFrom = (from: string) =>
+    inTransaction(database, (transaction) => resealSome(transaction, keyRing, { ...sealed, from }));
+  let last: string | undefined = "";
+  while (last !== undefined) {
+    const some = await resealFrom(last);
     sum.resealed += some.resealed;
     sum.unopened += some.unopened;
-    after = some.last;
+    last = some.last;
   }
   return sum;
 }
@@ -88,7 +87,7 @@ async function resealSome(
   transaction: PoolClient,
   keyRing: KeyRing,
   { table, id, nameOf, from }: SealedTable & { from: string },
-): Promise<Resealed & { last: string | undefined }> {
+): Promise<ResealCount & { last: string | undefined }> {
   const { rows } = await transaction.query<Row>(
     `SELECT ${columnsWith(id)} FROM ${table}
      WHERE encryption_key_id <> $1 AND ${id} > $2 ORDER BY ${id} LIMIT $3 FOR UPDATE SKIP LOCKED`,
