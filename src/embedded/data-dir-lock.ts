@@ -87,10 +87,9 @@ function touchedAt(lock: string): string | undefined {
 /** Touches it, so that whoever does not see this process sees that its lock is held. Answers the release. */
 function keep(lock: string, { touchEveryMs = 1_000, onLost }: LockSettings): () => void {
   // Not which file it is: its number is given to the next one as soon as this one is gone.
-  const content = () => statSync(lock, { throwIfNoEntry: false }) && readFileSync(lock, "utf8");
-  const own = content();
+  const own = contentOf(lock);
   const touch = () => {
-    const found = content();
+    const found = contentOf(lock);
     if (found === own) utimesSync(lock, new Date(), new Date());
     // Without a lock there is nobody else; without its directory there is nothing to share.
     if (found === own || found === undefined) return;
@@ -100,8 +99,19 @@ function keep(lock: string, { touchEveryMs = 1_000, onLost }: LockSettings): () 
   const touching = setInterval(() => unlessGone(touch), touchEveryMs).unref();
   return () => {
     clearInterval(touching);
-    if (content() === own) rmSync(lock, { force: true });
+    if (contentOf(lock) === own) rmSync(lock, { force: true });
   };
+}
+
+/** undefined: there is no lock, or no directory that it could be in. */
+function contentOf(lock: string): string | undefined {
+  try {
+    return readFileSync(lock, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw error;
+  }
 }
 
 /** What is removed, or cannot be written for a moment, is looked at again the next time. */
