@@ -56,12 +56,12 @@ export function createSourceTokens(settings: Settings): SourceTokens {
       const answer = await callPatiently({ ...settings, method: "POST", path, headers, body });
       if (answer.status < 200 || answer.status > 299) throw refusal(answer, "the source's token");
       // A proxy's page, or its login, is no proof of a token.
-      parse(Taken, answer);
+      parse(Acceptance, answer);
     },
   };
 }
 
-const Taken = z.looseObject({ status: z.literal("success") });
+const Acceptance = z.looseObject({ status: z.literal("success") });
 
 const One = z.object({ alert_source: Source });
 const All = z.object({ alert_sources: z.array(Source) });

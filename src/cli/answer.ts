@@ -1,5 +1,4 @@
 /** The answer to a call, read within limits: what is called may be anything. */
-
 import type { Dispatcher } from "undici";
 import { readBody } from "#kernel/body.ts";
 

@@ -17,7 +17,7 @@ export async function runStart(options: StartOptions): Promise<void> {
   const config = readConfig({ file: options.config, environment: process.env });
   const log = createLog(config.log);
   const stopping = new AbortController();
-  const asked = stopAsked().then(() => {
+  const asked = stopAsked().then((): undefined => {
     log.info("stopping");
     stopping.abort();
   });
@@ -48,14 +48,16 @@ async function startUnlessStopped(config: Config, start: Start): Promise<App | u
 /** Answers why, when nobody has asked for it. */
 async function untilStopped(
   app: App,
-  { asked, log }: { asked: Promise<void>; log: Log },
+  { asked, log }: { asked: Promise<undefined>; log: Log },
 ): Promise<Error | undefined> {
   announce(app, log);
   const failure = await Promise.race([asked, app.failed]);
-  if (failure !== undefined) log.error({ detail: failure.message }, "cannot go on");
-  if (failure !== undefined) log.info("stopping");
+  if (failure !== undefined) {
+    log.error({ detail: failure.message }, "cannot go on");
+    log.info("stopping");
+  }
   await app.stop();
-  return failure ?? undefined;
+  return failure;
 }
 
 function readRoles(names: string[] | undefined): Role[] {

@@ -40,8 +40,9 @@ export function openDatabase(url: string, log: Log): Database {
 
 /**
  * Brings the schema to the newest of `migrations/`: numbered SQL files, forward only, each that has not run
- * yet, in the order of their numbers. Of several processes that start together one does it, and the others wait for it. Throws when a newer version
- * has migrated it further than this one knows, and when `url` is a pooler's, unless that may be.
+ * yet, in the order of their numbers. Of several processes that start together one does it, and the others
+ * wait for it. Throws when a newer version has migrated it further than this one knows, and when `url` is a
+ * pooler's, unless that may be.
  */
 export async function migrate(
   url: string,

@@ -1,5 +1,4 @@
 /** One request, as a stranger would make it: on a connection of its own, with its parts timed. */
-
 import { Client, type Dispatcher } from "undici";
 import { readBody } from "#kernel/body.ts";
 import type { Observation } from "./contract.ts";

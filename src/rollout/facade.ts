@@ -133,7 +133,10 @@ function pin(ctx: ObjectSharedContext, parts: FacadeParts, image: string): Promi
  * What was decided. Killed half-way, a decision takes its run with it and may have written already
  * that it is at work: then that is looked into at once.
  */
-async function decided<Begun>(ctx: ObjectSharedContext, decision: Promise<Begun>): Promise<Begun> {
+async function decided<Answer>(
+  ctx: ObjectSharedContext,
+  decision: Promise<Answer>,
+): Promise<Answer> {
   try {
     return await decision;
   } catch (error) {

@@ -1,6 +1,7 @@
 /**
  * A program that starts both embedded servers and, when it is asked to end, uses them once more
- * before it stops them; at SIGUSR2 it throws what nobody catches. `node embedded-parent.ts <data_dir>`; one JSON line per step.
+ * before it stops them; at SIGUSR2 it throws what nobody catches. `node embedded-parent.ts <data_dir>`; one JSON
+ * line per step.
  */
 import pg from "pg";
 import { request } from "undici";

@@ -54,22 +54,25 @@ function nameOf(error: unknown): string {
   return typeof code === "string" ? code : error.name;
 }
 
-const Named = z.string().optional().catch(undefined);
+const MaybeText = z.string().optional().catch(undefined);
 
 /**
  * The service's errors name their codes, the field and the request (incident-service reference, "Errors").
  * A member of another shape, as a proxy may have it, hides no other.
  */
 const Envelope = z.object({
-  type: Named,
-  request_id: Named,
+  type: MaybeText,
+  request_id: MaybeText,
   errors: z
     .array(
-      z.object({ code: Named, source: z.object({ field: Named }).optional().catch(undefined) }),
+      z.object({
+        code: MaybeText,
+        source: z.object({ field: MaybeText }).optional().catch(undefined),
+      }),
     )
     .optional()
     .catch(undefined),
-  rate_limit: z.object({ retry_after: Named }).optional().catch(undefined),
+  rate_limit: z.object({ retry_after: MaybeText }).optional().catch(undefined),
 });
 
 type Said = {

@@ -1,5 +1,4 @@
 /** One request to the incident service: its time limit, its pace, and what an answer means. */
-
 import { setTimeout as delay } from "node:timers/promises";
 import { request } from "undici";
 import { z } from "zod";

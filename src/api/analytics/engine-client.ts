@@ -1,5 +1,4 @@
 /** Speaks with one ClickHouse, or what speaks its protocol, over HTTP. */
-
 import { Readable } from "node:stream";
 import {
   type ClickHouseClient,
