@@ -7,6 +7,7 @@ import { randomBytes } from "node:crypto";
 import type { ClientBase } from "pg";
 import pg from "pg";
 import type { Log } from "#kernel/log.ts";
+import { pause } from "#kernel/pause.ts";
 
 /** What has changed. A workspace covers all that is in it; `new`: what was not there before. */
 export type Stale =
@@ -185,13 +186,4 @@ async function withTimeLimit(promise: Promise<void>, ms: number): Promise<void> 
     "database than database.direct_url?";
   const timer = setTimeout(() => reject(new Error(detail)), ms);
   return Promise.race([promise, limit]).finally(() => clearTimeout(timer));
-}
-
-/** Unlike `setTimeout` of `timers/promises`, an abort ends it without a throw. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal.aborted || ms <= 0) return Promise.resolve();
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  return promise.finally(() => clearTimeout(timer));
 }
