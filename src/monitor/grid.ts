@@ -26,6 +26,18 @@ export function isWithinReach(grid: Grid, { dueMs, nowMs }: { dueMs: number; now
   return dueMs <= nextTick(grid, nowMs) + grid.everyMs;
 }
 
+/**
+ * What to wait for after the tick of `lastMs`: none twice, should the clock go back a little. One that was
+ * that far ahead was wrong, and keeps nobody waiting.
+ */
+export function tickAfter(
+  grid: Grid,
+  { lastMs, nowMs }: { lastMs: number; nowMs: number },
+): number {
+  const dueMs = nextTick(grid, Math.max(nowMs, lastMs));
+  return isWithinReach(grid, { dueMs, nowMs }) ? dueMs : nextTick(grid, nowMs);
+}
+
 export type Missed = { fromMs: number; toMs: number; ticks: number };
 
 export type Wake = {

@@ -1,7 +1,7 @@
 /** Runs checks at a further place: on the gateway's grid, by its clock, each by itself. */
 import type { Log } from "#kernel/log.ts";
 import type { ApiCheck, CheckResult } from "./contract.ts";
-import { gridOf, nextTick } from "./grid.ts";
+import { gridOf, isWithinReach, tickAfter } from "./grid.ts";
 import { ReportRefusedError } from "./runner-client.ts";
 import type { Work } from "./runner-contract.ts";
 
@@ -51,17 +51,19 @@ async function askTimed({ askForWork, nowMs }: RunnerParts): Promise<Timed> {
   return { work, aheadMs: Math.round(work.now_ms - (askedMs + nowMs()) / 2) };
 }
 
+type Armed = { definition: string; dueMs: number; timer: NodeJS.Timeout };
+
 function createSchedule(parts: RunnerParts) {
   const { run, log, nowMs } = parts;
   const outbox = createOutbox(parts);
-  const timers = new Map<string, { definition: string; timer: NodeJS.Timeout }>();
+  const timers = new Map<string, Armed>();
   const running = new Set<Promise<unknown>>();
   let aheadMs = 0;
 
   const arm = (check: ApiCheck, work: Work, lastMs = 0) => {
     const now = nowMs() + aheadMs;
     // A timer may fire a moment early, and the gateway's clock may go back: no tick runs twice.
-    const dueMs = nextTick(gridOf(check), Math.max(now, lastMs));
+    const dueMs = tickAfter(gridOf(check), { lastMs, nowMs: now });
     const timer = setTimeout(() => {
       const done = run(check, { scheduledAtMs: dueMs, work })
         .then(outbox.put)
@@ -70,8 +72,12 @@ function createSchedule(parts: RunnerParts) {
       running.add(done);
       arm(check, work, dueMs);
     }, dueMs - now);
-    timers.set(check.id, { definition: definitionOf(check, work), timer });
+    timers.set(check.id, { definition: definitionOf(check, work), dueMs, timer });
   };
+  /** Not for another definition, nor by a clock that was found to be wrong. */
+  const isWellSet = ({ definition, dueMs }: Armed, check: ApiCheck, work: Work) =>
+    definition === definitionOf(check, work) &&
+    isWithinReach(gridOf(check), { dueMs, nowMs: nowMs() + aheadMs });
 
   return {
     /** Begins what is new, ends what is gone, and leaves the timers of the rest alone. */
@@ -79,11 +85,11 @@ function createSchedule(parts: RunnerParts) {
       const { work } = timed;
       aheadMs = timed.aheadMs;
       const wanted = new Map(work.checks.map((check) => [check.id, check]));
-      for (const [id, { definition, timer }] of timers) {
+      for (const [id, armed] of timers) {
         const check = wanted.get(id);
-        if (check !== undefined && definitionOf(check, work) === definition) wanted.delete(id);
+        if (check !== undefined && isWellSet(armed, check, work)) wanted.delete(id);
         else {
-          clearTimeout(timer);
+          clearTimeout(armed.timer);
           timers.delete(id);
         }
       }

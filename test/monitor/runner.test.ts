@@ -81,6 +81,50 @@ it("runs no tick twice when the gateway's clock goes back", async () => {
   expect(new Set(ticks).size).toBe(ticks.length);
 });
 
+it.each([
+  ["own clock goes an hour ahead", () => vi.setSystemTime(Date.now() + 3_600_000), 0],
+  ["own clock goes an hour back", () => vi.setSystemTime(Date.now() - 3_600_000), 0],
+  ["own clock goes two months ahead", () => vi.setSystemTime(Date.now() + 60 * 86_400_000), 0],
+  ["gateway's clock goes an hour ahead", () => {}, 3_600_000],
+  ["gateway's clock goes an hour back", () => {}, -3_600_000],
+  ["gateway's clock goes two months ahead", () => {}, 60 * 86_400_000],
+  ["gateway's clock goes two months back", () => {}, -60 * 86_400_000],
+] as const)(
+  "goes on once a minute, by the gateway's clock, when the %s",
+  async (_, jump, jumpMs) => {
+    const { gateway, runs, pass, runner } = await startBench();
+    // A moment before a run, of which it does not ask: the next one is set by a clock that is wrong.
+    await pass(nextTick(gridOf(check), Date.now() + 60_000) - Date.now() - 500);
+    const rightMs = Date.now();
+    jump();
+    gateway.aheadMs = rightMs - Date.now() + jumpMs;
+    await pass(80_000);
+    runs.length = 0;
+
+    await pass(300_000);
+    const gatewayMs = gateway.aheadMs;
+    await runner.stop();
+
+    expect(runs).toHaveLength(5);
+    expect(runs.map(({ tickMs }) => tickMs)).toEqual(runs.map(({ atMs }) => atMs + gatewayMs));
+  },
+);
+
+it("is silent no longer than the gateway's clock was wrong", async () => {
+  const { gateway, runs, pass, runner } = await startBench();
+  gateway.aheadMs = 60 * 86_400_000;
+  await pass(100_000);
+
+  gateway.aheadMs = 0;
+  await pass(80_000);
+  runs.length = 0;
+  await pass(300_000);
+  await runner.stop();
+
+  expect(runs).toHaveLength(5);
+  expect(runs.every(({ tickMs, atMs }) => tickMs === atMs)).toBe(true);
+});
+
 it("takes up new checks, drops those that are gone, and leaves the others alone", async () => {
   const { gateway, runs, pass, runner } = await startBench();
   await pass(60_000);
