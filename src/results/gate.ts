@@ -16,7 +16,8 @@ export type GateReport = {
 /**
  * Counts the runs that were due at `sinceMs` (Unix ms) or later. Clean is a run that is over and was
  * ok wherever it ran: while a location may still report, a run is not counted. Failed is a run by the
- * quorum that alerts go by, over or not.
+ * quorum that alerts go by: of those that are over, since the first location to report is all of them for
+ * a moment; where any failure counts, over or not.
  */
 export function createReadGate(database: Database, settings: { failedAtPercent: number }) {
   return async (checks: string[], sinceMs: number): Promise<GateReport[]> => {
@@ -49,8 +50,10 @@ const selectRuns = `
         'location', r.location, 'reason', coalesce(r.reason, 'failed'), 'status', r.status,
         'duration_ms', r.duration_ms)
       FROM runs JOIN check_results r USING (check_id, scheduled_at)
-      WHERE check_id = wanted.id AND failed > 0 AND failed * 100 >= $3::integer * results
-        AND r.grade = 'failed'
+      LEFT JOIN check_snapshots s ON s.check_id = r.check_id
+      WHERE r.check_id = wanted.id AND failed > 0 AND failed * 100 >= $3::integer * results
+        AND r.grade = 'failed' AND ($3::integer = 0
+          OR r.scheduled_at <= to_timestamp((s.snapshot->>'lastAtMs')::bigint / 1000.0))
       ORDER BY r.scheduled_at, r.location LIMIT 1
     ) AS failed_run
   FROM unnest($1::text[]) AS wanted (id)`;

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import type { AlertTransition, CheckResult } from "#monitor/contract.ts";
+import { createReadGate } from "#results/gate.ts";
 import { keepResults } from "#results/keep.ts";
 import { keepPartitions } from "#results/partitions.ts";
 import { createResultReader } from "#results/read.ts";
@@ -364,6 +365,49 @@ describe("the last 24 hours", () => {
 
     expect((await readAlertTime(database, noon + 6 * hour)).get("verify-key")).toBeCloseTo(75);
     expect((await readAlertTime(database, noon + 48 * hour)).get("verify-key")).toBeCloseTo(0);
+  });
+});
+
+describe("what a rollout waits for", () => {
+  const failed = (changes: Partial<CheckResult> = {}) =>
+    aCheckResult({ scheduledAtMs: noon, grade: "failed", reason: "refused", ...changes });
+  const readGate = (failedAtPercent: number) =>
+    createReadGate(database, { failedAtPercent })(["verify-key", "liveness"], noon);
+
+  it("a quorum is asked of a run that is over, not of the places that were quick", async () => {
+    await recorder().snapshot(aSnapshot({ lastAtMs: noon - minute }));
+    await recorder().results([failed()]);
+
+    const whileOpen = await readGate(50);
+    const ok = ["fra", "iad", "sin"].map((location) =>
+      aCheckResult({ scheduledAtMs: noon, location }),
+    );
+    await recorder().results(ok);
+    await recorder().snapshot(aSnapshot({ takenAtMs: 1, lastAtMs: noon }));
+
+    const none = { cleanRuns: 0, failedRun: null };
+    expect(whileOpen).toEqual([
+      { check: "verify-key", ...none },
+      { check: "liveness", ...none },
+    ]);
+    expect(await readGate(50)).toEqual(whileOpen);
+  });
+
+  it("a run that is over failed where so many of the places that reported did", async () => {
+    await recorder().snapshot(aSnapshot({ lastAtMs: noon }));
+    await recorder().results([failed(), aCheckResult({ scheduledAtMs: noon, location: "fra" })]);
+
+    const [report] = await readGate(50);
+
+    expect(report?.failedRun).toMatchObject({ location: "local", reason: "refused" });
+  });
+
+  it("where any failure counts a run failed with the first one, over or not", async () => {
+    await recorder().results([failed({ checkId: "liveness" })]);
+
+    const [, liveness] = await readGate(0);
+
+    expect(liveness?.failedRun).toMatchObject({ location: "local" });
   });
 });
 
