@@ -1,6 +1,8 @@
 /** What Prometheus is told of the checks. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { inTime } from "#kernel/in-time.ts";
 import { checkStatuses, phaseNames } from "#monitor/contract.ts";
+import type { CheckList } from "./contract.ts";
 import type { Recorder } from "./record.ts";
 import type { ViewChecks } from "./view.ts";
 
@@ -67,12 +69,16 @@ function createCounters(registry: Registry) {
   };
 }
 
+/** Whoever asks for metrics waits for all of them: a database that hangs must not take them along. */
+const patienceMs = 2_000;
+
 /**
- * How the checks stand, read when someone asks. When they cannot be read these metrics are absent,
+ * How the checks stand, read when someone asks. When they cannot be read soon these metrics are absent,
  * which alert rules can see; the others are still answered.
  */
 export function showChecks(viewChecks: ViewChecks, registry: Registry): void {
-  const list = async () => (await viewChecks().catch(() => ({ checks: [] }))).checks;
+  const unknown = { limitMs: patienceMs, otherwise: { checks: [] } };
+  const list = async () => (await inTime<Pick<CheckList, "checks">>(viewChecks, unknown)).checks;
   new Gauge({
     name: "vedette_check_state",
     help: "1 for the state that the check is in, 0 for the others.",

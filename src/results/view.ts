@@ -16,24 +16,36 @@ type Parts = {
   nowMs: () => number;
 };
 
-/** What is this fresh is given out again: strangers may ask, and a read is four queries. */
+/**
+ * What is this fresh is given out again, as is what is still being read: strangers may ask, and a read is
+ * four queries.
+ */
 const freshMs = 2_000;
 
 export function createViewChecks(parts: Parts): ViewChecks {
-  let last: { atMs: number; list: Promise<CheckList> } | undefined;
+  let last: { atMs: number; list: Promise<CheckList>; isOver: boolean } | undefined;
   return () => {
     const atMs = parts.nowMs();
-    if (last === undefined || atMs - last.atMs >= freshMs) {
-      const list = readAll(parts, atMs);
-      const current = { atMs, list };
-      last = current;
+    if (last !== undefined && (!last.isOver || isFresh(last.atMs, atMs))) return last.list;
+    const list = readAll(parts, atMs);
+    const current = { atMs, list, isOver: false };
+    last = current;
+    list.then(
+      () => {
+        current.isOver = true;
+      },
       // A failure is told to whoever waits for it, and not to the next who asks.
-      list.catch(() => {
-        if (last === current) last = undefined;
-      });
-    }
-    return last.list;
+      () => {
+        last = undefined;
+      },
+    );
+    return list;
   };
+}
+
+/** What is of a time to come was read before the clock went back. */
+function isFresh(readAtMs: number, nowMs: number): boolean {
+  return Math.abs(nowMs - readAtMs) < freshMs;
 }
 
 async function readAll(parts: Parts, nowMs: number): Promise<CheckList> {
