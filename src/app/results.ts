@@ -48,7 +48,7 @@ export function createResults({ config, database, registry, log }: ResultParts):
   showChecks(viewChecks, registry);
   return {
     definitions,
-    recorder: countRecords(createRecorder(database), registry),
+    recorder: countRecords((noteNew) => createRecorder(database, noteNew), registry),
     reads: createCheckReads({ definitions, viewChecks, reader, sumUp, replayCheck, nowMs }),
     readWatched: reader.watched,
     readGate: createReadGate(database, { failedAtPercent }),

@@ -3,16 +3,14 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { inTime } from "#kernel/in-time.ts";
 import { checkStatuses, phaseNames } from "#monitor/contract.ts";
 import type { CheckList } from "./contract.ts";
-import type { Recorder } from "./record.ts";
+import type { NoteNew, Recorder } from "./record.ts";
 import type { ViewChecks } from "./view.ts";
 
-/** The recorder, counting what goes through it. */
-export function countRecords(recorder: Recorder, registry: Registry): Recorder {
+/** The recorder, counting what is new of what goes through it. */
+export function countRecords(create: (noteNew: NoteNew) => Recorder, registry: Registry): Recorder {
   const counters = createCounters(registry);
-  return {
-    ...recorder,
-    async results(results) {
-      await recorder.results(results);
+  const recorder = create({
+    results(results) {
       for (const { checkId: check, location, grade, durationMs, phases } of results) {
         counters.runs.inc({ check, location, grade });
         counters.lastSeconds.set({ check, location, phase: "total" }, durationMs / 1_000);
@@ -22,15 +20,15 @@ export function countRecords(recorder: Recorder, registry: Registry): Recorder {
         }
       }
     },
+    missed: ({ checkId: check, ticks }) => counters.missed.inc({ check }, ticks),
+  });
+  return {
+    ...recorder,
     async pings(pings) {
       await recorder.pings(pings);
       for (const { checkId: check } of pings) {
         counters.runs.inc({ check, location: "ping", grade: "ok" });
       }
-    },
-    async missed(missed) {
-      await recorder.missed(missed);
-      counters.missed.inc({ check: missed.checkId }, missed.ticks);
     },
     async delivered(event, atMs) {
       await recorder.delivered(event, atMs);

@@ -10,11 +10,18 @@ export type MissedTicks = { checkId: string; fromMs: number; toMs: number; ticks
 
 export type Recorder = ReturnType<typeof createRecorder>;
 
-export function createRecorder(database: Database) {
+/** Told of what was not known before. */
+export type NoteNew = {
+  results: (results: readonly CheckResult[]) => void;
+  missed: (missed: MissedTicks) => void;
+};
+
+export function createRecorder(database: Database, noteNew?: NoteNew) {
   // Every write of its own is one wait for the disk, and many checks are written at once.
-  const writeResults = createJointWrites((lists: readonly (readonly CheckResult[])[]) =>
-    keepResults(database, lists.flat()),
-  );
+  const writeResults = createJointWrites(async (lists: readonly (readonly CheckResult[])[]) => {
+    const unknown = await keepResults(database, lists.flat());
+    noteNew?.results(unknown);
+  });
   const writeSnapshots = createJointWrites((snapshots: readonly CheckSnapshot[]) =>
     keepSnapshots(database, snapshots),
   );
@@ -35,8 +42,11 @@ export function createRecorder(database: Database) {
     },
 
     /** Keeps that nobody ran the check from the first to the last of these ticks. */
-    async missed({ checkId, fromMs, toMs, ticks }: MissedTicks): Promise<void> {
-      await database.query(insertMissed, [checkId, new Date(fromMs), new Date(toMs), ticks]);
+    async missed(missed: MissedTicks): Promise<void> {
+      const { checkId, fromMs, toMs, ticks } = missed;
+      const span = [checkId, new Date(fromMs), new Date(toMs), ticks];
+      const { rowCount } = await database.query(insertMissed, span);
+      if (rowCount === 1) noteNew?.missed(missed);
     },
 
     /** Keeps that an alert opened or resolved, whatever order the two come in. */
@@ -71,14 +81,18 @@ function withoutUnwritable(_name: string, value: unknown): unknown {
   return typeof value === "string" ? value.replaceAll("\0", "\ufffd").toWellFormed() : value;
 }
 
-async function keepResults(database: Database, results: readonly CheckResult[]): Promise<void> {
-  if (results.length === 0) return;
+/** Answers those that were not known before. */
+async function keepResults(
+  database: Database,
+  results: readonly CheckResult[],
+): Promise<CheckResult[]> {
+  if (results.length === 0) return [];
   try {
-    await insertResults(database, results);
+    return await insertResults(database, results);
   } catch (error) {
     if (!isWithoutPartition(error)) throw error;
     for (const { scheduledAtMs } of results) await makePartition(database, scheduledAtMs);
-    await insertResults(database, results);
+    return insertResults(database, results);
   }
 }
 
@@ -104,7 +118,10 @@ function isWithoutPartition(error: unknown): boolean {
   return code === "23514" && message?.includes("no partition of relation") === true;
 }
 
-async function insertResults(database: Database, results: readonly CheckResult[]): Promise<void> {
+async function insertResults(
+  database: Database,
+  results: readonly CheckResult[],
+): Promise<CheckResult[]> {
   const columns = [
     results.map(({ checkId }) => checkId),
     results.map(({ scheduledAtMs }) => new Date(scheduledAtMs)),
@@ -122,7 +139,18 @@ async function insertResults(database: Database, results: readonly CheckResult[]
     results.map(({ reason }) => reason),
     results.map(({ tlsDaysLeft }) => tlsDaysLeft),
   ];
-  await database.query(insertResultRows, columns);
+  const { rows } = await database.query(insertResultRows, columns);
+  const inserted = new Set(
+    rows.map((row) => keyOf(row.check_id, row.location, row.scheduled_at.getTime())),
+  );
+  // One that comes twice in the same list is new once.
+  return results.filter(({ checkId, location, scheduledAtMs }) =>
+    inserted.delete(keyOf(checkId, location, scheduledAtMs)),
+  );
+}
+
+function keyOf(checkId: string, location: string, scheduledAtMs: number): string {
+  return JSON.stringify([checkId, location, scheduledAtMs]);
 }
 
 const insertResultRows = `
@@ -131,7 +159,7 @@ const insertResultRows = `
   SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::timestamptz[], $5::text[],
     $6::text[], $7::real[], $8::real[], $9::real[], $10::real[], $11::real[], $12::real[],
     $13::integer[], $14::text[], $15::integer[])
-  ON CONFLICT DO NOTHING`;
+  ON CONFLICT DO NOTHING RETURNING check_id, location, scheduled_at`;
 
 const insertMissed = `
   INSERT INTO check_missed_ticks (check_id, from_at, to_at, ticks) VALUES ($1, $2, $3, $4)

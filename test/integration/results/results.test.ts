@@ -1,10 +1,12 @@
 /** What checks found, kept in a real Postgres. */
+import { Registry } from "prom-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import type { AlertTransition, CheckResult } from "#monitor/contract.ts";
 import { createReadGate } from "#results/gate.ts";
 import { keepResults } from "#results/keep.ts";
+import { countRecords } from "#results/metrics.ts";
 import { keepPartitions } from "#results/partitions.ts";
 import { createResultReader } from "#results/read.ts";
 import { createRecorder } from "#results/record.ts";
@@ -365,6 +367,40 @@ describe("the last 24 hours", () => {
 
     expect((await readAlertTime(database, noon + 6 * hour)).get("verify-key")).toBeCloseTo(75);
     expect((await readAlertTime(database, noon + 48 * hour)).get("verify-key")).toBeCloseTo(0);
+  });
+});
+
+describe("the count of runs", () => {
+  it("has each run of a place once, however often it is reported", async () => {
+    const registry = new Registry();
+    const counted = countRecords((noteNew) => createRecorder(database, noteNew), registry);
+    const results = ["fra", "iad", "sin"].map((location) =>
+      aCheckResult({ scheduledAtMs: noon, location }),
+    );
+
+    for (const known of [1, 2, 3]) await counted.results(results.slice(0, known));
+    await Promise.all([counted.results(results), counted.results(results)]);
+
+    const counts = (await registry.metrics()).match(/^vedette_check_runs_total.*$/gm);
+    expect(counts).toEqual(
+      ["fra", "iad", "sin"].map(
+        (location) =>
+          `vedette_check_runs_total{check="verify-key",location="${location}",grade="ok"} 1`,
+      ),
+    );
+  });
+
+  it("has ticks that nobody ran once", async () => {
+    const registry = new Registry();
+    const counted = countRecords((noteNew) => createRecorder(database, noteNew), registry);
+    const missed = { checkId: "verify-key", fromMs: noon, toMs: noon + minute, ticks: 2 };
+
+    await counted.missed(missed);
+    await counted.missed(missed);
+
+    expect(await registry.metrics()).toContain(
+      'vedette_check_missed_ticks_total{check="verify-key"} 2',
+    );
   });
 });
 
