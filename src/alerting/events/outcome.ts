@@ -22,12 +22,15 @@ export type Answer = {
 /** Passing trouble although the request is said to be at fault (RFC 9110, sections 15.5.9 and 15.5.14). */
 const passing = new Set([408, 425, 429]);
 
+/** What a proxy says, or a page put up meanwhile, while the service is away: of the event it says nothing. */
+const ofAnyServer = new Set([404, 405]);
+
 /** How the causes of such attempts begin; those that count them look for these words. */
 export const tokenRefused = "the source's token is refused";
 
 /** A redirect is not followed, since the token would go with it: it is refused like any other status. */
 export function judgeAnswer({ status, retryAfter, body }: Answer, nowMs: number): Outcome {
-  const { words, retryAt, isFault } = readEnvelope(body);
+  const { words, retryAt, isFault, isOwn } = readEnvelope(body);
   if (status >= 200 && status < 300) {
     if (!isFault) return { kind: "accepted" };
     return { kind: "retry", cause: [`status ${status} with an error`, ...words].join(" ") };
@@ -36,6 +39,9 @@ export function judgeAnswer({ status, retryAfter, body }: Answer, nowMs: number)
   // Says nothing about the event: with the right token it is taken.
   if (status === 401 || status === 403) {
     return { kind: "retry", cause: `${tokenRefused}: ${cause}`, isTokenRefused: true };
+  }
+  if (ofAnyServer.has(status) && !isOwn) {
+    return { kind: "retry", cause: `${cause}, not the service's own` };
   }
   if (status < 500 && !passing.has(status)) return { kind: "refused", cause };
   const afterMs = readRetryAfter(retryAfter, nowMs) ?? readRetryAfter(retryAt, nowMs);
@@ -80,6 +86,8 @@ type Said = {
   retryAt: string | undefined;
   /** It says itself that it is an error, whatever its status; or it is a page, as proxies have them for people. */
   isFault: boolean;
+  /** It has the shape of what the service says. */
+  isOwn: boolean;
 };
 
 function readEnvelope(body: string): Said {
@@ -94,6 +102,7 @@ function readEnvelope(body: string): Said {
     words: [...new Set(named as string[]), ...request],
     retryAt: data?.rate_limit?.retry_after,
     isFault: saysFault(said) || isPage.test(body),
+    isOwn: typeof said === "object" && said !== null,
   };
 }
 

@@ -36,8 +36,27 @@ describe("judgeAnswer", () => {
     });
   });
 
-  it.each([400, 404, 413, 422, 301, 302])("takes %d for refused", (status) => {
+  it.each([400, 413, 422, 301, 302])("takes %d for refused", (status) => {
     expect(answer(status)).toEqual({ kind: "refused", cause: `status ${status}` });
+  });
+
+  it.each([404, 405])("takes %d for refused where the service says so", (status) => {
+    expect(answer(status, { type: "not_found", status })).toEqual({
+      kind: "refused",
+      cause: `status ${status} not_found`,
+    });
+  });
+
+  it.each([
+    [404, "<html><head><title>404 Not Found</title></head></html>"],
+    [404, "404 page not found\n"],
+    [404, ""],
+    [405, "<html><head><title>405 Not Allowed</title></head></html>"],
+  ])("tries again after a %d of somebody else who stands in between: %s", (status, body) => {
+    expect(answer(status, body)).toEqual({
+      kind: "retry",
+      cause: `status ${status}, not the service's own`,
+    });
   });
 
   it.each([401, 403])("takes %d for a refused token, and tries again", (status) => {
