@@ -29,3 +29,10 @@ export async function readBeginning(body: Body, maxBytes: number): Promise<Buffe
   }
   return Buffer.concat(chunks).subarray(0, maxBytes);
 }
+
+/** Whether it begins as HTML does: proxies and logins answer people so, in the place of a service. */
+export function isPage(text: string): boolean {
+  return page.test(text);
+}
+
+const page = /^\s*<(?:!doctype\b|!--|\?xml\b|html\b|head\b|body\b)/i;

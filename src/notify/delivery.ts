@@ -5,6 +5,7 @@ import {
   IncomingWebhookRequestError,
   type IncomingWebhookSendArguments,
 } from "@slack/webhook";
+import { isPage, readBeginning } from "#kernel/body.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 
 /** `cause` is for the log: a status or a network error's code, never a part of the URL. */
@@ -34,7 +35,9 @@ export async function attemptDelivery(
     },
   });
   try {
-    await webhook.send(message);
+    const { text } = await webhook.send(message);
+    // The service says "ok": a proxy or a login has answered in its place.
+    if (isPage(text)) return { outcome: "retry", cause: "status 200 with a page" };
     return { outcome: "delivered" };
   } catch (error) {
     if (!(error instanceof IncomingWebhookHTTPError)) return judgeSilence(error);
@@ -46,11 +49,10 @@ export async function attemptDelivery(
 /** Far more than the word or two that a chat service answers with. */
 const maxAnswerBytes = 1_024;
 
-/** The answer with the start of its body, or with none when the message was accepted. */
-async function shorten(answer: Response): Promise<Response> {
-  const { status, body } = answer;
-  const start = answer.ok || body === null ? null : await readStart(body);
-  if (answer.ok) await body?.cancel();
+/** The answer with the start of its body; of a success that breaks off what came before. */
+async function shorten({ ok, status, body }: Response): Promise<Response> {
+  if (body === null) return new Response(null, { status });
+  const start = ok ? await readBeginning(body, maxAnswerBytes) : await readStart(body);
   return new Response(start, { status });
 }
 

@@ -1,5 +1,6 @@
 /** What an answer of the incident service means for an event, and how long to wait for the next attempt. */
 import { z } from "zod";
+import { isPage } from "#kernel/body.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 
 /** `cause` is for people: statuses, codes and ids, never a part of a token. */
@@ -101,7 +102,7 @@ function readEnvelope(body: string): Said {
   return {
     words: [...new Set(named as string[]), ...request],
     retryAt: data?.rate_limit?.retry_after,
-    isFault: saysFault(said) || isPage.test(body),
+    isFault: saysFault(said) || isPage(body),
     isOwn: typeof said === "object" && said !== null,
   };
 }
@@ -121,8 +122,6 @@ function hasContent(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return Boolean(value);
   return Object.keys(value).length > 0;
 }
-
-const isPage = /^\s*<(?:!doctype\b|!--|\?xml\b|html\b|head\b|body\b)/i;
 
 function parseJson(text: string): unknown {
   try {

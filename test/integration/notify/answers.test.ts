@@ -48,6 +48,16 @@ describe("an answer of the chat service", () => {
     },
   );
 
+  it("that is a page for people is no delivery: a proxy or a login has answered", async () => {
+    const delivery = await deliverTo((outgoing) =>
+      outgoing
+        .writeHead(200, { "content-type": "text/html" })
+        .end("\n<!doctype html><p>Sign in</p>"),
+    );
+
+    expect(delivery).toEqual({ outcome: "retry", cause: "status 200 with a page" });
+  });
+
   it("of no content is a success", async () => {
     const delivery = await deliverTo((outgoing) => void outgoing.writeHead(204).end());
 
