@@ -9,6 +9,7 @@ import type { Absences } from "./absences.ts";
 import type { Heartbeat } from "./contract.ts";
 import { allowanceMs } from "./deadline.ts";
 import { pingPaceMs, untilAskedAgain } from "./deadlines.ts";
+import { createIsKnownToken } from "./known-tokens.ts";
 import { readAbsences } from "./presence.ts";
 import { refuseTaken } from "./standing.ts";
 
@@ -45,6 +46,7 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
     },
     { paceMs: pingPaceMs },
   );
+  const isKnownToken = createIsKnownToken(database, "heartbeats");
   const release = createGroups((of: readonly Known[]) => releaseAll(database, of));
   const look = createGroups((of: readonly Known[]) => lookAll(database, of));
   return {
@@ -56,10 +58,9 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
      * ping, in turn: none of them may be taken before those that came first. null: nobody's token.
      */
     async announce({ token, atMs }: Received): Promise<Heard | null> {
-      const { rows } = await database.query(announceWord, [
-        Buffer.from(token, "hex"),
-        new Date(atMs),
-      ]);
+      const hash = Buffer.from(token, "hex");
+      if (!(await isKnownToken(hash))) return null;
+      const { rows } = await database.query(announceWord, [hash, new Date(atMs)]);
       const [row] = rows;
       return row === undefined
         ? null

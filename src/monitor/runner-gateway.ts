@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { FastifyPluginAsync, FastifyRequest } from "fastify";
 import pLimit from "p-limit";
+import { invariant } from "#kernel/invariant.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import type { ApiCheck, CheckResult } from "./contract.ts";
@@ -23,14 +24,24 @@ type Parts = {
 };
 
 export function createRunnerDoor({ runners, checks, baseUrl, tell, nowMs }: Parts) {
+  const places = new WeakMap<FastifyRequest, string>();
+  const placeOf = (request: FastifyRequest) => {
+    const location = places.get(request);
+    invariant(location !== undefined, "nobody asked whose request this is");
+    return location;
+  };
   const plugin: FastifyPluginAsync = async (app) => {
+    // Before the body: of a stranger's none is read.
+    app.addHook("onRequest", async (request) => {
+      places.set(request, await requireRunner(request, runners));
+    });
     app.post(workPath, async (request): Promise<Work> => {
-      const location = await requireRunner(request, runners);
+      const location = placeOf(request);
       const own = checks.filter((check) => runsAt(check, location));
       return { location, now_ms: nowMs(), base_url: baseUrl, checks: own };
     });
     app.post(reportPath, async (request, reply) => {
-      const location = await requireRunner(request, runners);
+      const location = placeOf(request);
       const known = new Map(checks.map((check) => [check.id, check]));
       const limit = pLimit(toldAtOnce);
       const telling = readReport(request.body).map((result) => {

@@ -1,6 +1,7 @@
 /** The further places that run checks: who they are, and when each was last heard of. */
 import { LRUCache } from "lru-cache";
 import type { Database } from "#kernel/database.ts";
+import { createIsKnownToken } from "./known-tokens.ts";
 import { refusal, refuseTaken } from "./standing.ts";
 
 export type Runners = ReturnType<typeof createRunners>;
@@ -22,6 +23,7 @@ export function createRunners(database: Database) {
       return rows.map(({ location }) => location);
     },
   });
+  const isKnownToken = createIsKnownToken(database, "check_runners");
   return {
     /** Lets who has the token of this hash (hex) report for `location`; an earlier token is void. */
     async add(location: string, tokenHash: string): Promise<{ replaced: boolean }> {
@@ -55,6 +57,7 @@ export function createRunners(database: Database) {
 
     /** The place of whoever has this token, who is there now; null: nobody has it. */
     async greet(tokenHash: Buffer): Promise<string | null> {
+      if (!(await isKnownToken(tokenHash))) return null;
       const { rows } = await database.query(noteRunner, [tokenHash]);
       return rows[0]?.location ?? null;
     },

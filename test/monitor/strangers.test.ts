@@ -1,0 +1,71 @@
+/** Callers with tokens that nobody has, at the doors of control. */
+import { randomBytes } from "node:crypto";
+import fastify from "fastify";
+import { describe, expect, it, vi } from "vitest";
+import type { Database } from "#kernel/database.ts";
+import { createInbox } from "#monitor/inbox.ts";
+import { createRunnerDoor } from "#monitor/runner-gateway.ts";
+import { createRunners } from "#monitor/runners.ts";
+import { neverAsked } from "../support/never-asked.ts";
+
+/** Knows nobody; `most`: of questions that were open at once. */
+function emptyDatabase() {
+  const seen = { open: 0, most: 0 };
+  const query = async () => {
+    seen.open += 1;
+    seen.most = Math.max(seen.most, seen.open);
+    await new Promise((resolve) => setImmediate(resolve));
+    seen.open -= 1;
+    return { rows: [] };
+  };
+  return { database: { query } as unknown as Database, seen };
+}
+
+const many = Array.from({ length: 200 }, () => randomBytes(32));
+
+describe("strangers, however many at once, ask the database one question at a time", () => {
+  it("as runners", async () => {
+    const { database, seen } = emptyDatabase();
+    const { greet } = createRunners(database);
+
+    const places = await Promise.all(many.map((hash) => greet(hash)));
+
+    expect(new Set(places)).toEqual(new Set([null]));
+    expect(seen.most).toBe(1);
+  });
+
+  it("with a start or a failure of a job", async () => {
+    const { database, seen } = emptyDatabase();
+    const inbox = createInbox({ database, heartbeats: [], recordPings: async () => {} });
+
+    const told = await Promise.all(
+      many.map((hash) => inbox.announce({ token: hash.toString("hex"), atMs: 0 })),
+    );
+
+    expect(new Set(told)).toEqual(new Set([null]));
+    expect(seen.most).toBe(1);
+  });
+});
+
+it("a stranger is refused before the report is read", async () => {
+  const app = fastify();
+  const greet = vi.fn(async () => null);
+  const door = { runners: { greet }, checks: [], baseUrl: "", nowMs: Date.now };
+  await app.register(createRunnerDoor({ ...door, tell: neverAsked() }).plugin);
+  app.setErrorHandler((error: { status?: number; statusCode?: number }, _, reply) =>
+    reply.code(error.status ?? error.statusCode ?? 500).send(),
+  );
+
+  const answer = await app.inject({
+    method: "POST",
+    url: "/runner/report",
+    headers: {
+      authorization: `Bearer ${randomBytes(32).toString("base64url")}`,
+      "content-type": "application/json",
+    },
+    body: "{no json",
+  });
+
+  expect(answer.statusCode).toBe(401);
+  expect(greet).toHaveBeenCalledTimes(1);
+});
