@@ -272,9 +272,12 @@ async function rollBack(step, paused) {
     },
     isEnd: isStill,
   });
-  for (const { id, reason } of result.not_reverted ?? []) {
-    sayError(`${id} still has the new image: ${reason}`);
+  const left = result.not_reverted ?? [];
+  for (const { id, reason } of left) sayError(`${id} still has the new image: ${reason}`);
+  if (left.length === 0 && result.succeeded > 0) {
+    sayError(`${result.succeeded} sentinels still have the new image`);
   }
+  if (result.reason !== undefined) sayError(`the rollback ended early: ${result.reason}`);
   return result;
 }
 

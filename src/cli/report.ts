@@ -52,13 +52,15 @@ function gateLines({ gate }: RolloutStatus): string[] {
 }
 
 export function reportRollback(result: RollbackResult): string {
+  const left = Math.max(result.not_reverted.length, result.succeeded);
   const lines = [
     `${paint(colours[result.state], result.state)}: ${result.reverted} sentinels run their previous image again`,
-    ...named("not reverted", result.not_reverted, result.not_reverted.length),
+    ...(result.reason === undefined ? [] : [`  reason     ${plain(result.reason)}`]),
+    ...named("not reverted", result.not_reverted, left),
     ...named("failed", result.still_ordered ?? [], result.still_ordered_count ?? 0),
     ...stillOrdered(result),
   ];
-  if (result.not_reverted.length > 0) {
+  if (left > 0) {
     lines.push("Next: npx vedette rollout rollback   tries those again");
   }
   return lines.join("\n");

@@ -125,7 +125,7 @@ export async function watch(options: GlobalOptions): Promise<number> {
   return untilDetached(follow, progress.stop);
 }
 
-/** Exit code 0 when everything was reverted, 2 when something was not. */
+/** Exit code 0 when everything was reverted, 2 when something was not, or the rollback ended early. */
 export async function rollBack(options: GlobalOptions): Promise<number> {
   const connection = connect(options);
   const progress = createProgress(process.stderr, { json: false });
@@ -139,9 +139,14 @@ export async function rollBack(options: GlobalOptions): Promise<number> {
     const result = (await callBeside(connection, begin, wanted)) as RollbackResult;
     if (options.json) printJson(result);
     else print(reportRollback(result));
-    return result.not_reverted.length === 0 ? 0 : 2;
+    return isWhole(result) ? 0 : 2;
   };
   return untilDetached(follow, progress.stop);
+}
+
+/** An older server names none of those that a rollback which ended early has not tried. */
+function isWhole({ not_reverted, succeeded, reason }: RollbackResult): boolean {
+  return not_reverted.length === 0 && succeeded === 0 && reason === undefined;
 }
 
 export async function showStatus(options: GlobalOptions): Promise<number> {

@@ -63,7 +63,7 @@ const drafts: Record<RolloutEvent, Draft> = {
     lines: (head) => [
       `${sentinels(head.revertedByLastRollback)} run their previous image again.`,
       ...(head.reason === undefined ? [] : [`${head.reason}.`]),
-      ...namedLines("Not reverted", head.notReverted, head.notReverted.length),
+      ...namedLines("Not reverted", head.notReverted, notReverted(head)),
       ...namedLines("Failed, and still ordered to the new image", head.failedSample, head.failed),
     ],
   },
@@ -115,6 +115,11 @@ function waveName(head: RolloutHead): string {
 
 function sentinels(count: number): string {
   return `${count} sentinel${count === 1 ? "" : "s"}`;
+}
+
+/** The list is cut short in a large fleet; of a killed batch it has more than are counted. */
+function notReverted({ notReverted: list, succeeded }: RolloutHead): number {
+  return list.length === 0 ? 0 : Math.max(list.length, succeeded);
 }
 
 function failureLines(head: RolloutHead): string[] {

@@ -24,8 +24,9 @@ import {
   type WaveProgress,
   writeHead,
 } from "./state.ts";
-import { currentRollout, readRollout, statusOfForgotten } from "./superseded.ts";
+import { currentRollout, type KeptRollout, readRollout, statusOfForgotten } from "./superseded.ts";
 import { isRunning } from "./transitions.ts";
+import { withUntold } from "./untold.ts";
 
 /** The run has waited enough. What the fleet is to be frozen for; null when that is done, or the rollout is no longer at work. */
 export async function toCapture(
@@ -154,8 +155,14 @@ export async function endRollback(
   if (head?.rolloutId !== request.rolloutId || head.state !== "rolling_back") {
     return resultOf(ctx, request.rolloutId);
   }
-  const ended: RolloutHead = { ...head, state: "cancelled", openBatches: {} };
+  const isWhole = head.succeeded === head.notReverted.length && isEmpty(head.openBatches);
+  const told = isWhole ? head : await withUntold(ctx, head);
+  const ended: RolloutHead = { ...told, state: "cancelled", openBatches: {} };
   return toRollbackResult(await announce(ctx, ended, "rollback completed"));
+}
+
+function isEmpty(openBatches: RolloutHead["openBatches"]): boolean {
+  return Object.keys(openBatches).length === 0;
 }
 
 /** A run has ended without leading the rollout to an end: it must not look as if it went on. */
@@ -173,8 +180,17 @@ export async function runnerEnded(
 /** How this rollout stands, or stood when another followed it. */
 async function resultOf(ctx: ObjectContext, rolloutId: string): Promise<RollbackResult> {
   const rollout = await readRollout(ctx, rolloutId);
-  if (rollout !== null) return toRollbackResult(rollout.head);
+  if (rollout !== null) return toRollbackResult(await withWhatIsUntold(ctx, rollout));
   return { ...(await statusOfForgotten(ctx, rolloutId)), reverted: 0, not_reverted: [] };
+}
+
+/** Of a rollback that ended early results may have come since, which name none but those tried. */
+async function withWhatIsUntold(
+  ctx: ObjectContext,
+  { head, isCurrent }: KeptRollout,
+): Promise<RolloutHead> {
+  const hasEnded = isCurrent && head.state === "cancelled" && head.revertedBefore !== undefined;
+  return hasEnded ? withUntold(ctx, head) : head;
 }
 
 /** A run that does not lead to an end: a rollout pauses, a rollback may be asked for once more. */
@@ -183,7 +199,7 @@ async function endEarly(ctx: ObjectContext, head: RolloutHead): Promise<RolloutH
   const { rolloutId, reason } = head;
   ctx.console.warn("rollout run ended early", { rolloutId, reason });
   return head.state === "rolling_back"
-    ? announce(ctx, { ...head, state: "cancelled" }, "rollback completed")
+    ? announce(ctx, { ...(await withUntold(ctx, head)), state: "cancelled" }, "rollback completed")
     : announce(ctx, { ...head, state: "paused" }, "paused");
 }
 

@@ -37,4 +37,16 @@ describe("the report of a rollback", () => {
     expect(reportRollback(older)).not.toContain("still ordered");
     expect(reportStatus(older)).not.toContain("still ordered");
   });
+
+  it("that ended early says why, and how many it has left", () => {
+    const report = reportRollback({
+      ...result,
+      succeeded: 3,
+      reason: "the run ended early: killed",
+    });
+
+    expect(report).toContain("the run ended early: killed");
+    expect(report).toContain("and 3 more");
+    expect(report).toContain("Next: npx vedette rollout rollback");
+  });
 });

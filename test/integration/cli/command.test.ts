@@ -267,6 +267,22 @@ describe("the other commands", () => {
     expect(stdout).toMatch(/4 sentinels run their previous image again[\s\S]*gw-3 +unreachable/);
   });
 
+  it("rollback ends with 2 when it ended early, whoever is named", async () => {
+    control.stand({ state: "paused", succeeded: 5 });
+    control.play({
+      state: "cancelled",
+      succeeded: 5,
+      reason: "the run ended early: killed",
+      reverted: 0,
+      not_reverted: [],
+    } as never);
+
+    const { stdout, code } = await run(["rollout", "rollback"]);
+
+    expect(code).toBe(2);
+    expect(stdout).toContain("the run ended early: killed");
+  });
+
   it.each([
     ["status", "Status", {}],
     ["cancel", "Cancel", {}],

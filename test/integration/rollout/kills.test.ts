@@ -204,14 +204,17 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
     await bench.call("Rollout", allAtOnce);
     bench.fleet.behave(() => ({ status: "ready" }));
     bench.fleet.hold();
-    await bench.send("RollbackAll");
+    const asked = bench.call("RollbackAll");
     await untilInFlight(4);
 
     await killAll("runner");
 
+    const { body: early } = await asked;
     bench.fleet.release();
     const status = await untilStill();
     const again = await bench.call("RollbackAll");
+    expect(early).toMatchObject({ state: "cancelled", reverted: 0, succeeded: 11 });
+    expect(early["not_reverted"]).toHaveLength(11);
     expect(status).toMatchObject({ state: "cancelled", succeeded: 7 });
     expect(status["reason"]).toContain("killed");
     expect(again.body).toMatchObject({ state: "cancelled", reverted: 7, succeeded: 0 });
