@@ -100,23 +100,26 @@ async function readMembers(transaction: pg.PoolClient): Promise<FleetMember[]> {
   return rows;
 }
 
-// A fleet that names no running image may list the one that a failed deploy asked for: then what we
-// saw running before still runs. The image that a deploy at work has asked for is left alone, and so
+// A fleet that names no running image may list the one that a deploy asks for which has not ended well,
+// or not yet: then what we saw running before still runs. The image that a deploy at work has asked for is left alone, and so
 // is a row that a deploy has written after the list was asked for. Rows are dated by that moment, so
 // that the next list, asked for while this one is written, is not taken for the older of the two.
 const upsertFleet = `
   INSERT INTO sentinels AS s
     (id, region, image, running_image, deploy_status, health, updated_at)
-  SELECT id, region, image, coalesce(running_image, image), 'ready', health, $6::timestamptz
+  SELECT t.id, t.region, t.image,
+    coalesce(t.running_image,
+      CASE WHEN known.deploy_status <> 'ready' AND known.image = t.image
+        THEN known.running_image END,
+      t.image),
+    'ready', t.health, $6::timestamptz
   FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
     AS t (id, region, image, running_image, health)
+    LEFT JOIN sentinels AS known ON known.id = t.id
   ON CONFLICT (id) DO UPDATE SET
     region = excluded.region, health = excluded.health,
     image = CASE s.deploy_status WHEN 'progressing' THEN s.image ELSE excluded.image END,
-    running_image = CASE
-      WHEN s.deploy_status = 'failed' AND s.image = excluded.image
-        AND excluded.running_image = excluded.image THEN s.running_image
-      ELSE excluded.running_image END,
+    running_image = excluded.running_image,
     updated_at = excluded.updated_at
   WHERE (s.updated_at <= excluded.updated_at OR s.updated_at > clock_timestamp())
     AND (s.region, s.image, s.running_image, s.health)

@@ -127,6 +127,25 @@ describe("a list", () => {
   });
 
   it.each([
+    ["progressing", undefined, v1],
+    ["failed", undefined, v1],
+    ["ready", undefined, v2],
+    ["progressing", v2, v2],
+    ["failed", v2, v2],
+  ])(
+    "of a sentinel whose deploy is %s that names %s as the running one: %s runs",
+    async (status, named, running) => {
+      await listingOf(() => fleetOf(1)).list();
+      const ordered = "UPDATE sentinels SET image = $1, deploy_status = $2";
+      await database.query(ordered, [v2, status]);
+
+      await listingOf(() => [{ ...sentinel(1, v2), running_image: named }]).list();
+
+      expect(await rows()).toEqual([{ id: "gw-1", running_image: running }]);
+    },
+  );
+
+  it.each([
     ["empty", 0],
     ["halved", 2],
   ])("that is suddenly %s is refused, and changes nothing", async (_, size) => {
