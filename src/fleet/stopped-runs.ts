@@ -23,11 +23,11 @@ export function createStoppedRuns(database: Database) {
     },
 
     /**
-     * Of these sentinels, how many were last ordered by this run, whether their deploys have ended or not.
+     * Of these sentinels, how many were last ordered by one of these runs, whether their deploys have ended or not.
      * One that has left the fleet's list meanwhile may have been.
      */
-    async countOrdered(run: string, ids: readonly string[]): Promise<number> {
-      const { rows } = await database.query(countOrderedOf, [run, ids]);
+    async countOrdered(runs: readonly string[], ids: readonly string[]): Promise<number> {
+      const { rows } = await database.query(countOrderedOf, [runs, ids]);
       return rows[0].ordered;
     },
 
@@ -56,7 +56,7 @@ const insertStop = "INSERT INTO stopped_runs (run) VALUES ($1) ON CONFLICT DO NO
 
 const countOrderedOf = `
   SELECT count(*)::int AS ordered FROM unnest($2::text[]) AS t (id) LEFT JOIN sentinels AS s USING (id)
-  WHERE s.id IS NULL OR s.deploy_run = $1`;
+  WHERE s.id IS NULL OR s.deploy_run = ANY($1::text[])`;
 
 // A deploy that was at work before this one has ended without a result: nothing is at work now.
 const putBackSentinel = `

@@ -47,7 +47,10 @@ export async function launchBatch(ctx: ObjectContext, request: LaunchRequest): P
   const batchRun = { ...request, targets, run: head.runner };
   const invocation = await ctx.sendClient(rolloutBatch).run(batchRun).invocationId;
   const inFlight = Math.min(request.parallel, targets.length);
-  const openBatches = { ...head.openBatches, [request.batch]: { invocation, inFlight } };
+  const openBatches = {
+    ...head.openBatches,
+    [request.batch]: { invocation, inFlight, run: head.runner },
+  };
   writeHead(ctx, { ...head, openBatches });
   // Still open: the batch before was killed.
   const isLost = outcome.open || outcome.lost === true;

@@ -36,7 +36,8 @@ export type Run = { rolloutId: string; kind: RunKind; drain: string[] };
 export type ToCapture = { image: string; wavePercentages: number[] } | null;
 /** A batch by its number, with the number of its members. */
 export type SizedBatch = { batch: number; size: number };
-export type Advance = { rolloutId: string; finishedWave?: number };
+/** `isStopped`: the run was told to stop while it waited for batches, which may be at work still. */
+export type Advance = { rolloutId: string; finishedWave?: number; isStopped?: true };
 export type Instruction =
   | { action: "run"; waveIndex: number; batches: SizedBatch[] }
   | { action: "wait"; gate: Gate; finishedWave: number; sinceMs: number }

@@ -9,8 +9,8 @@ import { isRunning } from "./transitions.ts";
 export type OrderStop = {
   /** From when it resolves no order of this run goes out any more, whatever is killed. */
   stopRun: (run: string) => Promise<void>;
-  /** Of these sentinels, how many this run has ordered. */
-  countOrdered: (run: string, ids: readonly string[]) => Promise<number>;
+  /** Of these sentinels, how many one of these runs has ordered. */
+  countOrdered: (runs: readonly string[], ids: readonly string[]) => Promise<number>;
 };
 
 type Handler<Request, Answer> = (ctx: ObjectContext, request: Request) => Promise<Answer>;
@@ -53,11 +53,17 @@ async function stopOrders(
   if (head.stoppedRun === head.runner) return head;
   await ctx.run("stop-orders", () => stopRun(head.runner), patience);
   const ids = await unresolvedIds(ctx, head);
-  const count = () => countOrdered(head.runner, ids);
+  const count = () => countOrdered(runsOf(head), ids);
   const orderedAtStop = ids.length === 0 ? 0 : await ctx.run("count-ordered", count, patience);
   const stopped = { ...head, orderedAtStop, stoppedRun: head.runner };
   writeHead(ctx, stopped);
   return stopped;
+}
+
+/** A run that was resumed may still wait for batches of the run before it. */
+function runsOf({ runner, openBatches }: RolloutHead): string[] {
+  const launchers = Object.values(openBatches).flatMap(({ run = [] }) => run);
+  return [...new Set([runner, ...launchers])];
 }
 
 const patience = { initialRetryInterval: 50, maxRetryInterval: 1_000 };

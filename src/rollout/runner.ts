@@ -77,10 +77,13 @@ async function runRollout(
   const { rolloutId } = run;
   const rollout = ctx.client(rolloutObject, singletonKey);
   const stop = ctx.signal<null>("stop");
-  await RestatePromise.race([drain(ctx, run.drain, settings.deployTimeoutMs), stop]);
+  const isStopped = await RestatePromise.race([
+    drain(ctx, run.drain, settings.deployTimeoutMs).map(() => false),
+    stop.map(() => true),
+  ]);
   const captured = await ctx.client(rolloutCapture).run({ rolloutId });
   if (captured !== null) return endEarly(ctx, run, { failure: captured.unlisted, cause: "fleet" });
-  let next = await rollout.advance({ rolloutId });
+  let next = await rollout.advance({ rolloutId, ...(isStopped && { isStopped }) });
   while (next.action !== "stop") {
     if (next.action === "wait") {
       next = await waitAtGate(ctx, { ...next, rolloutId, stop }, settings);

@@ -36,7 +36,8 @@ export type WaveProgress = {
 /** How many members of a batch have which outcome, by its mark; `ofFleet`: failures of the fleet's API. */
 export type Tally = Record<"s" | "f" | "r" | "n", number> & { ofFleet?: number };
 
-type OpenBatch = { invocation: string; inFlight: number };
+/** `run`: the run that has launched it, which may not be the one at work; absent: so did an earlier version. */
+type OpenBatch = { invocation: string; inFlight: number; run?: string };
 
 /**
  * Key `rolloutState`. `succeededIds`, `failedIds` and `previousImages` are there up to

@@ -71,8 +71,9 @@ export async function advance(ctx: ObjectContext, request: Advance): Promise<Ins
     return { action: "stop", status: await statusOfForgotten(ctx, request.rolloutId) };
   }
   const { head } = rollout;
-  // Whoever asks has waited for every batch: one that is still open was killed.
-  const settled = await closeLostBatches(ctx, rollout, Object.keys(head.openBatches));
+  // Whoever asks has waited for every batch, unless it was stopped: one that is still open was killed.
+  const lost = request.isStopped === true ? [] : Object.keys(head.openBatches);
+  const settled = await closeLostBatches(ctx, rollout, lost);
   if (!rollout.isCurrent || head.state !== "in_progress") {
     rollout.write(settled);
     return { action: "stop", status: { ...toStatus(settled), state: endedState(head) } };

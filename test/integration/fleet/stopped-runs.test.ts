@@ -71,7 +71,7 @@ describe("a deploy that is no longer wanted", () => {
     await store.record({ id, ...ordered, status: "progressing" });
     await database.query("DELETE FROM sentinels WHERE id = $1", [id]);
 
-    expect(await store.countOrdered("run-s03", ["s01", "s03"])).toBe(1);
+    expect(await store.countOrdered(["run-s03"], ["s01", "s03"])).toBe(1);
   });
 
   it("writes no result over that of a deploy which has followed it", async () => {

@@ -96,6 +96,28 @@ describe("a rollout after one with deploys in flight", { retry: 0 }, () => {
     expect(body).toMatchObject({ state: "cancelled", total: 0, in_flight: 0 });
   });
 
+  it("that is resumed and cancelled while it waits keeps what is in flight", async () => {
+    bench.fleet.hold();
+    await bench.send("Rollout", next());
+    await until("four in flight", ({ in_flight }) => in_flight === 4);
+    await bench.kill((await bench.state("rolloutState"))["runner"] ?? "");
+    await until("the pause", ({ state }) => state === "paused");
+    const resumed = bench.call("Resume");
+    await until("a reason", ({ reason = "" }) => reason.startsWith("waits until the 4 deploys"));
+
+    const { body: cancelled } = await bench.call("Cancel");
+
+    // The fleet is still held: nothing has ended.
+    const { body: answer } = await resumed;
+    const { body: during } = await bench.call("Status");
+    bench.fleet.release();
+    const after = await until("the deploys to end", ({ in_flight }) => in_flight === 0);
+    for (const body of [cancelled, answer, during]) {
+      expect(body).toMatchObject({ state: "cancelled", succeeded: 0, in_flight: 4 });
+    }
+    expect(after).toMatchObject({ state: "cancelled", succeeded: 4, failed: 0 });
+  });
+
   it("waits for the same after its runner was killed and someone resumed it", async () => {
     await leaveInFlight();
     const { image, ...waves } = next();
