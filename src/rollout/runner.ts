@@ -11,6 +11,7 @@ import {
 import { type RollbackResult, singletonKey } from "./contract.ts";
 import { gatePollMs, type ReadChecks } from "./gate.ts";
 import {
+  type Captured,
   type Instruction,
   type Run,
   type RunnerEnded,
@@ -81,7 +82,7 @@ async function runRollout(
     drain(ctx, run.drain, settings.deployTimeoutMs).map(() => false),
     stop.map(() => true),
   ]);
-  const captured = await ctx.client(rolloutCapture).run({ rolloutId });
+  const captured = await capture(ctx, rolloutId, stop);
   if (captured !== null) return endEarly(ctx, run, { failure: captured.unlisted, cause: "fleet" });
   let next = await rollout.advance({ rolloutId, ...(isStopped && { isStopped }) });
   while (next.action !== "stop") {
@@ -93,6 +94,19 @@ async function runRollout(
     next = await rollout.advance({ rolloutId, finishedWave: next.waveIndex });
   }
   return { ...next.status, reverted: 0, not_reverted: [] };
+}
+
+/** Freezes the fleet, which may take minutes to list, unless someone ends the rollout meanwhile. */
+async function capture(
+  ctx: Context,
+  rolloutId: string,
+  stop: RestatePromise<null>,
+): Promise<Captured> {
+  const capturing = ctx.client(rolloutCapture).run({ rolloutId });
+  const first = await RestatePromise.race([capturing, stop.map(() => "stopped" as const)]);
+  if (first !== "stopped") return first;
+  ctx.invocation(await capturing.invocationId).cancel();
+  return null;
 }
 
 async function runRollback(

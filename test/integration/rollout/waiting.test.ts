@@ -96,6 +96,21 @@ describe("a rollout after one with deploys in flight", { retry: 0 }, () => {
     expect(body).toMatchObject({ state: "cancelled", total: 0, in_flight: 0 });
   });
 
+  it("is cancelled at once for its caller while the fleet is listed, and the next one begins", async () => {
+    bench.fleet.holdList();
+    const asked = bench.call("Rollout", next());
+    await until("the list", ({ reason = "" }) => reason === "waits for the fleet's list");
+
+    await bench.call("Cancel");
+
+    // The list is still held: nothing but the Cancel can have ended the call.
+    const { body } = await asked;
+    const following = bench.call("Rollout", next());
+    bench.fleet.releaseList();
+    expect(body).toMatchObject({ state: "cancelled", total: 0 });
+    expect((await following).body).toMatchObject({ state: "completed", succeeded: 12 });
+  });
+
   it("that is resumed and cancelled while it waits keeps what is in flight", async () => {
     bench.fleet.hold();
     await bench.send("Rollout", next());
