@@ -57,6 +57,7 @@ export async function giveOrder(
     // An order that was held back and is asked for anew did not go out in between.
     before ??= asked;
     const { failedBefore = false } = before;
+    if (asked.isFollowed === true) return { ended: followed, failedBefore };
     if (asked.isStopped) {
       return { ended: await findOrdered(order, { ...before, signal }, parts), failedBefore };
     }
@@ -71,6 +72,11 @@ export async function giveOrder(
   }
   throw new UnreachableError("unreachable: the order could not be given in time");
 }
+
+const followed: Look = {
+  status: "unordered",
+  reason: `${"cancelled" satisfies ReasonCode}: another deploy has followed`,
+};
 
 async function apply(
   driver: Driver,

@@ -30,6 +30,8 @@ export type Recorded = {
   orderedMsAgo: number | null;
   /** Whether the deploy before this one wanted the same image and did not end well. */
   failedBefore?: boolean;
+  /** Another deploy of the sentinel was ordered after this one: it comes late, and changes nothing. */
+  isFollowed?: boolean;
 };
 
 export type FleetStore = ReturnType<typeof createFleetStore>;
@@ -74,14 +76,19 @@ async function writeRecords(
   const byId = new Map(rows.map((row) => [row.id as string, row]));
   return records.map(({ id }) => {
     const row = byId.get(id) ?? {};
-    const { is_stopped, ordered_ms_ago, failed_before } = row;
-    return { isStopped: is_stopped, orderedMsAgo: ordered_ms_ago, failedBefore: failed_before };
+    return {
+      isStopped: row.is_stopped,
+      orderedMsAgo: row.ordered_ms_ago,
+      failedBefore: row.failed_before,
+      isFollowed: row.is_followed,
+    };
   });
 }
 
 // Whether the run has stopped is asked in the statement that writes, so that asking costs no round
 // trip; what it answers besides is the row as it was before. A sentinel that is not in the table
-// may have been ordered: then only the fleet can tell.
+// may have been ordered: then only the fleet can tell. A few deploys before are kept by id, so that an
+// attempt that hung is known when it orders late.
 const updateSentinels = `
   WITH t AS (
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
@@ -100,17 +107,21 @@ const updateSentinels = `
       before_deploy = CASE WHEN t.deploy_id IS NULL OR t.deploy_id = s.deploy_id
         THEN s.before_deploy
         ELSE jsonb_build_object('image', s.image, 'previous_image', s.previous_image,
-          'status', s.deploy_status, 'reason', s.deploy_reason) END,
+          'status', s.deploy_status, 'reason', s.deploy_reason,
+          'deploys', jsonb_path_query_array(jsonb_build_array(s.deploy_id)
+            || coalesce(s.before_deploy->'deploys', '[]'), '$[0 to 3]')) END,
       updated_at = now()
     FROM asked AS t WHERE s.id = t.id AND NOT t.is_stopped
       AND (t.ended_id IS NULL OR s.deploy_id IS NULL OR s.deploy_id = t.ended_id)
+      AND NOT coalesce(s.before_deploy->'deploys' ? t.deploy_id, false)
   )
   SELECT t.id, t.is_stopped,
     CASE WHEN s.id IS NULL THEN 1e12 WHEN s.deploy_id = t.deploy_id
       THEN (extract(epoch FROM now() - s.ordered_at) * 1000)::float8 END AS ordered_ms_ago,
     coalesce(CASE WHEN s.deploy_id = t.deploy_id
       THEN s.before_deploy->>'image' = t.image AND s.before_deploy->>'status' <> 'ready'
-      ELSE s.image = t.image AND s.deploy_status <> 'ready' END, false) AS failed_before
+      ELSE s.image = t.image AND s.deploy_status <> 'ready' END, false) AS failed_before,
+    coalesce(s.before_deploy->'deploys' ? t.deploy_id, false) AS is_followed
   FROM asked AS t LEFT JOIN sentinels AS s ON s.id = t.id`;
 
 const abandonDeploy = `

@@ -74,6 +74,22 @@ describe("a deploy that is no longer wanted", () => {
     expect(await store.countOrdered(["run-s03"], ["s01", "s03"])).toBe(1);
   });
 
+  it("is not ordered late, after those that have followed it", async () => {
+    const run = "run-followed";
+    const order = (deployId: string) => ({ sentinelId: "s01", image: imageV2, deployId, run });
+    for (const deployId of ["first", "second", "third"]) {
+      await deployer.begin(order(deployId), timeoutMs);
+    }
+    const [before, ordered] = [await row("s01"), fleet.applied.length];
+
+    const late = await deployer.begin(order("first"), timeoutMs);
+
+    expect(late.status).toBe("unordered");
+    expect(await row("s01")).toEqual(before);
+    expect(fleet.applied).toHaveLength(ordered);
+    expect(before).toMatchObject({ deploy_id: "third", deploy_status: "ready" });
+  });
+
   it("writes no result over that of a deploy which has followed it", async () => {
     const id = "s01";
     await store.record({ id, image: imageV2, status: "progressing", deployId: "early" });
