@@ -72,7 +72,9 @@ async function writeList(
 ): Promise<void> {
   const ids = sentinels.map(({ id }) => id);
   const { rows } = await transaction.query<{ known: number; missing: number }>(
-    "SELECT count(*)::int AS known, count(*) FILTER (WHERE id <> ALL($1))::int AS missing FROM sentinels",
+    // Locked in the order in which deploys lock them, too, so that nobody waits in a circle.
+    `SELECT count(*)::int AS known, count(*) FILTER (WHERE id <> ALL($1))::int AS missing
+     FROM (SELECT id FROM sentinels ORDER BY id FOR UPDATE) AS locked`,
     [ids],
   );
   const { known = 0, missing = 0 } = rows[0] ?? {};

@@ -88,7 +88,8 @@ async function writeRecords(
 // Whether the run has stopped is asked in the statement that writes, so that asking costs no round
 // trip; what it answers besides is the row as it was before. A sentinel that is not in the table
 // may have been ordered: then only the fleet can tell. A few deploys before are kept by id, so that an
-// attempt that hung is known when it orders late.
+// attempt that hung is known when it orders late. Whoever writes more than one row locks them by id, so
+// that nobody waits in a circle.
 const updateSentinels = `
   WITH t AS (
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
@@ -111,7 +112,9 @@ const updateSentinels = `
           'deploys', jsonb_path_query_array(jsonb_build_array(s.deploy_id)
             || coalesce(s.before_deploy->'deploys', '[]'), '$[0 to 3]')) END,
       updated_at = now()
-    FROM asked AS t WHERE s.id = t.id AND NOT t.is_stopped
+    FROM asked AS t
+      JOIN (SELECT id FROM sentinels WHERE id = ANY($1) ORDER BY id FOR UPDATE) AS locked USING (id)
+    WHERE s.id = t.id AND NOT t.is_stopped
       AND (t.ended_id IS NULL OR s.deploy_id IS NULL OR s.deploy_id = t.ended_id)
       AND NOT coalesce(s.before_deploy->'deploys' ? t.deploy_id, false)
   )

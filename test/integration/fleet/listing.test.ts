@@ -173,6 +173,42 @@ describe("a list", () => {
   });
 });
 
+describe("whoever writes many rows", () => {
+  const deploys = () => {
+    const { record } = createFleetStore(database);
+    const write = (id: string) => record({ id, image: v2, status: "progressing", deployId: id });
+    // The first one goes out by itself, the others as a group.
+    return Promise.all(["gw-4", "gw-3", "gw-2", "gw-1"].map(write));
+  };
+
+  it.each([
+    ["a list", () => listingOf(() => fleetOf(4, v2).reverse()).list()],
+    ["deploys", deploys],
+  ])("locks them by id: %s", async (_, write) => {
+    await listingOf(() => fleetOf(4)).list();
+    const other = await database.connect();
+    await other.query("BEGIN");
+    await other.query("UPDATE sentinels SET region = 'us' WHERE id = 'gw-1'");
+    const written = write();
+    const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    await waitFor(async () => (await database.query(waiting)).rowCount === 1, {
+      withinMs: 30_000,
+      what: "the writer to wait for the first row",
+    });
+
+    const others = await other.query(
+      "SELECT id FROM sentinels WHERE id IN ('gw-2', 'gw-3') ORDER BY id FOR UPDATE SKIP LOCKED",
+    );
+
+    await other.query("COMMIT");
+    other.release();
+    await written;
+    expect(others.rows).toEqual([{ id: "gw-2" }, { id: "gw-3" }]);
+    const { rows } = await database.query("SELECT FROM sentinels WHERE image = $1", [v2]);
+    expect(rows).toHaveLength(4);
+  });
+});
+
 describe("a refused list", () => {
   it("is told to whoever reads the fleet, until a list is taken", async () => {
     await listingOf(() => fleetOf(4)).list();
