@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { unlessLate } from "#kernel/unless-aborted.ts";
-import type { FleetMember } from "./contract.ts";
+import type { FleetMember, FleetProblemCode } from "./contract.ts";
 import { type Driver, type ListedSentinel, UnreachableError } from "./drivers/driver.ts";
 import type { ListMetrics } from "./list-metrics.ts";
 import { requireCount } from "./list-refusal.ts";
@@ -47,6 +47,7 @@ export function createFleetListing(parts: ListingParts): FleetListing {
       metrics.succeeded(members.length);
       return members;
     } catch (error) {
+      if (isMistyped(error)) throw error;
       metrics.failed();
       await store.keepProblem((error as Error).message).catch(() => {});
       throw error;
@@ -69,6 +70,12 @@ export function createFleetListing(parts: ListingParts): FleetListing {
 /** One entry a sentinel. Of two the later one counts: a list is read page by page while it changes. */
 export function distinct(listed: readonly ListedSentinel[]): ListedSentinel[] {
   return [...new Map(listed.map((sentinel) => [sentinel.id, sentinel])).values()];
+}
+
+/** A number that someone has confirmed and that is not the fleet's: it says nothing of the fleet. */
+function isMistyped(error: unknown): boolean {
+  const code: FleetProblemCode = "fleet_list_changed";
+  return error instanceof ProblemError && error.code === code;
 }
 
 /** Says whose trouble it is: whoever reads it would look for it at the fleet. */

@@ -236,10 +236,12 @@ describe("a refused list", () => {
   it("is not taken by a confirmation of another number", async () => {
     await listingOf(() => fleetOf(4)).list();
 
-    const confirmed = listingOf(() => fleetOf(1)).confirm(2);
+    const short = listingOf(() => fleetOf(1));
+    const confirmed = short.confirm(2);
 
     await expect(confirmed).rejects.toMatchObject({ code: "fleet_list_changed" });
     expect(await rows()).toHaveLength(4);
+    expect(await short.problem()).toBeNull();
   });
 });
 
