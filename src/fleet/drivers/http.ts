@@ -132,7 +132,8 @@ async function listAll(call: Call): Promise<ListedSentinel[]> {
     const answer = await call(`/sentinels?${query}`);
     if (answer.status >= 300) throw new UnreachableError(refusal(answer));
     const { sentinels: more, next_cursor } = parse(Page, answer.body);
-    sentinels.push(...more);
+    // One by one: a page may have more than a call takes arguments.
+    for (const sentinel of more) sentinels.push(sentinel);
     if (!next_cursor) return sentinels;
     if (cursors.has(next_cursor)) {
       throw new UnreachableError("unreachable: the fleet's list runs in a circle");

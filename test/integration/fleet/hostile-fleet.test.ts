@@ -77,6 +77,15 @@ describe("the driver http", () => {
   };
   const order = { sentinelId: "gw-1", image: v2, deployId: "d1" };
 
+  it("lists a page however many sentinels it has", async () => {
+    const sentinels = Array.from({ length: 200_000 }, (_, i) => ({
+      ...{ id: `gw-${i}`, region: "eu", image: v1, healthy: true },
+    }));
+    const { driver } = await start((_, answer) => answerJson(answer, 200, { sentinels }));
+
+    expect(await driver.list()).toHaveLength(200_000);
+  });
+
   it("ends a call whose answer never ends when it is told to", async () => {
     const { driver } = await start((_, answer) => trickle(answer));
     const signal = () => AbortSignal.timeout(500);
