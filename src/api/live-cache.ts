@@ -85,9 +85,11 @@ export class LiveCache<Value extends object> {
    */
   get(name: string, asker?: () => Asker): Value | undefined | Promise<Value | undefined> {
     const entry = this.#known.get(name);
-    if (entry === undefined || entry.version !== versionOf(entry.marks)) {
-      this.#known.delete(name);
-      return this.#loadUnknown(name, asker);
+    if (entry === undefined) return this.#loadUnknown(name, asker);
+    if (entry.version !== versionOf(entry.marks)) {
+      // Nobody guessed its name: when many become stale at once, no budget is asked about them.
+      this.counters.misses += 1;
+      return this.#loadOnce(name);
     }
     if (entry.generation === this.#generation && this.#isFresh(entry)) {
       this.counters.hits += 1;
@@ -103,6 +105,8 @@ export class LiveCache<Value extends object> {
     const isRemembered = asker === undefined || guard?.isOver(asker) === true;
     if (isRemembered && this.#unknown.has(name)) return undefined;
     this.counters.misses += 1;
+    const running = this.#loading.get(name);
+    if (running !== undefined) return running;
     const load = () => this.#loadOnce(name);
     return guard === undefined || asker === undefined ? load() : guard.load(asker, load);
   }
@@ -179,7 +183,10 @@ export class LiveCache<Value extends object> {
       return;
     }
     const { tagsOf, weightOf, maxEntries } = this.#settings;
-    if (weightOf !== undefined && weightOf(value) > maxEntries) return;
+    if (weightOf !== undefined && weightOf(value) > maxEntries) {
+      this.#known.delete(name);
+      return;
+    }
     const tags = tagsOf(value);
     if (meanwhile.has(undefined) || tags.some((tag) => meanwhile.has(tag))) return;
     const marks = this.#marks.hold(tags);

@@ -4,7 +4,7 @@
  */
 import { isIP } from "node:net";
 import { LRUCache } from "lru-cache";
-import pLimit from "p-limit";
+import pLimit, { type LimitFunction } from "p-limit";
 import { ApiError } from "./error.ts";
 
 /** How many misses are free at once, and how many more each second. */
@@ -27,6 +27,12 @@ const maxAskers = 10_000;
 const laneWidth = 2;
 const laneLength = 200;
 
+/**
+ * So many loads may wait until it is known whether those before them were misses: while the database
+ * stands still nobody's memory fills with them.
+ */
+const maxWaiting = 5_000;
+
 /** Who asks, and the group that it asks in, if any. */
 export type Asker = readonly [name: string, group?: string];
 
@@ -48,45 +54,56 @@ export function createMissGuard(nowMs: () => number = () => performance.now()) {
     ...(group === undefined ? [] : [bucketOf(groups, group, budgets.group)]),
     everyone,
   ];
-  /** The lane to wait in; undefined: there is enough. A flood uses up nothing beyond where it ends. */
-  const spend = (asker: Asker) => {
-    const taken: Bucket[] = [];
+  /** The lane to wait in, undefined: there is enough; and whose budgets a miss is charged to. */
+  const enter = async (asker: Asker) => {
+    const entered: Bucket[] = [];
     for (const bucket of bucketsOf(asker)) {
-      const isEnough = bucket.left(nowMs()) >= 1;
-      bucket.take(1, nowMs());
-      taken.push(bucket);
-      if (!isEnough) return { lane: taken.length === 1 ? lanes.own : lanes.shared, taken };
+      if (await bucket.enter(nowMs())) {
+        entered.push(bucket);
+        continue;
+      }
+      for (const narrower of entered) narrower.leave(nowMs());
+      const lane = entered.length === 0 ? lanes.own : lanes.shared;
+      // A flood uses up nothing beyond where it ends.
+      return { lane, entered: [], charged: [...entered, bucket] };
     }
-    return { lane: undefined, taken };
+    return { lane: undefined, entered, charged: entered };
   };
   return {
     /** Whether what this asker asks for next has to wait its turn. */
     isOver: (asker: Asker): boolean => bucketsOf(asker).some((bucket) => bucket.left(nowMs()) < 1),
     /**
-     * Loads for this asker. What is found is free. Throws the 429 when too many wait already.
+     * Loads for this asker. What is found is free; while nobody knows yet whether what is asked for is a
+     * miss, more than a budget has left waits. Throws the 429 when too many wait beyond a budget.
      */
     load: async <Value>(
       asker: Asker,
       load: () => Promise<Value | undefined>,
     ): Promise<Value | undefined> => {
-      const { lane, taken } = spend(asker);
-      if (lane !== undefined && lane.pendingCount >= laneLength) throw tooMany();
-      let isMiss = false;
+      const { lane, entered, charged } = await enter(asker);
       try {
-        const found = await (lane === undefined ? load() : lane(load));
-        isMiss = found === undefined;
+        const found = await (lane === undefined ? load() : runIn(lane, load));
+        if (found === undefined) for (const bucket of charged) bucket.take(1, nowMs());
         return found;
       } finally {
-        if (!isMiss) for (const bucket of taken) bucket.take(-1, nowMs());
+        for (const bucket of entered) bucket.leave(nowMs());
       }
     },
   };
+}
+
+function runIn<Value>(lane: LimitFunction, load: () => Promise<Value>): Promise<Value> {
+  if (lane.pendingCount >= laneLength) throw tooMany();
+  return lane(load);
 }
 
 class Bucket {
   readonly #budget: Budget;
   #left: number;
   #atMs: number;
+  /** Loads that have entered: each may turn out to be a miss. */
+  #running = 0;
+  readonly #waiting: ((mayRun: boolean) => void)[] = [];
 
   constructor(budget: Budget, nowMs: number) {
     this.#budget = budget;
@@ -99,6 +116,33 @@ class Bucket {
     this.#left = Math.min(burst, this.#left + ((nowMs - this.#atMs) * perSecond) / 1_000);
     this.#atMs = nowMs;
     return this.#left;
+  }
+
+  /**
+   * Whether a load may run by this budget. While all that is left may be used up by those that run, it
+   * waits until one of them was found, or too many were not. Who may run leaves when it is done.
+   */
+  async enter(nowMs: number): Promise<boolean> {
+    if (this.left(nowMs) < 1 || this.#waiting.length >= maxWaiting) return false;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#waiting.push(resolve);
+    this.#admit(nowMs);
+    return promise;
+  }
+
+  leave(nowMs: number): void {
+    this.#running -= 1;
+    this.#admit(nowMs);
+  }
+
+  /** Whoever still waits, waits for one that runs. */
+  #admit(nowMs: number): void {
+    const left = this.left(nowMs);
+    const room = left < 1 ? this.#waiting.length : Math.floor(left - this.#running);
+    for (const resolve of this.#waiting.splice(0, Math.max(0, room))) {
+      if (left >= 1) this.#running += 1;
+      resolve(left >= 1);
+    }
   }
 
   /** Debts are small: who floods is not shut out for longer than the flood and a second. */

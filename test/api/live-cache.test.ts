@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Stale } from "#api/invalidation.ts";
 import { type KeyRecord, tagsOfKey } from "#api/keys/key-record.ts";
 import { LiveCache } from "#api/live-cache.ts";
+import { createMissGuard } from "#api/miss-guard.ts";
 import { buildKeyRecord } from "../support/key-builders.ts";
 
 /** A database of keys by hash, and a line to it that can be cut. A key named "heavy" is ten. */
@@ -20,6 +21,7 @@ function setUp(...records: [string, KeyRecord][]) {
     load,
     tagsOf: tagsOfKey,
     maxEntries: 10,
+    guard: createMissGuard(),
     weightOf: ({ name }) => (name === "heavy" ? 10 : name === "heavier" ? 11 : 1),
     invalidations: {
       isLive: () => state.isLive,
@@ -112,6 +114,24 @@ describe("a live cache", () => {
     await loading;
 
     expect(await cache.get("h1")).toMatchObject({ isEnabled: false });
+  });
+
+  it("asks for a key that it knew without a look at the budget of who asks", async () => {
+    const { cache, state, tell } = setUp(["h1", buildKeyRecord()]);
+    const asker = () => ["198.51.100.7"] as const;
+    await cache.get("h1", asker);
+    for (let guess = 0; guess < 200; guess += 1) await cache.get(`guess-${guess}`, asker);
+    const gate = Promise.withResolvers<void>();
+    state.gate = gate.promise;
+    const guesses = Array.from({ length: 300 }, (_, guess) => cache.get(`more-${guess}`, asker));
+    const refusals = Promise.allSettled(guesses);
+    tell("key:key_1");
+
+    const both = Promise.all([cache.get("h1", asker), cache.get("h1", asker)]);
+    gate.resolve();
+
+    expect(await both).toMatchObject([{ id: "key_1" }, { id: "key_1" }]);
+    expect((await refusals).some(({ status }) => status === "rejected")).toBe(true);
   });
 
   it("gives what was read before a change to nobody who asks after it", async () => {

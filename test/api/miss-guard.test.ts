@@ -84,6 +84,47 @@ describe("who asks for keys that there are not", () => {
     expect(state.most).toBe(2);
   });
 
+  it("is refused none of the keys that there are, however many it asks for in one moment", async () => {
+    const { guard, load, state, finish } = setUp();
+
+    const asked = Array.from({ length: 3_000 }, () => guard.load(["a"], () => load("key")));
+    await settle();
+    while (state.running > 0) {
+      finish();
+      await settle();
+    }
+
+    expect(new Set(await Promise.all(asked))).toEqual(new Set(["key"]));
+    expect(state.most).toBe(200);
+    expect(guard.isOver(["a"])).toBe(false);
+  });
+
+  it("is over its budget as soon as what it asked for in one moment was not found", async () => {
+    const { guard, load, state, finish } = setUp();
+
+    const asked = Array.from({ length: 1_000 }, () => guard.load(["a"], () => load()));
+    const answers = Promise.allSettled(asked);
+    await settle();
+    finish();
+    await settle();
+    const running = state.running;
+    while (state.running > 0) {
+      finish();
+      await settle();
+    }
+
+    const refused = (await answers).filter(({ status }) => status === "rejected");
+    expect(running).toBe(2);
+    expect(refused.length).toBe(598);
+  });
+
+  it("is refused when 5,000 wait for the database and 200 more for those", async () => {
+    const { guard, load } = setUp();
+    for (let count = 0; count < 5_402; count += 1) void guard.load(["a"], () => load());
+
+    await expect(guard.load(["a"], () => load())).rejects.toMatchObject({ status: 429 });
+  });
+
   it("is still answered by a key that there is, when its turn comes", async () => {
     const { guard, misses } = setUp();
     await misses(250);
@@ -116,6 +157,26 @@ describe("who asks for keys that there are not", () => {
     await misses(3_000);
 
     expect(guard.isOver(["198.51.100.8"])).toBe(false);
+  });
+
+  it("keeps room for others who share a budget with those that are still asked for", async () => {
+    const { guard, load, state, finish } = setUp();
+    const group = "workspace ws_1";
+    for (let client = 0; client < 10; client += 1) {
+      for (let count = 0; count < 100; count += 1) {
+        void guard.load([`${client}`, group], () => load("key"));
+      }
+    }
+    const asked = guard.load(["another", group], () => load("key"));
+    await settle();
+    const most = state.most;
+    while (state.running > 0) {
+      finish();
+      await settle();
+    }
+
+    expect(most).toBe(500);
+    expect(await asked).toBe("key");
   });
 
   it("keeps nobody waiting who only shares a budget that is used up", async () => {
