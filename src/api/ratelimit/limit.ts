@@ -1,4 +1,5 @@
 /** ratelimit.limit and ratelimit.multiLimit. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
 import type { RatelimitRow } from "#api/analytics/recorder.ts";
 import { tuple } from "#api/grants.ts";
@@ -63,8 +64,7 @@ export function multiLimit(parts: RatelimitParts) {
     refusals: [404, 410],
     handle: async (inputs, call) => {
       const startedAt = performance.now();
-      const subjects: Subject[] = [];
-      for (const input of inputs) subjects.push(await findSubject(parts, call, input));
+      const subjects = await findSubjects(parts, call, inputs);
       const requests = subjects.map((subject) => toRequest(call.workspaceId, subject));
       const { answers } = await parts.limiter.take(requests, call.nowMs);
       const recorded: unknown[] = [];
@@ -83,6 +83,25 @@ export function multiLimit(parts: RatelimitParts) {
 }
 
 type Subject = { input: LimitInput; namespace: Namespace; override: Override | undefined };
+
+/** To try many patterns on many identifiers takes its time: after so long others have their turn. */
+const turnMs = 5;
+
+async function findSubjects(
+  parts: RatelimitParts,
+  call: Call,
+  inputs: readonly LimitInput[],
+): Promise<Subject[]> {
+  const subjects: Subject[] = [];
+  let turnAt = performance.now();
+  for (const input of inputs) {
+    subjects.push(await findSubject(parts, call, input));
+    if (performance.now() - turnAt < turnMs) continue;
+    await nextTurn();
+    turnAt = performance.now();
+  }
+  return subjects;
+}
 
 /** Answers at once when the namespace is known. */
 function findSubject(

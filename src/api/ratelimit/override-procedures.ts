@@ -8,6 +8,7 @@ import { toPage } from "#api/page.ts";
 import { demand, procedure } from "#api/procedure.ts";
 import { Empty, pageSize, text, whole } from "#api/schema.ts";
 import type { Override } from "./overrides.ts";
+import { refuseExcessPattern } from "./pattern-bounds.ts";
 import type { RatelimitParts } from "./procedures.ts";
 
 const target = {
@@ -36,6 +37,7 @@ export function setOverride({ namespaces, change }: RatelimitParts) {
       const namespace = await namespaces.require(call, input.namespace);
       demand(call, tuple("ratelimit", namespace.id, "set_override"));
       return change(call, async ({ transaction, record, stale }) => {
+        await refuseExcessPattern(transaction, namespace.id, input.identifier);
         const { rows } = await transaction.query<{ id: string }>(
           `INSERT INTO ratelimit_overrides
              (id, workspace_id, namespace_id, identifier, "limit", duration_ms)

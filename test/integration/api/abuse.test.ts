@@ -47,6 +47,51 @@ describe("keys.migrateKeys", () => {
   });
 });
 
+describe("ratelimit.setOverride", () => {
+  const set = (identifier: string) => {
+    const { namespace } = tenant;
+    return call("ratelimit.setOverride", { namespace, identifier, limit: 1, duration: 60_000 });
+  };
+
+  beforeEach(async () => {
+    const { namespace, identifier } = tenant;
+    await call("ratelimit.limit", { namespace, identifier, limit: 1, duration: 60_000 });
+  });
+
+  const insert = (identifiers: string[]) =>
+    api.database.query(
+      `INSERT INTO ratelimit_overrides (id, workspace_id, namespace_id, identifier, "limit", duration_ms)
+       SELECT md5($1 || i), $1, n.id, i, 1, 60000
+       FROM ratelimit_namespaces n, unnest($2::text[]) AS i WHERE n.workspace_id = $1`,
+      [tenant.id, identifiers],
+    );
+
+  it("refuses a pattern of more than ten stars", async () => {
+    const { status, body } = await set("*a".repeat(11));
+
+    expect(status).toBe(400);
+    expect(body.error.detail).toBe("A pattern may have at most 10 `*`.");
+    expect((await set("*a".repeat(10))).status).toBe(200);
+  });
+
+  it("refuses the 1,001st pattern of a namespace, and takes identifiers and changes", async () => {
+    await insert(Array.from({ length: 1_000 }, (_, n) => `pattern-${n}-*`));
+
+    const { status, body } = await set("another-*");
+
+    expect(status).toBe(400);
+    expect(body.error.detail).toContain("at most 1000 overrides with `*`");
+    expect((await set("another")).status).toBe(200);
+    expect((await set("pattern-7-*")).status).toBe(200);
+  });
+
+  it("goes on changing a pattern of more stars that is there already", async () => {
+    await insert(["*a".repeat(200)]);
+
+    expect((await set("*a".repeat(200))).status).toBe(200);
+  });
+});
+
 describe("metadata", () => {
   const tooLarge = { text: "a".repeat(1024 * 1024) };
   // Five characters each; Postgres makes 309 of them.
