@@ -2,7 +2,7 @@
 import type { Pagination } from "./schema.ts";
 
 /** To read and to write more at once would keep everybody else waiting. */
-const pageBytes = 4 * 1024 * 1024;
+export const pageBytes = 4 * 1024 * 1024;
 
 /** `bytes`: about how much of the answer is this row's, where that can be much. */
 type Row = { id: string; bytes?: number };

@@ -4,15 +4,17 @@ import type { Change } from "#api/change.ts";
 import { ApiError } from "#api/error.ts";
 import { allOf, anyOf, type Requirement } from "#api/grants.ts";
 import { list } from "#api/list.ts";
+import { pageBytes } from "#api/page.ts";
 import {
   ensurePermissions,
   findPermissions,
   findRoleIds,
   refuseTooMany,
 } from "#api/permissions/resolve.ts";
+import { rolesOfKey } from "#api/permissions/role-store.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
 import { KeyId, PermissionResponse, PermissionSlug, RoleName, RoleResponse } from "#api/schema.ts";
-import { permissionsOfKey, rolesOfKey } from "./attached.ts";
+import { permissionsOfKey } from "./attached.ts";
 import { lockKey, onKey } from "./key-access.ts";
 import type { KeyDetails } from "./key-details.ts";
 import { addLinks, removeLinks, replaceLinks } from "./links.ts";
@@ -163,7 +165,7 @@ function roleEdit({ change }: KeyParts, { summary, input, requires, edit }: Role
         const ids = [...(await findRoleIds(made, call.workspaceId, roles)).values()];
         await edit(made, { keyId, kind: "role", ids });
         finish(made, keyId, "roles");
-        return { data: await rolesOfKey(made.transaction, keyId) };
+        return { data: await rolesOfKey(made.transaction, keyId, pageBytes) };
       }),
   });
 }

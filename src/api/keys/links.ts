@@ -1,5 +1,6 @@
 /** The permissions and roles that a key has directly. */
 import type { Change } from "#api/change.ts";
+import { invalidInput } from "#api/error.ts";
 
 export type Links = {
   keyId: string;
@@ -8,15 +9,25 @@ export type Links = {
   ids: readonly string[];
 };
 
-/** Gives the key these; what it has already stays. */
+/** However often it is given some: all that a key has is read and answered at once. */
+const maxLinks = { permission: 1_000, role: 200 } as const;
+
+/** Gives the key these; what it has already stays. Throws the 400 when it would have too many. */
 export async function addLinks(change: Change, links: Links): Promise<void> {
   const { keyId, kind, ids } = links;
   if (ids.length === 0) return;
-  const { rows } = await change.transaction.query<{ id: string }>(
-    `INSERT INTO key_${kind}s (key_id, ${kind}_id) SELECT $1, unnest($2::text[])
-     ON CONFLICT DO NOTHING RETURNING ${kind}_id AS id`,
+  const { rows } = await change.transaction.query<{ id: string; had: number }>(
+    `WITH added AS (
+       INSERT INTO key_${kind}s (key_id, ${kind}_id) SELECT $1, unnest($2::text[])
+       ON CONFLICT DO NOTHING RETURNING ${kind}_id AS id
+     )
+     SELECT id, (SELECT count(*) FROM key_${kind}s WHERE key_id = $1)::int AS had FROM added`,
     [keyId, ids],
   );
+  const max = maxLinks[kind];
+  if ((rows[0]?.had ?? 0) + rows.length > max) {
+    throw invalidInput(`A key can have at most ${max} ${kind}s. Please remove some first.`);
+  }
   for (const { id } of rows) recordLink(change, "connect", { ...links, id });
 }
 

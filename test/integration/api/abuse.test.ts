@@ -47,6 +47,55 @@ describe("keys.migrateKeys", () => {
   });
 });
 
+describe("what a key is given", () => {
+  it("is 1,000 permissions at most, however often it is given some", async () => {
+    const { keyId } = tenant;
+    await call("keys.setPermissions", { keyId, permissions: slugs(1_000) });
+
+    const { status, body } = await call("keys.addPermissions", { keyId, permissions: ["more"] });
+    const known = await call("keys.addPermissions", { keyId, permissions: ["slug.1", "slug.2"] });
+
+    expect(status).toBe(400);
+    expect(body.error.detail).toBe(
+      "A key can have at most 1000 permissions. Please remove some first.",
+    );
+    expect(known.status).toBe(200);
+    expect(known.body.data.length).toBe(1_000);
+  });
+
+  const createRoles = async (count: number, permissions: string[] = []) => {
+    const names = Array.from({ length: count }, (_, n) => `role ${n + 100}`);
+    for (const name of names) await call("permissions.createRole", { name, permissions });
+    return names;
+  };
+
+  it("is 200 roles at most, however often it is given some", async () => {
+    const { keyId } = tenant;
+    const names = await createRoles(201);
+    await call("keys.setRoles", { keyId, roles: names.slice(0, 100) });
+    await call("keys.addRoles", { keyId, roles: names.slice(100, 200) });
+
+    const { status, body } = await call("keys.addRoles", { keyId, roles: names.slice(200) });
+
+    expect(status).toBe(400);
+    expect(body.error.detail).toBe("A key can have at most 200 roles. Please remove some first.");
+  });
+
+  it("is answered with the permissions of so many roles as an answer may hold", async () => {
+    const { keyId } = tenant;
+    const permissions = Array.from({ length: 1_000 }, (_, n) => `${"p".repeat(110)}.${n}`);
+    const roles = await createRoles(20, permissions);
+
+    const { body } = await call("keys.setRoles", { keyId, roles });
+
+    const counts = body.data.map((role: { permissions?: [] }) => role.permissions?.length ?? 0);
+    expect(body.data.map(({ name }: { name: string }) => name)).toEqual(roles);
+    expect(counts.slice(0, 10)).toEqual(new Array(10).fill(1_000));
+    expect(counts.at(-1)).toBe(0);
+    expect(JSON.stringify(body).length).toBeLessThan(5 * 1024 * 1024);
+  });
+});
+
 describe("ratelimit.setOverride", () => {
   const set = (identifier: string) => {
     const { namespace } = tenant;
