@@ -94,8 +94,12 @@ async function startAll(
   };
   const endpoints = await startParts(base, of.roles, stops);
   stops.add("endpoints", publishEndpoints(dataDir.path, endpoints));
+  // Once another process does this one's work, every second of both is too long.
   const leave = () =>
-    departure.announce(config.shutdown_delay_seconds).then(stops.run).then(lock.run);
+    departure
+      .announce(config.shutdown_delay_seconds, failure.promise)
+      .then(stops.run)
+      .then(lock.run);
   return { endpoints, dataDir: dataDir.path, stop: leave, failed: failure.promise };
 }
 

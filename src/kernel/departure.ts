@@ -3,17 +3,19 @@ import { setTimeout as delay } from "node:timers/promises";
 
 export type Departure = {
   isAnnounced: () => boolean;
-  /** Resolves when it has been said for `seconds`. */
-  announce: (seconds: number) => Promise<void>;
+  /** Resolves when it has been said for `seconds`, or at once when `failed` resolves. */
+  announce: (seconds: number, failed: Promise<unknown>) => Promise<void>;
 };
 
 export function createDeparture(): Departure {
   let isAnnounced = false;
   return {
     isAnnounced: () => isAnnounced,
-    announce: async (seconds) => {
+    announce: async (seconds, failed) => {
       isAnnounced = true;
-      await delay(seconds * 1_000);
+      const said = new AbortController();
+      const over = delay(seconds * 1_000, undefined, { signal: said.signal }).catch(() => {});
+      await Promise.race([over, failed]).finally(() => said.abort());
     },
   };
 }

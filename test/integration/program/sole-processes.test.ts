@@ -1,4 +1,6 @@
 /** Whole programs on one database: what only one of them may do. */
+import { writeFileSync } from "node:fs";
+import path from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type App, type Role, startApp } from "#app/app.ts";
@@ -147,6 +149,18 @@ describe("api processes that keep analytics in a store of their own", () => {
     await start();
 
     await expect(start({ VEDETTE_ANALYTICS__ENABLED: "false" })).resolves.toBeDefined();
+  });
+
+  it("end without the delay for load balancers when another program has their data", async () => {
+    const app = await start({ VEDETTE_SHUTDOWN_DELAY_SECONDS: "3600" });
+    const lock = { pid: 1, startedAt: "1", bootId: "another", pidNamespace: "another" };
+    writeFileSync(path.join(app.dataDir, "vedette.lock"), JSON.stringify(lock));
+    const { message } = await app.failed;
+
+    await app.stop();
+
+    expect(message).toMatch(/^another program has taken data_dir/);
+    await expect(fetch(`${app.endpoints.api}/v2/liveness`)).rejects.toThrow();
   });
 
   it("give way to the next one while they end", async () => {

@@ -1,0 +1,23 @@
+import { expect, it } from "vitest";
+import { createDeparture } from "#kernel/departure.ts";
+
+const never = new Promise(() => {});
+const hourSeconds = 3_600;
+
+it("says that it leaves from the moment on at which it is announced", async () => {
+  const departure = createDeparture();
+  const before = departure.isAnnounced();
+
+  await departure.announce(0, never);
+
+  expect([before, departure.isAnnounced()]).toEqual([false, true]);
+});
+
+it("is over at once when the program cannot go on", async () => {
+  const failure = Promise.withResolvers<Error>();
+  const announced = createDeparture().announce(hourSeconds, failure.promise);
+
+  failure.resolve(new Error("another process has taken over"));
+
+  await expect(announced).resolves.toBeUndefined();
+});
