@@ -31,8 +31,8 @@ export async function poll(connection: Connection, wanted: Poll): Promise<Rollou
       if (isEnd(status)) return status;
     } catch (error) {
       if (signal.aborted || !(error instanceof ConnectionError)) throw error;
-      awaySinceMs ??= Date.now();
-      if (Date.now() - awaySinceMs > awayForMs) throw error;
+      awaySinceMs ??= performance.now();
+      if (performance.now() - awaySinceMs > awayForMs) throw error;
       note("connection lost, trying again; the rollout goes on");
     }
     await delay(everyMs, undefined, { signal });

@@ -22,7 +22,7 @@ export function createLive(parts: ObserveParts & { log: Log }) {
   const said: { rollout?: LiveRollout; trouble: Trouble } = { trouble: [] };
   let timer: NodeJS.Timeout | undefined;
   let isLooking = false;
-  let beatAtMs = 0;
+  let beatAtMs = Number.NEGATIVE_INFINITY;
 
   const tell = (event: LiveEvent) => {
     for (const send of listeners) send(event);
@@ -56,8 +56,8 @@ export function createLive(parts: ObserveParts & { log: Log }) {
     if (rollout !== undefined) tellRollout(rollout);
     if (columns !== undefined) tellFleet(columns);
     tellTrouble(trouble);
-    if (Date.now() - beatAtMs < beatEveryMs) return;
-    beatAtMs = Date.now();
+    if (performance.now() - beatAtMs < beatEveryMs) return;
+    beatAtMs = performance.now();
     tell({ name: "beat", data: { now: new Date().toISOString() } });
   };
 

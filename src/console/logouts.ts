@@ -12,7 +12,7 @@ export function createLogouts(database: Database, log: Log) {
   const ended = new Set<string>();
   /** While the database is away. */
   const unwritten = new Map<string, Ticket>();
-  let readAtMs = 0;
+  let readAtMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
 
   const write = async ({ id, endsAtMs }: Ticket) => {
@@ -30,11 +30,11 @@ export function createLogouts(database: Database, log: Log) {
 
   /** While the database is away, what is known here counts: a rollout must stay in reach. */
   const refresh = async () => {
-    if (Date.now() - readAtMs < freshForMs) return;
+    if (performance.now() - readAtMs < freshForMs) return;
     reading ??= read()
       .catch((error: Error) => log.warn({ detail: error.message }, "sign-outs not read"))
       .finally(() => {
-        readAtMs = Date.now();
+        readAtMs = performance.now();
         reading = undefined;
       });
     await Promise.race([reading, new Promise((resolve) => setTimeout(resolve, 1_000))]);

@@ -85,8 +85,8 @@ function requireUnmoved(now: Seen, seen: Seen): void {
 }
 
 async function movedOn(access: ConsoleAccess, actor: string, seen: Seen): Promise<void> {
-  const untilMs = Date.now() + beginsWithinMs;
-  while (Date.now() < untilMs) {
+  const untilMs = performance.now() + beginsWithinMs;
+  while (performance.now() < untilMs) {
     await delay(lookEveryMs);
     const now = await readStatus(access, actor).catch(() => seen);
     if (now.rollout_id !== seen.rollout_id || now.state !== seen.state) return;

@@ -59,7 +59,7 @@ export function createIngress(settings: IngressSettings): Ingress {
   });
 
   const call = async (wanted: IngressCall): Promise<IngressAnswer> => {
-    const startedMs = Date.now();
+    const startedMs = performance.now();
     let isTaken = false;
     for (;;) {
       const attempt = await attemptCall(wanted, {
@@ -70,7 +70,7 @@ export function createIngress(settings: IngressSettings): Ingress {
       });
       if (attempt.outcome === "answered") return attempt.answer;
       isTaken ||= attempt.outcome !== "absent";
-      const afterMs = Date.now() - startedMs;
+      const afterMs = performance.now() - startedMs;
       const refusal = giveUp({ afterMs, isTaken, blocks: wanted.blocks }, limits);
       if (refusal !== undefined) throw refusal;
       if (attempt.outcome !== "waiting") await delay(retryEveryMs);

@@ -108,8 +108,8 @@ type ZombieLock = { pid: number; directory: string; withinMs: number };
  */
 async function clearZombieLock(lock: string, zombie: ZombieLock): Promise<void> {
   if (!existsSync(`/proc/${zombie.pid}`)) return;
-  const deadline = Date.now() + zombie.withinMs;
-  while (hasSessions(zombie.directory) && Date.now() < deadline) await delay(20);
+  const deadline = performance.now() + zombie.withinMs;
+  while (hasSessions(zombie.directory) && performance.now() < deadline) await delay(20);
   if (!hasSessions(zombie.directory)) rmSync(lock, { force: true });
 }
 

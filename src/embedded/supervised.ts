@@ -159,8 +159,8 @@ async function becomeReady(
   running: Running,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const deadline = Date.now() + program.readyWithinMs;
-  while (Date.now() < deadline) {
+  const deadline = performance.now() + program.readyWithinMs;
+  while (performance.now() < deadline) {
     // One that has ended is not ready, whoever answers in its place.
     const isReady = await unlessAborted(program.isReady(), signal);
     if (!isAlive(running.identity)) {

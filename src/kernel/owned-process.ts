@@ -78,9 +78,9 @@ export async function endProcess(
 }
 
 async function waitUntilGone(identity: ProcessIdentity, withinMs: number): Promise<boolean> {
-  const deadline = Date.now() + withinMs;
+  const deadline = performance.now() + withinMs;
   while (isAlive(identity)) {
-    if (Date.now() >= deadline) return false;
+    if (performance.now() >= deadline) return false;
     await delay(10);
   }
   return true;

@@ -72,13 +72,13 @@ async function untilHealthy(
   expected: { id: string; image: string },
   timeoutMs: number,
 ): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  let streak: Streak = { state: "starting", sinceMs: Date.now() };
-  while (Date.now() < deadline) {
+  const deadline = performance.now() + timeoutMs;
+  let streak: Streak = { state: "starting", sinceMs: performance.now() };
+  while (performance.now() < deadline) {
     const probe = await probeChild(child, expected);
     if (probe.state === "gone") throw new Error(await howItEnded(ending));
-    streak = continueStreak(streak, probe.state, Date.now());
-    const lastedMs = Date.now() - streak.sinceMs;
+    streak = continueStreak(streak, probe.state, performance.now());
+    const lastedMs = performance.now() - streak.sinceMs;
     if (probe.state === "healthy" && lastedMs >= minHealthyMs) return;
     if (probe.state === "failing" && lastedMs >= failingForMs) throw new Error(probe.reason);
     await delay(probeEveryMs);
