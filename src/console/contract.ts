@@ -2,6 +2,7 @@
 import type { FastifyPluginAsync } from "fastify";
 import { z } from "zod";
 import { RoutesStatus } from "#alerting/routes-sync-contract.ts";
+import { isClean } from "#kernel/clean-text.ts";
 import { operations, RolloutRequest, RolloutStatus, rolloutStates } from "#rollout/contract.ts";
 
 /** What the gateway lends the console: who someone is, and the way to Restate. */
@@ -245,7 +246,10 @@ export type RoutingView = z.infer<typeof RoutingView>;
 
 export const KeyUsageRequest = z.strictObject({
   /** Absent: the oldest workspace. */
-  workspace_id: z.string().max(200).optional(),
+  workspace_id: z
+    .string()
+    .refine((id) => isClean(id, 200), "must be a workspace's id")
+    .optional(),
   hours: z.int().min(1).max(2_160).default(24),
 });
 

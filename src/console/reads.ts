@@ -2,6 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { alertEventHandlers, alertEvents } from "#alerting/events-contract.ts";
+import { isClean } from "#kernel/clean-text.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { checkReaders, checkReads } from "#results/contract.ts";
 import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
@@ -35,10 +36,11 @@ const readers: Record<string, { path: string; input: z.ZodType }> = {
   "check-replay": { path: check("Replay"), input: checkReaders.Replay.input },
 };
 
-const PastRequest = z.strictObject({ rollout_id: z.string().max(100) });
+const RolloutId = z.string().refine((id) => isClean(id, 100), "must be a rollout id");
+const PastRequest = z.strictObject({ rollout_id: RolloutId });
 const SentinelRequest = z.strictObject({
-  id: z.string().max(300),
-  rollout_id: z.string().max(100).nullable(),
+  id: z.string().refine((id) => isClean(id, 300), "must be a sentinel's id"),
+  rollout_id: RolloutId.nullable(),
 });
 
 export function serveReads(app: FastifyInstance, parts: Parts): void {
