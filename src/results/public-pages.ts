@@ -35,7 +35,8 @@ function worstOf(statuses: readonly CheckView["status"][]): CheckView["status"] 
 /** Reasons quote what servers say and where they are: they are for operators. */
 function toPublic(check: CheckView) {
   const { id, name, kind, environment, status, since, last_at, uptime_24h, strip } = check;
-  const up = uptime_24h === null ? null : Math.round(uptime_24h * 1_000) / 1_000;
+  // Never 100 for what was not whole.
+  const up = uptime_24h === null ? null : Math.floor(uptime_24h * 1_000) / 1_000;
   const locations = check.locations.map((place) => ({
     location: place.location,
     status: place.status,

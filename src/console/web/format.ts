@@ -14,6 +14,13 @@ export function percent(part: number, total: number): string {
   return total === 0 ? "0 %" : `${Math.floor((part * 100) / total)} %`;
 }
 
+/** Never 100 for what was not whole. */
+export function uptime(percentUp: number | null, digits: number): string {
+  if (percentUp === null) return "–";
+  const scale = 10 ** digits;
+  return `${Math.floor(percentUp * scale) / scale} %`;
+}
+
 /** 42 s, 3 min 20 s, 2 h 5 min, 3 d 4 h. */
 export function duration(seconds: number): string {
   const s = Math.max(0, Math.round(seconds));
@@ -49,6 +56,11 @@ export function clock(iso: string): string {
 /** 21 Nov, 03:12. */
 export function day(iso: string): string {
   return dayFormat.format(new Date(iso));
+}
+
+/** A mute without an end is kept as the last instant that a date can name. */
+export function quietEnd(iso: string): string {
+  return iso.startsWith("9999-") ? "someone says otherwise" : day(iso);
 }
 
 export function ms(value: number): string {

@@ -1,7 +1,7 @@
 /** What an operator can do about a check, each asked for by what it will mean. */
 import { useState } from "preact/hooks";
 import { change } from "#console/web/api.ts";
-import { day, ms } from "#console/web/format.ts";
+import { day, ms, quietEnd } from "#console/web/format.ts";
 import { ask } from "#console/web/parts/confirm.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
 import type { CheckStanding, RunNowAnswer } from "#monitor/objects-contract.ts";
@@ -34,7 +34,7 @@ export function CheckActions({ check, reload }: Props) {
     ask({
       title: `Let ${name} alert again?`,
       lines: [
-        `It is quiet until ${quietUntil === null ? "" : day(quietUntil)}.`,
+        `It is quiet until ${quietUntil === null ? "" : quietEnd(quietUntil)}.`,
         "If a maintenance is under way, all its windows end with that, also those to come.",
       ],
       verb: "Unmute it",

@@ -1,15 +1,12 @@
 /** What a check is and how it stands, in numbers and by place. */
-import { ago, day, duration, ms } from "#console/web/format.ts";
+import { ago, day, duration, ms, uptime } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
 import type { CheckView } from "#results/contract.ts";
 
 export function CheckFacts({ check }: { check: CheckView }) {
   const facts: [string, string][] = [
-    [
-      "Uptime, 24 hours",
-      check.uptime_24h === null ? "–" : `${Number(check.uptime_24h.toFixed(3))} %`,
-    ],
+    ["Uptime, 24 hours", uptime(check.uptime_24h, 3)],
     ["Last heard of", check.last_at === null ? "never" : ago(check.last_at, nowMs.value)],
     ["Last took", check.last_duration_ms === null ? "–" : ms(check.last_duration_ms)],
     ["Tells", check.channel ?? "nobody"],

@@ -7,7 +7,7 @@ import { ResponseTimes } from "#console/web/checks/response-times.tsx";
 import { LastResults } from "#console/web/checks/results.tsx";
 import { Strip } from "#console/web/checks/strip.tsx";
 import { statusWord, toneOfCheck } from "#console/web/checks/tone.ts";
-import { day } from "#console/web/format.ts";
+import { day, quietEnd } from "#console/web/format.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { path } from "#console/web/router.tsx";
@@ -71,7 +71,7 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
           {alert.acknowledged_by !== null && ` ${alert.acknowledged_by} is at it.`}
         </Notice>
       )}
-      {quietUntil !== null && <Notice tone="info">{`Quiet until ${day(quietUntil)}.`}</Notice>}
+      {quietUntil !== null && <Notice tone="info">{`Quiet until ${quietEnd(quietUntil)}.`}</Notice>}
       {channel === null && (
         <Notice tone="warn">
           This {kind === "api" ? "check" : "heartbeat"} has no channel: it pages nobody.

@@ -2,7 +2,7 @@
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
 import { Strip } from "#console/web/checks/strip.tsx";
 import { byUrgency, statusWord, toneOfCheck } from "#console/web/checks/tone.ts";
-import { ago, day, duration, ms } from "#console/web/format.ts";
+import { ago, day, duration, ms, quietEnd, uptime } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
@@ -67,7 +67,7 @@ function Row({ check }: { check: CheckView }) {
       </div>
       <Strip check={check} />
       <div class="check-numbers">
-        <b>{check.uptime_24h === null ? "–" : `${Number(check.uptime_24h.toFixed(2))} %`}</b>
+        <b>{uptime(check.uptime_24h, 2)}</b>
         <span class="quiet">{lastWords(check)}</span>
       </div>
     </li>
@@ -86,7 +86,7 @@ function describe(check: CheckView): string {
   if (alert !== null) parts.push(`Alert #${alert.episode} since ${day(alert.opened_at)}`);
   if (reason !== null) parts.push(reason);
   if (alert?.acknowledged_by != null) parts.push(`${alert.acknowledged_by} is at it`);
-  if (quietUntil !== null) parts.push(`quiet until ${day(quietUntil)}`);
+  if (quietUntil !== null) parts.push(`quiet until ${quietEnd(quietUntil)}`);
   if (channel === null) parts.push("pages nobody");
   if (status === "paused") parts.push("its settings are missing");
   if (parts.length === 0 && dueAt !== null) parts.push(`failed ${inWords(dueAt)} without a ping`);

@@ -1,0 +1,17 @@
+import { expect, it } from "vitest";
+import { quietEnd, uptime } from "#console/web/format.ts";
+
+it.each([
+  [100, 2, "100 %"],
+  [99.999_95, 3, "99.999 %"],
+  [99.996, 2, "99.99 %"],
+  [0, 2, "0 %"],
+  [null, 2, "–"],
+])("shows an uptime of %s with %i digits as %s", (up, digits, shown) => {
+  expect(uptime(up, digits)).toBe(shown);
+});
+
+it("names no day for a mute without an end", () => {
+  expect(quietEnd("9999-12-31T23:59:59.999Z")).toBe("someone says otherwise");
+  expect(quietEnd("2026-11-22T12:00:00.000Z")).toMatch(/^22 Nov/);
+});
