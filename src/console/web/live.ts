@@ -88,6 +88,7 @@ const reopenAfterMs = 2_000;
 export function listen(): () => void {
   let source: EventSource | undefined;
   let reopening: number | undefined;
+  let isOver = false;
 
   const heard = () => {
     heardAtMs.value = Date.now();
@@ -95,6 +96,7 @@ export function listen(): () => void {
   };
 
   const open = () => {
+    if (isOver) return;
     source = new EventSource("/console/api/live");
     const on = <Data>(name: string, take: (data: Data) => void) =>
       source?.addEventListener(name, (event) => {
@@ -126,6 +128,8 @@ export function listen(): () => void {
   const reopen = () => {
     source?.close();
     clearTimeout(reopening);
+    // While the session was asked for, nobody listens any more.
+    if (isOver) return;
     reopening = setTimeout(() => {
       askSession().then(open, reopen);
     }, reopenAfterMs) as unknown as number;
@@ -141,6 +145,7 @@ export function listen(): () => void {
 
   open();
   return () => {
+    isOver = true;
     source?.close();
     clearTimeout(reopening);
     clearInterval(clock);
