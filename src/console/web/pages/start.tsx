@@ -1,5 +1,5 @@
 /** A new rollout: first its plan, wave by wave, then its start. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { order, read } from "#console/web/api.ts";
 import { sentinels, shortImage } from "#console/web/format.ts";
 import { rollout } from "#console/web/live.ts";
@@ -25,16 +25,23 @@ export function StartPage() {
   const [fields, setFields] = useState(empty);
   const [planned, setPlanned] = useState<Planned>();
   const [error, setError] = useState<string>();
+  // A plan that comes late is not shown beside fields that ask for another one.
+  const asked = useRef(0);
   const change = (part: Partial<StartFields>) => {
+    asked.current += 1;
     setFields({ ...fields, ...part });
     setPlanned(undefined);
   };
   const show = async () => {
     setError(undefined);
     const request = toRequest(fields);
+    asked.current += 1;
+    const { current: number } = asked;
     try {
-      setPlanned({ request, plan: await read("plan", request) });
+      const plan = await read("plan", request);
+      if (number === asked.current) setPlanned({ request, plan });
     } catch (problem) {
+      if (number !== asked.current) return;
       setPlanned(undefined);
       setError((problem as Error).message);
     }
