@@ -87,19 +87,24 @@ function resumeQuestion({ status, waves }: LiveRollout): Words {
   };
 }
 
-function rollbackQuestion({ status, previous_images: images }: LiveRollout): Words {
-  const total = images.reduce((sum, image) => sum + image.sentinels, 0);
+/** The images are the most frequent ones alone; the waves count every sentinel. */
+function rollbackQuestion({ status, waves, previous_images: images }: LiveRollout): Words {
+  const named = images.reduce((sum, image) => sum + image.sentinels, 0);
+  const moved = waves.reduce((sum, wave) => sum + wave.succeeded + wave.not_reverted, 0);
+  const total = Math.max(named, moved);
   const [only] = images;
   const title =
-    images.length === 1 && only !== undefined
+    only?.sentinels === total
       ? `Roll back ${sentinels(total)} to ${shortImage(only.image)}?`
       : `Roll back ${sentinels(total)} to their previous images?`;
   const each = images.map((image) => `${sentinels(image.sentinels)} get ${image.image} back.`);
+  const rest = `${sentinels(total - named)} get images back that are not named here.`;
   const failed = `The ${sentinels(status.failed)} that failed stay as they are: they never took the new image.`;
   return {
     title,
     lines: [
       ...each,
+      ...(total > named ? [rest] : []),
       ...(status.failed > 0 ? [failed] : []),
       "Nothing else can be done until it ends.",
     ],
