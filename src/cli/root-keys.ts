@@ -1,4 +1,4 @@
-import { withOperator } from "#app/operator.ts";
+import { type Operator, withOperator } from "#app/operator.ts";
 import type { DatabaseOptions } from "./options.ts";
 import { complain, print, printJson } from "./print.ts";
 import { createTable, plain } from "./table.ts";
@@ -71,16 +71,29 @@ export type RotateOptions = DatabaseOptions & { grace: number };
 
 /** Prints the new key, once: on stdout alone. */
 export async function rotateRootKey(id: string, options: RotateOptions): Promise<number> {
-  const graceSeconds = options.grace;
-  const { rotated, kept } = await withOperator(options, async (operator) => {
-    const done = await operator.rootKeys.rotate({ id, graceSeconds });
-    return { rotated: done, kept: operator.keepRotated(done) };
+  await withOperator(options, async ({ rootKeys, keepRotated }) => {
+    const rotated = await rootKeys.rotate({ id, graceSeconds: options.grace });
+    let kept: string | undefined;
+    try {
+      kept = keepRotated(rotated);
+    } finally {
+      // Also where it cannot be kept: it is stored nowhere, and the old one ends.
+      reportRotated(id, { rotated, options, kept });
+    }
   });
+  return 0;
+}
+
+type Rotated = Awaited<ReturnType<Operator["rootKeys"]["rotate"]>>;
+
+type Report = { rotated: Rotated; options: RotateOptions; kept: string | undefined };
+
+function reportRotated(id: string, { rotated, options, kept }: Report): void {
   const { key, keyId, oldEndsAt, origin } = rotated;
   if (options.json) {
     const old = { replaces: id, old_ends_at: oldEndsAt };
     printJson({ key, key_id: keyId, ...old, kept_as: kept ?? null });
-    return 0;
+    return;
   }
   print(key);
   const next =
@@ -89,7 +102,6 @@ export async function rotateRootKey(id: string, options: RotateOptions): Promise
       : origin === "setting"
         ? "Set api.root_key to it at every process."
         : "It is not shown again.";
-  const old = `${id} ends ${graceSeconds === 0 ? "now" : `at ${oldEndsAt.toISOString()}`}`;
+  const old = `${id} ends ${options.grace === 0 ? "now" : `at ${oldEndsAt.toISOString()}`}`;
   complain(`${keyId}; ${old}. ${next}`);
-  return 0;
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runVedette } from "../../support/command.ts";
@@ -132,6 +132,21 @@ describe("the keys that a program makes for itself", () => {
 
     expect(rotated.kept_as).toBe("root_key");
     expect(credentials().root_key).toBe(rotated.key);
+  });
+
+  it("are printed also where the file that keeps them cannot be changed", async () => {
+    const { root_keys } = await runJson("root-keys", "list");
+    const own = root_keys.find((one: { origin: string }) => one.origin === "sentinels");
+    const file = path.join(program.dataDir, "credentials.json");
+    const whole = readFileSync(file, "utf8");
+    writeFileSync(file, JSON.stringify({ ...credentials(), ingress_token: "" }));
+
+    const rotated = await run("root-keys", "rotate", own.key_id, "--grace", "1h");
+
+    writeFileSync(file, whole);
+    expect(rotated.code).toBe(1);
+    expect(rotated.stdout).toMatch(/^vedette_root_[\w-]{43}\n$/);
+    expect(rotated.stderr).toMatch(/vedette: .*credentials\.json is damaged/);
   });
 });
 
