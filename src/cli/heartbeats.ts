@@ -3,7 +3,7 @@ import { heartbeatHandlers, heartbeatService } from "#monitor/objects-contract.t
 import { connect } from "./connection.ts";
 import type { GlobalOptions } from "./options.ts";
 import { print, printJson } from "./print.ts";
-import { makeToken } from "./token.ts";
+import { handOver, makeToken } from "./token.ts";
 
 /** The token is made here: Vedette keeps its hash and never sees it but in a ping. */
 export async function registerHeartbeat(id: string, options: GlobalOptions): Promise<number> {
@@ -15,7 +15,9 @@ export async function registerHeartbeat(id: string, options: GlobalOptions): Pro
   const { token, hash } = makeToken();
   const { output } = heartbeatHandlers.Register;
   const address = `${heartbeatService}/${id}/Register`;
-  const answer = await connection.call(address, { token_hash: hash }, output);
+  const answer = await handOver(`${connection.url}/${token}`, () =>
+    connection.call(address, { token_hash: hash }, output),
+  );
   const url = `${(answer.ping_url ?? connection.url).replace(/\/+$/, "")}/${token}`;
   if (options.json) printJson({ check: id, url, replaced: answer.replaced });
   else print(`${url}\n${answer.replaced ? "The earlier address is void. " : ""}${how}`);

@@ -4,14 +4,16 @@ import { connect } from "./connection.ts";
 import type { GlobalOptions } from "./options.ts";
 import { print, printJson } from "./print.ts";
 import { createTable } from "./table.ts";
-import { makeToken } from "./token.ts";
+import { handOver, makeToken } from "./token.ts";
 
 /** The token is made here: Vedette keeps its hash alone. */
 export async function addRunner(location: string, options: GlobalOptions): Promise<number> {
   const { token, hash } = makeToken();
   const { output } = runnerHandlers.Add;
   const body = { location, token_hash: hash };
-  const { replaced } = await connect(options).call(`${runnerService}/Add`, body, output);
+  const { replaced } = await handOver(token, () =>
+    connect(options).call(`${runnerService}/Add`, body, output),
+  );
   if (options.json) printJson({ location, token, replaced });
   else print(`${token}\n${replaced ? "The earlier token is void. " : ""}${how(location)}`);
   return 0;
