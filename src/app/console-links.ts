@@ -2,6 +2,7 @@
 import { hostname } from "node:os";
 import type { Config } from "#config.ts";
 import { consolePath } from "#console/contract.ts";
+import { httpUrl } from "#kernel/address.ts";
 
 export type ConsoleLinks = {
   /** undefined: nothing says where the console is. */
@@ -37,6 +38,5 @@ function withoutPath(base: string): string {
 /** One that listens everywhere is reached by the machine's name. */
 function urlOf({ host, port }: Pick<ControlAddress, "host" | "port">): string {
   const isEverywhere = host === "0.0.0.0" || host === "::";
-  const name = host.includes(":") ? `[${host}]` : host;
-  return `http://${isEverywhere ? hostname() : name}:${port}`;
+  return httpUrl({ host: isEverywhere ? hostname() : host, port });
 }

@@ -1,6 +1,7 @@
 /** Wires the monitor: the objects that the worker serves, and the doors that control opens for it. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Door } from "#control/control.ts";
+import { httpUrl } from "#kernel/address.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createDeadlines } from "#monitor/deadlines.ts";
 import { createInbox } from "#monitor/inbox.ts";
@@ -95,7 +96,7 @@ function targetOf({ config, credentials }: Base, ownApiUrl: string | undefined):
   const { base_url, key: KEY, root_key } = monitor;
   const isOwn = base_url === "";
   return {
-    baseUrl: isOwn ? (ownApiUrl ?? `http://${api.host}:${api.port}`) : base_url,
+    baseUrl: isOwn ? (ownApiUrl ?? httpUrl(api)) : base_url,
     secrets: { KEY, ROOT_KEY: root_key || (isOwn ? credentials.root_key : "") },
   };
 }

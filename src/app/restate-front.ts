@@ -2,6 +2,7 @@
 import type { Server } from "node:http";
 import { createAdminFront, createIngressFront, type Front } from "#control/front/front.ts";
 import { createIdentify } from "#control/token.ts";
+import { httpUrl } from "#kernel/address.ts";
 import { listening } from "#kernel/listen.ts";
 import type { Base } from "./base.ts";
 import type { Stops } from "./stops.ts";
@@ -48,7 +49,7 @@ function listen(server: Server, { host, port }: { host: string; port: number }):
     server.once("error", reject);
     server.listen(port, host, () => {
       const at = server.address();
-      resolve(`http://${host}:${typeof at === "object" ? at?.port : port}`);
+      resolve(httpUrl({ host, port: typeof at === "object" ? (at?.port ?? port) : port }));
     });
   });
 }

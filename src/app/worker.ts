@@ -16,6 +16,7 @@ import { createFleetListing, type FleetListing } from "#fleet/listing.ts";
 import { createSentinelService } from "#fleet/service.ts";
 import type { FleetStore } from "#fleet/store.ts";
 import { createFleetStore } from "#fleet/store.ts";
+import { httpUrl } from "#kernel/address.ts";
 import type { Database } from "#kernel/database.ts";
 import { inTime } from "#kernel/in-time.ts";
 import { readInstallation } from "#kernel/installation.ts";
@@ -124,7 +125,7 @@ function identityKeys({ restate }: Config, credentials: Credentials): string[] {
 async function createDriver(base: Base, parts: WorkerParts): Promise<Driver> {
   const { config, dataDir, log } = base;
   const { fleet, api } = config;
-  const apiUrl = parts.apiUrl ?? `http://${api.host}:${api.port}`;
+  const apiUrl = parts.apiUrl ?? httpUrl(api);
   const rootKey = fleet.driver === "process" ? await startSentinelKey(base, parts.database) : "";
   return drivers[fleet.driver]({ fleet, dataDir, apiUrl, rootKey, log });
 }

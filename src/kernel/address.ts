@@ -52,3 +52,15 @@ export function bareAddress(text: string): string {
   if (bracketed !== undefined) return bracketed;
   return /^[\d.]+:\d+$/.test(text) ? (text.split(":", 1)[0] as string) : text;
 }
+
+/** The address of what listens at a host and port: an IPv6 host comes in brackets there. */
+export function httpUrl({ host, port }: { host: string; port: number }): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+const thisMachine = ["127.0.0.0/8", "::1", "0.0.0.0", "::"];
+
+/** Whether a call to the host of a URL stays on this machine: IPv6 has its brackets there. */
+export function isThisMachine(hostname: string): boolean {
+  return hostname === "localhost" || isListed(thisMachine, hostname.replace(/^\[|\]$/g, ""));
+}

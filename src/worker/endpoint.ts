@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { createEndpointHandler, type EndpointOptions } from "@restatedev/restate-sdk";
+import { httpUrl } from "#kernel/address.ts";
 import type { Log } from "#kernel/log.ts";
 import { untilDone } from "#kernel/retry-policy.ts";
 
@@ -48,7 +49,7 @@ export async function serveEndpoint(settings: EndpointSettings): Promise<Endpoin
     server.close();
     for (const session of sessions) session.destroy();
   };
-  return { url: `http://${settings.host}:${port}`, stop };
+  return { url: httpUrl({ host: settings.host, port }), stop };
 }
 
 type Transport = NonNullable<EndpointOptions["logger"]>;

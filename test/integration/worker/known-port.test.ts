@@ -1,5 +1,6 @@
 /** The port that the worker remembers from start to start. */
 import { readFileSync, writeFileSync } from "node:fs";
+import { networkInterfaces } from "node:os";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createLog } from "#kernel/log.ts";
@@ -8,8 +9,8 @@ import { tempDir } from "../../support/temp-dir.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 
-async function serve(file: string): Promise<string> {
-  const settings = { host: "127.0.0.1", port: 0, services: [], identityKeys: [], log };
+async function serve(file: string, host = "127.0.0.1"): Promise<string> {
+  const settings = { host, port: 0, services: [], identityKeys: [], log };
   const endpoint = await serveOnKnownPort(file, settings);
   onTestFinished(endpoint.stop);
   return new URL(endpoint.url).port;
@@ -27,3 +28,15 @@ it.each(["99999999", "-5", "1.5", "garbage", ""])(
     expect(readFileSync(file, "utf8")).toBe(port);
   },
 );
+
+const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
+  all?.some(({ address }) => address === "::1"),
+);
+
+it.skipIf(!hasIpv6)("is remembered of an IPv6 host too", async () => {
+  const file = path.join(tempDir(), "worker-port");
+
+  const port = await serve(file, "::1");
+
+  expect(readFileSync(file, "utf8")).toBe(port);
+});
