@@ -1,8 +1,9 @@
 /** Where a running Vedette is, and the token for it. */
-import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { z } from "zod";
 import { Credentials, Endpoints } from "#embedded/contract.ts";
+import { isThisMachine } from "#kernel/address.ts";
+import { readIfThere } from "#kernel/read-if-there.ts";
 
 export type TargetOptions = {
   url?: string | undefined;
@@ -46,8 +47,8 @@ function readToken(file: string): string {
 }
 
 function readControlUrl(dataDir: string): string {
-  const control = readFrom(path.join(dataDir, "endpoints.json"), controlUrl)?.control;
-  if (control !== undefined) return control;
+  const found = readFrom(path.join(dataDir, "endpoints.json"), controlUrl);
+  if (found?.control !== undefined) return found.control;
   throw new Error(
     `no Vedette runs on ${path.resolve(dataDir)}: start one with "npm start", or name another with --url`,
   );
@@ -57,17 +58,13 @@ const controlUrl = Endpoints.pick({ control: true });
 const ingressToken = Credentials.pick({ ingress_token: true });
 
 function readLocalToken(dataDir: string, url: URL): string {
-  const found = isOnThisMachine(url)
+  const found = isThisMachine(url.hostname)
     ? readFrom(path.join(dataDir, "credentials.json"), ingressToken)
     : undefined;
   if (found !== undefined) return found.ingress_token;
   throw new Error(
     `no token for ${url.origin}: set INGRESS_TOKEN, or name a file with --token-file`,
   );
-}
-
-function isOnThisMachine({ hostname }: URL): boolean {
-  return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
 }
 
 /** Only the member that is needed is looked at: a newer or older Vedette may have written the file. */
@@ -81,14 +78,5 @@ function readFrom<Schema extends z.ZodType>(
     return schema.parse(JSON.parse(text));
   } catch {
     throw new Error(`${file} is damaged`);
-  }
-}
-
-function readIfThere(file: string): string | undefined {
-  if (!existsSync(file)) return undefined;
-  try {
-    return readFileSync(file, "utf8");
-  } catch (cause) {
-    throw new Error(`${file} cannot be read (${(cause as { code?: string }).code})`, { cause });
   }
 }

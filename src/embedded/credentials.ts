@@ -1,9 +1,9 @@
 /** The secrets of an installation, generated once. */
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
 import { generateIdentityKey, publicIdentityOf } from "#kernel/identity-key.ts";
+import { readIfThere } from "#kernel/read-if-there.ts";
 import { Credentials } from "./contract.ts";
 
 /**
@@ -14,17 +14,20 @@ import { Credentials } from "./contract.ts";
 export function loadCredentials(dataDir: string): Credentials {
   const file = path.join(dataDir, "credentials.json");
   const generated = generateCredentials();
-  const kept = existsSync(file) ? readCredentials(file, generated) : generated;
+  const before = readIfThere(file);
+  const kept = before === undefined ? generated : readCredentials(before, { file, generated });
   const text = `${JSON.stringify(kept, null, 2)}\n`;
-  if (!existsSync(file) || readFileSync(file, "utf8") !== text) writeFileAtomically(file, text);
+  if (before !== text) writeFileAtomically(file, text);
   return kept;
 }
 
+type Source = { file: string; generated: Credentials };
+
 /** `generated` stands in for what the file, if it is an older one, does not have yet. */
-function readCredentials(file: string, generated: Credentials): Credentials {
+function readCredentials(text: string, { file, generated }: Source): Credentials {
   const { encryption_key, sentinel_key } = generated;
   try {
-    const kept = JSON.parse(readFileSync(file, "utf8"));
+    const kept = JSON.parse(text);
     return Credentials.parse({ encryption_key, sentinel_key, ...kept });
   } catch (error) {
     const advice = "restore it from a backup, or delete it to generate new secrets";

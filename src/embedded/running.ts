@@ -1,6 +1,6 @@
 /** The database of a program that runs on this machine. */
-import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { readIfThere } from "#kernel/read-if-there.ts";
 import { Credentials, Endpoints } from "./contract.ts";
 import { databaseUser } from "./postgres-cluster.ts";
 
@@ -29,14 +29,17 @@ export function withoutCredentials(databaseUrl: string): string {
 
 function read<T>(dataDir: string, name: string, schema: { parse: (value: unknown) => T }): T {
   const file = path.join(dataDir, name);
-  if (!existsSync(file)) {
-    throw new Error(
-      `no Vedette runs on ${path.resolve(dataDir)}: start one with "npm start", or set database.url`,
-    );
-  }
+  const text = readIfThere(file);
+  if (text === undefined) throw nothingRuns(dataDir);
   try {
-    return schema.parse(JSON.parse(readFileSync(file, "utf8")));
+    return schema.parse(JSON.parse(text));
   } catch {
     throw new Error(`${file} is damaged`);
   }
+}
+
+function nothingRuns(dataDir: string): Error {
+  return new Error(
+    `no Vedette runs on ${path.resolve(dataDir)}: start one with "npm start", or set database.url`,
+  );
 }

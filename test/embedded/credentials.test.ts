@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import bs58 from "bs58";
 import { expect, it } from "vitest";
@@ -62,6 +62,13 @@ it.each(["", "{", '{"ingress_token":"s3cret"}', '{"ingress_token": s3cret}'])(
     expect(readFileSync(file, "utf8")).toBe(content);
   },
 );
+
+it("says of a file that cannot be read why, and not that it is to be deleted", () => {
+  const directory = tempDir();
+  mkdirSync(path.join(directory, "credentials.json"));
+
+  expect(() => loadCredentials(directory)).toThrow(/credentials\.json cannot be read \(EISDIR\)$/);
+});
 
 it("writes the identity key for the owner only", () => {
   const directory = tempDir();

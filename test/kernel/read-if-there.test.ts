@@ -1,0 +1,22 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { readIfThere } from "#kernel/read-if-there.ts";
+import { tempDir } from "../support/temp-dir.ts";
+
+it("answers the text of a file, and nothing of one that is not there", () => {
+  const directory = tempDir();
+  const file = path.join(directory, "file");
+  writeFileSync(file, "text");
+
+  expect(readIfThere(file)).toBe("text");
+  expect(readIfThere(path.join(directory, "other"))).toBeUndefined();
+  expect(readIfThere(path.join(file, "below"))).toBeUndefined();
+});
+
+it("says why what is there cannot be read", () => {
+  const directory = path.join(tempDir(), "directory");
+  mkdirSync(directory);
+
+  expect(() => readIfThere(directory)).toThrow(/directory cannot be read \(EISDIR\)$/);
+});
