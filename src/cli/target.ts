@@ -3,6 +3,7 @@ import path from "node:path";
 import type { z } from "zod";
 import { Credentials, Endpoints } from "#embedded/contract.ts";
 import { isThisMachine } from "#kernel/address.ts";
+import { isGone } from "#kernel/owned-process.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
 
 export type TargetOptions = {
@@ -48,13 +49,15 @@ function readToken(file: string): string {
 
 function readControlUrl(dataDir: string): string {
   const found = readFrom(path.join(dataDir, "endpoints.json"), controlUrl);
-  if (found?.control !== undefined) return found.control;
+  // One that was killed leaves its file: whoever has its port now is not to get the token.
+  const hasEnded = found?.process !== undefined && isGone(found.process);
+  if (found?.control !== undefined && !hasEnded) return found.control;
   throw new Error(
     `no Vedette runs on ${path.resolve(dataDir)}: start one with "npm start", or name another with --url`,
   );
 }
 
-const controlUrl = Endpoints.pick({ control: true });
+const controlUrl = Endpoints.pick({ control: true, process: true });
 const ingressToken = Credentials.pick({ ingress_token: true });
 
 function readLocalToken(dataDir: string, url: URL): string {

@@ -1,5 +1,13 @@
 import { z } from "zod";
 
+/** A process as it is written down in a file. */
+export const Process = z.object({
+  pid: z.int().positive(),
+  startedAt: z.string(),
+  bootId: z.string().optional(),
+  pidNamespace: z.string().optional(),
+});
+
 /** `<data_dir>/endpoints.json`: where the parts of a running program listen. */
 export const Endpoints = z.object({
   api: z.string().optional(),
@@ -12,6 +20,8 @@ export const Endpoints = z.object({
   /** The embedded Postgres, without user and password. */
   database: z.string().optional(),
   pid: z.int(),
+  /** The process beyond doubt: a pid is given to others after it. An earlier version names none. */
+  process: Process.optional(),
 });
 export type Endpoints = z.infer<typeof Endpoints>;
 

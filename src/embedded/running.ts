@@ -1,5 +1,6 @@
 /** The database of a program that runs on this machine. */
 import path from "node:path";
+import { isGone } from "#kernel/owned-process.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
 import { Credentials, Endpoints } from "./contract.ts";
 import { databaseUser } from "./postgres-cluster.ts";
@@ -9,7 +10,9 @@ import { databaseUser } from "./postgres-cluster.ts";
  * one clear line when none runs there.
  */
 export function runningDatabaseUrl(dataDir: string): string {
-  const { database } = read(dataDir, "endpoints.json", Endpoints.pick({ database: true }));
+  const wanted = Endpoints.pick({ database: true, process: true });
+  const { database, process } = read(dataDir, "endpoints.json", wanted);
+  if (process !== undefined && isGone(process)) throw nothingRuns(dataDir);
   if (database === undefined) throw new Error(`the Vedette on ${dataDir} has no embedded Postgres`);
   const file = "credentials.json";
   const secret = read(dataDir, file, Credentials.pick({ database_password: true }));

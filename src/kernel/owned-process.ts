@@ -44,6 +44,11 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return running !== undefined && running.startedAt === identity.startedAt;
 }
 
+/** Whether it is certain that it runs no more: of one out of sight nothing is. */
+export function isGone(identity: ProcessIdentity): boolean {
+  return isInSight(identity) && !isAlive(identity);
+}
+
 /** Of the machine since its last start; undefined where it tells none. */
 const bootId = unlessThrown(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
 const pidNamespace = unlessThrown(() => readlinkSync("/proc/self/ns/pid"));

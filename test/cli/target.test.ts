@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { findTarget } from "#cli/target.ts";
+import { identifyProcess } from "#kernel/owned-process.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 /** The files that a running program has in its data directory, with what a newer one may add. */
@@ -67,6 +68,25 @@ describe("findTarget", () => {
       expect(() => findTarget({ url }, environment)).toThrow(/^no token for .*INGRESS_TOKEN/);
     },
   );
+
+  it("does not send the local token to whoever has the port of a program that was killed", () => {
+    const process = { ...identifyProcess(globalThis.process.pid), startedAt: "1" };
+    const dataDir = localVedette({ endpoints: { control: "http://127.0.0.1:7071", process } });
+
+    expect(() => findTarget({ dataDir }, {})).toThrow(/no Vedette runs on/);
+  });
+
+  it("finds a Vedette whose process is running, and one that cannot be seen from here", () => {
+    const own = identifyProcess(globalThis.process.pid);
+    const processes = [own, { ...own, pidNamespace: "another" }];
+
+    const urls = processes.map((process) => {
+      const dataDir = localVedette({ endpoints: { control: "http://127.0.0.1:7071", process } });
+      return findTarget({ dataDir }, {}).url;
+    });
+
+    expect(urls).toEqual(["http://127.0.0.1:7071", "http://127.0.0.1:7071"]);
+  });
 
   it("says how to go on when nothing runs", () => {
     expect(() => findTarget({ dataDir: tempDir() }, {})).toThrow(/no Vedette runs on .*npm start/);

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { Endpoints } from "#embedded/contract.ts";
 import { publishEndpoints } from "#embedded/endpoints.ts";
+import { identifyProcess } from "#kernel/owned-process.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 const endpoints = {
@@ -20,7 +21,8 @@ it("publishes the addresses as the contract has them", () => {
   publishEndpoints(directory, endpoints);
 
   const text = readFileSync(path.join(directory, "endpoints.json"), "utf8");
-  expect(Endpoints.parse(JSON.parse(text))).toEqual(endpoints);
+  const process = identifyProcess(globalThis.process.pid);
+  expect(Endpoints.parse(JSON.parse(text))).toEqual({ ...endpoints, process });
 });
 
 it("takes the addresses back on stop", () => {
@@ -30,4 +32,16 @@ it("takes the addresses back on stop", () => {
   withdraw();
 
   expect(existsSync(path.join(directory, "endpoints.json"))).toBe(false);
+});
+
+it("leaves the addresses of a program that has taken the directory meanwhile", () => {
+  const directory = tempDir();
+  const file = path.join(directory, "endpoints.json");
+  const withdraw = publishEndpoints(directory, endpoints);
+  const others = JSON.stringify({ ...endpoints, process: { pid: 42, startedAt: "1" } });
+  writeFileSync(file, others);
+
+  withdraw();
+
+  expect(readFileSync(file, "utf8")).toBe(others);
 });
