@@ -9,7 +9,7 @@ import type { Deadlines, Passed } from "./deadlines.ts";
 import { type DeadlinesPassed, deadlineService } from "./internal.ts";
 
 type Parts = {
-  deadlines: Pick<Deadlines, "findPassed" | "told" | "next">;
+  deadlines: Pick<Deadlines, "correct" | "findPassed" | "told" | "next">;
   /** Resolves once the objects are sure to hear of it. */
   tell: (passed: DeadlinesPassed) => Promise<void>;
   log: Log;
@@ -21,6 +21,8 @@ type Parts = {
 const longestPauseMs = 1_000;
 /** Deadlines that pass one after the other are found together. */
 const shortestPauseMs = 50;
+/** What a wrong clock has left is of no hurry. */
+const correctEveryMs = 60_000;
 
 export function watchDeadlines(parts: Parts): { stop: () => Promise<void> } {
   const stopping = new AbortController();
@@ -35,8 +37,16 @@ export function watchDeadlines(parts: Parts): { stop: () => Promise<void> } {
 
 async function watch(parts: Parts, signal: AbortSignal): Promise<void> {
   const { pause = delay } = parts;
+  let correctedMs = Number.NEGATIVE_INFINITY;
+  const turn = async () => {
+    if (performance.now() - correctedMs > correctEveryMs) {
+      await parts.deadlines.correct();
+      correctedMs = performance.now();
+    }
+    return look(parts);
+  };
   while (!signal.aborted) {
-    const pauseMs = await look(parts).catch((error) => {
+    const pauseMs = await turn().catch((error) => {
       parts.log.warn({ detail: (error as Error).message }, "deadlines not looked for");
       return longestPauseMs;
     });

@@ -1,4 +1,5 @@
 /** Heartbeats: when one is due, and what a ping or the lack of one changes. Pure; the time comes in. */
+import { isAhead } from "#kernel/clock-fault.ts";
 import { formatDuration } from "#kernel/duration.ts";
 import type {
   CheckStatusName,
@@ -29,6 +30,26 @@ export function newHeartbeatState(atMs: number): HeartbeatState {
   };
 }
 
+/** `fromMs`: what counts in place of a time that lies ahead. */
+export type Clock = { nowMs: number; fromMs: number };
+
+/**
+ * Without what was noted while a clock was ahead: a ping that is to come would keep every later one, and
+ * the alert of its absence, waiting until then.
+ */
+export function setRight(state: HeartbeatState, { nowMs, fromMs }: Clock): HeartbeatState {
+  const { createdAtMs, lastPingAtMs, startedAtMs, held } = state;
+  const isWrong = (atMs: number | null | undefined) => atMs != null && isAhead(atMs, nowMs);
+  if (![createdAtMs, lastPingAtMs, startedAtMs, held?.awayToMs].some(isWrong)) return state;
+  return {
+    ...state,
+    createdAtMs: isWrong(createdAtMs) ? fromMs : createdAtMs,
+    lastPingAtMs: isWrong(lastPingAtMs) ? fromMs : lastPingAtMs,
+    startedAtMs: isWrong(startedAtMs) ? null : startedAtMs,
+    held: isWrong(held?.awayToMs) ? null : held,
+  };
+}
+
 /**
  * When the alert is due: last ping (or creation) + period + grace (spec, "Heartbeat checks"). A run
  * that said it began is to end within the grace, if that is earlier.
@@ -47,7 +68,8 @@ export function wakeAtMs(
   { quiet, nowMs }: { quiet: Quiet; nowMs: number },
 ): number | null {
   if (state.alert !== null) return null;
-  const dueMs = state.status === "failed" ? nowMs : dueAtMs(heartbeat, state);
+  const isWrong = setRight(state, { nowMs, fromMs: nowMs }) !== state;
+  const dueMs = isWrong || state.status === "failed" ? nowMs : dueAtMs(heartbeat, state);
   return dueMs > nowMs ? dueMs : (quietUntilMs(quiet, nowMs) ?? nowMs);
 }
 

@@ -2,6 +2,7 @@
  * The deadlines of heartbeats that are ok, in Postgres: a ping moves none, and Restate hears only of
  * those that have passed. A timer for each would cost more than everything else together.
  */
+import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import { findAway } from "./absences.ts";
 import type { Heartbeat } from "./contract.ts";
@@ -60,6 +61,14 @@ export function createDeadlines(database: Database) {
         atMs: first.at.getTime(),
         lease: first.due_at,
       };
+    },
+
+    /**
+     * Sets right what was noted while a clock was ahead: nobody would look for that heartbeat until then.
+     * Reads all rows, and is for now and then.
+     */
+    async correct(): Promise<void> {
+      await database.query(correctTimes);
     },
 
     /** Leaves them to their objects, for a while. */
@@ -124,6 +133,32 @@ const takePassed = `
   WHERE h.id = ANY (ARRAY (SELECT id FROM near))
   RETURNING h.id, h.last_ping_at, h.is_watched, h.due_at, now.at,
     h.last_ping_at + h.allowance AS missed_at`;
+
+const longestWait = `CASE WHEN is_watched THEN ${untilAskedAgain} ELSE allowance END`;
+
+// Nobody knows when such a ping came. Of a heartbeat that is ok it was now; an object that watches was told
+// of it, and of whatever came after, and is asked at once.
+const correctTimes = `
+  WITH now AS (
+    SELECT date_trunc('milliseconds', clock_timestamp()) AS at
+  ), wrong AS (
+    SELECT id, ${aheadInSql("last_ping_at")} AS is_ping, ${aheadInSql("told_at")} AS is_word
+    FROM heartbeats
+    WHERE ${aheadInSql("last_ping_at")} OR ${aheadInSql("told_at")}
+      OR ${aheadInSql(`due_at - ${longestWait}`)}
+    ORDER BY id FOR UPDATE SKIP LOCKED
+  )
+  UPDATE heartbeats h SET
+    last_ping_at = CASE
+      WHEN NOT is_ping THEN h.last_ping_at WHEN h.is_watched THEN NULL ELSE now.at
+    END,
+    told_at = CASE WHEN is_word THEN NULL ELSE h.told_at END,
+    due_at = CASE
+      WHEN h.is_watched THEN now.at
+      WHEN is_ping THEN now.at + h.allowance
+      ELSE coalesce(h.last_ping_at, now.at) + h.allowance
+    END
+  FROM now, wrong WHERE wrong.id = h.id`;
 
 const endLease = `
   WITH locked AS (

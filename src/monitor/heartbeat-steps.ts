@@ -1,8 +1,18 @@
 /** What the object of a heartbeat does: takes pings, wakes at deadlines, alerts. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
+import { isAhead } from "#kernel/clock-fault.ts";
 import { findAway } from "./absences.ts";
 import type { CheckResult, Heartbeat, HeartbeatState } from "./contract.ts";
-import { canExpire, dueAtMs, expire, heardAtMs, newHeartbeatState, takePing } from "./deadline.ts";
+import {
+  type Clock,
+  canExpire,
+  dueAtMs,
+  expire,
+  heardAtMs,
+  newHeartbeatState,
+  setRight,
+  takePing,
+} from "./deadline.ts";
 import { isPlain, lookAfterTelling, lookSoon, rearm } from "./heartbeat-alarm.ts";
 import { resultsOf, snapshotOf, writeSnapshot } from "./heartbeat-records.ts";
 import {
@@ -44,13 +54,15 @@ export async function begin(
 /** A ping that the object was told of: the heartbeat is not plainly ok, or the ping is not plain. */
 export async function ping(ctx: ObjectContext, given: Given, received: ToldPing): Promise<null> {
   const { heartbeat, parts } = given;
-  const { heardAtMs: successAtMs = null } = received;
   await begin(ctx, heartbeat, received.atMs);
+  const nowMs = await ctx.date.now();
+  const successAtMs = notAhead(received.heardAtMs, nowMs);
+  // It is later than what it is not known to be later than.
+  await correct(ctx, { nowMs, fromMs: received.atMs - 1 });
   if (successAtMs !== null && successAtMs < received.atMs) await catchUp(ctx, given, successAtMs);
-  if (received.kind !== "success") await noteTold(ctx, received.atMs);
+  if (received.kind !== "success") await noteTold(ctx, { atMs: received.atMs, nowMs });
   const before = await readState(ctx);
   if (before === null) return null;
-  const nowMs = await ctx.date.now();
   const isQuiet = await isQuietAt(ctx, nowMs);
   const decision = await withRollout(ctx, parts, (rollout) =>
     takePing(heartbeat, before, { ping: received, isQuiet, rollout }),
@@ -75,8 +87,22 @@ async function catchUp(ctx: ObjectContext, given: Given, atMs: number): Promise<
   else await ping(ctx, given, { kind: "success", atMs });
 }
 
-async function noteTold(ctx: ObjectContext, atMs: number): Promise<void> {
-  writeToldAtMs(ctx, Math.max(atMs, (await readToldAtMs(ctx)) ?? 0));
+async function noteTold(
+  ctx: ObjectContext,
+  { atMs, nowMs }: { atMs: number; nowMs: number },
+): Promise<void> {
+  writeToldAtMs(ctx, Math.max(atMs, notAhead(await readToldAtMs(ctx), nowMs) ?? 0));
+}
+
+/** Of what was noted while a clock was ahead nobody knows when it was. */
+function notAhead(atMs: number | null | undefined, nowMs: number): number | null {
+  return atMs == null || isAhead(atMs, nowMs) ? null : atMs;
+}
+
+async function correct(ctx: ObjectContext, clock: Clock): Promise<void> {
+  const known = await readState(ctx);
+  const right = known && setRight(known, clock);
+  if (right !== null && right !== known) writeState(ctx, right);
 }
 
 /** A ping of a heartbeat that is ok: it is recorded already, and moves the deadline. */
@@ -91,7 +117,9 @@ export async function wake(
   given: Given,
   { generation, toldAtMs }: AlarmRung,
 ): Promise<null> {
-  if (toldAtMs !== undefined) await noteTold(ctx, toldAtMs);
+  if (toldAtMs !== undefined) {
+    await noteTold(ctx, { atMs: toldAtMs, nowMs: await ctx.date.now() });
+  }
   const alarm = await readAlarm(ctx);
   if (alarm?.generation !== generation) return null;
   // Used up, also when it rang a moment early.
@@ -104,10 +132,16 @@ export async function wake(
 export async function overdue(
   ctx: ObjectContext,
   given: Given,
-  { lastPingAtMs, atMs: nowMs, away, rollout }: DeadlinePassed,
+  { lastPingAtMs: pingAtMs, atMs: nowMs, away, rollout }: DeadlinePassed,
 ): Promise<null> {
   const { heartbeat } = given;
-  const known = await begin(ctx, heartbeat, lastPingAtMs);
+  const lastPingAtMs = notAhead(pingAtMs, nowMs);
+  let known = await begin(ctx, heartbeat, lastPingAtMs);
+  // Asked for only where it matters; what was looked for may be long ago.
+  if (isAhead(heardAtMs(known), nowMs)) {
+    const clockMs = await ctx.date.now();
+    known = setRight(known, { nowMs: clockMs, fromMs: (lastPingAtMs ?? clockMs) - 1 });
+  }
   if (!isPlain(known)) {
     // Told twice, or of a ping whose own notice was lost.
     const isNews = lastPingAtMs !== known.lastPingAtMs;
@@ -162,8 +196,9 @@ async function look(ctx: ObjectContext, given: Given): Promise<void> {
     await lookAfterTelling(ctx, { toldAtMs: tellingAtMs, nowMs });
     return;
   }
-  if (pingAtMs !== null && pingAtMs > lastPingAtMs) {
-    await takeSeen(ctx, given, { known, pingAtMs, nowMs });
+  if (pingAtMs !== null && pingAtMs > (notAhead(lastPingAtMs, nowMs) ?? 0)) {
+    const right = setRight(known, { nowMs, fromMs: pingAtMs - 1 });
+    await takeSeen(ctx, given, { known: right, pingAtMs, nowMs });
     return;
   }
   if (seen.isDoubtful && canExpire(heartbeat, known, nowMs)) {
@@ -171,8 +206,9 @@ async function look(ctx: ObjectContext, given: Given): Promise<void> {
     return;
   }
   const isQuiet = await isQuietAt(ctx, nowMs);
+  const right = setRight(known, { nowMs, fromMs: nowMs });
   const decision = await withRollout(ctx, parts, (rollout) =>
-    expire(heartbeat, known, { nowMs, away: seen.away, isQuiet, rollout }),
+    expire(heartbeat, right, { nowMs, away: seen.away, isQuiet, rollout }),
   );
   await settle(ctx, given, { before: known, decision, results: [], nowMs });
 }

@@ -3,6 +3,7 @@
  * while it watches, which it does unless its heartbeat is ok: a job that pings on time costs one
  * row's update, written together with those of others.
  */
+import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import { createGroups } from "#kernel/groups.ts";
 import type { Absences } from "./absences.ts";
@@ -155,6 +156,11 @@ function toDate(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms);
 }
 
+/** A ping that was noted while a clock was ahead says nothing, and must not hide those that come. */
+const isWrong = aheadInSql("h.last_ping_at");
+
+const lastPing = `CASE WHEN ${isWrong} THEN NULL ELSE h.last_ping_at END AS last_ping_at`;
+
 // Rows are locked in one order, that of the ids: two groups never wait for each other.
 const savePings = `
   WITH given AS (
@@ -164,19 +170,24 @@ const savePings = `
     SELECT h.id, given.at FROM heartbeats h JOIN given ON given.token = h.token_hash
     ORDER BY h.id FOR UPDATE OF h
   )
-  UPDATE heartbeats h SET last_ping_at = greatest(h.last_ping_at, locked.at)
+  UPDATE heartbeats h SET
+    last_ping_at = CASE WHEN ${isWrong} THEN locked.at ELSE greatest(h.last_ping_at, locked.at) END
   FROM locked WHERE h.id = locked.id
   RETURNING h.id, h.is_watched, encode(h.token_hash, 'hex') AS token`;
 
 const announceWord = `
-  UPDATE heartbeats SET is_watched = true, told_at = greatest(told_at, $2) WHERE token_hash = $1
-  RETURNING id, last_ping_at`;
+  UPDATE heartbeats h SET
+    is_watched = true,
+    told_at = CASE WHEN ${aheadInSql("h.told_at")} THEN $2 ELSE greatest(h.told_at, $2) END
+  WHERE token_hash = $1
+  RETURNING h.id, ${lastPing}`;
 
 // A Postgres that was set back to an earlier state may know less than the object.
-const isKnown = "(h.last_ping_at IS NULL OR h.last_ping_at <= known.at)";
+const isKnown = `(h.last_ping_at IS NULL OR h.last_ping_at <= known.at OR ${isWrong})`;
 
-const tellingAt =
-  "CASE WHEN h.told_at > coalesce(known.told_at, '-infinity') THEN h.told_at END AS telling_at";
+const tellingAt = `
+  CASE WHEN h.told_at > coalesce(known.told_at, '-infinity') AND NOT ${aheadInSql("h.told_at")}
+    THEN h.told_at END AS telling_at`;
 
 const readKnown = `
   SELECT id, at, told_at
@@ -196,7 +207,7 @@ const lookForPings = `
     END
   FROM locked
   WHERE h.id = locked.id
-  RETURNING h.id, h.last_ping_at, telling_at`;
+  RETURNING h.id, ${lastPing}, telling_at`;
 
 const releaseWatches = `
   WITH known AS (${readKnown}), locked AS (
@@ -206,9 +217,9 @@ const releaseWatches = `
   UPDATE heartbeats h SET
     last_ping_at = CASE WHEN is_known THEN at ELSE h.last_ping_at END,
     is_watched = h.is_watched AND (telling_at IS NOT NULL OR NOT is_known),
-    due_at = coalesce(greatest(h.last_ping_at, at) + h.allowance, h.due_at)
-  FROM locked WHERE h.id = locked.id
-  RETURNING h.id, h.last_ping_at, telling_at`;
+    due_at = coalesce(CASE WHEN is_known THEN at ELSE h.last_ping_at END + h.allowance, h.due_at)
+  FROM locked WHERE locked.id = h.id
+  RETURNING h.id, ${lastPing}, telling_at`;
 
 const saveToken = `
   WITH before AS (SELECT count(*) AS tokens FROM heartbeats WHERE id = $1)

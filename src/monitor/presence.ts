@@ -5,6 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import { inTime } from "#kernel/in-time.ts";
 import type { Log } from "#kernel/log.ts";
@@ -117,4 +118,7 @@ const beginSpan = `
 
 const readSpans = `
   SELECT coalesce(since, seen_at) AS since, seen_at, has_left, clock_timestamp() AS now
-  FROM monitor_presence ORDER BY seen_at DESC LIMIT ${mostSpans}`;
+  FROM monitor_presence
+  -- One that ended while the clock was ahead would look as if it listened until then.
+  WHERE NOT ${aheadInSql("seen_at")}
+  ORDER BY seen_at DESC LIMIT ${mostSpans}`;

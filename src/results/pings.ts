@@ -1,4 +1,5 @@
 /** Keeps pings that came on time, many in two statements. Either may come twice and changes nothing then. */
+import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 
 /** `dueAtMs`: when the next ping is awaited at the latest, grace included. */
@@ -13,6 +14,8 @@ export async function movePings(database: Database, pings: readonly PlainPing[])
   ]);
 }
 
+const lastAtMs = "(s.snapshot->>'lastAtMs')::bigint";
+
 const moveSnapshots = `
   WITH given AS (
     SELECT id, max(at) AS at, max(due) AS due FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS t (id, at, due)
@@ -25,4 +28,4 @@ const moveSnapshots = `
   SET snapshot = s.snapshot || jsonb_build_object('lastAtMs', locked.at, 'dueAtMs', locked.due)
   FROM locked
   WHERE s.check_id = locked.check_id AND s.snapshot->>'status' = 'ok'
-    AND coalesce((s.snapshot->>'lastAtMs')::bigint, 0) < locked.at`;
+    AND (coalesce(${lastAtMs}, 0) < locked.at OR ${aheadInSql(`to_timestamp(${lastAtMs} / 1000.0)`)})`;

@@ -22,6 +22,7 @@ async function runWatch({ found = [null], nextMs = null, faults = [] }: Given) {
   const done = Promise.withResolvers<void>();
   const watch = watchDeadlines({
     deadlines: {
+      correct: async () => {},
       findPassed: async () => found.shift() ?? null,
       told: async (of) => void told.push(of),
       next: async () => nextMs,

@@ -4,6 +4,7 @@ import {
   dueAtMs,
   expire,
   newHeartbeatState,
+  setRight,
   statusAt,
   takePing,
   wakeAtMs,
@@ -289,6 +290,45 @@ describe("after the monitor was away", () => {
     const now = { ...at(7 * minute), away: span(6.1 * minute, 6.9 * minute) };
 
     expect(expire(heartbeat, pinged(success(0)), now).transition?.kind).toBe("opened");
+  });
+});
+
+describe("after a clock was ahead", () => {
+  const day = 24 * 60 * minute;
+  const clock = { nowMs: 20 * minute, fromMs: 19 * minute };
+
+  it("a ping that is to come counts from now", () => {
+    const state = setRight(pinged(success(day)), clock);
+
+    expect(dueAtMs(heartbeat, state)).toBe(25 * minute);
+  });
+
+  it("one that never pinged counts from now", () => {
+    expect(dueAtMs(heartbeat, setRight(newHeartbeatState(day), clock))).toBe(25 * minute);
+  });
+
+  it("a run that is to begin has not begun", () => {
+    const state = setRight(pinged(success(18 * minute), start(day)), clock);
+
+    expect(state).toMatchObject({ startedAtMs: null, lastPingAtMs: 18 * minute });
+  });
+
+  it("nothing is waited for that was lost in a time to come", () => {
+    const held = { untilMs: day + minute, awayFromMs: day, awayToMs: day, times: 1 };
+
+    expect(setRight({ ...pinged(success(0)), held }, clock).held).toBeNull();
+  });
+
+  it("a clock that is a little behind changes nothing", () => {
+    const state = pinged(success(25 * minute), start(26 * minute));
+
+    expect(setRight(state, clock)).toBe(state);
+  });
+
+  it("is looked at now", () => {
+    const state = pinged(start(day));
+
+    expect(wakeAtMs(heartbeat, state, { quiet: notQuiet, nowMs: minute })).toBe(minute);
   });
 });
 

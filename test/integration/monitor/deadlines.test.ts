@@ -12,6 +12,7 @@ import { waitFor } from "../../support/wait-for.ts";
 const log = createLog({ level: "silent", format: "json" });
 const nightly = aHeartbeat({ id: "nightly", periodSeconds: 60, graceSeconds: 30 });
 const allowanceMs = 90_000;
+const day = 86_400_000;
 const token = createHash("sha256").update("nightly").digest("hex");
 
 /** `nightly` has pinged `agoMs` ago, was ok then, and its object waits for nothing. */
@@ -74,6 +75,61 @@ it("only moves a deadline before which a ping came", async () => {
 
   expect(await deadlines.findPassed()).toBeNull();
   expect(await readRow(database)).toEqual({ isWatched: false, dueAtMs: atMs + allowanceMs });
+});
+
+it("a ping of a clock that was ahead counts from now, and hides none that follows", async () => {
+  const { deadlines, inbox, database } = await startBench(1_000);
+  await inbox.receive({ token, atMs: Date.now() + day });
+  await database.query("UPDATE heartbeats SET due_at = due_at + interval '1 day'");
+  const fromMs = Date.now();
+
+  await deadlines.correct();
+
+  const { dueAtMs, isWatched } = await readRow(database);
+  expect(isWatched).toBe(false);
+  expect(dueAtMs).toBeGreaterThanOrEqual(fromMs + allowanceMs);
+  expect(dueAtMs).toBeLessThanOrEqual(Date.now() + allowanceMs);
+
+  await inbox.receive({ token, atMs: Date.now() + day });
+  const atMs = Date.now();
+  await inbox.receive({ token, atMs });
+  const known = { id: "nightly", lastPingAtMs: fromMs, toldAtMs: null };
+  expect((await inbox.look(known)).lastPingAtMs).toBe(atMs);
+});
+
+it("an object that watches is asked at once when a clock was ahead, and told of no such ping", async () => {
+  const { deadlines, inbox, database, pingedMs } = await startBench(1_000);
+  const known = { id: "nightly", lastPingAtMs: pingedMs, toldAtMs: null };
+  await inbox.look(known);
+  await inbox.receive({ token, atMs: Date.now() + day });
+  await inbox.announce({ token, atMs: Date.now() + day });
+  const nothing = { lastPingAtMs: null, tellingAtMs: null };
+  expect(await inbox.look(known)).toMatchObject(nothing);
+
+  await deadlines.correct();
+  await waitFor(async () => (await deadlines.findPassed())?.overdue[0]?.lastPingAtMs === null, {
+    withinMs: 5_000,
+    what: "its object to be asked",
+  });
+
+  expect(await inbox.announce({ token, atMs: pingedMs })).toEqual({
+    id: "nightly",
+    lastPingAtMs: null,
+  });
+  expect(await inbox.look(known)).toMatchObject({ tellingAtMs: pingedMs });
+  expect((await readRow(database)).isWatched).toBe(true);
+});
+
+it("leaves alone what no clock has set wrong", async () => {
+  const { deadlines, inbox, database } = await startBench(1_000);
+  const never = createHash("sha256").update("never").digest("hex");
+  await inbox.register("never", never);
+  const read = async () => (await database.query("SELECT * FROM heartbeats ORDER BY id")).rows;
+  const before = await read();
+
+  await deadlines.correct();
+
+  expect(await read()).toEqual(before);
 });
 
 it("finds it again when whoever found it was killed before the object was told", async () => {

@@ -1,0 +1,106 @@
+/** Heartbeats that were pinged while a clock was ahead: it may not keep them unwatched until then. */
+import { expect, it } from "vitest";
+import { createLog } from "#kernel/log.ts";
+import { createTakePing, createTellObject } from "#monitor/pings.ts";
+import { aHeartbeat } from "../../support/check-builders.ts";
+import { registerJob } from "../../support/heartbeat-job.ts";
+import { startMonitorBench } from "../../support/monitor-bench.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const log = createLog({ level: "silent", format: "json" });
+const dayMs = 86_400_000;
+
+/** `early` pings by a clock that is a day ahead. */
+async function startBench(periodSeconds = 1) {
+  const heartbeat = aHeartbeat({ id: "nightly", periodSeconds, graceSeconds: 1 });
+  const bench = await startMonitorBench({ heartbeats: [heartbeat] });
+  const { ping, token } = await registerJob(bench, "nightly");
+  const takeEarly = createTakePing({
+    inbox: bench.inbox,
+    tell: createTellObject(bench.restate.ingressUrl),
+    log,
+    nowMs: () => Date.now() + dayMs,
+  });
+  const early = (suffix = "") => takeEarly("GET", `/${token}${suffix}`);
+  return { bench, ping, early };
+}
+
+type Bench = Awaited<ReturnType<typeof startBench>>["bench"];
+
+const kinds = (bench: Bench) => bench.orders.map(({ transition }) => transition.kind);
+
+it("alerts when no ping follows one that only its row knows of", async () => {
+  const { bench, ping, early } = await startBench();
+  await ping();
+  await bench.untilWell("nightly");
+
+  await early();
+  // As when the clock is set right and everything starts again.
+  await bench.start();
+  await bench.untilOrders(1);
+  await ping();
+  await bench.untilOrders(2);
+
+  expect(kinds(bench)).toEqual(["opened", "resolved"]);
+  expect(bench.orders[1]?.transition.missedPings).toBeLessThan(60);
+});
+
+it("alerts when no ping follows one that it was told of", async () => {
+  const { bench, ping, early } = await startBench();
+
+  await early();
+  await bench.untilWell("nightly");
+  await bench.start();
+  await bench.untilOrders(1);
+  await ping();
+  await bench.untilOrders(2);
+
+  expect(kinds(bench)).toEqual(["opened", "resolved"]);
+});
+
+it("alerts when no ping follows a start that it was told of", async () => {
+  const { bench, ping, early } = await startBench();
+  await ping();
+  await bench.untilWell("nightly");
+
+  await early("/start");
+  await bench.untilOrders(1);
+
+  expect(kinds(bench)).toEqual(["opened"]);
+});
+
+it("takes a failure that follows it, which it does not end", async () => {
+  const { bench, ping, early } = await startBench(600);
+  await early();
+  await bench.untilWell("nightly");
+  await early();
+
+  await ping("/fail");
+  await bench.untilOrders(1);
+  // Asks the object, which looks for pings that it was not told of.
+  await bench.start();
+  await waitFor(async () => (await bench.snapshot("nightly"))?.status === "failed", {
+    withinMs: 10_000,
+    what: "the failure to show",
+  });
+  await ping("/fail");
+
+  expect(kinds(bench)).toEqual(["opened"]);
+});
+
+it("goes on with those that come on time", async () => {
+  const { bench, ping, early } = await startBench();
+  await early();
+  await bench.untilWell("nightly");
+  await bench.start();
+
+  const startedMs = Date.now();
+  await waitFor(async () => (await ping()) && Date.now() - startedMs > 4_000, {
+    withinMs: 10_000,
+    what: "pings for four seconds",
+  });
+
+  expect(kinds(bench)).toEqual([]);
+  const { lastAtMs } = await bench.snapshot("nightly");
+  expect(lastAtMs).toBeLessThan(Date.now() + 1_000);
+});
