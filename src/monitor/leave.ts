@@ -1,6 +1,6 @@
 /**
  * Ends alerts that would stay open for ever where they were sent: of checks that are defined no longer,
- * and of those that page nobody now, or somebody else.
+ * and of those that page nobody now, or somebody else, or somebody at last.
  */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { ApiCheck, CheckSnapshot, Heartbeat } from "./contract.ts";
@@ -20,7 +20,8 @@ type Watched = Pick<ApiCheck | Heartbeat, "channel">;
 /** Why the open alert is over although the check did not recover; null: it is not. */
 export function whyOver({ channel }: Addressee, check: Watched): string | null {
   if (check.channel === channel) return null;
-  return check.channel === null ? "the check pages nobody now" : "the check pages another channel";
+  if (check.channel === null) return "the check pages nobody now";
+  return channel === null ? "the check pages a channel now" : "the check pages another channel";
 }
 
 /**

@@ -13,12 +13,14 @@ const databaseLimitMs = 2_000;
 
 type Watched = Pick<ApiCheck | Heartbeat, "id" | "name" | "environment" | "channel">;
 
-/** Who was told of the alert that is open. */
-export type Addressee = Pick<AlertOrder, "name" | "environment"> & { channel: Environment };
+/** Who was told of the alert that is open; `channel`: null: nobody is paged. */
+export type Addressee = Pick<AlertOrder, "name" | "environment"> & {
+  channel: Environment | null;
+};
 
 const addresseeKey = "addressee";
 
-/** null: nobody was, or none is open. */
+/** null: none is open, or it opened before this was noted. */
 export const readAddressee = (ctx: ObjectContext) => ctx.get<Addressee>(addresseeKey);
 
 /**
@@ -27,11 +29,11 @@ export const readAddressee = (ctx: ObjectContext) => ctx.get<Addressee>(addresse
  */
 export function handOver(ctx: ObjectContext, check: Watched, transition: AlertTransition): void {
   const { environment, channel, name } = check;
-  if (channel === null) return;
-  const addressee = { environment, channel, name };
-  if (transition.kind === "opened") ctx.set(addresseeKey, addressee);
+  if (transition.kind === "opened") ctx.set(addresseeKey, { environment, channel, name });
   else ctx.clear(addresseeKey);
-  ctx.sendClient(alertDelivery, check.id).enqueue({ transition, ...addressee });
+  if (channel === null) return;
+  const order = { transition, environment, channel, name };
+  ctx.sendClient(alertDelivery, check.id).enqueue(order);
 }
 
 export function writeDown(ctx: ObjectContext, checkId: string, entry: Entry): void {

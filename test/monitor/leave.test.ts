@@ -8,16 +8,20 @@ const production = {
   name: "Verify key",
 } as const;
 
+const nobody = { ...production, channel: null };
+
 describe("why an open alert is over", () => {
   it("it is not while the check pages as it did", () => {
     expect(whyOver(production, { channel: "production" })).toBeNull();
+    expect(whyOver(nobody, { channel: null })).toBeNull();
   });
 
   it.each([
-    { channel: null, why: "the check pages nobody now" },
-    { channel: "staging", why: "the check pages another channel" },
-  ] as const)("$why", ({ channel, why }) => {
-    expect(whyOver(production, { channel })).toBe(why);
+    { told: production, channel: null, why: "the check pages nobody now" },
+    { told: production, channel: "staging", why: "the check pages another channel" },
+    { told: nobody, channel: "production", why: "the check pages a channel now" },
+  ] as const)("$why", ({ told, channel, why }) => {
+    expect(whyOver(told, { channel })).toBe(why);
   });
 });
 

@@ -35,7 +35,9 @@ type Shown = { status: string; alert: { episode: number } | null } | undefined;
 
 const isAlerting = (snapshot: Shown) => snapshot?.alert != null;
 
-async function failingCheck(options: { alwaysReplay?: boolean } = {}): Promise<Bench> {
+type Options = { alwaysReplay?: boolean; apiChecks?: ApiCheck[] };
+
+async function failingCheck(options: Options = {}): Promise<Bench> {
   const bench = await startMonitorBench({ apiChecks: [check], ...options });
   bench.target.fails();
   await bench.start();
@@ -108,6 +110,15 @@ describe("an API check whose alert is open", () => {
       "opened 1 to production of Verify key",
       "resolved 1 to production of Verify key since the check pages nobody now",
     ]);
+  });
+
+  it("fails where it pages now when it has paged nobody before", async () => {
+    const bench = await failingCheck({ apiChecks: [{ ...check, channel: null }] });
+
+    await bench.restartWorker({ apiChecks: [check] });
+    await bench.untilOrders(1);
+
+    expect(told(bench)).toEqual(["opened 2 to production of Verify key"]);
   });
 
   it("resolves where it failed, and fails where it pages now", async () => {
