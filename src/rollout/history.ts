@@ -9,7 +9,7 @@ type PlannedBatch = { wave: number; ids: string[]; previousImages: string[] };
 
 export function createHistoryStore(database: Database) {
   return {
-    /** Brings the rollout's row to this entry, unless it is newer already. */
+    /** Brings the rollout's row to this entry, as far as it is not newer already. */
     async save(rolloutId: string, entry: HistoryEntry): Promise<void> {
       await database.query(saveRollout, rolloutRow(rolloutId, entry));
       const { told, sequence, updatedAt } = entry;
@@ -79,6 +79,14 @@ function totalsRow(rolloutId: string, totals: NonNullable<OutcomesEntry["totals"
   return [rolloutId, succeeded, failed, reverted, updatedAt, sequence];
 }
 
+/** A count of the entry, unless results of deploys have made it a newer one already. */
+function ifNewer(column: string): string {
+  return `${column} = CASE WHEN rollouts.sequence < excluded.sequence THEN excluded.${column}
+    ELSE rollouts.${column} END`;
+}
+
+// The row's sequence goes up with results too: one of those that came first must not keep out a
+// transition that was held up. Which transitions are known is told by their messages.
 const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
@@ -86,10 +94,10 @@ const saveRollout = `
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
   ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, reason = excluded.reason, current_wave = excluded.current_wave,
-    total_waves = excluded.total_waves, total = excluded.total, succeeded = excluded.succeeded,
-    failed = excluded.failed, reverted = excluded.reverted, updated_at = excluded.updated_at,
-    ended_at = excluded.ended_at, sequence = excluded.sequence
-  WHERE rollouts.sequence < excluded.sequence`;
+    total_waves = excluded.total_waves, total = excluded.total, ended_at = excluded.ended_at,
+    ${["succeeded", "failed", "reverted", "updated_at", "sequence"].map(ifNewer).join(", ")}
+  WHERE NOT EXISTS (SELECT FROM rollout_messages AS m
+    WHERE m.rollout_id = excluded.id AND m.sequence > excluded.sequence)`;
 
 const saveMessage = `
   INSERT INTO rollout_messages (rollout_id, sequence, event, actor, at, message)
