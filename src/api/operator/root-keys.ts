@@ -85,19 +85,20 @@ export function createRootKeyAdmin(database: Database, actor: string) {
       }),
 
     /**
-     * Makes a key that may do what this one may, and ends this one after `graceSeconds`. Throws when
-     * there is no such root key, or it has ended.
+     * Makes a key that may do what this one may, for as long, and ends this one after `graceSeconds`.
+     * Throws when there is no such root key, or it has ended.
      */
     rotate: ({ id, graceSeconds }: { id: string; graceSeconds: number }): Promise<Rotated> =>
       inTransaction(database, async (transaction) => {
         const old = await lockRootKey(transaction, id);
         if (old.hasEnded) throw new Error(`${id} has ended already: make a new one instead`);
-        const { workspaceId, permissions } = old;
+        const { workspaceId, permissions, expiresAt } = old;
         const name = old.name ?? `in the place of ${id}`;
         const made = await insertNew(transaction, {
           forWorkspaceId: workspaceId,
           name,
           permissions,
+          ...(expiresAt !== null && { expiresAt }),
         });
         const oldEndsAt = await replaceRootKey(transaction, { id, graceSeconds });
         const description = `Rotated root key ${id} into ${made.keyId}`;
@@ -140,6 +141,8 @@ type LockedKey = {
   hash: string;
   origin: Origin | null;
   hasEnded: boolean;
+  /** The end that it was made with. Null: never, or it is not known any more. */
+  expiresAt: Date | null;
   permissions: string[];
 };
 
@@ -151,7 +154,9 @@ async function lockRootKey(transaction: PoolClient, id: string): Promise<LockedK
   const { rows } = await transaction.query<LockedKey>(
     `SELECT k.for_workspace_id AS "workspaceId", k.name, k.hash, k.origin, ${permissionsOfKey},
        (k.deleted_at IS NOT NULL OR NOT k.enabled OR coalesce(k.expires_at <= now(), false))
-         AS "hasEnded"
+         AS "hasEnded",
+       -- Of one that was rotated already it is the end of its grace.
+       CASE WHEN k.origin = 'replaced' THEN NULL ELSE k.expires_at END AS "expiresAt"
      FROM keys k WHERE k.id = $1 AND k.for_workspace_id IS NOT NULL FOR UPDATE`,
     [id],
   );

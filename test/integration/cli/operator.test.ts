@@ -150,6 +150,18 @@ describe("the keys that a program makes for itself", () => {
   });
 });
 
+it("a root key that is rotated passes its end on", async () => {
+  const order = ["--workspace", "ws_default", "--name", "ending", "--expires", "90d"];
+  const made = await runJson("keys", "create-root", ...order);
+
+  const first = await runJson("root-keys", "rotate", made.key_id, "--grace", "1h");
+  const second = await runJson("root-keys", "rotate", first.key_id);
+
+  const { root_keys } = await runJson("root-keys", "list");
+  const { expires_at } = root_keys.find((one: { key_id: string }) => one.key_id === second.key_id);
+  expect(expires_at).toBe(made.expires_at);
+});
+
 describe("vedette audit list", () => {
   it("tells what an operator did, page by page", async () => {
     const { id } = await runJson("workspace", "create", "Audited");
