@@ -30,16 +30,24 @@ export async function prepareCertificates(database: Database, { lifetimeDays = 9
   const directory = await startAcmeDirectory({ challengesAt: () => challengesAt, lifetimeDays });
   onTestFinished(directory.stop);
 
+  const renewParts = {
+    names,
+    directoryUrl: directory.url,
+    email: "operator@example.test",
+    askEveryMs: 20,
+  };
+
   /** Renews what is due `inDays` from now. */
   const renew = (inDays = 0, over = store) =>
     createRenewCertificate({
-      names,
-      directoryUrl: directory.url,
-      email: "operator@example.test",
+      ...renewParts,
       store: over,
       clock: () => Date.now() + inDays * 86_400_000,
-      askEveryMs: 20,
     })();
+
+  /** As `renew`, by one program that waits for an order no longer than this. */
+  const renewWithin = (orderTimeoutMs: number) =>
+    createRenewCertificate({ ...renewParts, store, clock: Date.now, orderTimeoutMs });
 
   return {
     store,
@@ -47,6 +55,7 @@ export async function prepareCertificates(database: Database, { lifetimeDays = 9
     challengesAt,
     directory,
     renew,
+    renewWithin,
     logLines,
     /** What another encryption key opens. */
     otherStore: () => openStore(newEncryptionKey()),

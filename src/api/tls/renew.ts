@@ -15,13 +15,15 @@ export type RenewParts = {
   clock: () => number;
   /** How often the authority is asked whether it has made up its mind. */
   askEveryMs?: number;
+  /** How long an order is waited for. */
+  orderTimeoutMs?: number;
 };
 
 /** `isNew`: it was got just now. */
 export type Renewal = { isNew: boolean; expiresMs: number };
 
 const requestTimeoutMs = 15_000;
-const orderTimeoutMs = 180_000;
+const usualOrderTimeoutMs = 180_000;
 const askAtMost = 20;
 
 /** A certificate is renewed when less of its life is left: 30 days of 90. */
@@ -32,17 +34,26 @@ const leastLeft = 1 / 3;
  * anything else when it, or Postgres, does not answer.
  */
 export function createRenewCertificate(parts: RenewParts): () => Promise<Renewal> {
-  const { names, store, clock } = parts;
-  const limitTime = createTimeLimit(orderTimeoutMs, () => new Error("the order took too long"));
+  const { names, store, clock, orderTimeoutMs = usualOrderTimeoutMs } = parts;
+  const limitTime = createTimeLimit(orderTimeoutMs, tooLong);
+  let ordering: Promise<Certificate> | undefined;
+  const orderAndKeep = async (): Promise<Certificate> => {
+    const certificate = await order(parts).catch((error) => {
+      throw toFailure(error, parts.directoryUrl);
+    });
+    await store.write(names, certificate);
+    return certificate;
+  };
   return async () => {
     const current = await store.read(names);
     if (current !== undefined && !isDue(current, clock())) {
       return { isNew: false, expiresMs: current.expiresMs };
     }
-    const certificate = await limitTime(order(parts)).catch((error) => {
-      throw toFailure(error, parts.directoryUrl);
+    // One that comes late is kept all the same: an authority gives out some a week.
+    ordering ??= orderAndKeep().finally(() => {
+      ordering = undefined;
     });
-    await store.write(names, certificate);
+    const certificate = await limitTime(ordering);
     await store.removeExpired();
     return { isNew: true, expiresMs: certificate.expiresMs };
   };
@@ -93,6 +104,10 @@ async function connect({ directoryUrl, store, askEveryMs = 2_000 }: RenewParts) 
     backoffMin: askEveryMs,
     backoffMax: 5 * askEveryMs,
   });
+}
+
+function tooLong(): ProblemError {
+  return new ProblemError({ status: 502, code: "not_renewed", detail: "the order took too long" });
 }
 
 /** What the authority refuses is a `ProblemError`; all else may go better in a moment. */

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ProblemError } from "#kernel/problem.ts";
 import { prepareDatabase } from "../../../support/api-database.ts";
 import { prepareCertificates } from "../../../support/certificates.ts";
+import { waitFor } from "../../../support/wait-for.ts";
 
 const { database } = prepareDatabase();
 
@@ -69,6 +70,18 @@ describe("the renewal of certificates", () => {
     await expect(refused).rejects.toThrow("the proof is not good enough");
     await expect(refused).rejects.toBeInstanceOf(ProblemError);
     expect(await store.read(names)).toEqual(before);
+  });
+
+  it("keeps a certificate that comes when nobody waits for it any more", async () => {
+    const { renewWithin, store, names, directory } = await prepareCertificates(database());
+    const renew = renewWithin(1);
+
+    await expect(renew()).rejects.toThrow("the order took too long");
+    await expect(renew()).rejects.toThrow("the order took too long");
+
+    await waitFor(() => store.read(names), { withinMs: 20_000, what: "the late certificate" });
+    expect(await renew()).toMatchObject({ isNew: false });
+    expect(directory.orders).toHaveLength(1);
   });
 
   it("leaves no challenge behind, whether it was proven or not", async () => {
