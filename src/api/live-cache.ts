@@ -206,6 +206,6 @@ export class LiveCache<Value extends object> {
 
 async function withTimeLimit<Value>(promise: Promise<Value>, ms: number): Promise<Value> {
   const { promise: limit, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+  const timer = setTimeout(() => reject(new Error(`timeout: no answer within ${ms} ms`)), ms);
   return Promise.race([promise, limit]).finally(() => clearTimeout(timer));
 }

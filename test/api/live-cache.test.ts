@@ -231,6 +231,23 @@ describe("a live cache", () => {
     await expect(cache.get("h1")).rejects.toThrow("connection refused");
   });
 
+  it("fails as what is away when a database that stands still outlasts what was known", async () => {
+    vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
+    const { cache, state } = setUp(["h1", buildKeyRecord()]);
+    await cache.get("h1");
+    Object.assign(state, { isLive: false, gate: new Promise(() => {}) });
+    vi.advanceTimersByTime(250);
+    const first = cache.get("h1");
+    await vi.advanceTimersByTimeAsync(1_000);
+    await first;
+
+    vi.advanceTimersByTime(10 * 60_000 + 1);
+    const last = expect(cache.get("h1")).rejects.toThrow(/timeout/);
+    await vi.advanceTimersByTimeAsync(1_000);
+
+    await last;
+  });
+
   it("does not answer by what it knows to be wrong, even in an outage", async () => {
     const { cache, state, tell } = setUp(["h1", buildKeyRecord()]);
     await cache.get("h1");
