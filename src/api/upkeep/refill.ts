@@ -60,7 +60,10 @@ async function refillBatch(transaction: PoolClient, order: RefillOrder): Promise
   return { refilled: rows.length, after: rows.length < batchSize ? undefined : rows.at(-1)?.id };
 }
 
-/** In order of the ids, also when it locks: two refills at once wait for each other. */
+/**
+ * In order of the ids, also when it locks: two refills at once wait for each other. Postgres' clock may be
+ * behind the one that says what day it is: what was refilled today is not due again.
+ */
 const refillStatement = `
 WITH due AS (
   SELECT id, remaining IS NOT NULL AS had_credits FROM keys
@@ -70,7 +73,7 @@ WITH due AS (
     AND (last_refill_at IS NULL OR last_refill_at < $2)
   ORDER BY id LIMIT $4 FOR UPDATE
 ), refilled AS (
-  UPDATE keys SET remaining = refill_amount, last_refill_at = now()
+  UPDATE keys SET remaining = refill_amount, last_refill_at = greatest(now(), $2)
   FROM due WHERE keys.id = due.id
   RETURNING keys.id, workspace_id, refill_amount, had_credits
 )

@@ -63,6 +63,18 @@ describe("refill", () => {
     expect(await remainingOf(id)).toBe(4);
   });
 
+  it("changes nothing when it is done again by a clock that is ahead of Postgres'", async () => {
+    const id = await insertKey(database(), { remaining: 0, refill_amount: 10 });
+    const tomorrow = { ...order, todayMs: Date.now() + 86_400_000 };
+    await createRefillKeys(database())(tomorrow);
+    await database().query("UPDATE keys SET remaining = 4 WHERE id = $1", [id]);
+
+    const again = await createRefillKeys(database())(tomorrow);
+
+    expect(again.refilled).toBe(0);
+    expect(await remainingOf(id)).toBe(4);
+  });
+
   it("takes as many keys as there are, batch by batch", async () => {
     await database().query(
       `INSERT INTO keys (id, workspace_id, key_space_id, hash, start, remaining, refill_amount)
