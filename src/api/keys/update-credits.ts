@@ -1,7 +1,7 @@
 /** keys.updateCredits. */
 import { z } from "zod";
 import { invalidInput } from "#api/error.ts";
-import { toBigint } from "#api/int64.ts";
+import { bigintMax, toBigint } from "#api/int64.ts";
 import { demand, procedure } from "#api/procedure.ts";
 import { int64Max, text, whole } from "#api/schema.ts";
 import { lockKey, onKey } from "./key-access.ts";
@@ -58,8 +58,7 @@ function assignmentOf({ operation, value }: Input, key: KeyDetails): Assignment 
   // As numeric: the sum of two bigints may be larger than a bigint.
   return operation === "increment"
     ? {
-        assignment:
-          "remaining = least(remaining::numeric + $2::numeric, 9223372036854775807)::bigint",
+        assignment: `remaining = least(remaining::numeric + $2::numeric, ${bigintMax})::bigint`,
         value: toBigint(value),
       }
     : { assignment: "remaining = greatest(remaining - $2::bigint, 0)", value: toBigint(value) };
