@@ -52,7 +52,7 @@ async function insist<T>(action: () => Promise<T>, registry: string): Promise<T>
       maxRetryTime: patienceMs,
       onFailedAttempt: ({ error }) => {
         const { afterMs = 0 } = error instanceof RegistryTrouble ? error : {};
-        notBeforeMs = Date.now() + afterMs;
+        notBeforeMs = performance.now() + afterMs;
       },
       shouldRetry: ({ error }) =>
         error instanceof RegistryTrouble && (error.afterMs ?? 0) <= longestAskedWaitMs,
@@ -71,7 +71,7 @@ async function tooLate(): Promise<never> {
 }
 
 async function delayUntil(timeMs: number): Promise<void> {
-  const waitMs = timeMs - Date.now();
+  const waitMs = timeMs - performance.now();
   if (waitMs > 0) await delay(waitMs);
 }
 
