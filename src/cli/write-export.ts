@@ -1,7 +1,8 @@
 /** Writes exported files, and removes what an earlier export wrote and this one does not. */
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
+import { readIfThere } from "#kernel/read-if-there.ts";
 
 type File = { path: string; text: string };
 
@@ -43,9 +44,10 @@ function isThere(directory: string, name: string): boolean {
 /** Only paths inside of the directory count, whatever the file says. */
 function readManifest(directory: string): string[] {
   const file = path.join(directory, manifestName);
-  if (!existsSync(file)) return [];
+  const text = readIfThere(file);
+  if (text === undefined) return [];
   try {
-    const { files } = Manifest.parse(JSON.parse(readFileSync(file, "utf8")));
+    const { files } = Manifest.parse(JSON.parse(text));
     return files.filter((name) => !path.isAbsolute(name) && !name.split(/[\\/]/).includes(".."));
   } catch {
     throw new Error(`${file} is damaged; name an empty directory with --out`);

@@ -1,8 +1,9 @@
 /** What the process driver knows of each sentinel, one file each, so that it survives the driver. */
-import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
+import { readIfThere } from "#kernel/read-if-there.ts";
 
 const Child = z.object({
   pid: z.int().positive(),
@@ -54,8 +55,9 @@ export function createStateFiles(directory: string): StateFiles {
 }
 
 function readState(file: string): SentinelState {
+  const text = readIfThere(file) ?? "";
   try {
-    return SentinelState.parse(JSON.parse(readFileSync(file, "utf8")));
+    return SentinelState.parse(JSON.parse(text));
   } catch (cause) {
     throw new Error(`${file} is damaged; delete it to set this sentinel up anew`, { cause });
   }
