@@ -3,6 +3,7 @@ import type { Cursor } from "./cursor.ts";
 import { foldProduct, foldSum, momentOf, type Piece } from "./fold.ts";
 import { readPrimary } from "./primary.ts";
 import type { Reading } from "./reading.ts";
+import { refuse } from "./refusal.ts";
 import { readIn } from "./sets.ts";
 import { readCastMark } from "./types.ts";
 import { carriedState, inOneUnit, unitOfSum } from "./units.ts";
@@ -83,8 +84,18 @@ function readBetween(
   if (fromSide.sql === toSide.sql) {
     return { sql: `(${fromSide.sql} ${not}BETWEEN ${from.sql} AND ${to.sql})` };
   }
+  requireShort(left);
   const between = `((${fromSide.sql} >= ${from.sql}) AND (${toSide.sql} <= ${to.sql}))`;
   return { sql: not === "" ? between : `(NOT ${between})` };
+}
+
+/** What is written twice may be half of something that is written twice in its turn. */
+const repeatedAtMost = 1_024;
+
+function requireShort({ sql }: Piece): void {
+  if (sql.length <= repeatedAtMost) return;
+  const bounds = "write both of its bounds in milliseconds, or both as dates";
+  throw refuse("syntax", `What stands before BETWEEN is too long: ${bounds}.`);
 }
 
 function readConcatenation(cursor: Cursor, reading: Reading): Piece {

@@ -90,6 +90,33 @@ describe("what is allowed", () => {
   });
 });
 
+describe("BETWEEN with bounds in different units", () => {
+  const seconds = "toUnixTimestamp(now())";
+  const bounds = "BETWEEN 1000000000000 AND 1000000000";
+
+  it("compares with each bound in its unit", () => {
+    expect(guard(`SELECT ${seconds} ${bounds}`)).toBe(
+      "SELECT (((toInt64(toUnixTimestamp(now())) * 1000) >= 1000000000000) AND (toUnixTimestamp(now()) <= 1000000000))",
+    );
+  });
+
+  it.each([6, 10, 21])("does not grow with each of %i levels", (depth) => {
+    const query = Array.from({ length: depth }).reduce(
+      (inner) => `ifNull(${seconds}, ${inner}) ${bounds}`,
+      "1",
+    );
+
+    expect(outcomeOf(`SELECT ${query}`).length).toBeLessThan(4_096);
+  });
+
+  it("is refused when what is before it is long, with what to write instead", () => {
+    const left = `ifNull(${seconds}, ${"1 + ".repeat(500)} 1)`;
+
+    expect(() => guard(`SELECT ${left} ${bounds}`)).toThrow("write both of its bounds in");
+    expect(guard(`SELECT ${left} BETWEEN 1000000000 AND 1000000001`)).toContain("BETWEEN");
+  });
+});
+
 describe("a time before what is kept", () => {
   const raw = "SELECT count() FROM key_verifications_v1 WHERE";
   const hours = "SELECT sum(count) FROM key_verifications_per_hour_v1 WHERE";
