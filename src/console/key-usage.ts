@@ -5,15 +5,21 @@ import { type KeyUsage, KeyUsageRequest } from "./contract.ts";
 import type { Guard } from "./guard.ts";
 import { parseBody } from "./parse.ts";
 
-/** One count of a bucket: `outcome` as verifications answer it. */
-type OutcomeCount = { atMs: number; keySpaceId: string; outcome: string; n: number };
+/** `outcome` as verifications answer it. */
+type OutcomeCount = { outcome: string; n: number };
 
-/** Reads buckets of a minute up to six hours, of an hour up to a month, else of a day. */
+type Outcomes = {
+  /** Of all key spaces: buckets of a minute up to six hours, of an hour up to a month, else of a day. */
+  overTime: readonly (OutcomeCount & { atMs: number })[];
+  /** Of the whole time. */
+  ofKeySpaces: readonly (OutcomeCount & { keySpaceId: string })[];
+};
+
 export type ReadOutcomes = (
   workspaceId: string,
-  fromMs: number,
-  nowMs: number,
-) => Promise<OutcomeCount[]>;
+  span: { fromMs: number; nowMs: number },
+  keySpaceIds: readonly string[],
+) => Promise<Outcomes>;
 
 type Parts = {
   database: Database;
@@ -40,11 +46,12 @@ async function readUsage(
   const { rows: workspaces } = await database.query(listWorkspaces);
   const workspaceId = workspace_id ?? workspaces[0]?.id ?? null;
   const fromMs = nowMs - hours * hourMs;
-  const { rows: apis } = await database.query(listApis, [workspaceId]);
-  const counts =
+  const { rows: apis } = await database.query<Api>(listApis, [workspaceId]);
+  const keySpaceIds = apis.map(({ key_space_id }) => key_space_id);
+  const { overTime, ofKeySpaces } =
     readOutcomes === undefined || workspaceId === null
-      ? []
-      : await readOutcomes(workspaceId, fromMs, nowMs);
+      ? nothing
+      : await readOutcomes(workspaceId, { fromMs, nowMs }, keySpaceIds);
   return {
     is_recorded: readOutcomes !== undefined,
     workspace_id: workspaceId,
@@ -56,13 +63,17 @@ async function readUsage(
       name,
       key_space_id,
       keys: Number(keys),
-      outcomes: sumOf(counts.filter(({ keySpaceId }) => keySpaceId === key_space_id)),
+      outcomes: sumOf(ofKeySpaces.filter(({ keySpaceId }) => keySpaceId === key_space_id)),
     })),
-    points: toPoints(counts),
+    points: toPoints(overTime),
   };
 }
 
-function toPoints(counts: readonly OutcomeCount[]): KeyUsage["points"] {
+const nothing: Outcomes = { overTime: [], ofKeySpaces: [] };
+
+type Api = { name: string; key_space_id: string; keys: string };
+
+function toPoints(counts: Outcomes["overTime"]): KeyUsage["points"] {
   const buckets = Map.groupBy(counts, ({ atMs }) => Number(atMs));
   return [...buckets]
     .sort(([a], [b]) => a - b)

@@ -67,21 +67,38 @@ export function createReadLastUses(store: AnalyticsStore) {
   };
 }
 
-export type OutcomePoint = { atMs: number; keySpaceId: string; outcome: string; n: number };
+export type Span = { fromMs: number; nowMs: number };
+
+/** How often each outcome was: of all key spaces over time, and of single ones in the whole time. */
+export type Outcomes = {
+  overTime: { atMs: number; outcome: string; n: number }[];
+  ofKeySpaces: { keySpaceId: string; outcome: string; n: number }[];
+};
 
 /**
- * Verifications of a workspace by outcome and key space from `fromMs` until now, a point per minute up to
- * six hours, per hour up to a month, else per day.
+ * Verifications of a workspace by outcome, a point per minute up to six hours, per hour up to a month,
+ * else per day; and by each of these key spaces. Both at once would be more rows than an answer has.
  */
 export function createReadOutcomes(store: AnalyticsStore) {
-  return async (workspaceId: string, fromMs: number, nowMs: number): Promise<OutcomePoint[]> => {
-    const rollup = rollupFor(nowMs - fromMs);
-    const sql = `SELECT toUnixTimestamp(time) * 1000 AS atMs, key_space_id AS keySpaceId, outcome,
-        sum(count) AS n FROM ${store.database}.key_verifications_per_${rollup}_v1
+  return async (
+    workspaceId: string,
+    { fromMs, nowMs }: Span,
+    keySpaceIds: readonly string[],
+  ): Promise<Outcomes> => {
+    const read = (sql: string) => store.query({ sql, filters: {} });
+    const rows = `${store.database}.key_verifications_per_${rollupFor(nowMs - fromMs)}_v1
       WHERE workspace_id = ${writeText(workspaceId)}
-        AND time >= toDateTime(${Math.floor(fromMs / 1_000)}, 'UTC')
-      GROUP BY time, key_space_id, outcome ORDER BY time, outcome, key_space_id`;
-    return (await store.query({ sql, filters: {} })) as OutcomePoint[];
+        AND time >= toDateTime(${Math.floor(fromMs / 1_000)}, 'UTC')`;
+    const overTime = await read(
+      `SELECT toUnixTimestamp(time) * 1000 AS atMs, outcome, sum(count) AS n FROM ${rows}
+       GROUP BY time, outcome ORDER BY time, outcome`,
+    );
+    const ofKeySpaces = await read(
+      `SELECT key_space_id AS keySpaceId, outcome, sum(count) AS n FROM ${rows}
+        AND ${writeOneOf("key_space_id", keySpaceIds)}
+       GROUP BY key_space_id, outcome ORDER BY key_space_id, outcome`,
+    );
+    return { overTime, ofKeySpaces } as Outcomes;
   };
 }
 

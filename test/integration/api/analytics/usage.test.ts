@@ -53,11 +53,43 @@ it("goes on after the cursor, and back over what may have come late once it is t
   expect(after.cursor).toBe(`${nowMs - 600_000}/`);
 });
 
-it("tells the outcomes of a workspace over time, by key space", async () => {
-  const points = await createReadOutcomes(analytics.store)("ws_1", nowMs - 3_600_000, nowMs);
+it("tells the outcomes of a workspace over time, and of the key spaces asked for", async () => {
+  const span = { fromMs: nowMs - 3_600_000, nowMs };
+  const read = createReadOutcomes(analytics.store);
 
-  const counts = Map.groupBy(points, ({ outcome }) => outcome);
+  const { overTime, ofKeySpaces } = await read("ws_1", span, ["ks_1", "ks_none"]);
+
+  const counts = Map.groupBy(overTime, ({ outcome }) => outcome);
   const sum = (outcome: string) => counts.get(outcome)?.reduce((total, { n }) => total + n, 0);
   expect({ valid: sum("VALID"), limited: sum("RATE_LIMITED") }).toEqual({ valid: 2, limited: 1 });
-  expect(points.every(({ keySpaceId, atMs }) => keySpaceId === "ks_1" && atMs <= nowMs)).toBe(true);
+  expect(overTime.every(({ atMs }) => atMs <= nowMs)).toBe(true);
+  expect(ofKeySpaces).toEqual([
+    { keySpaceId: "ks_1", outcome: "RATE_LIMITED", n: 1 },
+    { keySpaceId: "ks_1", outcome: "VALID", n: 2 },
+  ]);
+});
+
+it("tells the outcomes of a month that was busy in each hour, by as many APIs as there are", async () => {
+  const hourMs = 3_600_000;
+  const spaces = Array.from({ length: 14 }, (_, index) => `ks_busy_${index}`);
+  const { signal } = new AbortController();
+  for (let first = 0; first < 720; first += 240) {
+    const rows = Array.from({ length: 240 }, (_, hour) => nowMs - (first + hour) * hourMs).flatMap(
+      (time) =>
+        spaces.map((key_space_id) =>
+          verificationRow({ workspace_id: "ws_busy", key_space_id, time }),
+        ),
+    );
+    await analytics.store.insert(await encodeBatch("key_verifications_v1", rows), signal);
+  }
+
+  const span = { fromMs: nowMs - 720 * hourMs, nowMs };
+  const { overTime, ofKeySpaces } = await createReadOutcomes(analytics.store)(
+    "ws_busy",
+    span,
+    spaces,
+  );
+
+  expect(overTime).toHaveLength(720);
+  expect(ofKeySpaces.map(({ n }) => n)).toEqual(spaces.map(() => 720));
 });
