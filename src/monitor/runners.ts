@@ -1,6 +1,7 @@
 /** The further places that run checks: who they are, and when each was last heard of. */
 import { LRUCache } from "lru-cache";
 import type { Database } from "#kernel/database.ts";
+import { inTime } from "#kernel/in-time.ts";
 import { createIsKnownToken } from "./known-tokens.ts";
 import { refusal, refuseTaken } from "./standing.ts";
 
@@ -17,7 +18,6 @@ export function createRunners(database: Database) {
     ttl: expectedTtlMs,
     // A database that is away keeps no check from running.
     allowStaleOnFetchRejection: true,
-    allowStaleOnFetchAbort: true,
     fetchMethod: async () => {
       const { rows } = await database.query(findExpected);
       return rows.map(({ location }) => location);
@@ -52,7 +52,10 @@ export function createRunners(database: Database) {
 
     /** Places that are to report: their runner was there once and was not removed. */
     async expected(): Promise<string[]> {
-      return (await expected.fetch("all", { signal: AbortSignal.timeout(patienceMs) })) ?? [];
+      const ask = async () => (await expected.fetch("all")) ?? [];
+      const known = expected.peek("all", { allowStale: true });
+      // Waited for here: a fetch that is aborted and fails later would be the last one that the cache makes.
+      return known === undefined ? ask() : inTime(ask, { limitMs: patienceMs, otherwise: known });
     },
 
     /** The place of whoever has this token, who is there now; null: nobody has it. */
