@@ -18,6 +18,9 @@ export type ImageName = {
 const pattern =
   /^(?<registry>[A-Za-z0-9[\]:.-]+)\/(?<repository>[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*):(?<tag>\w[\w.-]{0,127})(?:@(?<digest>sha256:[a-f0-9]{64}))?$/;
 
+/** With its digest, as which it is deployed, it stays within the 512 characters of an image. */
+const maxTagged = 440;
+
 /**
  * Takes `{registry}/{repository}:<tag>[@digest]` apart. Throws a `ProblemError` (400
  * invalid_request) for anything else, and for a first part that is no host: container engines take
@@ -30,6 +33,11 @@ export function parseImageName(image: string): ImageName {
     throw refuse("invalid_request", `"${image}" is not {registry}/{repository}:<tag>`);
   }
   const { registry = "", repository = "", tag = "", digest } = parts;
+  const tagged = `${registry}/${repository}:${tag}`;
+  if (tagged.length > maxTagged) {
+    const detail = `"${tagged.slice(0, 60)}…" has ${tagged.length} characters before its digest`;
+    throw refuse("invalid_request", `${detail}; ${maxTagged} are the most`);
+  }
   if (!isHost(registry)) {
     const hint = `for an image of Docker's registry write docker.io/${registry}/${repository}:${tag}`;
     throw refuse("invalid_request", `"${image}" names no registry; ${hint}`);
@@ -49,7 +57,7 @@ export function parseImageName(image: string): ImageName {
     repository: isDockerHub && !repository.includes("/") ? `library/${repository}` : repository,
     tag,
     digest,
-    tagged: `${registry}/${repository}:${tag}`,
+    tagged,
   };
 }
 

@@ -32,6 +32,13 @@ describe("parseImageName", () => {
     });
   });
 
+  it("takes a name that its digest leaves within the length of an image", () => {
+    const { tagged } = parseImageName(`registry.example.com/${"x".repeat(416)}:v1`);
+
+    expect(tagged).toHaveLength(440);
+    expect(`${tagged}@${digest}`).toHaveLength(512);
+  });
+
   it("takes host names in any case for the same", () => {
     expect(parseImageName("GHCR.io/team/app:v1").registry).toBe("ghcr.io");
   });
@@ -52,6 +59,7 @@ describe("parseImageName", () => {
     "registry.example.com/app:v1?x=y",
     "user@registry.example.com/app:v1",
     `registry.example.com/app:${"x".repeat(129)}`,
+    `registry.example.com/${"x".repeat(420)}:v1`,
     "",
   ])("refuses %j", (image) => {
     expect(() => parseImageName(image)).toThrow(
