@@ -2,6 +2,7 @@
  * From the results of one run to what is remembered of the check, and to at most one event. Pure: the
  * same results always lead to the same alerts, which is what `vedette checks replay` rests on.
  */
+import { isAhead } from "#kernel/clock-fault.ts";
 import type {
   AlertTransition,
   CheckResult,
@@ -76,13 +77,11 @@ export function decide(state: CheckState, run: Run, rules: VerdictRules): Decisi
     : still(decided);
 }
 
-/** A tick long before the last decided one is not late: the clock was wrong then. It must not blind us. */
+/** A tick long before the last decided one is not late: that one was decided while the clock was ahead. */
 function isDecided({ decidedRunMs }: CheckState, { scheduledAtMs }: Run): boolean {
   if (decidedRunMs === null || scheduledAtMs > decidedRunMs) return false;
-  return decidedRunMs - scheduledAtMs < clockFaultMs;
+  return !isAhead(decidedRunMs, scheduledAtMs);
 }
-
-const clockFaultMs = 2 * 86_400_000;
 
 /** `held`: nothing failed, but a location that failed before said nothing this time. */
 type Verdict = Grade | "silent" | "held" | "undecided";

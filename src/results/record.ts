@@ -1,4 +1,5 @@
 /** Writes what checks found. Every write may come twice and changes nothing then. */
+import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import { createJointWrites } from "#kernel/groups.ts";
 import type { AlertTransition, CheckResult, CheckSnapshot } from "#monitor/contract.ts";
@@ -172,4 +173,4 @@ const saveSnapshots = `
   ON CONFLICT (check_id) DO UPDATE SET taken_at = excluded.taken_at, snapshot = excluded.snapshot
   WHERE check_snapshots.taken_at <= excluded.taken_at
     -- Taken while the clock was wrong: it must not stand until then.
-    OR check_snapshots.taken_at > clock_timestamp() + interval '1 day'`;
+    OR ${aheadInSql("check_snapshots.taken_at")}`;

@@ -132,16 +132,18 @@ describe("one location", () => {
   });
 });
 
-it("a clock that was years ahead for a run does not end the watch when it is right again", () => {
-  const years = 3 * 365 * 24 * 60;
-  const { events } = play([
-    aRun(years, { local: "ok" }),
-    aRun(1, { local: "failed" }),
-    aRun(2, { local: "ok" }),
-  ]);
+it.each([12, 24 * 60, 3 * 365 * 24 * 60])(
+  "a clock that was %i minutes ahead for a run does not end the watch when it is right again",
+  (minutes) => {
+    const { events } = play([
+      aRun(minutes, { local: "ok" }),
+      aRun(1, { local: "failed" }),
+      aRun(2, { local: "ok" }),
+    ]);
 
-  expect(events).toEqual(["verify-key:1:opened", "verify-key:1:resolved"]);
-});
+    expect(events).toEqual(["verify-key:1:opened", "verify-key:1:resolved"]);
+  },
+);
 
 describe("several locations", () => {
   it("any failing location fails the run by default", () => {
