@@ -1,4 +1,5 @@
 /** Minutes and hours of results, with percentiles: what long charts are drawn from. */
+import { isAhead } from "#kernel/clock-fault.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 
 const bucketSizes = [60, 3600] as const;
@@ -62,8 +63,13 @@ function nextSpan({ bucketSeconds, doneMs, nowMs, keptMs }: Progress) {
   const sizeMs = bucketSeconds * 1_000;
   const floor = (ms: number) => Math.floor(ms / sizeMs) * sizeMs;
   const completeMs = floor(nowMs);
-  if (doneMs !== null && doneMs >= completeMs) return null;
-  const fromMs = floor(Math.max((doneMs ?? 0) - lateMs[bucketSeconds], nowMs - keptMs));
+  const isWrong = doneMs !== null && isAhead(doneMs, nowMs);
+  if (doneMs !== null && doneMs >= completeMs && !isWrong) return null;
+  // Marked while a clock was ahead: what came in since may be missing, and all until then would be.
+  const sinceMs = isWrong
+    ? completeMs - maxStepMs[bucketSeconds]
+    : (doneMs ?? 0) - lateMs[bucketSeconds];
+  const fromMs = floor(Math.max(sinceMs, nowMs - keptMs));
   const toMs = Math.min(completeMs, floor(fromMs + maxStepMs[bucketSeconds]));
   return { fromMs, toMs, isBehind: toMs < completeMs };
 }
