@@ -1,4 +1,5 @@
 /** Keeps when alerts opened and resolved, and when the receiver had them; many in one statement. */
+import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import type { AlertTransition } from "#monitor/contract.ts";
 
@@ -7,7 +8,8 @@ export type EpisodeNote = { event: AlertTransition; deliveredAtMs: number | null
 
 /**
  * Whatever order the notes of an episode come in, and however often: what is known of it stays, and the
- * first delivery of an event counts.
+ * first delivery of an event counts. One that opened later under the same number takes its place: a check
+ * of which Restate has lost everything counts from 1 again.
  */
 export async function keepEpisodes(
   database: Database,
@@ -17,8 +19,7 @@ export async function keepEpisodes(
   for (const note of notes) {
     const { checkId, episode } = note.event;
     const key = JSON.stringify([checkId, episode]);
-    const row = toRow(note);
-    rows.set(key, { ...row, ...withoutNull(rows.get(key)) });
+    rows.set(key, merge(rows.get(key), toRow(note)));
   }
   await database.query(saveEpisodes, [JSON.stringify([...rows.values()])]);
 }
@@ -43,9 +44,37 @@ function toRow({ event, deliveredAtMs }: EpisodeNote) {
   };
 }
 
+function merge(known: EpisodeRow | undefined, given: EpisodeRow): EpisodeRow {
+  const isAnother = known?.opened_at.getTime() !== given.opened_at.getTime();
+  if (known !== undefined && isAnother) return known.opened_at > given.opened_at ? known : given;
+  return { ...given, ...withoutNull(known) };
+}
+
 function withoutNull(row: EpisodeRow | undefined): Partial<EpisodeRow> {
   return Object.fromEntries(Object.entries(row ?? {}).filter(([, value]) => value !== null));
 }
+
+/** All that the two ends of an episode, and those before it, may know differently. */
+const keptColumns = [
+  "opened_at",
+  "reason",
+  "locations",
+  "rollout_id",
+  "rollout_wave",
+  "resolved_at",
+  "missed_pings",
+  "opened_delivered_at",
+  "resolved_delivered_at",
+];
+
+/** One that a wrong clock opened ahead is no later one. */
+const isLater = `(excluded.opened_at > known.opened_at
+  OR excluded.opened_at < known.opened_at AND ${aheadInSql("known.opened_at")})`;
+
+/** As it is known; of a later episode as it is given. */
+const newer = (column: string) =>
+  `${column} = CASE WHEN ${isLater} THEN excluded.${column}
+    ELSE coalesce(known.${column}, excluded.${column}) END`;
 
 // Rows are locked in one order: two processes never wait for each other.
 const saveEpisodes = `
@@ -57,7 +86,5 @@ const saveEpisodes = `
     opened_delivered_at timestamptz, resolved_delivered_at timestamptz)
   ORDER BY check_id, episode
   ON CONFLICT (check_id, episode) DO UPDATE SET
-    resolved_at = coalesce(known.resolved_at, excluded.resolved_at),
-    missed_pings = coalesce(known.missed_pings, excluded.missed_pings),
-    opened_delivered_at = coalesce(known.opened_delivered_at, excluded.opened_delivered_at),
-    resolved_delivered_at = coalesce(known.resolved_delivered_at, excluded.resolved_delivered_at)`;
+    ${keptColumns.map(newer).join(",\n    ")}
+  WHERE excluded.opened_at = known.opened_at OR ${isLater}`;
