@@ -79,13 +79,16 @@ function statusOfApiCheck(
 
 /** `late` once the period is over; one whose deadline nobody looked after is silent, not ok. */
 function statusOfHeartbeat(
-  { graceSeconds }: Pick<Heartbeat, "graceSeconds">,
+  { periodSeconds, graceSeconds }: Pick<Heartbeat, "periodSeconds" | "graceSeconds">,
   snapshot: CheckSnapshot | undefined,
   nowMs: number,
 ): CheckStatusName {
   if (snapshot === undefined) return "pending";
-  const { status, dueAtMs } = snapshot;
-  if (dueAtMs === null || status === "failed" || status === "paused") return status;
+  const { status, lastAtMs } = snapshot;
+  if (snapshot.dueAtMs === null || status === "failed" || status === "paused") return status;
+  // Written down before its period or its grace became longer: nobody writes it anew until it pings.
+  const byPeriodMs = lastAtMs === null ? 0 : lastAtMs + (periodSeconds + graceSeconds) * 1_000;
+  const dueAtMs = Math.max(snapshot.dueAtMs, byPeriodMs);
   if (nowMs > dueAtMs + overdueSlackMs) return "silent";
   return nowMs > dueAtMs - graceSeconds * 1_000 ? "late" : status;
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { CheckSnapshot } from "#monitor/contract.ts";
 import { listChecks } from "#results/list.ts";
-import { anApiCheck, aSnapshot } from "../support/check-builders.ts";
+import { aHeartbeat, anApiCheck, aSnapshot } from "../support/check-builders.ts";
 
 const minute = 60_000;
 const nowMs = Date.UTC(2026, 0, 1);
@@ -32,6 +32,26 @@ it("what failed stays failed until someone says otherwise", () => {
 
 it("a check that was never written down is pending", () => {
   expect(statusOf(undefined)).toBe("pending");
+});
+
+it("a heartbeat is not silent by a deadline of before its period became longer", () => {
+  const heartbeat = aHeartbeat({ periodSeconds: 3_600, graceSeconds: 60 });
+  const statusAt = (afterPingMinutes: number) => {
+    const lastAtMs = nowMs - afterPingMinutes * minute;
+    const checkId = heartbeat.id;
+    const dueAtMs = lastAtMs + 2 * minute;
+    const snapshot = aSnapshot({ checkId, kind: "heartbeat", lastAtMs, dueAtMs });
+    const from = {
+      definitions: { apiChecks: [], heartbeats: [heartbeat] },
+      snapshots: new Map([[checkId, snapshot]]),
+      days: new Map(),
+      alertTime: new Map(),
+      nowMs,
+    };
+    return listChecks(from).checks[0]?.status;
+  };
+
+  expect([59, 60.5, 63].map(statusAt)).toEqual(["ok", "late", "silent"]);
 });
 
 it("is quiet until the last of the windows that follow on each other, or on a mute", () => {

@@ -296,6 +296,24 @@ describe("charts", () => {
     expect(points.map((point) => point.results).slice(1)).toEqual(Array(9).fill(2));
   });
 
+  it("have no hole where a clock was a day ahead when they were made", async () => {
+    await recorder().results(everyMinute(30, noon));
+    await keep(noon + 30 * minute);
+    await keep(noon + day);
+    await recorder().results(everyMinute(60, noon + 30 * minute));
+    const nowMs = noon + 90 * minute;
+
+    await keep(nowMs);
+    await keep(noon + 2 * day);
+
+    const { rows } = await database.query(
+      "SELECT count(*)::int AS n FROM check_rollups WHERE bucket_seconds = 60",
+    );
+    expect(rows[0].n).toBe(90);
+    const hours = (await chartOf(72, noon + 2 * day)).points.map(({ results }) => results);
+    expect(hours).toEqual([60, 30]);
+  });
+
   it("last longer than the results they are made of", async () => {
     await recorder().results(everyMinute(60, noon));
     await keep(noon + hour);
@@ -464,6 +482,28 @@ describe("alerts", () => {
     ]);
   });
 
+  it("one that opened later takes the place of one with the same number, whatever comes late", async () => {
+    const known = aTransition();
+    const over = aTransition({ kind: "resolved", atMs: noon + minute });
+    await recorder().delivered(known, noon + 100);
+    await recorder().transition(over);
+    const opened = { openedAtMs: noon + day, reason: "local: timeout", locations: ["fra"] };
+    const anew = aTransition({ ...opened, atMs: noon + day });
+
+    await Promise.all([recorder().transition(anew), recorder().delivered(over, noon + 2 * minute)]);
+    await recorder().delivered(over, noon + 3 * minute);
+
+    const [episode] = await reader().episodes({ limit: 1 });
+    expect(episode).toMatchObject({
+      episode: 1,
+      opened_at: "2026-06-01T12:00:00.000Z",
+      resolved_at: null,
+      reason: "local: timeout",
+      opened_delivered_at: null,
+      resolved_delivered_at: null,
+    });
+  });
+
   it("the first delivery of an event is the one that counts", async () => {
     const event = aTransition();
     await recorder().transition(event);
@@ -477,12 +517,23 @@ describe("alerts", () => {
 });
 
 describe("snapshots", () => {
-  it("one of a clock that was years ahead does not stand until then", async () => {
-    const yearMs = 365 * 86_400_000;
-    await recorder().snapshot(aSnapshot({ takenAtMs: Date.now() + yearMs }));
-    await recorder().snapshot(aSnapshot({ takenAtMs: Date.now(), status: "failed" }));
+  it.each([12 * minute, 365 * day])(
+    "one of a clock that was %i ms ahead does not stand until then",
+    async (aheadMs) => {
+      await recorder().snapshot(aSnapshot({ takenAtMs: Date.now() + aheadMs }));
+      await recorder().snapshot(aSnapshot({ takenAtMs: Date.now(), status: "failed" }));
 
-    expect((await reader().snapshots()).get("verify-key")?.status).toBe("failed");
+      expect((await reader().snapshots()).get("verify-key")?.status).toBe("failed");
+    },
+  );
+
+  it("one that was pinged by a clock that was ahead is moved on by the pings that follow", async () => {
+    const nowMs = Date.now();
+    await recorder().snapshot(aSnapshot({ takenAtMs: nowMs, lastAtMs: nowMs + day }));
+
+    await recorder().pings([{ checkId: "verify-key", atMs: nowMs, dueAtMs: nowMs + minute }]);
+
+    expect((await reader().snapshots()).get("verify-key")?.lastAtMs).toBe(nowMs);
   });
 
   it("is kept although no database takes all that people have written", async () => {
