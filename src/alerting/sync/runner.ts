@@ -20,7 +20,7 @@ import type { Rows } from "./resolve.ts";
 import { createReader, createService } from "./service.ts";
 import { patience, type Steps } from "./steps.ts";
 import { readSurvey } from "./survey.ts";
-import { readOnly, type Send } from "./transport.ts";
+import { readOnly, refuseAll, type Send } from "./transport.ts";
 
 export type RunnerParts = {
   send: Send;
@@ -64,7 +64,7 @@ async function apply(
   const { routes, doubled } = await applyAll(work, {
     steps: durable(ctx),
     patience: patience.worker,
-    service: createService(parts.send),
+    service: createService(sendFor(work, parts)),
     listLagMs: parts.listLagMs,
     ...(creations !== undefined && { intend: (creation) => intend(ctx, creation) }),
     saveBackup: async (details) => {
@@ -90,6 +90,13 @@ async function apply(
   };
   ctx.sendClient(alertRoutesObject, ctx.key).finished(result);
   return result;
+}
+
+/** The settings may have changed since it began: what it says of one service is not written to another. */
+function sendFor({ request }: ApplyWork, { send, incidentUrl }: RunnerParts): Send {
+  const { incident_url: planned } = request.plan;
+  if (planned === incidentUrl) return send;
+  return refuseAll(`the plan is for ${planned}, and Vedette works with ${incidentUrl} now`);
 }
 
 /** Answered once it is kept: a kill after that finds it again. */

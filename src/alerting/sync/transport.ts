@@ -37,7 +37,8 @@ const longestAnswerBytes = 10 * 1024 * 1024;
 export function createSend(service: { url: string; apiKey: string }): Send {
   let nextAtMs = 0;
   return async ({ method, path, body }) => {
-    const nowMs = Date.now();
+    // Not the clock: should that go back, the next call would wait until it is there again.
+    const nowMs = performance.now();
     const atMs = Math.max(nowMs, nextAtMs);
     nextAtMs = atMs + spacingMs;
     if (atMs > nowMs) await delay(atMs - nowMs);
@@ -53,6 +54,15 @@ export function createSend(service: { url: string; apiKey: string }): Send {
     const retryAfter = [answer.headers["retry-after"]].flat()[0];
     return { status: answer.statusCode, retryAfter, body: await readJson(answer.body) };
   };
+}
+
+/** In the place of a service that a call is not for: it says no to everything, and nothing is sent. */
+export function refuseAll(message: string): Send {
+  return async () => ({
+    status: 421,
+    retryAfter: undefined,
+    body: { errors: [{ message }] },
+  });
 }
 
 /** For those who only look: whatever else they ask for is refused before it leaves. */

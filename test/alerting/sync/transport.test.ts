@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createReader } from "#alerting/sync/service.ts";
 import { patience, persist } from "#alerting/sync/steps.ts";
-import { type Answer, ask, readOnly, type Send } from "#alerting/sync/transport.ts";
+import { type Answer, ask, readOnly, refuseAll, type Send } from "#alerting/sync/transport.ts";
 
 const answering =
   (answer: Partial<Answer>): Send =>
@@ -19,6 +19,13 @@ it("lets a reader send nothing but GET", async () => {
   await expect(send(put)).rejects.toThrow("PUT by a reader");
   await send({ method: "GET", path: "/v2/alert_routes" });
   expect(sent).toBe(1);
+});
+
+it("says no in the place of a service that a plan is not for, and why", async () => {
+  expect(await ask(refuseAll("the plan is for another service"), put)).toMatchObject({
+    kind: "refused",
+    reason: expect.stringContaining("the plan is for another service"),
+  });
 });
 
 it.each([
