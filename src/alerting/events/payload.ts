@@ -73,7 +73,8 @@ function describe({ transition }: RoutedOrder): string {
 function describeChange(transition: AlertTransition): string {
   const { kind, reason, atMs, openedAtMs, endedBecause } = transition;
   if (kind === "opened") return reason;
-  const openFor = formatDuration(atMs - openedAtMs);
+  // The clock may have gone back.
+  const openFor = formatDuration(Math.max(0, atMs - openedAtMs));
   return endedBecause === undefined
     ? `Recovered after ${openFor}. It had failed: ${reason}`
     : `Closed after ${openFor}: ${endedBecause}. It had failed: ${reason}`;

@@ -37,6 +37,12 @@ describe("an event for the synthetic monitor's source", () => {
     });
   });
 
+  it("has nothing take less than no time, also where the clock went back", () => {
+    const order = buildOrder({ kind: "resolved", openedAtMs: newYearMs, atMs: newYearMs - 90_000 });
+
+    expect(render(order).description).toContain("Recovered after 0 ms.");
+  });
+
   it("carries the rollout and the wave it opened in", () => {
     const order = buildOrder();
     const rollout = { rolloutId: "r-7", wave: 2 };
