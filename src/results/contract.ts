@@ -120,7 +120,7 @@ export const CheckResultView = z.object({
 export type CheckResultView = z.infer<typeof CheckResultView>;
 
 const checkId = z.string().min(1).max(200);
-const time = z.iso.datetime().regex(/^(?!0000)/, "there was no year 0");
+const time = z.iso.datetime().regex(/^(?!0000).{1,40}$/, "no year 0, at most 40 characters");
 
 /** Others are no place's, and no database takes all of them. */
 const place = z

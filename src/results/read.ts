@@ -72,10 +72,13 @@ export function createResultReader(database: Database, settings: { failedAtPerce
       return rows.map(toEpisode);
     },
 
-    /** How each check stood when its object last wrote it down, by check id. */
+    /**
+     * How each check stood when its object last wrote it down, by check id. One that cannot be read, as a
+     * later version may have left it, hides no other.
+     */
     async snapshots(): Promise<Map<string, CheckSnapshot>> {
       const { rows } = await database.query("SELECT snapshot FROM check_snapshots");
-      const snapshots = rows.map((row) => CheckSnapshot.parse(row.snapshot));
+      const snapshots = rows.flatMap((row) => CheckSnapshot.safeParse(row.snapshot).data ?? []);
       return new Map(snapshots.map((snapshot) => [snapshot.checkId, snapshot]));
     },
 

@@ -103,6 +103,10 @@ const selectPieces = `
   FROM minutes GROUP BY 1, 2 ORDER BY 1, 2`;
 
 const selectAlertTime = `
-  SELECT check_id, extract(epoch FROM sum(least(coalesce(resolved_at, $2), $2) - greatest(opened_at, $1)))::float8 AS seconds
+  SELECT check_id, extract(epoch FROM sum(greatest(
+      least(coalesce(resolved_at, $2), $2) - greatest(opened_at, $1),
+      -- It was over before it began where the clock went back.
+      interval '0'
+    )))::float8 AS seconds
   FROM check_episodes WHERE opened_at < $2 AND (resolved_at IS NULL OR resolved_at > $1)
   GROUP BY check_id`;

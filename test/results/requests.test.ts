@@ -10,6 +10,7 @@ it.each([
   [History, { check: "verify-key", location: "a\0b" }],
   [History, { check: "verify-key", location: "\ud83e" }],
   [History, { check: "verify-key", since: "0000-01-01T00:00:00Z" }],
+  [History, { check: "verify-key", since: `2026-01-01T00:00:00.${"0".repeat(1_000)}Z` }],
   [Chart, { check: "verify-key", location: "a\0b" }],
   [List, { check: "a\0b" }],
   [Show, { event_id: "a\0b:1:opened" }],

@@ -466,6 +466,14 @@ describe("what a rollout waits for", () => {
 });
 
 describe("alerts", () => {
+  it("one that was over before it began, by a clock that went back, makes up for none", async () => {
+    await recorder().transition(aTransition({ openedAtMs: noon }));
+    const early = { openedAtMs: noon + 3 * hour, atMs: noon + hour, kind: "resolved" } as const;
+    await recorder().transition(aTransition({ episode: 2, ...early }));
+
+    expect((await readAlertTime(database, noon + 6 * hour)).get("verify-key")).toBeCloseTo(75);
+  });
+
   it("an episode has both its ends, whichever was recorded first", async () => {
     const resolved = aTransition({ kind: "resolved", atMs: noon + minute, missedPings: 2 });
     await recorder().transition(resolved);
@@ -544,6 +552,15 @@ describe("snapshots", () => {
 
     const kept = (await reader().snapshots()).get("verify-key");
     expect(kept?.quiet.maintenance[0]?.reason).toBe("a\ufffdb\ufffd");
+  });
+
+  it("one that cannot be read hides no other", async () => {
+    await recorder().snapshot(aSnapshot());
+    await recorder().snapshot(
+      aSnapshot({ checkId: "liveness", status: "of-a-later-version" as never }),
+    );
+
+    expect([...(await reader().snapshots()).keys()]).toEqual(["verify-key"]);
   });
 
   it("an older one never overwrites a newer one", async () => {
