@@ -147,7 +147,10 @@ class ProcessFleet {
     this.#parts.log.info({ sentinel: state.id }, "starting sentinel process");
     const { image, failure } = state;
     this.#work(state.id, async () => {
-      const revived = await replaceProcess({ ...state, image: state.runningImage }, this.#parts);
+      const revival = { ...state, image: state.runningImage };
+      // It keeps what is ordered, whatever it is to run until then.
+      const parts = this.#partsKeeping(state, () => true);
+      const revived = await replaceProcess(revival, parts);
       if (revived.failure !== null) {
         this.#parts.log.error({ sentinel: state.id, reason: revived.failure }, "sentinel is down");
       }
@@ -161,13 +164,25 @@ class ProcessFleet {
   #replace(id: string): void {
     this.#work(id, async () => {
       const state = this.#states.get(id) as SentinelState;
-      const replaced = await replaceProcess(state, this.#parts);
+      const parts = this.#partsKeeping(state, ({ deployId }) => deployId !== state.deployId);
+      const replaced = await replaceProcess(state, parts);
       const latest = this.#states.get(id) ?? state;
       // An order that came meanwhile stands; `#repair` sees that it is not carried out yet.
       const { serving, runningImage } = replaced;
       const isReordered = latest.deployId !== state.deployId;
       this.#keep(isReordered ? { ...latest, serving, runningImage, candidate: null } : replaced);
     });
+  }
+
+  /** Files into which a replacement writes what is ordered now, where that is not what it brings. */
+  #partsKeeping(state: SentinelState, isOther: (latest: SentinelState) => boolean): FleetParts {
+    const { files } = this.#parts;
+    const write = (current: SentinelState) => {
+      const latest = this.#states.get(state.id) ?? state;
+      const { image, deployId, failure } = latest;
+      files.write(isOther(latest) ? { ...current, image, deployId, failure } : current);
+    };
+    return { ...this.#parts, files: { ...files, write } };
   }
 
   #work(id: string, action: () => Promise<void>): void {

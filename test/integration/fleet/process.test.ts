@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Driver } from "#fleet/drivers/driver.ts";
 import { createProcessDriver } from "#fleet/drivers/process.ts";
@@ -43,6 +44,8 @@ function stateIn(directory: string) {
   return JSON.parse(text) as {
     publicPort: number;
     image: string;
+    runningImage: string;
+    candidate: unknown;
     serving: { pid: number; startedAt: string };
   };
 }
@@ -135,6 +138,28 @@ describe("the process driver", () => {
       what: "another process",
     });
     expect(await healthOf(directory)).toMatchObject({ image: image("v1") });
+  });
+
+  it("keeps an order on disk that comes while another is carried out", async () => {
+    const directory = useDirectory();
+    const driver = await startFleet(directory);
+    onTestFinished(() => driver.stop());
+    const order = (tag: string) =>
+      driver.apply({ sentinelId: "sentinel-01", image: image(tag), deployId: tag });
+    await order("v2-slow");
+    await waitFor(() => stateIn(directory).candidate !== null, {
+      withinMs: 20_000,
+      what: "a process for the first order",
+    });
+
+    await order("v3");
+
+    const kept = new Set<string>();
+    while (stateIn(directory).runningImage !== image("v3")) {
+      kept.add(stateIn(directory).image);
+      await nextTurn();
+    }
+    expect([...kept]).toEqual([image("v3")]);
   });
 
   it("finishes a replacement that a driver before it has begun", async () => {
