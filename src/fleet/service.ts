@@ -19,6 +19,8 @@ export type SentinelServiceParts = { deployer: Deployer; deployTimeoutMs: number
 
 const firstPollMs = 200;
 const lastPollMs = 2_000;
+/** Of a deploy that takes hours: each look is two entries in its journal. */
+const longestPollMs = 30_000;
 
 export function createSentinelService(parts: SentinelServiceParts) {
   return implement(sentinelService, {
@@ -80,7 +82,7 @@ async function waitReady(
   ]);
   let step = first;
   let isPushed = false;
-  for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 2, lastPollMs)) {
+  for (let pollMs = firstPollMs; ; pollMs = nextPollMs(pollMs, step)) {
     const poll = ctx.sleep(pollMs).map(() => "poll" as const);
     const cause = await RestatePromise.race([...awaited.values(), poll]);
     awaited.delete(cause);
@@ -92,6 +94,12 @@ async function waitReady(
     step = await ctx.run("observe", () => deployer.observe(order, next, deployTimeoutMs));
     if (step.status !== "progressing") return step;
   }
+}
+
+/** A deploy is looked at every 2 s, and once it was watched for longer, every hundredth of that time. */
+export function nextPollMs(pollMs: number, { watch }: Pick<DeployStep, "watch">): number {
+  const hundredthMs = Math.round((watch?.watchedMs ?? 0) / 100);
+  return Math.min(pollMs * 2, Math.max(lastPollMs, Math.min(longestPollMs, hundredthMs)));
 }
 
 function toResult(ctx: Context, image: string, step: DeployStep): DeployResult {
