@@ -101,8 +101,7 @@ export function describePlan(
 }
 
 function countByRegion(members: readonly FleetMember[]): Record<string, number> {
-  const groups = Map.groupBy(members, (member) => member.region);
-  return Object.fromEntries(
-    [...groups].map(([region, group]): [string, number] => [region, group.length]).sort(),
-  );
+  const counts = new Map<string, number>();
+  for (const { region } of members) counts.set(region, (counts.get(region) ?? 0) + 1);
+  return Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,5 +1,5 @@
 /** Which sentinels a wave takes: every region in proportion, and inside a region by a salted hash. */
-import { createHash } from "node:crypto";
+import { hash as digest } from "node:crypto";
 
 type Placed = { id: string; region: string };
 
@@ -13,8 +13,10 @@ export function spreadOverWaves<Member extends Placed>(
   sizes: readonly number[],
   salt: string,
 ): Member[][] {
-  const regions = queueByRegion(members, salt);
+  let regions = queueByRegion(members, salt);
   return sizes.map((size) => {
+    // Of very many regions most are soon done.
+    regions = regions.filter((queue) => queue.length > 0);
     const shares = apportion(
       regions.map((queue) => queue.length),
       size,
@@ -29,26 +31,38 @@ export function apportion(weights: readonly number[], seats: number): number[] {
   if (total === 0) return weights.map(() => 0);
   const shares = weights.map((weight) => Math.floor((weight * seats) / total));
   const missing = seats - shares.reduce((sum, share) => sum + share, 0);
-  const byRemainder = weights
-    .map((weight, i) => ({ i, remainder: (weight * seats) % total }))
-    .sort((a, b) => b.remainder - a.remainder);
-  for (const { i } of byRemainder.slice(0, missing)) shares[i] = (shares[i] ?? 0) + 1;
+  const remainders = weights.map((weight) => (weight * seats) % total);
+  for (const i of indexesOfLargest(remainders, missing)) shares[i] = (shares[i] ?? 0) + 1;
   return shares;
+}
+
+/**
+ * The first of equals comes first. Only different values are sorted: groups of the same weight have the same
+ * remainder, and ten thousand regions are of a few sizes.
+ */
+function indexesOfLargest(values: readonly number[], count: number): number[] {
+  const byValue = Map.groupBy(values.keys(), (i) => values[i] ?? 0);
+  const largest: number[] = [];
+  for (const [, indexes] of [...byValue].sort(([a], [b]) => b - a)) {
+    if (largest.length >= count) break;
+    for (const index of indexes) largest.push(index);
+  }
+  return largest.slice(0, count);
 }
 
 /** One queue per region, in an order that the salt decides; so are ties between regions. */
 function queueByRegion<Member extends Placed>(members: readonly Member[], salt: string) {
   const queues = Map.groupBy(members, (member) => member.region);
-  return [...queues]
-    .sort(([a], [b]) => compare(hash(salt, a), hash(salt, b)))
-    .map(([, queue]) => sortByHash(queue, salt));
+  return sortByHash([...queues], salt, ([region]) => region).map(([, queue]) =>
+    sortByHash(queue, salt, ({ id }) => id),
+  );
 }
 
-function sortByHash<Member extends Placed>(members: Member[], salt: string): Member[] {
-  return members
-    .map((member) => ({ member, rank: hash(salt, member.id) }))
+function sortByHash<Item>(items: readonly Item[], salt: string, nameOf: (item: Item) => string) {
+  return items
+    .map((item) => ({ item, rank: hash(salt, nameOf(item)) }))
     .sort((a, b) => compare(a.rank, b.rank))
-    .map(({ member }) => member);
+    .map(({ item }) => item);
 }
 
 /** Mixes the groups evenly, so that what is in flight at one time is spread as well. */
@@ -60,7 +74,7 @@ function interleave<Member>(groups: readonly Member[][]): Member[] {
 }
 
 function hash(salt: string, text: string): string {
-  return createHash("sha256").update(`${salt}\0${text}`).digest("hex");
+  return digest("sha256", `${salt}\0${text}`, "hex");
 }
 
 function compare(a: string, b: string): number {

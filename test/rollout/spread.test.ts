@@ -68,7 +68,38 @@ describe("apportion", () => {
     expect(apportion([50, 30, 20], 3)).toEqual([1, 1, 1]);
   });
 
+  it("gives it to the first of those that have equal claims, and to larger claims before", () => {
+    expect(apportion([5, 7, 5, 7, 5, 0], 4)).toEqual([1, 1, 1, 1, 0, 0]);
+  });
+
   it("gives nothing where there is nobody", () => {
     expect(apportion([0, 0], 5)).toEqual([0, 0]);
   });
+
+  it("gives the seats that sorting each group by itself would give", () => {
+    const weights = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 40 });
+
+    fc.assert(
+      fc.property(weights, fc.double({ min: 0, max: 1, noNaN: true }), (sizes, part) => {
+        const total = sizes.reduce((sum, size) => sum + size, 0);
+        const seats = Math.floor(total * part);
+
+        expect(apportion(sizes, seats)).toEqual(apportionBySorting(sizes, seats));
+      }),
+    );
+  });
 });
+
+/** The same rule, each group by itself. */
+function apportionBySorting(weights: readonly number[], seats: number): number[] {
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  if (total === 0) return weights.map(() => 0);
+  const shares = weights.map((weight) => Math.floor((weight * seats) / total));
+  const missing = seats - shares.reduce((sum, share) => sum + share, 0);
+  const claims = weights
+    .map((weight, i) => ({ i, remainder: (weight * seats) % total }))
+    .sort((a, b) => b.remainder - a.remainder)
+    .slice(0, missing);
+  for (const { i } of claims) shares[i] = (shares[i] ?? 0) + 1;
+  return shares;
+}
