@@ -70,14 +70,18 @@ function storageFault(root: unknown): string | undefined {
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > maxDepth) return `must not be nested deeper than ${maxDepth} levels`;
     if (level.some((value) => typeof value === "string" && !isStorable(value))) return unstorable;
-    level = level.flatMap(childrenOf);
+    const next: unknown[] = [];
+    for (const value of level) addChildren(next, value);
+    level = next;
   }
   return undefined;
 }
 
-function childrenOf(value: unknown): unknown[] {
-  if (typeof value !== "object" || value === null) return [];
-  return Array.isArray(value) ? value : Object.entries(value).flat();
+/** Also the names of properties. One by one: there may be hundreds of thousands. */
+function addChildren(children: unknown[], value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  if (!Array.isArray(value)) for (const name of Object.keys(value)) children.push(name);
+  for (const child of Array.isArray(value) ? value : Object.values(value)) children.push(child);
 }
 
 /** The largest number the contract allows: 2^63 as a double. */

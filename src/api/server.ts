@@ -3,6 +3,7 @@ import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import type { Registry } from "prom-client";
 import type { Log } from "#kernel/log.ts";
 import { limitPipelines } from "#kernel/pipelines.ts";
+import { boundBodies } from "./body-size.ts";
 import { createRefuseBrokenRequest } from "./broken-request.ts";
 import { mountDocs } from "./docs/routes.ts";
 import { newId } from "./ids.ts";
@@ -51,9 +52,6 @@ export function createServer(parts: ServerParts): FastifyInstance {
   const { receiveTimeoutMs, answerTimeoutMs, silenceTimeoutMs } = { ...limits, ...parts.limits };
   const app = fastify({
     bodyLimit: bodyLimitBytes,
-    // Metadata may have any names, "__proto__" too. Parsed, they are data; schemas refuse them elsewhere.
-    onProtoPoisoning: "ignore",
-    onConstructorPoisoning: "ignore",
     requestTimeout: receiveTimeoutMs,
     connectionTimeout: silenceTimeoutMs,
     http: { headersTimeout: receiveTimeoutMs, connectionsCheckingInterval: 500 },
@@ -68,6 +66,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     genReqId: () => newId("request"),
   });
   limitPipelines(app);
+  boundBodies(app);
   // Before the first route, to see them all.
   if (parts.registry !== undefined) countRequests(app, parts.registry);
   if (parts.logsRequests === true) logRequests(app, parts.log);

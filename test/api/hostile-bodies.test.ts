@@ -2,6 +2,7 @@
 import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { createNamespaces, type NamespaceParts } from "#api/api.ts";
+import { hasTooManyValues } from "#api/body-size.ts";
 import { ApiError } from "#api/error.ts";
 import { Grants } from "#api/grants.ts";
 import { testServer } from "../support/api-server.ts";
@@ -60,6 +61,43 @@ it.each([
   const { errors } = answer.json().error;
   expect(errors.length).toBeGreaterThan(0);
   expect(errors.length).toBeLessThanOrEqual(100);
+});
+
+/** Six megabytes, as metadata of a key. */
+const metadata = (item: string) => {
+  const items = new Array(Math.floor((3 * bodyBytes) / (item.length + 1))).fill(item).join(",");
+  return `{"apiId":"api_12345","meta":{"list":[${items}]}}`;
+};
+
+it.each([
+  ["empty lists", "[]"],
+  ["lists in lists", `${"[".repeat(90)}${"]".repeat(90)}`],
+  ["small objects", '{"a":1}'],
+  ["numbers with exponents", "1e30"],
+])("six megabytes of %s are refused before they are read", async (_, item) => {
+  const answer = await startApi().inject({
+    method: "POST",
+    url: "/v2/keys.createKey",
+    headers: { "content-type": "application/json", authorization: "Bearer known" },
+    payload: metadata(item),
+  });
+
+  expect(answer.statusCode).toBe(400);
+  expect(answer.json().error.errors).toEqual([
+    { location: "/", message: "more than 500000 values are too many at once; send fewer" },
+  ]);
+});
+
+it.each([
+  ["commas and brackets in its texts", `{"list":["${",[{".repeat(300_000)}"]}`, false],
+  ["quotes in its texts", JSON.stringify(['",'.repeat(400_000)]), false],
+  ["a text that never ends", `["${",".repeat(600_000)}`, false],
+  ["a backslash at its end", `["${"\\".repeat(600_000)}`, false],
+  ["499,999 numbers", `[${new Array(499_999).fill("1").join(",")}]`, false],
+  ["500,002 numbers", `[${new Array(500_002).fill("1").join(",")}]`, true],
+  ["its values behind a text", `["\\\\",${new Array(500_001).fill("1").join(",")}]`, true],
+])("of a body with %s the values are counted", (_, json, isTooMany) => {
+  expect(hasTooManyValues(Buffer.from(json))).toBe(isTooMany);
 });
 
 describe("without a good key", () => {
