@@ -13,6 +13,7 @@ import type { Session } from "chdb";
 import {
   hardLimitMs,
   maxStatementBytes,
+  readerCount,
   readRequest,
   type StatementRequest,
   withSettings,
@@ -20,10 +21,7 @@ import {
 
 export type EmbeddedServerMessage = { port: number } | { absent: string };
 
-/** Queries that run at the same time; a session runs one after the other. */
-const readerCount = 3;
-
-/** A session and the end of what waits for it. */
+/** A session, which runs one statement after the other, and the end of what waits for it. */
 type Lane = {
   session: Session;
   open: () => Promise<Session>;

@@ -22,6 +22,8 @@ export type EngineQuery = {
   sql: string;
   /** For each table that is read, as `database.table`: a condition that the engine adds by itself. */
   filters: Readonly<Record<string, string>>;
+  /** For a lane of the store. */
+  waitAtMostMs?: number;
 };
 
 export type Row = Record<string, unknown>;
@@ -37,6 +39,11 @@ export const queryLimits = {
 } as const;
 
 const insertTimeoutMs = 30_000;
+
+const maxConnections = 16;
+
+/** Of one client; the rest of its connections is for what is stored. */
+export const queriesAtOnce = 12;
 
 /** Rows in columns take less than as JSON with names, or a little more: the exact limit is checked here. */
 const querySettings: ClickHouseSettings = {
@@ -81,7 +88,7 @@ export class EngineClient {
       url: address.url,
       ...(address.password !== undefined && { password: address.password }),
       request_timeout: insertTimeoutMs,
-      max_open_connections: 16,
+      max_open_connections: maxConnections,
       // Its own messages would bypass our log.
       log: { level: 127 },
     });

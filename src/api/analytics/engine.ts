@@ -3,8 +3,16 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "#kernel/log.ts";
 import type { Batch } from "./batch.ts";
 import { startEmbeddedEngine } from "./embedded-engine.ts";
-import { type EngineAddress, EngineClient, type EngineQuery, type Row } from "./engine-client.ts";
+import {
+  type EngineAddress,
+  EngineClient,
+  type EngineQuery,
+  queriesAtOnce,
+  type Row,
+} from "./engine-client.ts";
 import { engineError } from "./engine-error.ts";
+import { readerCount } from "./http-interface.ts";
+import { createLanes, type TakeLane } from "./lanes.ts";
 import type { Retention } from "./retention.ts";
 import { schemaStatements } from "./schema.ts";
 
@@ -34,6 +42,7 @@ export function openEngine(settings: EngineSettings): Engine {
 export class Engine {
   readonly database: string;
   readonly #settings: EngineSettings;
+  readonly #takeLane: TakeLane;
   readonly #closing = new AbortController();
   /** Ends with the address that it is about. */
   #connecting = new AbortController();
@@ -44,6 +53,7 @@ export class Engine {
 
   constructor(settings: EngineSettings) {
     this.#settings = settings;
+    this.#takeLane = createLanes(settings.url === "" ? readerCount : queriesAtOnce);
     this.database = databaseOf(settings.url);
   }
 
@@ -77,8 +87,10 @@ export class Engine {
 
   /** Throws `EngineError`. */
   async query(query: EngineQuery, signal = this.#closing.signal): Promise<Row[]> {
-    const client = this.#client ?? (await this.#awaitClient());
-    return client.query(query, signal);
+    // A store that is away is told at once, and not when a lane is free.
+    await this.#awaitClient();
+    const ask = async () => (await this.#awaitClient()).query(query, signal);
+    return this.#takeLane(ask, query.waitAtMostMs);
   }
 
   /** Resolves once the store is ready for the first time, or certainly absent. */
@@ -95,6 +107,7 @@ export class Engine {
   }
 
   async #awaitClient(): Promise<EngineClient> {
+    if (this.#client !== undefined) return this.#client;
     if (this.#state === "absent") throw engineError("absent");
     const signal = this.#closing.signal;
     const client = await Promise.race([

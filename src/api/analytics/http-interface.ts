@@ -13,6 +13,9 @@ export type StatementRequest = {
 /** Of the text of a statement: a query that names tables often, each with some thousand key spaces. */
 export const maxStatementBytes = 16 * 1024 * 1024;
 
+/** How many queries the embedded store runs at the same time. */
+export const readerCount = 3;
+
 /** Parameters that are about the request and not about the statement. */
 const transport = new Set([
   "query",

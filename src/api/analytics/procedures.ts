@@ -62,12 +62,15 @@ function query(shared: QueryParts, family: QueryFamily, summary: string) {
       const sql = guardQuery(input.query, { database, tables, condition, retention, nowMs });
       await spendQuery(parts.limiter, call);
       const filters = filtersFor(family, database, call);
-      return { data: await run(shared, call, () => store.query({ sql, filters })) };
+      const ask = (waitAtMostMs: number) => store.query({ sql, filters, waitAtMostMs });
+      return { data: await run(shared, call, ask) };
     },
   });
 }
 
-async function run({ takeTurn, parts }: QueryParts, call: Call, ask: () => Promise<Row[]>) {
+type Ask = (waitAtMostMs: number) => Promise<Row[]>;
+
+async function run({ takeTurn, parts }: QueryParts, call: Call, ask: Ask) {
   try {
     return await takeTurn(call.workspaceId, ask);
   } catch (error) {

@@ -91,6 +91,14 @@ it.each([
   await expect(refused).rejects.toMatchObject({ failure });
 });
 
+it("gives a query that had to wait for others the same time as those", async () => {
+  const slow = "WITH (SELECT sleep(3)) AS a, (SELECT sleep(2.5)) AS b SELECT a + b AS zero";
+
+  const answers = await Promise.all([1, 2, 3, 4].map(() => read(slow)));
+
+  expect(answers).toEqual([1, 2, 3, 4].map(() => [{ zero: 0 }]));
+});
+
 it("ends a query after ten seconds and answers others meanwhile", async () => {
   const heavy = read("SELECT max(SHA512(toString(number))) FROM numbers(4000000000)").catch(
     (error: unknown) => error,
