@@ -8,18 +8,16 @@ export type Target = {
 };
 
 /** `basePath` is put in front; it has no slash at its end. Throws the 400 of an ambiguous target. */
-export function targetOf(
-  { method, url }: { method?: string | undefined; url?: string | undefined },
-  basePath: string,
-): Target {
-  const target = url ?? "";
-  if (target === "*" && method === "OPTIONS") return { path: "*", authority: undefined };
-  const { authority, path } = splitTarget(target);
+export function targetOf({ url }: { url?: string | undefined }, basePath: string): Target {
+  const { authority, path } = splitTarget(url ?? "");
   refuseAmbiguous(path);
   return { path: `${basePath}${path}`, authority };
 }
 
-/** Origin form (`/path`) or absolute form (`http://host/path`), of RFC 9112, section 3.2. */
+/**
+ * Origin form (`/path`) or absolute form (`http://host/path`), of RFC 9112, section 3.2; the asterisk of
+ * OPTIONS is no path, and no client that we have asks it.
+ */
 function splitTarget(target: string): Target {
   if (target.startsWith("/")) return { path: target, authority: undefined };
   const absolute = /^https?:\/\/([\w.:[\]-]+)([/?].*)?$/i.exec(target);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { targetOf } from "#sentinel/target.ts";
 
-const pathOf = (url: string, basePath = "") => targetOf({ method: "GET", url }, basePath).path;
+const pathOf = (url: string, basePath = "") => targetOf({ url }, basePath).path;
 
 describe("targetOf", () => {
   it.each([
@@ -27,11 +27,7 @@ describe("targetOf", () => {
     ["HTTPS://other:8080", "/", "other:8080"],
     ["http://[::1]:80?y", "/?y", "[::1]:80"],
   ])("takes the absolute %s apart", (url, path, authority) => {
-    expect(targetOf({ method: "GET", url }, "")).toEqual({ path, authority });
-  });
-
-  it("lets OPTIONS ask about the server as a whole", () => {
-    expect(targetOf({ method: "OPTIONS", url: "*" }, "/base").path).toBe("*");
+    expect(targetOf({ url }, "")).toEqual({ path, authority });
   });
 
   it.each([
