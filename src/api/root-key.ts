@@ -63,25 +63,43 @@ function startLength(key: string): number {
   return Math.min(17, Math.floor(key.length / 3));
 }
 
+/** Permissions are there once in whatever case, but allow nothing in another than their own. */
 async function grant(
   transaction: PoolClient,
   keyId: string,
   permissions: readonly string[],
 ): Promise<void> {
   const ids = permissions.map(() => newId("permission"));
-  await transaction.query(
-    `INSERT INTO permissions (id, workspace_id, name, slug)
-     SELECT id, $1, slug, slug FROM unnest($2::text[], $3::text[]) AS new (id, slug)
-     ON CONFLICT (workspace_id, lower(slug)) DO NOTHING`,
-    [operator.workspaceId, ids, permissions],
-  );
-  await transaction.query(
-    `INSERT INTO key_permissions (key_id, permission_id)
-     SELECT $1, id FROM permissions
-     WHERE workspace_id = $2 AND lower(slug) = ANY (SELECT lower(unnest($3::text[])))`,
+  await transaction.query(insertPermissions, [operator.workspaceId, ids, permissions]);
+  const { rows } = await transaction.query<{ slug: string }>(
+    `WITH granted AS (
+       INSERT INTO key_permissions (key_id, permission_id)
+       SELECT $1, id FROM permissions WHERE workspace_id = $2 AND slug = ANY ($3)
+       RETURNING permission_id
+     )
+     SELECT slug FROM permissions JOIN granted ON permission_id = id`,
     [keyId, operator.workspaceId, permissions],
   );
+  const granted = new Set(rows.map(({ slug }) => slug));
+  const missing = permissions.find((permission) => !granted.has(permission));
+  if (missing === undefined) return;
+  throw new Error(
+    `a root key has ${missing} in other capital and small letters: where that one is wrong, revoke it ` +
+      "first (see vedette root-keys list)",
+  );
 }
+
+/** One that was written otherwise is mended, unless a key that is in force has it. */
+const insertPermissions = `
+INSERT INTO permissions AS old (id, workspace_id, name, slug)
+SELECT DISTINCT ON (lower(slug)) id, $1, slug, slug
+FROM unnest($2::text[], $3::text[]) AS new (id, slug) ORDER BY lower(slug), slug
+ON CONFLICT (workspace_id, lower(slug)) DO UPDATE SET name = excluded.name, slug = excluded.slug
+WHERE old.slug <> excluded.slug AND NOT EXISTS (
+  SELECT FROM key_permissions kp JOIN keys k ON k.id = kp.key_id
+  WHERE kp.permission_id = old.id AND k.deleted_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > now())
+)`;
 
 /**
  * Ends a root key after `graceSeconds`, 0: at once; never later than it would have ended. Every
