@@ -61,6 +61,7 @@ const notingDelivery = implement(alertDelivery, {
       process.send?.({ opened: key, atMs: Date.now() });
       return null;
     },
+    goOn: async () => null,
   },
 });
 

@@ -25,6 +25,8 @@ export const alertDelivery = iface.object("vedette.v1.AlertDelivery", {
    * An event it knows already counts once.
    */
   enqueue: iface.schemas({ input: AlertOrder, output: z.null() }),
+  /** Makes the attempt that is due next at once, whatever became of the one that was under way. */
+  goOn: iface.json<Record<string, never>, null>(),
 });
 
 /**

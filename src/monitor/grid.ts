@@ -53,8 +53,9 @@ export type Wake = {
  * last one still runs unless its period is half over, since then its run would reach into the next.
  */
 export function planWake(grid: Grid, { dueMs, nowMs }: { dueMs: number; nowMs: number }): Wake {
-  // The clock that fires may be a little behind: never the same tick twice.
-  const atMs = Math.max(nowMs, dueMs);
+  // The clock that fires may be a little behind: never the same tick twice. Far behind it was set back
+  // since, and the next tick would be as far away.
+  const atMs = dueMs - nowMs > grid.everyMs ? nowMs : Math.max(nowMs, dueMs);
   const nextMs = nextTick(grid, atMs);
   const lastMs = nextMs - grid.everyMs;
   const isLate = atMs - lastMs > grid.everyMs / 2;

@@ -1,29 +1,51 @@
 /** What is done about all checks as often as a worker starts: one that goes already is left alone. */
 import pLimit from "p-limit";
+import { alertDelivery } from "#alerting/events-contract.ts";
 import type { Log } from "#kernel/log.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
+import { watchClock } from "./clock-watch.ts";
 import type { CheckSnapshot } from "./contract.ts";
 import { createTellDeadlines, watchDeadlines } from "./deadline-watch.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { apiCheckService, heartbeatService } from "./objects-contract.ts";
 import type { MonitorParts } from "./parts.ts";
 
-type Parts = Pick<MonitorParts, "definitions"> & { deadlines: Deadlines; log: Log };
+type Parts = Pick<MonitorParts, "definitions"> & {
+  deadlines: Deadlines;
+  log: Log;
+  /** As `watchClock` takes it. */
+  aheadMs?: () => number;
+};
 
 /** `ingressUrl` is Restate's own. Throws when it does not take the calls for half a minute. */
 export async function startMonitor(
   ingressUrl: string,
-  { definitions, deadlines, log }: Parts,
+  { definitions, deadlines, log, ...clock }: Parts,
 ): Promise<{ stop: () => Promise<void> }> {
   const { apiChecks, heartbeats } = definitions;
   await deadlines.adopt(heartbeats);
-  const watched = new Set(await deadlines.watched());
-  const objects = [
-    ...apiChecks.map(({ id }) => `${apiCheckService}/${id}`),
-    ...heartbeats.filter(({ id }) => watched.has(id)).map(({ id }) => `${heartbeatService}/${id}`),
+  const ensureAll = async () => {
+    const watched = new Set(await deadlines.watched());
+    const objects = [
+      ...apiChecks.map(({ id }) => `${apiCheckService}/${id}`),
+      ...heartbeats
+        .filter(({ id }) => watched.has(id))
+        .map(({ id }) => `${heartbeatService}/${id}`),
+    ];
+    await sendToAll(objects.map((object) => `${ingressUrl}/${object}/ensure`));
+  };
+  const tryEvents = () =>
+    sendToAll(
+      [...apiChecks, ...heartbeats].map(
+        ({ id }) => `${ingressUrl}/${alertDelivery.name}/${id}/goOn`,
+      ),
+    );
+  await ensureAll();
+  const watches = [
+    watchDeadlines({ deadlines, tell: createTellDeadlines(ingressUrl), log }),
+    watchClock({ ...clock, onSetBack: () => ensureAll().then(tryEvents), log }),
   ];
-  await sendToAll(objects.map((object) => `${ingressUrl}/${object}/ensure`));
-  return watchDeadlines({ deadlines, tell: createTellDeadlines(ingressUrl), log });
+  return { stop: async () => void (await Promise.all(watches.map(({ stop }) => stop()))) };
 }
 
 /** Of one kind: an id may have been that of the other before. */

@@ -28,6 +28,12 @@ it("does not run a tick twice when the clock fires early", () => {
   expect(wake).toEqual({ runAtMs: 67_000, missed: null, nextMs: 127_000 });
 });
 
+it("goes by the clock as it is now when that was set back since the timer was set", () => {
+  const wake = planWake(grid, { dueMs: 67_000 + 3_600_000, nowMs: 67_900 });
+
+  expect(wake).toEqual({ runAtMs: 67_000, missed: null, nextMs: 127_000 });
+});
+
 it("skips ticks that passed while nobody looked, and says how many", () => {
   const wake = planWake(grid, { dueMs: 67_000, nowMs: 250_000 });
 

@@ -160,6 +160,7 @@ function notingDelivery(orders: AlertOrder[]) {
         });
         return null;
       },
+      goOn: async () => null,
     },
   });
 }

@@ -8,7 +8,6 @@ export const alertQueue = iface.object(alertDelivery.name, {
   enqueue: iface.schemas({ input: AlertOrder, output: z.null() }),
   wake: iface.json<{ generation: number }, null>(),
   retry: iface.json<{ eventId: string }, AlertRetry>(),
-  /** Makes the attempt that is due next at once, whatever became of the one that was under way. */
   goOn: iface.json<Record<string, never>, null>(),
 });
 

@@ -56,7 +56,6 @@ export function createAlertQueue(parts: QueueParts) {
       journalRetention: 0,
       handlers: {
         wake: { ingressPrivate: true },
-        goOn: { ingressPrivate: true },
         retry: { ingressPrivate: true },
       },
     },

@@ -1,0 +1,34 @@
+/** What waits for timers of a Restate whose clock was set back. */
+import { expect, it, onTestFinished } from "vitest";
+import { openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { createDeadlines } from "#monitor/deadlines.ts";
+import { startMonitor } from "#monitor/start.ts";
+import { startAlertBench } from "../../support/alert-bench.ts";
+import { buildOrder } from "../../support/alert-builders.ts";
+import { aHeartbeat } from "../../support/check-builders.ts";
+
+const log = createLog({ level: "silent", format: "json" });
+
+it("an alert event that waits to be tried again is tried at once", async () => {
+  const bench = await startAlertBench();
+  const database = openDatabase(bench.server.url, log);
+  onTestFinished(() => database.end());
+  bench.receiver.script.push({ status: 429, headers: { "retry-after": "600" } });
+  const order = buildOrder({ checkId: "nightly" });
+  await bench.enqueue([order]);
+  await bench.untilAttempted(1);
+  const clock = { aheadMs: 3_600_000 };
+  const monitor = await startMonitor(bench.restate.ingressUrl, {
+    definitions: { apiChecks: [], heartbeats: [aHeartbeat({ id: "nightly" })] },
+    deadlines: createDeadlines(database),
+    log,
+    aheadMs: () => clock.aheadMs,
+  });
+  onTestFinished(monitor.stop);
+
+  clock.aheadMs = 0;
+  await bench.untilReceived(1);
+
+  expect(bench.receivedIds()).toEqual([order.transition.eventId]);
+});
