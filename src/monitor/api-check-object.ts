@@ -5,6 +5,7 @@ import { standingOfApiCheck } from "./api-check-standing.ts";
 import { close, ensure, report, retire, tick } from "./api-check-steps.ts";
 import type { ApiCheck, CheckResult } from "./contract.ts";
 import { apiCheckObject } from "./internal.ts";
+import { isRemoved } from "./leave.ts";
 import type { RunNowAnswer } from "./objects-contract.ts";
 import type { MonitorParts } from "./parts.ts";
 import { forEver, soonForgotten } from "./retry.ts";
@@ -14,12 +15,13 @@ const isPrivate = { ingressPrivate: true };
 
 export function createApiCheckObject(parts: MonitorParts) {
   const find = createFind(parts);
+  const defined = new Set(parts.definitions.apiChecks.map(({ id }) => id));
   return implement(apiCheckObject, {
     handlers: {
       ...standingOfApiCheck(find),
       Run: async (ctx) => runNow(ctx, find(ctx), parts),
       ensure: async (ctx) => ensure(ctx, find(ctx), parts),
-      retire: async (ctx) => retire(ctx),
+      retire: async (ctx) => ((await isRemoved(ctx, defined)) ? retire(ctx) : null),
       tick: async (ctx, { generation }) => tick(ctx, { check: find(ctx), generation }, parts),
       report: async (ctx, given) => report(ctx, { check: find(ctx), given }, parts),
       close: async (ctx, { scheduledAtMs }) =>

@@ -8,6 +8,7 @@ import { moveAlert, retire } from "./heartbeat-retire.ts";
 import { readQuiet, readState, writeQuiet, writeState } from "./heartbeat-state.ts";
 import { begin, ensure, overdue, ping, wake } from "./heartbeat-steps.ts";
 import { heartbeatObject } from "./internal.ts";
+import { isRemoved } from "./leave.ts";
 import type { CheckStanding } from "./objects-contract.ts";
 import type { MonitorParts } from "./parts.ts";
 import { notQuiet } from "./quiet.ts";
@@ -25,6 +26,7 @@ type FindHeartbeat = (ctx: { key: string }) => Heartbeat;
 
 export function createHeartbeatObject(parts: MonitorParts) {
   const find = createFind(parts);
+  const defined = new Set(parts.definitions.heartbeats.map(({ id }) => id));
   const given = async (ctx: ObjectContext) => {
     const heartbeat = find(ctx);
     await moveAlert(ctx, heartbeat);
@@ -43,7 +45,7 @@ export function createHeartbeatObject(parts: MonitorParts) {
         return { check: id, replaced, ping_url: parts.pingUrl };
       },
       ensure: async (ctx) => ensure(ctx, await given(ctx)),
-      retire: async (ctx) => retire(ctx),
+      retire: async (ctx) => ((await isRemoved(ctx, defined)) ? retire(ctx) : null),
       ping: async (ctx, received) => ping(ctx, await given(ctx), received),
       overdue: async (ctx, passed) => overdue(ctx, await given(ctx), passed),
       expire: async (ctx, alarm) => wake(ctx, await given(ctx), alarm),

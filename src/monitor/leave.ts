@@ -59,3 +59,8 @@ export async function endAlert<State extends Alerting>(
 }
 
 export const removed = "the check was removed";
+
+/** An older program that starts again misses the checks that are new: whoever serves the call knows better. */
+export function isRemoved(ctx: ObjectContext, defined: ReadonlySet<string>): Promise<boolean> {
+  return ctx.run("look-up-check", async () => !defined.has(ctx.key));
+}

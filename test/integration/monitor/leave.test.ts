@@ -165,3 +165,25 @@ describe("a heartbeat whose alert is open", () => {
     );
   });
 });
+
+describe("a program that does not know of a new check", () => {
+  it("resolves no alert of an API check, and does not turn it off", async () => {
+    const bench = await failingCheck();
+
+    await bench.call("vedette.v1.ApiCheck/probe/retire");
+    await bench.untilResults((await bench.results()).length + 2);
+
+    expect(told(bench)).toEqual(["opened 1 to production of Verify key"]);
+    expect(await bench.snapshot("probe")).toMatchObject({ status: "failed" });
+  });
+
+  it("resolves no alert of a heartbeat", async () => {
+    const bench = await failedHeartbeat();
+
+    await bench.call("vedette.v1.Heartbeat/nightly/retire");
+    await bench.call("vedette.v1.Heartbeat/nightly/Mute");
+
+    expect(told(bench)).toEqual(["opened 1 to production of Nightly"]);
+    expect(isAlerting(await bench.snapshot("nightly"))).toBe(true);
+  });
+});
