@@ -38,7 +38,8 @@ const FoundResult = CheckResult.extend({
     .string()
     .transform((text) => cleanText(text, 1_000))
     .nullable(),
-  tlsDaysLeft: z.int().min(-100_000).max(100_000).nullable(),
+  // A certificate without end says the year 9999.
+  tlsDaysLeft: z.int().min(-5_000_000).max(5_000_000).nullable(),
 });
 
 /** The body of `POST /runner/report`. The place is that of the token, whatever a result says. */

@@ -22,6 +22,12 @@ it.each([
   expect(read(changes).success).toBe(false);
 });
 
+it("a certificate without end is no reason to refuse a report", () => {
+  const tlsDaysLeft = Math.floor((Date.UTC(9999, 11, 31) - Date.UTC(2026, 0, 1)) / 86_400_000);
+
+  expect(read({ tlsDaysLeft }).success).toBe(true);
+});
+
 it("a reason is kept as far as it can be shown, and turns no text around", () => {
   const report = read({ reason: `a\0b\ud83e\u202e\u001b[31m${"x".repeat(2_000)}` });
 
