@@ -54,7 +54,9 @@ function watchTests({ id, environment }: ApiCheck, rules: readonly Rule[]): Rule
   const check = { check: id };
   const state = { ...check, environment, kind: "api" };
   const silent = series("vedette_check_state", { ...state, state: "silent" }, "1x20");
-  const missed = series("vedette_check_missed_ticks_total", check, "0x2 3x30");
+  const missed = (values: string) => series("vedette_check_missed_ticks_total", check, values);
+  // It starts at the third minute.
+  const newProcess = series("process_start_time_seconds", {}, "_x2 180x30");
   const days = (count: number) => series("vedette_check_tls_days_left", check, `${count}x20`);
   const expect = (alertname: string, labels: Record<string, string>) =>
     expected(rules, { alertname, labels, id });
@@ -63,11 +65,16 @@ function watchTests({ id, environment }: ApiCheck, rules: readonly Rule[]): Rule
       "4m": [],
       "6m": expect("VedetteCheckSilent", state),
     }),
-    ruleTest("VedetteCheckMissesRuns", [missed], {
+    ruleTest("VedetteCheckMissesRuns", [missed("0x2 3x30")], {
       "2m": [],
       "5m": expect("VedetteCheckMissesRuns", check),
       "30m": [],
     }),
+    ruleTest("VedetteCheckMissesRuns", [missed("_x2 3x30"), newProcess], {
+      "3m": expect("VedetteCheckMissesRuns", check),
+      "30m": [],
+    }),
+    ruleTest("VedetteCheckMissesRuns", [missed("_x2 0x30"), newProcess], { "5m": [] }),
     ruleTest("VedetteCertificateExpires", [days(certificateDays)], { "15m": [] }),
     ruleTest("VedetteCertificateExpires", [days(certificateDays - 1)], {
       "9m": [],
