@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { z } from "zod";
+import { listOf } from "#kernel/list-of.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 import { testEvent } from "./test-event.ts";
 
@@ -64,7 +65,7 @@ export function createSourceTokens(settings: Settings): SourceTokens {
 const Acceptance = z.looseObject({ status: z.literal("success") });
 
 const One = z.object({ alert_source: Source });
-const All = z.object({ alert_sources: z.array(Source) });
+const All = z.object({ alert_sources: listOf(Source, 100_000) });
 
 async function findSource(
   { kind, id, title }: SourceAddress,

@@ -1,10 +1,22 @@
 /** What a runner at a further place and the gateway say to each other. */
 import { z } from "zod";
 import { cleanText } from "#kernel/clean-text.ts";
+import { listOf } from "#kernel/list-of.ts";
 import { ApiCheck, CheckResult } from "./contract.ts";
 
 export const workPath = "/runner/work";
 export const reportPath = "/runner/report";
+
+/** No check has so many headers, assertions or places; each wrong one would be described. */
+const mostParts = 1_000;
+
+const ShortCheck = z
+  .custom<ApiCheck>((check) => Object.values(check ?? {}).every(isShort), "too long")
+  .pipe(ApiCheck);
+
+function isShort(part: unknown): boolean {
+  return typeof part !== "object" || Object.keys(part ?? {}).length <= mostParts;
+}
 
 /** The answer to `POST /runner/work`: what to run at the caller's place, on which grid. */
 export const Work = z.object({
@@ -14,7 +26,7 @@ export const Work = z.object({
   /** Where the API is. */
   base_url: z.string(),
   /** With placeholders for secrets, which a runner has of its own. */
-  checks: z.array(ApiCheck),
+  checks: listOf(ShortCheck, 100_000),
 });
 export type Work = z.infer<typeof Work>;
 

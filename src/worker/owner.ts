@@ -3,6 +3,7 @@
 import { AbortError } from "p-retry";
 import { z } from "zod";
 import { readBody } from "#kernel/body.ts";
+import { listOf } from "#kernel/list-of.ts";
 import { requestRestate } from "#kernel/restate-address.ts";
 
 /** Restate keeps it with each address of a worker, and sends it along with each call. */
@@ -12,14 +13,16 @@ const timeoutMs = 10_000;
 
 /** Far more than any Restate has addresses. */
 const mostBytes = 16 * 1024 * 1024;
+const mostItems = 100_000;
 
 const Deployments = z.object({
-  deployments: z.array(
+  deployments: listOf(
     z.object({
       id: z.string(),
       additional_headers: z.record(z.string(), z.string()).optional(),
-      services: z.array(z.object({ name: z.string() })).default([]),
+      services: listOf(z.object({ name: z.string() }), mostItems).default([]),
     }),
+    mostItems,
   ),
 });
 export type Deployment = z.infer<typeof Deployments>["deployments"][number];

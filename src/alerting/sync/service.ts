@@ -1,6 +1,7 @@
 /** The calls that a sync makes to the incident service, each tried once. */
 import { z } from "zod";
 import { Content } from "#alerting/routes-sync-contract.ts";
+import { listOf } from "#kernel/list-of.ts";
 import { toContent } from "./content.ts";
 import type { Attempt } from "./steps.ts";
 import { ask, type Reply, type Send } from "./transport.ts";
@@ -23,6 +24,9 @@ const pageSize = 25;
 
 /** No service has so many pages: a list that does not end is a fault. */
 const mostPages = 400;
+
+/** Of one page: a service may not know pages. */
+const mostItems = 100_000;
 
 /** For all pages together: a step that lasts longer than Restate waits would begin anew for ever. */
 const longestListMs = 45_000;
@@ -81,22 +85,22 @@ const Named = z.object({ id: z.string().min(1), name: z.string() });
 const Meta = z.object({ after: z.string().nullish() }).nullish();
 
 const RoutesAnswer = z
-  .object({ alert_routes: z.array(Named), pagination_meta: Meta })
+  .object({ alert_routes: listOf(Named, mostItems), pagination_meta: Meta })
   .transform(({ alert_routes: items, pagination_meta: meta }) => ({ items, after: meta?.after }));
 
 const PathsAnswer = z
-  .object({ escalation_paths: z.array(Named), pagination_meta: Meta })
+  .object({ escalation_paths: listOf(Named, mostItems), pagination_meta: Meta })
   .transform(({ escalation_paths: items, pagination_meta: meta }) => ({
     items,
     after: meta?.after,
   }));
 
 const SourcesAnswer = z
-  .object({ alert_sources: z.array(Named) })
+  .object({ alert_sources: listOf(Named, mostItems) })
   .transform(({ alert_sources }) => alert_sources);
 
 const AttributesAnswer = z
-  .object({ alert_attributes: z.array(Named) })
+  .object({ alert_attributes: listOf(Named, mostItems) })
   .transform(({ alert_attributes }) => alert_attributes);
 
 type Page = z.ZodType<{ items: Named[]; after?: string | null | undefined }>;

@@ -2,6 +2,7 @@
 import { Agent, DecoratorHandler, type Dispatcher, request } from "undici";
 import { z } from "zod";
 import type { ReasonCode } from "#fleet/contract.ts";
+import { listOf } from "#kernel/list-of.ts";
 import {
   type DeployOrder,
   type Driver,
@@ -16,8 +17,9 @@ export type HttpDriverSettings = { url: string; token: string };
 
 const pageSize = 500;
 
-/** 1,000,000 sentinels: more is a cursor that runs in circles. */
+/** More is a cursor that runs in circles. */
 const maxPages = 2_000;
+const maxSentinels = 1_000_000;
 
 /** Of a whole call, from the first byte to the last. */
 const callTimeoutMs = 10_000;
@@ -38,16 +40,16 @@ const optionalText = () =>
     .nullish()
     .transform((text) => text || undefined);
 
+const Listed = z.object({
+  id: z.string().min(1),
+  region: z.string(),
+  image: z.string(),
+  running_image: optionalText(),
+  healthy: z.boolean(),
+});
+
 const Page = z.object({
-  sentinels: z.array(
-    z.object({
-      id: z.string().min(1),
-      region: z.string(),
-      image: z.string(),
-      running_image: optionalText(),
-      healthy: z.boolean(),
-    }),
-  ),
+  sentinels: listOf(Listed, maxSentinels),
   next_cursor: z.string().max(maxCursorChars).nullish(),
 });
 
@@ -127,7 +129,8 @@ async function listAll(call: Call): Promise<ListedSentinel[]> {
   const cursors = new Set<string>();
   let cursor: string | undefined;
   let chars = 0;
-  for (let page = 0; page < maxPages && chars <= maxListChars; page++) {
+  const hasEnd = () => chars <= maxListChars && sentinels.length <= maxSentinels;
+  for (let page = 0; page < maxPages && hasEnd(); page++) {
     const query = new URLSearchParams({ limit: String(pageSize), ...(cursor && { cursor }) });
     const answer = await call(`/sentinels?${query}`);
     if (answer.status >= 300) throw new UnreachableError(refusal(answer));
@@ -143,7 +146,7 @@ async function listAll(call: Call): Promise<ListedSentinel[]> {
     chars += answer.chars;
   }
   throw new UnreachableError(
-    `unreachable: the fleet's list has no end after ${maxPages} pages or ${maxListChars} characters`,
+    `unreachable: the fleet's list has no end after ${maxPages} pages, ${maxSentinels} sentinels or ${maxListChars} characters`,
   );
 }
 

@@ -59,6 +59,12 @@ it("does not go round in a list whose pages come again", async () => {
   expect(asked).toBe(3);
 });
 
+it("takes no list of anything else for one of routes, however long it is", async () => {
+  const { listRoutes } = createReader(answering({ body: { alert_routes: Array(90_000).fill(0) } }));
+
+  expect(await listRoutes()).toMatchObject({ kind: "failed" });
+});
+
 it("waits as long as it is asked to, in seconds or until a date", async () => {
   const seconds = await ask(answering({ status: 429, retryAfter: "7" }), put);
   const inAMinute = new Date(Date.now() + 60_000).toUTCString();

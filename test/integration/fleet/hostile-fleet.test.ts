@@ -136,6 +136,37 @@ describe("the driver http", () => {
     expect(page).toBeLessThan(15);
   });
 
+  it("gives up a list that goes on sentinel after sentinel", async () => {
+    const sentinels = Array.from({ length: 50_000 }, (_, i) => ({
+      ...{ id: `gw-${i}`, region: "", image: "", healthy: true },
+    }));
+    let page = 0;
+    const { driver } = await start((_, answer) => {
+      page += 1;
+      const more = page < 22 && { next_cursor: String(page) };
+      answerJson(answer, 200, { sentinels, ...more });
+    });
+
+    await expect(driver.list()).rejects.toThrow("the fleet's list has no end");
+    expect(page).toBe(21);
+  });
+
+  it("reads a list of nothing but wrong sentinels no further than the first", async () => {
+    const { driver } = await start((_, answer) =>
+      answerJson(answer, 200, { sentinels: Array(900_000).fill(0) }),
+    );
+
+    await expect(driver.list()).rejects.toThrow("malformed at sentinels.0");
+  });
+
+  it("does not look at the sentinels of a page of more than any fleet has", async () => {
+    const { driver } = await start((_, answer) =>
+      answerJson(answer, 200, { sentinels: Array(12_000_000).fill(0) }),
+    );
+
+    await expect(driver.list()).rejects.toThrow("malformed at sentinels");
+  });
+
   it("puts no cursor of any length into an address", async () => {
     const next_cursor = "x".repeat(100_000);
     const { driver } = await start((_, answer) =>

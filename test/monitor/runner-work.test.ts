@@ -1,0 +1,26 @@
+/** What a runner takes for work. */
+import { expect, it } from "vitest";
+import { Work } from "#monitor/runner-contract.ts";
+import { anApiCheck } from "../support/check-builders.ts";
+
+const work = (checks: unknown[]) => ({
+  ...{ location: "fra", now_ms: 1, base_url: "https://a.example", checks },
+});
+
+it("is work as control sends it", () => {
+  const check = anApiCheck({ id: "probe" });
+
+  expect(Work.parse(work([check])).checks).toEqual([check]);
+});
+
+it("is refused at the first wrong check, however many follow", () => {
+  const { error } = Work.safeParse(work(Array(90_000).fill({})));
+
+  expect(error?.issues).toHaveLength(1);
+});
+
+it.each(["headers", "assertions", "locations"])("is refused with endless %s", (part) => {
+  const { error } = Work.safeParse(work([{ ...anApiCheck(), [part]: Array(90_000).fill(0) }]));
+
+  expect(error?.issues).toMatchObject([{ path: ["checks", 0], message: "too long" }]);
+});
