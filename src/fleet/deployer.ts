@@ -58,7 +58,7 @@ export function createDeployer(driver: Driver, store: FleetStore): Deployer {
       const limits = { isPending: true, limitMs: Math.min(timeoutMs, maxBeginMs) };
       const step = await settle(order, await look(order, limits, parts), store);
       const atMs = Date.now();
-      return { ...step, watch: { atMs, watchedMs: atMs - startMs } };
+      return { ...step, watch: { atMs, watchedMs: spanOf(startMs, atMs, maxBeginMs) } };
     },
 
     async observe(order, { watch: before, pollMs, isPending, doubtedSinceMs, ...next }, timeoutMs) {
@@ -158,7 +158,12 @@ const unwritable = `${"config_invalid" satisfies ReasonCode}: what is known of i
 
 function extendToNow({ atMs, watchedMs }: Watch): Watch {
   const nowMs = Date.now();
-  return { atMs: nowMs, watchedMs: watchedMs + Math.max(0, nowMs - atMs) };
+  return { atMs: nowMs, watchedMs: watchedMs + spanOf(atMs, nowMs, maxLookMs) };
+}
+
+/** A look that lasted longer than it may was one in which the machine slept, or its clock was set. */
+function spanOf(fromMs: number, toMs: number, limitMs: number): number {
+  return Math.min(Math.max(0, toMs - fromMs), limitMs);
 }
 
 /**

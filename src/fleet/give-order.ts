@@ -63,9 +63,14 @@ export async function giveOrder(
     }
     const isWanted = () => !store.isStoppedHere(run) && performance.now() < untilMs;
     // When it is too late already no connection is asked for: to give it up again would break it.
-    const applied = isWanted() ? await apply(driver, order, { signal, isWanted }) : "held back";
+    const isInTime = isWanted();
+    const applied = isInTime ? await apply(driver, order, { signal, isWanted }) : "held back";
     permissionMs = Math.min(permissionMs * 2, lastPermissionMs);
-    if (applied === "held back") continue;
+    if (applied === "held back") {
+      // Its connection broke with it: a look makes one that stays, and the next order leaves on it at once.
+      if (isInTime && !store.isStoppedHere(run)) await driver.observe(order, { signal });
+      continue;
+    }
     if (applied.failure === undefined) return { failedBefore };
     const { failure: reason, isOfApi } = applied;
     return { ended: { status: "failed", reason, isOfApi }, failedBefore };

@@ -303,6 +303,82 @@ describe("the permission to order", () => {
   });
 });
 
+describe("an order held back because its connection came late", () => {
+  /** A fleet to which a connection takes three seconds, and that keeps what has made a look. */
+  const createSlow = () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    let isConnected = false;
+    const calls: string[] = [];
+    const connect = () => {
+      if (!isConnected) vi.advanceTimersByTime(3_000);
+    };
+    const apply: Driver["apply"] = async (_, { isWanted = () => true } = {}) => {
+      connect();
+      calls.push(isWanted() ? "ordered" : "held back");
+      if (!isWanted()) throw new UnwantedError();
+      return {};
+    };
+    const observe: Driver["observe"] = async () => {
+      connect();
+      isConnected = true;
+      calls.push("looked");
+      return { status: "progressing" };
+    };
+    return { calls, driver: { apply, observe } };
+  };
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it("leaves on one that a look has made", async () => {
+    const { calls, driver } = createSlow();
+    const recorded = Array.from({ length: 5 }, () => ({ isStopped: false, orderedMsAgo: null }));
+
+    const stoppedAtLast = { isStopped: true, orderedMsAgo: 60_000 };
+    await buildParts({ driver, recorded: [...recorded, stoppedAtLast] }).deployer.begin(
+      order,
+      timeoutMs,
+    );
+
+    expect(calls).toEqual(["held back", "looked", "ordered", "looked"]);
+  });
+});
+
+describe("time in which the machine slept", () => {
+  let jumpMs = 0;
+  const clock = Date.now;
+  afterEach(() => {
+    vi.restoreAllMocks();
+    jumpMs = 0;
+  });
+  const jumping = (byMs: number) => {
+    vi.spyOn(Date, "now").mockImplementation(() => clock() + jumpMs);
+    const observe: Driver["observe"] = async () => {
+      jumpMs += byMs;
+      return { status: "progressing" };
+    };
+    return buildParts({ driver: { observe } }).deployer;
+  };
+
+  it.each([
+    ["slept", 3_600_000, 30_000],
+    ["was set back", -3_600_000, 0],
+  ])("is not watched when the clock %s in the first look", async (_, byMs, watchedMs) => {
+    const step = await jumping(byMs).begin(order, 600_000);
+
+    expect(step.watch?.watchedMs).toBe(watchedMs);
+  });
+
+  it("is not watched in a later look either", async () => {
+    const watch = { atMs: Date.now(), watchedMs: 0 };
+
+    const step = await jumping(3_600_000).observe(order, { ...nextLook, watch }, 600_000);
+
+    expect(step.watch?.watchedMs).toBeLessThan(21_000);
+    expect(step.status).toBe("progressing");
+  });
+});
+
 describe("a deadline that came while nobody could look", () => {
   const observe: Driver["observe"] = async () => ({ status: "progressing" });
 
