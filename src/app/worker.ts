@@ -3,7 +3,7 @@ import path from "node:path";
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import { startAlertRoutes } from "#alerting/sync/start.ts";
 import type { Config } from "#config.ts";
-import { startCron } from "#cron/start.ts";
+import { keepCron, startCron } from "#cron/start.ts";
 import type { Credentials } from "#embedded/contract.ts";
 import { publicIdentity } from "#embedded/credentials.ts";
 import { createDeployer } from "#fleet/deployer.ts";
@@ -90,7 +90,8 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<strin
   const { ingressUrl } = parts;
   const versions = startVersionWatch(base, { adminUrl, ingressUrl, workerUrl, revision });
   stops.add("version watch", versions.stop);
-  await startCron(parts.ingressUrl);
+  await startCron(ingressUrl);
+  stops.add("cron upkeep", keepCron(ingressUrl, log).stop);
   await startAlertRoutes(parts.ingressUrl);
   await parts.monitor.start(parts.ingressUrl);
   return endpoint.url;

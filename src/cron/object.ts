@@ -18,7 +18,7 @@ import {
 } from "./contract.ts";
 import { cronObject, cronRunner } from "./internal.ts";
 import type { Job } from "./job.ts";
-import { describeSchedule, dueAfterStart, nextTick } from "./schedule.ts";
+import { describeSchedule, dueAfterStart, isStuck, nextTick } from "./schedule.ts";
 import {
   type Running,
   readLastRun,
@@ -55,7 +55,7 @@ export function createCronObject(jobs: Jobs) {
   });
 }
 
-/** Sets the timer going if it is not. Called whenever a worker starts. */
+/** Sets the timer going if it is not. Called whenever a worker starts, and again and again. */
 async function start(ctx: ObjectContext, jobs: Jobs): Promise<null> {
   const job = findJob(ctx, jobs);
   if (job === undefined) return null;
@@ -155,17 +155,16 @@ async function endOf(ctx: ObjectContext, running: Running): Promise<CronRun | un
   };
 }
 
-/** A timer that is long overdue was killed: whoever looks sets it going again. */
-const overdueMs = 60_000;
-
 async function status(ctx: ObjectSharedContext, jobs: Jobs): Promise<CronStatus> {
   const job = findJob(ctx, jobs);
   const timer = await readTimer(ctx);
   const running = await readRunning(ctx);
   const lastRun = await readLastRun(ctx);
   const lastSuccess = await readLastSuccess(ctx);
-  const isOverdue = timer === null || timer.dueAtMs + overdueMs < (await ctx.date.now());
-  if (job !== undefined && isOverdue) ctx.sendClient(cronObject, ctx.key).start({});
+  const nowMs = await ctx.date.now();
+  if (job !== undefined && isStuck(timer, job.schedule, nowMs)) {
+    ctx.sendClient(cronObject, ctx.key).start({});
+  }
   return {
     job: ctx.key as CronJobName,
     schedule: job === undefined ? "off" : describeSchedule(job.schedule),

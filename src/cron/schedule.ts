@@ -43,8 +43,21 @@ export function dueAfterStart(
   if (timer === null || !isSame(timer.schedule, schedule)) return { isArmed: false, dueAtMs: next };
   // Missed while everything was down: the run is made up for, once.
   if (timer.dueAtMs <= nowMs) return { isArmed: false, dueAtMs: nowMs };
-  // Further away than the grid has it: the clock was set back.
-  return { isArmed: timer.dueAtMs === next, dueAtMs: next };
+  return { isArmed: !isTooFar(timer, schedule, nowMs), dueAtMs: next };
+}
+
+/** So far apart may the clocks of those be who set timers. */
+const clockSlackMs = 60_000;
+
+/** Further away than the grid has it: the timer was set by a clock that was ahead. */
+function isTooFar({ dueAtMs }: Timer, schedule: Schedule, nowMs: number): boolean {
+  return dueAtMs > nextTick(schedule, nowMs + clockSlackMs);
+}
+
+/** Whether a timer is long overdue, having been killed, or too far away: it is set going again. */
+export function isStuck(timer: Timer | null, schedule: Schedule, nowMs: number): boolean {
+  if (timer === null || timer.dueAtMs + clockSlackMs < nowMs) return true;
+  return isTooFar(timer, schedule, nowMs);
 }
 
 function isSame(one: Schedule, other: Schedule): boolean {

@@ -4,6 +4,7 @@ import {
   describeSchedule,
   dueAfterStart,
   everyMinutes,
+  isStuck,
   nextTick,
 } from "#cron/schedule.ts";
 
@@ -70,6 +71,30 @@ describe("dueAfterStart", () => {
     const due = dueAfterStart(timer("2026-11-21T09:00:00Z"), { schedule, nowMs });
 
     expect(due).toEqual({ isArmed: false, dueAtMs: at("2026-11-21T03:05:00Z") });
+  });
+});
+
+describe("isStuck", () => {
+  const schedule = everyMinutes(5);
+  const nowMs = at("2026-11-21T03:04:58Z");
+
+  it.each([
+    ["set well", "2026-11-21T03:05:00Z", false],
+    ["set by a clock that is a little ahead", "2026-11-21T03:10:00Z", false],
+    ["a moment late", "2026-11-21T03:04:50Z", false],
+    ["long overdue", "2026-11-21T03:00:00Z", true],
+    ["set by a clock that was far ahead", "2026-12-21T03:05:00Z", true],
+  ])("a timer that is %s", (_, dueAt, stuck) => {
+    const timer = { generation: 4, dueAtMs: at(dueAt), schedule };
+
+    expect(isStuck(timer, schedule, nowMs)).toBe(stuck);
+    expect(dueAfterStart(timer, { schedule, nowMs }).isArmed).toBe(
+      !stuck && timer.dueAtMs > nowMs,
+    );
+  });
+
+  it("none at all", () => {
+    expect(isStuck(null, schedule, nowMs)).toBe(true);
   });
 });
 
