@@ -8,7 +8,7 @@ export function isAhead(atMs: number, nowMs: number): boolean {
   return atMs - nowMs > clockFaultMs;
 }
 
-/** The same in SQL, of a timestamptz by the clock of Postgres. null is not. */
-export function aheadInSql(time: string): string {
-  return `coalesce(${time} > clock_timestamp() + interval '${clockFaultMs} ms', false)`;
+/** The same in SQL, of a timestamptz and by the clock of Postgres unless told otherwise. null is not. */
+export function aheadInSql(time: string, now = "clock_timestamp()"): string {
+  return `coalesce(${time} > ${now} + interval '${clockFaultMs} ms', false)`;
 }

@@ -2,6 +2,7 @@
 import type { PoolClient } from "pg";
 import { auditSystem } from "#api/audit.ts";
 import { announce, type Stale } from "#api/invalidation.ts";
+import { aheadInSql } from "#kernel/clock-fault.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 
 const batchSize = 500;
@@ -60,9 +61,15 @@ async function refillBatch(transaction: PoolClient, order: RefillOrder): Promise
   return { refilled: rows.length, after: rows.length < batchSize ? undefined : rows.at(-1)?.id };
 }
 
+/** By a clock that was ahead, of the day at hand too: the key would not be refilled again until then. */
+const isWrong = aheadInSql(
+  "last_refill_at",
+  "greatest(clock_timestamp(), $2::timestamptz + interval '24 h')",
+);
+
 /**
- * In order of the ids, also when it locks: two refills at once wait for each other. Postgres' clock may be
- * behind the one that says what day it is: what was refilled today is not due again.
+ * In order of the ids, also when it locks: two refills at once wait for each other. The clock of Postgres may
+ * be behind, and have yesterday still: what is refilled counts as of today at least.
  */
 const refillStatement = `
 WITH due AS (
@@ -70,7 +77,7 @@ WITH due AS (
   WHERE refill_amount IS NOT NULL AND deleted_at IS NULL AND id > $1
     AND (remaining IS NULL OR remaining < refill_amount)
     AND (refill_day IS NULL OR refill_day = ANY ($3::int[]))
-    AND (last_refill_at IS NULL OR last_refill_at < $2)
+    AND (last_refill_at IS NULL OR last_refill_at < $2 OR ${isWrong})
   ORDER BY id LIMIT $4 FOR UPDATE
 ), refilled AS (
   UPDATE keys SET remaining = refill_amount, last_refill_at = greatest(now(), $2)
