@@ -77,7 +77,7 @@ async function tick(ctx: ObjectContext, jobs: Jobs, generation: number): Promise
     ctx.console.warn("cron job still at work, run skipped", { job: ctx.key });
     return null;
   }
-  await launchRun(ctx);
+  await launchRun(ctx, timer.dueAtMs);
   return null;
 }
 
@@ -90,9 +90,10 @@ async function arm(ctx: ObjectContext, jobs: Jobs, dueAtMs: number): Promise<voi
   ctx.sendClient(cronObject, ctx.key).tick({ generation }, rpc.sendOpts({ delay }));
 }
 
-async function launchRun(ctx: ObjectContext): Promise<string> {
+/** A timer may fire a moment early: then a run begins at its grid point all the same, and on its day. */
+async function launchRun(ctx: ObjectContext, notBeforeMs = 0): Promise<string> {
   const runId = ctx.rand.uuidv4();
-  const startedAtMs = await ctx.date.now();
+  const startedAtMs = Math.max(await ctx.date.now(), notBeforeMs);
   const order = { runId, startedAtMs };
   const invocation = await ctx.sendClient(cronRunner, ctx.key).run(order).invocationId;
   writeRunning(ctx, { runId, invocation, startedAtMs });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Job, JobRun } from "#cron/job.ts";
 import { startCronBench } from "../../support/cron-bench.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -41,6 +41,24 @@ const hasInARow = (seconds: number[], count: number) =>
   );
 
 describe("a timed job", () => {
+  it("begins at its grid point although its timer fires before it", async () => {
+    const begunMs: number[] = [];
+    const { job, runsAtMs } = notingJob({ everyMs: 2_000, offsetMs: 0 }, async ({ nowMs }) => {
+      begunMs.push(nowMs);
+    });
+    const bench = await startCronBench({ jobs: { "count-keys": job } });
+    await bench.start();
+    await untilRuns(runsAtMs, 1);
+    const now = Date.now;
+    const clock = vi.spyOn(Date, "now").mockImplementation(() => now() - 500);
+
+    await untilRuns(runsAtMs, 3);
+    clock.mockRestore();
+
+    const latest = begunMs.at(-1) ?? 0;
+    expect(latest % 2_000).toBeLessThan(1_400);
+  });
+
   it.each([
     { mode: "as usual", alwaysReplay: false },
     { mode: "with every step replayed", alwaysReplay: true },
