@@ -218,10 +218,11 @@ function standingOf(ctx: ObjectContext) {
 async function pause(ctx: ObjectContext): Promise<null> {
   const nowMs = await ctx.date.now();
   const state = await readState(ctx, nowMs);
-  if (state.status === "paused") return null;
+  // Also of one that was set going again and has not run yet: it is shown as paused until then.
   clearTimer(ctx);
   clearRun(ctx);
   clearEarly(ctx);
+  if (state.status === "paused") return null;
   writeState(ctx, { ...state, status: "paused", sinceMs: nowMs });
   await writeSnapshot(ctx, nowMs);
   return null;
