@@ -1,4 +1,5 @@
 /** What is sealed at rest, sealed anew after a rotation. */
+import { setTimeout as delay } from "node:timers/promises";
 import type { PoolClient } from "pg";
 import type { KeyRing } from "#api/keys/key-ring.ts";
 import { accountName, certificateName } from "#api/tls/certificate-store.ts";
@@ -19,19 +20,47 @@ type ResealCount = {
   unopened: number;
 };
 
-/** Seals by the ring's first key what an older one sealed. */
-export async function resealKeys(database: Database, keyRing: KeyRing): Promise<ResealCount> {
+/** How long what another transaction has locked is waited for. */
+const usualPatienceMs = 30_000;
+
+/** Seals by the ring's first key what an older one sealed. Throws when some of it stays locked. */
+export async function resealKeys(
+  database: Database,
+  keyRing: KeyRing,
+  patienceMs = usualPatienceMs,
+): Promise<ResealCount> {
   const sum: ResealCount = { resealed: 0, unopened: 0 };
+  const untilMs = performance.now() + patienceMs;
   for (const sealed of sealedTables) {
-    let pass: ResealCount;
-    do {
-      // What another had locked is there the next time.
+    let pass = await resealTable(database, keyRing, sealed);
+    sum.resealed += pass.resealed;
+    // What another had locked is there the next time.
+    while (pass.resealed > 0 || (await countOthers(database, keyRing, sealed)) > pass.unopened) {
+      if (pass.resealed === 0) await pause(sealed, untilMs);
       pass = await resealTable(database, keyRing, sealed);
       sum.resealed += pass.resealed;
-    } while (pass.resealed > 0);
+    }
     sum.unopened += pass.unopened;
   }
   return sum;
+}
+
+async function pause({ table }: SealedTable, untilMs: number): Promise<void> {
+  if (performance.now() < untilMs) return delay(200);
+  throw new Error(`rows of ${table} are locked by somebody else: run this again to seal them anew`);
+}
+
+/** Of what another than the ring's first key sealed. */
+async function countOthers(
+  database: Database,
+  keyRing: KeyRing,
+  { table }: SealedTable,
+): Promise<number> {
+  const { rows } = await database.query<{ n: string }>(
+    `SELECT count(*) AS n FROM ${table} WHERE encryption_key_id <> $1`,
+    [keyRing.currentId],
+  );
+  return Number(rows[0]?.n);
 }
 
 /** From its first row to its last. */

@@ -4,6 +4,7 @@ import { createKeyRing } from "#api/keys/key-ring.ts";
 import { resealKeys } from "#api/operator/reseal.ts";
 import { createCertificateStore } from "#api/tls/certificate-store.ts";
 import { createLog } from "#kernel/log.ts";
+import { inTransaction } from "#kernel/database.ts";
 import { startTestApi, type TestApi } from "../../support/api.ts";
 
 let api: TestApi;
@@ -87,4 +88,21 @@ it("leaves what no key opens, and seals the rest all the same", async () => {
   );
   expect(answer).toEqual({ resealed: 1, unopened: 1 });
   expect(rows).toEqual([{ id: "a" }, { id: "c" }]);
+});
+
+it("says so when rows stay locked, and seals them once they are free", async () => {
+  const [old, next] = [entry("a"), entry("b")];
+  const { database } = api;
+  const log = createLog({ level: "silent", format: "json" });
+  const ring = createKeyRing([next, old]);
+  await database.query("TRUNCATE encrypted_keys, certificates, acme_accounts");
+  const store = createCertificateStore({ database, log, keyRing: createKeyRing([old]) });
+  await store.writeAccount("https://1.test", "account");
+
+  await inTransaction(database, async (transaction) => {
+    await transaction.query("SELECT 1 FROM acme_accounts FOR UPDATE");
+    await expect(resealKeys(database, ring, 0)).rejects.toThrow("rows of acme_accounts are locked");
+  });
+
+  expect(await resealKeys(database, ring)).toEqual({ resealed: 1, unopened: 0 });
 });
