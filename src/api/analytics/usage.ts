@@ -46,11 +46,21 @@ const lateMs = 10 * 60_000;
 /** Where reading begins that never was. */
 const firstLookBackMs = 24 * 60 * 60_000;
 
+/**
+ * Where the next reading begins after one from `fromMs` until now. After a time without the store its
+ * events are still to come, the oldest first: what was missed is left behind a quarter at a time.
+ */
+function nextStart(fromMs: number, nowMs: number): number {
+  const stepMs = Math.max(lateMs, Math.floor((nowMs - fromMs) / 4));
+  return Math.min(nowMs - lateMs, fromMs + stepMs);
+}
+
 /** The last uses of keys after `cursor`, some thousand at once, in order of their time. */
 export function createReadLastUses(store: AnalyticsStore) {
   return async (cursor: string | null, nowMs: number): Promise<LastUses> => {
-    const [time, keyId = ""] = cursor?.split("/") ?? [];
-    const sinceMs = time === undefined ? nowMs - firstLookBackMs : Number(time);
+    // The third part is where the first of several batches began.
+    const [time = nowMs - firstLookBackMs, keyId = "", from = time] = cursor?.split("/") ?? [];
+    const sinceMs = Number(time);
     const sql = `SELECT key_id, max(time) AS at FROM ${store.database}.key_verifications_v1
       WHERE time >= ${sinceMs} GROUP BY key_id
       HAVING (at, key_id) > (${sinceMs}, ${writeText(keyId)})
@@ -58,7 +68,9 @@ export function createReadLastUses(store: AnalyticsStore) {
     const rows = (await store.query({ sql, filters: {} })) as { key_id: string; at: number }[];
     const last = rows.at(-1);
     const isDone = rows.length < chunk || last === undefined;
-    const next = isDone ? `${nowMs - lateMs}/` : `${last.at}/${last.key_id}`;
+    const next = isDone
+      ? `${nextStart(Number(from), nowMs)}/`
+      : `${last.at}/${last.key_id}/${from}`;
     return {
       uses: rows.map(({ key_id, at }) => ({ keyId: key_id, timeMs: at })),
       cursor: next,

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { createKeyRing } from "#api/keys/key-ring.ts";
 import { resealKeys } from "#api/operator/reseal.ts";
 import { createCertificateStore } from "#api/tls/certificate-store.ts";
-import { createLog } from "#kernel/log.ts";
 import { inTransaction } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
 import { startTestApi, type TestApi } from "../../support/api.ts";
 
 let api: TestApi;

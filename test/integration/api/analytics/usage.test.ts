@@ -53,6 +53,23 @@ it("goes on after the cursor, and back over what may have come late once it is t
   expect(after.cursor).toBe(`${nowMs - 600_000}/`);
 });
 
+it.each([
+  ["one", ""],
+  ["several", `${nowMs}/key_z/`],
+])(
+  "comes back to what it missed, of which more may come late, when it reads %s batches",
+  async (_, batch) => {
+    const fromMs = nowMs - 4 * 3_600_000;
+
+    const { cursor, isDone } = await createReadLastUses(analytics.store)(
+      `${batch}${fromMs}`,
+      nowMs,
+    );
+
+    expect({ cursor, isDone }).toEqual({ cursor: `${nowMs - 3 * 3_600_000}/`, isDone: true });
+  },
+);
+
 it("tells the outcomes of a workspace over time, and of the key spaces asked for", async () => {
   const span = { fromMs: nowMs - 3_600_000, nowMs };
   const read = createReadOutcomes(analytics.store);
