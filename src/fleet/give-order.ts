@@ -48,7 +48,7 @@ export async function giveOrder(
   parts: OrderParts,
 ): Promise<Given> {
   const { sentinelId: id, image, deployId, run } = order;
-  const { driver, store } = parts;
+  const { store } = parts;
   let before: Recorded | undefined;
   let permissionMs = firstPermissionMs;
   while (!signal.aborted) {
@@ -63,14 +63,9 @@ export async function giveOrder(
     }
     const isWanted = () => !store.isStoppedHere(run) && performance.now() < untilMs;
     // When it is too late already no connection is asked for: to give it up again would break it.
-    const isInTime = isWanted();
-    const applied = isInTime ? await apply(driver, order, { signal, isWanted }) : "held back";
+    const applied = isWanted() ? await apply(order, { signal, isWanted }, parts) : "held back";
     permissionMs = Math.min(permissionMs * 2, lastPermissionMs);
-    if (applied === "held back") {
-      // Its connection broke with it: a look makes one that stays, and the next order leaves on it at once.
-      if (isInTime && !store.isStoppedHere(run)) await driver.observe(order, { signal });
-      continue;
-    }
+    if (applied === "held back") continue;
     if (applied.failure === undefined) return { failedBefore };
     const { failure: reason, isOfApi } = applied;
     return { ended: { status: "failed", reason, isOfApi }, failedBefore };
@@ -84,14 +79,16 @@ const followed: Look = {
 };
 
 async function apply(
-  driver: Driver,
   order: WantedOrder,
   call: { signal: AbortSignal; isWanted: () => boolean },
+  { driver, store }: OrderParts,
 ): Promise<Applied | "held back"> {
   try {
     return await driver.apply(order, call);
   } catch (error) {
     if (!(error instanceof UnwantedError)) throw error;
+    // Its connection broke with it: a look makes one that stays, and the next order leaves on it at once.
+    if (!store.isStoppedHere(order.run)) await driver.observe(order, { signal: call.signal });
     return "held back";
   }
 }

@@ -88,9 +88,7 @@ describe("isStuck", () => {
     const timer = { generation: 4, dueAtMs: at(dueAt), schedule };
 
     expect(isStuck(timer, schedule, nowMs)).toBe(stuck);
-    expect(dueAfterStart(timer, { schedule, nowMs }).isArmed).toBe(
-      !stuck && timer.dueAtMs > nowMs,
-    );
+    expect(dueAfterStart(timer, { schedule, nowMs }).isArmed).toBe(!stuck && timer.dueAtMs > nowMs);
   });
 
   it("none at all", () => {
