@@ -62,6 +62,7 @@ export const emptyQueue: Queue = {
 
 /** A delivery that says nothing for so long was killed: it is made again. Longer than any attempt. */
 const lostAfterMs = 5 * 60_000;
+const hourMs = 60 * 60_000;
 /** More than any operator looks through; the oldest are let go. */
 const mostDead = 100;
 
@@ -143,7 +144,8 @@ export function settle(queue: Queue, settlement: Settlement, giveUpAfterMs: numb
       // Out of turn it may have arrived, unless it was refused: then nothing older may follow it.
       const known = replace(isFirst || outcome.isTokenRefused ? inTurn : queue, entry);
       const waitMs = backoffMs(tried.attempts, { ...settlement, ...outcome });
-      if (atMs + waitMs > queuedAtMs + giveUpAfterMs) {
+      const lastedMs = atMs + waitMs - queuedAtMs;
+      if (isTimeOver(entry, { lastedMs, giveUpAfterMs })) {
         return bury(withoutProbe(known), { ...entry, cause: `given up: ${cause}` });
       }
       const probe = outcome.isTokenRefused ? findProbe(known, entry) : undefined;
@@ -151,6 +153,15 @@ export function settle(queue: Queue, settlement: Settlement, giveUpAfterMs: numb
       return withRecords([record(entry, "pending")], advance({ ...known, probe }));
     }
   }
+}
+
+/** Many fewer than fit into the time: a clock that jumps days ahead makes no dead letter of a fresh event. */
+function isTimeOver(
+  { attempts }: Entry,
+  { lastedMs, giveUpAfterMs }: { lastedMs: number; giveUpAfterMs: number },
+): boolean {
+  const fewest = Math.min(100, Math.floor(giveUpAfterMs / hourMs));
+  return lastedMs > giveUpAfterMs && attempts >= fewest;
 }
 
 /**

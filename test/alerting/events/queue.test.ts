@@ -184,6 +184,18 @@ describe("settle", () => {
     expect(statuses(step)).toEqual([["verify-key:1:opened", "dead"]]);
   });
 
+  it("gives no fresh event up because a clock has jumped", () => {
+    const fresh = end(fill(buildOrder()), failed).queue;
+    const { attempts } = fresh.waiting[0] ?? {};
+    const outcome = { kind: "retry", cause: "status 500" } as const;
+    const aYearLater = { beganAtMs: 0, atMs: 365 * 24 * hourMs, random: 0 };
+
+    const step = settle(fresh, { outcome, ...aYearLater }, 7 * 24 * hourMs);
+
+    expect(attempts).toBe(1);
+    expect(statuses(step)).toEqual([["verify-key:1:opened", "pending"]]);
+  });
+
   it("supersedes dead letters by a later event that is accepted", () => {
     const step = end(endAll(fill(buildOrder(), buildOrder({ episode: 2 })), refused), accepted);
 
