@@ -2,6 +2,7 @@
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { sentinelService } from "#fleet/contract.ts";
 import { stamp } from "./announce.ts";
+import { wasRolledBack } from "./answer.ts";
 import {
   type Launched,
   type LaunchRequest,
@@ -16,11 +17,13 @@ import {
   marksOf,
   previousImageOf,
   type RunKind,
+  type Target,
   targetsOf,
 } from "./outcome.ts";
 import { applyStep } from "./progress.ts";
 import {
   type Batch,
+  type Outcome,
   type RolloutHead,
   readBatch,
   readHead,
@@ -74,8 +77,8 @@ export async function closeLostBatches(
     const batch = await rollout.batch(n);
     const outcome = await rollout.outcome(n);
     if (batch === null || outcome === null) continue;
-    for (const { id } of targetsOf(batch, outcome, { kind: "rollout", image: head.image })) {
-      const abandoned = { image: head.image, reason: "cancelled: the deploy's batch was killed" };
+    for (const { id, image } of mayBeInFlight(head, batch, outcome)) {
+      const abandoned = { image, reason: "cancelled: the deploy's batch was killed" };
       ctx.sendClient(sentinelService, id).Abandon(abandoned);
     }
     if (rollout.isCurrent) rollout.writeOutcome(n, { ...outcome, lost: true });
@@ -84,6 +87,12 @@ export async function closeLostBatches(
   const gone = new Set(lost);
   const left = Object.entries(head.openBatches).filter(([n]) => !gone.has(n));
   return { ...head, openBatches: Object.fromEntries(left) };
+}
+
+/** A rollback's deploys are of the images before; those of the run before it may not be told of yet. */
+function mayBeInFlight(head: RolloutHead, batch: Batch, outcome: Outcome): Target[] {
+  const kinds: RunKind[] = wasRolledBack(head) ? ["rollout", "rollback"] : ["rollout"];
+  return kinds.flatMap((kind) => targetsOf(batch, outcome, { kind, image: head.image }));
 }
 
 function isWanted(head: RolloutHead, request: { rolloutId: string; kind: RunKind }): boolean {
