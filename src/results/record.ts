@@ -166,11 +166,24 @@ const insertMissed = `
   INSERT INTO check_missed_ticks (check_id, from_at, to_at, ticks) VALUES ($1, $2, $3, $4)
   ON CONFLICT DO NOTHING`;
 
+const knownPing = "(check_snapshots.snapshot->>'lastAtMs')::bigint";
+
+// The object of a heartbeat that is ok is told of no ping that comes on time: the row alone knows of those.
+const withLaterPing = `CASE
+    WHEN excluded.snapshot->>'kind' = 'heartbeat' AND excluded.snapshot->>'status' = 'ok'
+      AND check_snapshots.snapshot->>'status' = 'ok'
+      AND ${knownPing} > coalesce((excluded.snapshot->>'lastAtMs')::bigint, 0)
+      AND NOT ${aheadInSql(`to_timestamp(${knownPing} / 1000.0)`)}
+    THEN excluded.snapshot || jsonb_build_object('lastAtMs', check_snapshots.snapshot->'lastAtMs',
+      'dueAtMs', check_snapshots.snapshot->'dueAtMs')
+    ELSE excluded.snapshot
+  END`;
+
 // Rows are locked in one order, that of the ids: two processes never wait for each other.
 const saveSnapshots = `
   INSERT INTO check_snapshots (check_id, taken_at, snapshot)
   SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::jsonb[]) ORDER BY 1
-  ON CONFLICT (check_id) DO UPDATE SET taken_at = excluded.taken_at, snapshot = excluded.snapshot
+  ON CONFLICT (check_id) DO UPDATE SET taken_at = excluded.taken_at, snapshot = ${withLaterPing}
   WHERE check_snapshots.taken_at <= excluded.taken_at
     -- Taken while the clock was wrong: it must not stand until then.
     OR ${aheadInSql("check_snapshots.taken_at")}`;

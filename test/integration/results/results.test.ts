@@ -570,6 +570,31 @@ describe("snapshots", () => {
     expect((await reader().snapshots()).get("verify-key")?.status).toBe("failed");
   });
 
+  it("of a heartbeat that is ok keeps the pings that its object was not told of", async () => {
+    const beat = { kind: "heartbeat", checkId: "nightly" } as const;
+    const nowMs = Date.now();
+    const told = { ...beat, lastAtMs: nowMs - 2 * day, dueAtMs: nowMs - day };
+    await recorder().snapshot(aSnapshot({ ...told, takenAtMs: 1_000 }));
+    await recorder().pings([{ checkId: "nightly", atMs: nowMs, dueAtMs: nowMs + day }]);
+
+    const quiet = { mutedUntilMs: nowMs + day, maintenance: [] };
+    await recorder().snapshot(aSnapshot({ ...told, takenAtMs: 2_000, quiet }));
+
+    const kept = (await reader().snapshots()).get("nightly");
+    expect(kept).toMatchObject({ lastAtMs: nowMs, dueAtMs: nowMs + day, quiet });
+  });
+
+  it("of a heartbeat that fails says nothing of a ping before", async () => {
+    const beat = { kind: "heartbeat", checkId: "nightly" } as const;
+    const nowMs = Date.now();
+    await recorder().snapshot(aSnapshot({ ...beat, lastAtMs: nowMs, takenAtMs: 1_000 }));
+
+    const failed = { ...beat, status: "failed", lastAtMs: nowMs - day, dueAtMs: null } as const;
+    await recorder().snapshot(aSnapshot({ ...failed, takenAtMs: 2_000 }));
+
+    expect((await reader().snapshots()).get("nightly")).toMatchObject(failed);
+  });
+
   it("of many that are written at once is the newest of each", async () => {
     const { snapshot } = recorder();
     const taken = (checkId: string, takenAtMs: number) =>
