@@ -23,7 +23,7 @@ import { runsAt } from "./locations.ts";
 import type { MonitorParts } from "./parts.ts";
 import { quietUntilMs } from "./quiet.ts";
 import { timeLimitMs } from "./run-check.ts";
-import { handOver, withRollout, writeAtOnce, writeDown } from "./settle.ts";
+import { handOver, nextTakenAtMs, withRollout, writeAtOnce, writeDown } from "./settle.ts";
 import { decide } from "./verdict.ts";
 
 /** Sets the timer going if it is not. Called whenever a worker starts. */
@@ -232,13 +232,13 @@ export async function writeSnapshot(ctx: ObjectContext, nowMs: number): Promise<
   writeDown(ctx, ctx.key, { snapshot: await snapshotOf(ctx, nowMs) });
 }
 
-async function snapshotOf(ctx: ObjectContext, takenAtMs: number): Promise<CheckSnapshot> {
-  const { status, sinceMs, decidedRunMs, alert, locations } = await readState(ctx, takenAtMs);
+async function snapshotOf(ctx: ObjectContext, atMs: number): Promise<CheckSnapshot> {
+  const { status, sinceMs, decidedRunMs, alert, locations } = await readState(ctx, atMs);
   const heard = Object.values(locations).filter(({ isSilent }) => !isSilent);
   return {
     checkId: ctx.key,
     kind: "api",
-    takenAtMs,
+    takenAtMs: await nextTakenAtMs(ctx, atMs),
     status,
     sinceMs,
     lastAtMs: decidedRunMs,

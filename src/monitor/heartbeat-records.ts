@@ -4,7 +4,7 @@ import type { CheckResult, CheckSnapshot, Heartbeat, HeartbeatState, Ping } from
 import { dueAtMs, newHeartbeatState } from "./deadline.ts";
 import { noPhases } from "./grade.ts";
 import { readQuiet, readState } from "./heartbeat-state.ts";
-import { writeDown } from "./settle.ts";
+import { nextTakenAtMs, writeDown } from "./settle.ts";
 
 /** A start says nothing of how the job went, and only after one is known how long it took. */
 export function resultsOf(
@@ -44,14 +44,14 @@ export async function writeSnapshot(
 export async function snapshotOf(
   ctx: ObjectContext,
   heartbeat: Heartbeat | null,
-  takenAtMs: number,
+  atMs: number,
 ): Promise<CheckSnapshot> {
-  const state = (await readState(ctx)) ?? newHeartbeatState(takenAtMs);
+  const state = (await readState(ctx)) ?? newHeartbeatState(atMs);
   const { status, sinceMs, lastPingAtMs, lastDurationMs, alert } = state;
   return {
     checkId: ctx.key,
     kind: "heartbeat",
-    takenAtMs,
+    takenAtMs: await nextTakenAtMs(ctx, atMs),
     status,
     sinceMs,
     lastAtMs: lastPingAtMs,

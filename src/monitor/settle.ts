@@ -1,6 +1,7 @@
 /** The end of every handler that may change what is known of a check: alerts out, records on their way. */
 import type { Context, ObjectContext } from "@restatedev/restate-sdk";
 import { type AlertOrder, alertDelivery } from "#alerting/events-contract.ts";
+import { isAhead } from "#kernel/clock-fault.ts";
 import { inTime } from "#kernel/in-time.ts";
 import type { AlertTransition, ApiCheck, Environment, Heartbeat, RolloutMark } from "./contract.ts";
 import { checkRecords, type Entry } from "./internal.ts";
@@ -39,6 +40,25 @@ export function handOver(ctx: ObjectContext, check: Watched, transition: AlertTr
 export function writeDown(ctx: ObjectContext, checkId: string, entry: Entry): void {
   ctx.sendClient(checkRecords, checkId).write(entry);
 }
+
+const takenKey = "taken";
+
+/**
+ * When a snapshot is taken: later than the one before, whatever clock says so. Else one that an earlier clock
+ * has told of would be dropped, and what it replaces shown until something else happens.
+ */
+export async function nextTakenAtMs(ctx: ObjectContext, atMs: number): Promise<number> {
+  const takenAtMs = takenAfter((await ctx.get<number>(takenKey)) ?? 0, atMs);
+  ctx.set(takenKey, takenAtMs);
+  return takenAtMs;
+}
+
+/** The database, by its own clock, says of one that is far ahead that whatever follows counts. */
+export function takenAfter(lastMs: number, atMs: number): number {
+  return isAhead(lastMs, atMs + clocksDifferMs) ? atMs : Math.max(atMs, lastMs + 1);
+}
+
+const clocksDifferMs = 60_000;
 
 /**
  * At once, for what alerts nobody: a call less for every run of every check. What the database does not

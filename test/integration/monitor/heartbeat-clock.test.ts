@@ -104,3 +104,28 @@ it("goes on with those that come on time", async () => {
   const { lastAtMs } = await bench.snapshot("nightly");
   expect(lastAtMs).toBeLessThan(Date.now() + 1_000);
 });
+
+it("is shown as well again that alerted by a clock that was a little ahead", async () => {
+  const { bench, ping } = await startBench(60);
+  const untilShown = (status: string) =>
+    waitFor(async () => (await bench.snapshot("nightly"))?.status === status, {
+      withinMs: 10_000,
+      what: `it to be shown as ${status}`,
+    });
+  await ping();
+  await bench.untilWell("nightly");
+  const { lastAtMs: lastPingAtMs } = await bench.snapshot("nightly");
+  await bench.database.query("UPDATE heartbeats SET is_watched = true");
+  await bench.call("vedette.v1.HeartbeatDeadlines/passed", {
+    overdue: [{ id: "nightly", lastPingAtMs, away: null }],
+    atMs: Date.now() + 300_000,
+    away: null,
+  });
+  await untilShown("failed");
+
+  await ping();
+  await bench.untilOrders(2);
+
+  await untilShown("ok");
+  expect(kinds(bench)).toEqual(["opened", "resolved"]);
+});
