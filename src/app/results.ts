@@ -48,7 +48,7 @@ export function createResults({ config, database, registry, log }: ResultParts):
   showChecks(viewChecks, registry);
   return {
     definitions,
-    recorder: countRecords((noteNew) => createRecorder(database, noteNew), registry),
+    recorder: countRecords((noteNew) => createRecorder(database, noteNew), registry, apiChecks),
     reads: createCheckReads({ definitions, viewChecks, reader, sumUp, replayCheck, nowMs }),
     readWatched: reader.watched,
     readGate: createReadGate(database, { failedAtPercent }),

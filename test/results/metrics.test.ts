@@ -1,6 +1,7 @@
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { showChecks } from "#results/metrics.ts";
+import { countRecords, showChecks } from "#results/metrics.ts";
+import type { Recorder } from "#results/record.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -14,4 +15,13 @@ it("a database that hangs takes no other metrics along", async () => {
   await vi.advanceTimersByTimeAsync(2_000);
 
   expect(shown).toHaveBeenCalledWith(expect.stringContaining("# TYPE vedette_check_state gauge"));
+});
+
+it("missed runs are counted from 0 on, so that the first ones are an increase", async () => {
+  const registry = new Registry();
+  countRecords(() => ({}) as Recorder, registry, [{ id: "liveness" }]);
+
+  const text = await registry.getSingleMetricAsString("vedette_check_missed_ticks_total");
+
+  expect(text).toContain('vedette_check_missed_ticks_total{check="liveness"} 0');
 });

@@ -391,7 +391,7 @@ describe("the last 24 hours", () => {
 describe("the count of runs", () => {
   it("has each run of a place once, however often it is reported", async () => {
     const registry = new Registry();
-    const counted = countRecords((noteNew) => createRecorder(database, noteNew), registry);
+    const counted = countRecords((noteNew) => createRecorder(database, noteNew), registry, []);
     const results = ["fra", "iad", "sin"].map((location) =>
       aCheckResult({ scheduledAtMs: noon, location }),
     );
@@ -410,7 +410,7 @@ describe("the count of runs", () => {
 
   it("has ticks that nobody ran once", async () => {
     const registry = new Registry();
-    const counted = countRecords((noteNew) => createRecorder(database, noteNew), registry);
+    const counted = countRecords((noteNew) => createRecorder(database, noteNew), registry, []);
     const missed = { checkId: "verify-key", fromMs: noon, toMs: noon + minute, ticks: 2 };
 
     await counted.missed(missed);
