@@ -6,14 +6,21 @@ const monthsAhead = 2;
 /** One at a time over all processes: two that create the same partition would block each other. */
 const lockKey = 4_707_001;
 
+type Kept = {
+  nowMs: number;
+  /** Days are counted back from here. */
+  trustedMs?: number;
+  keepDays: number;
+};
+
 /** Makes the partitions of the last, this and the next two months, and drops those before `keepDays`. */
 export async function keepPartitions(
   database: Database,
-  { nowMs, keepDays }: { nowMs: number; keepDays: number },
+  { nowMs, trustedMs = nowMs, keepDays }: Kept,
 ): Promise<void> {
   await inTransaction(database, async (client) => {
     await client.query("SELECT pg_advisory_xact_lock($1)", [lockKey]);
-    const oldestMs = nowMs - keepDays * 86_400_000;
+    const oldestMs = trustedMs - keepDays * 86_400_000;
     for (let offset = -1; offset <= monthsAhead; offset += 1) {
       const month = monthOf(nowMs, offset);
       if (!isOver(nameOf(month), oldestMs)) await client.query(createPartition(month));

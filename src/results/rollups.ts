@@ -24,12 +24,12 @@ const maxStepMs = { 60: 6 * 3_600_000, 3600: 2 * dayMs } as const;
 const lockKey = 4_707_002;
 
 /**
- * Makes the minutes and hours that are complete. Answers whether there is more to be caught up
+ * Makes the minutes and hours that are complete, and drops what is too old at `trustedMs`. Answers whether there is more to be caught up
  * with, after which it is to be called again. Of several processes one does it.
  */
 export async function rollUp(
   database: Database,
-  { nowMs, settings }: { nowMs: number; settings: RollupSettings },
+  { nowMs, trustedMs, settings }: { nowMs: number; trustedMs: number; settings: RollupSettings },
 ): Promise<boolean> {
   return inTransaction(database, async (client) => {
     const lock = await client.query("SELECT pg_try_advisory_xact_lock($1) AS held", [lockKey]);
@@ -44,7 +44,7 @@ export async function rollUp(
       await client.query(upsertRollups, [bucketSeconds, from, to, settings.failedAtPercent]);
       await client.query(saveMark, [bucketSeconds, to]);
       const keptDays = bucketSeconds === 60 ? settings.minuteDays : settings.hourDays;
-      await client.query(dropOld, [bucketSeconds, new Date(nowMs - keptDays * dayMs)]);
+      await client.query(dropOld, [bucketSeconds, new Date(trustedMs - keptDays * dayMs)]);
       isBehind ||= span.isBehind;
     }
     return isBehind;

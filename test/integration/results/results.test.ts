@@ -19,6 +19,8 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 const noon = Date.UTC(2026, 4, 31, 12);
+/** By the database's own clock, too. */
+const past = Date.UTC(2015, 4, 31, 12);
 
 let server: TestDatabase;
 let database: Database;
@@ -315,13 +317,33 @@ describe("charts", () => {
   });
 
   it("last longer than the results they are made of", async () => {
-    await recorder().results(everyMinute(60, noon));
-    await keep(noon + hour);
+    await recorder().results(everyMinute(60, past));
+    await keep(past + hour);
+    await recorder().results(everyMinute(1, past + 89 * day));
+    await keep(past + 89 * day + hour);
 
-    await keep(noon + 90 * day);
+    await keep(past + 90 * day);
 
-    expect((await chartOf(24 * 100, noon + 90 * day)).points).toHaveLength(1);
-    expect((await reader().history({ check: "verify-key", limit: 1 })).results).toEqual([]);
+    expect((await chartOf(24 * 100, past + 90 * day)).points).toHaveLength(2);
+    expect((await reader().history({ check: "verify-key", limit: 9 })).results).toHaveLength(1);
+  });
+
+  it("and results are not lost to a clock that is years ahead for a while", async () => {
+    await recorder().results(everyMinute(60, past));
+    await keep(past + hour);
+    const aheadMs = past + 2 * 365 * day;
+
+    await keep(aheadMs);
+    await recorder().results(everyMinute(60, aheadMs));
+    await keep(aheadMs + 3 * hour);
+
+    const { rows } = await database.query(
+      `SELECT count(*)::int AS results, (SELECT count(*)::int FROM check_rollups
+         WHERE starts_at < $1 AND bucket_seconds = 60) AS minutes
+       FROM check_results WHERE scheduled_at < $1`,
+      [new Date(past + day)],
+    );
+    expect(rows[0]).toEqual({ results: 60, minutes: 60 });
   });
 });
 
