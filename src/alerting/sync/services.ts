@@ -37,7 +37,7 @@ export function createAlertRoutes(parts: AlertRoutesParts) {
       rows,
       readGivenIds: () => readIdsFile(idsFile),
       backups,
-      showDrift: createShowDrift(registry),
+      showDrift: createShowDrift(registry, checkEveryMs),
     }),
   ];
 }
