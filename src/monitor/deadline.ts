@@ -108,12 +108,17 @@ export function takePing(
   return fail(heartbeat, ended, { atMs: ping.atMs, reason, isQuiet, rollout });
 }
 
-/** A ping that is heard of late may be of the run before the one that is under way. */
+/**
+ * A ping that is heard of late may be of the run before the one that is under way. One that is only a little
+ * older was taken where the clock is behind: left open, the run would alert.
+ */
 function endRun(state: HeartbeatState, atMs: number): HeartbeatState {
   const { startedAtMs } = state;
-  if (startedAtMs === null || atMs < startedAtMs) return state;
-  return { ...state, startedAtMs: null, lastDurationMs: atMs - startedAtMs };
+  if (startedAtMs === null || atMs < startedAtMs - clocksDifferMs) return state;
+  return { ...state, startedAtMs: null, lastDurationMs: Math.max(0, atMs - startedAtMs) };
 }
+
+const clocksDifferMs = 2_000;
 
 /**
  * What the passing of time changes. `away` is the last span before the deadline in which nobody took pings:

@@ -136,6 +136,12 @@ describe("/start", () => {
     expect(state.lastDurationMs).toBeNull();
   });
 
+  it("is ended by a ping of after it that was taken where the clock is a little behind", () => {
+    const state = pinged(start(3 * minute), success(3 * minute - 10));
+
+    expect(state).toMatchObject({ startedAtMs: null, lastDurationMs: 0 });
+  });
+
   it("gives the run the grace to end in", () => {
     const state = pinged(success(0), start(minute));
 
