@@ -11,7 +11,7 @@ import {
 import { formatDuration } from "#kernel/duration.ts";
 import { ConnectionError, connect } from "./connection.ts";
 import type { GlobalOptions } from "./options.ts";
-import { print, printJson } from "./print.ts";
+import { complain, print, printJson } from "./print.ts";
 import { createTable, plain } from "./table.ts";
 
 type Handlers = typeof alertEventHandlers;
@@ -70,13 +70,18 @@ export async function redeliver(events: string[], options: RedeliverOptions): Pr
   return outcome.refused.length === 0 ? 0 : 1;
 }
 
+const mostListed = 1_000;
+
 /** Oldest first: a newer one that is accepted supersedes those before it. */
 async function findDead(
   call: Call,
   { check, tokenRefused }: { check: string | undefined; tokenRefused: boolean },
 ): Promise<string[]> {
   const filter = { status: "dead", ...(check !== undefined && { check }) } as const;
-  const { events } = await call("List", { ...filter, limit: 1_000 });
+  const { events } = await call("List", { ...filter, limit: mostListed });
+  if (events.length === mostListed) {
+    complain(`only the newest ${mostListed} dead letters are taken: run it again for the others`);
+  }
   const isWanted = ({ cause }: AlertEventView) => !tokenRefused || isForToken(cause ?? "");
   return events
     .filter(isWanted)

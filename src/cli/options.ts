@@ -37,7 +37,9 @@ function parseBy<Value>(schema: z.ZodType<Value>, given: unknown, example: strin
 }
 
 export function parseSentinelCount(text: string): number {
-  return parseBy(ConfirmListRequest.shape.count, Number(text), "For example: 3");
+  // Nothing at all, as of a variable that is not set, would be taken for 0: an empty fleet.
+  const count = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  return parseBy(ConfirmListRequest.shape.count, count, "For example: 3");
 }
 
 export function parseLimit(text: string): number {
