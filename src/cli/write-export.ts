@@ -1,5 +1,5 @@
 /** Writes exported files, and removes what an earlier export wrote and this one does not. */
-import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
 import { readIfThere } from "#kernel/read-if-there.ts";
@@ -26,15 +26,25 @@ export function writeExport(directory: string, files: readonly File[]): string[]
       `${path.join(directory, strange)} is there and not of an earlier export; name an empty directory with --out`,
     );
   }
+  // First of all: what is killed half-way leaves nothing that the next export takes for someone else's.
+  mkdirSync(directory, { recursive: true });
+  writeManifest(directory, [...new Set([...earlier, ...paths])]);
   for (const name of earlier) rmSync(path.join(directory, name), { force: true });
   for (const file of files) {
     const target = path.join(directory, file.path);
     mkdirSync(path.dirname(target), { recursive: true });
     writeFileSync(target, file.text);
   }
-  const manifest = `${JSON.stringify({ files: paths }, null, 2)}\n`;
-  writeFileSync(path.join(directory, manifestName), manifest);
+  writeManifest(directory, paths);
   return paths;
+}
+
+function writeManifest(directory: string, files: readonly string[]): void {
+  const text = `${JSON.stringify({ files }, null, 2)}\n`;
+  const file = path.join(directory, manifestName);
+  // A disk that is full leaves the one before, and not a part of one.
+  writeFileSync(`${file}.new`, text);
+  renameSync(`${file}.new`, file);
 }
 
 function isThere(directory: string, name: string): boolean {

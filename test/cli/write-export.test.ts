@@ -51,6 +51,17 @@ it("a file of someone else is never overwritten, and then nothing is written", (
   expect(textOf(directory, "ours.yml")).toBeUndefined();
 });
 
+it("an export that broke off is no stranger's for the next one", () => {
+  const directory = tempDir();
+  const files = [file("a.yml"), file("b.yml"), file("c.yml")];
+  const broken = () => writeExport(directory, [...files, file("a.yml/impossible")]);
+
+  expect(broken).toThrow();
+  writeExport(directory, files);
+
+  expect(textOf(directory, "c.yml")).toBe("c.yml");
+});
+
 it("what is no directory is refused", () => {
   const name = path.join(tempDir(), "file");
   writeFileSync(name, "");
