@@ -65,7 +65,9 @@ type Found = { reader: WedgedReader; parts: VersionParts };
 
 async function releaseRollout(wedged: Wedged[], { reader, parts }: Found): Promise<void> {
   if (wedged.length === 0) return;
-  const calls = await Promise.all(wedged.map((call) => withInput(call, reader)));
+  const again = wedged.filter(isHandedAgain).map(({ id }) => id);
+  const { inputs } = await reader.journals(again);
+  const calls = wedged.map((call) => withInput(call, inputs.get(call.id)));
   const address = `${parts.ingressUrl}/${rolloutRelease.name}/release`;
   await callRestate(address, { revision: parts.revision, wedged: calls });
 }
@@ -76,8 +78,8 @@ async function releaseOthers(wedged: Wedged[], { reader, parts }: Found): Promis
   await callRestate(`${parts.ingressUrl}/${releaseService.name}/release`, order);
 }
 
-async function withInput(call: Wedged, { input: readInput }: WedgedReader) {
+function withInput(call: Wedged, payload: Buffer | undefined) {
   const { id, service, key, handler, parent, revision } = call;
-  const input = isHandedAgain(call) ? await readInput(id) : undefined;
-  return { id, service, key, handler, parent, revision, ...(input !== undefined && { input }) };
+  const input = payload === undefined ? {} : { input: JSON.parse(payload.toString()) };
+  return { id, service, key, handler, parent, revision, ...input };
 }

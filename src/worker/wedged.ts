@@ -41,13 +41,7 @@ export function createWedgedReader(
       return admin.query(findInherited(names, { base, own: `${base}${revision}` }));
     },
 
-    /** What was called, as its caller gave it; undefined when its journal is gone. */
-    async input(invocation: string): Promise<unknown> {
-      const { inputs } = await readJournals(admin, [invocation]);
-      const payload = inputs.get(invocation);
-      return payload === undefined ? undefined : JSON.parse(payload.toString());
-    },
-
+    /** What was called, as its caller gave it, and what it has sent; nothing when its journal is gone. */
     journals: (invocations: readonly string[]) => readJournals(admin, invocations),
   };
 }
