@@ -38,14 +38,19 @@ async function watch(settings: VersionWatchSettings, signal: AbortSignal): Promi
   const look = createLook(settings, reader);
   let hasInherited = true;
   let isFirst = true;
+  let problem: string | undefined;
   while (!signal.aborted) {
     try {
       const inherited = await reader.inherited(revision);
       if (isFirst) await wake(settings.admin, inherited);
       isFirst = false;
       hasInherited = (await look()) || inherited.length > 0;
+      problem = undefined;
     } catch (err) {
-      log.warn({ err }, "invocations of earlier versions not looked at");
+      // Once, or again when the cause is another one: it is asked for each second.
+      const { message } = err as Error;
+      if (message !== problem) log.warn({ err }, "invocations of earlier versions not looked at");
+      problem = message;
     }
     const waitMs = hasInherited ? looksMs.inherited : looksMs.idle;
     await delay(waitMs, undefined, { signal }).catch(() => {});
