@@ -53,11 +53,12 @@ export async function takeLock(lock: string, settings: LockSettings = {}): Promi
   invariant(self !== undefined, "this process has an identity");
   // Each round that does not take the lock has met one holder less, or ends with the holder's pid.
   while (!createLock(lock, self)) {
+    const judged = contentOf(lock);
     const holder = readIdentity(lock);
     if (holder !== undefined && (await isHeld(lock, holder, settings))) {
       throw new LockHeldError(holder, !isInSight(holder));
     }
-    removeStaleLock(lock);
+    removeStaleLock(lock, judged);
   }
   return keep(lock, settings);
 }
@@ -135,7 +136,7 @@ function createLock(lock: string, self: ProcessIdentity): boolean {
 }
 
 /** Removes the lock by moving it aside first: two programs that both found it stale cannot both win. */
-function removeStaleLock(lock: string): void {
+function removeStaleLock(lock: string, judged: string | undefined): void {
   const aside = `${lock}.${randomUUID()}.stale`;
   try {
     renameSync(lock, aside);
@@ -143,10 +144,9 @@ function removeStaleLock(lock: string): void {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
     throw error;
   }
-  const moved = readIdentity(aside);
-  // In between someone else has replaced the stale lock by a living one: it goes back, unless a third
+  // In between someone else, seen from here or not, has replaced the stale lock by his own: it goes back, unless a third
   // one was there first; the holder of the one that was moved finds that out.
-  if (moved !== undefined && isAlive(moved)) linkUnlessThere(aside, lock);
+  if (contentOf(aside) !== judged) linkUnlessThere(aside, lock);
   rmSync(aside, { force: true });
 }
 

@@ -77,7 +77,8 @@ export async function superviseServer(program: ServerProgram): Promise<Supervise
     // A restart that was under way when the stop came has put another process in place.
     await watched;
     await end(program, current);
-    rmSync(program.pidFile, { force: true });
+    // Where the data directory was lost it may name the server of the program that has it now.
+    if (isNamed(program.pidFile, current.identity)) rmSync(program.pidFile, { force: true });
   };
   let stopped: Promise<void> | undefined;
   return {
@@ -87,6 +88,11 @@ export async function superviseServer(program: ServerProgram): Promise<Supervise
       return stopped;
     },
   };
+}
+
+function isNamed(pidFile: string, { pid, startedAt }: ProcessIdentity): boolean {
+  const named = readIdentity(pidFile);
+  return named?.pid === pid && named.startedAt === startedAt;
 }
 
 type Running = {
