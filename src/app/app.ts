@@ -54,12 +54,14 @@ const givesUpWithinMs = 5_000;
  */
 export async function startApp(config: Config, of: Start): Promise<App> {
   refuseSettings(config, of.roles);
-  const stops = createStops(of.log, of.signal);
+  const failure = Promise.withResolvers<Error>();
+  const start = { ...of, signal: abortedBy(failure.promise, of.signal) };
+  const stops = createStops(of.log, start.signal);
   // Given up last: what is still under way may write into the data directory.
-  const lock = createStops(of.log, of.signal);
-  const starting = startAll(config, of, { stops, lock });
+  const lock = createStops(of.log, start.signal);
+  const starting = startAll(config, start, { stops, lock, failure });
   try {
-    return await unlessAborted(starting, of.signal);
+    return await unlessAborted(starting, start.signal);
   } catch (error) {
     await stops.run();
     // What was under way when it was told to stop may have added a part since.
@@ -71,12 +73,18 @@ export async function startApp(config: Config, of: Start): Promise<App> {
   }
 }
 
+/** Also aborted, with the error, once the program cannot go on: a start may take minutes. */
+function abortedBy(failed: Promise<Error>, told: AbortSignal | undefined): AbortSignal {
+  const failing = new AbortController();
+  void failed.then((error) => failing.abort(error));
+  return told === undefined ? failing.signal : AbortSignal.any([told, failing.signal]);
+}
+
 async function startAll(
   config: Config,
   of: Start,
-  { stops, lock }: { stops: Stops; lock: Stops },
+  { stops, lock, failure }: { stops: Stops; lock: Stops; failure: PromiseWithResolvers<Error> },
 ): Promise<App> {
-  const failure = Promise.withResolvers<Error>();
   const settings = { ...lockSettings(config, of.log, failure.resolve), signal: of.signal };
   const dataDir = await openDataDir(config.data_dir, settings);
   lock.add("data directory", dataDir.release);
