@@ -26,6 +26,7 @@ const firstImage = "registry.example.com/vedette/sentinel:v1";
 const startsAtOnce = 4;
 
 const watchEveryMs = 1_000;
+const longestPauseMs = 30_000;
 
 export function createProcessDriver(settings: ProcessDriverSettings): Driver {
   const files = createStateFiles(settings.directory);
@@ -59,6 +60,7 @@ class ProcessFleet {
   readonly #states = new Map<string, SentinelState>();
   readonly #replacing = new Map<string, Promise<void>>();
   readonly #limit = pLimit(startsAtOnce);
+  readonly #pauses = new Map<string, { pauseMs: number; untilMs: number }>();
   #watch: NodeJS.Timeout | undefined;
   #isStopping = false;
 
@@ -130,8 +132,21 @@ class ProcessFleet {
       if (this.#replacing.has(state.id)) continue;
       const isInterrupted = state.failure === null && state.runningImage !== state.image;
       if (isInterrupted) this.#replace(state.id);
-      else if (!this.isServing(state.id)) this.#revive(state);
+      else if (!this.isServing(state.id) && this.#isTimeToRevive(state.id)) this.#revive(state);
     }
+  }
+
+  #isTimeToRevive(id: string): boolean {
+    return performance.now() >= (this.#pauses.get(id)?.untilMs ?? 0);
+  }
+
+  /** One that cannot be started, whose port another program has, is tried less and less often. */
+  #pauseAfter(id: string, failure: string | null): void {
+    const lastMs = this.#pauses.get(id)?.pauseMs ?? watchEveryMs / 2;
+    this.#pauses.delete(id);
+    if (failure === null) return;
+    const pauseMs = Math.min(lastMs * 2, longestPauseMs);
+    this.#pauses.set(id, { pauseMs, untilMs: performance.now() + pauseMs });
   }
 
   /** What outlived us and holds another key than it is to have now makes way for one with the right key. */
@@ -151,6 +166,7 @@ class ProcessFleet {
       // It keeps what is ordered, whatever it is to run until then.
       const parts = this.#partsKeeping(state, () => true);
       const revived = await replaceProcess(revival, parts);
+      this.#pauseAfter(state.id, revived.failure);
       if (revived.failure !== null) {
         this.#parts.log.error({ sentinel: state.id, reason: revived.failure }, "sentinel is down");
       }
