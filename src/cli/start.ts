@@ -7,8 +7,6 @@ import { stopAsked } from "./stop-asked.ts";
 
 export type StartOptions = { config?: string | undefined; role?: string[] | undefined };
 
-const lingerMs = 2_000;
-
 /**
  * Resolves when everything has been stopped after SIGTERM or SIGINT, also while it starts. When the program
  * cannot go on it stops everything as well, and throws why.
@@ -28,8 +26,6 @@ export async function runStart(options: StartOptions): Promise<void> {
   });
   const failure = app && (await untilStopped(app, { asked, log }));
   log.info("stopped");
-  // Something that was left behind must not keep a program that has stopped.
-  setTimeout(() => process.exit(), lingerMs).unref();
   if (failure !== undefined) throw failure;
 }
 
