@@ -59,6 +59,7 @@ function createSchedule(parts: RunnerParts) {
   const timers = new Map<string, Armed>();
   const running = new Set<Promise<unknown>>();
   let aheadMs = 0;
+  let isStopped = false;
 
   const arm = (check: ApiCheck, work: Work, lastMs = 0) => {
     const now = nowMs() + aheadMs;
@@ -82,6 +83,8 @@ function createSchedule(parts: RunnerParts) {
   return {
     /** Begins what is new, ends what is gone, and leaves the timers of the rest alone. */
     take(timed: Timed): void {
+      // The last answer may come after the end, and would begin everything anew.
+      if (isStopped) return;
       const { work } = timed;
       aheadMs = timed.aheadMs;
       const wanted = new Map(work.checks.map((check) => [check.id, check]));
@@ -97,6 +100,7 @@ function createSchedule(parts: RunnerParts) {
     },
 
     async stop(): Promise<void> {
+      isStopped = true;
       for (const { timer } of timers.values()) clearTimeout(timer);
       timers.clear();
       await Promise.all(running);

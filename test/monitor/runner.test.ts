@@ -6,6 +6,7 @@ import { gridOf, nextTick } from "#monitor/grid.ts";
 import { startRunner } from "#monitor/runner.ts";
 import { aCheckResult, anApiCheck } from "../support/check-builders.ts";
 
+const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const check = anApiCheck({ id: "probe" });
 const log = createLog({ level: "silent", format: "json" });
 
@@ -21,6 +22,7 @@ async function startBench(aheadMs = 0) {
   const gateway = {
     checks: [check] as ApiCheck[],
     isAway: false,
+    answersAfterMs: 0,
     aheadMs,
     results: [] as CheckResult[],
   };
@@ -29,6 +31,7 @@ async function startBench(aheadMs = 0) {
     askForWork: async () => {
       if (gateway.isAway) throw new Error("connection refused");
       const now_ms = Date.now() + gateway.aheadMs;
+      if (gateway.answersAfterMs > 0) await delay(gateway.answersAfterMs);
       return { location: "fra", now_ms, base_url: "https://a.example", checks: gateway.checks };
     },
     report: async (results) => {
@@ -123,6 +126,19 @@ it("is silent no longer than the gateway's clock was wrong", async () => {
 
   expect(runs).toHaveLength(5);
   expect(runs.every(({ tickMs, atMs }) => tickMs === atMs)).toBe(true);
+});
+
+it("runs nothing more once it is stopped, whatever control still answers", async () => {
+  const { gateway, runs, pass, runner } = await startBench();
+  gateway.answersAfterMs = 5_000;
+  await pass(21_000);
+  await runner.stop();
+  runs.length = 0;
+
+  await pass(300_000);
+
+  expect(runs).toEqual([]);
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 it("takes up new checks, drops those that are gone, and leaves the others alone", async () => {
