@@ -49,7 +49,9 @@ export function listJobs({ request, owned }: Pick<ApplyOrder, "request" | "owned
   });
   if (!prune || plan.of === "backup") return jobs;
   const names = new Set(jobs.map(({ name }) => name));
-  const orphans = Object.entries(owned).filter(([name]) => !names.has(name));
+  // What became ours after the plan was made, it has shown to nobody.
+  const isShown = (name: string) => !names.has(name) && plan.orphans.includes(name);
+  const orphans = Object.entries(owned).filter(([name]) => isShown(name));
   return [...jobs, ...orphans.map(([name, known]): Job => ({ name, known }))];
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import type { Owned } from "#alerting/routes-sync-contract.ts";
+import type { Owned, Plan } from "#alerting/routes-sync-contract.ts";
+import { listJobs } from "#alerting/sync/apply.ts";
 import { pruneRoute } from "#alerting/sync/prune-route.ts";
 import { createService } from "#alerting/sync/service.ts";
 import { patience } from "#alerting/sync/steps.ts";
@@ -69,3 +70,20 @@ it("does not mind one that is gone already", async () => {
 
   expect((await prune()).result.outcome).toBe("deleted");
 });
+
+it("prunes what the plan has shown, and nothing that became ours since", () => {
+  const plan: Plan = {
+    ...{ format: "vedette-alert-plan-1", incident_url: "http://incident.example" },
+    ...{ made_at: "2026-01-01T00:00:00Z", of: "routes", routes: [], doubled: [], names: {} },
+    orphans: ["Old", "Deleted since"],
+  };
+  const owned = { Old: ownedAs("Old"), New: ownedAs("New") };
+
+  const jobs = listJobs({ request: { plan, adopt: false, prune: true }, owned });
+
+  expect(jobs.map(({ name }) => name)).toEqual(["Old"]);
+});
+
+function ownedAs(name: string): Owned {
+  return { id: `route-${name}`, declared: { name }, disabled_digest: null };
+}
