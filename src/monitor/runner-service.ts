@@ -1,10 +1,18 @@
 /** `MonitorRunners`: who may report runs from further places. */
 import { implement } from "@restatedev/restate-sdk";
+import { readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { runnerRegistry } from "./internal.ts";
 import type { MonitorParts } from "./parts.ts";
 import type { Runners } from "./runners.ts";
 import { refusal } from "./standing.ts";
+
+const describe = () => "the places cannot be asked for now, because the database does not answer";
+const listing = { name: "list", limitMs: 5_000, describe };
+/** Left behind, a change would take effect after its caller was told that it had not. */
+const changeOf = (name: string) => ({ name, limitMs: 330_000, describe });
+const adding = changeOf("add");
+const removal = changeOf("remove");
 
 export function createRunnerRegistry({
   runners,
@@ -15,14 +23,15 @@ export function createRunnerRegistry({
       Add: async (ctx, { location, token_hash }) => {
         // Two would report for one place, and the slower one would never be heard.
         if (location === own) throw refusal(409, "location_taken", `${own} is where Vedette is`);
-        const { replaced } = await ctx.run("add", () => runners.add(location, token_hash));
+        const add = () => runners.add(location, token_hash);
+        const { replaced } = await readNow(ctx, adding, add);
         return { location, replaced };
       },
       Remove: async (ctx, { location }) => {
-        await ctx.run("remove", () => runners.remove(location));
+        await readNow(ctx, removal, () => runners.remove(location));
         return { location };
       },
-      List: async (ctx) => ({ runners: await ctx.run("list", () => describe(runners)) }),
+      List: async (ctx) => ({ runners: await readNow(ctx, listing, () => view(runners)) }),
     },
     options: {
       journalRetention: 0,
@@ -31,7 +40,7 @@ export function createRunnerRegistry({
   });
 }
 
-async function describe(runners: Runners) {
+async function view(runners: Runners) {
   const known = await runners.list();
   return known.map(({ location, createdAt, seenAt }) => ({
     location,

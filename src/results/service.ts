@@ -1,7 +1,8 @@
 /** The readers as a Restate service, so that they are reached through the gateway like the rest. */
 import { implement } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
-import { toTerminalError } from "#kernel/terminal.ts";
+import { readNow } from "#kernel/read-now.ts";
+import { asTerminalError, toTerminalError } from "#kernel/terminal.ts";
 import type { Definitions } from "#monitor/contract.ts";
 import { type CheckProblemCode, checkReads } from "./contract.ts";
 import type { ResultReader } from "./read.ts";
@@ -18,8 +19,21 @@ type Parts = {
   nowMs: () => number;
 };
 
-/** A caller waits: the database is not waited for longer than this. */
-const retry = { maxRetryDuration: 15_000 };
+/** A month of results is slow to sum up; the gateway waits hardly longer for an answer. */
+const readOf = (name: string, what: string, limitMs = 25_000) => ({
+  name,
+  limitMs,
+  describe: () => `${what} cannot be read now, because the database does not answer`,
+});
+
+const reads = {
+  list: readOf("list-checks", "the checks", 5_000),
+  history: readOf("read-history", "the results"),
+  chart: readOf("read-chart", "the results"),
+  summary: readOf("sum-up-check", "the results"),
+  episodes: readOf("read-episodes", "the alerts"),
+  replay: readOf("replay-check", "the results"),
+};
 
 export function createCheckReads(parts: Parts) {
   const { definitions, viewChecks, reader, sumUp, replayCheck, nowMs } = parts;
@@ -28,34 +42,32 @@ export function createCheckReads(parts: Parts) {
   };
   return implement(checkReads, {
     handlers: {
-      List: (ctx) => ctx.run("list-checks", viewChecks, retry),
+      List: (ctx) => readNow(ctx, reads.list, viewChecks),
       History: (ctx, request) => {
         requireKnown(request.check);
-        return ctx.run("read-history", () => reader.history(request), retry);
+        return readNow(ctx, reads.history, () => reader.history(request));
       },
       Chart: (ctx, request) => {
         requireKnown(request.check);
-        return ctx.run("read-chart", () => reader.chart(request, nowMs()), retry);
+        return readNow(ctx, reads.chart, () => reader.chart(request, nowMs()));
       },
       Summary: (ctx, request) => {
         requireKnown(request.check);
-        return ctx.run("sum-up-check", () => sumUp(request), retry);
+        return readNow(ctx, reads.summary, () => sumUp(request));
       },
       Episodes: (ctx, request) => {
         if (request.check !== undefined) requireKnown(request.check);
-        return ctx.run(
-          "read-episodes",
-          async () => ({ episodes: await reader.episodes(request) }),
-          retry,
-        );
+        return readNow(ctx, reads.episodes, async () => ({
+          episodes: await reader.episodes(request),
+        }));
       },
       Replay: (ctx, request) => {
         requireKnown(request.check);
         requireApiCheck(definitions, request.check);
-        return ctx.run("replay-check", () => replayCheck(request), retry);
+        return readNow(ctx, reads.replay, () => replayCheck(request));
       },
     },
-    options: { journalRetention: 0 },
+    options: { journalRetention: 0, asTerminalError },
   });
 }
 

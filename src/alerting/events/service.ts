@@ -2,13 +2,19 @@
 import { implement } from "@restatedev/restate-sdk";
 import { type AlertEventProblemCode, alertEvents } from "#alerting/events-contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { toTerminalError } from "#kernel/terminal.ts";
+import { readNow } from "#kernel/read-now.ts";
+import { asTerminalError, toTerminalError } from "#kernel/terminal.ts";
 import { alertQueue } from "./internal.ts";
 import type { RoutedOrder } from "./queue.ts";
 import type { EventStore } from "./store.ts";
 
-/** A caller waits: the database is not waited for longer than this. */
-const patience = { maxRetryDuration: 15_000 };
+const readOf = (name: string) => ({
+  name,
+  limitMs: 10_000,
+  describe: () => "alert events cannot be read now, because the database does not answer",
+});
+const listing = readOf("list-events");
+const finding = readOf("find-event");
 
 type Parts = {
   store: Pick<EventStore, "list" | "find">;
@@ -19,9 +25,9 @@ type Parts = {
 export function createAlertEvents({ store, present }: Parts) {
   return implement(alertEvents, {
     handlers: {
-      List: (ctx, request) => ctx.run("list-events", () => store.list(request), patience),
+      List: (ctx, request) => readNow(ctx, listing, () => store.list(request)),
       Show: async (ctx, { event_id }) => {
-        const found = await ctx.run("find-event", () => store.find(event_id), patience);
+        const found = await readNow(ctx, finding, () => store.find(event_id));
         if (found === null) throw toTerminalError(unknownEvent(event_id));
         const { address, body } = present(found.order) ?? { address: null, body: null };
         return { ...found.view, address, body: body as Record<string, unknown> | null };
@@ -29,7 +35,7 @@ export function createAlertEvents({ store, present }: Parts) {
       Retry: (ctx, { event_id }) =>
         ctx.client(alertQueue, checkOf(event_id)).retry({ eventId: event_id }),
     },
-    options: { journalRetention: 0 },
+    options: { journalRetention: 0, asTerminalError },
   });
 }
 

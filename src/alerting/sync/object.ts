@@ -6,6 +6,7 @@ import type {
   Backup,
   RoutesStatus,
 } from "#alerting/routes-sync-contract.ts";
+import { readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { waitForApply } from "./attach.ts";
 import type { BackupStore } from "./backups.ts";
@@ -35,8 +36,13 @@ export type ObjectParts = {
 
 const hidden = { ingressPrivate: true };
 
-/** How long the database may be unreachable before the caller is told. */
-const brief = { maxRetryDuration: 15_000 };
+const readOf = (name: string) => ({
+  name,
+  limitMs: 10_000,
+  describe: () => "backups cannot be read now, because the database does not answer",
+});
+const listing = readOf("list-backups");
+const reading = readOf("read-backup");
 
 export function createAlertRoutesObject(parts: ObjectParts) {
   const { backups, checkEveryMs, listLagMs } = parts;
@@ -44,7 +50,7 @@ export function createAlertRoutesObject(parts: ObjectParts) {
     handlers: {
       Status: status,
       Apply: (ctx, request) => apply(ctx, request, parts),
-      Backups: (ctx) => ctx.run("list-backups", backups.list, brief),
+      Backups: (ctx) => readNow(ctx, listing, backups.list),
       Backup: (ctx, { backup }) => readBackup(ctx, backup, backups),
       begin,
       note,
@@ -121,7 +127,7 @@ async function readBackup(
   name: string,
   backups: BackupStore,
 ): Promise<Backup> {
-  const backup = await ctx.run("read-backup", () => backups.read(name), brief);
+  const backup = await readNow(ctx, reading, () => backups.read(name));
   if (backup !== null) return backup;
   throw problem(404, "unknown_backup", `there is no backup ${name}; the newest 100 are kept`);
 }
