@@ -2,7 +2,10 @@ import { useEffect, useState } from "preact/hooks";
 import { type Reads, read } from "./api.ts";
 
 export type Loaded<Data> = {
+  /** The newest answer to the present question. */
   data: Data | undefined;
+  /** The newest answer, maybe to another question: for what is the same in all answers. */
+  latest: Data | undefined;
   /** Why the newest could not be had; `data` is then the last that could. */
   error: string | undefined;
   reload: () => void;
@@ -14,22 +17,31 @@ export function useRead<Name extends keyof Reads>(
   body: Reads[Name]["input"],
   everyMs?: number,
 ): Loaded<Reads[Name]["output"]> {
-  const [data, setData] = useState<Reads[Name]["output"]>();
-  const [error, setError] = useState<string>();
+  const [answered, setAnswered] = useState<{ to: string; answer: Reads[Name]["output"] }>();
+  const [failed, setFailed] = useState<{ to: string; error: string }>();
   const [count, setCount] = useState(0);
   const question = JSON.stringify(body);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `question` stands for `body`
   useEffect(() => {
-    let isCurrent = true;
+    let asked = 0;
+    let shown = 0;
+    /** Not after the question has changed, nor when what was asked later is shown already. */
+    const isNews = (turn: number) => {
+      if (turn < shown) return false;
+      shown = turn;
+      return true;
+    };
     const load = async () => {
+      asked += 1;
+      const turn = asked;
       try {
         const answer = await read(name, body);
-        if (!isCurrent) return;
-        setData(answer);
-        setError(undefined);
+        if (!isNews(turn)) return;
+        setAnswered({ to: question, answer });
+        setFailed(undefined);
       } catch (problem) {
-        if (isCurrent) setError((problem as Error).message);
+        if (isNews(turn)) setFailed({ to: question, error: (problem as Error).message });
       }
     };
     void load();
@@ -40,10 +52,15 @@ export function useRead<Name extends keyof Reads>(
             if (document.visibilityState === "visible") void load();
           }, everyMs);
     return () => {
-      isCurrent = false;
+      shown = Number.POSITIVE_INFINITY;
       clearInterval(timer);
     };
   }, [name, question, everyMs, count]);
 
-  return { data, error, reload: () => setCount((n) => n + 1) };
+  return {
+    data: answered?.to === question ? answered.answer : undefined,
+    latest: answered?.answer,
+    error: failed?.to === question ? failed.error : undefined,
+    reload: () => setCount((n) => n + 1),
+  };
 }

@@ -16,9 +16,8 @@ export function HistoryPage() {
   const [before, setBefore] = useState<string>();
   const question = { limit: pageSize, ...(before !== undefined && { before }) };
   const { data, error } = useRead("history", question, before === undefined ? 10_000 : undefined);
-  if (data === undefined) return <Waiting error={error} />;
-  const { rollouts } = data;
-  const last = rollouts.at(-1)?.rollout_id;
+  const rollouts = data?.rollouts;
+  const last = rollouts?.at(-1)?.rollout_id;
   return (
     <>
       <div class="page-head">
@@ -32,13 +31,25 @@ export function HistoryPage() {
               Newest
             </button>
           )}
-          {rollouts.length === pageSize && (
+          {rollouts?.length === pageSize && (
             <button type="button" onClick={() => setBefore(last)}>
               Older
             </button>
           )}
         </div>
       </div>
+      {rollouts === undefined ? (
+        <Waiting error={error} />
+      ) : (
+        <Page rollouts={rollouts} error={error} />
+      )}
+    </>
+  );
+}
+
+function Page({ rollouts, error }: { rollouts: readonly Past[]; error: string | undefined }) {
+  return (
+    <>
       {error !== undefined && <Notice tone="warn">{error}</Notice>}
       <section class="panel" aria-label="Rollouts">
         {rollouts.length === 0 ? (

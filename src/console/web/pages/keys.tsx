@@ -19,8 +19,8 @@ export function KeysPage() {
   const [hours, setHours] = useState(24);
   const [workspaceId, setWorkspaceId] = useState<string>();
   const question = { hours, ...(workspaceId !== undefined && { workspace_id: workspaceId }) };
-  const { data, error } = useRead("key-usage", question, 15_000);
-  if (data === undefined) return <Waiting error={error} />;
+  const { data, latest, error } = useRead("key-usage", question, 15_000);
+  if (latest === undefined) return <Waiting error={error} />;
   return (
     <>
       <div class="page-head">
@@ -32,10 +32,10 @@ export function KeysPage() {
           <label>
             <span class="label">Workspace</span>
             <select
-              value={data.workspace_id ?? ""}
+              value={workspaceId ?? latest.workspace_id ?? ""}
               onChange={(event) => setWorkspaceId(event.currentTarget.value)}
             >
-              {data.workspaces.map(({ id, name }) => (
+              {latest.workspaces.map(({ id, name }) => (
                 <option key={id} value={id}>
                   {name}
                 </option>
@@ -54,15 +54,23 @@ export function KeysPage() {
           </label>
         </div>
       </div>
+      {data === undefined ? <Waiting error={error} /> : <Usage usage={data} error={error} />}
+    </>
+  );
+}
+
+function Usage({ usage, error }: { usage: KeyUsage; error: string | undefined }) {
+  return (
+    <>
       {error !== undefined && <Notice tone="warn">{error}</Notice>}
-      {!data.is_recorded && (
+      {!usage.is_recorded && (
         <Notice tone="warn">
           No analytics are read here: set clickhouse.url, or install chdb.
         </Notice>
       )}
-      <Totals usage={data} />
-      <OverTime usage={data} />
-      <ByApi usage={data} />
+      <Totals usage={usage} />
+      <OverTime usage={usage} />
+      <ByApi usage={usage} />
     </>
   );
 }

@@ -9,10 +9,10 @@ import { useRead } from "#console/web/use-read.ts";
 export function RoutesPage() {
   const [source, setSource] = useState("alertmanager-production");
   const [labels, setLabels] = useState<Record<string, string>>({ severity: "critical" });
-  const { data, error } = useRead("routing", { source, labels }, 30_000);
-  if (data === undefined) return <Waiting error={error} />;
+  const { data, latest, error } = useRead("routing", { source, labels }, 30_000);
+  if (latest === undefined) return <Waiting error={error} />;
   const choose = (name: string) => {
-    const known = data.sources.find((one) => one.name === name)?.labels ?? {};
+    const known = latest.sources.find((one) => one.name === name)?.labels ?? {};
     const first = Object.entries(known).map(([label, values]) => [label, values[0] ?? ""]);
     setSource(name);
     setLabels(Object.fromEntries(first));
@@ -25,16 +25,16 @@ export function RoutesPage() {
           <p>Which alert pages whom, by the rows that this program holds.</p>
         </div>
       </div>
-      {error !== undefined && <Notice tone="warn">{error}</Notice>}
-      <Sync sync={data.sync} trouble={data.sync_trouble} />
+      {error !== undefined && data !== undefined && <Notice tone="warn">{error}</Notice>}
+      <Sync sync={latest.sync} trouble={latest.sync_trouble} />
       <section class="panel" aria-labelledby="simulation-title">
         <header class="panel-head">
           <h2 id="simulation-title">Try an alert</h2>
         </header>
-        <Alert view={data} source={source} choose={choose} labels={labels} change={setLabels} />
-        <RouteMap simulation={data.simulation} />
+        <Alert view={latest} source={source} choose={choose} labels={labels} change={setLabels} />
+        {data === undefined ? <Waiting error={error} /> : <RouteMap simulation={data.simulation} />}
       </section>
-      <Walks checks={data.checks} />
+      <Walks checks={latest.checks} />
     </>
   );
 }
