@@ -1,4 +1,5 @@
 /** The fleet as columns, and what changes in them. Pure. */
+import { isDeepStrictEqual } from "node:util";
 import type { FleetChanges, FleetColumns, SentinelMark } from "./contract.ts";
 
 /** A sentinel beside its part in the rollout that is shown; null: it has none, or not yet. */
@@ -90,9 +91,11 @@ export function countCells({ groups, reasons }: FleetChanges): number {
   return followers.reduce((sum, length) => sum + length, Object.keys(reasons).length);
 }
 
+/** In the same regions: a changed name may leave them all in their places. */
 function hasSameSentinels(before: FleetColumns, after: FleetColumns): boolean {
   const isSame = (name: string, index: number) => name === before.ids[index];
-  return before.ids.length === after.ids.length && after.ids.every(isSame);
+  if (before.ids.length !== after.ids.length || !after.ids.every(isSame)) return false;
+  return isDeepStrictEqual(before.regions, after.regions);
 }
 
 /** Rising indexes as turns: how many are passed over, how many follow, and so on. */

@@ -66,6 +66,7 @@ it("takes the whole where the sentinels are others", () => {
 
   expect(diffColumns(one, { ...one, ids: ["another"] })).toBeNull();
   expect(diffColumns(one, columnsOf([]))).toBeNull();
+  expect(diffColumns(one, { ...one, regions: [{ name: "us", size: 1 }] })).toBeNull();
 });
 
 it("tells nothing of what has not changed", () => {
