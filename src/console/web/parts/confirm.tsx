@@ -1,6 +1,7 @@
 /** Asks before something changes, and names what will happen. */
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { session } from "#console/web/api.ts";
 
 export type Question = {
   title: string;
@@ -13,6 +14,11 @@ export type Question = {
 };
 
 const question = signal<Question | undefined>(undefined);
+
+// It was one person's: whoever signs in next is not asked it.
+effect(() => {
+  if (session.value === null) question.value = undefined;
+});
 
 export function ask(what: Question): void {
   question.value = what;
