@@ -36,9 +36,7 @@ export async function rotate(
   const written: Change[] = [];
   try {
     for (const change of changes) {
-      // Also one that is unchanged: its file may be open to others.
-      writeSecret(change.webhook.file, change.token);
-      written.push(change);
+      writeToken(change, written);
     }
     await reload();
     for (const { webhook } of changes) {
@@ -53,6 +51,19 @@ export async function rotate(
   return {
     webhooks: changes.map((change) => ({ ...change.webhook, outcome: outcomeOf(change) })),
   };
+}
+
+/** Also one that is unchanged: its file may be open to others. */
+function writeToken(change: Change, written: Change[]): void {
+  const { webhook, token, previous } = change;
+  try {
+    writeSecret(webhook.file, token);
+  } catch (error) {
+    // It may have failed at its very end, with the new token in place.
+    if (token !== previous && readSecret(webhook.file) === token) written.push(change);
+    throw error;
+  }
+  written.push(change);
 }
 
 type Change = { webhook: Webhook; token: string; previous: string | null };
@@ -92,7 +103,7 @@ async function putBack(
     try {
       restoreSecret(change.webhook.file, change.previous);
     } catch (error) {
-      failures.push(messageOf(error));
+      if (!isInPlace(change)) failures.push(messageOf(error));
     }
   }
   await reload().catch((error) => failures.push(messageOf(error)));
@@ -101,6 +112,15 @@ async function putBack(
       ? "the old tokens are back in place"
       : `and not everything could be put back: ${failures.join("; ")}`;
   return new RotationError(`${messageOf(cause)}; ${state}`, { cause });
+}
+
+/** Whether the old token is there again, although it failed at its very end. */
+function isInPlace({ webhook, previous }: Change): boolean {
+  try {
+    return readSecret(webhook.file) === previous;
+  } catch {
+    return false;
+  }
 }
 
 function messageOf(error: unknown): string {
