@@ -138,6 +138,32 @@ describe.skipIf(!hasBrowser)("checks", () => {
     await page.getByText(/^Quiet until /).waitFor();
   });
 
+  it("show no answer to another question while theirs does not come", async () => {
+    const { page } = await console.open("/checks/liveness");
+    const times = page.getByRole("region", { name: "Response time" });
+    const charts = times.getByText(/^(?:Where the time goes|There are no results)/);
+    await charts.waitFor();
+
+    await page.route("**/read/check-chart", (route) => route.abort());
+    await times.getByLabel("3 hours").check();
+    await times.getByText("The server does not answer").waitFor();
+
+    expect(await charts.count()).toBe(0);
+  });
+
+  it("ask whoever signs in next nothing that was asked before", async () => {
+    const { page } = await console.open("/checks/liveness");
+    await page.getByRole("button", { name: "Mute…" }).click();
+    await page.getByRole("dialog").waitFor();
+
+    await page.context().clearCookies();
+    await page.getByLabel("Token").fill(console.program.token());
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("button", { name: "Mute…" }).waitFor();
+
+    expect(await page.getByRole("dialog").count()).toBe(0);
+  });
+
   it("without a channel say that they page nobody", async () => {
     const { page } = await console.open("/checks/quota-check");
 
