@@ -66,6 +66,8 @@ describe.skipIf(!hasBrowser)("every page", () => {
     for (const path of paths) {
       await page.goto(`${address}${path}`);
       await settled(page);
+      // Also while it connects, which is the longest word there.
+      await page.evaluate('document.querySelector(".connection").lastChild.data = "Connecting"');
       widths.push([path, await page.evaluate("document.documentElement.scrollWidth")]);
     }
 
