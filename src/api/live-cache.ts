@@ -1,5 +1,7 @@
 /** Records that are in use, so that most calls ask no database, and that are never believed wrongly. */
+
 import { LRUCache } from "lru-cache";
+import { ApiError } from "./error.ts";
 import type { Invalidations, Stale } from "./invalidation.ts";
 import { type Mark, Marks, versionOf } from "./marks.ts";
 import type { Asker, MissGuard } from "./miss-guard.ts";
@@ -58,6 +60,8 @@ export class LiveCache<Value extends object> {
   readonly #unknown = new LRUCache<string, true>({ max: maxUnknown, ttl: unknownMs });
   readonly #marks = new Marks();
   readonly #loading = new Map<string, Promise<Value | undefined>>();
+  /** What waits for the guard, or has just been let through. */
+  readonly #asked = new Map<string, Promise<Value | undefined>>();
   /** What became stale while a load ran, for each that runs. */
   readonly #staleMeanwhile = new Set<Set<Stale | undefined>>();
   #generation = 0;
@@ -107,8 +111,34 @@ export class LiveCache<Value extends object> {
     this.counters.misses += 1;
     const running = this.#loading.get(name);
     if (running !== undefined) return running;
-    const load = () => this.#loadOnce(name);
-    return guard === undefined || asker === undefined ? load() : guard.load(asker, load);
+    return asker === undefined ? this.#loadOnce(name) : this.#loadAsked(name, asker);
+  }
+
+  /** Who asks for the same name waits for the guard in one place; its refusal is that of one asker alone. */
+  #loadAsked(name: string, asker: Asker): Promise<Value | undefined> {
+    const ask = () =>
+      this.guarded(asker, () => {
+        this.#asked.delete(name);
+        return this.#loadOnce(name);
+      });
+    const asked = this.#asked.get(name);
+    if (asked !== undefined) {
+      return asked.catch((error) => {
+        if (error instanceof ApiError) return ask();
+        throw error;
+      });
+    }
+    const asking = ask().finally(() => {
+      if (this.#asked.get(name) === asking) this.#asked.delete(name);
+    });
+    this.#asked.set(name, asking);
+    return asking;
+  }
+
+  /** Does what may turn out to be for nothing within the budget of who asks. Throws the guard's 429. */
+  guarded(asker: Asker, load: () => Promise<Value | undefined>): Promise<Value | undefined> {
+    const { guard } = this.#settings;
+    return guard === undefined ? load() : guard.load(asker, load);
   }
 
   #isFresh({ loadedAt, staleAt }: Entry<Value>): boolean {

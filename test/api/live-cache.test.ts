@@ -6,7 +6,7 @@ import { createMissGuard } from "#api/miss-guard.ts";
 import { buildKeyRecord } from "../support/key-builders.ts";
 
 /** A database of keys by hash, and a line to it that can be cut. A key named "heavy" is ten. */
-function setUp(...records: [string, KeyRecord][]) {
+function setUp(...records: (readonly [string, KeyRecord])[]) {
   const rows = new Map(records);
   let tell: (stale: Stale | undefined) => void = () => {};
   const state = { isLive: true, isReachable: true, loads: 0, gate: Promise.resolve() };
@@ -91,6 +91,20 @@ describe("a live cache", () => {
       expect(await cache.get("h1")).toMatchObject({ isEnabled: false });
     },
   );
+
+  it("asks once for all who wait for the same key behind others", async () => {
+    const hashes = Array.from({ length: 600 }, (_, n) => `h${n}`);
+    const { cache, state } = setUp(...hashes.map((hash) => [hash, buildKeyRecord()] as const));
+    const gate = Promise.withResolvers<void>();
+    state.gate = gate.promise;
+
+    const found = [0, 1, 2].flatMap(() => hashes.map((hash) => cache.get(hash, () => ["1.2.3.4"])));
+    gate.resolve();
+    const records = await Promise.all(found);
+
+    expect(records.every((record) => record !== undefined)).toBe(true);
+    expect(state.loads).toBe(600);
+  });
 
   it("keeps a key when something else is stale", async () => {
     const { cache, state, tell } = setUp(["h1", buildKeyRecord()]);
