@@ -11,14 +11,16 @@ type Found = KeyRecord | undefined;
 
 /** Finds a key by the key itself; one of a migration that is not ours yet becomes so first. */
 export function createFindKey(keyCache: LiveCache<KeyRecord>, database: Database) {
-  const adopt = async (key: string, migrationId: string, call: Call): Promise<Found> => {
-    const { workspaceId } = call;
-    await adoptMigratedKey(database, { key, migrationId, workspaceId });
-    // Also when there was nothing to adopt: another call may have been first.
-    const keyHash = hashKey(key);
-    keyCache.forgetUnknown(keyHash);
-    return keyCache.get(keyHash, askerOf(call));
-  };
+  // A key that is no key may be named with a migration, too: within the same budget.
+  const adopt = (key: string, migrationId: string, call: Call): Promise<Found> =>
+    keyCache.guarded(askerOf(call)(), async () => {
+      const { workspaceId } = call;
+      await adoptMigratedKey(database, { key, migrationId, workspaceId });
+      // Also when there was nothing to adopt: another call may have been first.
+      const keyHash = hashKey(key);
+      keyCache.forgetUnknown(keyHash);
+      return keyCache.get(keyHash);
+    });
   return (key: string, { migrationId }: VerifyInput, call: Call): Found | Promise<Found> => {
     const found = keyCache.get(hashKey(key), askerOf(call));
     if (migrationId === undefined || migrationId === "") return found;

@@ -1,0 +1,31 @@
+import { expect, it, vi } from "vitest";
+import { createFindKey } from "#api/keys/find-key.ts";
+import type { KeyRecord } from "#api/keys/key-record.ts";
+import type { VerifyInput } from "#api/keys/verify-schemas.ts";
+import { LiveCache } from "#api/live-cache.ts";
+import { createMissGuard } from "#api/miss-guard.ts";
+import type { Call } from "#api/procedure.ts";
+import type { Database } from "#kernel/database.ts";
+
+it("looks for keys of a migration within the budget of who guesses", async () => {
+  const { promise: never } = Promise.withResolvers<never>();
+  const query = vi.fn(() => never);
+  const keyCache = new LiveCache<KeyRecord>({
+    load: async () => undefined,
+    tagsOf: () => [],
+    invalidations: { isLive: () => true, subscribe: () => {} },
+    maxEntries: 10,
+    guard: createMissGuard(),
+  });
+  const findKey = createFindKey(keyCache, { query } as unknown as Database);
+  const call = { workspaceId: "ws_1", headers: {}, remoteIp: "192.0.2.1" } as unknown as Call;
+
+  for (let n = 0; n < 1_000; n += 1) {
+    void findKey("guess", { migrationId: "migration_1" } as VerifyInput, call);
+  }
+
+  await vi.waitFor(() => expect(query).toHaveBeenCalled());
+  await new Promise((resolve) => setImmediate(resolve));
+  // One miss is charged already.
+  expect(query.mock.calls.length).toBeLessThanOrEqual(199);
+});
