@@ -1,6 +1,7 @@
 /** The permissions and roles that a key has directly. */
 import type { Change } from "#api/change.ts";
 import { invalidInput } from "#api/error.ts";
+import { refuseTooManyByRoles } from "#api/permissions/role-permissions.ts";
 
 export type Links = {
   keyId: string;
@@ -28,6 +29,7 @@ export async function addLinks(change: Change, links: Links): Promise<void> {
   if ((rows[0]?.had ?? 0) + rows.length > max) {
     throw invalidInput(`A key can have at most ${max} ${kind}s. Please remove some first.`);
   }
+  if (kind === "role") await refuseTooManyByRoles(change, { keyId });
   for (const { id } of rows) recordLink(change, "connect", { ...links, id });
 }
 

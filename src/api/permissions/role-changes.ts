@@ -1,4 +1,5 @@
 /** Roles made, changed and deleted. */
+
 import type { AuditEntry } from "#api/audit.ts";
 import type { Change } from "#api/change.ts";
 import { ApiError } from "#api/error.ts";
@@ -8,6 +9,7 @@ import type { PermissionResponse } from "#api/schema.ts";
 import { keysWithRole, staleKeys } from "./affected-keys.ts";
 import { toPermission } from "./permission-store.ts";
 import { ensurePermissions, refuseTooMany } from "./resolve.ts";
+import { refuseTooManyByRoles } from "./role-permissions.ts";
 import { findRole, roleNotFound } from "./role-store.ts";
 
 type Role = { id: string; name: string };
@@ -53,6 +55,7 @@ export async function setRolePermissions(
   const removed = without(current, wanted);
   await connect(change, role, added);
   await disconnect(change, role, removed);
+  if (added.length > 0) await refuseTooManyByRoles(change, { roleId: role.id });
   if (added.length + removed.length > 0) {
     change.stale(...staleKeys(call.workspaceId, await keysWithRole(change.transaction, role.id)));
   }

@@ -94,6 +94,23 @@ describe("what a key is given", () => {
     expect(counts.at(-1)).toBe(0);
     expect(JSON.stringify(body).length).toBeLessThan(5 * 1024 * 1024);
   });
+
+  it("is 20,000 permissions by its roles at most, whether it or a role is given more", async () => {
+    const { keyId } = tenant;
+    const permissions = Array.from({ length: 1_000 }, (_, n) => `of.roles.${n}`);
+    const roles = await createRoles(21, permissions);
+    const few = await call("permissions.createRole", { name: "few", permissions: [] });
+    await call("keys.setRoles", { keyId, roles: [...roles.slice(0, 20), "few"] });
+
+    const added = await call("keys.addRoles", { keyId, roles: roles.slice(20) });
+    const grown = await call("permissions.setRolePermissions", {
+      roleId: few.body.data.roleId,
+      permissions: ["of.roles.1"],
+    });
+
+    expect([added.status, grown.status]).toEqual([400, 400]);
+    expect(added.body.error.detail).toBe("A key can have at most 20000 permissions by its roles.");
+  });
 });
 
 describe("ratelimit.setOverride", () => {

@@ -1,0 +1,25 @@
+/** How many permissions keys have by their roles: all of them are read, and answered, at each look at a key. */
+import type { Change } from "#api/change.ts";
+import { invalidInput } from "#api/error.ts";
+
+const maxByRoles = 20_000;
+
+/** Throws the 400 when a key, or one of the keys with a role, has more than can be answered at once. */
+export async function refuseTooManyByRoles(
+  { transaction }: Change,
+  of: { keyId: string } | { roleId: string },
+): Promise<void> {
+  const keys =
+    "keyId" in of ? "SELECT $1::text" : "SELECT key_id FROM key_roles WHERE role_id = $1";
+  const { rowCount } = await transaction.query(
+    `WITH held AS (SELECT key_id, role_id FROM key_roles WHERE key_id IN (${keys})),
+       sizes AS (
+         SELECT role_id, count(*) AS n FROM role_permissions
+         WHERE role_id IN (SELECT role_id FROM held) GROUP BY role_id
+       )
+     SELECT 1 FROM held JOIN sizes USING (role_id) GROUP BY key_id HAVING sum(n) > $2 LIMIT 1`,
+    ["keyId" in of ? of.keyId : of.roleId, maxByRoles],
+  );
+  if (rowCount === 0) return;
+  throw invalidInput(`A key can have at most ${maxByRoles} permissions by its roles.`);
+}
