@@ -43,15 +43,19 @@ export type LastUses = {
 /** Events may come to the store so much later than they happened: those are read again. */
 const lateMs = 10 * 60_000;
 
+/** Twice what passes between two readings. */
+const leastStepMs = 2 * 60_000;
+
 /** Where reading begins that never was. */
 const firstLookBackMs = 24 * 60 * 60_000;
 
 /**
  * Where the next reading begins after one from `fromMs` until now. After a time without the store its
- * events are still to come, the oldest first: what was missed is left behind a quarter at a time.
+ * events are still to come, the oldest first, which may take half an hour: what was missed is left behind
+ * a thirtieth at a time.
  */
 function nextStart(fromMs: number, nowMs: number): number {
-  const stepMs = Math.max(lateMs, Math.floor((nowMs - fromMs) / 4));
+  const stepMs = Math.max(leastStepMs, Math.floor((nowMs - fromMs) / 30));
   return Math.min(nowMs - lateMs, fromMs + stepMs);
 }
 

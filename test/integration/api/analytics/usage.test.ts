@@ -66,7 +66,7 @@ it.each([
       nowMs,
     );
 
-    expect({ cursor, isDone }).toEqual({ cursor: `${nowMs - 3 * 3_600_000}/`, isDone: true });
+    expect({ cursor, isDone }).toEqual({ cursor: `${fromMs + 8 * 60_000}/`, isDone: true });
   },
 );
 
