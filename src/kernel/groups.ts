@@ -6,16 +6,30 @@ const maxGroup = 1_000;
 type Waiting<Item, Result> = { item: Item; done: PromiseWithResolvers<Result> };
 
 /**
- * `answerAll` answers in the order of the items; when it throws, all of that group are told. Groups
+ * `answerAll` answers in the order of the items; when it throws, all of that group are told, and where that took
+ * long all who wait. Groups
  * follow each other by `paceMs` at least: what comes alone is asked at once, what comes often together.
  */
 export function createGroups<Item, Result>(
   answerAll: (items: readonly Item[]) => Promise<readonly Result[]>,
-  { paceMs = 0 }: { paceMs?: number } = {},
+  { paceMs = 0, silentAfterMs = 5_000 }: { paceMs?: number; silentAfterMs?: number } = {},
 ): (item: Item) => Promise<Result> {
   const waiting: Waiting<Item, Result>[] = [];
   let isAsking = false;
   let nextAtMs = 0;
+
+  const answer = async (group: Waiting<Item, Result>[]) => {
+    const beganMs = performance.now();
+    try {
+      const results = await answerAll(group.map(({ item }) => item));
+      group.forEach(({ done }, i) => void done.resolve(results[i] as Result));
+    } catch (error) {
+      const isSilent = performance.now() - beganMs > silentAfterMs;
+      // Who came meanwhile would wait as long for the same, and more would come: they piled up.
+      const told = isSilent ? [...group, ...waiting.splice(0)] : group;
+      for (const { done } of told) done.reject(error);
+    }
+  };
 
   const askAll = async () => {
     isAsking = true;
@@ -25,13 +39,7 @@ export function createGroups<Item, Result>(
       const earlyMs = nextAtMs - performance.now();
       if (earlyMs > 0) await delay(earlyMs);
       nextAtMs = performance.now() + paceMs;
-      const group = waiting.splice(0, maxGroup);
-      try {
-        const results = await answerAll(group.map(({ item }) => item));
-        group.forEach(({ done }, i) => void done.resolve(results[i] as Result));
-      } catch (error) {
-        for (const { done } of group) done.reject(error);
-      }
+      await answer(waiting.splice(0, maxGroup));
     }
     isAsking = false;
   };

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { createGroups, createJointWrites } from "#kernel/groups.ts";
 
 it("asks together what comes in at once, and answers each its own", async () => {
@@ -104,4 +104,25 @@ it("tries none by itself while the database is away", async () => {
 
   expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   expect(tries).toBe(1);
+});
+
+it("keeps nobody waiting behind a question that was not answered for long", async () => {
+  const asked: number[][] = [];
+  const gate = Promise.withResolvers<never>();
+  const ask = createGroups(
+    (items: readonly number[]) => {
+      asked.push([...items]);
+      return gate.promise;
+    },
+    { silentAfterMs: -1 },
+  );
+  const first = ask(1);
+  await vi.waitFor(() => expect(asked).toEqual([[1]]));
+  const later = [ask(2), ask(3)];
+
+  gate.reject(new Error("no answer"));
+  const ends = await Promise.allSettled([first, ...later]);
+
+  expect(ends.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+  expect(asked).toEqual([[1]]);
 });
