@@ -33,6 +33,8 @@ export function createViewChecks(parts: Parts): ViewChecks {
     list.then(
       () => {
         current.isOver = true;
+        // One that took long would be too old when it comes, and nobody ever answered.
+        current.atMs = parts.nowMs();
       },
       // A failure is told to whoever waits for it, and not to the next who asks.
       () => {

@@ -63,3 +63,17 @@ it("a clock that goes back does not let it stand still", async () => {
 
   expect(snapshots).toHaveBeenCalledTimes(2);
 });
+
+it("what took longer than two seconds to read is given out all the same", async () => {
+  const { viewChecks, snapshots, clock, endRead } = view();
+  const first = viewChecks();
+  clock.nowMs += 6_000;
+  endRead();
+  await first;
+
+  clock.nowMs += 1_000;
+  const second = viewChecks();
+
+  expect(second).toBe(first);
+  expect(snapshots).toHaveBeenCalledTimes(1);
+});
