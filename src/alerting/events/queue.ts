@@ -145,8 +145,8 @@ export function settle(queue: Queue, settlement: Settlement, giveUpAfterMs: numb
       const known = replace(isFirst || outcome.isTokenRefused ? inTurn : queue, entry);
       const waitMs = backoffMs(tried.attempts, { ...settlement, ...outcome });
       const lastedMs = atMs + waitMs - queuedAtMs;
-      if (isTimeOver(entry, { lastedMs, giveUpAfterMs })) {
-        return bury(withoutProbe(known), { ...entry, cause: `given up: ${cause}` });
+      if (isTimeOver(entry, { lastedMs, giveUpAfterMs, dead: queue.dead })) {
+        return bury(withoutProbe(known), { ...entry, cause: `${givenUp}${cause}` });
       }
       const probe = outcome.isTokenRefused ? findProbe(known, entry) : undefined;
       if (probe === undefined) return postpone(known, entry, { waitMs, atMs });
@@ -155,12 +155,22 @@ export function settle(queue: Queue, settlement: Settlement, giveUpAfterMs: numb
   }
 }
 
-/** Many fewer than fit into the time: a clock that jumps days ahead makes no dead letter of a fresh event. */
+const givenUp = "given up: ";
+
+/**
+ * Many fewer attempts than fit into the time: a clock that jumps days ahead makes no dead letter of a fresh event.
+ * What waited behind one that was given up waited for that long, too.
+ */
 function isTimeOver(
   { attempts }: Entry,
-  { lastedMs, giveUpAfterMs }: { lastedMs: number; giveUpAfterMs: number },
+  {
+    lastedMs,
+    giveUpAfterMs,
+    dead,
+  }: { lastedMs: number; giveUpAfterMs: number; dead: Queue["dead"] },
 ): boolean {
-  const fewest = Math.min(100, Math.floor(giveUpAfterMs / hourMs));
+  const isNext = dead.some(({ cause }) => cause?.startsWith(givenUp));
+  const fewest = isNext ? 0 : Math.min(100, Math.floor(giveUpAfterMs / hourMs));
   return lastedMs > giveUpAfterMs && attempts >= fewest;
 }
 

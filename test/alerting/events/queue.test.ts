@@ -196,6 +196,16 @@ describe("settle", () => {
     expect(statuses(step)).toEqual([["verify-key:1:opened", "pending"]]);
   });
 
+  it("gives up what waited behind one that was given up for as long", () => {
+    const givenUp = end(fill(buildOrder(), buildOrder({ episode: 2 })), failed, hourMs).queue;
+    const outcome = { kind: "retry", cause: "status 500" } as const;
+    const aWeekLater = { beganAtMs: 0, atMs: 8 * 24 * hourMs, random: 0 };
+
+    const step = settle(givenUp, { outcome, ...aWeekLater }, 7 * 24 * hourMs);
+
+    expect(statuses(step)).toEqual([["verify-key:2:opened", "dead"]]);
+  });
+
   it("supersedes dead letters by a later event that is accepted", () => {
     const step = end(endAll(fill(buildOrder(), buildOrder({ episode: 2 })), refused), accepted);
 
