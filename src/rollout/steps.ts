@@ -157,7 +157,12 @@ export async function endRollback(
     return resultOf(ctx, request.rolloutId);
   }
   const isWhole = head.succeeded === head.notReverted.length && isEmpty(head.openBatches);
-  const told = isWhole ? head : await withUntold(ctx, head);
+  const closed = await closeLostBatches(
+    ctx,
+    currentRollout(ctx, head),
+    Object.keys(head.openBatches),
+  );
+  const told = isWhole ? closed : await withUntold(ctx, closed);
   const ended: RolloutHead = { ...told, state: "cancelled", openBatches: {} };
   return toRollbackResult(await announce(ctx, ended, "rollback completed"));
 }
