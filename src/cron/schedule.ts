@@ -49,9 +49,13 @@ export function dueAfterStart(
 /** So far apart may the clocks of those be who set timers. */
 const clockSlackMs = 60_000;
 
+/** A tick may come so much before its time, where Restate's clock is ahead of ours. */
+const longestEarlyMs = 600_000;
+
 /** Further away than the grid has it: the timer was set by a clock that was ahead. */
 function isTooFar({ dueAtMs }: Timer, schedule: Schedule, nowMs: number): boolean {
-  return dueAtMs > nextTick(schedule, nowMs + clockSlackMs);
+  const earlyMs = Math.min(schedule.everyMs, longestEarlyMs);
+  return dueAtMs > nextTick(schedule, nowMs + clockSlackMs + earlyMs);
 }
 
 /** Whether a timer is long overdue, having been killed, or too far away: it is set going again. */

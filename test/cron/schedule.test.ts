@@ -81,6 +81,7 @@ describe("isStuck", () => {
   it.each([
     ["set well", "2026-11-21T03:05:00Z", false],
     ["set by a clock that is a little ahead", "2026-11-21T03:10:00Z", false],
+    ["set by a tick that Restate's clock brought minutes early", "2026-11-21T03:15:00Z", false],
     ["a moment late", "2026-11-21T03:04:50Z", false],
     ["long overdue", "2026-11-21T03:00:00Z", true],
     ["set by a clock that was far ahead", "2026-12-21T03:05:00Z", true],
