@@ -80,7 +80,7 @@ async function findDead(
   const filter = { status: "dead", ...(check !== undefined && { check }) } as const;
   const { events } = await call("List", { ...filter, limit: mostListed });
   if (events.length === mostListed) {
-    complain(`only the newest ${mostListed} dead letters are taken: run it again for the others`);
+    complain(`only the newest ${mostListed} dead letters were looked at; there may be older ones`);
   }
   const isWanted = ({ cause }: AlertEventView) => !tokenRefused || isForToken(cause ?? "");
   return events

@@ -40,8 +40,11 @@ async function watch(parts: Parts, signal: AbortSignal): Promise<void> {
   let correctedMs = Number.NEGATIVE_INFINITY;
   const turn = async () => {
     if (performance.now() - correctedMs > correctEveryMs) {
-      await parts.deadlines.correct();
       correctedMs = performance.now();
+      // Deadlines are looked for whether it succeeds or not.
+      await parts.deadlines.correct().catch((error) => {
+        parts.log.warn({ detail: (error as Error).message }, "wrong times not corrected");
+      });
     }
     return look(parts);
   };

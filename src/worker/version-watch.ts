@@ -48,9 +48,9 @@ async function watch(settings: VersionWatchSettings, signal: AbortSignal): Promi
       problem = undefined;
     } catch (err) {
       // Once, or again when the cause is another one: it is asked for each second.
-      const { message } = err as Error;
-      if (message !== problem) log.warn({ err }, "invocations of earlier versions not looked at");
-      problem = message;
+      const cause = (err as Error).message.replaceAll(/\binv_\w+/g, "an invocation");
+      if (cause !== problem) log.warn({ err }, "invocations of earlier versions not looked at");
+      problem = cause;
     }
     const waitMs = hasInherited ? looksMs.inherited : looksMs.idle;
     await delay(waitMs, undefined, { signal }).catch(() => {});

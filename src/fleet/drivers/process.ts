@@ -186,6 +186,7 @@ class ProcessFleet {
       // An order that came meanwhile stands; `#repair` sees that it is not carried out yet.
       const { serving, runningImage } = replaced;
       const isReordered = latest.deployId !== state.deployId;
+      if (replaced.failure === null) this.#pauses.delete(id);
       this.#keep(isReordered ? { ...latest, serving, runningImage, candidate: null } : replaced);
     });
   }

@@ -35,7 +35,8 @@ function Dialog({ title, lines, verb, isGrave, run }: Question) {
   const [isBusy, setBusy] = useState(false);
   useEffect(() => dialog.current?.showModal(), []);
   const close = () => {
-    question.value = undefined;
+    // An order that ends late may find another question, of another person.
+    if (question.value?.run === run) question.value = undefined;
   };
   const go = async () => {
     setBusy(true);
