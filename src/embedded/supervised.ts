@@ -77,8 +77,6 @@ export async function superviseServer(program: ServerProgram): Promise<Supervise
     // A restart that was under way when the stop came has put another process in place.
     await watched;
     await end(program, current);
-    // Where the data directory was lost it may name the server of the program that has it now.
-    if (isNamed(program.pidFile, current.identity)) rmSync(program.pidFile, { force: true });
   };
   let stopped: Promise<void> | undefined;
   return {
@@ -179,8 +177,11 @@ async function becomeReady(
   throw startError(program, `it did not answer within ${ms} ms`, running.lastWords());
 }
 
-function end(program: ServerProgram, { identity }: Running): Promise<void> {
-  return endProcess(identity, { signal: program.stopSignal, graceMs: program.stopWithinMs });
+async function end(program: ServerProgram, { identity }: Running): Promise<void> {
+  const { pidFile, stopSignal, stopWithinMs } = program;
+  await endProcess(identity, { signal: stopSignal, graceMs: stopWithinMs });
+  // Where the data directory was lost it may name the server of the program that has it now.
+  if (isNamed(pidFile, identity)) rmSync(pidFile, { force: true });
 }
 
 async function awaitEnd(child: ChildProcess): Promise<string> {
