@@ -15,7 +15,7 @@ import { type AlertWorkerSettings, heartbeatsOf } from "./alert-workers.ts";
 const settings = JSON.parse(process.argv[2] ?? "") as AlertWorkerSettings;
 const log = createLog({ level: "silent", format: "json" });
 const database = openDatabase(settings.databaseUrl, log);
-const heartbeats = heartbeatsOf(settings.heartbeats);
+const heartbeats = heartbeatsOf(settings);
 const recorder = createRecorder(database);
 const source = {
   source_id: settings.sourceId,

@@ -10,13 +10,20 @@ export type AlertWorkerSettings = {
   receiverUrl: string;
   sourceId: string;
   token: string;
-  /** How many there are. */
+  /** How many there are, */
   heartbeats: number;
+  /** but for these, which are defined no longer. */
+  removed?: readonly string[];
 };
 
 /** `job-0`, `job-1` and so on; none of them is due while a test runs. */
-export function heartbeatsOf(count: number): Heartbeat[] {
-  return Array.from({ length: count }, (_, i) => aHeartbeat({ id: `job-${i}`, name: `Job ${i}` }));
+export function heartbeatsOf({
+  heartbeats: count,
+  removed = [],
+}: Pick<AlertWorkerSettings, "heartbeats" | "removed">): Heartbeat[] {
+  return Array.from({ length: count }, (_, i) =>
+    aHeartbeat({ id: `job-${i}`, name: `Job ${i}` }),
+  ).filter(({ id }) => !removed.includes(id));
 }
 
 const entry = fileURLToPath(new URL("alert-worker.ts", import.meta.url));
@@ -24,8 +31,9 @@ const entry = fileURLToPath(new URL("alert-worker.ts", import.meta.url));
 type Worker = { child: ChildProcess; port: number };
 
 export async function startAlertWorkers(settings: AlertWorkerSettings) {
+  const removed: string[] = [];
   const start = async (): Promise<Worker> => {
-    const child = spawn(process.execPath, [entry, JSON.stringify(settings)], {
+    const child = spawn(process.execPath, [entry, JSON.stringify({ ...settings, removed })], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const [line] = (await once(child.stdout, "data")) as [Buffer];
@@ -40,6 +48,14 @@ export async function startAlertWorkers(settings: AlertWorkerSettings) {
     /** Answers once another one serves. */
     replace: async () => {
       serving = await spare;
+      spare = start();
+      return serving.port;
+    },
+    /** Answers once one serves that does not define this heartbeat, as those after it. */
+    replaceWithout: async (id: string) => {
+      removed.push(id);
+      for (const { child } of [serving, await spare]) child.kill("SIGKILL");
+      serving = await start();
       spare = start();
       return serving.port;
     },

@@ -67,6 +67,7 @@ async function failAndRemove(bench: Bench, run: number, cut: Cut): Promise<strin
   bench.receiver.behave = () => "accept";
   await ping(bench, check, "fail");
   await untilAccepted(bench, check, { count: 1, cut });
+  bench.proxy.pointTo(await bench.workers.replaceWithout(check));
   const replaced = setTrap(bench, cut);
   await call(bench, `${check}/retire/send`, {});
   await untilAccepted(bench, check, { count: 2, cut });
