@@ -6,9 +6,9 @@ const maxGroup = 1_000;
 type Waiting<Item, Result> = { item: Item; done: PromiseWithResolvers<Result> };
 
 /**
- * `answerAll` answers in the order of the items; when it throws, all of that group are told, and where that took
- * long all who wait. Groups
- * follow each other by `paceMs` at least: what comes alone is asked at once, what comes often together.
+ * `answerAll` answers in the order of the items; when it throws, all of that group are told, and all who
+ * wait where that took long. Groups follow each other by `paceMs` at least: what comes alone is asked at
+ * once, what comes often together.
  */
 export function createGroups<Item, Result>(
   answerAll: (items: readonly Item[]) => Promise<readonly Result[]>,
