@@ -1,7 +1,7 @@
 /** `FleetService`: the fleet as a whole. */
 import { implement } from "@restatedev/restate-sdk";
 import type { z } from "zod";
-import { readNow } from "#kernel/read-now.ts";
+import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { type FleetList, type FleetListRequest, fleetService } from "./contract.ts";
 import type { FleetListing } from "./listing.ts";
@@ -12,11 +12,10 @@ export type FleetServiceParts = {
   listing: Pick<FleetListing, "confirm" | "problem">;
 };
 
-const sentinels = {
-  name: "list-sentinels",
+const sentinels = databaseRead("list-sentinels", {
   limitMs: 5_000,
-  describe: () => "the sentinels cannot be listed now, because the database does not answer",
-};
+  problem: "the sentinels cannot be listed",
+});
 
 /** It changes something: left behind, it would take effect after its caller was told that it had not. */
 const confirmation = {

@@ -13,6 +13,15 @@ type ReadSettings = {
   describe: (error: Error) => string;
 };
 
+/** Of a read of the database; `problem` is what is not possible without it: "backups cannot be read". */
+export function databaseRead(
+  name: string,
+  { limitMs, problem }: { limitMs: number; problem: string },
+): ReadSettings {
+  const detail = `${problem} now, because the database does not answer`;
+  return { name, limitMs, describe: () => detail };
+}
+
 /**
  * One journaled step, tried again for some seconds: a server that starts anew is waited for. Throws a 503
  * (`unavailable`) when there is no answer; a `ProblemError` of `read` at once, as it is.

@@ -1,18 +1,18 @@
 /** `MonitorRunners`: who may report runs from further places. */
 import { implement } from "@restatedev/restate-sdk";
-import { readNow } from "#kernel/read-now.ts";
+import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { runnerRegistry } from "./internal.ts";
 import type { MonitorParts } from "./parts.ts";
 import type { Runners } from "./runners.ts";
 import { refusal } from "./standing.ts";
 
-const describe = () => "the places cannot be asked for now, because the database does not answer";
-const listing = { name: "list", limitMs: 5_000, describe };
+const problem = "the places cannot be asked for";
+const listing = databaseRead("list", { limitMs: 5_000, problem });
 /** Left behind, a change would take effect after its caller was told that it had not. */
-const changeOf = (name: string) => ({ name, limitMs: 330_000, describe });
-const adding = changeOf("add");
-const removal = changeOf("remove");
+const changes = { limitMs: 330_000, problem };
+const adding = databaseRead("add", changes);
+const removal = databaseRead("remove", changes);
 
 export function createRunnerRegistry({
   runners,

@@ -1,7 +1,7 @@
 /** The readers as a Restate service, so that they are reached through the gateway like the rest. */
 import { implement } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
-import { readNow } from "#kernel/read-now.ts";
+import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError, toTerminalError } from "#kernel/terminal.ts";
 import type { Definitions } from "#monitor/contract.ts";
 import { type CheckProblemCode, checkReads } from "./contract.ts";
@@ -20,11 +20,8 @@ type Parts = {
 };
 
 /** A month of results is slow to sum up; the gateway waits hardly longer for an answer. */
-const readOf = (name: string, what: string, limitMs = 25_000) => ({
-  name,
-  limitMs,
-  describe: () => `${what} cannot be read now, because the database does not answer`,
-});
+const readOf = (name: string, what: string, limitMs = 25_000) =>
+  databaseRead(name, { limitMs, problem: `${what} cannot be read` });
 
 const reads = {
   list: readOf("list-checks", "the checks", 5_000),

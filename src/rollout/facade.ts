@@ -6,7 +6,7 @@ import {
   TerminalError,
 } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
-import { readNow } from "#kernel/read-now.ts";
+import { databaseRead, readNow } from "#kernel/read-now.ts";
 import type { Actor, ReadActor } from "./actor.ts";
 import { toStatus } from "./answer.ts";
 import type { ListFleet } from "./capture.ts";
@@ -52,11 +52,10 @@ const plan = {
   describe: ({ message }: Error) => `the fleet cannot be listed now (${message})`,
 };
 
-const history = {
-  name: "read-history",
+const history = databaseRead("read-history", {
   limitMs: 5_000,
-  describe: () => "history cannot be read now, because the database does not answer",
-};
+  problem: "history cannot be read",
+});
 
 export function createFacade(parts: FacadeParts) {
   return {

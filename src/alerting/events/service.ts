@@ -2,19 +2,15 @@
 import { implement } from "@restatedev/restate-sdk";
 import { type AlertEventProblemCode, alertEvents } from "#alerting/events-contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { readNow } from "#kernel/read-now.ts";
+import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError, toTerminalError } from "#kernel/terminal.ts";
 import { alertQueue } from "./internal.ts";
 import type { RoutedOrder } from "./queue.ts";
 import type { EventStore } from "./store.ts";
 
-const readOf = (name: string) => ({
-  name,
-  limitMs: 10_000,
-  describe: () => "alert events cannot be read now, because the database does not answer",
-});
-const listing = readOf("list-events");
-const finding = readOf("find-event");
+const limits = { limitMs: 10_000, problem: "alert events cannot be read" };
+const listing = databaseRead("list-events", limits);
+const finding = databaseRead("find-event", limits);
 
 type Parts = {
   store: Pick<EventStore, "list" | "find">;

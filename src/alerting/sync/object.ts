@@ -6,7 +6,7 @@ import type {
   Backup,
   RoutesStatus,
 } from "#alerting/routes-sync-contract.ts";
-import { readNow } from "#kernel/read-now.ts";
+import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { waitForApply } from "./attach.ts";
 import type { BackupStore } from "./backups.ts";
@@ -36,13 +36,9 @@ export type ObjectParts = {
 
 const hidden = { ingressPrivate: true };
 
-const readOf = (name: string) => ({
-  name,
-  limitMs: 10_000,
-  describe: () => "backups cannot be read now, because the database does not answer",
-});
-const listing = readOf("list-backups");
-const reading = readOf("read-backup");
+const limits = { limitMs: 10_000, problem: "backups cannot be read" };
+const listing = databaseRead("list-backups", limits);
+const reading = databaseRead("read-backup", limits);
 
 export function createAlertRoutesObject(parts: ObjectParts) {
   const { backups, checkEveryMs, listLagMs } = parts;
