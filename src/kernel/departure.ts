@@ -1,5 +1,5 @@
 /** That this process is about to end: said for a while, so that nobody sends it anything more. */
-import { setTimeout as delay } from "node:timers/promises";
+import { pause } from "./pause.ts";
 
 export type Departure = {
   isAnnounced: () => boolean;
@@ -14,7 +14,7 @@ export function createDeparture(): Departure {
     announce: async (seconds, failed) => {
       isAnnounced = true;
       const said = new AbortController();
-      const over = delay(seconds * 1_000, undefined, { signal: said.signal }).catch(() => {});
+      const over = pause(seconds * 1_000, said.signal);
       await Promise.race([over, failed]).finally(() => said.abort());
     },
   };

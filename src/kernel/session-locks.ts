@@ -3,6 +3,7 @@
  * killed they are free at once. After a loss of the connection they are taken again; in between nobody
  * misses them but a process that starts just then.
  */
+
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
@@ -10,6 +11,7 @@ import type pg from "pg";
 import { connectDirectly } from "./direct-connection.ts";
 import { inTime } from "./in-time.ts";
 import type { Log } from "./log.ts";
+import { pause } from "./pause.ts";
 import { isPooled } from "./pooler.ts";
 
 export type SessionLock = {
@@ -104,7 +106,7 @@ async function untilLost(client: pg.Client, signal: AbortSignal): Promise<string
   client.once("end", () => ended.abort());
   const over = AbortSignal.any([signal, ended.signal]);
   while (!over.aborted) {
-    await delay(pingEveryMs, undefined, { signal: over }).catch(() => {});
+    await pause(pingEveryMs, over);
     if (over.aborted) break;
     try {
       // A peer that is gone without a word is found by this alone.
@@ -131,7 +133,7 @@ async function takeAgain(settings: Holding): Promise<pg.Client | undefined> {
         return undefined;
       }
       const waitMs = Math.min(100 * 2 ** failures, maxReconnectWaitMs);
-      await delay(waitMs, undefined, { signal }).catch(() => {});
+      await pause(waitMs, signal);
     }
   }
   return undefined;

@@ -3,6 +3,7 @@
  * before goes off so much later, as if whoever waits for it had all that time.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { startBackground } from "#kernel/background.ts";
 import type { Log } from "#kernel/log.ts";
 
 type Parts = {
@@ -20,14 +21,7 @@ const lookEveryMs = 1_000;
 const leastStepMs = 2_000;
 
 export function watchClock(parts: Parts): { stop: () => Promise<void> } {
-  const stopping = new AbortController();
-  const ended = watch(parts, stopping.signal);
-  return {
-    stop: async () => {
-      stopping.abort();
-      await ended;
-    },
-  };
+  return startBackground((signal) => watch(parts, signal));
 }
 
 async function watch(parts: Parts, signal: AbortSignal): Promise<void> {

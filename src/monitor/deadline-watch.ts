@@ -3,6 +3,7 @@
  * stands in Postgres, so that any worker can look, and none that is killed takes anything along.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { startBackground } from "#kernel/background.ts";
 import type { Log } from "#kernel/log.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import type { Deadlines, Passed } from "./deadlines.ts";
@@ -25,14 +26,7 @@ const shortestPauseMs = 50;
 const correctEveryMs = 60_000;
 
 export function watchDeadlines(parts: Parts): { stop: () => Promise<void> } {
-  const stopping = new AbortController();
-  const ended = watch(parts, stopping.signal);
-  return {
-    stop: async () => {
-      stopping.abort();
-      await ended;
-    },
-  };
+  return startBackground((signal) => watch(parts, signal));
 }
 
 async function watch(parts: Parts, signal: AbortSignal): Promise<void> {

@@ -3,12 +3,13 @@
  * process notes for itself: it is not away because it is busy, only when it is gone, stood still, or could
  * not reach the database that keeps pings.
  */
+
 import { randomUUID } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import { inTime } from "#kernel/in-time.ts";
 import type { Log } from "#kernel/log.ts";
+import { pause } from "#kernel/pause.ts";
 import { type Absences, findAbsences, goneMs, noteEveryMs } from "./absences.ts";
 
 /** The first note is written when it resolves; before, pings must not be taken. */
@@ -42,7 +43,7 @@ async function noteUntil(
   { listener, log }: { listener: Listener; log: Log },
 ): Promise<void> {
   while (true) {
-    await delay(noteEveryMs, undefined, { signal }).catch(() => {});
+    await pause(noteEveryMs, signal);
     if (signal.aborted) return;
     await listener
       .note()

@@ -1,6 +1,7 @@
 /** Looks after invocations that an earlier version of the program has begun. */
-import { setTimeout as delay } from "node:timers/promises";
+import { startBackground } from "#kernel/background.ts";
 import type { Log } from "#kernel/log.ts";
+import { pause } from "#kernel/pause.ts";
 import type { RestateAdmin } from "./restate-admin.ts";
 import { createWedgedReader, type Wedged, type WedgedReader } from "./wedged.ts";
 
@@ -21,15 +22,7 @@ const looksMs = { inherited: 1_000, idle: 30_000 };
 
 /** Looks from now on until it is stopped; call it once the worker is registered. */
 export function watchVersions(settings: VersionWatchSettings): { stop: () => Promise<void> } {
-  const ending = new AbortController();
-  const { signal } = ending;
-  const watching = watch(settings, signal);
-  return {
-    stop: async () => {
-      ending.abort();
-      await watching;
-    },
-  };
+  return startBackground((signal) => watch(settings, signal));
 }
 
 async function watch(settings: VersionWatchSettings, signal: AbortSignal): Promise<void> {
@@ -53,7 +46,7 @@ async function watch(settings: VersionWatchSettings, signal: AbortSignal): Promi
       problem = cause;
     }
     const waitMs = hasInherited ? looksMs.inherited : looksMs.idle;
-    await delay(waitMs, undefined, { signal }).catch(() => {});
+    await pause(waitMs, signal);
   }
 }
 

@@ -1,15 +1,16 @@
 /** Starts the embedded store, watches it, and starts it again when it ends. */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
 import type { Log } from "#kernel/log.ts";
 import { endProcess, identifyProcess, type ProcessIdentity } from "#kernel/owned-process.ts";
+import { pause } from "#kernel/pause.ts";
 import type { EmbeddedServerMessage } from "./embedded-server.ts";
 import type { EngineAddress } from "./engine-client.ts";
 
@@ -88,9 +89,7 @@ async function keepRunning({ settings, launch, signal }: Kept): Promise<void> {
     settings.onAway();
     if (signal.aborted) break;
     settings.log.warn({ pid: child.pid, last_words: words() }, "analytics engine ended");
-    await delay(Math.min(100 * 2 ** failures, maxRestartWaitMs), undefined, { signal }).catch(
-      () => undefined,
-    );
+    await pause(Math.min(100 * 2 ** failures, maxRestartWaitMs), signal);
   }
   await endLeftover(pidFile);
 }

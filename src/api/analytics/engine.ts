@@ -1,6 +1,8 @@
 /** The store of the analytics, wherever it is: made ready in the background, and again after each loss. */
+
 import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "#kernel/log.ts";
+import { pause } from "#kernel/pause.ts";
 import type { Batch } from "./batch.ts";
 import { startEmbeddedEngine } from "./embedded-engine.ts";
 import {
@@ -134,7 +136,7 @@ export class Engine {
         if (signal.aborted) break;
         if (failures === 0) log.warn({ err }, "analytics store is not ready");
         const waitMs = Math.min(200 * 2 ** failures, maxPrepareWaitMs);
-        await delay(waitMs, undefined, { signal }).catch(() => undefined);
+        await pause(waitMs, signal);
       }
     }
     await client.close();
