@@ -1,5 +1,4 @@
 /** Records that are in use, so that most calls ask no database, and that are never believed wrongly. */
-
 import { LRUCache } from "lru-cache";
 import { ApiError } from "./error.ts";
 import type { Invalidations, Stale } from "./invalidation.ts";

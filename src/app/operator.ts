@@ -6,7 +6,7 @@ import { type ApiChange, changeApi } from "#api/operator/apis.ts";
 import { createAuditReader } from "#api/operator/audit-log.ts";
 import { createMigration, type MigrationOrder } from "#api/operator/key-upkeep.ts";
 import { resealKeys } from "#api/operator/reseal.ts";
-import { createRootKeyAdmin, type Rotated } from "#api/operator/root-keys.ts";
+import { createRootKeyAdmin, type RootKeyRotation } from "#api/operator/root-keys.ts";
 import { createWorkspaceAdmin } from "#api/operator/workspaces.ts";
 import { readConfig } from "#config.ts";
 import { loadCredentials } from "#embedded/credentials.ts";
@@ -54,7 +54,7 @@ function createOperator({ database, dataDir, encryptionKeys }: OperatorParts) {
     rootKeys: createRootKeyAdmin(database, actor),
     audit: createAuditReader(database),
     /** Where a replaced key is one that a program on this machine keeps, it gets the new one. */
-    keepRotated: (rotated: Rotated) => keepRotated(dataDir, rotated),
+    keepRotated: (rotated: RootKeyRotation) => keepRotated(dataDir, rotated),
     changeApi: (order: { id: string; change: ApiChange }) => changeApi(database, actor, order),
     createMigration: (order: MigrationOrder) => createMigration(database, actor, order),
     resealKeys: async () => {

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { ensureOwnKey, type OwnKey, type Standing } from "#api/installation-keys.ts";
 import { hashKey } from "#api/keys/key-record.ts";
-import type { Rotated } from "#api/operator/root-keys.ts";
+import type { RootKeyRotation } from "#api/operator/root-keys.ts";
 import { keepSecret, loadCredentials, renewSecret } from "#embedded/credentials.ts";
 import type { Database } from "#kernel/database.ts";
 import type { Base } from "./base.ts";
@@ -46,7 +46,7 @@ export async function startSentinelKey(base: Base, database: Database): Promise<
  */
 export function keepRotated(
   dataDir: string,
-  rotated: Rotated,
+  rotated: RootKeyRotation,
 ): "root_key" | "sentinel_key" | undefined {
   if (!existsSync(path.join(dataDir, "credentials.json"))) return undefined;
   const kept = loadCredentials(dataDir);

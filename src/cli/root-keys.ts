@@ -84,9 +84,9 @@ export async function rotateRootKey(id: string, options: RotateOptions): Promise
   return 0;
 }
 
-type Rotated = Awaited<ReturnType<Operator["rootKeys"]["rotate"]>>;
+type RootKeyRotation = Awaited<ReturnType<Operator["rootKeys"]["rotate"]>>;
 
-type Report = { rotated: Rotated; options: RotateOptions; kept: string | undefined };
+type Report = { rotated: RootKeyRotation; options: RotateOptions; kept: string | undefined };
 
 function reportRotated(id: string, { rotated, options, kept }: Report): void {
   const { key, keyId, oldEndsAt, origin } = rotated;

@@ -144,8 +144,8 @@ function removeStaleLock(lock: string, judged: string | undefined): void {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
     throw error;
   }
-  // In between someone else, seen from here or not, has replaced the stale lock by his own: it goes back, unless a third
-  // one was there first; the holder of the one that was moved finds that out.
+  // In between someone else, seen from here or not, has replaced the stale lock by his own: it goes back,
+  // unless a third one was there first; the holder of the one that was moved finds that out.
   if (contentOf(aside) !== judged) linkUnlessThere(aside, lock);
   rmSync(aside, { force: true });
 }

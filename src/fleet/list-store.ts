@@ -103,9 +103,9 @@ async function readMembers(transaction: pg.PoolClient): Promise<FleetMember[]> {
 }
 
 // A fleet that names no running image may list the one that a deploy asks for which has not ended well,
-// or not yet: then what we saw running before still runs. The image that a deploy at work has asked for is left alone, and so
-// is a row that a deploy has written after the list was asked for. Rows are dated by that moment, so
-// that the next list, asked for while this one is written, is not taken for the older of the two.
+// or not yet: then what we saw running before still runs. The image that a deploy at work has asked for is
+// left alone, and so is a row that a deploy has written after the list was asked for. Rows are dated by
+// that moment, so that the next list, asked for while this one is written, is not taken for the older one.
 const upsertFleet = `
   INSERT INTO sentinels AS s
     (id, region, image, running_image, deploy_status, health, updated_at)

@@ -51,12 +51,12 @@ async function askTimed({ askForWork, nowMs }: RunnerParts): Promise<Timed> {
   return { work, aheadMs: Math.round(work.now_ms - (askedMs + nowMs()) / 2) };
 }
 
-type Armed = { definition: string; dueMs: number; timer: NodeJS.Timeout };
+type TickTimer = { definition: string; dueMs: number; timer: NodeJS.Timeout };
 
 function createSchedule(parts: RunnerParts) {
   const { run, log, nowMs } = parts;
   const outbox = createOutbox(parts);
-  const timers = new Map<string, Armed>();
+  const timers = new Map<string, TickTimer>();
   const running = new Set<Promise<unknown>>();
   let aheadMs = 0;
   let isStopped = false;
@@ -76,7 +76,7 @@ function createSchedule(parts: RunnerParts) {
     timers.set(check.id, { definition: definitionOf(check, work), dueMs, timer });
   };
   /** Not for another definition, nor by a clock that was found to be wrong. */
-  const isWellSet = ({ definition, dueMs }: Armed, check: ApiCheck, work: Work) =>
+  const isWellSet = ({ definition, dueMs }: TickTimer, check: ApiCheck, work: Work) =>
     definition === definitionOf(check, work) &&
     isWithinReach(gridOf(check), { dueMs, nowMs: nowMs() + aheadMs });
 

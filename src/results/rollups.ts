@@ -24,8 +24,8 @@ const maxStepMs = { 60: 6 * 3_600_000, 3600: 2 * dayMs } as const;
 const lockKey = 4_707_002;
 
 /**
- * Makes the minutes and hours that are complete, and drops what is too old at `trustedMs`. Answers whether there is more to be caught up
- * with, after which it is to be called again. Of several processes one does it.
+ * Makes the minutes and hours that are complete, and drops what is too old at `trustedMs`. Answers whether
+ * there is more to be caught up with, after which it is to be called again. Of several processes one does it.
  */
 export async function rollUp(
   database: Database,

@@ -88,7 +88,13 @@ export function createRootKeyAdmin(database: Database, actor: string) {
      * Makes a key that may do what this one may, for as long, and ends this one after `graceSeconds`.
      * Throws when there is no such root key, or it has ended.
      */
-    rotate: ({ id, graceSeconds }: { id: string; graceSeconds: number }): Promise<Rotated> =>
+    rotate: ({
+      id,
+      graceSeconds,
+    }: {
+      id: string;
+      graceSeconds: number;
+    }): Promise<RootKeyRotation> =>
       inTransaction(database, async (transaction) => {
         const old = await lockRootKey(transaction, id);
         if (old.hasEnded) throw new Error(`${id} has ended already: make a new one instead`);
@@ -117,7 +123,7 @@ export function createRootKeyAdmin(database: Database, actor: string) {
 
 export type NewRootKey = { key: string; keyId: string };
 
-export type Rotated = NewRootKey & {
+export type RootKeyRotation = NewRootKey & {
   /** Of the key that was replaced: base64 of its SHA-256. */
   oldHash: string;
   /** Of the key that was replaced. */

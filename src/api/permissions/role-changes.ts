@@ -1,5 +1,4 @@
 /** Roles made, changed and deleted. */
-
 import type { AuditEntry } from "#api/audit.ts";
 import type { Change } from "#api/change.ts";
 import { ApiError } from "#api/error.ts";
