@@ -3,6 +3,21 @@ import { defineConfig } from "vitest/config";
 /** What is deprecated fails: a warning in the midst of so much output is read by nobody. */
 const setupFiles = ["test/support/fail-on-deprecation.ts"];
 
+/** For tests with real servers. */
+const serving = {
+  setupFiles,
+  // Only what hangs ends here: a busy machine may be several times slower than a calm one.
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  expect: { poll: { timeout: 60_000 } },
+  // A fresh machine that stands still for seconds must not refuse a release: what fails then
+  // passes the second time, and vitest says "retry x1" beside its name. What is wrong fails
+  // twice. Sweeps that look for what goes wrong once in many times say `retry: 0` themselves.
+  retry: 1,
+  // Each file starts its own servers: two at a time is what a machine of two cores carries.
+  maxWorkers: 2,
+};
+
 export default defineConfig({
   test: {
     reporters: ["default", "./test/support/tell-retried.ts"],
@@ -11,28 +26,18 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/integration/**"],
+          exclude: ["test/{integration,clients}/**"],
           setupFiles,
-          // Only what hangs ends here, as below.
+          // Only what hangs ends here, as above.
           testTimeout: 120_000,
         },
       },
       {
-        test: {
-          name: "integration",
-          setupFiles,
-          include: ["test/integration/**/*.test.ts"],
-          // Only what hangs ends here: a busy machine may be several times slower than a calm one.
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-          expect: { poll: { timeout: 60_000 } },
-          // A fresh machine that stands still for seconds must not refuse a release: what fails then
-          // passes the second time, and vitest says "retry x1" beside its name. What is wrong fails
-          // twice. Sweeps that look for what goes wrong once in many times say `retry: 0` themselves.
-          retry: 1,
-          // Each file starts its own servers: two at a time is what a machine of two cores carries.
-          maxWorkers: 2,
-        },
+        test: { ...serving, name: "integration", include: ["test/integration/**/*.test.ts"] },
+      },
+      {
+        // Its packages are its own: `npm run test:clients` installs them first.
+        test: { ...serving, name: "clients", include: ["test/clients/*.test.ts"] },
       },
     ],
   },

@@ -4,9 +4,8 @@
  * Postgres's notifications keep true. better-auth reads the key and writes its `updatedAt` in Postgres
  * each time; "in memory" is the same with a Map for a store, which no one would keep keys in.
  *
- * Its packages are installed beforehand: `npm ci --prefix bench/better-auth`.
+ * Packages are installed beforehand: `npm ci --prefix bench/peers` and `npm ci --prefix bench/better-auth`.
  */
-import { existsSync } from "node:fs";
 import {
   type ApiBench,
   benchKey,
@@ -16,6 +15,7 @@ import {
   withApi,
 } from "./api-fixture.ts";
 import { compare, judge } from "./compare.ts";
+import { requirePackages } from "./packages.ts";
 
 const keyCount = 1_000;
 
@@ -53,8 +53,5 @@ async function measure({ database, databaseUrl, serve }: ApiBench): Promise<void
   console.log(`verifyKey against better-auth, in memory: ${inMemory.toFixed(2)}`);
 }
 
-if (existsSync(new URL("./better-auth/node_modules", import.meta.url))) await withApi(measure);
-else {
-  console.error("first: npm ci --prefix bench/better-auth");
-  process.exitCode = 1;
-}
+requirePackages("better-auth");
+await withApi(measure);

@@ -18,7 +18,7 @@ const mostP99 = 4;
 const leastTimes = 2;
 
 const profiled = process.env["BENCH_PROFILE"];
-const program = new URL("./express-node.ts", import.meta.url);
+const program = new URL("./peers/express-node.ts", import.meta.url);
 
 const asked = (server: Served, says = '"success":true') => ({
   ...server,

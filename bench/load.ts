@@ -1,53 +1,44 @@
 /** Load on an HTTP address, and what it came to. */
-import autocannon from "autocannon";
 import { cpuMsOf, median } from "./measure.ts";
+import { loadPeer } from "./packages.ts";
 
-export type Load = {
+type Target = {
   url: string;
   path: string;
-  pid: number;
   /** The body of the next request. */
   body: () => string;
   headers?: Record<string, string>;
   seconds: number;
-  connections?: number;
 };
 
-export type LoadResult = {
+export type Load = Target & { pid: number; connections?: number };
+
+type Answered = {
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
+};
+
+export type LoadResult = Answered & {
   /** Processor time of the server, microseconds a request. */
   cpuMicros: number;
 };
 
+/** What makes the load, in bench/peers. */
+export type Fire = (
+  target: Target & { connections: number },
+) => Promise<Answered & { sent: number; failed: number }>;
+
+// Before any server is started: where its packages are missing nothing else is done.
+const { fire } = await loadPeer<{ fire: Fire }>("fire.ts");
+
 /** Throws when any request was not answered with success. */
-export async function load(settings: Load): Promise<LoadResult> {
-  const { url, path, pid, body, headers, seconds, connections = 64 } = settings;
+export async function load({ pid, connections = 64, ...target }: Load): Promise<LoadResult> {
   const cpuBefore = cpuMsOf(pid);
-  const result = await autocannon({
-    url: `${url}${path}`,
-    connections,
-    duration: seconds,
-    requests: [
-      {
-        method: "POST",
-        path,
-        headers: { "content-type": "application/json", ...headers },
-        setupRequest: (request) => ({ ...request, body: body() }),
-      },
-    ],
-  });
+  const { sent, failed, ...answered } = await fire({ ...target, connections });
   const cpuMs = cpuMsOf(pid) - cpuBefore;
-  const failed = result.non2xx + result.errors + result.timeouts;
-  if (failed > 0)
-    throw new Error(`${failed} of ${result.requests.total} requests failed at ${path}`);
-  return {
-    perSecond: result.requests.average,
-    p50Ms: result.latency.p50,
-    p99Ms: result.latency.p99,
-    cpuMicros: (cpuMs * 1_000) / result.requests.total,
-  };
+  if (failed > 0) throw new Error(`${failed} of ${sent} requests failed at ${target.path}`);
+  return { ...answered, cpuMicros: (cpuMs * 1_000) / sent };
 }
 
 /** Ten seconds of load, for a server that writes its own processor profile. */

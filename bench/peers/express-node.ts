@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import express from "express";
 import { Redis } from "ioredis";
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
-import { limitBody } from "./limit-body.ts";
+import { limitBody } from "../limit-body.ts";
 
 const redisUrl = process.env["BENCH_REDIS_URL"];
 const window = { points: limitBody.limit, duration: limitBody.duration / 1_000 };
