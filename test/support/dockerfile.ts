@@ -111,10 +111,15 @@ function copy(rest: string, { stage, stages, context }: Around): void {
   }
 }
 
-/** In a shell, as an engine does; only that a test need not be root nor have the image's users. */
+/**
+ * In a shell, as an engine does; only that a test need not be root nor have the image's users, and that the
+ * cache of npm is that of whoever runs it.
+ */
 async function run(command: string, stage: Stage): Promise<void> {
   const env = { ...cleanEnvironment(), ...stage.environment };
-  const script = command.replace(/ -o node -g node/g, "");
+  const script = command
+    .replace(/ -o node -g node/g, "")
+    .replace(/npm cache clean --force/g, "true");
   await promisify(execFile)("sh", ["-ec", script], { cwd: stage.workdir, env });
 }
 
