@@ -8,7 +8,7 @@ import { loadavg } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import pLimit from "p-limit";
 import { Pool } from "undici";
-import type { AlertOrder } from "#alerting/events-contract.ts";
+import type { AlertOrder } from "#alerts/contract.ts";
 import { countFrom, spread } from "./measure.ts";
 import { type MonitorBench, nowMs, withMonitor } from "./monitor-fixture.ts";
 import { idsOf, type Plan } from "./monitor-plan.ts";

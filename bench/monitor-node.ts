@@ -1,22 +1,22 @@
 /** The process that is measured: the worker with the monitor and the delivery, and the door for pings. */
 import { implement } from "@restatedev/restate-sdk";
 import { Registry } from "prom-client";
-import { createAlertDelivery } from "#alerting/events/services.ts";
-import { createSourceOf } from "#alerting/events/source.ts";
-import { alertDelivery } from "#alerting/events-contract.ts";
+import { createAlertDelivery } from "#alerts/services.ts";
+import { createSourceOf } from "#alerts/source.ts";
+import { alertDelivery } from "#alerts/contract.ts";
 import { createControl } from "#control/control.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { createDeadlines } from "#monitor/deadlines.ts";
-import { createInbox } from "#monitor/inbox.ts";
-import { createPingDoor } from "#monitor/ping-gateway.ts";
-import { createTakePing, createTellObject } from "#monitor/pings.ts";
-import { createProbe, type Probe } from "#monitor/probe.ts";
-import { createRunCheck } from "#monitor/run-check.ts";
-import { createRunners } from "#monitor/runners.ts";
+import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
+import { createInbox } from "#monitor/heartbeat/inbox.ts";
+import { createPingDoor } from "#monitor/heartbeat/ping-gateway.ts";
+import { createTakePing, createTellObject } from "#monitor/heartbeat/pings.ts";
+import { createProbe, type Probe } from "#monitor/probe/probe.ts";
+import { createRunCheck } from "#monitor/probe/run-check.ts";
+import { createRunners } from "#monitor/locations/runners.ts";
 import { createMonitorServices } from "#monitor/services.ts";
 import { startMonitor } from "#monitor/start.ts";
-import { createRecorder } from "#results/record.ts";
+import { createRecorder } from "#monitor/results/record.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { definitionsOf, type NodeSettings } from "./monitor-plan.ts";
 

@@ -2,9 +2,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parse as parseToml } from "smol-toml";
 import { z } from "zod";
-import { alertmanagerConfig } from "#alerting/alertmanager-config.ts";
-import { incidentConfig } from "#alerting/config.ts";
-import { alertEventsConfig } from "#alerting/events-config.ts";
+import { alertmanagerConfig } from "#routing/alertmanager/config.ts";
+import { incidentConfig } from "#routing/config.ts";
+import { alertEventsConfig } from "#alerts/config.ts";
 import { analyticsConfig } from "#api/analytics/config.ts";
 import { apiConfig } from "#api/config.ts";
 import { ratelimitConfig } from "#api/ratelimit/config.ts";

@@ -1,12 +1,12 @@
 /** Plans of alert routes, made by a command: it only reads, from the incident service itself. */
-import { routes, sources } from "#alerting/routes.ts";
-import type { Backup, Owned, Plan } from "#alerting/routes-sync-contract.ts";
-import { readIdsFile } from "#alerting/sync/ids-file.ts";
-import { type PlanOutcome, planBackup, planRows } from "#alerting/sync/plan.ts";
-import { createReader, type Reader } from "#alerting/sync/service.ts";
-import { patience, plainSteps } from "#alerting/sync/steps.ts";
-import { readRoutes, readSurvey } from "#alerting/sync/survey.ts";
-import { createSend, readOnly } from "#alerting/sync/transport.ts";
+import { routes, sources } from "#routing/routes.ts";
+import type { Backup, Owned, Plan } from "#routing/incident/contract.ts";
+import { readIdsFile } from "#routing/incident/ids-file.ts";
+import { type PlanOutcome, planBackup, planRows } from "#routing/incident/plan.ts";
+import { createReader, type Reader } from "#routing/incident/service.ts";
+import { patience, plainSteps } from "#routing/incident/steps.ts";
+import { readRoutes, readSurvey } from "#routing/incident/survey.ts";
+import { createSend, readOnly } from "#routing/incident/transport.ts";
 import { readConfig } from "#config.ts";
 
 const tools = { steps: plainSteps, patience: patience.terminal };

@@ -1,9 +1,9 @@
 /** Wires the look at alert managers: whether they are in step with the routes. */
 import type { Registry } from "prom-client";
-import { type Drift, readDrifts, showDrifts } from "#alerting/alertmanager/drift.ts";
-import { compare } from "#alerting/alertmanager/keep.ts";
-import { environmentsSharing } from "#alerting/alertmanager/sendings.ts";
-import { environments } from "#alerting/routes-contract.ts";
+import { type Drift, readDrifts, showDrifts } from "#routing/alertmanager/drift.ts";
+import { compare } from "#routing/alertmanager/keep.ts";
+import { environmentsSharing } from "#routing/alertmanager/sendings.ts";
+import { environments } from "#routing/contract.ts";
 import type { Config } from "#config.ts";
 import { findKept } from "./alertmanager.ts";
 

@@ -1,24 +1,24 @@
 /** What commands about the metrics alert manager work with: its files, itself, the incident service. */
-import { exportAlertmanager, writeAlertmanagerYaml } from "#alerting/alertmanager/export.ts";
+import { exportAlertmanager, writeAlertmanagerYaml } from "#routing/alertmanager/export.ts";
 import {
   type Brought,
   bringInStep,
   compare,
   type Kept,
   type Standing,
-} from "#alerting/alertmanager/keep.ts";
-import { createReload } from "#alerting/alertmanager/reload.ts";
-import { connectRunning } from "#alerting/alertmanager/running.ts";
+} from "#routing/alertmanager/keep.ts";
+import { createReload } from "#routing/alertmanager/reload.ts";
+import { connectRunning } from "#routing/alertmanager/running.ts";
 import {
   environmentsInUse,
   environmentsSharing,
   findSendings,
-} from "#alerting/alertmanager/sendings.ts";
-import { tellChange, tellStanding } from "#alerting/alertmanager/tell.ts";
-import { type Rotation, rotate, type Webhook } from "#alerting/rotate.ts";
-import { routes, sources } from "#alerting/routes.ts";
-import { type Environment, environments } from "#alerting/routes-contract.ts";
-import { createSourceTokens, type SourceAddress } from "#alerting/source-tokens.ts";
+} from "#routing/alertmanager/sendings.ts";
+import { tellChange, tellStanding } from "#routing/alertmanager/tell.ts";
+import { type Rotation, rotate, type Webhook } from "#routing/tokens/rotate.ts";
+import { routes, sources } from "#routing/routes.ts";
+import { type Environment, environments } from "#routing/contract.ts";
+import { createSourceTokens, type SourceAddress } from "#routing/tokens/source-tokens.ts";
 import { type Config, readConfig } from "#config.ts";
 
 export type RotationOrder = { environment: Environment; config?: string | undefined };

@@ -1,8 +1,8 @@
 /** Wires the delivery of alert events. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Registry } from "prom-client";
-import { createAlertDelivery } from "#alerting/events/services.ts";
-import { createSourceOf } from "#alerting/events/source.ts";
+import { createAlertDelivery } from "#alerts/services.ts";
+import { createSourceOf } from "#alerts/source.ts";
 import type { Config } from "#config.ts";
 import type { Database } from "#kernel/database.ts";
 import type { ConsoleLinks } from "./console-links.ts";

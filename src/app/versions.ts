@@ -6,7 +6,7 @@ import type { Duties } from "#kernel/duty.ts";
 import { callRestate } from "#kernel/restate-send.ts";
 import { monitorDuties, monitorServices } from "#monitor/duties.ts";
 import { notifyDuties, notifyServices } from "#notify/duties.ts";
-import { checkReads } from "#results/contract.ts";
+import { checkReads } from "#monitor/results/contract.ts";
 import { rolloutRelease } from "#rollout/internal.ts";
 import { isHandedAgain, releasedServices as rolloutServices } from "#rollout/release.ts";
 import { readRelease, releaseService } from "#worker/release.ts";

@@ -1,7 +1,7 @@
 /** Wires the worker: the services that Restate calls. */
 import path from "node:path";
 import type { EndpointOptions } from "@restatedev/restate-sdk";
-import { startAlertRoutes } from "#alerting/sync/start.ts";
+import { startAlertRoutes } from "#routing/incident/start.ts";
 import type { Config } from "#config.ts";
 import { keepCron, startCron } from "#cron/start.ts";
 import type { Credentials } from "#embedded/contract.ts";

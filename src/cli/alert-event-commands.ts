@@ -1,6 +1,6 @@
 /** `vedette alerts`, its half about events: which were delivered, which were not. */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { eventStatuses } from "#alerting/events-contract.ts";
+import { eventStatuses } from "#alerts/contract.ts";
 import { withConnection } from "./connection-options.ts";
 import { type Exit, load } from "./load.ts";
 

@@ -7,7 +7,7 @@ import {
   alertEventHandlers,
   alertEvents,
   type EventStatus,
-} from "#alerting/events-contract.ts";
+} from "#alerts/contract.ts";
 import { formatDuration } from "#kernel/duration.ts";
 import { ConnectionError, connect } from "./connection.ts";
 import type { GlobalOptions } from "./options.ts";

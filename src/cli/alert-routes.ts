@@ -17,7 +17,7 @@ export async function lint({ strict, config, json }: LintOptions): Promise<numbe
   }
   for (const { level, about, message, paste } of findings) {
     print(`${level}: ${about}: ${message}`);
-    if (paste !== undefined) print(`To take it, add this row to src/alerting/routes.ts:\n${paste}`);
+    if (paste !== undefined) print(`To take it, add this row to src/routing/routes.ts:\n${paste}`);
   }
   const warnings = findings.length - errors;
   const tried = `${report.tried} kinds of alerts tried`;

@@ -6,7 +6,7 @@ import type {
   Plan,
   RoutesStatus,
   ThreeWayChange,
-} from "#alerting/routes-sync-contract.ts";
+} from "#routing/incident/contract.ts";
 import { createTable, plain } from "./table.ts";
 
 type Names = Plan["names"];

@@ -10,7 +10,7 @@ import {
   Backup,
   Plan,
   type RoutesStatus,
-} from "#alerting/routes-sync-contract.ts";
+} from "#routing/incident/contract.ts";
 import { planAlertRestore, planAlertRoutes } from "#app/alert-plan.ts";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
 import { tellApply, tellPlan, tellStatus } from "./alert-sync-report.ts";

@@ -8,7 +8,7 @@ import type {
   CheckResultView,
   CheckSummary,
   CheckView,
-} from "#results/contract.ts";
+} from "#monitor/results/contract.ts";
 import { createTable, plain } from "./table.ts";
 
 const colours: Record<CheckView["status"], "green" | "yellow" | "red" | "cyan"> = {

@@ -1,6 +1,6 @@
 /** Follows the checks: how they stand, and then a line for every change. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { CheckList, CheckView } from "#results/contract.ts";
+import type { CheckList, CheckView } from "#monitor/results/contract.ts";
 import { reportChecks } from "./check-report.ts";
 import { type Connection, ConnectionError, connect } from "./connection.ts";
 import type { GlobalOptions } from "./options.ts";

@@ -5,7 +5,7 @@ import { request } from "undici";
 import type { z } from "zod";
 import { type CronJobName, cronHandlers, cronServiceName } from "#cron/contract.ts";
 import { FleetList, fleetService } from "#fleet/contract.ts";
-import { checkReaders, checkReads } from "#results/contract.ts";
+import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import {
   type RolloutHandlerName,
   rolloutHandlers,

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { alertEventHandlers, alertEvents } from "#alerting/events-contract.ts";
+import { alertEventHandlers, alertEvents } from "#alerts/contract.ts";
 import type { Log } from "#kernel/log.ts";
 import {
   apiCheckHandlers,

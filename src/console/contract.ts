@@ -1,9 +1,9 @@
 /** What the server and the page say to each other, and what the console needs of whoever serves it. */
 import type { FastifyPluginAsync } from "fastify";
 import { z } from "zod";
-import { RoutesStatus } from "#alerting/routes-sync-contract.ts";
 import { isClean } from "#kernel/clean-text.ts";
-import { operations, RolloutRequest, RolloutStatus, rolloutStates } from "#rollout/contract.ts";
+import { operations, RolloutRequest, rolloutStates, RolloutStatus } from "#rollout/contract.ts";
+import { RoutesStatus } from "#routing/incident/contract.ts";
 
 /** What the gateway lends the console: who someone is, and the way to Restate. */
 export type ConsoleAccess = {

@@ -1,10 +1,10 @@
 /** What the pages read: handlers by their own contracts, and rows of history. */
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { alertEventHandlers, alertEvents } from "#alerting/events-contract.ts";
+import { alertEventHandlers, alertEvents } from "#alerts/contract.ts";
 import { isClean } from "#kernel/clean-text.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { checkReaders, checkReads } from "#results/contract.ts";
+import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
 import type { ConsoleAccess, PastRollout } from "./contract.ts";
 import { toColumns } from "./fleet-columns.ts";

@@ -4,7 +4,7 @@ import {
   alertRoutesHandlers,
   alertRoutesKey,
   alertRoutesName,
-} from "#alerting/routes-sync-contract.ts";
+} from "#routing/incident/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { type ConsoleAccess, type RoutingView, SimulationRequest } from "./contract.ts";
 import type { Guard } from "./guard.ts";

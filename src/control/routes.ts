@@ -1,11 +1,11 @@
 /** The allow-list: every way through the gateway is a row here. */
 import type { z } from "zod";
-import { alertEventHandlers, alertEvents } from "#alerting/events-contract.ts";
+import { alertEventHandlers, alertEvents } from "#alerts/contract.ts";
 import {
   alertRoutesHandlers,
   alertRoutesKey,
   alertRoutesName,
-} from "#alerting/routes-sync-contract.ts";
+} from "#routing/incident/contract.ts";
 import { cronHandlers, cronJobs, cronServiceName } from "#cron/contract.ts";
 import {
   ConfirmListRequest,
@@ -22,7 +22,7 @@ import {
   runnerHandlers,
   runnerService,
 } from "#monitor/objects-contract.ts";
-import { checkReaders, checkReads } from "#results/contract.ts";
+import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
 import { ingressActor } from "./token.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { flag, optionalText, optionalUrl, textList, wholeNumber } from "#kernel/setting.ts";
-import { rateLimitLocations } from "./locations.ts";
+import { rateLimitLocations } from "./definitions/locations.ts";
 
 export const monitorConfig = {
   monitor: z

@@ -6,10 +6,10 @@ import type {
   Definitions,
   RolloutMark,
 } from "./contract.ts";
-import type { Missed } from "./grid.ts";
-import type { Inbox } from "./inbox.ts";
-import type { RunCheck } from "./run-check.ts";
-import type { Runners } from "./runners.ts";
+import type { Missed } from "./check/grid.ts";
+import type { Inbox } from "./heartbeat/inbox.ts";
+import type { RunCheck } from "./probe/run-check.ts";
+import type { Runners } from "./locations/runners.ts";
 
 /** Keeps what was found. Every write may come twice. */
 export type Recorder = {

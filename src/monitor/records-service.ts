@@ -2,8 +2,8 @@
 import { implement } from "@restatedev/restate-sdk";
 import { checkRecords } from "./internal.ts";
 import type { Recorder } from "./parts.ts";
-import { forEver } from "./retry.ts";
-import { writeEntry } from "./write-entry.ts";
+import { forEver } from "./probe/retry.ts";
+import { writeEntry } from "./definitions/entry.ts";
 
 export function createRecordsObject(recorder: Recorder) {
   return implement(checkRecords, {

@@ -1,11 +1,11 @@
 /** Everything of the monitor that Restate calls, put together. */
-import { createApiCheckObject } from "./api-check-object.ts";
-import { createDeadlineService } from "./deadline-service.ts";
-import { createHeartbeatObject } from "./heartbeat-object.ts";
+import { createApiCheckObject } from "./check/object.ts";
+import { createDeadlineService } from "./heartbeat/deadline-service.ts";
+import { createHeartbeatObject } from "./heartbeat/object.ts";
 import type { MonitorParts } from "./parts.ts";
-import { createProbeService } from "./probe-service.ts";
+import { createProbeService } from "./probe/service.ts";
 import { createRecordsObject } from "./records-service.ts";
-import { createRunnerRegistry } from "./runner-service.ts";
+import { createRunnerRegistry } from "./locations/service.ts";
 
 export function createMonitorServices(parts: MonitorParts) {
   return [

@@ -2,7 +2,7 @@
 import { ProblemError } from "#kernel/problem.ts";
 import type { OpenAlert, Quiet } from "./contract.ts";
 import type { CheckStanding, MonitorProblemCode } from "./objects-contract.ts";
-import { dropPast, muteForeverMs } from "./quiet.ts";
+import { dropPast, muteForeverMs } from "./check/quiet.ts";
 
 /** Until `until`, or for ever. Throws 400 when that is over. */
 export function mute(quiet: Quiet, until: string | undefined, nowMs: number): Quiet {

@@ -1,12 +1,12 @@
 /** What is done about all checks as often as a worker starts: one that goes already is left alone. */
 import pLimit from "p-limit";
-import { alertDelivery } from "#alerting/events-contract.ts";
+import { alertDelivery } from "#alerts/contract.ts";
 import type { Log } from "#kernel/log.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import { watchClock } from "./clock-watch.ts";
 import type { CheckSnapshot } from "./contract.ts";
-import { createTellDeadlines, watchDeadlines } from "./deadline-watch.ts";
-import type { Deadlines } from "./deadlines.ts";
+import { createTellDeadlines, watchDeadlines } from "./heartbeat/deadline-watch.ts";
+import type { Deadlines } from "./heartbeat/deadlines.ts";
 import { apiCheckService, heartbeatService } from "./objects-contract.ts";
 import type { MonitorParts } from "./parts.ts";
 

@@ -1,6 +1,6 @@
 /** What a runner takes for work. */
 import { expect, it } from "vitest";
-import { Work } from "#monitor/runner-contract.ts";
+import { Work } from "#monitor/locations/contract.ts";
 import { anApiCheck } from "../support/check-builders.ts";
 
 const work = (checks: unknown[]) => ({

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { takenAfter } from "#monitor/settle.ts";
+import { takenAfter } from "#monitor/check/settle.ts";
 
 const minute = 60_000;
 

@@ -3,9 +3,9 @@ import { randomBytes } from "node:crypto";
 import fastify from "fastify";
 import { describe, expect, it, vi } from "vitest";
 import type { Database } from "#kernel/database.ts";
-import { createInbox } from "#monitor/inbox.ts";
-import { createRunnerDoor } from "#monitor/runner-gateway.ts";
-import { createRunners } from "#monitor/runners.ts";
+import { createInbox } from "#monitor/heartbeat/inbox.ts";
+import { createRunnerDoor } from "#monitor/locations/gateway.ts";
+import { createRunners } from "#monitor/locations/runners.ts";
 import { neverAsked } from "../support/never-asked.ts";
 
 /** Knows nobody; `most`: of questions that were open at once. */

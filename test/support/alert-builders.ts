@@ -1,5 +1,5 @@
 /** Alert events as tests need them. */
-import type { AlertOrder } from "#alerting/events-contract.ts";
+import type { AlertOrder } from "#alerts/contract.ts";
 
 type Event = {
   checkId?: string;

@@ -5,7 +5,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { makeToken } from "#cli/token.ts";
-import { type CheckList, checkReads } from "#results/contract.ts";
+import { type CheckList, checkReads } from "#monitor/results/contract.ts";
 import type { AlertReceiver } from "./alert-receiver.ts";
 import { freePort } from "./free-port.ts";
 import { type Part, startProgram } from "./program.ts";

@@ -1,14 +1,14 @@
 /** Heartbeats and the delivery of their alerts, in a process that can be killed. Prints its port. */
 import { Registry } from "prom-client";
-import { createAlertDelivery } from "#alerting/events/services.ts";
-import { createSourceOf } from "#alerting/events/source.ts";
+import { createAlertDelivery } from "#alerts/services.ts";
+import { createSourceOf } from "#alerts/source.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { createHeartbeatObject } from "#monitor/heartbeat-object.ts";
-import { createInbox } from "#monitor/inbox.ts";
+import { createHeartbeatObject } from "#monitor/heartbeat/object.ts";
+import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { createRecordsObject } from "#monitor/records-service.ts";
-import { createRunners } from "#monitor/runners.ts";
-import { createRecorder } from "#results/record.ts";
+import { createRunners } from "#monitor/locations/runners.ts";
+import { createRecorder } from "#monitor/results/record.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { type AlertWorkerSettings, heartbeatsOf } from "./alert-workers.ts";
 

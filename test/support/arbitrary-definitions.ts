@@ -1,9 +1,9 @@
 /** Definitions of every form that the lint lets pass. */
 import fc from "fast-check";
-import { channels } from "#monitor/channels.ts";
+import { channels } from "#monitor/definitions/channels.ts";
 import type { ApiCheck, Assertion, Definitions, Heartbeat } from "#monitor/contract.ts";
-import { hostedFrequencies } from "#monitor/lint.ts";
-import { hostedLocations } from "#monitor/locations.ts";
+import { hostedFrequencies } from "#monitor/definitions/lint.ts";
+import { hostedLocations } from "#monitor/definitions/locations.ts";
 
 const id = fc.stringMatching(/^[a-z0-9]{1,6}(?:-[a-z0-9]{1,6}){0,2}$/);
 

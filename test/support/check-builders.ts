@@ -5,8 +5,8 @@ import type {
   Heartbeat,
   Observation,
 } from "#monitor/contract.ts";
-import { noPhases } from "#monitor/grade.ts";
-import { notQuiet } from "#monitor/quiet.ts";
+import { noPhases } from "#monitor/check/grade.ts";
+import { notQuiet } from "#monitor/check/quiet.ts";
 
 export function anApiCheck(changes: Partial<ApiCheck> = {}): ApiCheck {
   return {

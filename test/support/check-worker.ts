@@ -1,15 +1,15 @@
 /** An API check with the delivery of its alerts, in a process that can be killed. Prints its port. */
 import { Registry } from "prom-client";
-import { createAlertDelivery } from "#alerting/events/services.ts";
-import { createSourceOf } from "#alerting/events/source.ts";
+import { createAlertDelivery } from "#alerts/services.ts";
+import { createSourceOf } from "#alerts/source.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { createInbox } from "#monitor/inbox.ts";
-import { createProbe } from "#monitor/probe.ts";
-import { createRunCheck } from "#monitor/run-check.ts";
-import { createRunners } from "#monitor/runners.ts";
+import { createInbox } from "#monitor/heartbeat/inbox.ts";
+import { createProbe } from "#monitor/probe/probe.ts";
+import { createRunCheck } from "#monitor/probe/run-check.ts";
+import { createRunners } from "#monitor/locations/runners.ts";
 import { createMonitorServices } from "#monitor/services.ts";
-import { createRecorder } from "#results/record.ts";
+import { createRecorder } from "#monitor/results/record.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { anApiCheck } from "./check-builders.ts";
 

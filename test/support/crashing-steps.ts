@@ -1,5 +1,5 @@
 /** Steps that keep a journal, as Restate does, and a process that ends in the middle of them. */
-import type { Steps } from "#alerting/sync/steps.ts";
+import type { Steps } from "#routing/incident/steps.ts";
 
 class Crash extends Error {}
 

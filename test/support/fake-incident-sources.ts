@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { AlertRoute, AlertSource, Condition } from "#alerting/routes-contract.ts";
+import type { AlertRoute, AlertSource, Condition } from "#routing/contract.ts";
 
 type Labels = Record<string, string>;
 

@@ -4,8 +4,8 @@
  */
 import { readFileSync } from "node:fs";
 import { Ajv } from "ajv";
-import type { Content, Json } from "#alerting/routes-sync-contract.ts";
-import type { Answer, Call } from "#alerting/sync/transport.ts";
+import type { Content, Json } from "#routing/incident/contract.ts";
+import type { Answer, Call } from "#routing/incident/transport.ts";
 import { createListedRoutes, type Lag } from "./stale-list.ts";
 
 /** `lost`: no answer; `…_after`: once the request was carried out. */

@@ -8,7 +8,7 @@ import { createFleetStore } from "#fleet/store.ts";
 import { migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
-import { createReadGate } from "#results/gate.ts";
+import { createReadGate } from "#monitor/results/gate.ts";
 import { type RolloutHandlerName, singletonKey } from "#rollout/contract.ts";
 import { rolloutObject } from "#rollout/internal.ts";
 import { createRolloutServices } from "#rollout/services.ts";

@@ -1,8 +1,8 @@
 /** Random histories of alert routes: what was there, who else edits when, and what goes wrong. */
 import fc from "fast-check";
-import type { Content, Json } from "#alerting/routes-sync-contract.ts";
-import { newRoute } from "#alerting/sync/declared.ts";
-import { overlay } from "#alerting/sync/overlay.ts";
+import type { Content, Json } from "#routing/incident/contract.ts";
+import { newRoute } from "#routing/incident/declared.ts";
+import { overlay } from "#routing/incident/overlay.ts";
 import type { CrashPoint } from "./crashing-steps.ts";
 import type { Fault, IncidentDouble } from "./incident-double.ts";
 

@@ -1,6 +1,6 @@
 /** Rows of routes and sources for tests, and random ones. */
 import fc from "fast-check";
-import type { AlertRoute, AlertSource, Condition } from "#alerting/routes-contract.ts";
+import type { AlertRoute, AlertSource, Condition } from "#routing/contract.ts";
 
 export function aSource(over: Partial<AlertSource> = {}): AlertSource {
   return {

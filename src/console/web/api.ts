@@ -1,7 +1,7 @@
 /** Calls to our own server, typed by the contracts of the handlers that answer. */
 import { signal } from "@preact/signals";
 import type { z } from "zod";
-import type { alertEventHandlers } from "#alerting/events-contract.ts";
+import type { alertEventHandlers } from "#alerts/contract.ts";
 import type {
   KeyUsage,
   KeyUsageRequest,
@@ -11,7 +11,7 @@ import type {
   Session,
   SimulationRequest,
 } from "#console/contract.ts";
-import type { checkReaders } from "#results/contract.ts";
+import type { checkReaders } from "#monitor/results/contract.ts";
 import type { RolloutStatus, rolloutHandlers } from "#rollout/contract.ts";
 
 /** undefined: not asked yet; null: nobody is signed in. */

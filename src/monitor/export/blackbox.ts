@@ -1,7 +1,7 @@
 /** The API checks as modules of blackbox-exporter, and the scrapes that use them. */
 import { STATUS_CODES } from "node:http";
 import type { ApiCheck, Assertion, Definitions } from "#monitor/contract.ts";
-import { describeRequest, maxBodyBytes } from "#monitor/request.ts";
+import { describeRequest, maxBodyBytes } from "#monitor/probe/request.ts";
 
 type Settings = { baseUrl: string; secretPrefix: string; metricsAddress: string };
 

@@ -1,6 +1,6 @@
 /** The definitions as a project of the hosted monitor's own program, one file per check. */
 import type { ApiCheck, Assertion, Definitions, Heartbeat } from "#monitor/contract.ts";
-import { describeRequest } from "#monitor/request.ts";
+import { describeRequest } from "#monitor/probe/request.ts";
 import { type ExportedFile, origin } from "./file.ts";
 
 export type ChecklySettings = {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { connectRunning } from "#alerting/alertmanager/running.ts";
-import { createSourceTokens } from "#alerting/source-tokens.ts";
+import { connectRunning } from "#routing/alertmanager/running.ts";
+import { createSourceTokens } from "#routing/tokens/source-tokens.ts";
 import { serveAnswer, writeWithoutEnd } from "../../support/answering-server.ts";
 
 const serveWithoutEnd = async () => {

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runningDatabaseUrl } from "#embedded/running.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { createRecorder, type Recorder } from "#results/record.ts";
+import { createRecorder, type Recorder } from "#monitor/results/record.ts";
 import { aCheckResult, aSnapshot } from "../../support/check-builders.ts";
 import { childLimitMs, runVedette } from "../../support/command.ts";
 import { type Program, startProgram } from "../../support/program.ts";

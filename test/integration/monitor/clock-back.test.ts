@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { createDeadlines } from "#monitor/deadlines.ts";
+import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { startMonitor } from "#monitor/start.ts";
 import { startAlertBench } from "../../support/alert-bench.ts";
 import { buildOrder } from "../../support/alert-builders.ts";

@@ -3,8 +3,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { AlertEventList } from "#alerting/events-contract.ts";
-import type { CheckList } from "#results/contract.ts";
+import type { AlertEventList } from "#alerts/contract.ts";
+import type { CheckList } from "#monitor/results/contract.ts";
 import { eventIdsOf } from "../../support/alert-builders.ts";
 import {
   type AlertReceiver,

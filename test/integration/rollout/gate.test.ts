@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { CheckResult } from "#monitor/contract.ts";
-import { createRecorder } from "#results/record.ts";
+import { createRecorder } from "#monitor/results/record.ts";
 import { RolloutStatus } from "#rollout/contract.ts";
 import { aCheckResult, aSnapshot } from "../../support/check-builders.ts";
 import { type Answer, type RolloutBench, startRolloutBench } from "../../support/rollout-bench.ts";

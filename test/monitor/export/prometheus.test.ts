@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import type { ApiCheck, Definitions } from "#monitor/contract.ts";
-import { defineMonitor } from "#monitor/definitions.ts";
+import { defineMonitor } from "#monitor/definitions/definitions.ts";
 import { exportPrometheus } from "#monitor/export/prometheus.ts";
-import { grade } from "#monitor/grade.ts";
-import { rateLimitLocations } from "#monitor/locations.ts";
+import { grade } from "#monitor/check/grade.ts";
+import { rateLimitLocations } from "#monitor/definitions/locations.ts";
 import { arbitraryApiCheck, arbitraryDefinitions } from "../../support/arbitrary-definitions.ts";
 import { anApiCheck, aResponse } from "../../support/check-builders.ts";
 

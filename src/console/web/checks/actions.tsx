@@ -5,7 +5,7 @@ import { day, ms, quietEnd } from "#console/web/format.ts";
 import { ask } from "#console/web/parts/confirm.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
 import type { CheckStanding, RunNowAnswer } from "#monitor/objects-contract.ts";
-import type { CheckView } from "#results/contract.ts";
+import type { CheckView } from "#monitor/results/contract.ts";
 
 type Props = { check: CheckView; reload: () => void };
 

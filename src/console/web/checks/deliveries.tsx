@@ -1,5 +1,5 @@
 /** What became of alert events on their way to the incident service. */
-import type { AlertEventView } from "#alerting/events-contract.ts";
+import type { AlertEventView } from "#alerts/contract.ts";
 import { change } from "#console/web/api.ts";
 import { day, duration } from "#console/web/format.ts";
 import { ask } from "#console/web/parts/confirm.tsx";

@@ -1,5 +1,5 @@
 import { day, duration } from "#console/web/format.ts";
-import type { CheckEpisode } from "#results/contract.ts";
+import type { CheckEpisode } from "#monitor/results/contract.ts";
 
 /** The alerts of a check, the newest first. */
 export function Episodes({ episodes }: { episodes: readonly CheckEpisode[] }) {

@@ -2,7 +2,7 @@
 import { ago, day, duration, ms, uptime } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
-import type { CheckView } from "#results/contract.ts";
+import type { CheckView } from "#monitor/results/contract.ts";
 
 export function CheckFacts({ check }: { check: CheckView }) {
   const facts: [string, string][] = [

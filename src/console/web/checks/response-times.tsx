@@ -5,7 +5,7 @@ import { LazyChart } from "#console/web/charts/lazy.tsx";
 import { ms } from "#console/web/format.ts";
 import { Waiting } from "#console/web/parts/notice.tsx";
 import { useRead } from "#console/web/use-read.ts";
-import type { CheckChart, CheckView } from "#results/contract.ts";
+import type { CheckChart, CheckView } from "#monitor/results/contract.ts";
 
 const spans = [
   { hours: 3, name: "3 hours" },

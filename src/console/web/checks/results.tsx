@@ -1,7 +1,7 @@
 import { day, ms } from "#console/web/format.ts";
 import { Waiting } from "#console/web/parts/notice.tsx";
 import { useRead } from "#console/web/use-read.ts";
-import type { CheckView } from "#results/contract.ts";
+import type { CheckView } from "#monitor/results/contract.ts";
 
 const tags = { ok: "t-good", degraded: "t-warn", failed: "t-bad" } as const;
 

@@ -1,6 +1,6 @@
 /** 24 hours in pieces of a quarter of an hour: tall and solid is worse, so that no colour is needed. */
 import { day } from "#console/web/format.ts";
-import type { CheckView } from "#results/contract.ts";
+import type { CheckView } from "#monitor/results/contract.ts";
 
 type Piece = CheckView["strip"][number];
 

@@ -1,5 +1,5 @@
 import type { Tone } from "#console/web/parts/mark.tsx";
-import type { CheckView } from "#results/contract.ts";
+import type { CheckView } from "#monitor/results/contract.ts";
 
 const tones: Record<CheckView["status"], Tone> = {
   ok: "good",

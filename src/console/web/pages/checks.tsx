@@ -8,7 +8,7 @@ import { Sign } from "#console/web/parts/mark.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { Link } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
-import type { CheckView } from "#results/contract.ts";
+import type { CheckView } from "#monitor/results/contract.ts";
 
 export function ChecksPage() {
   const { data, error } = useRead("checks", {}, 5_000);

@@ -1,0 +1,32 @@
+import { z } from "zod";
+import { optionalText, optionalUrl, wholeNumber } from "#kernel/setting.ts";
+import { sourceKinds } from "./source.ts";
+
+const source = () =>
+  z
+    .strictObject({
+      /** Of the alert source at the incident service; empty: events are recorded, not posted. */
+      source_id: optionalText(),
+      source_kind: z.enum(sourceKinds).default("checkly"),
+      /** The source's `secret_token`. */
+      token: optionalText(),
+      /** A file with that token, read at every delivery: a new one counts without a restart. */
+      token_file: optionalText(),
+    })
+    .prefault({});
+
+export const alertEventsConfig = {
+  alerts: z
+    .strictObject({
+      production: source(),
+      staging: source(),
+      /** Where people reach the console, to which events link. Empty: `control.public_url`, else where it listens. */
+      console_url: optionalUrl(),
+      /** An event that the service did not accept for so long becomes a dead letter. */
+      give_up_after_days: wholeNumber({ min: 1, max: 90, default: 7 }),
+      attempt_timeout_seconds: wholeNumber({ min: 1, max: 60, default: 10 }),
+      /** How long is kept what became of events. */
+      keep_days: wholeNumber({ min: 1, max: 4_000, default: 400 }),
+    })
+    .prefault({}),
+};

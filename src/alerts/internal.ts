@@ -1,0 +1,17 @@
+/** What the parts of the delivery call on each other. */
+import { iface } from "@restatedev/restate-sdk";
+import { z } from "zod";
+import { AlertOrder, type AlertRetry, alertDelivery } from "#alerts/contract.ts";
+import type { EventRecord } from "./queue.ts";
+
+export const alertQueue = iface.object(alertDelivery.name, {
+  enqueue: iface.schemas({ input: AlertOrder, output: z.null() }),
+  wake: iface.json<{ generation: number }, null>(),
+  retry: iface.json<{ eventId: string }, AlertRetry>(),
+  goOn: iface.json<Record<string, never>, null>(),
+});
+
+/** One object per check writes down what became of its events, in order. */
+export const alertRecord = iface.object("vedette.v1.AlertRecord", {
+  save: iface.json<{ records: EventRecord[] }, null>(),
+});

@@ -1,0 +1,151 @@
+/**
+ * The queue of a check's alert events, as a virtual object. It makes its requests itself, one per call: the
+ * key's lock is what keeps two apart, whatever happens, and an event costs no more than one call. A
+ * receiver that hangs holds up the events of the one check, for as long as an attempt may take.
+ */
+import { implement, type ObjectContext, rpc } from "@restatedev/restate-sdk";
+import type { AlertEventProblemCode } from "#alerts/contract.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import { toTerminalError } from "#kernel/terminal.ts";
+import type { Attempt } from "./attempt.ts";
+import { alertQueue, alertRecord } from "./internal.ts";
+import type { Outcome } from "./outcome.ts";
+import {
+  add,
+  emptyQueue,
+  isDueAtOnce,
+  type Queue,
+  type RoutedOrder,
+  retry,
+  type Step,
+  settle,
+  wake,
+} from "./queue.ts";
+
+const queueKey = "queue";
+
+export type QueueParts = { attempt: Attempt; giveUpAfterMs: number };
+
+export function createAlertQueue(parts: QueueParts) {
+  return implement(alertQueue, {
+    handlers: {
+      enqueue: async (ctx, order) => {
+        const { channel } = order;
+        if (channel === null) return null;
+        const queue = await readQueue(ctx);
+        const routed = { ...order, channel };
+        // To ask for the time is a step of its own, which most events do without.
+        const nowMs = isDueAtOnce(queue, routed) ? null : await ctx.date.now();
+        return proceed(ctx, add(queue, routed, nowMs), parts);
+      },
+      wake: async (ctx, { generation }) =>
+        proceed(ctx, wake(await readQueue(ctx), generation), parts),
+      goOn: async (ctx) => {
+        const queue = await readQueue(ctx);
+        return proceed(ctx, wake(queue, queue.generation), parts);
+      },
+      retry: async (ctx, { eventId }) => {
+        const answer = retry(await readQueue(ctx), eventId, await ctx.date.now());
+        if (answer === null) throw refuse(unknownEvent(eventId));
+        if (answer === "superseded") throw refuse(supersededEvent(eventId));
+        proceedLater(ctx, answer.step);
+        return { event_ids: answer.eventIds };
+      },
+    },
+    options: {
+      journalRetention: 0,
+      handlers: {
+        wake: { ingressPrivate: true },
+        retry: { ingressPrivate: true },
+      },
+    },
+  });
+}
+
+async function readQueue(ctx: ObjectContext): Promise<Queue> {
+  return (await ctx.get<Queue>(queueKey)) ?? emptyQueue;
+}
+
+/**
+ * Makes the attempt that is due. What was decided is written down before, with a timer: should somebody
+ * kill this call, the timer makes the attempt again.
+ */
+async function proceed(
+  ctx: ObjectContext,
+  step: Step,
+  { attempt, giveUpAfterMs }: QueueParts,
+): Promise<null> {
+  carryOut(ctx, step);
+  const { queue, post } = step;
+  if (post === null) return null;
+  // Not in the journal when we crash: then it is made again, before anything newer.
+  const ended = await ctx.run("post-event", async () => ({
+    beganAtMs: Date.now(),
+    outcome: await attempt(post.order),
+    atMs: Date.now(),
+  }));
+  report(ctx, post.order, ended.outcome);
+  const settlement = { ...ended, random: ctx.rand.random() };
+  proceedLater(ctx, settle(queue, settlement, giveUpAfterMs));
+  return null;
+}
+
+/** What is due next is due in a call of its own: each is short, and what comes between is not kept waiting. */
+function proceedLater(ctx: ObjectContext, step: Step): void {
+  carryOut(ctx, step);
+  const { generation } = step.queue;
+  if (step.post !== null) ctx.sendClient(alertQueue, ctx.key).wake({ generation });
+}
+
+function carryOut(ctx: ObjectContext, { queue, wakeAfterMs, records }: Step): void {
+  const { generation } = queue;
+  ctx.set(queueKey, queue);
+  if (wakeAfterMs !== null) {
+    ctx.sendClient(alertQueue, ctx.key).wake({ generation }, rpc.sendOpts({ delay: wakeAfterMs }));
+  }
+  if (records.length > 0) ctx.sendClient(alertRecord, ctx.key).save({ records });
+}
+
+function report(ctx: ObjectContext, { transition, channel }: RoutedOrder, outcome: Outcome): void {
+  const event = transition.eventId;
+  switch (outcome.kind) {
+    case "accepted":
+      ctx.console.info("alert event accepted", { event });
+      break;
+    case "retry":
+      if (outcome.isTokenRefused) {
+        ctx.console.error("the source's token is refused", {
+          event,
+          channel,
+          cause: outcome.cause,
+        });
+      } else {
+        ctx.console.warn("alert event not delivered yet", { event, cause: outcome.cause });
+      }
+      break;
+    case "refused":
+      ctx.console.error("alert event refused", { event, cause: outcome.cause });
+      break;
+    case "unconfigured":
+      ctx.console.info("alert event not posted: no source in the settings", { event });
+      break;
+  }
+}
+
+const refuse = toTerminalError;
+
+function unknownEvent(eventId: string) {
+  return new ProblemError<AlertEventProblemCode>({
+    status: 404,
+    code: "unknown_event",
+    detail: `${eventId} is no dead letter and waits for nothing; \`vedette alerts dead-letters\` lists those that do`,
+  });
+}
+
+function supersededEvent(eventId: string) {
+  return new ProblemError<AlertEventProblemCode>({
+    status: 409,
+    code: "superseded_event",
+    detail: `${eventId} is followed by a newer event that is on its way; sent now, it would arrive after it`,
+  });
+}

@@ -1,0 +1,49 @@
+/** What operators ask and do, as a Restate service: reached through the gateway like the rest. */
+import { implement } from "@restatedev/restate-sdk";
+import { type AlertEventProblemCode, alertEvents } from "#alerts/contract.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import { databaseRead, readNow } from "#kernel/read-now.ts";
+import { asTerminalError, toTerminalError } from "#kernel/terminal.ts";
+import { alertQueue } from "./internal.ts";
+import type { RoutedOrder } from "./queue.ts";
+import type { EventStore } from "./store.ts";
+
+const limits = { limitMs: 10_000, problem: "alert events cannot be read" };
+const listing = databaseRead("list-events", limits);
+const finding = databaseRead("find-event", limits);
+
+type Parts = {
+  store: Pick<EventStore, "list" | "find">;
+  /** Where an event goes, and as what; undefined: nowhere. */
+  present: (order: RoutedOrder) => { address: string; body: object } | undefined;
+};
+
+export function createAlertEvents({ store, present }: Parts) {
+  return implement(alertEvents, {
+    handlers: {
+      List: (ctx, request) => readNow(ctx, listing, () => store.list(request)),
+      Show: async (ctx, { event_id }) => {
+        const found = await readNow(ctx, finding, () => store.find(event_id));
+        if (found === null) throw toTerminalError(unknownEvent(event_id));
+        const { address, body } = present(found.order) ?? { address: null, body: null };
+        return { ...found.view, address, body: body as Record<string, unknown> | null };
+      },
+      Retry: (ctx, { event_id }) =>
+        ctx.client(alertQueue, checkOf(event_id)).retry({ eventId: event_id }),
+    },
+    options: { journalRetention: 0, asTerminalError },
+  });
+}
+
+/** Of `<check id>:<episode>:<kind>`. */
+function checkOf(eventId: string): string {
+  return eventId.replace(/:\d+:\w+$/, "");
+}
+
+function unknownEvent(eventId: string) {
+  return new ProblemError<AlertEventProblemCode>({
+    status: 404,
+    code: "unknown_event",
+    detail: `there is no event ${eventId}; \`vedette alerts events\` lists those there are`,
+  });
+}

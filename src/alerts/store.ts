@@ -1,0 +1,153 @@
+/** The table `alert_events`. Every write may come twice and changes nothing then. */
+import type {
+  AlertEventList,
+  AlertEventListRequest,
+  AlertEventView,
+} from "#alerts/contract.ts";
+import type { Database } from "#kernel/database.ts";
+import { createJointWrites } from "#kernel/groups.ts";
+import type { AlertTransition } from "#monitor/contract.ts";
+import { tokenRefused } from "./outcome.ts";
+import type { EventRecord, RoutedOrder } from "./queue.ts";
+
+export type EventStore = ReturnType<typeof createEventStore>;
+
+/** How many events stand where an operator should look. */
+export type EventCounts = {
+  pending: number;
+  dead: number;
+  oldestPendingSeconds: number;
+  /** Of those on their way, the ones whose last attempt was refused for the source's token. */
+  tokenRefused: number;
+};
+
+export type FoundEvent = { view: AlertEventView; order: RoutedOrder };
+
+export function createEventStore(database: Database, { keepDays }: { keepDays: number }) {
+  // Every write of its own is one wait for the disk, and many checks alert at once.
+  const save = createJointWrites(async (records: readonly EventRecord[]) => {
+    await saveAll(database, records);
+    const isOneAccepted = records.some(({ status }) => status === "accepted");
+    if (isOneAccepted) await database.query(dropOld, [keepDays]);
+  });
+  return {
+    /** Keeps how an event stands now, and lets go of what is too old. */
+    save: (record: EventRecord): Promise<void> => save(record),
+
+    async list({ status, check, limit }: AlertEventListRequest): Promise<AlertEventList> {
+      const { rows } = await database.query(listEvents, [status ?? null, check ?? null, limit]);
+      return { events: rows.map(toView) };
+    },
+
+    /** The event, and what it was made of; null: it is not known, or too old. */
+    async find(eventId: string): Promise<FoundEvent | null> {
+      const { rows } = await database.query(findEvent, [eventId]);
+      return rows.map(toFound)[0] ?? null;
+    },
+
+    async count(): Promise<EventCounts> {
+      const { rows } = await database.query(countOpen, [tokenRefused]);
+      return rows[0] as EventCounts;
+    },
+  };
+}
+
+/** Of several records of one event the last counts. */
+async function saveAll(database: Database, records: readonly EventRecord[]): Promise<void> {
+  const rows = new Map(records.map((record) => [record.entry.order.transition.eventId, record]));
+  await database.query(saveEvents, [JSON.stringify([...rows.values()].map(toRow))]);
+}
+
+function toRow({ entry, status, nextAttemptAtMs, acceptedAtMs }: EventRecord) {
+  const { order, attempts, cause, queuedAtMs } = entry;
+  const { transition, environment, channel, name } = order;
+  return {
+    event_id: transition.eventId,
+    check_id: transition.checkId,
+    name,
+    episode: transition.episode,
+    kind: transition.kind,
+    environment,
+    channel,
+    transition,
+    status,
+    attempts,
+    cause,
+    event_at: new Date(transition.atMs),
+    queued_at: new Date(queuedAtMs ?? transition.atMs),
+    next_attempt_at: nextAttemptAtMs === null ? null : new Date(nextAttemptAtMs),
+    accepted_at: acceptedAtMs === null ? null : new Date(acceptedAtMs),
+  };
+}
+
+// Rows are locked in one order, that of the ids: two processes never wait for each other.
+const saveEvents = `
+  INSERT INTO alert_events (event_id, check_id, name, episode, kind, environment, channel, transition,
+    status, attempts, cause, event_at, queued_at, next_attempt_at, accepted_at)
+  SELECT * FROM jsonb_to_recordset($1::jsonb) AS t (event_id text, check_id text, name text,
+    episode integer, kind text, environment text, channel text, transition jsonb, status text,
+    attempts integer, cause text, event_at timestamptz, queued_at timestamptz,
+    next_attempt_at timestamptz, accepted_at timestamptz)
+  ORDER BY event_id
+  ON CONFLICT (event_id) DO UPDATE SET
+    status = excluded.status, attempts = excluded.attempts, cause = excluded.cause,
+    queued_at = excluded.queued_at, next_attempt_at = excluded.next_attempt_at,
+    accepted_at = excluded.accepted_at
+  -- One that was held up may come after newer ones.
+  WHERE excluded.queued_at <> alert_events.queued_at
+    OR excluded.attempts > alert_events.attempts
+    OR excluded.attempts = alert_events.attempts
+      AND (excluded.status <> 'pending' OR alert_events.status = 'pending')`;
+
+const dropOld = `
+  DELETE FROM alert_events
+  WHERE queued_at < now() - make_interval(days => $1) AND status NOT IN ('pending', 'dead')`;
+
+const listEvents = `
+  SELECT * FROM alert_events
+  WHERE ($1::text IS NULL OR status = $1) AND ($2::text IS NULL OR check_id = $2)
+  ORDER BY queued_at DESC, check_id, episode DESC, kind DESC LIMIT $3`;
+
+const findEvent = "SELECT * FROM alert_events WHERE event_id = $1";
+
+const countOpen = `
+  SELECT count(*) FILTER (WHERE status = 'pending')::integer AS pending,
+    count(*) FILTER (WHERE status = 'dead')::integer AS dead,
+    coalesce(extract(epoch FROM now() - min(queued_at) FILTER (WHERE status = 'pending')), 0)::float
+      AS "oldestPendingSeconds",
+    count(*) FILTER (WHERE status = 'pending' AND starts_with(cause, $1))::integer
+      AS "tokenRefused"
+  FROM alert_events WHERE status IN ('pending', 'dead')`;
+
+type Row = Pick<
+  AlertEventView,
+  | "event_id"
+  | "check_id"
+  | "name"
+  | "episode"
+  | "kind"
+  | "environment"
+  | "channel"
+  | "status"
+  | "attempts"
+  | "cause"
+> & { event_at: Date; queued_at: Date; next_attempt_at: Date | null; accepted_at: Date | null } & {
+  transition: AlertTransition;
+};
+
+function toFound(row: Row): FoundEvent {
+  const { environment, channel, name, transition } = row;
+  return { view: toView(row), order: { environment, channel, name, transition } };
+}
+
+function toView(row: Row): AlertEventView {
+  const { event_at, queued_at, next_attempt_at, accepted_at, transition: _, ...same } = row;
+  return {
+    ...same,
+    event_at: event_at.toISOString(),
+    queued_at: queued_at.toISOString(),
+    next_attempt_at: next_attempt_at?.toISOString() ?? null,
+    accepted_at: accepted_at?.toISOString() ?? null,
+    delay_ms: accepted_at === null ? null : Math.max(0, accepted_at.getTime() - event_at.getTime()),
+  };
+}

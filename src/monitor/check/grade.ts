@@ -1,0 +1,116 @@
+/** From what a probe saw to ok, degraded or failed. */
+import { formatDuration } from "#kernel/duration.ts";
+import type {
+  ApiCheck,
+  Assertion,
+  Cause,
+  CheckResult,
+  Grade,
+  Observation,
+  Phases,
+} from "#monitor/contract.ts";
+
+type Graded = { grade: Grade; cause: Cause | null; reason: string | null };
+
+type Thresholds = Pick<ApiCheck, "degradedAboveMs" | "failedAboveMs">;
+
+/** The grade of what was seen: an error or a wrong answer fails however quick it came (spec, errors 5). */
+export function grade(check: Thresholds & Pick<ApiCheck, "assertions">, seen: Observation): Graded {
+  const { outcome } = seen;
+  if (outcome.kind === "error") return { grade: "failed", cause: "error", reason: outcome.reason };
+  for (const assertion of check.assertions) {
+    const fault = findFault(assertion, outcome);
+    if (fault !== null) return { grade: "failed", cause: "assertion", reason: fault };
+  }
+  return gradeByTime(check, seen.durationMs);
+}
+
+/** "Degraded means slower than the degraded threshold but not failed" (spec): at the threshold it is not. */
+export function gradeByTime(check: Thresholds, durationMs: number): Graded {
+  const { failedAboveMs, degradedAboveMs } = check;
+  if (durationMs > failedAboveMs) return tooSlow("failed", durationMs, failedAboveMs);
+  if (durationMs > degradedAboveMs) return tooSlow("degraded", durationMs, degradedAboveMs);
+  return { grade: "ok", cause: null, reason: null };
+}
+
+function tooSlow(slow: Grade, durationMs: number, aboveMs: number): Graded {
+  const reason = `took ${formatDuration(durationMs)}, ${slow} above ${formatDuration(aboveMs)}`;
+  return { grade: slow, cause: "slow", reason };
+}
+
+/** A recorded result under other thresholds; what failed for another cause than time stays failed. */
+export function regrade(check: Thresholds, result: CheckResult): CheckResult {
+  const isAboutTime = result.cause === null || result.cause === "slow";
+  return isAboutTime ? { ...result, ...gradeByTime(check, result.durationMs) } : result;
+}
+
+type RunAt = { location: string; scheduledAtMs: number; startedAtMs: number };
+
+/** The record of one run. */
+export function toResult(check: ApiCheck, run: RunAt, seen: Observation): CheckResult {
+  const { durationMs, phases, tlsDaysLeft, outcome } = seen;
+  return {
+    checkId: check.id,
+    ...run,
+    ...grade(check, seen),
+    durationMs,
+    phases,
+    status: outcome.kind === "response" ? outcome.status : null,
+    tlsDaysLeft,
+  };
+}
+
+/** The phases of a run that measured none. */
+export const noPhases: Phases = {
+  dns: null,
+  connect: null,
+  tls: null,
+  firstByte: null,
+  transfer: null,
+};
+
+type Response = Extract<Observation["outcome"], { kind: "response" }>;
+
+function findFault(assertion: Assertion, response: Response): string | null {
+  switch (assertion.source) {
+    case "status":
+      return response.status === assertion.equals
+        ? null
+        : `answered ${response.status}, expected ${assertion.equals}`;
+    case "header": {
+      const value = response.headers[assertion.name.toLowerCase()];
+      if (value?.includes(assertion.contains)) return null;
+      return `header ${assertion.name} is ${show(value)}, expected to contain ${show(assertion.contains)}`;
+    }
+    case "json": {
+      const value = findInJson(response.body, assertion.path);
+      if (value === assertion.equals) return null;
+      return `${assertion.path} is ${show(value)}, expected ${show(assertion.equals)}`;
+    }
+  }
+}
+
+/** The value at a dotted path; undefined when the text is no JSON or has no such member. */
+function findInJson(text: string, path: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  for (const name of path.split(".")) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) {
+      return undefined;
+    }
+    value = (value as Record<string, unknown>)[name];
+  }
+  return value;
+}
+
+/** Short: what a broken server says may be long. */
+function show(value: unknown): string {
+  if (value === undefined) return "absent";
+  const text = JSON.stringify(value);
+  // Half of a pair of surrogates is no character, and no database takes it in JSON.
+  return text.length <= 80 ? text : `${text.slice(0, 79).replace(/[\ud800-\udbff]$/, "")}…`;
+}

@@ -1,0 +1,85 @@
+/** `ApiCheck`: the virtual object that runs one API check on its grid and alerts. */
+import { implement, type ObjectSharedContext } from "@restatedev/restate-sdk";
+import { asTerminalError } from "#kernel/terminal.ts";
+import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
+import { isRemoved } from "#monitor/heartbeat/leave.ts";
+import { apiCheckObject } from "#monitor/internal.ts";
+import type { RunNowAnswer } from "#monitor/objects-contract.ts";
+import type { MonitorParts } from "#monitor/parts.ts";
+import { forEver, soonForgotten } from "#monitor/probe/retry.ts";
+import { refusal } from "#monitor/standing.ts";
+import { standingOfApiCheck } from "./standing.ts";
+import { close, ensure, report, retire, tick } from "./steps.ts";
+const isPrivate = { ingressPrivate: true };
+
+export function createApiCheckObject(parts: MonitorParts) {
+  const find = createFind(parts);
+  const defined = new Set(parts.definitions.apiChecks.map(({ id }) => id));
+  return implement(apiCheckObject, {
+    handlers: {
+      ...standingOfApiCheck(find),
+      Run: async (ctx) => runNow(ctx, find(ctx), parts),
+      ensure: async (ctx) => ensure(ctx, find(ctx), parts),
+      retire: async (ctx) => ((await isRemoved(ctx, defined)) ? retire(ctx) : null),
+      tick: async (ctx, { generation }) => tick(ctx, { check: find(ctx), generation }, parts),
+      report: async (ctx, given) => report(ctx, { check: find(ctx), given }, parts),
+      close: async (ctx, { scheduledAtMs }) =>
+        close(ctx, { check: find(ctx), scheduledAtMs }, parts),
+    },
+    options: {
+      journalRetention: 0,
+      retryPolicy: forEver,
+      asTerminalError,
+      // Reports of further places come through the gateway.
+      handlers: {
+        tick: isPrivate,
+        close: isPrivate,
+        report: { idempotencyRetention: soonForgotten },
+      },
+    },
+  });
+}
+
+/** The check of an object's key. Throws 404. */
+export type FindCheck = (ctx: ObjectSharedContext) => ApiCheck;
+
+function createFind({ definitions }: MonitorParts): FindCheck {
+  const checks = new Map(definitions.apiChecks.map((check) => [check.id, check]));
+  return ({ key }) => {
+    const check = checks.get(key);
+    if (check === undefined) throw refusal(404, "unknown_check", `there is no API check ${key}`);
+    return check;
+  };
+}
+
+async function runNow(
+  ctx: ObjectSharedContext,
+  check: ApiCheck,
+  { activeChecks, runCheck }: MonitorParts,
+): Promise<RunNowAnswer> {
+  if (!activeChecks.has(check.id)) {
+    throw refusal(409, "check_off", `${check.id} is off: its settings are missing`);
+  }
+  const nowMs = await ctx.date.now();
+  return toAnswer(await ctx.run("probe", () => runCheck(check, nowMs)));
+}
+
+function toAnswer(result: CheckResult): RunNowAnswer {
+  const { phases } = result;
+  return {
+    check: result.checkId,
+    location: result.location,
+    started_at: new Date(result.startedAtMs).toISOString(),
+    grade: result.grade,
+    cause: result.cause,
+    reason: result.reason,
+    status: result.status,
+    duration_ms: result.durationMs,
+    dns_ms: phases.dns,
+    connect_ms: phases.connect,
+    tls_ms: phases.tls,
+    first_byte_ms: phases.firstByte,
+    transfer_ms: phases.transfer,
+    tls_days_left: result.tlsDaysLeft,
+  };
+}

@@ -1,0 +1,252 @@
+/** What the object of an API check does: ticks, takes reports, decides. */
+import { type ObjectContext, rpc } from "@restatedev/restate-sdk";
+import type { ApiCheck, CheckResult, CheckSnapshot, CheckState } from "#monitor/contract.ts";
+import { runsAt } from "#monitor/definitions/locations.ts";
+import { endAlert, leaveOldChannel, removed } from "#monitor/heartbeat/leave.ts";
+import { apiCheckObject, checkProbe, type Report } from "#monitor/internal.ts";
+import type { MonitorParts } from "#monitor/parts.ts";
+import { timeLimitMs } from "#monitor/probe/run-check.ts";
+import { keepEarly, takeEarly } from "./early-reports.ts";
+import { type Grid, gridOf, isWithinReach, type Missed, nextTick, planWake } from "./grid.ts";
+import { quietUntilMs } from "./quiet.ts";
+import { handOver, nextTakenAtMs, withRollout, writeAtOnce, writeDown } from "./settle.ts";
+import {
+  clearEarly,
+  clearRun,
+  clearTimer,
+  type OpenRun,
+  readQuiet,
+  readRun,
+  readState,
+  readTimer,
+  type Timer,
+  writeRun,
+  writeState,
+  writeTimer,
+} from "./state.ts";
+import { decide } from "./verdict.ts";
+
+/** Sets the timer going if it is not. Called whenever a worker starts. */
+export async function ensure(
+  ctx: ObjectContext,
+  check: ApiCheck,
+  parts: MonitorParts,
+): Promise<null> {
+  await leaveOldChannel(ctx, check, standingOf(ctx));
+  if (!parts.activeChecks.has(check.id)) return pause(ctx);
+  const grid = gridOf(check);
+  const timer = await readTimer(ctx);
+  const nowMs = await ctx.date.now();
+  const isSame = timer?.grid.everyMs === grid.everyMs && timer.grid.offsetMs === grid.offsetMs;
+  if (timer === null || !isSame || !isWithinReach(grid, { dueMs: timer.dueMs, nowMs })) {
+    arm(ctx, { grid, dueMs: nextTick(grid, nowMs), nowMs }, timer);
+  } else if (timer.dueMs + overdueMs < nowMs) {
+    // Its timer was killed, or waits to be served: then what it does is done already.
+    await wake(ctx, { check, timer }, parts);
+  }
+  return null;
+}
+
+const overdueMs = 2_000;
+
+export async function tick(
+  ctx: ObjectContext,
+  { check, generation }: { check: ApiCheck; generation: number },
+  parts: MonitorParts,
+): Promise<null> {
+  const timer = await readTimer(ctx);
+  if (timer?.generation !== generation) return null;
+  if (!parts.activeChecks.has(check.id)) return pause(ctx);
+  await wake(ctx, { check, timer }, parts);
+  return null;
+}
+
+async function wake(
+  ctx: ObjectContext,
+  { check, timer }: { check: ApiCheck; timer: Timer },
+  parts: MonitorParts,
+): Promise<void> {
+  const { grid, dueMs } = timer;
+  // In one step: each is a round trip for every run of every check.
+  const { nowMs, further } = await ctx.run("look-around", async () => ({
+    further: await parts.runners.expected(),
+    // After what may have taken long.
+    nowMs: Date.now(),
+  }));
+  const { runAtMs, missed, nextMs } = planWake(grid, { dueMs, nowMs });
+  arm(ctx, { grid, dueMs: nextMs, nowMs }, timer);
+  const run = await readRun(ctx);
+  if (run !== null) await take(ctx, { check, run, isClosed: true, atMs: nowMs }, parts);
+  if (missed !== null) writeDown(ctx, check.id, { missed });
+  if (runAtMs !== null) await beginRun(ctx, { check, runAtMs, nowMs, further }, parts);
+}
+
+function arm(
+  ctx: ObjectContext,
+  { grid, dueMs, nowMs }: { grid: Grid; dueMs: number; nowMs: number },
+  before: Timer | null,
+): void {
+  const generation = (before?.generation ?? 0) + 1;
+  writeTimer(ctx, { generation, dueMs, grid });
+  const delay = Math.max(0, dueMs - nowMs);
+  ctx.sendClient(apiCheckObject, ctx.key).tick({ generation }, rpc.sendOpts({ delay }));
+}
+
+/** Reports of further locations are waited for a little longer than a run may take. */
+const reportSlackMs = 5_000;
+
+type Beginning = { check: ApiCheck; runAtMs: number; nowMs: number; further: readonly string[] };
+
+async function beginRun(
+  ctx: ObjectContext,
+  { check, runAtMs, nowMs, further }: Beginning,
+  parts: MonitorParts,
+): Promise<void> {
+  const { location } = parts;
+  const others = further.filter((name) => name !== location && runsAt(check, name));
+  const here = runsAt(check, location) ? [location] : [];
+  const results = await takeEarly(ctx, runAtMs);
+  const run = { scheduledAtMs: runAtMs, expected: [...here, ...others], results };
+  writeRun(ctx, run);
+  const order = { scheduledAtMs: runAtMs };
+  if (here.length > 0) ctx.sendClient(checkProbe, check.id).run(order);
+  // Without further locations the next tick closes what an own run has left open.
+  if (others.length > 0) {
+    const delay = Math.max(0, runAtMs + timeLimitMs(check) + reportSlackMs - nowMs);
+    ctx.sendClient(apiCheckObject, ctx.key).close(order, rpc.sendOpts({ delay }));
+  }
+  if (results.length === 0) return;
+  await take(ctx, { check, run, isClosed: isComplete(run), atMs: nowMs }, parts);
+}
+
+function isComplete({ expected, results }: OpenRun): boolean {
+  return expected.every((name) => results.some(({ location }) => location === name));
+}
+
+export async function report(
+  ctx: ObjectContext,
+  { check, given }: { check: ApiCheck; given: Report },
+  parts: MonitorParts,
+): Promise<null> {
+  const open = await readRun(ctx);
+  if (open?.scheduledAtMs !== given.scheduledAtMs) {
+    // The run is over, or is to come. That it reports at all is kept; of one that is over it alerts nobody.
+    await keepEarly(ctx, given);
+    writeDown(ctx, check.id, { results: given.results });
+    return null;
+  }
+  const run = { ...open, results: withFirst(open.results, given.results) };
+  await take(ctx, { check, run, isClosed: isComplete(run), atMs: given.atMs }, parts);
+  return null;
+}
+
+function withFirst(known: CheckResult[], given: CheckResult[]): CheckResult[] {
+  const isNew = ({ location }: CheckResult) =>
+    known.every((result) => result.location !== location);
+  return [...known, ...given.filter(isNew)];
+}
+
+export async function close(
+  ctx: ObjectContext,
+  { check, scheduledAtMs }: { check: ApiCheck; scheduledAtMs: number },
+  parts: MonitorParts,
+): Promise<null> {
+  const run = await readRun(ctx);
+  if (run?.scheduledAtMs !== scheduledAtMs) return null;
+  const atMs = await ctx.date.now();
+  await take(ctx, { check, run, isClosed: true, atMs }, parts);
+  return null;
+}
+
+type Taken = { check: ApiCheck; run: OpenRun; isClosed: boolean; atMs: number };
+
+/** Decides by what has come in; state, event and records leave together. */
+async function take(
+  ctx: ObjectContext,
+  { check, run, isClosed, atMs }: Taken,
+  parts: MonitorParts,
+): Promise<void> {
+  await leaveOldChannel(ctx, check, standingOf(ctx));
+  const before = await readState(ctx, atMs);
+  const isQuiet = quietUntilMs(await readQuiet(ctx), atMs) !== null;
+  const { failedRunThreshold } = check;
+  const { failedAtPercent } = parts;
+  const { state, transition } = await withRollout(ctx, parts, (rollout) =>
+    decide(
+      before,
+      { ...run, isClosed, atMs },
+      { checkId: check.id, failedRunThreshold, failedAtPercent, isQuiet, rollout },
+    ),
+  );
+  writeState(ctx, state);
+  if (isClosed) clearRun(ctx);
+  else writeRun(ctx, run);
+  if (transition !== null) handOver(ctx, check, transition);
+  const entry = {
+    results: run.results,
+    snapshot: await snapshotOf(ctx, atMs),
+    ...(isClosed && isMissedHere(run, parts) && { missed: oneTick(run) }),
+  };
+  if (transition === null) await writeAtOnce(ctx, parts, check.id, entry);
+  else writeDown(ctx, check.id, { ...entry, transition });
+}
+
+/** The run began, and whatever made it here was killed for longer than it could wait. */
+function isMissedHere({ expected, results }: OpenRun, { location }: MonitorParts): boolean {
+  return expected.includes(location) && results.every((result) => result.location !== location);
+}
+
+function oneTick({ scheduledAtMs }: OpenRun): Missed {
+  return { fromMs: scheduledAtMs, toMs: scheduledAtMs, ticks: 1 };
+}
+
+/** The check is defined no longer: its alert ends, and so does what was to come. */
+export async function retire(ctx: ObjectContext): Promise<null> {
+  await endAlert(ctx, removed, standingOf(ctx));
+  return pause(ctx);
+}
+
+function standingOf(ctx: ObjectContext) {
+  return {
+    read: () => readState(ctx, 0),
+    write: (state: CheckState) => writeState(ctx, state),
+    show: (takenAtMs: number) => snapshotOf(ctx, takenAtMs),
+  };
+}
+
+/** Without what it needs a check says nothing; what it said before must not look current. */
+async function pause(ctx: ObjectContext): Promise<null> {
+  const nowMs = await ctx.date.now();
+  const state = await readState(ctx, nowMs);
+  // Also of one that was set going again and has not run yet: it is shown as paused until then.
+  clearTimer(ctx);
+  clearRun(ctx);
+  clearEarly(ctx);
+  if (state.status === "paused") return null;
+  writeState(ctx, { ...state, status: "paused", sinceMs: nowMs });
+  await writeSnapshot(ctx, nowMs);
+  return null;
+}
+
+export async function writeSnapshot(ctx: ObjectContext, nowMs: number): Promise<void> {
+  writeDown(ctx, ctx.key, { snapshot: await snapshotOf(ctx, nowMs) });
+}
+
+async function snapshotOf(ctx: ObjectContext, atMs: number): Promise<CheckSnapshot> {
+  const { status, sinceMs, decidedRunMs, alert, locations } = await readState(ctx, atMs);
+  const heard = Object.values(locations).filter(({ isSilent }) => !isSilent);
+  return {
+    checkId: ctx.key,
+    kind: "api",
+    takenAtMs: await nextTakenAtMs(ctx, atMs),
+    status,
+    sinceMs,
+    lastAtMs: decidedRunMs,
+    lastDurationMs:
+      heard.length === 0 ? null : Math.max(...heard.map(({ durationMs }) => durationMs)),
+    dueAtMs: null,
+    alert,
+    quiet: await readQuiet(ctx),
+    locations,
+  };
+}

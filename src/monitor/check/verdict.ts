@@ -1,0 +1,214 @@
+/**
+ * From the results of one run to what is remembered of the check, and to at most one event. Pure: the
+ * same results always lead to the same alerts, which is what `vedette checks replay` rests on.
+ */
+import { isAhead } from "#kernel/clock-fault.ts";
+import type {
+  AlertTransition,
+  CheckResult,
+  CheckState,
+  CheckStatusName,
+  Grade,
+  LocationState,
+  OpenAlert,
+  RolloutMark,
+} from "#monitor/contract.ts";
+
+export type Run = {
+  /** The tick of the grid. */
+  scheduledAtMs: number;
+  /** The locations that are to report. */
+  expected: readonly string[];
+  /** What has come in so far. */
+  results: readonly CheckResult[];
+  /** Whether nothing more is waited for. A run that fails early alerts before it is closed. */
+  isClosed: boolean;
+  atMs: number;
+};
+
+export type VerdictRules = {
+  checkId: string;
+  /** Failed runs in a row that open an alert (spec: 1). */
+  failedRunThreshold: number;
+  /** The run fails when this many percent of the locations that reported failed; 0: when any did. */
+  failedAtPercent: number;
+  /** Muted or in maintenance: nothing opens. */
+  isQuiet: boolean;
+  /** The rollout under way, to be named by an alert that opens. */
+  rollout: RolloutMark | null;
+};
+
+export type Decision<State> = { state: State; transition: AlertTransition | null };
+
+/** Before the first run. */
+export function newCheckState(atMs: number): CheckState {
+  return {
+    status: "pending",
+    sinceMs: atMs,
+    decidedRunMs: null,
+    failedRuns: 0,
+    locations: {},
+    episodes: 0,
+    alert: null,
+  };
+}
+
+/**
+ * What a run changes. An alert opens with the first failed run (or the threshold's) and resolves with
+ * the first run that is not failed: a degraded one resolves too, since degraded is not failed. Call
+ * it again with the same run as results come in; a run once decided to its end changes nothing more.
+ */
+export function decide(state: CheckState, run: Run, rules: VerdictRules): Decision<CheckState> {
+  if (isDecided(state, run)) return { state, transition: null };
+  const seen = { ...state, locations: noteReports(state, run) };
+  const verdict = judge(seen, run, rules);
+  if (verdict === "undecided") return { state: seen, transition: null };
+  const failedRuns = countFailedRuns(state, verdict);
+  const decided = {
+    ...withStatus(seen, statusOf(verdict), run.atMs),
+    ...(run.isClosed && { decidedRunMs: run.scheduledAtMs, failedRuns }),
+  };
+  if (verdict === "failed" && state.alert === null && !rules.isQuiet) {
+    return failedRuns >= rules.failedRunThreshold ? open(decided, run, rules) : still(decided);
+  }
+  const isOver = verdict === "ok" || verdict === "degraded";
+  return isOver && state.alert !== null
+    ? resolve(decided, { checkId: rules.checkId, atMs: run.atMs, missedPings: null })
+    : still(decided);
+}
+
+/** A tick long before the last decided one is not late: that one was decided while the clock was ahead. */
+function isDecided({ decidedRunMs }: CheckState, { scheduledAtMs }: Run): boolean {
+  if (decidedRunMs === null || scheduledAtMs > decidedRunMs) return false;
+  return !isAhead(decidedRunMs, scheduledAtMs);
+}
+
+/** `held`: nothing failed, but a location that failed before said nothing this time. */
+type Verdict = Grade | "silent" | "held" | "undecided";
+
+function judge(state: CheckState, run: Run, rules: VerdictRules): Verdict {
+  const reports = firstReports(run);
+  const failing = reports.filter((result) => result.grade === "failed").length;
+  const reach = (count: number, of: number) =>
+    count > 0 && count * 100 >= rules.failedAtPercent * of;
+  // While some may still report, all count as if they will: then failed is failed for good.
+  const expected = new Set([...run.expected, ...reports.map(({ location }) => location)]).size;
+  if (reach(failing, run.isClosed ? reports.length : expected)) return "failed";
+  if (!run.isClosed) return "undecided";
+  if (reports.length === 0) return "silent";
+  const places = Object.values(state.locations);
+  const held = places.filter(({ isSilent, grade }) => isSilent && grade === "failed").length;
+  if (state.alert !== null && reach(failing + held, reports.length + held)) return "held";
+  // Failures too few for the quorum page nobody, but they are no ok either.
+  return reports.every((result) => result.grade === "ok") ? "ok" : "degraded";
+}
+
+function statusOf(verdict: Exclude<Verdict, "undecided">): CheckStatusName {
+  return verdict === "held" ? "failed" : verdict;
+}
+
+/** Silence neither adds a failed run nor ends a row of them. */
+function countFailedRuns(state: CheckState, verdict: Verdict): number {
+  if (verdict === "failed") return state.failedRuns + 1;
+  return verdict === "silent" || verdict === "held" ? state.failedRuns : 0;
+}
+
+function noteReports(state: CheckState, run: Run): Record<string, LocationState> {
+  const reports = firstReports(run);
+  const places: Record<string, LocationState> = {};
+  // A location that is no longer expected is forgotten, and holds no alert open any more.
+  for (const location of run.expected) {
+    const before = state.locations[location];
+    if (before !== undefined) {
+      places[location] = { ...before, isSilent: run.isClosed || before.isSilent };
+    }
+  }
+  for (const { location, grade, durationMs, reason, tlsDaysLeft } of reports) {
+    const report = { grade, durationMs, reason, tlsDaysLeft };
+    places[location] = { ...report, reportedAtMs: run.scheduledAtMs, isSilent: false };
+  }
+  return places;
+}
+
+/** One report per location: one that is delivered twice counts once. */
+function firstReports(run: Run): CheckResult[] {
+  const byLocation = new Map<string, CheckResult>();
+  for (const result of run.results) {
+    if (!byLocation.has(result.location)) byLocation.set(result.location, result);
+  }
+  return [...byLocation.values()];
+}
+
+function withStatus(state: CheckState, status: CheckStatusName, atMs: number): CheckState {
+  return status === state.status ? state : { ...state, status, sinceMs: atMs };
+}
+
+function still(state: CheckState): Decision<CheckState> {
+  return { state, transition: null };
+}
+
+function open(state: CheckState, run: Run, rules: VerdictRules): Decision<CheckState> {
+  const failed = firstReports(run).filter(({ grade }) => grade === "failed");
+  return openAlert(state, {
+    checkId: rules.checkId,
+    atMs: run.atMs,
+    reason: describeFailures(failed),
+    locations: failed.map(({ location }) => location).sort(),
+    rollout: rules.rollout,
+  });
+}
+
+/** For example `us-east-1: connection refused (and 3 more locations)`. */
+function describeFailures(failed: readonly CheckResult[]): string {
+  const [first, ...others] = failed;
+  const more = others.length === 0 ? "" : ` (and ${others.length} more locations)`;
+  return `${first?.location}: ${first?.reason}${more}`;
+}
+
+export type Alerting = { episodes: number; alert: OpenAlert | null };
+
+type Opening = Pick<OpenAlert, "reason" | "locations" | "rollout"> & {
+  checkId: string;
+  atMs: number;
+};
+
+/** Begins the next episode. */
+export function openAlert<State extends Alerting>(state: State, of: Opening): Decision<State> {
+  const { checkId, atMs, reason, locations, rollout } = of;
+  const episode = state.episodes + 1;
+  const alert = { episode, openedAtMs: atMs, reason, locations, acknowledged: null, rollout };
+  const transition = { ...describeEvent("opened", checkId, alert), atMs };
+  return { state: { ...state, episodes: episode, alert }, transition };
+}
+
+type Ending = { checkId: string; missedPings: number | null } & Pick<
+  AlertTransition,
+  "atMs" | "endedBecause"
+>;
+
+/** Ends the episode that is open; without one nothing changes. */
+export function resolve<State extends Alerting>(
+  state: State,
+  { checkId, ...ending }: Ending,
+): Decision<State> {
+  const { alert } = state;
+  if (alert === null) return { state, transition: null };
+  const transition = { ...describeEvent("resolved", checkId, alert), ...ending };
+  return { state: { ...state, alert: null }, transition };
+}
+
+function describeEvent(kind: AlertTransition["kind"], checkId: string, alert: OpenAlert) {
+  const { episode, openedAtMs, reason, locations, rollout } = alert;
+  const eventId = `${checkId}:${episode}:${kind}`;
+  return {
+    kind,
+    eventId,
+    checkId,
+    episode,
+    openedAtMs,
+    reason,
+    locations,
+    missedPings: null,
+    rollout,
+  };
+}

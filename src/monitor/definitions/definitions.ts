@@ -1,0 +1,15 @@
+import { channels } from "./channels.ts";
+import { type ApiCheckRow, apiCheckRows, type LocationSet } from "./checks.ts";
+import type { Definitions } from "#monitor/contract.ts";
+import { heartbeats } from "./heartbeats.ts";
+import { hostedLocations } from "./locations.ts";
+
+/** All rows with the places of the settings put in. */
+export function defineMonitor(settings: { rate_limit_locations: readonly string[] }): Definitions {
+  const sets: Record<LocationSet, readonly string[]> = {
+    all: hostedLocations,
+    rate_limit: settings.rate_limit_locations,
+  };
+  const withPlaces = (row: ApiCheckRow) => ({ ...row, locations: [...sets[row.locations]] });
+  return { apiChecks: apiCheckRows.map(withPlaces), heartbeats, channels };
+}

@@ -1,0 +1,72 @@
+/** The heartbeats (spec, "Heartbeat checks"). To add one, add a row; `vedette checks lint` tries it. */
+import type { Heartbeat } from "#monitor/contract.ts";
+
+const minute = 60;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+export const heartbeats: readonly Heartbeat[] = [
+  {
+    id: "certificate-workflow",
+    name: "Certificate Workflow",
+    environment: "production",
+    watches: "certificate renewal cron job",
+    periodSeconds: day,
+    graceSeconds: 2 * hour,
+    channel: "production",
+  },
+  {
+    id: "workflows-refill",
+    name: "Workflows: Refill",
+    environment: "production",
+    watches: "key refill cron job",
+    periodSeconds: day,
+    graceSeconds: hour,
+    channel: null,
+  },
+  {
+    id: "workflows-count-keys",
+    name: "Workflows: Count Keys",
+    environment: "production",
+    watches: "count-keys job",
+    periodSeconds: 5 * minute,
+    graceSeconds: minute,
+    channel: null,
+  },
+  {
+    id: "quota-check",
+    name: "Quota Check",
+    environment: "production",
+    watches: "quota check cron job",
+    periodSeconds: day,
+    graceSeconds: hour,
+    channel: null,
+  },
+  {
+    id: "certificate-workflow-staging",
+    name: "Certificate Workflow (Staging)",
+    environment: "staging",
+    watches: "certificate renewal cron job",
+    periodSeconds: day,
+    graceSeconds: 2 * hour,
+    channel: "staging",
+  },
+  {
+    id: "key-refill-staging",
+    name: "Key Refill (Staging)",
+    environment: "staging",
+    watches: "key refill cron job",
+    periodSeconds: day,
+    graceSeconds: hour,
+    channel: "staging",
+  },
+  {
+    id: "quota-check-staging",
+    name: "Quota Check (Staging)",
+    environment: "staging",
+    watches: "quota check cron job",
+    periodSeconds: day,
+    graceSeconds: hour,
+    channel: "staging",
+  },
+];

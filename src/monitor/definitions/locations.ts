@@ -1,0 +1,47 @@
+/** Places from which checks run. */
+import type { ApiCheck } from "#monitor/contract.ts";
+
+/** All places of the hosted monitor (its type `Region`, 22 of them). */
+export const hostedLocations: readonly string[] = [
+  "us-east-1",
+  "us-east-2",
+  "us-west-1",
+  "us-west-2",
+  "ca-central-1",
+  "sa-east-1",
+  "eu-west-1",
+  "eu-central-1",
+  "eu-west-2",
+  "eu-west-3",
+  "eu-north-1",
+  "eu-south-1",
+  "me-south-1",
+  "af-south-1",
+  "ap-southeast-1",
+  "ap-northeast-1",
+  "ap-northeast-3",
+  "ap-east-1",
+  "ap-southeast-2",
+  "ap-northeast-2",
+  "ap-south-1",
+  "ap-southeast-3",
+];
+
+/** The seven of the rate-limit check, unless the setting `monitor.rate_limit_locations` names others. */
+export const rateLimitLocations: readonly string[] = [
+  "us-east-1",
+  "us-west-2",
+  "eu-central-1",
+  "eu-west-2",
+  "ap-south-1",
+  "ap-southeast-2",
+  "ap-northeast-1",
+];
+
+/**
+ * Whether a runner of ours at `location` runs the check. A runner that bears the name of a hosted
+ * place runs what is to run there; any other (`local`, `fra`) is a place of its own and runs all.
+ */
+export function runsAt(check: Pick<ApiCheck, "locations">, location: string): boolean {
+  return hostedLocations.includes(location) ? check.locations.includes(location) : true;
+}

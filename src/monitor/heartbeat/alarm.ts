@@ -1,0 +1,70 @@
+/** The alarm of a heartbeat that is not plainly ok: a durable timer of its object. */
+import { type ObjectContext, rpc } from "@restatedev/restate-sdk";
+import type { Heartbeat, HeartbeatState } from "#monitor/contract.ts";
+import { wakeAtMs } from "./deadline.ts";
+import { untilWrittenMs } from "./deadlines.ts";
+import { readAlarm, readQuiet, readState, writeAlarm } from "./state.ts";
+import { heartbeatObject } from "#monitor/internal.ts";
+
+/** Whether pings need not be told: each would only move the deadline. */
+export function isPlain({ status, alert, startedAtMs, held }: HeartbeatState): boolean {
+  return status === "ok" && alert === null && startedAtMs === null && held === null;
+}
+
+/** While an alert is open: a ping whose notice was lost is found by then. */
+const lookAgainMs = 60_000;
+
+/**
+ * An alarm that is set earlier than it has to be stays: it costs less to wake once too often than
+ * to set it anew with each ping. One whose time has come is used up.
+ */
+export async function rearm(
+  ctx: ObjectContext,
+  heartbeat: Heartbeat,
+  nowMs: number,
+): Promise<void> {
+  const state = await readState(ctx);
+  // Of one that is ok Postgres keeps the deadline.
+  if (state === null || isPlain(state)) return;
+  const quiet = await readQuiet(ctx);
+  const wakeMs = wakeAtMs(heartbeat, state, { quiet, nowMs }) ?? nowMs + lookAgainMs;
+  // The end of a mute may be centuries away, where no timer reaches.
+  const atMs = Math.min(wakeMs, nowMs + longestDelayMs);
+  await setAlarm(ctx, { atMs, nowMs });
+}
+
+/**
+ * Looks again when the object is sure to have been told of what was announced for `toldAtMs`: it takes
+ * its calls in turn, and nobody tells for so long. Also one that is ok does, to end its watch.
+ */
+export function lookAfterTelling(
+  ctx: ObjectContext,
+  { toldAtMs, nowMs }: { toldAtMs: number; nowMs: number },
+): Promise<void> {
+  const earliestMs = Math.max(nowMs + 1_000, toldAtMs + longestTellingMs);
+  const atMs = Math.min(earliestMs, nowMs + longestTellingMs);
+  return setAlarm(ctx, { atMs, nowMs, toldAtMs });
+}
+
+/** Whether pings were listened for is not known yet, but soon. */
+export function lookSoon(ctx: ObjectContext, nowMs: number): Promise<void> {
+  return setAlarm(ctx, { atMs: nowMs + 1_000, nowMs });
+}
+
+/** More than all attempts of `patience.caller` take together. */
+const longestTellingMs = 60_000;
+
+type Wake = { atMs: number; nowMs: number; toldAtMs?: number };
+
+async function setAlarm(ctx: ObjectContext, { atMs, nowMs, ...behind }: Wake): Promise<void> {
+  const alarm = await readAlarm(ctx);
+  if (alarm !== null && alarm.atMs > nowMs && alarm.atMs <= atMs) return;
+  const generation = (alarm?.generation ?? 0) + 1;
+  writeAlarm(ctx, { generation, atMs });
+  const delay = atMs > nowMs ? atMs - nowMs + untilWrittenMs : 0;
+  ctx
+    .sendClient(heartbeatObject, ctx.key)
+    .expire({ generation, ...behind }, rpc.sendOpts({ delay }));
+}
+
+const longestDelayMs = 400 * 86_400_000;

@@ -1,0 +1,69 @@
+/** What is written down of a heartbeat. */
+import type { ObjectContext } from "@restatedev/restate-sdk";
+import { noPhases } from "#monitor/check/grade.ts";
+import { nextTakenAtMs, writeDown } from "#monitor/check/settle.ts";
+import type {
+  CheckResult,
+  CheckSnapshot,
+  Heartbeat,
+  HeartbeatState,
+  Ping,
+} from "#monitor/contract.ts";
+import { dueAtMs, newHeartbeatState } from "./deadline.ts";
+import { readQuiet, readState } from "./state.ts";
+/** A start says nothing of how the job went, and only after one is known how long it took. */
+export function resultsOf(
+  heartbeat: Heartbeat,
+  received: Ping,
+  { startedAtMs }: HeartbeatState,
+): CheckResult[] {
+  if (received.kind === "start") return [];
+  const isOk = received.kind === "success";
+  const code = isOk || received.exitCode === null ? "" : ` (exit code ${received.exitCode})`;
+  return [
+    {
+      checkId: heartbeat.id,
+      location: "ping",
+      scheduledAtMs: received.atMs,
+      startedAtMs: received.atMs,
+      grade: isOk ? "ok" : "failed",
+      cause: isOk ? null : "error",
+      durationMs: startedAtMs === null ? 0 : Math.max(0, received.atMs - startedAtMs),
+      phases: noPhases,
+      status: null,
+      reason: isOk ? null : `the job said that it failed${code}`,
+      tlsDaysLeft: null,
+    },
+  ];
+}
+
+export async function writeSnapshot(
+  ctx: ObjectContext,
+  heartbeat: Heartbeat,
+  nowMs: number,
+): Promise<void> {
+  writeDown(ctx, ctx.key, { snapshot: await snapshotOf(ctx, heartbeat, nowMs) });
+}
+
+/** `heartbeat`: null when it is not known, and with it its deadline. */
+export async function snapshotOf(
+  ctx: ObjectContext,
+  heartbeat: Heartbeat | null,
+  atMs: number,
+): Promise<CheckSnapshot> {
+  const state = (await readState(ctx)) ?? newHeartbeatState(atMs);
+  const { status, sinceMs, lastPingAtMs, lastDurationMs, alert } = state;
+  return {
+    checkId: ctx.key,
+    kind: "heartbeat",
+    takenAtMs: await nextTakenAtMs(ctx, atMs),
+    status,
+    sinceMs,
+    lastAtMs: lastPingAtMs,
+    lastDurationMs,
+    dueAtMs: heartbeat === null || alert !== null ? null : dueAtMs(heartbeat, state),
+    alert,
+    quiet: await readQuiet(ctx),
+    locations: {},
+  };
+}

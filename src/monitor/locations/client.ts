@@ -1,0 +1,56 @@
+/** The way of a runner to the gateway. */
+import { request } from "undici";
+import { readBody } from "#kernel/body.ts";
+import type { CheckResult } from "#monitor/contract.ts";
+import { reportPath, Work, workPath } from "./contract.ts";
+
+const timeoutMs = 10_000;
+
+/** Of ten thousand checks the work is some MB. */
+const longestAnswerBytes = 32 * 1024 * 1024;
+
+/** What control will say again however often the same is sent. */
+const refusals = new Set([400, 413, 415]);
+
+/** The token is not that of any place: trying again changes nothing. */
+export class RunnerRefusedError extends Error {}
+
+/** What was sent is nothing that this control takes: neither does that change. */
+export class ReportRefusedError extends Error {}
+
+export function createRunnerClient({ control, token }: { control: string; token: string }) {
+  const post = async (path: string, body: object): Promise<unknown> => {
+    const answer = await request(`${control}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const text = await readBody(answer.body, longestAnswerBytes);
+    const { statusCode: status } = answer;
+    if (status === 401) throw new RunnerRefusedError(`${control} refused the token`);
+    if (refusals.has(status)) throw new ReportRefusedError(`${control} answered ${status}`);
+    if (status >= 300) throw new Error(`${control} answered ${status}`);
+    if (text === undefined) throw new Error(`${control} answers more than all checks are long`);
+    return parseJson(text.toString());
+  };
+  const parseJson = (text: string): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new Error(`${control} is no control of Vedette: it answers no JSON`);
+    }
+  };
+  return {
+    async askForWork(): Promise<Work> {
+      const parsed = Work.safeParse(await post(workPath, {}));
+      if (parsed.success) return parsed.data;
+      throw new Error(`${control} is no control of Vedette, or one of another version`);
+    },
+    async report(results: readonly CheckResult[]): Promise<void> {
+      await post(reportPath, { results });
+    },
+  };
+}

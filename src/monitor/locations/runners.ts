@@ -1,0 +1,83 @@
+/** The further places that run checks: who they are, and when each was last heard of. */
+import { LRUCache } from "lru-cache";
+import type { Database } from "#kernel/database.ts";
+import { inTime } from "#kernel/in-time.ts";
+import { createIsKnownToken } from "#monitor/known-tokens.ts";
+import { refusal, refuseTaken } from "#monitor/standing.ts";
+export type Runners = ReturnType<typeof createRunners>;
+
+/** Every run of every check asks. */
+const expectedTtlMs = 1_000;
+/** One that hangs would have the run begin too late. */
+const patienceMs = 2_000;
+
+export function createRunners(database: Database) {
+  const expected = new LRUCache<"all", string[]>({
+    max: 1,
+    ttl: expectedTtlMs,
+    // A database that is away keeps no check from running.
+    allowStaleOnFetchRejection: true,
+    fetchMethod: async () => {
+      const { rows } = await database.query(findExpected);
+      return rows.map(({ location }) => location);
+    },
+  });
+  const isKnownToken = createIsKnownToken(database, "check_runners");
+  return {
+    /** Lets who has the token of this hash (hex) report for `location`; an earlier token is void. */
+    async add(location: string, tokenHash: string): Promise<{ replaced: boolean }> {
+      const { rows } = await database
+        .query(saveRunner, [location, Buffer.from(tokenHash, "hex")])
+        .catch(refuseTaken);
+      return { replaced: rows[0]?.replaced === true };
+    },
+
+    /** Throws 404. */
+    async remove(location: string): Promise<void> {
+      const { rowCount } = await database.query(dropRunner, [location]);
+      if (rowCount === 0) {
+        throw refusal(404, "unknown_runner", `there is no runner at ${location}`);
+      }
+    },
+
+    async list(): Promise<{ location: string; createdAt: Date; seenAt: Date | null }[]> {
+      const { rows } = await database.query(listRunners);
+      return rows.map((row) => ({
+        location: row.location,
+        createdAt: row.created_at,
+        seenAt: row.seen_at,
+      }));
+    },
+
+    /** Places that are to report: their runner was there once and was not removed. */
+    async expected(): Promise<string[]> {
+      const ask = async () => (await expected.fetch("all")) ?? [];
+      const known = expected.peek("all", { allowStale: true });
+      // Waited for here: a fetch that is aborted and fails later would be the last one that the cache makes.
+      return known === undefined ? ask() : inTime(ask, { limitMs: patienceMs, otherwise: known });
+    },
+
+    /** The place of whoever has this token, who is there now; null: nobody has it. */
+    async greet(tokenHash: Buffer): Promise<string | null> {
+      if (!(await isKnownToken(tokenHash))) return null;
+      const { rows } = await database.query(noteRunner, [tokenHash]);
+      return rows[0]?.location ?? null;
+    },
+  };
+}
+
+const saveRunner = `
+  WITH before AS (SELECT count(*) AS runners FROM check_runners WHERE location = $1)
+  INSERT INTO check_runners (location, token_hash) VALUES ($1, $2)
+  ON CONFLICT (location) DO UPDATE SET token_hash = excluded.token_hash
+  RETURNING (SELECT runners > 0 FROM before) AS replaced`;
+
+const dropRunner = "DELETE FROM check_runners WHERE location = $1";
+
+const listRunners = "SELECT location, created_at, seen_at FROM check_runners ORDER BY location";
+
+const findExpected =
+  "SELECT location FROM check_runners WHERE seen_at IS NOT NULL ORDER BY location";
+
+const noteRunner = `
+  UPDATE check_runners SET seen_at = now() WHERE token_hash = $1 RETURNING location`;

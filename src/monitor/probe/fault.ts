@@ -1,0 +1,48 @@
+/** What went wrong with a request, in words. They never quote an address or a header. */
+import { formatDuration } from "#kernel/duration.ts";
+import type { Timing } from "./connection.ts";
+
+/** A fault with words of its own. */
+export class ProbeFault extends Error {}
+
+type Circumstances = {
+  signal: AbortSignal;
+  limits: { timeoutMs: number };
+  timing: Timing;
+};
+
+export function describeFault(error: unknown, { signal, limits, timing }: Circumstances): string {
+  if (signal.aborted) {
+    const limit = formatDuration(limits.timeoutMs);
+    return timing.connectedAtMs === undefined
+      ? `no connection within ${limit}`
+      : `no whole answer within ${limit}`;
+  }
+  if (error instanceof ProbeFault) return error.message;
+  const { code, name } = innermost(error);
+  const word = code ?? name;
+  if (word.startsWith("ERR_SSL_")) return `the TLS connection failed (${word})`;
+  return faults[word] ?? `the request failed (${word})`;
+}
+
+/** Of several addresses that were tried the first one's fault. */
+function innermost(error: unknown): NodeJS.ErrnoException {
+  const { errors, cause } = error as { errors?: unknown[]; cause?: unknown };
+  if (errors?.[0] !== undefined) return innermost(errors[0]);
+  return cause instanceof Error ? innermost(cause) : (error as NodeJS.ErrnoException);
+}
+
+const faults: Record<string, string> = {
+  ECONNREFUSED: "connection refused",
+  ECONNRESET: "connection reset",
+  EPIPE: "connection reset",
+  ENOTFOUND: "no such host",
+  EAI_AGAIN: "the host's name could not be looked up",
+  EHOSTUNREACH: "no route to the host",
+  ENETUNREACH: "no route to the host",
+  ETIMEDOUT: "no connection in time",
+  UND_ERR_SOCKET: "connection closed before the answer was whole",
+  HTTPParserError: "the answer is not HTTP",
+  UND_ERR_HEADERS_OVERFLOW: "the answer's headers are too long",
+  ERR_INVALID_URL: "the address is not valid",
+};

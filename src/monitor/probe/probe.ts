@@ -1,0 +1,86 @@
+/** One request, as a stranger would make it: on a connection of its own, with its parts timed. */
+import { Client, type Dispatcher } from "undici";
+import { readBody } from "#kernel/body.ts";
+import type { Observation } from "#monitor/contract.ts";
+import { noPhases } from "#monitor/check/grade.ts";
+import { createConnector, type Timing } from "./connection.ts";
+import { describeFault, ProbeFault } from "./fault.ts";
+import type { ProbeRequest } from "./request.ts";
+
+export type ProbeLimits = {
+  /** From the start to the last byte of the answer. */
+  timeoutMs: number;
+  /** A longer answer is a failure: no check needs it. */
+  maxBodyBytes: number;
+};
+
+/** Never throws: what goes wrong is what was seen. Redirects are answers like others. */
+export type Probe = (request: ProbeRequest, limits: ProbeLimits) => Promise<Observation>;
+
+/** `ca`: certificates to trust besides those of the system (PEM). */
+export function createProbe(options: { ca?: string } = {}): Probe {
+  return async (request, limits) => {
+    const timing: Timing = { phases: { ...noPhases }, tlsDaysLeft: null };
+    const startedMs = performance.now();
+    const signal = AbortSignal.timeout(limits.timeoutMs);
+    const outcome = await attempt({ request, limits, timing, signal, ...options });
+    const durationMs = performance.now() - startedMs;
+    return { durationMs, phases: timing.phases, tlsDaysLeft: timing.tlsDaysLeft, outcome };
+  };
+}
+
+type Attempt = {
+  request: ProbeRequest;
+  limits: ProbeLimits;
+  timing: Timing;
+  signal: AbortSignal;
+  ca?: string;
+};
+
+async function attempt(of: Attempt): Promise<Observation["outcome"]> {
+  const { request, limits, timing, signal, ca } = of;
+  let client: Client | undefined;
+  try {
+    const { origin, pathname, search } = new URL(request.url);
+    client = new Client(origin, {
+      connect: createConnector({ timing, signal, ...(ca !== undefined && { ca }) }),
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    return await exchange(client, `${pathname}${search}`, of);
+  } catch (error) {
+    return { kind: "error", reason: describeFault(error, { signal, limits, timing }) };
+  } finally {
+    client?.destroy().catch(() => {});
+  }
+}
+
+async function exchange(
+  client: Client,
+  path: string,
+  { request, limits, timing, signal }: Attempt,
+): Promise<Observation["outcome"]> {
+  const { method, headers, body } = request;
+  const answer = await client.request({ path, method, headers, body, signal });
+  const { connectedAtMs } = timing;
+  if (connectedAtMs === undefined) throw new Error("an answer without a connection");
+  const headersAtMs = performance.now();
+  timing.phases.firstByte = headersAtMs - connectedAtMs;
+  const text = await readText(answer, limits.maxBodyBytes);
+  timing.phases.transfer = performance.now() - headersAtMs;
+  return { kind: "response", status: answer.statusCode, headers: flat(answer.headers), body: text };
+}
+
+async function readText({ body }: Dispatcher.ResponseData, maxBytes: number): Promise<string> {
+  const whole = await readBody(body, maxBytes);
+  if (whole === undefined) throw new ProbeFault(`the answer is longer than ${maxBytes} bytes`);
+  return whole.toString("utf8");
+}
+
+function flat(headers: Dispatcher.ResponseData["headers"]): Record<string, string> {
+  const pairs = Object.entries(headers).map(([name, value = ""]): [string, string] => [
+    name.toLowerCase(),
+    Array.isArray(value) ? value.join(", ") : value,
+  ]);
+  return Object.fromEntries(pairs);
+}

@@ -1,0 +1,49 @@
+/** Which receiver each kind of alert has to reach, told from the rows and not from the tree. */
+import { combineDomain, coverSource, notSet, standIn } from "#routing/coverage.ts";
+import { simulate } from "#routing/match.ts";
+import type { AlertRoute } from "#routing/contract.ts";
+import { environmentLabel, receiverOf, routesOf, type Sending } from "./tree.ts";
+
+export type Expectation = { receiver: string; labels: Record<string, string> };
+
+/** Throws a RangeError when a source has more kinds of alerts than can be tried. */
+export function expectReceivers(
+  sendings: readonly Sending[],
+  routes: readonly AlertRoute[],
+): Expectation[] {
+  const environments = sendings.map(({ source }) => source.environment);
+  return sendings.flatMap((sending, i) => {
+    const kinds = kindsOf(sending, routes);
+    const own = kinds.map((labels) => ({ ...labels, [environmentLabel]: environments[i] ?? "" }));
+    // What names none of the environments is the first one's.
+    const others = i === 0 ? kinds.filter((labels) => !namesOne(labels, environments)) : [];
+    return [...others, ...own].map((labels) => ({
+      receiver: findReceiver(sending, labels, routes),
+      labels,
+    }));
+  });
+}
+
+type Labels = Expectation["labels"];
+
+function kindsOf({ source }: Sending, routes: readonly AlertRoute[]): Labels[] {
+  const { domain } = coverSource(source, routes);
+  return combineDomain(domain).map((values) =>
+    Object.fromEntries(
+      Object.entries(values)
+        .filter(([, value]) => value !== notSet)
+        .map(([name, value]) => [name, standIn(value, domain[name] ?? [])]),
+    ),
+  );
+}
+
+function namesOne(labels: Labels, environments: readonly string[]): boolean {
+  return environments.includes(labels[environmentLabel] ?? "");
+}
+
+function findReceiver({ source }: Sending, labels: Labels, routes: readonly AlertRoute[]): string {
+  const verdicts = simulate({ source: source.name, labels }, routes).routes;
+  const takers = verdicts.filter(({ matches }) => matches).map(({ route }) => route);
+  const taker = routesOf(source, routes).find(({ name }) => takers.includes(name));
+  return receiverOf(source, taker ?? null);
+}

@@ -1,0 +1,128 @@
+/**
+ * What becomes of every alert that a source can send. Conditions only compare labels with values that
+ * they name, so that all values that nobody names fare alike: one of them stands for the others, and
+ * trying each named value, the other ones and none at all is a proof and no sample.
+ */
+import { type Simulation, simulate } from "./match.ts";
+import type { AlertRoute, AlertSource } from "./contract.ts";
+
+/** Stands for every value that no row names; shown as it stands. */
+export const anyOther = "(any other value)";
+/** Stands for a label that the alert lacks; shown as it stands. */
+export const notSet = "(not set)";
+
+/** Label values that fare alike, for example severity: info, (any other value). */
+export type Region = { source: string; labels: Record<string, string[]> };
+
+export type Coverage = {
+  /** Alerts that no route takes: they reach nobody. */
+  holes: Region[];
+  /** Alerts that two routes or more take, with the names of the routes. */
+  overlaps: (Region & { routes: string[] })[];
+  /** The values that were tried, by label. */
+  domain: Domain;
+  /** How many kinds of alerts that makes. */
+  tried: number;
+};
+
+/** More combinations than this are more than a table of routes for people needs. */
+const maxCombinations = 20_000;
+
+/** Throws a RangeError when a source's labels have more combinations than can be tried. */
+export function coverSource(source: AlertSource, routes: readonly AlertRoute[]): Coverage {
+  const domain = domainOf(source, routes);
+  const fates = combineDomain(domain).map((labels) => ({
+    labels,
+    fate: fateOf(source, labels, routes),
+  }));
+  const byFate = Map.groupBy(fates, ({ fate }) => fate.join("\n"));
+  const coverage: Coverage = { holes: [], overlaps: [], domain, tried: fates.length };
+  for (const alike of byFate.values()) {
+    const taken = alike[0]?.fate ?? [];
+    if (taken.length === 1) continue;
+    for (const labels of describe(
+      alike.map(({ labels }) => labels),
+      domain,
+    )) {
+      const region = { source: source.name, labels };
+      if (taken.length === 0) coverage.holes.push(region);
+      else coverage.overlaps.push({ ...region, routes: taken });
+    }
+  }
+  return coverage;
+}
+
+type Labels = Record<string, string>;
+type Domain = Record<string, string[]>;
+
+/** Every label that matters for the source, with every value that may make a difference. */
+function domainOf(source: AlertSource, routes: readonly AlertRoute[]): Domain {
+  const conditions = routes
+    .flatMap((route) => route.sources)
+    .filter((entry) => entry.source === source.name)
+    .flatMap((entry) => entry.conditions);
+  const names = new Set([...Object.keys(source.labels), ...conditions.map(({ label }) => label)]);
+  const valuesOf = (name: string) => {
+    const asked = conditions.filter(({ label }) => label === name);
+    const named = asked.flatMap((one) => ("values" in one ? one.values : []));
+    return [...new Set([...(source.labels[name] ?? []), ...named]), anyOther, notSet];
+  };
+  return Object.fromEntries([...names].map((name) => [name, valuesOf(name)]));
+}
+
+/** Every combination of the values, `anyOther` and `notSet` among them. Throws a RangeError for too many. */
+export function combineDomain(domain: Domain): Labels[] {
+  const size = Object.values(domain).reduce((product, values) => product * values.length, 1);
+  if (size > maxCombinations) {
+    const names = Object.keys(domain).join(", ");
+    throw new RangeError(`${names}: ${size} combinations of values are too many to try`);
+  }
+  return Object.entries(domain).reduce<Labels[]>(
+    (rows, [name, values]) =>
+      rows.flatMap((row) => values.map((value) => ({ ...row, [name]: value }))),
+    [{}],
+  );
+}
+
+/** A value that can stand on an alert; for `anyOther` one that is none of `named`. */
+export function standIn(value: string, named: readonly string[]): string {
+  if (value !== anyOther) return value;
+  let other = "other";
+  while (named.includes(other)) other += "-other";
+  return other;
+}
+
+function fateOf(source: AlertSource, labels: Labels, routes: readonly AlertRoute[]): string[] {
+  return takers(simulate({ source: source.name, labels: withoutUnset(labels) }, routes));
+}
+
+function takers({ routes }: Simulation): string[] {
+  return routes.filter(({ matches }) => matches).map(({ route }) => route);
+}
+
+function withoutUnset(labels: Labels): Labels {
+  return Object.fromEntries(Object.entries(labels).filter(([, value]) => value !== notSet));
+}
+
+/** The fewest regions that are easily told: a label whose value makes no difference is left out. */
+function describe(alike: readonly Labels[], domain: Domain): Domain[] {
+  const names = Object.keys(domain).filter((name) => !isIndifferent(name, alike, domain));
+  const last = names.pop();
+  if (last === undefined) return [{}];
+  const byRest = Map.groupBy(alike, (labels) => JSON.stringify(names.map((name) => labels[name])));
+  return [...byRest.values()].map((group) => {
+    const first = group[0] as Labels;
+    const rest = names.map((name): [string, string[]] => [name, [first[name] ?? ""]]);
+    const values = [...new Set(group.map((labels) => labels[last] ?? ""))];
+    return Object.fromEntries([...rest, [last, values]]);
+  });
+}
+
+/** Whether the combinations stay the same with any other value of the label put in. */
+function isIndifferent(name: string, alike: readonly Labels[], domain: Domain): boolean {
+  const rest = ({ [name]: _, ...others }: Labels) => JSON.stringify(others);
+  const counts = new Map<string, number>();
+  for (const labels of alike) counts.set(rest(labels), (counts.get(rest(labels)) ?? 0) + 1);
+  const all = domain[name]?.length;
+  return [...counts.values()].every((count) => count === all);
+}

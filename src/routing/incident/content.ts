@@ -1,0 +1,130 @@
+/**
+ * What an alert route says, freed of how the service writes it: reading shows labels, echoes and
+ * presets that writing does not take, and none of them is a difference.
+ */
+import { createHash } from "node:crypto";
+import type { Content, Json } from "#routing/incident/contract.ts";
+
+/** Members of a route that the service sets itself. */
+const readOnly = new Set(["id", "version", "created_at", "updated_at"]);
+
+/** A route as it was read, in the shape in which it is written. Unknown members stay. */
+export function toContent(detail: Content): Content {
+  const own = Object.entries(detail).filter(([name]) => !readOnly.has(name));
+  return Object.fromEntries(own.map(([name, value]) => [name, toWritten(value, name)]));
+}
+
+function toWritten(value: Json, name: string): Json {
+  if (Array.isArray(value)) return value.map((element) => toWritten(element, name));
+  if (!isObject(value)) return value;
+  const bare = withoutEchoes(value, name);
+  return Object.fromEntries(
+    Object.entries(bare).map(([key, child]) => [key, toWritten(child, key)]),
+  );
+}
+
+function withoutEchoes(value: Content, name: string): Content {
+  if ("subject" in value && "operation" in value) return toWrittenCondition(value);
+  if (name === "value" || name === "array_value") return omit(value, "label");
+  if (name === "escalation_targets") return withoutEchoedUsers(value);
+  // Expressions and their steps are read with the type of what they give.
+  if ("root_reference" in value || "operation_type" in value) return omit(value, "returns");
+  if (name === "navigate") return omit(value, "reference_label");
+  return value;
+}
+
+function toWrittenCondition(condition: Content): Content {
+  const { subject, operation } = condition;
+  return {
+    ...condition,
+    subject: isObject(subject) ? (subject["reference"] ?? null) : (subject ?? null),
+    operation: isObject(operation) ? (operation["value"] ?? null) : (operation ?? null),
+  };
+}
+
+/** The service has been seen to repeat an escalation path as a user. */
+function withoutEchoedUsers(target: Content): Content {
+  const { users, escalation_paths: paths } = target;
+  if (users === undefined || paths === undefined) return target;
+  return literals(users) === literals(paths) ? omit(target, "users") : target;
+}
+
+function literals(binding: Json): string {
+  return stableText(canonical(toWritten(binding, ""), ""));
+}
+
+function omit(value: Content, name: string): Content {
+  const { [name]: _omitted, ...rest } = value;
+  return rest;
+}
+
+/** Lists whose order says something; every other list is a set. */
+const ordered = new Set(["operations", "branches"]);
+
+/**
+ * The one form of everything that means the same: 0, null, false, an empty list or object and an
+ * absent member are one, sets are sorted, JSON in a text is written one way.
+ */
+export function canonical(value: Json, name: string): Json {
+  if (Array.isArray(value)) return canonicalList(value, name);
+  if (isObject(value)) {
+    const members = Object.entries(value)
+      .map(([key, child]): [string, Json] => [key, canonical(child, key)])
+      .filter(([, child]) => !isPreset(child))
+      .sort(([one], [other]) => compareText(one, other));
+    return Object.fromEntries(members);
+  }
+  return name === "literal" && typeof value === "string" ? canonicalLiteral(value) : value;
+}
+
+function canonicalList(list: Json[], name: string): Json[] {
+  const elements = list.map((element) => canonical(element, name));
+  if (ordered.has(name)) return elements;
+  const sorted = new Map(elements.map((element) => [JSON.stringify(element), element]));
+  const unique = [...sorted].sort(([one], [other]) => compareText(one, other));
+  // One group that asks for nothing lets everything through, as no group does.
+  if (name === "condition_groups" && unique.length === 1 && unique[0]?.[0] === "{}") return [];
+  return unique.map(([, element]) => element);
+}
+
+function isPreset(value: Json): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  if (isObject(value)) return Object.keys(value).length === 0;
+  return value === null || value === 0 || value === false;
+}
+
+function canonicalLiteral(text: string): string {
+  // A chat channel is told with its workspace before it, or without.
+  const channel = /^T[A-Z0-9]+\/([CG][A-Z0-9]+)$/.exec(text)?.[1];
+  if (channel !== undefined) return channel;
+  if (!/^[[{]/.test(text)) return text;
+  try {
+    return stableText(JSON.parse(text) as Json);
+  } catch {
+    return text;
+  }
+}
+
+/** JSON with the members of every object sorted. */
+function stableText(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(stableText).join(",")}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const names = Object.keys(value).sort(compareText);
+  return `{${names.map((key) => `${JSON.stringify(key)}:${stableText(value[key] ?? null)}`).join(",")}}`;
+}
+
+export function compareText(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}
+
+export function isObject(value: Json | undefined): value is Content {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Two contents with one digest mean the same. */
+export function digestOf(content: Content): string {
+  return createHash("sha256")
+    .update(JSON.stringify(canonical(content, "")))
+    .digest("hex");
+}

@@ -1,0 +1,80 @@
+/** Whether routes have drifted from their rows, and what people are told of it. */
+import type { DriftReport, Owned, Plan } from "#routing/incident/contract.ts";
+import type { ChatMessage } from "#notify/contract.ts";
+import { isInStep } from "./overlay.ts";
+import type { PlanOutcome } from "./plan.ts";
+
+/** More of one route says no more than that it is another one. */
+const mostChanges = 50;
+
+type Report = Omit<DriftReport, "checked_at">;
+
+export function judgeDrift(planned: PlanOutcome, owned: Readonly<Record<string, Owned>>): Report {
+  if ("faults" in planned) return judgeFaults(planned);
+  const routes = planned.plan.routes.flatMap((route) => {
+    if (route.action === "none") return [];
+    const why = judgeRoute(route, owned[route.name]);
+    const changes = route.base === null ? undefined : route.changes.slice(0, mostChanges);
+    return [{ name: route.name, why, ...(changes !== undefined && { changes }) }];
+  });
+  const { doubled } = planned.plan;
+  const isInStep = routes.length + doubled.length === 0;
+  return { state: isInStep ? "in_step" : "drifted", routes, doubled };
+}
+
+/** Two routes of one name are a difference that is known, whatever else is. */
+function judgeFaults({ faults, doubled }: Extract<PlanOutcome, { faults: string[] }>): Report {
+  const unknown = { ...unknownDrift(faults.join("; ")), doubled };
+  return doubled.length === 0 ? unknown : { ...unknown, state: "drifted" };
+}
+
+export function unknownDrift(reason: string): Report {
+  return { state: "unknown", routes: [], doubled: [], reason };
+}
+
+function judgeRoute(
+  { base }: Plan["routes"][number],
+  owned: Owned | undefined,
+): DriftReport["routes"][number]["why"] {
+  if (owned === undefined) return "not_applied";
+  if (base === null) return "deleted";
+  return isInStep(base.content, owned.declared) ? "not_applied" : "changed";
+}
+
+/** The state that people know of: what is unknown changes nothing about it. */
+export type Told = "in_step" | "drifted";
+
+/** Told once when drift appears, and once when it ends; undefined: there is nothing to tell. */
+export function announceDrift(
+  told: Told,
+  report: DriftReport,
+  id: string,
+): ChatMessage | undefined {
+  // One that an older version has judged does not say.
+  const { state, routes, doubled = [], checked_at } = report;
+  if (state === "unknown" || state === told) return undefined;
+  const fields = [{ name: "Looked at", value: checked_at }];
+  if (state === "in_step") {
+    const title = "Alert routes are in step again";
+    return { id, title, tone: "success", lines: [], fields };
+  }
+  return {
+    id,
+    title: "Alert routes differ from their rows",
+    tone: "warning",
+    lines: [
+      [
+        ...routes.map(({ name, why }) => `${name}: ${reasons[why]}`),
+        ...doubled.map(({ advice }) => advice),
+      ].join("\n"),
+      "vedette alerts plan shows what differs.",
+    ],
+    fields,
+  };
+}
+
+const reasons = {
+  changed: "changed at the incident service",
+  deleted: "deleted at the incident service",
+  not_applied: "its row is not applied yet",
+} as const satisfies Record<DriftReport["routes"][number]["why"], string>;

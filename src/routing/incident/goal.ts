@@ -1,0 +1,21 @@
+/** What a route is to say in the end: a row rules its own members, a backup all there are. */
+import type { Content, Plan } from "#routing/incident/contract.ts";
+import { digestOf } from "./content.ts";
+import { newRoute } from "./declared.ts";
+import { overlay } from "./overlay.ts";
+
+export type Goal = { of: Plan["of"]; declared: Content };
+
+/** The whole content to write over `current`: what a backup lacks is not in it. */
+export function contentOver(current: Content, { of, declared }: Goal): Content {
+  return of === "backup" ? declared : overlay(current, declared);
+}
+
+export function contentOfNew(goal: Goal): Content {
+  return contentOver(newRoute, goal);
+}
+
+/** Whether writing would change what the route means. */
+export function isReached(current: Content, goal: Goal): boolean {
+  return digestOf(contentOver(current, goal)) === digestOf(current);
+}

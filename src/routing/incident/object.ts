@@ -1,0 +1,129 @@
+/** Alert routes as an operator sees and calls them. */
+import { implement, type ObjectSharedContext } from "@restatedev/restate-sdk";
+import { databaseRead, readNow } from "#kernel/read-now.ts";
+import { asTerminalError } from "#kernel/terminal.ts";
+import type {
+  ApplyRequest,
+  ApplyResult,
+  Backup,
+  RoutesStatus,
+} from "#routing/incident/contract.ts";
+import { waitForApply } from "./attach.ts";
+import type { BackupStore } from "./backups.ts";
+import { arm, checked, tick } from "./drift-timer.ts";
+import { alertRoutesObject, type OpenCreations } from "./internal.ts";
+import { problem } from "./problem.ts";
+import {
+  type Applying,
+  readApplying,
+  readCreations,
+  readDrift,
+  readLastApply,
+  readOwned,
+  readTimer,
+} from "./state.ts";
+import { begin, finish, intend, keepBackup, lost, note } from "./work.ts";
+
+export type ObjectParts = {
+  /** Empty: nothing can be applied. */
+  incidentUrl: string;
+  /** 0: drift is not looked for. */
+  checkEveryMs: number;
+  /** How long a route may be there before lists show it. */
+  listLagMs: number;
+  backups: BackupStore;
+};
+
+const hidden = { ingressPrivate: true };
+
+const limits = { limitMs: 10_000, problem: "backups cannot be read" };
+const listing = databaseRead("list-backups", limits);
+const reading = databaseRead("read-backup", limits);
+
+export function createAlertRoutesObject(parts: ObjectParts) {
+  const { backups, checkEveryMs, listLagMs } = parts;
+  return implement(alertRoutesObject, {
+    handlers: {
+      Status: status,
+      Apply: (ctx, request) => apply(ctx, request, parts),
+      Backups: (ctx) => readNow(ctx, listing, backups.list),
+      Backup: (ctx, { backup }) => readBackup(ctx, backup, backups),
+      begin,
+      note,
+      intend,
+      keep: keepBackup,
+      finished: async (ctx, result) => {
+        await finish(ctx, result);
+        // Once more when lists show all that it made.
+        return arm(ctx, { checkEveryMs, afterMs: 0, nextMs: listLagMs });
+      },
+      lost,
+      start: (ctx) => arm(ctx, { checkEveryMs, afterMs: 0 }),
+      tick: (ctx, request) => tick(ctx, { ...request, checkEveryMs }),
+      readOwned: (ctx) => readOwned(ctx),
+      checked,
+    },
+    options: {
+      journalRetention: 0,
+      asTerminalError,
+      handlers: {
+        begin: hidden,
+        note: hidden,
+        intend: hidden,
+        keep: hidden,
+        finished: hidden,
+        lost: hidden,
+        tick: hidden,
+        readOwned: hidden,
+        checked: hidden,
+      },
+    },
+  });
+}
+
+async function status(ctx: ObjectSharedContext): Promise<RoutesStatus> {
+  const applying = await readApplying(ctx);
+  const timer = await readTimer(ctx);
+  const { invocation: _invocation, ...shown } = applying ?? ({} as Applying);
+  return {
+    applying: applying === null ? null : shown,
+    last_apply: await readLastApply(ctx),
+    drift: await readDrift(ctx),
+    next_check_at:
+      timer === null || timer.dueAtMs === 0 ? null : new Date(timer.dueAtMs).toISOString(),
+    owned: await readOwned(ctx),
+    creations: sinceWhen(await readCreations(ctx)),
+  };
+}
+
+function sinceWhen(creations: OpenCreations): RoutesStatus["creations"] {
+  const entries = Object.entries(creations);
+  return Object.fromEntries(entries.map(([name, { begun_at }]) => [name, { begun_at }]));
+}
+
+async function apply(
+  ctx: ObjectSharedContext,
+  request: ApplyRequest,
+  { incidentUrl }: ObjectParts,
+): Promise<ApplyResult> {
+  if (incidentUrl === "") {
+    const detail = "incident.url and incident.api_key are not set where Vedette runs";
+    throw problem(409, "incident_not_configured", detail);
+  }
+  const { incident_url: planned } = request.plan;
+  if (planned !== incidentUrl) {
+    const detail = `the plan is for ${planned}, and Vedette works with ${incidentUrl}`;
+    throw problem(409, "other_incident_service", detail);
+  }
+  return waitForApply(ctx, await ctx.client(alertRoutesObject, ctx.key).begin(request));
+}
+
+async function readBackup(
+  ctx: ObjectSharedContext,
+  name: string,
+  backups: BackupStore,
+): Promise<Backup> {
+  const backup = await readNow(ctx, reading, () => backups.read(name));
+  if (backup !== null) return backup;
+  throw problem(404, "unknown_backup", `there is no backup ${name}; the newest 100 are kept`);
+}

@@ -1,0 +1,100 @@
+/** What an apply would do: rows, or a backup, held against what is there. */
+import type { Backup, Owned, Plan, RoutePlan, SharedName } from "#routing/incident/contract.ts";
+import { digestOf, toContent } from "./content.ts";
+import { declareRoute } from "./declared.ts";
+import { diffContent } from "./diff.ts";
+import { findDoubled } from "./doubled.ts";
+import { contentOfNew, contentOver, type Goal, isReached } from "./goal.ts";
+import type { GivenIds } from "./ids-file.ts";
+import { type Rows, resolveIds } from "./resolve.ts";
+import type { Found } from "./service.ts";
+import type { Survey } from "./survey.ts";
+
+type Head = Pick<Plan, "incident_url" | "made_at">;
+
+/** `faults` has those of `doubled` that keep a plan from being made. */
+export type PlanOutcome = { plan: Plan } | { faults: string[]; doubled: SharedName[] };
+
+export type RowsToPlan = {
+  rows: Rows;
+  given: GivenIds;
+  survey: Survey;
+  /** Routes of ours, by name. Empty when that is not known: then they are found by name alone. */
+  owned: Readonly<Record<string, Owned>>;
+};
+
+/** `faults`: names that have no id, one line each; then nothing can be planned. */
+export function planRows({ rows, given, survey, owned }: RowsToPlan, head: Head): PlanOutcome {
+  const { ids, names, faults } = resolveIds(rows, given, survey.directory);
+  const bearers = rows.routes.map(({ name }) => ({ name, ours: owned[name]?.id ?? null }));
+  const doubled = findDoubled(bearers, survey.routes);
+  const ambiguous = doubled.flatMap(({ ours, advice }) => (ours === null ? [advice] : []));
+  if (faults.length + ambiguous.length > 0) return { faults: [...faults, ...ambiguous], doubled };
+  const routes = rows.routes.map((row) => {
+    const found = findRemote(survey.routes, { name: row.name, id: owned[row.name]?.id });
+    const goal: Goal = { of: "routes", declared: declareRoute(row, ids) };
+    return planRoute(row.name, goal, found);
+  });
+  const known = new Set(rows.routes.map(({ name }) => name));
+  const orphans = Object.keys(owned).filter((name) => !known.has(name));
+  const format = "vedette-alert-plan-1";
+  return { plan: { format, ...head, of: "routes", routes, orphans, doubled, names } };
+}
+
+/** Throws when it is not clear which route has taken the place of one that is gone. */
+export function planBackup(backup: Backup, routes: readonly Found[], head: Head): Plan {
+  const kept = new Set(backup.alert_routes.map(({ id }) => id));
+  const newer = routes.filter(({ id }) => !kept.has(id));
+  const planned = backup.alert_routes.map((detail) => {
+    const name = String(detail["name"]);
+    const found = routes.find(({ id }) => id === detail["id"]) ?? findSuccessor(newer, name);
+    return planRoute(name, { of: "backup", declared: toContent(detail) }, found);
+  });
+  checkSuccessors(planned);
+  const format = "vedette-alert-plan-1";
+  return { format, ...head, of: "backup", routes: planned, orphans: [], doubled: [], names: {} };
+}
+
+/** One that was made since under its name, by hand or by an apply. */
+function findSuccessor(newer: readonly Found[], name: string): Found | undefined {
+  const named = newer.filter((route) => isNamed(route, name));
+  if (named.length < 2) return named[0];
+  const ids = named.map(({ id }) => id).join(", ");
+  throw new Error(`there are ${named.length} routes named "${name}" (${ids}): keep one`);
+}
+
+function checkSuccessors(planned: readonly RoutePlan[]): void {
+  const ids = planned.flatMap(({ id }) => id ?? []);
+  const twice = planned.find(({ id }) => id !== null && ids.indexOf(id) !== ids.lastIndexOf(id));
+  if (twice === undefined) return;
+  const problem = `the backup has several routes named "${twice.name}", and ${twice.id} was made since`;
+  throw new Error(`${problem}: rename or delete it`);
+}
+
+function planRoute(name: string, goal: Goal, found: Found | undefined): RoutePlan {
+  const { declared } = goal;
+  if (found === undefined) {
+    const changes = diffContent({}, contentOfNew(goal));
+    return { name, action: "create", id: null, base: null, declared, changes };
+  }
+  const { id, version, content } = found;
+  const isSame = isReached(content, goal);
+  const base = { version, digest: digestOf(content), content };
+  const changes = diffContent(content, contentOver(content, goal));
+  return { name, action: isSame ? "none" : "update", id, base, declared, changes };
+}
+
+type Wanted = { name: string; id: string | undefined };
+
+/** By id, since people rename routes; one that is gone is looked for by name. */
+function findRemote(routes: readonly Found[], { name, id }: Wanted): Found | undefined {
+  return routes.find((route) => route.id === id) ?? routes.find((route) => isNamed(route, name));
+}
+
+function isNamed({ content }: Found, name: string): boolean {
+  return content["name"] === name;
+}
+
+export function hasChanges({ routes }: Plan): boolean {
+  return routes.some(({ action }) => action !== "none");
+}

@@ -1,0 +1,10 @@
+import type { AlertRoutesProblemCode } from "#routing/incident/contract.ts";
+import { ProblemError } from "#kernel/problem.ts";
+
+export function problem(
+  status: number,
+  code: AlertRoutesProblemCode,
+  detail: string,
+): ProblemError {
+  return new ProblemError<AlertRoutesProblemCode>({ status, code, detail });
+}

@@ -1,0 +1,96 @@
+/** Finds the ids of all that rows name. */
+import type { AlertRoute, AlertSource } from "#routing/contract.ts";
+import type { Ids } from "./declared.ts";
+import type { GivenIds } from "./ids-file.ts";
+import type { Named } from "./service.ts";
+
+/** What the incident service has. */
+export type Directory = {
+  sources: readonly Named[];
+  attributes: readonly Named[];
+  escalationPaths: readonly Named[];
+};
+
+export type Rows = { routes: readonly AlertRoute[]; sources: readonly AlertSource[] };
+
+export type Resolved = {
+  ids: Ids;
+  /** What each id is called, for people. */
+  names: Record<string, string>;
+  /** One line per name that has no id, or more than one. Then `ids` is not to be used. */
+  faults: string[];
+};
+
+export function resolveIds(rows: Rows, given: GivenIds, directory: Directory): Resolved {
+  const faults: string[] = [];
+  const find = (wanted: string, search: Search): [string, string][] => {
+    const { kind, known, title = wanted, list = [] } = search;
+    const id = known[wanted];
+    if (id !== undefined) return [[wanted, id]];
+    const found = findNamed(list, title);
+    if (found.length === 1) return found.map((item) => [wanted, item.id]);
+    const state =
+      found.length === 0 ? "not known" : `ambiguous (${found.map((item) => item.id).join(", ")})`;
+    const where =
+      search.list === undefined ? "" : `name one "${title}" at the incident service, or `;
+    faults.push(`${kind} ${wanted} is ${state}: ${where}give its id in incident.ids_file`);
+    return [];
+  };
+  const { names, labels, escalations, channels } = collectNames(rows);
+  const titleOf = (name: string) => rows.sources.find((source) => source.name === name)?.title;
+  const search = {
+    sources: { kind: "source", known: given.sources, list: directory.sources },
+    attributes: { kind: "attribute", known: given.attributes, list: directory.attributes },
+    escalations: {
+      kind: "escalation path",
+      known: given.escalation_paths,
+      list: directory.escalationPaths,
+    },
+    channels: { kind: "channel", known: given.channels },
+  };
+  const ids: Ids = {
+    sources: new Map(
+      names.flatMap((name) => find(name, { ...search.sources, title: titleOf(name) ?? name })),
+    ),
+    attributes: new Map(labels.flatMap((label) => find(label, search.attributes))),
+    escalations: new Map(escalations.flatMap((name) => find(name, search.escalations))),
+    channels: new Map(channels.flatMap((name) => find(name, search.channels))),
+    operations: given.operations,
+  };
+  return { ids, names: nameIds(ids), faults };
+}
+
+type Search = {
+  kind: string;
+  known: Readonly<Record<string, string>>;
+  title?: string;
+  /** Absent: the service does not tell them. */
+  list?: readonly Named[];
+};
+
+/** By name; when none has it as it is written, regardless of case. */
+function findNamed(list: readonly Named[], name: string): readonly Named[] {
+  const exact = list.filter((item) => item.name === name);
+  if (exact.length > 0) return exact;
+  return list.filter((item) => item.name.toLowerCase() === name.toLowerCase());
+}
+
+function collectNames({ routes }: Rows) {
+  const entries = routes.flatMap(({ sources }) => sources);
+  const conditions = entries.flatMap((entry) => entry.conditions);
+  return {
+    names: unique(entries.map(({ source }) => source)),
+    labels: unique(conditions.map(({ label }) => label)),
+    escalations: unique(routes.flatMap(({ escalation }) => escalation ?? [])),
+    channels: unique(routes.map(({ channel }) => channel)),
+  };
+}
+
+function nameIds({ sources, attributes, escalations, channels }: Ids): Record<string, string> {
+  const all = [sources, attributes, escalations, channels].flatMap((ids) => [...ids]);
+  return Object.fromEntries(all.map(([name, id]) => [id, name]));
+}
+
+function unique(names: readonly string[]): string[] {
+  return [...new Set(names)];
+}

@@ -1,0 +1,168 @@
+/** Does the work at the incident service: one apply, or one look for drift, at a time. */
+import { implement, type ObjectContext, TerminalError } from "@restatedev/restate-sdk";
+import type { ApplyResult, Content, DriftReport } from "#routing/incident/contract.ts";
+import { applyAll } from "./apply.ts";
+import type { Applied } from "./apply-route.ts";
+import type { BackupStore } from "./backups.ts";
+import { judgeDrift, unknownDrift } from "./drift.ts";
+import type { GivenIds } from "./ids-file.ts";
+import {
+  type ApplyWork,
+  alertRoutesObject,
+  alertRoutesRunner,
+  type CheckWork,
+  type Creation,
+  type OwnedRoutes,
+} from "./internal.ts";
+import type { ShowDrift } from "./metrics.ts";
+import { planRows } from "./plan.ts";
+import type { Rows } from "./resolve.ts";
+import { createReader, createService } from "./service.ts";
+import { patience, type Steps } from "./steps.ts";
+import { readSurvey } from "./survey.ts";
+import { readOnly, refuseAll, type Send } from "./transport.ts";
+
+export type RunnerParts = {
+  send: Send;
+  incidentUrl: string;
+  rows: Rows;
+  /** Read anew each time. Throws what is wrong with the file. */
+  readGivenIds: () => GivenIds;
+  /** How long a route may be there before lists show it. */
+  listLagMs: number;
+  backups: BackupStore;
+  showDrift: ShowDrift;
+};
+
+export function createAlertRoutesRunner(parts: RunnerParts) {
+  return implement(alertRoutesRunner, {
+    handlers: {
+      apply: (ctx, work) => apply(ctx, work, parts),
+      check: (ctx, work) => check(ctx, work, parts),
+    },
+    // Long enough for whoever attaches.
+    options: { ingressPrivate: true, journalRetention: { minutes: 10 } },
+  });
+}
+
+function durable(ctx: ObjectContext): Steps {
+  return {
+    run: async (name, action) => await ctx.run(name, action),
+    sleep: async (ms) => {
+      await ctx.sleep(ms);
+    },
+  };
+}
+
+async function apply(
+  ctx: ObjectContext,
+  work: ApplyWork,
+  parts: RunnerParts,
+): Promise<ApplyResult> {
+  const { applyId, startedAtMs, creations } = work;
+  let backup: string | null = null;
+  const { routes, doubled } = await applyAll(work, {
+    steps: durable(ctx),
+    patience: patience.worker,
+    service: createService(sendFor(work, parts)),
+    listLagMs: parts.listLagMs,
+    ...(creations !== undefined && { intend: (creation) => intend(ctx, creation) }),
+    saveBackup: async (details) => {
+      const failure = await saveBackup(ctx, { applyId, details, parts });
+      if (failure === null) {
+        backup = applyId;
+        ctx.sendClient(alertRoutesObject, ctx.key).keep({ applyId, backup });
+      }
+      return failure;
+    },
+    note: async (applied) => note(ctx, applyId, applied),
+  });
+  const fine = ["created", "updated", "in_step", "disabled", "deleted"];
+  const result: ApplyResult = {
+    apply_id: applyId,
+    started_at: new Date(startedAtMs).toISOString(),
+    ended_at: new Date(await ctx.date.now()).toISOString(),
+    total: routes.length,
+    routes,
+    backup,
+    doubled,
+    outcome: routes.every(({ outcome }) => fine.includes(outcome)) ? "applied" : "stopped",
+  };
+  ctx.sendClient(alertRoutesObject, ctx.key).finished(result);
+  return result;
+}
+
+/** The settings may have changed since it began: what it says of one service is not written to another. */
+function sendFor({ request }: ApplyWork, { send, incidentUrl }: RunnerParts): Send {
+  const { incident_url: planned } = request.plan;
+  if (planned === incidentUrl) return send;
+  return refuseAll(`the plan is for ${planned}, and Vedette works with ${incidentUrl} now`);
+}
+
+/** Answered once it is kept: a kill after that finds it again. */
+async function intend(ctx: ObjectContext, creation: Creation): Promise<void> {
+  await ctx.client(alertRoutesObject, ctx.key).intend(creation);
+}
+
+function note(ctx: ObjectContext, applyId: string, { result, owned }: Applied): void {
+  const fields = { route: result.name, outcome: result.outcome, detail: result.message };
+  if (result.message === undefined) ctx.console.info("alert route dealt with", fields);
+  else ctx.console.warn("alert route not as planned", fields);
+  const noted = { applyId, result, ...(owned !== undefined && { owned }) };
+  ctx.sendClient(alertRoutesObject, ctx.key).note(noted);
+}
+
+/** How long the database may be away before the apply gives up; nothing is written until then. */
+const backupRetry = { maxRetryDuration: 120_000, maxRetryInterval: 5_000 };
+
+async function saveBackup(
+  ctx: ObjectContext,
+  { applyId, details, parts }: { applyId: string; details: Content[]; parts: RunnerParts },
+): Promise<string | null> {
+  const made_at = new Date(await ctx.date.now()).toISOString();
+  const kept = { incident_url: parts.incidentUrl, made_at, alert_routes: details };
+  try {
+    await ctx.run("save-backup", () => parts.backups.save(applyId, kept), backupRetry);
+    return null;
+  } catch (error) {
+    if (!(error instanceof TerminalError)) throw error;
+    return `the database did not take it: ${error.message}`;
+  }
+}
+
+async function check(ctx: ObjectContext, work: CheckWork, parts: RunnerParts): Promise<null> {
+  const checked_at = new Date(await ctx.date.now()).toISOString();
+  const look = { made_at: checked_at, readsOwned: work.readsOwned === true };
+  const report: DriftReport = { checked_at, ...(await lookForDrift(ctx, look, parts)) };
+  await ctx.run("show-drift", async () => parts.showDrift(report));
+  ctx.sendClient(alertRoutesObject, ctx.key).checked(report);
+  return null;
+}
+
+async function lookForDrift(
+  ctx: ObjectContext,
+  { made_at, readsOwned }: { made_at: string; readsOwned: boolean },
+  { send, incidentUrl, rows, readGivenIds }: RunnerParts,
+): Promise<Omit<DriftReport, "checked_at">> {
+  const reader = createReader(readOnly(send));
+  // Soon told rather than waited for: the next look comes by itself.
+  const tools = { steps: durable(ctx), patience: patience.terminal };
+  const readOwned = () => ctx.client(alertRoutesObject, ctx.key).readOwned({});
+  const known = readsOwned ? await readOwned() : {};
+  const survey = await readSurvey(reader, tools, idsOf(known));
+  if (survey.kind === "failed") return unknownDrift(survey.reason);
+  const owned = readsOwned ? known : await readOwned();
+  return ctx.run("judge-drift", async () => {
+    try {
+      const head = { incident_url: incidentUrl, made_at };
+      const planned = planRows({ rows, given: readGivenIds(), survey: survey.value, owned }, head);
+      return judgeDrift(planned, owned);
+    } catch (error) {
+      return unknownDrift((error as Error).message);
+    }
+  });
+}
+
+function idsOf(owned: OwnedRoutes): string[] {
+  return Object.values(owned).map(({ id }) => id);
+}

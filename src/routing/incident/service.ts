@@ -1,0 +1,151 @@
+/** The calls that a sync makes to the incident service, each tried once. */
+import { z } from "zod";
+import { listOf } from "#kernel/list-of.ts";
+import { Content } from "#routing/incident/contract.ts";
+import { toContent } from "./content.ts";
+import type { Attempt } from "./steps.ts";
+import { ask, type Reply, type Send } from "./transport.ts";
+
+/** A route as it is now. */
+export type Found = {
+  id: string;
+  version: number;
+  content: Content;
+  /** As it was read, for backups. */
+  detail: Content;
+};
+
+export type Named = { id: string; name: string };
+
+export type Reader = ReturnType<typeof createReader>;
+export type Service = ReturnType<typeof createService>;
+
+const pageSize = 25;
+
+/** No service has so many pages: a list that does not end is a fault. */
+const mostPages = 400;
+
+/** Of one page: a service may not know pages. */
+const mostItems = 100_000;
+
+/** For all pages together: a step that lasts longer than Restate waits would begin anew for ever. */
+const longestListMs = 45_000;
+
+export function createReader(send: Send) {
+  const get = (path: string) => ask(send, { method: "GET", path });
+  return {
+    /** null: there is none. */
+    readRoute: async (id: string): Promise<Attempt<Found | null>> => {
+      const reply = await get(`/v2/alert_routes/${encodeURIComponent(id)}`);
+      if (reply.kind === "absent") return { kind: "done", value: null };
+      const route = readAs(reply, (body) => toFound(RouteAnswer.parse(body).alert_route));
+      // What another route holds would be taken for this one's, and written over the other.
+      if (route.kind !== "done" || route.value.id === id) return route;
+      const reason = `asked about route ${id}, the incident service answered about another one`;
+      return { kind: "failed", reason };
+    },
+    /** All pages. The versions that a list may have are stale: they are left out. */
+    listRoutes: () => readPages(get, "/v2/alert_routes", RoutesAnswer),
+    listEscalationPaths: () => readPages(get, "/v2/escalation_paths", PathsAnswer),
+    listSources: async () => readAs(await get("/v2/alert_sources"), SourcesAnswer.parse),
+    listAttributes: async () => readAs(await get("/v2/alert_attributes"), AttributesAnswer.parse),
+  };
+}
+
+export function createService(send: Send) {
+  return {
+    ...createReader(send),
+    createRoute: (content: Content) =>
+      ask(send, { method: "POST", path: "/v2/alert_routes", body: content }),
+    /** `version` is that which was read: the service refuses when it is not the latest. */
+    updateRoute: ({ id, version }: Pick<Found, "id" | "version">, content: Content) =>
+      ask(send, { ...routeAt("PUT", id), body: { ...content, version: version + 1 } }),
+    deleteRoute: (id: string) => ask(send, routeAt("DELETE", id)),
+  };
+}
+
+function routeAt<M extends "PUT" | "DELETE">(method: M, id: string) {
+  return { method, path: `/v2/alert_routes/${encodeURIComponent(id)}` };
+}
+
+/** The route that a write answers with; undefined: the answer is something else. */
+export function readWritten(body: unknown): Found | undefined {
+  const { data } = RouteAnswer.safeParse(body);
+  return data === undefined ? undefined : toFound(data.alert_route);
+}
+
+const RouteAnswer = z.object({ alert_route: Content });
+const RouteHead = z.object({ id: z.string().min(1), version: z.coerce.number().int() });
+
+function toFound(detail: Content): Found {
+  return { ...RouteHead.parse(detail), content: toContent(detail), detail };
+}
+
+const Named = z.object({ id: z.string().min(1), name: z.string() });
+const Meta = z.object({ after: z.string().nullish() }).nullish();
+
+const RoutesAnswer = z
+  .object({ alert_routes: listOf(Named, mostItems), pagination_meta: Meta })
+  .transform(({ alert_routes: items, pagination_meta: meta }) => ({ items, after: meta?.after }));
+
+const PathsAnswer = z
+  .object({ escalation_paths: listOf(Named, mostItems), pagination_meta: Meta })
+  .transform(({ escalation_paths: items, pagination_meta: meta }) => ({
+    items,
+    after: meta?.after,
+  }));
+
+const SourcesAnswer = z
+  .object({ alert_sources: listOf(Named, mostItems) })
+  .transform(({ alert_sources }) => alert_sources);
+
+const AttributesAnswer = z
+  .object({ alert_attributes: listOf(Named, mostItems) })
+  .transform(({ alert_attributes }) => alert_attributes);
+
+type Page = z.ZodType<{ items: Named[]; after?: string | null | undefined }>;
+
+async function readPages(
+  get: (path: string) => Promise<Reply>,
+  path: string,
+  schema: Page,
+): Promise<Attempt<Named[]>> {
+  const items = new Map<string, Named>();
+  const cursors = new Set<string>();
+  const deadlineMs = performance.now() + longestListMs;
+  let after = "";
+  for (let page = 0; page < mostPages; page += 1) {
+    if (performance.now() > deadlineMs) break;
+    const attempt = readAs(await get(`${path}?page_size=${pageSize}${after}`), schema.parse);
+    if (attempt.kind !== "done") return attempt;
+    // One that moved to a later page while we read counts once.
+    for (const item of attempt.value.items) items.set(item.id, item);
+    const next = attempt.value.after ?? "";
+    if (next === "") return { kind: "done", value: [...items.values()] };
+    // A page that comes again would come for ever.
+    if (cursors.has(next)) break;
+    cursors.add(next);
+    after = `&after=${encodeURIComponent(next)}`;
+  }
+  return { kind: "failed", reason: `the list ${path} does not end` };
+}
+
+/** What was asked for by GET can be asked for again. */
+function readAs<T>(reply: Reply, read: (body: unknown) => T): Attempt<T> {
+  switch (reply.kind) {
+    case "later":
+      return reply;
+    case "lost":
+      return { kind: "later", reason: reply.reason };
+    case "absent":
+    case "refused":
+      return { kind: "failed", reason: reply.reason };
+    case "done":
+      try {
+        return { kind: "done", value: read(reply.body) };
+      } catch {
+        const reason = "the incident service answered something else: is incident.url its address?";
+        return { kind: "failed", reason };
+      }
+  }
+}

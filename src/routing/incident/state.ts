@@ -1,0 +1,51 @@
+/** The durable state of the sync: each key declared once. */
+import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
+import type { ApplyResult, DriftReport, RoutesStatus } from "#routing/incident/contract.ts";
+import type { Told } from "./drift.ts";
+import type { OpenCreations, OwnedRoutes } from "./internal.ts";
+
+/** The apply at work, and the invocation by which to see whether it still is. */
+export type Applying = NonNullable<RoutesStatus["applying"]> & { invocation: string };
+
+export type Timer = { generation: number; dueAtMs: number };
+
+const keys = {
+  owned: "owned",
+  creations: "creations",
+  applying: "applying",
+  lastApply: "lastApply",
+  drift: "drift",
+  told: "told",
+  timer: "timer",
+} as const;
+
+export const readOwned = async (ctx: ObjectSharedContext): Promise<OwnedRoutes> =>
+  (await ctx.get<OwnedRoutes>(keys.owned)) ?? {};
+export const writeOwned = (ctx: ObjectContext, owned: OwnedRoutes) => ctx.set(keys.owned, owned);
+
+export const readCreations = async (ctx: ObjectSharedContext): Promise<OpenCreations> =>
+  (await ctx.get<OpenCreations>(keys.creations)) ?? {};
+export const writeCreations = (ctx: ObjectContext, creations: OpenCreations) =>
+  ctx.set(keys.creations, creations);
+
+export const readApplying = (ctx: ObjectSharedContext) => ctx.get<Applying>(keys.applying);
+export const writeApplying = (ctx: ObjectContext, now: Applying) => ctx.set(keys.applying, now);
+
+export const readLastApply = (ctx: ObjectSharedContext) => ctx.get<ApplyResult>(keys.lastApply);
+
+/** Closes the apply at work. */
+export function writeEnd(ctx: ObjectContext, result: ApplyResult): void {
+  ctx.clear(keys.applying);
+  ctx.set(keys.lastApply, result);
+}
+
+export const readDrift = (ctx: ObjectSharedContext) => ctx.get<DriftReport>(keys.drift);
+export const writeDrift = (ctx: ObjectContext, report: DriftReport) => ctx.set(keys.drift, report);
+
+/** What people know: at first that all is well. */
+export const readTold = async (ctx: ObjectSharedContext): Promise<Told> =>
+  (await ctx.get<Told>(keys.told)) ?? "in_step";
+export const writeTold = (ctx: ObjectContext, told: Told) => ctx.set(keys.told, told);
+
+export const readTimer = (ctx: ObjectSharedContext) => ctx.get<Timer>(keys.timer);
+export const writeTimer = (ctx: ObjectContext, timer: Timer) => ctx.set(keys.timer, timer);

@@ -1,0 +1,115 @@
+/** The apply at work: begins one, follows it, and closes it. */
+import { InvocationIdParser, type ObjectContext, RestatePromise } from "@restatedev/restate-sdk";
+import type { ApplyRequest, ApplyResult } from "#routing/incident/contract.ts";
+import { listJobs } from "./apply.ts";
+import { type ApplyBegun, alertRoutesRunner, type Creation, type Noted } from "./internal.ts";
+import { problem } from "./problem.ts";
+import {
+  type Applying,
+  readApplying,
+  readCreations,
+  readLastApply,
+  readOwned,
+  writeApplying,
+  writeCreations,
+  writeEnd,
+  writeOwned,
+} from "./state.ts";
+
+export async function begin(ctx: ObjectContext, request: ApplyRequest): Promise<ApplyBegun> {
+  const atWork = await readApplying(ctx);
+  if (atWork !== null && (await isRunning(ctx, atWork))) {
+    const detail = `an apply is at work since ${atWork.started_at}; one at a time`;
+    throw problem(409, "already_applying", detail);
+  }
+  const applyId = ctx.rand.uuidv4();
+  const startedAtMs = await ctx.date.now();
+  const owned = await readOwned(ctx);
+  const creations = await readCreations(ctx);
+  const work = { applyId, startedAtMs, request, owned, creations };
+  const invocation = await ctx.sendClient(alertRoutesRunner, ctx.key).apply(work).invocationId;
+  writeApplying(ctx, {
+    apply_id: applyId,
+    started_at: toIso(startedAtMs),
+    total: listJobs({ request, owned }).length,
+    routes: [],
+    backup: null,
+    invocation,
+  });
+  return { applyId, invocation };
+}
+
+/** How long one that has ended may take to say so. */
+const askRunnerMs = 250;
+
+async function isRunning(ctx: ObjectContext, { invocation }: Applying): Promise<boolean> {
+  const runner = ctx.invocation(InvocationIdParser.fromString(invocation));
+  const ended = runner.attach<ApplyResult>().map(() => false);
+  return RestatePromise.race([ended, ctx.sleep(askRunnerMs).map(() => true)]);
+}
+
+/** Kept until it is known what came of it: whatever ends the apply, the next one knows of it. */
+export async function intend(ctx: ObjectContext, { name, declared }: Creation): Promise<null> {
+  const begun_at = toIso(await ctx.date.now());
+  writeCreations(ctx, { ...(await readCreations(ctx)), [name]: { begun_at, declared } });
+  return null;
+}
+
+export async function note(ctx: ObjectContext, { applyId, result, owned }: Noted): Promise<null> {
+  if (owned !== undefined) {
+    const { [result.name]: _before, ...others } = await readOwned(ctx);
+    writeOwned(ctx, owned === null ? others : { ...others, [result.name]: owned });
+  }
+  if (result.outcome !== "failed") await closeCreation(ctx, result.name);
+  const applying = await readApplying(ctx);
+  if (applying?.apply_id === applyId) {
+    writeApplying(ctx, { ...applying, routes: [...applying.routes, result] });
+  }
+  return null;
+}
+
+async function closeCreation(ctx: ObjectContext, name: string): Promise<void> {
+  const { [name]: closed, ...others } = await readCreations(ctx);
+  if (closed !== undefined) writeCreations(ctx, others);
+}
+
+export async function keepBackup(
+  ctx: ObjectContext,
+  { applyId, backup }: { applyId: string; backup: string },
+): Promise<null> {
+  const applying = await readApplying(ctx);
+  if (applying?.apply_id === applyId) writeApplying(ctx, { ...applying, backup });
+  return null;
+}
+
+/** One that was taken for lost may still say that it is over: then the newer one counts. */
+export async function finish(ctx: ObjectContext, result: ApplyResult): Promise<void> {
+  const applying = await readApplying(ctx);
+  if (applying?.apply_id === result.apply_id) writeEnd(ctx, result);
+}
+
+/** Closes an apply whose run was killed: the routes that it had dealt with are as they are told. */
+export async function lost(
+  ctx: ObjectContext,
+  { applyId, reason }: { applyId: string; reason: string },
+): Promise<ApplyResult> {
+  const applying = await readApplying(ctx);
+  if (applying?.apply_id !== applyId) return endOf(ctx, applyId);
+  const { invocation: _invocation, ...progress } = applying;
+  ctx.console.error("alert routes apply lost", { applyId, detail: reason });
+  const ended_at = toIso(await ctx.date.now());
+  const result: ApplyResult = { ...progress, outcome: "stopped", doubled: [], ended_at };
+  writeEnd(ctx, result);
+  return result;
+}
+
+/** Of one that had come to its end by itself. */
+async function endOf(ctx: ObjectContext, applyId: string): Promise<ApplyResult> {
+  const last = await readLastApply(ctx);
+  if (last?.apply_id === applyId) return last;
+  throw problem(409, "apply_lost", "the apply was killed; alerts status shows where routes are");
+}
+
+function toIso(ms: number): string {
+  return new Date(ms).toISOString();
+}

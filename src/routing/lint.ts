@@ -1,0 +1,178 @@
+/** What is wrong with the rows of routes and sources, found without asking anyone. */
+import { printRow, suggestCatchAll } from "./catch-all.ts";
+import { type Coverage, coverSource, type Region } from "./coverage.ts";
+import { simulate } from "./match.ts";
+import type { leftOut, mustPage } from "./promises.ts";
+import type { AlertRoute, AlertSource } from "./contract.ts";
+
+/** An error pages the wrong people, or nobody; a warning is for people to think about. */
+type Finding = {
+  level: "error" | "warning";
+  /** The name of the route or source. */
+  about: string;
+  message: string;
+  /** The row that mends it, as it would stand in `routes.ts`. */
+  paste?: string;
+};
+
+export type Table = {
+  sources: readonly AlertSource[];
+  routes: readonly AlertRoute[];
+  mustPage: typeof mustPage;
+  leftOut: typeof leftOut;
+  /** Names with an id at the incident service; absent: nobody has looked. */
+  known?: { escalations?: readonly string[]; channels?: readonly string[] };
+};
+
+export type LintReport = {
+  findings: Finding[];
+  /** How many kinds of alerts were tried to prove what is dropped. */
+  tried: number;
+};
+
+/** Errors first; no findings: all is well. */
+export function lintRoutes(table: Table): LintReport {
+  const covered = table.sources.map((source) => lintCoverage(source, table));
+  const findings = [
+    ...lintNames(table),
+    ...table.routes.flatMap((route) => lintRoute(route, table)),
+    ...table.sources.flatMap((source) => lintSource(source, table)),
+    ...table.mustPage.flatMap((promise) => lintPromise(promise, table)),
+    ...covered.flatMap(({ findings }) => findings),
+  ];
+  const isError = ({ level }: Finding) => level === "error";
+  return {
+    findings: [...findings.filter(isError), ...findings.filter((one) => !isError(one))],
+    tried: covered.reduce((sum, { tried }) => sum + tried, 0),
+  };
+}
+
+function error(about: string, message: string): Finding {
+  return { level: "error", about, message };
+}
+
+function warning(about: string, message: string): Finding {
+  return { level: "warning", about, message };
+}
+
+function lintNames({ sources, routes }: Table): Finding[] {
+  const twice = (names: readonly string[], what: string) =>
+    duplicates(names).map((name) => error(name, `${what} is taken twice`));
+  return [
+    ...twice(
+      sources.map(({ name }) => name),
+      "the name of the source",
+    ),
+    ...twice(
+      sources.map(({ title }) => title),
+      "the title of the source",
+    ),
+    ...twice(
+      routes.map(({ name }) => name),
+      "the name of the route",
+    ),
+  ];
+}
+
+function lintRoute(route: AlertRoute, { sources, known }: Table): Finding[] {
+  const { name, escalation, channel } = route;
+  const named = route.sources.map(({ source }) => source);
+  const rows = named.flatMap((source) => sources.find((row) => row.name === source) ?? []);
+  const unknown = named.filter((source) => !sources.some((row) => row.name === source));
+  const staging = rows.filter(({ environment }) => environment === "staging");
+  const says = (message: string | false) => (message === false ? [] : [error(name, message)]);
+  const { escalations, channels } = known ?? {};
+  return [
+    ...unknown.flatMap((source) => says(`there is no source ${source}; sources are rows too`)),
+    ...says(named.length === 0 && "it takes alerts of no source"),
+    ...duplicates(route.sources.map((entry) => JSON.stringify(entry))).flatMap(() =>
+      says("it takes the same alerts of one source twice"),
+    ),
+    ...says(
+      staging.length > 0 &&
+        escalation !== null &&
+        `alerts of ${staging.map((row) => row.name).join(", ")} would page ${escalation}; staging pages nobody`,
+    ),
+    ...says(
+      escalation !== null &&
+        escalations?.includes(escalation) === false &&
+        `nobody has an id for the escalation path ${escalation}`,
+    ),
+    ...says(channels?.includes(channel) === false && `nobody has an id for the channel ${channel}`),
+    ...lintConditions(route, sources),
+  ];
+}
+
+function lintConditions(route: AlertRoute, sources: readonly AlertSource[]): Finding[] {
+  return route.sources.flatMap(({ source, conditions }) => {
+    const labels = sources.find(({ name }) => name === source)?.labels;
+    if (labels === undefined) return [];
+    return conditions
+      .filter(({ label }) => !Object.hasOwn(labels, label))
+      .map(({ label }) => error(route.name, `${source} has no label ${label}`));
+  });
+}
+
+function lintSource({ name }: AlertSource, { routes }: Table): Finding[] {
+  const isTaken = routes.some(({ sources }) => sources.some(({ source }) => source === name));
+  return isTaken ? [] : [error(name, "no route takes its alerts: they reach nobody")];
+}
+
+function lintPromise(promise: Table["mustPage"][number], { sources, routes }: Table): Finding[] {
+  const { source, labels } = promise;
+  const told = tell(labels);
+  if (!sources.some(({ name }) => name === source)) {
+    return [error(source, `its alerts${told} have to page, and there is no such source`)];
+  }
+  const { pages, routes: asked } = simulate(promise, routes);
+  if (pages.length > 0) return [];
+  const takers = asked.filter(({ matches }) => matches).map(({ route }) => route);
+  const why =
+    takers.length === 0 ? "no route takes them" : `${takers.join(", ")} has no escalation`;
+  return [error(takers[0] ?? source, `alerts of ${source}${told} have to page: ${why}`)];
+}
+
+function tell(labels: Record<string, string>): string {
+  const pairs = Object.entries(labels).map(([label, value]) => `${label}=${value}`);
+  return pairs.length === 0 ? "" : ` with ${pairs.join(" and ")}`;
+}
+
+function lintCoverage(source: AlertSource, table: Table): { findings: Finding[]; tried: number } {
+  const isTaken = table.routes.some((route) =>
+    route.sources.some((entry) => entry.source === source.name),
+  );
+  // A source that no route takes is an error already.
+  if (!isTaken) return { findings: [], tried: 0 };
+  try {
+    const coverage = coverSource(source, table.routes);
+    return { findings: tellCoverage(source, coverage, table), tried: coverage.tried };
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    return { findings: [error(source.name, cause.message)], tried: 0 };
+  }
+}
+
+function tellCoverage(source: AlertSource, coverage: Coverage, table: Table): Finding[] {
+  const isMeant = ({ labels }: Region) =>
+    Object.keys(labels).some((label) =>
+      table.leftOut.some((row) => row.source === source.name && row.label === label),
+    );
+  const holes = coverage.holes.filter((hole) => !isMeant(hole));
+  const overlaps = coverage.overlaps.map(({ routes, ...region }) =>
+    warning(source.name, `${tellRegion(region)} goes to ${routes.join(" and ")}`),
+  );
+  if (holes.length === 0) return overlaps;
+  const row = suggestCatchAll(source, { holes, domain: coverage.domain }, table.routes);
+  const told = holes.map(tellRegion).join("; ");
+  const message = `${told} matches no route: the alert is dropped and nobody is told`;
+  return [{ ...warning(source.name, message), paste: printRow(row) }, ...overlaps];
+}
+
+function tellRegion({ labels }: Region): string {
+  const told = Object.entries(labels).map(([label, values]) => `${label}=${values.join(", ")}`);
+  return told.join(" with ") || "every alert";
+}
+
+function duplicates(values: readonly string[]): string[] {
+  return [...new Set(values.filter((value, i) => values.indexOf(value) !== i))];
+}

@@ -1,0 +1,82 @@
+/** Which routes take an alert, as the incident service decides it: every route that matches acts. */
+import type { AlertRoute, Condition } from "./contract.ts";
+
+export type Alert = {
+  /** The name of a row of `sources`. */
+  source: string;
+  /** What the alert carries; a label that is empty is one that it lacks, as Prometheus has it. */
+  labels: Readonly<Record<string, string>>;
+};
+
+type RouteVerdict = {
+  route: string;
+  matches: boolean;
+  /** For people: `severity is info, not critical`. */
+  because: string;
+  escalation: string | null;
+  channel: string;
+};
+
+export type Simulation = Alert & {
+  /** Every route that takes alerts of this source, in the order of the rows. */
+  routes: readonly RouteVerdict[];
+  /** Escalation paths that page, each once. */
+  pages: readonly string[];
+  /** Chat channels that get it, each once. */
+  channels: readonly string[];
+};
+
+/** An alert that no route takes is dropped without a word: then `pages` and `channels` are empty. */
+export function simulate(alert: Alert, routes: readonly AlertRoute[]): Simulation {
+  const verdicts = routes.flatMap((route) => judgeRoute(alert, route) ?? []);
+  const taken = verdicts.filter(({ matches }) => matches);
+  return {
+    ...alert,
+    routes: verdicts,
+    pages: unique(taken.flatMap(({ escalation }) => escalation ?? [])),
+    channels: unique(taken.map(({ channel }) => channel)),
+  };
+}
+
+/** undefined: the route takes nothing from the alert's source. */
+function judgeRoute(alert: Alert, route: AlertRoute): RouteVerdict | undefined {
+  const entries = route.sources.filter(({ source }) => source === alert.source);
+  if (entries.length === 0) return undefined;
+  const { name, escalation, channel } = route;
+  const judged = entries.map(({ conditions }) => judgeAll(alert.labels, conditions));
+  const { holds, because } = judged.find(({ holds }) => holds) ?? (judged[0] as Judgement);
+  return { route: name, matches: holds, because, escalation, channel };
+}
+
+type Judgement = { holds: boolean; because: string };
+
+function judgeAll(labels: Alert["labels"], conditions: readonly Condition[]): Judgement {
+  const judged = conditions.map((condition) => judge(labels, condition));
+  const failed = judged.find(({ holds }) => !holds);
+  if (failed !== undefined) return failed;
+  const reasons = judged.map(({ because }) => because);
+  return { holds: true, because: reasons.join(", ") || "it takes every alert of this source" };
+}
+
+function judge(labels: Alert["labels"], condition: Condition): Judgement {
+  const { label, operation } = condition;
+  // Own members alone: no alert has a label because every object has a `constructor`.
+  const value = Object.hasOwn(labels, label) ? labels[label] || null : null;
+  const found = value === null ? `${label} is not set` : `${label} is ${value}`;
+  switch (operation) {
+    case "one_of": {
+      const holds = value !== null && condition.values.includes(value);
+      return { holds, because: holds ? found : `${found}, not ${condition.values.join(" or ")}` };
+    }
+    case "none_of":
+      return { holds: value === null || !condition.values.includes(value), because: found };
+    case "is_set":
+      return { holds: value !== null, because: found };
+    case "is_not_set":
+      return { holds: value === null, because: found };
+  }
+}
+
+function unique(names: readonly string[]): string[] {
+  return [...new Set(names)];
+}

@@ -1,0 +1,152 @@
+/** What the receiver sees of every history of events, answers, crashes and commands. */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import type { Outcome } from "#alerts/outcome.ts";
+import {
+  add,
+  emptyQueue,
+  type Queue,
+  retry,
+  type Step,
+  settle,
+  wake,
+} from "#alerts/queue.ts";
+import { buildOrder } from "../support/alert-builders.ts";
+
+/** What happens to the check's object, and how requests end; `lost`: accepted, but no one knows. */
+const act = fc.constantFrom("alert", "timer", "stale timer", "repeat", "redeliver" as const);
+const end = fc.constantFrom("accepted", "retry", "refused", "token", "lost", "killed" as const);
+const happening = fc.record({
+  act: fc.oneof({ weight: 3, arbitrary: fc.constant("alert" as const) }, act),
+  end: fc.oneof({ weight: 2, arbitrary: fc.constant("accepted" as const) }, end),
+});
+
+type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
+type End = Happening["end"];
+
+const giveUpAfterMs = Number.MAX_SAFE_INTEGER;
+
+const outcomes: Record<Exclude<End, "killed">, Outcome> = {
+  accepted: { kind: "accepted" },
+  retry: { kind: "retry", cause: "status 500" },
+  refused: { kind: "refused", cause: "status 422" },
+  token: { kind: "retry", cause: "status 403", isTokenRefused: true },
+  lost: { kind: "retry", cause: "not reached: ECONNRESET" },
+};
+
+/** One check in front of its receiver: whatever is called makes the request that is due itself. */
+function play(happenings: readonly Happening[]) {
+  let queue: Queue = emptyQueue;
+  let sent = 0;
+  const received: string[] = [];
+  const accepted: string[] = [];
+  const take = (step: Step) => {
+    queue = step.queue;
+    for (const { entry, status } of step.records) {
+      if (status === "accepted") accepted.push(entry.order.transition.eventId);
+    }
+  };
+  const proceed = (step: Step, how: End) => {
+    take(step);
+    if (step.post === null) return;
+    if (how === "accepted" || how === "lost") received.push(step.post.order.transition.eventId);
+    // Not even its end is known: only the timer is left.
+    if (how === "killed") return;
+    const settlement = { outcome: outcomes[how], beganAtMs: 0, atMs: 0, random: 0 };
+    // What is due then is due in a call of its own, which stands beside the timer and rings as it does.
+    take(settle(queue, settlement, giveUpAfterMs));
+  };
+  const acts: Record<Happening["act"], (how: End) => void> = {
+    alert: (how) => {
+      const kind = sent % 2 === 0 ? "opened" : "resolved";
+      proceed(add(queue, buildOrder({ kind, episode: Math.floor(sent / 2) + 1 }), 0), how);
+      sent += 1;
+    },
+    timer: (how) => proceed(wake(queue, queue.generation), how),
+    "stale timer": (how) => proceed(wake(queue, queue.generation - 1), how),
+    repeat: (how) => {
+      const [head] = queue.waiting;
+      if (head !== undefined) proceed(add(queue, head.order, 0), how);
+    },
+    redeliver: () => {
+      const [dead] = queue.dead;
+      const answer = dead && retry(queue, dead.order.transition.eventId, 0);
+      if (answer !== undefined && answer !== null && answer !== "superseded") take(answer.step);
+    },
+  };
+  for (const { act, end } of happenings) acts[act](end);
+  return {
+    received,
+    accepted,
+    sent: () => sent,
+    queue: () => queue,
+    /** From here on nothing is refused and no one is killed. */
+    calmDown: () => {
+      for (let i = 0; i < 10 * happenings.length && queue.waiting.length > 0; i += 1) {
+        acts.timer("accepted");
+      }
+    },
+  };
+}
+
+const histories = fc.array(happening, { minLength: 1, maxLength: 80 });
+
+const placeOf = (eventId: string) => {
+  const [, episode, kind] = eventId.split(":");
+  return Number(episode) * 2 + (kind === "resolved" ? 1 : 0);
+};
+
+const distinct = (ids: readonly string[]) => [...new Set(ids)];
+
+it("no event arrives after a newer one, not even for a second time", () => {
+  fc.assert(
+    fc.property(histories, (happenings) => {
+      const { received } = play(happenings);
+
+      const places = received.map(placeOf);
+      expect(places).toEqual(places.toSorted((a, b) => a - b));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+it("no recovery arrives before its failure", () => {
+  fc.assert(
+    fc.property(histories, (happenings) => {
+      const { received } = play(happenings);
+
+      for (const [i, id] of received.entries()) {
+        if (id.endsWith(":opened")) continue;
+        expect(received.slice(0, i)).toContain(id.replace("resolved", "opened"));
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+it("an event is recorded as accepted when the receiver has it, and but once", () => {
+  fc.assert(
+    fc.property(histories, (happenings) => {
+      const { received, accepted } = play(happenings);
+
+      expect(accepted).toEqual(distinct(accepted));
+      for (const id of accepted) expect(received).toContain(id);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+it("once the receiver is well every event has arrived, but for refusals", () => {
+  fc.assert(
+    fc.property(histories, (happenings) => {
+      const hasRefusals = happenings.some(({ end }) => end === "refused" || end === "token");
+      const history = play(happenings);
+
+      history.calmDown();
+
+      expect(history.queue().waiting).toEqual([]);
+      if (!hasRefusals) expect(distinct(history.received)).toHaveLength(history.sent());
+    }),
+    { numRuns: 2_000 },
+  );
+});

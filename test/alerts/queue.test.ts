@@ -1,0 +1,258 @@
+import { describe, expect, it } from "vitest";
+import type { Outcome } from "#alerts/outcome.ts";
+import {
+  add,
+  emptyQueue,
+  type Queue,
+  type RoutedOrder,
+  retry,
+  type Step,
+  settle,
+  wake,
+} from "#alerts/queue.ts";
+import { buildEpisode, buildOrder } from "../support/alert-builders.ts";
+
+const hourMs = 3_600_000;
+
+const idsOf = (entries: Queue["waiting"]) => entries.map(({ order }) => order.transition.eventId);
+
+const fill = (...orders: RoutedOrder[]): Queue =>
+  orders.reduce((queue, order) => add(queue, order, 0).queue, emptyQueue);
+
+/** The attempt at the head, which began at 0, ends so. */
+const end = (queue: Queue, outcome: Outcome, atMs = 1_000): Step =>
+  settle(queue, { outcome, beganAtMs: 0, atMs, random: 0 }, hourMs);
+
+const endAll = (queue: Queue, ...outcomes: Outcome[]): Queue =>
+  outcomes.reduce((now, outcome) => end(now, outcome).queue, queue);
+
+const accepted = { kind: "accepted" } as const;
+const refused = { kind: "refused", cause: "status 422" } as const;
+const token = { kind: "retry", cause: "status 403", isTokenRefused: true } as const;
+const failed = { kind: "retry", cause: "status 500" } as const;
+
+const statuses = ({ records }: Step) =>
+  records.map(({ entry, status }) => [entry.order.transition.eventId, status]);
+
+describe("add", () => {
+  it("delivers the first event at once", () => {
+    const { post, wakeAfterMs } = add(emptyQueue, buildOrder(), 0);
+
+    expect(post?.order.transition.eventId).toBe("verify-key:1:opened");
+    expect(wakeAfterMs).toBe(300_000);
+  });
+
+  it("records nothing of an event that is due: the end of the attempt does", () => {
+    expect(add(emptyQueue, buildOrder(), 0).records).toEqual([]);
+  });
+
+  it("lets later events wait for the first, on record", () => {
+    const { post, queue, records } = add(fill(buildOrder()), buildOrder({ kind: "resolved" }), 0);
+
+    expect(post).toBeNull();
+    expect(idsOf(queue.waiting)).toEqual(["verify-key:1:opened", "verify-key:1:resolved"]);
+    expect(records).toMatchObject([
+      { status: "pending", entry: { order: { transition: { kind: "resolved" } } } },
+    ]);
+  });
+
+  it.each([
+    { where: "waits", queue: fill(buildOrder()) },
+    { where: "is dead", queue: endAll(fill(buildOrder()), refused) },
+    { where: "was the last one accepted", queue: endAll(fill(buildOrder()), accepted) },
+  ])("changes nothing for an event that $where", ({ queue }) => {
+    const step = add(queue, buildOrder(), 0);
+
+    expect(step).toEqual({ queue, post: null, wakeAfterMs: null, records: [] });
+  });
+});
+
+describe("a check that flaps while the receiver is away", () => {
+  it("keeps what is being tried and what is newest, and supersedes old episodes in between", () => {
+    const flapping = Array.from({ length: 600 }, (_, i) => [
+      buildOrder({ episode: i + 1 }),
+      buildOrder({ kind: "resolved", episode: i + 1 }),
+    ]).flat();
+
+    const queue = fill(...flapping);
+
+    const ids = idsOf(queue.waiting);
+    expect(ids).toHaveLength(1_000);
+    expect(ids[0]).toBe("verify-key:1:opened");
+    expect(ids.at(-1)).toBe("verify-key:600:resolved");
+    const { records } = add(queue, buildOrder({ episode: 601 }), 0);
+    expect(records.map(({ status }) => status)).toEqual(["pending", "superseded", "superseded"]);
+  });
+});
+
+describe("wake", () => {
+  it("tries the first event again", () => {
+    const waiting = end(fill(buildOrder()), failed).queue;
+
+    const { post } = wake(waiting, waiting.generation);
+
+    expect(post?.attempts).toBe(1);
+  });
+
+  it("does nothing for a timer of before", () => {
+    const waiting = end(fill(buildOrder()), failed).queue;
+
+    expect(wake(waiting, waiting.generation - 1).post).toBeNull();
+  });
+});
+
+describe("settle", () => {
+  it("delivers the recovery once its failure is accepted", () => {
+    const { post } = end(fill(...buildEpisode()), accepted);
+
+    expect(post?.order.transition.kind).toBe("resolved");
+  });
+
+  it("waits before the next attempt, longer each time", () => {
+    const first = end(fill(buildOrder()), failed);
+    const second = end(wake(first.queue, first.queue.generation).queue, failed);
+
+    expect([first.wakeAfterMs, second.wakeAfterMs]).toEqual([1_000, 2_000]);
+    expect(second.records[0]).toMatchObject({ status: "pending", nextAttemptAtMs: 3_000 });
+  });
+
+  it("counts the time of an event that was due at once from its first attempt", () => {
+    const first = add(emptyQueue, buildOrder(), null).queue;
+    const times = { beganAtMs: 7_000, atMs: 8_000 };
+
+    const { queue } = settle(first, { outcome: failed, ...times, random: 0 }, hourMs);
+
+    expect(queue.waiting[0]?.queuedAtMs).toBe(7_000);
+  });
+
+  it("makes a refused failure and its recovery dead letters, and delivers the next failure", () => {
+    const step = end(fill(...buildEpisode(), buildOrder({ episode: 2 })), refused);
+
+    expect(statuses(step)).toEqual([
+      ["verify-key:1:opened", "dead"],
+      ["verify-key:1:resolved", "dead"],
+    ]);
+    expect(step.post?.order.transition.eventId).toBe("verify-key:2:opened");
+  });
+
+  it("tries the newest failure too when the first goes on being refused for its token", () => {
+    const later = [buildOrder({ episode: 2 }), buildOrder({ kind: "resolved", episode: 2 })];
+    const queue = fill(...buildEpisode(), ...later, buildOrder({ episode: 3 }));
+
+    const step = end(endAll(queue, token, token), token);
+
+    expect(step.post?.order.transition.eventId).toBe("verify-key:3:opened");
+    const back = end(step.queue, token).queue;
+    expect(wake(back, back.generation).post?.order.transition.eventId).toBe("verify-key:1:opened");
+  });
+
+  it("supersedes what waits before the newest failure when that is accepted", () => {
+    const queue = fill(...buildEpisode(), buildOrder({ episode: 2 }));
+
+    const step = end(endAll(queue, token, token, token), accepted);
+
+    expect(statuses(step)).toEqual([
+      ["verify-key:2:opened", "accepted"],
+      ["verify-key:1:opened", "superseded"],
+      ["verify-key:1:resolved", "superseded"],
+    ]);
+    expect(step.queue.waiting).toEqual([]);
+  });
+
+  it("sends nothing older once it is not known whether the newest failure arrived", () => {
+    const queue = fill(...buildEpisode(), buildOrder({ episode: 2 }));
+
+    const lost = end(endAll(queue, token, token, token), failed).queue;
+
+    expect(wake(lost, lost.generation).post?.order.transition.eventId).toBe("verify-key:2:opened");
+  });
+
+  it("posts no recovery when there was nowhere to post its failure", () => {
+    const step = end(fill(...buildEpisode()), { kind: "unconfigured" });
+
+    expect(step.post).toBeNull();
+    expect(statuses(step)).toEqual([
+      ["verify-key:1:opened", "not_posted"],
+      ["verify-key:1:resolved", "not_posted"],
+    ]);
+  });
+
+  it("gives an event up when the next attempt would come too late", () => {
+    const step = end(fill(buildOrder()), failed, hourMs);
+
+    expect(step.records[0]?.entry.cause).toBe("given up: status 500");
+    expect(statuses(step)).toEqual([["verify-key:1:opened", "dead"]]);
+  });
+
+  it("gives no fresh event up because a clock has jumped", () => {
+    const fresh = end(fill(buildOrder()), failed).queue;
+    const { attempts } = fresh.waiting[0] ?? {};
+    const outcome = { kind: "retry", cause: "status 500" } as const;
+    const aYearLater = { beganAtMs: 0, atMs: 365 * 24 * hourMs, random: 0 };
+
+    const step = settle(fresh, { outcome, ...aYearLater }, 7 * 24 * hourMs);
+
+    expect(attempts).toBe(1);
+    expect(statuses(step)).toEqual([["verify-key:1:opened", "pending"]]);
+  });
+
+  it("gives up what waited behind one that was given up for as long", () => {
+    const givenUp = end(fill(buildOrder(), buildOrder({ episode: 2 })), failed, hourMs).queue;
+    const outcome = { kind: "retry", cause: "status 500" } as const;
+    const aWeekLater = { beganAtMs: 0, atMs: 8 * 24 * hourMs, random: 0 };
+
+    const step = settle(givenUp, { outcome, ...aWeekLater }, 7 * 24 * hourMs);
+
+    expect(statuses(step)).toEqual([["verify-key:2:opened", "dead"]]);
+  });
+
+  it("supersedes dead letters by a later event that is accepted", () => {
+    const step = end(endAll(fill(buildOrder(), buildOrder({ episode: 2 })), refused), accepted);
+
+    expect(step.queue.dead).toEqual([]);
+    expect(statuses(step)).toContainEqual(["verify-key:1:opened", "superseded"]);
+  });
+
+  it("keeps the last hundred dead letters", () => {
+    const orders = Array.from({ length: 101 }, (_, i) => buildOrder({ episode: i + 1 }));
+
+    const { dead } = endAll(fill(...orders), ...orders.map(() => refused));
+
+    expect(dead).toHaveLength(100);
+    expect(idsOf(dead)[0]).toBe("verify-key:2:opened");
+  });
+});
+
+describe("retry", () => {
+  it("sends a dead failure with its recovery, with their time begun anew", () => {
+    const dead = endAll(fill(...buildEpisode()), refused);
+
+    const answer = retry(dead, "verify-key:1:opened", 5_000);
+
+    expect(answer).toMatchObject({
+      eventIds: ["verify-key:1:opened", "verify-key:1:resolved"],
+      step: { post: { queuedAtMs: 5_000, attempts: 0, cause: null } },
+    });
+  });
+
+  it("tries an event that waits at once", () => {
+    const waiting = end(fill(buildOrder()), failed).queue;
+
+    expect(retry(waiting, "verify-key:1:opened", 0)).toMatchObject({
+      eventIds: ["verify-key:1:opened"],
+      step: { post: { attempts: 1 } },
+    });
+  });
+
+  it("refuses a dead letter while a newer event is on its way", () => {
+    const dead = endAll(fill(buildOrder(), buildOrder({ episode: 2 })), refused);
+
+    expect(retry(dead, "verify-key:1:opened", 0)).toBe("superseded");
+  });
+
+  it("knows nothing of an event that was accepted", () => {
+    const done = endAll(fill(buildOrder()), accepted);
+
+    expect(retry(done, "verify-key:1:opened", 0)).toBeNull();
+  });
+});

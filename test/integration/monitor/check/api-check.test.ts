@@ -1,0 +1,209 @@
+import { describe, expect, it } from "vitest";
+import { anApiCheck } from "../../../support/check-builders.ts";
+import { startMonitorBench } from "../../../support/monitor-bench.ts";
+import { waitFor } from "../../../support/wait-for.ts";
+
+const check = anApiCheck({ id: "probe", frequencySeconds: 1, locations: ["eu-central-1"] });
+const object = "vedette.v1.ApiCheck/probe";
+
+const transitions = (orders: { transition: { kind: string; episode: number } }[]) =>
+  orders.map(({ transition: { kind, episode } }) => `${kind} ${episode}`);
+
+describe.each([
+  { mode: "as usual", alwaysReplay: false },
+  { mode: "with every step replayed", alwaysReplay: true },
+])("an API check, $mode", ({ alwaysReplay }) => {
+  it("runs once per tick of its grid", async () => {
+    const bench = await startMonitorBench({ apiChecks: [check], alwaysReplay });
+
+    await bench.start();
+    await bench.untilResults(4);
+
+    const ticks = (await bench.results()).map(({ atMs }) => atMs);
+    const [first = 0] = ticks;
+    expect(ticks).toEqual(ticks.map((_, n) => first + n * 1_000));
+    expect(bench.orders).toEqual([]);
+  });
+
+  it("alerts at the first failed run, and resolves at the first that is not", async () => {
+    const bench = await startMonitorBench({ apiChecks: [check], alwaysReplay });
+    bench.target.fails();
+
+    await bench.start();
+    await bench.untilOrders(1);
+    bench.target.isWell();
+    await bench.untilOrders(2);
+    const seen = (await bench.results()).length;
+    await bench.untilResults(seen + 2);
+
+    expect(transitions(bench.orders)).toEqual(["opened 1", "resolved 1"]);
+    expect(bench.orders[0]).toMatchObject({
+      environment: "production",
+      channel: "production",
+      name: "Verify key",
+      transition: {
+        checkId: "probe",
+        reason: "local: answered 500, expected 200",
+        locations: ["local"],
+      },
+    });
+  });
+});
+
+describe("an API check", () => {
+  it("has one timer however often a worker starts", async () => {
+    const bench = await startMonitorBench({ apiChecks: [check] });
+
+    for (let n = 0; n < 5; n += 1) await bench.start();
+    await bench.untilResults(3);
+
+    const ticks = (await bench.results()).map(({ atMs }) => atMs);
+    const perTick = ticks.map((tick) => ticks.filter((other) => other === tick).length);
+    expect(perTick).toEqual(ticks.map(() => 1));
+    const ticking = await armed(bench.restate.adminUrl);
+    expect(ticking).toBeLessThanOrEqual(1);
+  });
+
+  it("goes on after Restate and the worker were killed, and says which ticks nobody ran", async () => {
+    const bench = await startMonitorBench({ apiChecks: [check] });
+    bench.target.fails();
+    await bench.start();
+    await bench.untilOrders(1);
+
+    await bench.restate.kill9();
+    await bench.restartWorker();
+    const downMs = Date.now();
+    await waitFor(() => Date.now() - downMs > 3_000, { withinMs: 5_000, what: "missed ticks" });
+    await bench.restate.restart();
+    const before = (await bench.results()).length;
+    await bench.untilResults(before + 2);
+    bench.target.isWell();
+    await bench.untilOrders(2);
+
+    expect(transitions(bench.orders)).toEqual(["opened 1", "resolved 1"]);
+    const { rows } = await bench.database.query(
+      "SELECT sum(ticks)::int AS n FROM check_missed_ticks",
+    );
+    expect(rows[0].n).toBeGreaterThanOrEqual(2);
+  });
+
+  it("opens nothing while it is muted, and still resolves what is open", async () => {
+    const bench = await startMonitorBench({ apiChecks: [check] });
+    bench.target.fails();
+    await bench.start();
+    await bench.untilOrders(1);
+
+    const muted = await bench.call(`${object}/Mute`);
+    bench.target.isWell();
+    await bench.untilOrders(2);
+    bench.target.fails();
+    const failedBefore = await failures(bench);
+    await waitFor(async () => (await failures(bench)) >= failedBefore + 2, {
+      withinMs: 10_000,
+      what: "failed runs",
+    });
+
+    expect(muted.body.muted_until).toBe("9999-12-31T23:59:59.000Z");
+    expect(transitions(bench.orders)).toEqual(["opened 1", "resolved 1"]);
+    await bench.call(`${object}/Unmute`);
+    await bench.untilOrders(3);
+    expect(transitions(bench.orders)).toEqual(["opened 1", "resolved 1", "opened 2"]);
+  });
+
+  it("opens nothing in a maintenance window", async () => {
+    const bench = await startMonitorBench({ apiChecks: [check] });
+    const from = new Date(Date.now() - 1_000).toISOString();
+    const to = new Date(Date.now() + 600_000).toISOString();
+    const window = await bench.call(`${object}/Maintenance`, { from, to, reason: "upgrade" });
+    bench.target.fails();
+
+    await bench.start();
+    await waitFor(async () => (await failures(bench)) >= 2, {
+      withinMs: 10_000,
+      what: "failed runs",
+    });
+
+    expect(window.body.maintenance).toEqual([{ from, to, reason: "upgrade" }]);
+    expect(bench.orders).toEqual([]);
+    await bench.call(`${object}/EndMaintenance`);
+    await bench.untilOrders(1);
+  });
+
+  it("keeps who is at work on an alert, and notifies nobody of it", async () => {
+    const bench = await startMonitorBench({ apiChecks: [check] });
+    const early = await bench.call(`${object}/Acknowledge`, { by: "ada" });
+    bench.target.fails();
+    await bench.start();
+    await bench.untilOrders(1);
+
+    const { body } = await bench.call(`${object}/Acknowledge`, { by: "ada" });
+    const seen = (await bench.results()).length;
+    await bench.untilResults(seen + 2);
+
+    expect(early.status).toBe(409);
+    expect(body.alert).toMatchObject({ episode: 1, acknowledged_by: "ada" });
+    expect(bench.orders).toHaveLength(1);
+    expect((await bench.snapshot("probe")).alert.acknowledged.by).toBe("ada");
+  });
+
+  it("names the rollout that is under way when an alert opens", async () => {
+    const bench = await startMonitorBench({ apiChecks: [check] });
+    bench.situation.rollout = { rolloutId: "ro_1", wave: 2 };
+    bench.target.fails();
+
+    await bench.start();
+    await bench.untilOrders(1);
+
+    expect(bench.orders[0]?.transition.rollout).toEqual({ rolloutId: "ro_1", wave: 2 });
+  });
+
+  it("says nothing while it lacks what it needs", async () => {
+    const bench = await startMonitorBench({ apiChecks: [check], inactive: ["probe"] });
+
+    await bench.start();
+    const run = await bench.call(`${object}/Run`);
+
+    expect(run.status).toBe(409);
+    expect(run.body.message).toContain("probe is off: its settings are missing");
+    expect(await bench.results()).toEqual([]);
+  });
+
+  it("sends its secrets, and keeps them out of what it says about an answer that repeats them", async () => {
+    const secret = anApiCheck({
+      ...check,
+      headers: { authorization: "Bearer {{ROOT_KEY}}" },
+      assertions: [{ source: "json", path: "data.key", equals: "another" }],
+    });
+    const bench = await startMonitorBench({ apiChecks: [secret] });
+    bench.target.answers((incoming, outgoing) => {
+      outgoing
+        .writeHead(200)
+        .end(JSON.stringify({ data: { key: incoming.headers.authorization } }));
+    });
+
+    const { body } = await bench.call(`${object}/Run`);
+
+    expect(bench.target.seen[0]?.authorization).toBe("Bearer the-root-key");
+    expect(body.grade).toBe("failed");
+    expect(JSON.stringify(body)).not.toContain("the-root-key");
+    expect(await bench.results()).toEqual([]);
+  });
+});
+
+type Bench = Awaited<ReturnType<typeof startMonitorBench>>;
+
+async function failures(bench: Bench): Promise<number> {
+  return (await bench.results()).filter(({ grade }) => grade === "failed").length;
+}
+
+async function armed(adminUrl: string): Promise<number> {
+  const answer = await fetch(`${adminUrl}/query`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json" },
+    body: JSON.stringify({
+      query:
+        "SELECT id FROM sys_invocation WHERE target_handler_name = 'tick' AND status = 'scheduled'",
+    }),
+  });
+  return ((await answer.json()) as { rows: unknown[] }).rows.length;
+}

@@ -1,0 +1,99 @@
+/** The exported rules on the metrics of a whole program, in a real Prometheus. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { defineMonitor } from "#monitor/definitions/definitions.ts";
+import { exportPrometheus } from "#monitor/export/prometheus.ts";
+import { rateLimitLocations } from "#monitor/definitions/locations.ts";
+import { runVedette } from "../../../support/command.ts";
+import { hasPrograms } from "../../../support/docker-registry.ts";
+import { writeFiles } from "../../../support/exported.ts";
+import { type Program, startProgram } from "../../../support/program.ts";
+import { promtool, startPrometheus } from "../../../support/prometheus.ts";
+import { tempDir } from "../../../support/temp-dir.ts";
+import { waitFor } from "../../../support/wait-for.ts";
+
+const defined = defineMonitor({ rate_limit_locations: rateLimitLocations });
+
+let program: Program;
+
+describe.skipIf(!hasPrograms("prometheus", "promtool"))("the metrics of the program", () => {
+  beforeAll(async () => {
+    program = await startProgram();
+  });
+
+  afterAll(() => program.dispose());
+
+  const vedette = (...args: string[]) => runVedette(args, { VEDETTE_DATA_DIR: program.dataDir });
+
+  const metricsUrl = () => new URL(program.endpoints().metrics ?? "");
+
+  async function watchByPrometheus() {
+    const directory = tempDir();
+    const settings = {
+      baseUrl: "http://127.0.0.1:9",
+      secretPrefix: "ACME",
+      metricsAddress: metricsUrl().host,
+    };
+    writeFiles(directory, exportPrometheus(defined, settings));
+    const prometheus = await startPrometheus(directory, {
+      blackbox: "127.0.0.1:9",
+      everySeconds: 1,
+    });
+    return {
+      failing: async () =>
+        (await prometheus.firing()).filter(({ alertname }) => alertname === "VedetteCheckFailed"),
+    };
+  }
+
+  async function register(heartbeat: string): Promise<string> {
+    const { stdout } = await vedette("heartbeats", "register", heartbeat, "--json");
+    return (JSON.parse(stdout) as { url: string }).url;
+  }
+
+  it("are named as Prometheus wants it", async () => {
+    const text = await (await fetch(new URL("/metrics", metricsUrl()))).text();
+
+    const { output } = promtool(["check", "metrics"], tempDir(), text);
+
+    expect(output.split("\n").filter((line) => line.startsWith("vedette_check"))).toEqual([]);
+  });
+
+  it("raise the alert of a heartbeat that fails, and end it with its next ping", async () => {
+    const url = await register("certificate-workflow-staging");
+    const { failing } = await watchByPrometheus();
+
+    await fetch(`${url}/fail`);
+    const [labels] = await waitFor(async () => (await failing()).length > 0 && (await failing()), {
+      withinMs: 30_000,
+      what: "the alert",
+    });
+    await fetch(url);
+    await waitFor(async () => (await failing()).length === 0, {
+      withinMs: 30_000,
+      what: "the end of the alert",
+    });
+
+    expect(labels).toEqual({
+      alertname: "VedetteCheckFailed",
+      check: "certificate-workflow-staging",
+      environment: "staging",
+      kind: "heartbeat",
+      severity: "warning",
+    });
+  });
+
+  it("raise none for a check that is muted or pages nobody", async () => {
+    const [muted, silent] = [await register("key-refill-staging"), await register("quota-check")];
+    const paging = await register("certificate-workflow");
+    await vedette("checks", "mute", "key-refill-staging");
+    const { failing } = await watchByPrometheus();
+
+    await Promise.all([fetch(`${muted}/fail`), fetch(`${silent}/fail`)]);
+    await fetch(`${paging}/fail`);
+    const alerts = await waitFor(async () => (await failing()).length > 0 && (await failing()), {
+      withinMs: 30_000,
+      what: "the alert of the third",
+    });
+
+    expect(alerts.map(({ check }) => check)).toEqual(["certificate-workflow"]);
+  });
+});

@@ -1,0 +1,189 @@
+/** Checks that are removed, or page somebody else, while their alert is open. */
+import { describe, expect, it } from "vitest";
+import type { ApiCheck } from "#monitor/contract.ts";
+import { aHeartbeat, anApiCheck } from "../../../support/check-builders.ts";
+import { registerJob } from "../../../support/heartbeat-job.ts";
+import { startMonitorBench } from "../../../support/monitor-bench.ts";
+import { waitFor } from "../../../support/wait-for.ts";
+
+const check = anApiCheck({ id: "probe", frequencySeconds: 1 });
+const heartbeat = aHeartbeat({ id: "nightly", name: "Nightly" });
+
+type Bench = Awaited<ReturnType<typeof startMonitorBench>>;
+
+const told = ({ orders }: Bench) =>
+  orders.map(({ channel, name, transition: { kind, episode, endedBecause } }) =>
+    [
+      kind,
+      episode,
+      "to",
+      channel,
+      "of",
+      name,
+      ...(endedBecause ? ["since", endedBecause] : []),
+    ].join(" "),
+  );
+
+async function untilShown(bench: Bench, id: string, isSo: (snapshot: Shown) => boolean) {
+  await waitFor(async () => isSo(await bench.snapshot(id)), {
+    withinMs: 20_000,
+    what: `${id} to be shown so`,
+  });
+}
+
+type Shown = { status: string; alert: { episode: number } | null } | undefined;
+
+const isAlerting = (snapshot: Shown) => snapshot?.alert != null;
+
+type Options = { alwaysReplay?: boolean; apiChecks?: ApiCheck[] };
+
+async function failingCheck(options: Options = {}): Promise<Bench> {
+  const bench = await startMonitorBench({ apiChecks: [check], ...options });
+  bench.target.fails();
+  await bench.start();
+  await untilShown(bench, "probe", isAlerting);
+  return bench;
+}
+
+async function failedHeartbeat(): Promise<Bench> {
+  const bench = await startMonitorBench({ heartbeats: [heartbeat] });
+  await registerJob(bench, "nightly");
+  await bench.call("vedette.v1.Heartbeat/nightly/ping", {
+    kind: "fail",
+    atMs: Date.now(),
+    exitCode: 1,
+  });
+  await untilShown(bench, "nightly", isAlerting);
+  return bench;
+}
+
+async function isOver({ database }: Bench, id: string): Promise<boolean> {
+  const { rows } = await database.query(
+    "SELECT bool_and(resolved_at IS NOT NULL) AS is_over FROM check_episodes WHERE check_id = $1",
+    [id],
+  );
+  return rows[0].is_over;
+}
+
+describe("an API check whose alert is open", () => {
+  it.each([
+    { mode: "as usual", alwaysReplay: false },
+    { mode: "with every step replayed", alwaysReplay: true },
+  ])("resolves where it failed when it is removed, once, $mode", async ({ alwaysReplay }) => {
+    const bench = await failingCheck({ alwaysReplay });
+
+    await bench.restartWorker({ apiChecks: [] });
+    await bench.start();
+    await bench.untilOrders(2);
+    await bench.call("vedette.v1.ApiCheck/probe/retire");
+    await untilShown(bench, "probe", (snapshot) => snapshot?.status === "paused");
+
+    expect(told(bench)).toEqual([
+      "opened 1 to production of Verify key",
+      "resolved 1 to production of Verify key since the check was removed",
+    ]);
+    expect(await bench.snapshot("probe")).toMatchObject({ alert: null });
+    expect(await isOver(bench, "probe")).toBe(true);
+  });
+
+  it("counts its alerts on when it comes back", async () => {
+    const bench = await failingCheck();
+    await bench.restartWorker({ apiChecks: [] });
+    await bench.start();
+    await bench.untilOrders(2);
+
+    await bench.restartWorker({ apiChecks: [check] });
+    await bench.start();
+    await bench.untilOrders(3);
+
+    expect(told(bench)[2]).toBe("opened 2 to production of Verify key");
+  });
+
+  it("resolves where it failed when it pages nobody any more, and pages nobody then", async () => {
+    const bench = await failingCheck();
+
+    await bench.restartWorker({ apiChecks: [{ ...check, channel: null }] });
+    await bench.start();
+    await untilShown(bench, "probe", (snapshot) => snapshot?.alert?.episode === 2);
+
+    expect(told(bench)).toEqual([
+      "opened 1 to production of Verify key",
+      "resolved 1 to production of Verify key since the check pages nobody now",
+    ]);
+  });
+
+  it("fails where it pages now when it has paged nobody before", async () => {
+    const bench = await failingCheck({ apiChecks: [{ ...check, channel: null }] });
+
+    await bench.restartWorker({ apiChecks: [check] });
+    await bench.untilOrders(1);
+
+    expect(told(bench)).toEqual(["opened 2 to production of Verify key"]);
+  });
+
+  it("resolves where it failed, and fails where it pages now", async () => {
+    const bench = await failingCheck();
+    const moved: ApiCheck = { ...check, channel: "staging" };
+
+    await bench.restartWorker({ apiChecks: [moved] });
+    await bench.untilOrders(3);
+
+    expect(told(bench)).toEqual([
+      "opened 1 to production of Verify key",
+      "resolved 1 to production of Verify key since the check pages another channel",
+      "opened 2 to staging of Verify key",
+    ]);
+  });
+});
+
+describe("a heartbeat whose alert is open", () => {
+  it("resolves where it failed when it is removed, once", async () => {
+    const bench = await failedHeartbeat();
+
+    await bench.restartWorker({ heartbeats: [] });
+    await bench.start();
+    await bench.untilOrders(2);
+    await bench.call("vedette.v1.Heartbeat/nightly/retire");
+    await untilShown(bench, "nightly", (snapshot) => snapshot?.alert === null);
+
+    expect(told(bench)).toEqual([
+      "opened 1 to production of Nightly",
+      "resolved 1 to production of Nightly since the check was removed",
+    ]);
+    expect(await isOver(bench, "nightly")).toBe(true);
+  });
+
+  it("resolves where it failed when it pages nobody any more", async () => {
+    const bench = await failedHeartbeat();
+
+    await bench.restartWorker({ heartbeats: [{ ...heartbeat, channel: null }] });
+    await bench.start();
+    await bench.untilOrders(2);
+
+    expect(told(bench)[1]).toBe(
+      "resolved 1 to production of Nightly since the check pages nobody now",
+    );
+  });
+});
+
+describe("a program that does not know of a new check", () => {
+  it("resolves no alert of an API check, and does not turn it off", async () => {
+    const bench = await failingCheck();
+
+    await bench.call("vedette.v1.ApiCheck/probe/retire");
+    await bench.untilResults((await bench.results()).length + 2);
+
+    expect(told(bench)).toEqual(["opened 1 to production of Verify key"]);
+    expect(await bench.snapshot("probe")).toMatchObject({ status: "failed" });
+  });
+
+  it("resolves no alert of a heartbeat", async () => {
+    const bench = await failedHeartbeat();
+
+    await bench.call("vedette.v1.Heartbeat/nightly/retire");
+    await bench.call("vedette.v1.Heartbeat/nightly/Mute");
+
+    expect(told(bench)).toEqual(["opened 1 to production of Nightly"]);
+    expect(isAlerting(await bench.snapshot("nightly"))).toBe(true);
+  });
+});

@@ -1,0 +1,159 @@
+/** What is noted of the listening for pings, in a real Postgres. */
+import { readFileSync } from "node:fs";
+import { expect, it, onTestFinished } from "vitest";
+import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { createListener, readAbsences, startPresence } from "#monitor/heartbeat/presence.ts";
+import { startTestDatabase } from "../../../support/servers.ts";
+import { waitFor } from "../../../support/wait-for.ts";
+
+const log = createLog({ level: "silent", format: "json" });
+
+async function startBench() {
+  const server = await startTestDatabase();
+  onTestFinished(server.stop);
+  await migrate(server.url, log);
+  const database = openDatabase(server.url, log);
+  onTestFinished(() => database.end());
+  return database;
+}
+
+/** As if so much time had gone by since. */
+function pass(database: Database, seconds: number) {
+  return database.query(
+    "UPDATE monitor_presence SET since = since - $1 * interval '1 s', seen_at = seen_at - $1 * interval '1 s'",
+    [seconds],
+  );
+}
+
+/** A database of which the statements fail. */
+const away = { query: () => Promise.reject(new Error("away")) };
+
+/** The database, or none, as the test has it. */
+function startLink(database: Database) {
+  const link = { isUp: true };
+  const query = (...of: [string, unknown[]]) => (link.isUp ? database.query(...of) : away.query());
+  return { link, linked: { query } as unknown as Database };
+}
+
+it("a note that waited for a connection is late, and no absence", async () => {
+  const database = await startBench();
+  const reader = openDatabase(database.options.connectionString ?? "", log);
+  onTestFinished(() => reader.end());
+  const presence = await startPresence(database, log);
+  onTestFinished(presence.stop);
+  const isDoubtful = async () => (await readAbsences(reader)).isDoubtful;
+  const others = Array.from({ length: 10 }, () => database.query("SELECT pg_sleep(8)"));
+
+  await waitFor(isDoubtful, { withinMs: 20_000, what: "the note to be late" });
+  const late = await readAbsences(reader);
+  await Promise.all(others);
+  await waitFor(async () => !(await isDoubtful()), { withinMs: 20_000, what: "the late note" });
+
+  expect(late.spans).toEqual([]);
+  expect((await readAbsences(reader)).spans).toEqual([]);
+});
+
+it("a process that was killed is away until the next one listens", async () => {
+  const database = await startBench();
+  await createListener(database).note();
+  await pass(database, 10);
+
+  await createListener(database).note();
+
+  const { spans, isDoubtful } = await readAbsences(database);
+  const [span] = spans;
+  expect(spans).toEqual([expect.objectContaining({ isOver: true })]);
+  expect((span?.toMs ?? 0) - (span?.fromMs ?? 0)).toBeGreaterThanOrEqual(10_000);
+  expect(isDoubtful).toBe(false);
+});
+
+it("a process that is stopped in good order is away at once", async () => {
+  const database = await startBench();
+  const presence = await startPresence(database, log);
+
+  await presence.stop();
+
+  expect(await readAbsences(database)).toEqual({
+    spans: [expect.objectContaining({ isOver: false })],
+    isDoubtful: false,
+  });
+});
+
+it("a process that could not reach the database took no pings meanwhile", async () => {
+  const database = await startBench();
+  const { link, linked } = startLink(database);
+  const listener = createListener(linked);
+  await listener.note();
+  link.isUp = false;
+  await expect(listener.note()).rejects.toThrow("away");
+  await pass(database, 8);
+  link.isUp = true;
+
+  await listener.note();
+
+  const { spans } = await readAbsences(database);
+  expect(spans).toEqual([expect.objectContaining({ isOver: true })]);
+});
+
+it("a single note that is lost, with the next in time, is no absence", async () => {
+  const database = await startBench();
+  const { link, linked } = startLink(database);
+  const listener = createListener(linked);
+  await listener.note();
+  link.isUp = false;
+  await expect(listener.note()).rejects.toThrow("away");
+  await pass(database, 3);
+  link.isUp = true;
+
+  await listener.note();
+
+  expect((await readAbsences(database)).spans).toEqual([]);
+});
+
+it("a process that stood still for long was away meanwhile", async () => {
+  const database = await startBench();
+  const listener = createListener(database);
+  await listener.note();
+  await pass(database, 45);
+
+  await listener.note();
+
+  const { spans } = await readAbsences(database);
+  expect(spans).toEqual([expect.objectContaining({ isOver: true })]);
+});
+
+it("keeps the last spans only, however often processes come and go", async () => {
+  const database = await startBench();
+  await database.query(
+    `INSERT INTO monitor_presence (part, since, seen_at, has_left)
+     SELECT 'pings:' || n, now() - n * interval '1 min', now() - n * interval '1 min', true
+     FROM generate_series(1, 500) AS n`,
+  );
+
+  await createListener(database).note();
+
+  const { rows } = await database.query("SELECT count(*)::int AS spans FROM monitor_presence");
+  expect(rows[0].spans).toBe(200);
+});
+
+it("knows of the last absence that an earlier version noted", async () => {
+  const database = await startBench();
+  await database.query("ALTER TABLE monitor_presence DROP COLUMN since, DROP COLUMN has_left");
+  await database.query(
+    `INSERT INTO monitor_presence (part, seen_at, away_from, away_to)
+     VALUES ('pings', '2026-01-01T00:20Z', '2026-01-01T00:05Z', '2026-01-01T00:10Z')`,
+  );
+
+  await database.query(
+    readFileSync(new URL("../../../../migrations/0018_listening-spans.sql", import.meta.url), "utf8"),
+  );
+
+  const { spans } = await readAbsences(database);
+  expect(spans[0]).toEqual({
+    fromMs: Date.parse("2026-01-01T00:05Z"),
+    toMs: Date.parse("2026-01-01T00:10Z"),
+    isOver: true,
+  });
+  expect(spans[1]).toMatchObject({ fromMs: Date.parse("2026-01-01T00:20Z"), isOver: false });
+});

@@ -1,0 +1,85 @@
+/** What is asked of checks, alerts and places while no database is there. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createAlertEvents } from "#alerts/service.ts";
+import { createEventStore } from "#alerts/store.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { createRunners } from "#monitor/locations/runners.ts";
+import { createRunnerRegistry } from "#monitor/locations/service.ts";
+import { createReplay } from "#monitor/replay.ts";
+import { createResultReader } from "#monitor/results/read.ts";
+import { createReplayCheck } from "#monitor/results/replay.ts";
+import { createCheckReads } from "#monitor/results/service.ts";
+import { createSumUp } from "#monitor/results/summary.ts";
+import { createViewChecks } from "#monitor/results/view.ts";
+import { createBackupStore } from "#routing/incident/backups.ts";
+import { createAlertRoutesObject } from "#routing/incident/object.ts";
+import { anApiCheck } from "../../../support/check-builders.ts";
+import { freePort } from "../../../support/free-port.ts";
+import { startTestRestate, type TestRestate } from "../../../support/servers.ts";
+
+let database: Database;
+let restate: TestRestate;
+
+beforeAll(async () => {
+  const log = createLog({ level: "silent", format: "json" });
+  database = openDatabase(`postgres://nobody@127.0.0.1:${await freePort()}/none`, log);
+  restate = await startTestRestate({ services: servicesOf(database) });
+});
+
+afterAll(async () => {
+  await restate.stop();
+  await database.end();
+});
+
+function servicesOf(away: Database) {
+  const failedAtPercent = 0;
+  const definitions = { apiChecks: [anApiCheck({ id: "probe" })], heartbeats: [], channels: [] };
+  const common = { database: away, failedAtPercent, nowMs: Date.now };
+  const reader = createResultReader(away, { failedAtPercent });
+  return [
+    createCheckReads({
+      ...{ definitions, reader, nowMs: Date.now },
+      viewChecks: createViewChecks({ ...common, definitions, reader }),
+      sumUp: createSumUp(common),
+      replayCheck: createReplayCheck({ ...common, ...definitions, createReplay }),
+    }),
+    createAlertEvents({
+      store: createEventStore(away, { keepDays: 30 }),
+      present: () => undefined,
+    }),
+    createAlertRoutesObject({
+      ...{ incidentUrl: "", checkEveryMs: 0, listLagMs: 0 },
+      backups: createBackupStore(away),
+    }),
+    createRunnerRegistry({ runners: createRunners(away), location: "local" }),
+  ];
+}
+
+it.each([
+  ["CheckReads/List", {}, "the checks cannot be read now"],
+  ["CheckReads/History", { check: "probe" }, "the results cannot be read now"],
+  ["CheckReads/Chart", { check: "probe", hours: 24 }, "the results cannot be read now"],
+  ["CheckReads/Summary", { check: "probe" }, "the results cannot be read now"],
+  ["CheckReads/Episodes", {}, "the alerts cannot be read now"],
+  ["CheckReads/Replay", { check: "probe" }, "the results cannot be read now"],
+  ["AlertEvents/List", {}, "alert events cannot be read now"],
+  ["AlertEvents/Show", { event_id: "probe:1:opened" }, "alert events cannot be read now"],
+  ["AlertRoutes/singleton/Backups", {}, "backups cannot be read now"],
+  ["AlertRoutes/singleton/Backup", { backup: "one" }, "backups cannot be read now"],
+  ["MonitorRunners/List", {}, "the places cannot be asked for now"],
+  ["MonitorRunners/Add", { location: "fra", token_hash: "0".repeat(64) }, "the places cannot be"],
+  ["MonitorRunners/Remove", { location: "fra" }, "the places cannot be asked for now"],
+])("%s is refused as unavailable", async (handler, body, words) => {
+  const answer = await fetch(`${restate.ingressUrl}/vedette.v1.${handler}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+
+  expect(answer.status).toBe(503);
+  expect(await answer.json()).toMatchObject({
+    message: expect.stringContaining(words),
+    metadata: { code: "unavailable" },
+  });
+});

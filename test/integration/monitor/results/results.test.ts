@@ -1,0 +1,634 @@
+/** What checks found, kept in a real Postgres. */
+import { Registry } from "prom-client";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import type { AlertTransition, CheckResult } from "#monitor/contract.ts";
+import { createReadGate } from "#monitor/results/gate.ts";
+import { keepResults } from "#monitor/results/keep.ts";
+import { countRecords } from "#monitor/results/metrics.ts";
+import { keepPartitions } from "#monitor/results/partitions.ts";
+import { createResultReader } from "#monitor/results/read.ts";
+import { createRecorder } from "#monitor/results/record.ts";
+import { readAlertTime, readDays } from "#monitor/results/uptime.ts";
+import { aCheckResult, aSnapshot } from "../../../support/check-builders.ts";
+import { startTestDatabase, type TestDatabase } from "../../../support/servers.ts";
+const log = createLog({ level: "silent", format: "json" });
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const noon = Date.UTC(2026, 4, 31, 12);
+/** By the database's own clock, too. */
+const past = Date.UTC(2015, 4, 31, 12);
+
+let server: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  server = await startTestDatabase();
+  await migrate(server.url, log);
+  database = openDatabase(server.url, log);
+});
+
+afterAll(async () => {
+  await database.end();
+  await server.stop();
+});
+
+beforeEach(async () => {
+  await database.query(
+    "TRUNCATE check_results, check_rollups, check_rollup_marks, check_missed_ticks, check_episodes, check_snapshots",
+  );
+});
+
+const recorder = () => createRecorder(database);
+const reader = () => createResultReader(database, { failedAtPercent: 0 });
+const settings = { failedAtPercent: 0, resultDays: 30, minuteDays: 30, hourDays: 400 };
+const keep = (nowMs: number) => keepResults({ database, settings, nowMs: () => nowMs });
+
+/** One result a minute at each location, from `fromMs` on. */
+function everyMinute(count: number, fromMs: number, changes: Partial<CheckResult> = {}) {
+  return Array.from({ length: count }, (_, i) =>
+    aCheckResult({ ...changes, scheduledAtMs: fromMs + i * minute, durationMs: i + 1 }),
+  );
+}
+
+function aTransition(changes: Partial<AlertTransition> = {}): AlertTransition {
+  return {
+    kind: "opened",
+    eventId: "verify-key:1:opened",
+    checkId: "verify-key",
+    episode: 1,
+    atMs: noon,
+    openedAtMs: noon,
+    reason: "local: connection refused",
+    locations: ["local"],
+    missedPings: null,
+    rollout: null,
+    ...changes,
+  };
+}
+
+async function partitions(): Promise<string[]> {
+  const { rows } = await database.query(
+    "SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'check_results'::regclass ORDER BY 1",
+  );
+  return rows.map((row) => row.relname);
+}
+
+describe("partitions", () => {
+  it("are made for the last, this and the next two months", async () => {
+    await keepPartitions(database, { nowMs: noon, keepDays: 40 });
+
+    expect(await partitions()).toEqual(
+      expect.arrayContaining([
+        "check_results_2026_04",
+        "check_results_2026_05",
+        "check_results_2026_06",
+        "check_results_2026_07",
+      ]),
+    );
+  });
+
+  it("are dropped when all in them is older than is kept, and not before", async () => {
+    await recorder().results([aCheckResult({ scheduledAtMs: Date.UTC(2020, 0, 31) })]);
+    const nowMs = Date.UTC(2020, 2, 1);
+
+    await keepPartitions(database, { nowMs, keepDays: 30 });
+    const before = await partitions();
+    await keepPartitions(database, { nowMs: nowMs + 3 * day, keepDays: 30 });
+
+    expect(before).toContain("check_results_2020_01");
+    expect(await partitions()).not.toContain("check_results_2020_01");
+  });
+
+  it("are made by several processes at once", async () => {
+    const nowMs = Date.UTC(2031, 5, 5);
+
+    await Promise.all(
+      [1, 2, 3, 4].map(() => keepPartitions(database, { nowMs, keepDays: 36_500 })),
+    );
+
+    expect(await partitions()).toContain("check_results_2031_06");
+  });
+
+  it("a result of a month that has none makes it", async () => {
+    await recorder().results([aCheckResult({ scheduledAtMs: Date.UTC(2035, 7, 1) })]);
+
+    expect(await partitions()).toContain("check_results_2035_08");
+  });
+
+  it("are made for many who find that there is none in the same moment", async () => {
+    const atMs = Date.UTC(2036, 2, 1);
+    const places = Array.from({ length: 10 }, (_, i) => `place-${i}`);
+
+    await Promise.all(
+      places.map((location) => recorder().results(everyMinute(1, atMs, { location }))),
+    );
+
+    const { rows } = await database.query("SELECT count(*)::int AS n FROM check_results_2036_03");
+    expect(rows[0].n).toBe(10);
+  });
+});
+
+describe("history", () => {
+  it("gives a result back as it was recorded", async () => {
+    const phases = { dns: 1, connect: 2, tls: 3, firstByte: 4, transfer: null };
+    const result = aCheckResult({
+      scheduledAtMs: noon,
+      startedAtMs: noon + 12,
+      grade: "failed",
+      cause: "assertion",
+      durationMs: 10.5,
+      phases,
+      status: 503,
+      reason: 'answered 503, "quoted"',
+      tlsDaysLeft: 12,
+    });
+
+    await recorder().results([result]);
+
+    expect((await reader().history({ check: "verify-key", limit: 10 })).results).toEqual([
+      {
+        scheduled_at: "2026-05-31T12:00:00.000Z",
+        started_at: "2026-05-31T12:00:00.012Z",
+        location: "local",
+        grade: "failed",
+        cause: "assertion",
+        duration_ms: 10.5,
+        dns_ms: 1,
+        connect_ms: 2,
+        tls_ms: 3,
+        first_byte_ms: 4,
+        transfer_ms: null,
+        status: 503,
+        reason: 'answered 503, "quoted"',
+        tls_days_left: 12,
+      },
+    ]);
+  });
+
+  it("a result that is recorded twice is kept once, as it was first", async () => {
+    await recorder().results([aCheckResult({ scheduledAtMs: noon })]);
+    await recorder().results([aCheckResult({ scheduledAtMs: noon, grade: "failed" })]);
+
+    const { results } = await reader().history({ check: "verify-key", limit: 10 });
+
+    expect(results.map(({ grade }) => grade)).toEqual(["ok"]);
+  });
+
+  it("is read page by page, newest first, each result once", async () => {
+    const places = ["ams", "fra", "iad"];
+    await recorder().results(places.flatMap((location) => everyMinute(5, noon, { location })));
+    const seen: string[] = [];
+    let before: string | undefined;
+
+    do {
+      const request = { check: "verify-key", limit: 4, ...(before !== undefined && { before }) };
+      const page = await reader().history(request);
+      seen.push(...page.results.map((row) => `${row.scheduled_at} ${row.location}`));
+      before = page.next;
+    } while (before !== undefined);
+
+    expect(seen).toHaveLength(15);
+    expect(seen).toEqual([...new Set(seen)].sort().reverse());
+  });
+
+  it.each(["-200000-01-01T00:00:00Z/fra", "0000-01-01T00:00:00Z/fra", "2026-01-01T00:00:00Z/a\0b"])(
+    "begins at the newest with %j, which is no cursor",
+    async (before) => {
+      await recorder().results(everyMinute(2, noon));
+
+      const { results } = await reader().history({ check: "verify-key", limit: 10, before });
+
+      expect(results).toHaveLength(2);
+    },
+  );
+
+  it("is narrowed to a location, a grade and a time", async () => {
+    await recorder().results([
+      ...everyMinute(3, noon, { location: "fra", grade: "failed" }),
+      ...everyMinute(3, noon, { location: "iad" }),
+    ]);
+
+    const { results } = await reader().history({
+      check: "verify-key",
+      limit: 10,
+      location: "fra",
+      grade: "failed",
+      since: new Date(noon + minute).toISOString(),
+    });
+
+    expect(results.map((row) => row.scheduled_at.slice(11, 16))).toEqual(["12:02", "12:01"]);
+  });
+});
+
+describe("charts", () => {
+  const chartOf = (hours: number, nowMs: number, location?: string) =>
+    reader().chart(
+      { check: "verify-key", hours, ...(location !== undefined && { location }) },
+      nowMs,
+    );
+
+  it("have percentiles over all locations, by the minute", async () => {
+    const results = Array.from({ length: 100 }, (_, i) =>
+      aCheckResult({ scheduledAtMs: noon, location: `place-${i}`, durationMs: i + 1 }),
+    );
+    await recorder().results(results);
+
+    const { bucket_seconds, points } = await chartOf(1, noon + 30_000);
+
+    expect(bucket_seconds).toBe(60);
+    expect(points).toHaveLength(1);
+    expect(points[0]).toMatchObject({ results: 100, p50_ms: 50.5, max_ms: 100 });
+    expect(points[0]?.p95_ms).toBeCloseTo(95.05, 1);
+    expect(points[0]?.p99_ms).toBeCloseTo(99.01, 1);
+  });
+
+  it("have the mean of each phase", async () => {
+    const phases = { dns: null, connect: null, tls: null, firstByte: 10, transfer: null };
+    await recorder().results([
+      aCheckResult({ scheduledAtMs: noon, location: "a", phases }),
+      aCheckResult({ scheduledAtMs: noon, location: "b", phases: { ...phases, firstByte: 20 } }),
+    ]);
+
+    expect((await chartOf(1, noon)).points[0]).toMatchObject({ first_byte_ms: 15, tls_ms: null });
+  });
+
+  it("are the same from minutes that were made as from the results", async () => {
+    await recorder().results(everyMinute(90, noon));
+    const nowMs = noon + 90 * minute;
+    const live = await chartOf(6, nowMs);
+
+    await keep(nowMs);
+
+    expect(live.points).toHaveLength(90);
+    expect(await chartOf(6, nowMs)).toEqual(live);
+  });
+
+  it("of more than two days are made of hours", async () => {
+    await recorder().results(everyMinute(180, noon));
+
+    await keep(noon + 3 * hour);
+    const { bucket_seconds, points } = await chartOf(72, noon + 3 * hour);
+
+    expect(bucket_seconds).toBe(3600);
+    expect(points.map((point) => point.results)).toEqual([60, 60, 60]);
+  });
+
+  it("of one location leave the others out", async () => {
+    await recorder().results(everyMinute(10, noon, { location: "fra" }));
+    await recorder().results(everyMinute(10, noon, { location: "iad" }));
+    await keep(noon + hour);
+
+    const { points } = await chartOf(2, noon + hour, "fra");
+
+    expect(points.map((point) => point.results)).toEqual(Array(10).fill(1));
+  });
+
+  it("take results in that came late, after the minutes were made", async () => {
+    await recorder().results(everyMinute(10, noon, { location: "fra" }));
+    await keep(noon + 11 * minute);
+    await recorder().results(everyMinute(10, noon, { location: "iad" }));
+
+    await keep(noon + 13 * minute);
+
+    const { points } = await chartOf(1, noon + 13 * minute);
+    expect(points.map((point) => point.results).slice(1)).toEqual(Array(9).fill(2));
+  });
+
+  it("have no hole where a clock was a day ahead when they were made", async () => {
+    await recorder().results(everyMinute(30, noon));
+    await keep(noon + 30 * minute);
+    await keep(noon + day);
+    await recorder().results(everyMinute(60, noon + 30 * minute));
+    const nowMs = noon + 90 * minute;
+
+    await keep(nowMs);
+    await keep(noon + 2 * day);
+
+    const { rows } = await database.query(
+      "SELECT count(*)::int AS n FROM check_rollups WHERE bucket_seconds = 60",
+    );
+    expect(rows[0].n).toBe(90);
+    const hours = (await chartOf(72, noon + 2 * day)).points.map(({ results }) => results);
+    expect(hours).toEqual([60, 30]);
+  });
+
+  it("last longer than the results they are made of", async () => {
+    await recorder().results(everyMinute(60, past));
+    await keep(past + hour);
+    await recorder().results(everyMinute(1, past + 89 * day));
+    await keep(past + 89 * day + hour);
+
+    await keep(past + 90 * day);
+
+    expect((await chartOf(24 * 100, past + 90 * day)).points).toHaveLength(2);
+    expect((await reader().history({ check: "verify-key", limit: 9 })).results).toHaveLength(1);
+  });
+
+  it("and results are not lost to a clock that is years ahead for a while", async () => {
+    await recorder().results(everyMinute(60, past));
+    await keep(past + hour);
+    const aheadMs = past + 2 * 365 * day;
+
+    await keep(aheadMs);
+    await recorder().results(everyMinute(60, aheadMs));
+    await keep(aheadMs + 3 * hour);
+
+    const { rows } = await database.query(
+      `SELECT count(*)::int AS results, (SELECT count(*)::int FROM check_rollups
+         WHERE starts_at < $1 AND bucket_seconds = 60) AS minutes
+       FROM check_results WHERE scheduled_at < $1`,
+      [new Date(past + day)],
+    );
+    expect(rows[0]).toEqual({ results: 60, minutes: 60 });
+  });
+});
+
+describe("the last 24 hours", () => {
+  const daysAt = (nowMs: number, failedAtPercent = 0) =>
+    readDays(database, { nowMs, failedAtPercent });
+
+  it("uptime is the share of runs that did not fail anywhere", async () => {
+    await recorder().results([
+      ...everyMinute(8, noon, { location: "fra" }),
+      ...everyMinute(8, noon, { location: "iad" }),
+      aCheckResult({ scheduledAtMs: noon + 8 * minute, location: "fra", grade: "failed" }),
+      aCheckResult({ scheduledAtMs: noon + 8 * minute, location: "iad" }),
+      aCheckResult({ scheduledAtMs: noon + 9 * minute, location: "fra", grade: "degraded" }),
+    ]);
+
+    expect((await daysAt(noon + hour)).get("verify-key")?.runUptime).toBeCloseTo(90);
+  });
+
+  it("follows the quorum of the settings", async () => {
+    await recorder().results([
+      aCheckResult({ scheduledAtMs: noon, location: "fra", grade: "failed" }),
+      aCheckResult({ scheduledAtMs: noon, location: "iad" }),
+    ]);
+
+    expect((await daysAt(noon + hour, 100)).get("verify-key")?.runUptime).toBe(100);
+    expect((await daysAt(noon + hour, 50)).get("verify-key")?.runUptime).toBe(0);
+  });
+
+  it("the strip has 96 pieces with the worst grade of each, and nothing where nothing ran", async () => {
+    await recorder().results([
+      ...everyMinute(5, noon),
+      aCheckResult({ scheduledAtMs: noon + 20 * minute, grade: "failed" }),
+      aCheckResult({ scheduledAtMs: noon + 40 * minute, grade: "degraded" }),
+    ]);
+
+    const strip = (await daysAt(noon + 45 * minute)).get("verify-key")?.strip ?? [];
+
+    expect(strip).toHaveLength(96);
+    expect(strip.slice(-5).map(({ grade }) => grade)).toEqual([
+      null,
+      "ok",
+      "failed",
+      "degraded",
+      null,
+    ]);
+  });
+
+  it("is the same before and after minutes are made of it", async () => {
+    await recorder().results(everyMinute(600, noon));
+    const nowMs = noon + 10 * hour;
+    const live = await daysAt(nowMs);
+
+    await keep(nowMs);
+
+    expect(await daysAt(nowMs)).toEqual(live);
+  });
+
+  it("the time with an open alert counts from when it opened, or from a day ago", async () => {
+    await recorder().transition(aTransition({ openedAtMs: noon }));
+
+    expect((await readAlertTime(database, noon + 6 * hour)).get("verify-key")).toBeCloseTo(75);
+    expect((await readAlertTime(database, noon + 48 * hour)).get("verify-key")).toBeCloseTo(0);
+  });
+});
+
+describe("the count of runs", () => {
+  it("has each run of a place once, however often it is reported", async () => {
+    const registry = new Registry();
+    const counted = countRecords((noteNew) => createRecorder(database, noteNew), registry, []);
+    const results = ["fra", "iad", "sin"].map((location) =>
+      aCheckResult({ scheduledAtMs: noon, location }),
+    );
+
+    for (const known of [1, 2, 3]) await counted.results(results.slice(0, known));
+    await Promise.all([counted.results(results), counted.results(results)]);
+
+    const counts = (await registry.metrics()).match(/^vedette_check_runs_total.*$/gm);
+    expect(counts).toEqual(
+      ["fra", "iad", "sin"].map(
+        (location) =>
+          `vedette_check_runs_total{check="verify-key",location="${location}",grade="ok"} 1`,
+      ),
+    );
+  });
+
+  it("has ticks that nobody ran once", async () => {
+    const registry = new Registry();
+    const counted = countRecords((noteNew) => createRecorder(database, noteNew), registry, []);
+    const missed = { checkId: "verify-key", fromMs: noon, toMs: noon + minute, ticks: 2 };
+
+    await counted.missed(missed);
+    await counted.missed(missed);
+
+    expect(await registry.metrics()).toContain(
+      'vedette_check_missed_ticks_total{check="verify-key"} 2',
+    );
+  });
+});
+
+describe("what a rollout waits for", () => {
+  const failed = (changes: Partial<CheckResult> = {}) =>
+    aCheckResult({ scheduledAtMs: noon, grade: "failed", reason: "refused", ...changes });
+  const readGate = (failedAtPercent: number) =>
+    createReadGate(database, { failedAtPercent })(["verify-key", "liveness"], noon);
+
+  it("a quorum is asked of a run that is over, not of the places that were quick", async () => {
+    await recorder().snapshot(aSnapshot({ lastAtMs: noon - minute }));
+    await recorder().results([failed()]);
+
+    const whileOpen = await readGate(50);
+    const ok = ["fra", "iad", "sin"].map((location) =>
+      aCheckResult({ scheduledAtMs: noon, location }),
+    );
+    await recorder().results(ok);
+    await recorder().snapshot(aSnapshot({ takenAtMs: 1, lastAtMs: noon }));
+
+    const none = { cleanRuns: 0, failedRun: null };
+    expect(whileOpen).toEqual([
+      { check: "verify-key", ...none },
+      { check: "liveness", ...none },
+    ]);
+    expect(await readGate(50)).toEqual(whileOpen);
+  });
+
+  it("a run that is over failed where so many of the places that reported did", async () => {
+    await recorder().snapshot(aSnapshot({ lastAtMs: noon }));
+    await recorder().results([failed(), aCheckResult({ scheduledAtMs: noon, location: "fra" })]);
+
+    const [report] = await readGate(50);
+
+    expect(report?.failedRun).toMatchObject({ location: "local", reason: "refused" });
+  });
+
+  it("where any failure counts a run failed with the first one, over or not", async () => {
+    await recorder().results([failed({ checkId: "liveness" })]);
+
+    const [, liveness] = await readGate(0);
+
+    expect(liveness?.failedRun).toMatchObject({ location: "local" });
+  });
+});
+
+describe("alerts", () => {
+  it("one that was over before it began, by a clock that went back, makes up for none", async () => {
+    await recorder().transition(aTransition({ openedAtMs: noon }));
+    const early = { openedAtMs: noon + 3 * hour, atMs: noon + hour, kind: "resolved" } as const;
+    await recorder().transition(aTransition({ episode: 2, ...early }));
+
+    expect((await readAlertTime(database, noon + 6 * hour)).get("verify-key")).toBeCloseTo(75);
+  });
+
+  it("an episode has both its ends, whichever was recorded first", async () => {
+    const resolved = aTransition({ kind: "resolved", atMs: noon + minute, missedPings: 2 });
+    await recorder().transition(resolved);
+    await recorder().transition(aTransition());
+    await recorder().transition(resolved);
+
+    expect(await reader().episodes({ limit: 10 })).toEqual([
+      expect.objectContaining({
+        check_id: "verify-key",
+        opened_at: "2026-05-31T12:00:00.000Z",
+        resolved_at: "2026-05-31T12:01:00.000Z",
+        missed_pings: 2,
+      }),
+    ]);
+  });
+
+  it("one that opened later takes the place of one with the same number, whatever comes late", async () => {
+    const known = aTransition();
+    const over = aTransition({ kind: "resolved", atMs: noon + minute });
+    await recorder().delivered(known, noon + 100);
+    await recorder().transition(over);
+    const opened = { openedAtMs: noon + day, reason: "local: timeout", locations: ["fra"] };
+    const anew = aTransition({ ...opened, atMs: noon + day });
+
+    await Promise.all([recorder().transition(anew), recorder().delivered(over, noon + 2 * minute)]);
+    await recorder().delivered(over, noon + 3 * minute);
+
+    const [episode] = await reader().episodes({ limit: 1 });
+    expect(episode).toMatchObject({
+      episode: 1,
+      opened_at: "2026-06-01T12:00:00.000Z",
+      resolved_at: null,
+      reason: "local: timeout",
+      opened_delivered_at: null,
+      resolved_delivered_at: null,
+    });
+  });
+
+  it("the first delivery of an event is the one that counts", async () => {
+    const event = aTransition();
+    await recorder().transition(event);
+
+    await recorder().delivered(event, noon + 100);
+    await recorder().delivered(event, noon + 900);
+
+    const [episode] = await reader().episodes({ limit: 1 });
+    expect(episode?.opened_delivered_at).toBe("2026-05-31T12:00:00.100Z");
+  });
+});
+
+describe("snapshots", () => {
+  it.each([12 * minute, 365 * day])(
+    "one of a clock that was %i ms ahead does not stand until then",
+    async (aheadMs) => {
+      await recorder().snapshot(aSnapshot({ takenAtMs: Date.now() + aheadMs }));
+      await recorder().snapshot(aSnapshot({ takenAtMs: Date.now(), status: "failed" }));
+
+      expect((await reader().snapshots()).get("verify-key")?.status).toBe("failed");
+    },
+  );
+
+  it("one that was pinged by a clock that was ahead is moved on by the pings that follow", async () => {
+    const nowMs = Date.now();
+    await recorder().snapshot(aSnapshot({ takenAtMs: nowMs, lastAtMs: nowMs + day }));
+
+    await recorder().pings([{ checkId: "verify-key", atMs: nowMs, dueAtMs: nowMs + minute }]);
+
+    expect((await reader().snapshots()).get("verify-key")?.lastAtMs).toBe(nowMs);
+  });
+
+  it("is kept although no database takes all that people have written", async () => {
+    const window = { fromMs: noon, toMs: noon + day, reason: "a\0b\ud83e" };
+    const quiet = { mutedUntilMs: null, maintenance: [window] };
+
+    await recorder().snapshot(aSnapshot({ quiet }));
+
+    const kept = (await reader().snapshots()).get("verify-key");
+    expect(kept?.quiet.maintenance[0]?.reason).toBe("a\ufffdb\ufffd");
+  });
+
+  it("one that cannot be read hides no other", async () => {
+    await recorder().snapshot(aSnapshot());
+    await recorder().snapshot(
+      aSnapshot({ checkId: "liveness", status: "of-a-later-version" as never }),
+    );
+
+    expect([...(await reader().snapshots()).keys()]).toEqual(["verify-key"]);
+  });
+
+  it("an older one never overwrites a newer one", async () => {
+    await recorder().snapshot(aSnapshot({ takenAtMs: 2_000, status: "failed" }));
+    await recorder().snapshot(aSnapshot({ takenAtMs: 1_000 }));
+
+    expect((await reader().snapshots()).get("verify-key")?.status).toBe("failed");
+  });
+
+  it("of a heartbeat that is ok keeps the pings that its object was not told of", async () => {
+    const beat = { kind: "heartbeat", checkId: "nightly" } as const;
+    const nowMs = Date.now();
+    const told = { ...beat, lastAtMs: nowMs - 2 * day, dueAtMs: nowMs - day };
+    await recorder().snapshot(aSnapshot({ ...told, takenAtMs: 1_000 }));
+    await recorder().pings([{ checkId: "nightly", atMs: nowMs, dueAtMs: nowMs + day }]);
+
+    const quiet = { mutedUntilMs: nowMs + day, maintenance: [] };
+    await recorder().snapshot(aSnapshot({ ...told, takenAtMs: 2_000, quiet }));
+
+    const kept = (await reader().snapshots()).get("nightly");
+    expect(kept).toMatchObject({ lastAtMs: nowMs, dueAtMs: nowMs + day, quiet });
+  });
+
+  it("of a heartbeat that fails says nothing of a ping before", async () => {
+    const beat = { kind: "heartbeat", checkId: "nightly" } as const;
+    const nowMs = Date.now();
+    await recorder().snapshot(aSnapshot({ ...beat, lastAtMs: nowMs, takenAtMs: 1_000 }));
+
+    const failed = { ...beat, status: "failed", lastAtMs: nowMs - day, dueAtMs: null } as const;
+    await recorder().snapshot(aSnapshot({ ...failed, takenAtMs: 2_000 }));
+
+    expect((await reader().snapshots()).get("nightly")).toMatchObject(failed);
+  });
+
+  it("of many that are written at once is the newest of each", async () => {
+    const { snapshot } = recorder();
+    const taken = (checkId: string, takenAtMs: number) =>
+      snapshot(aSnapshot({ checkId, takenAtMs }));
+
+    await Promise.all([taken("b", 3), taken("a", 2), taken("a", 1), taken("b", 4)]);
+
+    const { rows } = await database.query(
+      "SELECT check_id, snapshot->'takenAtMs' AS taken FROM check_snapshots ORDER BY 1",
+    );
+    expect(rows).toEqual([
+      { check_id: "a", taken: 2 },
+      { check_id: "b", taken: 4 },
+    ]);
+  });
+});

@@ -1,0 +1,96 @@
+import { expect, it } from "vitest";
+import type { Assertion } from "#monitor/contract.ts";
+import { grade, gradeByTime, noPhases, regrade } from "#monitor/check/grade.ts";
+import { aCheckResult, anApiCheck, aResponse } from "../../support/check-builders.ts";
+
+const check = anApiCheck({ degradedAboveMs: 500, failedAboveMs: 10_000 });
+
+it.each([
+  [499, "ok"],
+  [500, "ok"],
+  [500.1, "degraded"],
+  [10_000, "degraded"],
+  [10_000.1, "failed"],
+])("a response after %d ms is %s", (durationMs, expected) => {
+  expect(gradeByTime(check, durationMs).grade).toBe(expected);
+});
+
+it("a slow response says how slow and what was allowed", () => {
+  expect(gradeByTime(check, 12_340).reason).toBe("took 12.3 s, failed above 10 s");
+});
+
+it("an error fails the run with its reason, however quick it came", () => {
+  const outcome = { kind: "error", reason: "connection refused" } as const;
+
+  const graded = grade(check, { durationMs: 1, phases: noPhases, tlsDaysLeft: null, outcome });
+
+  expect(graded).toEqual({ grade: "failed", cause: "error", reason: "connection refused" });
+});
+
+const wrongAnswers: [Assertion, Parameters<typeof aResponse>[0], string][] = [
+  [{ source: "status", equals: 200 }, { status: 503 }, "answered 503, expected 200"],
+  [
+    { source: "header", name: "Content-Type", contains: "json" },
+    { headers: { "content-type": "text/html" } },
+    'header Content-Type is "text/html", expected to contain "json"',
+  ],
+  [
+    { source: "header", name: "x-there", contains: "a" },
+    {},
+    'header x-there is absent, expected to contain "a"',
+  ],
+  [
+    { source: "json", path: "data.valid", equals: true },
+    { body: '{"data":{"valid":false}}' },
+    "data.valid is false, expected true",
+  ],
+  [
+    { source: "json", path: "data.valid", equals: true },
+    { body: "<html>" },
+    "data.valid is absent, expected true",
+  ],
+  [
+    { source: "json", path: "constructor.name", equals: "Object" },
+    { body: "{}" },
+    'constructor.name is absent, expected "Object"',
+  ],
+];
+
+it.each(wrongAnswers)("an answer against %j fails the run", (assertion, answer, reason) => {
+  const graded = grade({ ...check, assertions: [assertion] }, aResponse(answer));
+
+  expect(graded).toEqual({ grade: "failed", cause: "assertion", reason });
+});
+
+it("an answer with the expected content is graded by its time", () => {
+  const assertions: Assertion[] = [
+    { source: "status", equals: 200 },
+    { source: "header", name: "content-type", contains: "json" },
+    { source: "json", path: "data.roles.1", equals: "b" },
+  ];
+  const headers = { "content-type": "application/json" };
+  const body = '{"data":{"roles":["a","b"]}}';
+
+  expect(grade({ ...check, assertions }, aResponse({ headers, body })).grade).toBe("ok");
+});
+
+it("the reason of a failed run quotes no more than a line of what a server says", () => {
+  const assertion: Assertion = { source: "json", path: "text", equals: "" };
+  const body = JSON.stringify({ text: "x".repeat(10_000) });
+
+  const { reason } = grade({ ...check, assertions: [assertion] }, aResponse({ body }));
+
+  expect(reason?.length).toBeLessThan(120);
+});
+
+it("a recorded result is graded anew by other thresholds", () => {
+  const recorded = aCheckResult({ grade: "ok", durationMs: 3_000 });
+
+  expect(regrade({ degradedAboveMs: 500, failedAboveMs: 2_000 }, recorded).grade).toBe("failed");
+});
+
+it("a recorded result that failed for its content stays failed", () => {
+  const recorded = aCheckResult({ grade: "failed", cause: "assertion", durationMs: 3 });
+
+  expect(regrade({ degradedAboveMs: 500, failedAboveMs: 2_000 }, recorded)).toBe(recorded);
+});

@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import { dropPast, muteForeverMs, notQuiet, quietUntilMs } from "#monitor/check/quiet.ts";
+
+const window = (fromMs: number, toMs: number) => ({ fromMs, toMs, reason: "upgrade" });
+
+it("without mute and windows it is never quiet", () => {
+  expect(quietUntilMs(notQuiet, 5)).toBeNull();
+});
+
+it("a mute holds until its end", () => {
+  expect(quietUntilMs({ mutedUntilMs: 10, maintenance: [] }, 9)).toBe(10);
+  expect(quietUntilMs({ mutedUntilMs: 10, maintenance: [] }, 10)).toBeNull();
+});
+
+it("a mute without end ends when time does", () => {
+  expect(quietUntilMs({ mutedUntilMs: muteForeverMs, maintenance: [] }, 0)).toBe(
+    new Date(muteForeverMs).getTime(),
+  );
+});
+
+it("a window holds from its first instant until before its last", () => {
+  const quiet = { mutedUntilMs: null, maintenance: [window(10, 20)] };
+
+  expect([9, 10, 19, 20].map((at) => quietUntilMs(quiet, at))).toEqual([null, 20, 20, null]);
+});
+
+it("windows that follow on each other are one, in whatever order they were made", () => {
+  const quiet = { mutedUntilMs: 30, maintenance: [window(29, 40), window(10, 20), window(40, 41)] };
+
+  expect(quietUntilMs(quiet, 12)).toBe(41);
+});
+
+it("what is over is dropped", () => {
+  const quiet = { mutedUntilMs: 10, maintenance: [window(0, 10), window(20, 30)] };
+
+  expect(dropPast(quiet, 10)).toEqual({ mutedUntilMs: null, maintenance: [window(20, 30)] });
+});

@@ -1,0 +1,84 @@
+/** The definitions against the tables of the specification, value by value. */
+import { expect, it } from "vitest";
+import { channels } from "#monitor/definitions/channels.ts";
+import { defineMonitor } from "#monitor/definitions/definitions.ts";
+import { heartbeats } from "#monitor/definitions/heartbeats.ts";
+import { lintDefinitions } from "#monitor/definitions/lint.ts";
+import { hostedLocations, rateLimitLocations, runsAt } from "#monitor/definitions/locations.ts";
+
+const definitions = defineMonitor({ rate_limit_locations: rateLimitLocations });
+
+it.each([
+  ["verify-key", "POST", "/v2/keys.verifyKey", 22, 500, 10_000],
+  ["rate-limit", "POST", "/v2/ratelimit.limit", 7, 100, 1_000],
+  ["liveness", "GET", "/v2/liveness", 22, 5_000, 20_000],
+])(
+  "the check %s is the one specified",
+  (id, method, path, places, degradedAboveMs, failedAboveMs) => {
+    const check = definitions.apiChecks.find((row) => row.id === id);
+
+    expect(check).toMatchObject({ method, path, degradedAboveMs, failedAboveMs });
+    expect(new Set(check?.locations).size).toBe(places);
+    expect(check).toMatchObject({
+      environment: "production",
+      frequencySeconds: 60,
+      failedRunThreshold: 1,
+      channel: "production",
+    });
+  },
+);
+
+it.each([
+  ["production", "Certificate Workflow", 86_400, 7_200, "production"],
+  ["production", "Workflows: Refill", 86_400, 3_600, null],
+  ["production", "Workflows: Count Keys", 300, 60, null],
+  ["production", "Quota Check", 86_400, 3_600, null],
+  ["staging", "Certificate Workflow (Staging)", 86_400, 7_200, "staging"],
+  ["staging", "Key Refill (Staging)", 86_400, 3_600, "staging"],
+  ["staging", "Quota Check (Staging)", 86_400, 3_600, "staging"],
+])(
+  "%s heartbeat %s is the one specified",
+  (environment, name, periodSeconds, graceSeconds, channel) => {
+    const heartbeat = heartbeats.find((row) => row.name === name);
+
+    expect(heartbeat).toMatchObject({ environment, periodSeconds, graceSeconds, channel });
+  },
+);
+
+it("there are three API checks and seven heartbeats", () => {
+  expect([definitions.apiChecks.length, heartbeats.length]).toEqual([3, 7]);
+});
+
+it("both channels send failures and recoveries, and nothing degraded", () => {
+  const sends = { sendFailure: true, sendRecovery: true, sendDegraded: false };
+
+  expect(channels).toEqual([
+    { name: "production", id: 218874, ...sends },
+    { name: "staging", id: 273211, ...sends },
+  ]);
+});
+
+it("the hosted monitor has 22 places", () => {
+  expect(new Set(hostedLocations).size).toBe(22);
+});
+
+it("the places of the rate-limit check are a setting", () => {
+  const moved = defineMonitor({ rate_limit_locations: ["eu-west-1"] });
+
+  expect(moved.apiChecks.find(({ id }) => id === "rate-limit")?.locations).toEqual(["eu-west-1"]);
+});
+
+it("a runner with the name of a hosted place runs what is to run there", () => {
+  const [verifyKey, rateLimit] = definitions.apiChecks;
+
+  expect(verifyKey && runsAt(verifyKey, "eu-south-1")).toBe(true);
+  expect(rateLimit && runsAt(rateLimit, "eu-south-1")).toBe(false);
+});
+
+it("a runner elsewhere runs every check", () => {
+  expect(definitions.apiChecks.every((check) => runsAt(check, "local"))).toBe(true);
+});
+
+it("every row passes the lint", () => {
+  expect(lintDefinitions(definitions)).toEqual([]);
+});

@@ -1,0 +1,378 @@
+import { describe, expect, it } from "vitest";
+import type { HeartbeatState, Ping } from "#monitor/contract.ts";
+import {
+  dueAtMs,
+  expire,
+  newHeartbeatState,
+  setRight,
+  statusAt,
+  takePing,
+  wakeAtMs,
+} from "#monitor/heartbeat/deadline.ts";
+import { notQuiet } from "#monitor/check/quiet.ts";
+import { aHeartbeat } from "../../support/check-builders.ts";
+
+const minute = 60_000;
+/** Every five minutes, one minute of grace: due at 6, 11, 16 … after the last ping. */
+const heartbeat = aHeartbeat({ id: "count-keys", periodSeconds: 300, graceSeconds: 60 });
+const loud = { isQuiet: false, rollout: null };
+const asleep = { isQuiet: true, rollout: null };
+
+const at = (ms: number) => ({ nowMs: ms, away: null, ...loud });
+
+function pinged(...pings: Ping[]): HeartbeatState {
+  return pings.reduce(
+    (state, ping) => takePing(heartbeat, state, { ping, ...loud }).state,
+    newHeartbeatState(0),
+  );
+}
+
+const success = (atMs: number): Ping => ({ kind: "success", atMs });
+const start = (atMs: number): Ping => ({ kind: "start", atMs });
+const failure = (atMs: number, exitCode: number | null = null): Ping => ({
+  kind: "fail",
+  atMs,
+  exitCode,
+});
+
+describe("the deadline", () => {
+  it("is creation + period + grace before the first ping", () => {
+    expect(dueAtMs(heartbeat, newHeartbeatState(0))).toBe(6 * minute);
+  });
+
+  it("is the last ping + period + grace after it", () => {
+    expect(dueAtMs(heartbeat, pinged(success(minute)))).toBe(7 * minute);
+  });
+
+  it("passes to the millisecond", () => {
+    const state = pinged(success(0));
+
+    expect(expire(heartbeat, state, at(6 * minute - 1)).transition).toBeNull();
+    expect(expire(heartbeat, state, at(6 * minute)).transition?.kind).toBe("opened");
+  });
+
+  it("alerts a heartbeat that never pinged, and says so", () => {
+    const { transition } = expire(heartbeat, newHeartbeatState(0), at(6 * minute));
+
+    expect(transition).toMatchObject({
+      eventId: "count-keys:1:opened",
+      reason: "never pinged since 1970-01-01T00:00:00Z (period 5 min, grace 60 s)",
+    });
+  });
+
+  it("alerts once", () => {
+    const { state } = expire(heartbeat, newHeartbeatState(0), at(6 * minute));
+
+    expect(expire(heartbeat, state, at(7 * minute))).toEqual({ state, transition: null });
+  });
+
+  it("is what the timer is set to, and nothing is once the alert is open", () => {
+    const state = pinged(success(0));
+    const open = expire(heartbeat, state, at(6 * minute)).state;
+    const now = { quiet: notQuiet, nowMs: minute };
+
+    expect(wakeAtMs(heartbeat, state, now)).toBe(6 * minute);
+    expect(wakeAtMs(heartbeat, open, now)).toBeNull();
+  });
+
+  it("shows late within the grace", () => {
+    const state = pinged(success(0));
+
+    expect([5 * minute, 5 * minute + 1].map((ms) => statusAt(heartbeat, state, ms))).toEqual([
+      "ok",
+      "late",
+    ]);
+  });
+});
+
+describe("a ping", () => {
+  it("moves the deadline", () => {
+    const state = pinged(success(0), success(5 * minute));
+
+    expect(expire(heartbeat, state, at(6 * minute)).transition).toBeNull();
+  });
+
+  it("resolves an open alert and counts the pings that did not come", () => {
+    const open = expire(heartbeat, pinged(success(0)), at(6 * minute)).state;
+
+    const { state, transition } = takePing(heartbeat, open, {
+      ping: success(17 * minute),
+      ...loud,
+    });
+
+    expect(transition).toMatchObject({ kind: "resolved", episode: 1, missedPings: 3 });
+    expect(state).toMatchObject({ status: "ok", alert: null });
+  });
+
+  it("that is older than the last one changes nothing", () => {
+    const state = pinged(success(5 * minute));
+
+    expect(takePing(heartbeat, state, { ping: success(4 * minute), ...loud }).state).toBe(state);
+  });
+
+  it("that is told twice ends no failure that came between", () => {
+    const { state } = takePing(heartbeat, pinged(success(minute)), {
+      ping: failure(2 * minute),
+      ...loud,
+    });
+
+    expect(takePing(heartbeat, state, { ping: success(minute), ...loud }).transition).toBeNull();
+  });
+
+  it("that comes twice is one", () => {
+    expect(pinged(success(minute), success(minute))).toEqual(pinged(success(minute)));
+  });
+});
+
+describe("/start", () => {
+  it("measures the run", () => {
+    expect(pinged(start(minute), success(minute + 4_200)).lastDurationMs).toBe(4_200);
+  });
+
+  it("is not ended by a ping of before it that is heard of late", () => {
+    const state = pinged(start(3 * minute), success(2 * minute));
+
+    expect(state).toMatchObject({ startedAtMs: 3 * minute, lastPingAtMs: 2 * minute });
+    expect(state.lastDurationMs).toBeNull();
+  });
+
+  it("is ended by a ping of after it that was taken where the clock is a little behind", () => {
+    const state = pinged(start(3 * minute), success(3 * minute - 10));
+
+    expect(state).toMatchObject({ startedAtMs: null, lastDurationMs: 0 });
+  });
+
+  it("gives the run the grace to end in", () => {
+    const state = pinged(success(0), start(minute));
+
+    expect(dueAtMs(heartbeat, state)).toBe(2 * minute);
+    expect(expire(heartbeat, state, at(2 * minute)).transition?.reason).toContain("has not ended");
+  });
+
+  it("does not put the deadline off", () => {
+    expect(dueAtMs(heartbeat, pinged(success(0), start(5.5 * minute)))).toBe(6 * minute);
+  });
+
+  it("does not resolve an alert", () => {
+    const open = expire(heartbeat, pinged(success(0)), at(6 * minute)).state;
+
+    expect(takePing(heartbeat, open, { ping: start(7 * minute), ...loud }).transition).toBeNull();
+  });
+});
+
+describe("/fail", () => {
+  it("alerts at once, with the exit code", () => {
+    const { transition, state } = takePing(heartbeat, pinged(success(0)), {
+      ping: failure(minute, 3),
+      ...loud,
+    });
+
+    expect(transition).toMatchObject({
+      kind: "opened",
+      reason: "the job said that it failed (exit code 3)",
+    });
+    expect(state.status).toBe("failed");
+  });
+
+  it("resolves with the next success, with no ping missed", () => {
+    const failed = pinged(success(0), failure(minute));
+
+    const { transition } = takePing(heartbeat, failed, { ping: success(2 * minute), ...loud });
+
+    expect(transition).toMatchObject({ kind: "resolved", missedPings: 0 });
+  });
+
+  it("twice is one alert", () => {
+    expect(pinged(failure(minute), failure(2 * minute)).episodes).toBe(1);
+  });
+});
+
+describe("after the monitor was away", () => {
+  const span = (fromMs: number, toMs: number, isOver = true) => ({ fromMs, toMs, isOver });
+
+  const back = { ...at(10 * minute), away: span(6 * minute, 10 * minute) };
+
+  it("woken over a deadline it waits for the grace period again", () => {
+    const late = expire(heartbeat, pinged(success(0)), back);
+
+    expect(late.transition).toBeNull();
+    expect(dueAtMs(heartbeat, late.state)).toBe(11 * minute);
+  });
+
+  it("it alerts when no ping came in that time, and says that it was away", () => {
+    const { state } = expire(heartbeat, pinged(success(0)), back);
+
+    const { transition } = expire(heartbeat, state, { ...back, nowMs: 11 * minute });
+
+    expect(transition?.reason).toContain(
+      "the monitor was away 1970-01-01T00:06:00Z to 1970-01-01T00:10:00Z and waited for the grace period again",
+    );
+  });
+
+  it("a ping in that time is all that was wanted", () => {
+    const { state } = expire(heartbeat, pinged(success(0)), back);
+
+    const after = takePing(heartbeat, state, { ping: success(10.5 * minute), ...loud });
+
+    expect(after.transition).toBeNull();
+    expect(dueAtMs(heartbeat, after.state)).toBe(16.5 * minute);
+  });
+
+  it("back shortly before the deadline it waits too: the ping may have been lost", () => {
+    const now = { ...at(6 * minute), away: span(5 * minute, 5.5 * minute) };
+
+    const { state, transition } = expire(heartbeat, pinged(success(0)), now);
+
+    expect(transition).toBeNull();
+    expect(dueAtMs(heartbeat, state)).toBe(6.5 * minute);
+  });
+
+  it("back for a whole grace period it waits no longer", () => {
+    const now = { ...at(6 * minute), away: span(minute, 5 * minute) };
+
+    expect(expire(heartbeat, pinged(success(0)), now).transition?.kind).toBe("opened");
+  });
+
+  it("away again over the deadline it waited for, it waits again", () => {
+    const { state } = expire(heartbeat, pinged(success(0)), back);
+
+    const again = expire(heartbeat, state, {
+      ...at(20 * minute),
+      away: span(10.5 * minute, 20 * minute),
+    });
+
+    expect(again.transition).toBeNull();
+    expect(dueAtMs(heartbeat, again.state)).toBe(21 * minute);
+  });
+
+  it("while nobody takes pings it waits once, and alerts when that goes on", () => {
+    const first = { ...at(6 * minute), away: span(5 * minute, 6 * minute, false) };
+    const { state, transition } = expire(heartbeat, pinged(success(0)), first);
+
+    const then = { ...at(7 * minute), away: span(5 * minute, 7 * minute, false) };
+    const after = expire(heartbeat, state, then);
+
+    expect(transition).toBeNull();
+    expect(after.transition?.kind).toBe("opened");
+  });
+
+  it("with pings taken again just before the wait ends, it waits anew", () => {
+    const first = { ...at(6 * minute), away: span(5 * minute, 6 * minute, false) };
+    const { state } = expire(heartbeat, pinged(success(0)), first);
+
+    const then = { ...at(7 * minute), away: span(5 * minute, 6.9 * minute) };
+    const after = expire(heartbeat, state, then);
+
+    expect(after.transition).toBeNull();
+    expect(dueAtMs(heartbeat, after.state)).toBe(7.9 * minute);
+  });
+
+  it("coming and going without end it keeps no alert back without end", () => {
+    let state = pinged(success(0));
+    let holds = 0;
+    for (
+      let nowMs = 6 * minute;
+      state.alert === null && holds < 20;
+      nowMs = state.held?.untilMs ?? 0
+    ) {
+      const now = { ...at(nowMs), away: span(nowMs - 30_000, nowMs - 20_000) };
+      state = expire(heartbeat, state, now).state;
+      holds += state.alert === null ? 1 : 0;
+    }
+
+    expect(holds).toBe(5);
+  });
+
+  it.each([30_000, 10 * minute])(
+    "an alarm that is %i ms late is no absence while pings were taken",
+    (lateMs) => {
+      const now = at(6 * minute + lateMs);
+
+      expect(expire(heartbeat, pinged(success(0)), now).transition?.kind).toBe("opened");
+    },
+  );
+
+  it("a span after the deadline lost no ping that was due before it", () => {
+    const now = { ...at(7 * minute), away: span(6.1 * minute, 6.9 * minute) };
+
+    expect(expire(heartbeat, pinged(success(0)), now).transition?.kind).toBe("opened");
+  });
+});
+
+describe("after a clock was ahead", () => {
+  const day = 24 * 60 * minute;
+  const clock = { nowMs: 20 * minute, fromMs: 19 * minute };
+
+  it("a ping that is to come counts from now", () => {
+    const state = setRight(pinged(success(day)), clock);
+
+    expect(dueAtMs(heartbeat, state)).toBe(25 * minute);
+  });
+
+  it("one that never pinged counts from now", () => {
+    expect(dueAtMs(heartbeat, setRight(newHeartbeatState(day), clock))).toBe(25 * minute);
+  });
+
+  it("a run that is to begin has not begun", () => {
+    const state = setRight(pinged(success(18 * minute), start(day)), clock);
+
+    expect(state).toMatchObject({ startedAtMs: null, lastPingAtMs: 18 * minute });
+  });
+
+  it("nothing is waited for that was lost in a time to come", () => {
+    const held = { untilMs: day + minute, awayFromMs: day, awayToMs: day, times: 1 };
+
+    expect(setRight({ ...pinged(success(0)), held }, clock).held).toBeNull();
+  });
+
+  it("a clock that is a little behind changes nothing", () => {
+    const state = pinged(success(25 * minute), start(26 * minute));
+
+    expect(setRight(state, clock)).toBe(state);
+  });
+
+  it("is looked at now", () => {
+    const state = pinged(start(day));
+
+    expect(wakeAtMs(heartbeat, state, { quiet: notQuiet, nowMs: minute })).toBe(minute);
+  });
+});
+
+describe("quiet", () => {
+  const quiet = { mutedUntilMs: 8 * minute, maintenance: [] };
+
+  it("a deadline that passes shows as failed and alerts nobody", () => {
+    const now = { nowMs: 6 * minute, away: null, ...asleep };
+
+    const { state, transition } = expire(heartbeat, pinged(success(0)), now);
+
+    expect(transition).toBeNull();
+    expect(state).toMatchObject({ status: "failed", alert: null });
+    expect(wakeAtMs(heartbeat, state, { quiet, nowMs: 6 * minute })).toBe(8 * minute);
+  });
+
+  it("alerts at its end when there is still no ping", () => {
+    const now = { nowMs: 6 * minute, away: null, ...asleep };
+    const { state } = expire(heartbeat, pinged(success(0)), now);
+
+    const { transition } = expire(heartbeat, state, at(8 * minute));
+
+    expect(transition).toMatchObject({ kind: "opened", openedAtMs: 8 * minute });
+  });
+
+  it("an alert that is open resolves with a ping", () => {
+    const open = expire(heartbeat, pinged(success(0)), at(6 * minute)).state;
+
+    const { transition } = takePing(heartbeat, open, { ping: success(7 * minute), ...asleep });
+
+    expect(transition?.kind).toBe("resolved");
+  });
+
+  it("a failure that was said in it alerts at its end", () => {
+    const { state } = takePing(heartbeat, pinged(success(0)), { ping: failure(minute), ...asleep });
+
+    const { transition } = expire(heartbeat, state, at(2 * minute));
+
+    expect(transition?.reason).toBe("the job said that it failed while alerts were off");
+  });
+});

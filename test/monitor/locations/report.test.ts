@@ -1,0 +1,67 @@
+/** What a runner may report, and what it does when it may not. */
+import { expect, it, onTestFinished, vi } from "vitest";
+import { createLog } from "#kernel/log.ts";
+import type { CheckResult } from "#monitor/contract.ts";
+import { startRunner } from "#monitor/locations/runner.ts";
+import { ReportRefusedError } from "#monitor/locations/client.ts";
+import { RunnerReport } from "#monitor/locations/contract.ts";
+import { aCheckResult, anApiCheck } from "../../support/check-builders.ts";
+
+const read = (changes: Partial<CheckResult>) =>
+  RunnerReport.safeParse({ results: [aCheckResult(changes)] });
+
+it.each([
+  { scheduledAtMs: 8.64e15 + 2 },
+  { scheduledAtMs: -1 },
+  { startedAtMs: -1 },
+  { durationMs: 1e300 },
+  { durationMs: -1 },
+  { status: 1_000 },
+  { tlsDaysLeft: 1e9 },
+] satisfies Partial<CheckResult>[])("a report with %j is refused", (changes) => {
+  expect(read(changes).success).toBe(false);
+});
+
+it("a certificate without end is no reason to refuse a report", () => {
+  const tlsDaysLeft = Math.floor((Date.UTC(9999, 11, 31) - Date.UTC(2026, 0, 1)) / 86_400_000);
+
+  expect(read({ tlsDaysLeft }).success).toBe(true);
+});
+
+it("a reason is kept as far as it can be shown, and turns no text around", () => {
+  const report = read({ reason: `a\0b\ud83e\u202e\u001b[31m${"x".repeat(2_000)}` });
+
+  const reason = report.data?.results[0]?.reason;
+  expect(reason).toHaveLength(1_000);
+  expect(reason?.startsWith("a b\ufffd  [31mx")).toBe(true);
+});
+
+it("a report that is refused does not keep later ones waiting", async () => {
+  vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
+  onTestFinished(() => void vi.useRealTimers());
+  const check = anApiCheck({ id: "probe", frequencySeconds: 1 });
+  const reported: CheckResult[] = [];
+  let isFirst = true;
+  const runner = await startRunner({
+    askForWork: async () => ({
+      location: "fra",
+      now_ms: Date.now(),
+      base_url: "https://a.example",
+      checks: [check],
+    }),
+    report: async (results) => {
+      const isRefused = isFirst;
+      isFirst = false;
+      if (isRefused) throw new ReportRefusedError("answered 400");
+      reported.push(...results);
+    },
+    run: async ({ id }, { scheduledAtMs }) => aCheckResult({ checkId: id, scheduledAtMs }),
+    log: createLog({ level: "silent", format: "json" }),
+    nowMs: Date.now,
+  });
+
+  await vi.advanceTimersByTimeAsync(3_000);
+  await runner.stop();
+
+  expect(reported).toHaveLength(2);
+});

@@ -1,0 +1,52 @@
+import { expect, it } from "vitest";
+import { buildRequest, secretsOf } from "#monitor/probe/request.ts";
+import { anApiCheck } from "../../support/check-builders.ts";
+
+const target = { baseUrl: "https://api.example.com", secrets: { KEY: 'a"b\\', ROOT_KEY: "root" } };
+
+it("puts secrets into headers and body", () => {
+  const check = anApiCheck({
+    headers: { authorization: "Bearer {{ROOT_KEY}}" },
+    body: { key: "{{KEY}}", list: ["{{ROOT_KEY}}-1"], limit: 1, none: null },
+  });
+
+  const request = buildRequest(check, target);
+
+  expect(request.headers).toEqual({
+    "content-type": "application/json",
+    authorization: "Bearer root",
+  });
+  expect(JSON.parse(request.body ?? "")).toEqual({
+    key: 'a"b\\',
+    list: ["root-1"],
+    limit: 1,
+    none: null,
+  });
+});
+
+it("puts no secret into another one", () => {
+  const check = anApiCheck({ headers: { authorization: "{{KEY}}" } });
+  const secrets = { KEY: "{{ROOT_KEY}}", ROOT_KEY: "root" };
+
+  const { headers } = buildRequest(check, { ...target, secrets });
+
+  expect(headers).toEqual({ authorization: "{{ROOT_KEY}}" });
+});
+
+it("sends no body and no media type where there is none", () => {
+  const request = buildRequest(anApiCheck({ method: "GET", path: "/v2/liveness" }), target);
+
+  expect(request).toEqual({
+    method: "GET",
+    url: "https://api.example.com/v2/liveness",
+    headers: {},
+    body: null,
+  });
+});
+
+it("knows which secrets a check needs", () => {
+  const check = anApiCheck({ headers: { a: "{{ROOT_KEY}} {{ROOT_KEY}}" }, body: { b: "{{KEY}}" } });
+
+  expect(secretsOf(check)).toEqual(["ROOT_KEY", "KEY"]);
+  expect(secretsOf(anApiCheck())).toEqual([]);
+});

@@ -1,0 +1,102 @@
+import { expect, it } from "vitest";
+import type { Observation } from "#monitor/contract.ts";
+import type { ProbeLimits } from "#monitor/probe/probe.ts";
+import type { ProbeRequest } from "#monitor/probe/request.ts";
+import { canRun, createRunCheck, timeLimitMs } from "#monitor/probe/run-check.ts";
+import { anApiCheck, aResponse } from "../../support/check-builders.ts";
+
+const secrets = { KEY: "the-key", ROOT_KEY: "the-root-key" };
+const target = { baseUrl: "https://api.example.com", secrets };
+
+function startBench(seen: Observation) {
+  const asked: { request: ProbeRequest; limits: ProbeLimits }[] = [];
+  const probe = async (request: ProbeRequest, limits: ProbeLimits) => {
+    asked.push({ request, limits });
+    return seen;
+  };
+  const run = createRunCheck({ probe, target, location: "fra", nowMs: () => 61_500 });
+  return { asked, run };
+}
+
+it("records what the probe saw at its tick and its place", async () => {
+  const bench = startBench(aResponse({ durationMs: 501 }));
+
+  const result = await bench.run(anApiCheck(), 60_000);
+
+  expect(result).toMatchObject({
+    checkId: "verify-key",
+    location: "fra",
+    scheduledAtMs: 60_000,
+    startedAtMs: 61_500,
+    grade: "degraded",
+    cause: "slow",
+    status: 200,
+  });
+});
+
+it("waits a little longer than what fails, so that the record says how slow it was", async () => {
+  const bench = startBench(aResponse({}));
+
+  await bench.run(anApiCheck({ failedAboveMs: 10_000 }), 0);
+
+  expect(bench.asked[0]?.limits.timeoutMs).toBe(12_000);
+});
+
+it("is over before the next run is due", () => {
+  expect(timeLimitMs({ failedAboveMs: 10_000, frequencySeconds: 10 })).toBe(9_000);
+  expect(timeLimitMs({ failedAboveMs: 500, frequencySeconds: 60 })).toBe(1_000);
+});
+
+it("keeps secrets out of the reason when the server repeats them", async () => {
+  const body = JSON.stringify({ data: { valid: "the-root-key and the-key" } });
+  const bench = startBench(aResponse({ body }));
+  const check = anApiCheck({ assertions: [{ source: "json", path: "data.valid", equals: true }] });
+
+  const { reason } = await bench.run(check, 0);
+
+  expect(reason).toBe('data.valid is "*** and ***", expected true');
+});
+
+it.each([40, 66, 74])(
+  "keeps the beginning of a secret that is cut after %i characters out of a reason",
+  async (count) => {
+    const secret = `vd_${"s".repeat(40)}`;
+    const padding = "x".repeat(count);
+    const seen = aResponse({ body: JSON.stringify({ say: `${padding}${secret}` }) });
+    const run = createRunCheck({
+      probe: async () => seen,
+      target: { ...target, secrets: { KEY: "", ROOT_KEY: secret } },
+      location: "fra",
+      nowMs: () => 0,
+    });
+    const assertions = [{ source: "json" as const, path: "say", equals: "hello" }];
+
+    const { reason } = await run(anApiCheck({ assertions }), 0);
+
+    expect(reason).toBe(`say is "${padding}***…, expected "hello"`);
+  },
+);
+
+it("keeps a secret out of a reason that quotes it as JSON writes it", async () => {
+  const secret = 'a "quoted" secret';
+  const seen = aResponse({ body: JSON.stringify({ say: secret }) });
+  const run = createRunCheck({
+    probe: async () => seen,
+    target: { ...target, secrets: { KEY: "", ROOT_KEY: secret } },
+    location: "fra",
+    nowMs: () => 0,
+  });
+  const assertions = [{ source: "json" as const, path: "say", equals: "hello" }];
+
+  const { reason } = await run(anApiCheck({ assertions }), 0);
+
+  expect(reason).toBe('say is "***", expected "hello"');
+});
+
+it("does not run a check whose secret is not set", () => {
+  const check = anApiCheck({ headers: { authorization: "Bearer {{ROOT_KEY}}" } });
+
+  expect(canRun(check, target)).toBe(true);
+  expect(canRun(check, { ...target, secrets: { ...secrets, ROOT_KEY: "" } })).toBe(false);
+  expect(canRun(check, { ...target, secrets: { ...secrets, KEY: "" } })).toBe(true);
+});

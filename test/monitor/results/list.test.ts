@@ -1,0 +1,75 @@
+import { expect, it } from "vitest";
+import type { CheckSnapshot } from "#monitor/contract.ts";
+import { listChecks } from "#monitor/results/list.ts";
+import { aHeartbeat, anApiCheck, aSnapshot } from "../../support/check-builders.ts";
+const minute = 60_000;
+const nowMs = Date.UTC(2026, 0, 1);
+const definitions = { apiChecks: [anApiCheck({ frequencySeconds: 60 })], heartbeats: [] };
+
+function statusOf(snapshot: CheckSnapshot | undefined) {
+  const snapshots = new Map(snapshot === undefined ? [] : [["verify-key", snapshot]]);
+  const from = { definitions, snapshots, days: new Map(), alertTime: new Map(), nowMs };
+  return listChecks(from).checks[0]?.status;
+}
+
+it("a check is what its last run said, for three periods", () => {
+  expect(statusOf(aSnapshot({ lastAtMs: nowMs - 3 * minute }))).toBe("ok");
+  expect(statusOf(aSnapshot({ lastAtMs: nowMs - 3 * minute - 1 }))).toBe("silent");
+});
+
+it("a run that is to come, by a clock that was wrong, says nothing of now", () => {
+  const nextYearMs = nowMs + 365 * 24 * 60 * minute;
+
+  expect(statusOf(aSnapshot({ lastAtMs: nextYearMs }))).toBe("silent");
+});
+
+it("what failed stays failed until someone says otherwise", () => {
+  const hourAgoMs = nowMs - 60 * minute;
+
+  expect(statusOf(aSnapshot({ lastAtMs: hourAgoMs, status: "failed" }))).toBe("failed");
+});
+
+it("a check that was never written down is pending", () => {
+  expect(statusOf(undefined)).toBe("pending");
+});
+
+it("a heartbeat is not silent by a deadline of before its period became longer", () => {
+  const heartbeat = aHeartbeat({ periodSeconds: 3_600, graceSeconds: 60 });
+  const statusAt = (afterPingMinutes: number) => {
+    const lastAtMs = nowMs - afterPingMinutes * minute;
+    const checkId = heartbeat.id;
+    const dueAtMs = lastAtMs + 2 * minute;
+    const snapshot = aSnapshot({ checkId, kind: "heartbeat", lastAtMs, dueAtMs });
+    const from = {
+      definitions: { apiChecks: [], heartbeats: [heartbeat] },
+      snapshots: new Map([[checkId, snapshot]]),
+      days: new Map(),
+      alertTime: new Map(),
+      nowMs,
+    };
+    return listChecks(from).checks[0]?.status;
+  };
+
+  expect([59, 60.5, 63].map(statusAt)).toEqual(["ok", "late", "silent"]);
+});
+
+it("is quiet until the last of the windows that follow on each other, or on a mute", () => {
+  const window = (from: number, to: number) => ({
+    fromMs: nowMs + from * minute,
+    toMs: nowMs + to * minute,
+    reason: "upgrade",
+  });
+  const until = (mutedUntilMs: number | null, ...maintenance: ReturnType<typeof window>[]) => {
+    const snapshots = new Map([
+      ["verify-key", aSnapshot({ quiet: { mutedUntilMs, maintenance } })],
+    ]);
+    const from = { definitions, snapshots, days: new Map(), alertTime: new Map(), nowMs };
+    return listChecks(from).checks[0]?.quiet_until ?? null;
+  };
+  const at = (minutes: number) => new Date(nowMs + minutes * minute).toISOString();
+
+  expect(until(null, window(2, 3), window(-1, 2), window(4, 5))).toBe(at(3));
+  expect(until(nowMs + 2 * minute, window(1, 4))).toBe(at(4));
+  expect(until(null, window(1, 2))).toBeNull();
+  expect(until(nowMs - minute, window(-2, 0))).toBeNull();
+});

@@ -1,0 +1,27 @@
+import { Registry } from "prom-client";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { countRecords, showChecks } from "#monitor/results/metrics.ts";
+import type { Recorder } from "#monitor/results/record.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+it("a database that hangs takes no other metrics along", async () => {
+  const registry = new Registry();
+  showChecks(() => new Promise<never>(() => {}), registry);
+  const shown = vi.fn();
+
+  void registry.metrics().then(shown);
+  await vi.advanceTimersByTimeAsync(2_000);
+
+  expect(shown).toHaveBeenCalledWith(expect.stringContaining("# TYPE vedette_check_state gauge"));
+});
+
+it("missed runs are counted from 0 on, so that the first ones are an increase", async () => {
+  const registry = new Registry();
+  countRecords(() => ({}) as Recorder, registry, [{ id: "liveness" }]);
+
+  const text = await registry.getSingleMetricAsString("vedette_check_missed_ticks_total");
+
+  expect(text).toContain('vedette_check_missed_ticks_total{check="liveness"} 0');
+});

@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { notQuiet } from "#monitor/check/quiet.ts";
+import { acknowledge, addMaintenance, describeStanding, mute } from "#monitor/standing.ts";
+
+const nowMs = Date.UTC(2026, 0, 1);
+const at = (hours: number) => new Date(nowMs + hours * 3_600_000).toISOString();
+const windowOf = (from: number, to: number) => ({ from: at(from), to: at(to), reason: "upgrade" });
+
+const alert = {
+  episode: 2,
+  openedAtMs: nowMs,
+  reason: "local: connection refused",
+  locations: ["local"],
+  acknowledged: null,
+  rollout: null,
+};
+
+describe("mute", () => {
+  it("lasts until the time that is given", () => {
+    expect(mute(notQuiet, at(1), nowMs).mutedUntilMs).toBe(nowMs + 3_600_000);
+  });
+
+  it("lasts until it is taken back when no time is given", () => {
+    const quiet = mute(notQuiet, undefined, nowMs);
+
+    const { muted_until } = describeStanding("c", { quiet, alert: null });
+    expect(muted_until).toBe("9999-12-31T23:59:59.000Z");
+  });
+
+  it("does not end in the past", () => {
+    expect(() => mute(notQuiet, at(-1), nowMs)).toThrow("until has to be in the future");
+  });
+});
+
+describe("maintenance", () => {
+  it("adds a window to those that are not over", () => {
+    const before = addMaintenance(notQuiet, windowOf(0, 1), nowMs);
+
+    const later = addMaintenance(before, windowOf(3, 4), nowMs + 2 * 3_600_000);
+
+    expect(later.maintenance.map(({ fromMs }) => fromMs)).toEqual([nowMs + 3 * 3_600_000]);
+  });
+
+  it.each([
+    ["ends in the past", windowOf(-2, -1), "to has to be in the future"],
+    ["ends before it begins", windowOf(2, 1), "to has to be after from"],
+    ["is empty", windowOf(1, 1), "to has to be after from"],
+  ])("refuses a window that %s", (_, window, message) => {
+    expect(() => addMaintenance(notQuiet, window, nowMs)).toThrow(message);
+  });
+
+  it("keeps no more than a hundred windows", () => {
+    let quiet = notQuiet;
+    for (let n = 1; n <= 100; n += 1) quiet = addMaintenance(quiet, windowOf(n, n + 1), nowMs);
+
+    expect(() => addMaintenance(quiet, windowOf(1, 2), nowMs)).toThrow("100 windows");
+  });
+});
+
+describe("acknowledge", () => {
+  it("notes who was first", () => {
+    const first = acknowledge(alert, { by: "ada", episode: 2 }, nowMs + 1);
+
+    const second = acknowledge(first, { by: "grace" }, nowMs + 2);
+
+    expect(second.acknowledged).toEqual({ by: "ada", atMs: nowMs + 1 });
+  });
+
+  it("is refused when nothing is open", () => {
+    expect(() => acknowledge(null, { by: "ada" }, nowMs)).toThrow("no alert of this check is open");
+  });
+
+  it("is refused when another alert is open than was seen", () => {
+    const old = { by: "ada", episode: 1 };
+
+    expect(() => acknowledge(alert, old, nowMs)).toThrow("alert 1 is over; alert 2 is open now");
+  });
+});

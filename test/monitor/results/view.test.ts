@@ -1,0 +1,79 @@
+import { expect, it, vi } from "vitest";
+import type { Database } from "#kernel/database.ts";
+import { createViewChecks } from "#monitor/results/view.ts";
+
+/** Reads that end when they are told to, under a clock that is set. */
+function view() {
+  const clock = { nowMs: Date.UTC(2026, 0, 1) };
+  const open: PromiseWithResolvers<Map<string, never>>[] = [];
+  const snapshots = vi.fn(() => {
+    open.push(Promise.withResolvers());
+    return (open.at(-1) as (typeof open)[number]).promise;
+  });
+  const viewChecks = createViewChecks({
+    database: { query: async () => ({ rows: [] }) } as unknown as Database,
+    reader: { snapshots } as never,
+    definitions: { apiChecks: [], heartbeats: [] } as never,
+    failedAtPercent: 0,
+    nowMs: () => clock.nowMs,
+  });
+  return {
+    viewChecks,
+    snapshots,
+    clock,
+    endRead: () => open.at(-1)?.resolve(new Map<string, never>()),
+  };
+}
+
+it("a read that takes long is everybody's who asks meanwhile", async () => {
+  const { viewChecks, snapshots, clock, endRead } = view();
+
+  const first = viewChecks();
+  clock.nowMs += 60_000;
+  const second = viewChecks();
+  endRead();
+
+  expect(await second).toBe(await first);
+  expect(snapshots).toHaveBeenCalledTimes(1);
+});
+
+it("what was read is given out again for two seconds", async () => {
+  const { viewChecks, snapshots, clock, endRead } = view();
+  const first = viewChecks();
+  endRead();
+  await first;
+
+  clock.nowMs += 1_999;
+  const second = viewChecks();
+  clock.nowMs += 1;
+  void viewChecks();
+
+  expect(second).toBe(first);
+  expect(snapshots).toHaveBeenCalledTimes(2);
+});
+
+it("a clock that goes back does not let it stand still", async () => {
+  const { viewChecks, snapshots, clock, endRead } = view();
+  const first = viewChecks();
+  endRead();
+  await first;
+
+  clock.nowMs -= 3_600_000;
+  void viewChecks();
+
+  expect(snapshots).toHaveBeenCalledTimes(2);
+});
+
+it("what took longer than two seconds to read is given out all the same", async () => {
+  const { viewChecks, snapshots, clock, endRead } = view();
+  const first = viewChecks();
+  clock.nowMs += 6_000;
+  endRead();
+  await first;
+
+  clock.nowMs += 1_000;
+  const second = viewChecks();
+
+  expect(second).toBe(first);
+  expect(snapshots).toHaveBeenCalledTimes(1);
+});

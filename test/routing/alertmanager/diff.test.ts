@@ -1,0 +1,84 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { diffConfigs } from "#routing/alertmanager/diff.ts";
+import { writeAlertmanagerYaml } from "#routing/alertmanager/export.ts";
+import type { AlertRoute } from "#routing/contract.ts";
+import { aSending } from "../../support/alertmanager.ts";
+import { anyRoutes, aRoute } from "../../support/route-rows.ts";
+
+const one = aRoute({ name: "One", escalation: "On-Call" });
+const two = aRoute({ name: "Two" });
+const wanted = writeAlertmanagerYaml([aSending()], [one, two]);
+
+it("finds nothing between texts that say the same", () => {
+  const rewritten = `# by hand\n${wanted.replace("receiver: production/one", 'receiver: "production/one" # mine')}`;
+
+  expect(diffConfigs(rewritten, wanted)).toEqual([]);
+});
+
+it("names the field that differs, with both values", () => {
+  const edited = wanted.replace("group_wait: 0s", "group_wait: 5m");
+
+  expect(diffConfigs(edited, wanted)).toEqual([
+    { path: "route.routes[production/one].group_wait", before: "5m", after: "0s" },
+  ]);
+});
+
+it("tells of routes that were put in another order", () => {
+  const old = writeAlertmanagerYaml([aSending()], [{ ...one, escalation: null }, two]);
+  const turned = writeAlertmanagerYaml([aSending()], [two, { ...one, escalation: null }]);
+
+  expect(diffConfigs(turned, old)).toEqual([
+    {
+      path: "route.routes in order",
+      before: "production/two, production/one",
+      after: "production/one, production/two",
+    },
+  ]);
+});
+
+it("tells of a new route by its own fields alone", () => {
+  const before = writeAlertmanagerYaml([aSending()], [two]);
+
+  const paths = diffConfigs(before, wanted).map(({ path }) => path);
+
+  expect(paths.every((path) => path.includes("production/one") || path.endsWith("order"))).toBe(
+    true,
+  );
+});
+
+it("takes a file that is not there for an empty one", () => {
+  const changes = diffConfigs(null, wanted);
+
+  expect(changes.every(({ before }) => before === null)).toBe(true);
+  expect(changes.length).toBeGreaterThan(10);
+});
+
+it("finds nothing between two texts exactly when they mean the same", () => {
+  const textOf = (routes: AlertRoute[]) => writeAlertmanagerYaml([aSending()], routes);
+
+  fc.assert(
+    fc.property(anyRoutes, anyRoutes, (some, others) => {
+      const [before, after] = [textOf(some), textOf(others)];
+
+      expect(diffConfigs(before, after).length === 0).toBe(before === after);
+      expect(diffConfigs(before, before)).toEqual([]);
+    }),
+    // YAML takes its time, and unit tests are few seconds long.
+    { numRuns: 25 },
+  );
+});
+
+it.each([
+  ["authorization:", "authorization:\n            credentials: s3cret"],
+  ["route:", "global:\n  smtp_auth_password: s3cret\nroute:"],
+  ["/v2/alert_events", "/v2/alert_events?token=s3cret&x=/v2"],
+  ["https://", "https://user:s3cret@"],
+])("shows no secret that someone has put in beside %s", (text, put) => {
+  const edited = wanted.replace(text, put);
+
+  const changes = diffConfigs(edited, wanted);
+
+  expect(changes).not.toEqual([]);
+  expect(JSON.stringify(changes)).not.toContain("s3cret");
+});

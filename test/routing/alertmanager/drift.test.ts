@@ -1,0 +1,63 @@
+import { Registry } from "prom-client";
+import { expect, it } from "vitest";
+import { type Drift, readDrifts, showDrifts } from "#routing/alertmanager/drift.ts";
+import type { Standing } from "#routing/alertmanager/keep.ts";
+
+const change = { path: "route.receiver", before: "a", after: "b" };
+
+const drifted: [string, Standing][] = [
+  ["in_step", { changes: [], running: "in_step", isInStep: true }],
+  ["in_step", { changes: [], running: "not_asked", isInStep: true }],
+  ["drifted", { changes: [], running: "not_reloaded", isInStep: false }],
+  ["drifted", { changes: [], running: "refused", isInStep: false }],
+  ["drifted", { changes: [change], running: "in_step", isInStep: false }],
+  ["drifted", { changes: [change], running: "unknown", reason: "away", isInStep: false }],
+  ["unknown", { changes: [], running: "unknown", reason: "away", isInStep: false }],
+];
+
+it.each(drifted)("is %s for %j", async (state, standing) => {
+  const drifts = await readDrifts([{ environment: "staging", compare: async () => standing }]);
+
+  expect(drifts).toMatchObject([{ environment: "staging", state }]);
+});
+
+it("tells what differs, and why it is unknown what runs", async () => {
+  const standing = drifted[5]?.[1] as Standing;
+
+  const [drift] = await readDrifts([{ environment: "staging", compare: async () => standing }]);
+
+  expect(drift?.lines).toEqual([
+    "route.receiver: a → b",
+    "What the alert manager works with is unknown: away",
+  ]);
+});
+
+it("is unknown where nobody can look, and the others are looked at all the same", async () => {
+  const drifts = await readDrifts([
+    { environment: "production", compare: async () => Promise.reject(new Error("set it first")) },
+    { environment: "staging", compare: async () => drifted[0]?.[1] as Standing },
+  ]);
+
+  expect(drifts).toMatchObject([
+    { state: "unknown", lines: ["set it first"] },
+    { state: "in_step" },
+  ]);
+});
+
+it("is a metric that is absent while it is unknown", async () => {
+  const registry = new Registry();
+  let state: Drift["state"] = "drifted";
+  showDrifts(async () => [{ environment: "production", state, lines: [] }], registry);
+  const read = async () =>
+    /vedette_alertmanager_in_step\{environment="production"\} (\d)/.exec(
+      await registry.metrics(),
+    )?.[1];
+
+  const values = [await read()];
+  state = "in_step";
+  values.push(await read());
+  state = "unknown";
+  values.push(await read());
+
+  expect(values).toEqual(["0", "1", undefined]);
+});

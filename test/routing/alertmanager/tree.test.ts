@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import { buildConfig, type RouteNode } from "#routing/alertmanager/tree.ts";
+import { aSending } from "../../support/alertmanager.ts";
+import { aRoute } from "../../support/route-rows.ts";
+
+const production = aSending();
+const staging = aSending({ name: "metrics-staging", environment: "staging" });
+
+const critical = aRoute({
+  name: "Pages",
+  sources: [
+    {
+      source: "metrics",
+      conditions: [{ label: "severity", operation: "one_of", values: ["critical"] }],
+    },
+  ],
+  escalation: "On-Call",
+});
+
+describe("the tree of one source", () => {
+  it("has a node for each route, and sends what none takes all the same", () => {
+    const { route } = buildConfig([production], [critical]);
+
+    expect(route.receiver).toBe("production/no-route");
+    expect(route.routes).toMatchObject([
+      { receiver: "production/pages", matchers: ['severity="critical"'] },
+    ]);
+  });
+
+  it("leaves routes of other sources out", () => {
+    const { route, receivers } = buildConfig(
+      [production],
+      [aRoute({ sources: [{ source: "mailbox", conditions: [] }] })],
+    );
+
+    expect(route.routes).toEqual([]);
+    expect(receivers).toHaveLength(1);
+  });
+
+  it("sends pages at once, and tries them before what only a channel reads", () => {
+    const { route } = buildConfig([production], [aRoute({ name: "Chat" }), critical]);
+
+    expect(route.routes?.map(({ receiver, group_wait }) => [receiver, group_wait])).toEqual([
+      ["production/pages", "0s"],
+      ["production/chat", "10s"],
+    ]);
+  });
+
+  it("puts one alert into each message", () => {
+    expect(buildConfig([production], [critical]).route.group_by).toEqual(["..."]);
+  });
+
+  it("has one receiver for a route that takes alerts of the source in two ways", () => {
+    const twice = aRoute({
+      sources: ["a", "b"].map((value) => ({
+        source: "metrics",
+        conditions: [{ label: "team", operation: "one_of", values: [value] }],
+      })),
+    });
+
+    const { route, receivers } = buildConfig([production], [twice]);
+
+    expect(route.routes).toHaveLength(2);
+    expect(receivers).toHaveLength(2);
+  });
+});
+
+describe("receivers", () => {
+  it("send recoveries, follow no redirect, and have the token from its file", () => {
+    const { receivers } = buildConfig([production], []);
+
+    expect(receivers).toEqual([
+      {
+        name: "production/no-route",
+        webhook_configs: [
+          {
+            url: production.url,
+            send_resolved: true,
+            http_config: {
+              follow_redirects: false,
+              authorization: { type: "Bearer", credentials_file: production.credentialsFile },
+            },
+          },
+        ],
+      },
+    ]);
+  });
+});
+
+describe("the tree of two sources", () => {
+  const all = aRoute({
+    name: "Staging",
+    sources: [{ source: "metrics-staging", conditions: [] }],
+  });
+
+  it("asks for the environment of the second one, and leaves the rest to the first", () => {
+    const { route } = buildConfig([production, staging], [critical, all]);
+
+    const [other, own] = route.routes as [RouteNode, RouteNode];
+    expect(other.matchers).toEqual(['environment="staging"']);
+    expect(other.routes).toMatchObject([{ receiver: "staging/staging" }]);
+    expect(own.receiver).toBe("production/pages");
+  });
+});

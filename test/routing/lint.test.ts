@@ -1,0 +1,132 @@
+import { expect, it } from "vitest";
+import { lintRoutes, type Table } from "#routing/lint.ts";
+import { leftOut, mustPage } from "#routing/promises.ts";
+import { routes, sources } from "#routing/routes.ts";
+import { aRoute, aSource } from "../support/route-rows.ts";
+
+function lint(over: Partial<Table>) {
+  const table = { sources: [aSource()], routes: [aRoute()], mustPage: [], leftOut: [], ...over };
+  return lintRoutes(table).findings;
+}
+
+const errors = (over: Partial<Table>) =>
+  lint(over).map(({ level, about, message }) => `${level}: ${about}: ${message}`);
+
+it("finds nothing but the dropped severities in the rows of the spec", () => {
+  const { findings } = lintRoutes({ sources, routes, mustPage, leftOut });
+
+  expect(findings).toEqual([
+    {
+      level: "warning",
+      about: "alertmanager-production",
+      message:
+        "severity=info, (any other value) matches no route: the alert is dropped and nobody is told",
+      paste: [
+        "  {",
+        '    name: "Other Alerts of Alertmanager (production)",',
+        "    sources: [",
+        '      { source: "alertmanager-production", conditions: [{ label: "severity", operation: "is_set" }, { label: "severity", operation: "none_of", values: ["critical", "warning"] }] },',
+        "    ],",
+        "    escalation: null,",
+        '    channel: "#alerts",',
+        "  },",
+      ].join("\n"),
+    },
+  ]);
+});
+
+it("has nothing to say once the suggested row is there", () => {
+  const paste = lintRoutes({ sources, routes, mustPage, leftOut }).findings[0]?.paste ?? "";
+  const row = new Function(`return [${paste}][0]`)();
+
+  const { findings } = lintRoutes({ sources, routes: [...routes, row], mustPage, leftOut });
+
+  expect(findings).toEqual([]);
+});
+
+it("finds nothing in rows that are well", () => {
+  expect(lint({})).toEqual([]);
+});
+
+it("finds a staging route that pages", () => {
+  const found = errors({
+    sources: [aSource({ environment: "staging" })],
+    routes: [aRoute({ escalation: "On-Call" })],
+  });
+
+  expect(found).toEqual(["error: All: alerts of metrics would page On-Call; staging pages nobody"]);
+});
+
+it("finds a production route that has to page and has no escalation", () => {
+  const found = errors({ mustPage: [{ source: "metrics", labels: { severity: "critical" } }] });
+
+  expect(found).toEqual([
+    "error: All: alerts of metrics with severity=critical have to page: All has no escalation",
+  ]);
+});
+
+it.each(routes.filter(({ escalation }) => escalation !== null).map(({ name }) => name))(
+  "finds that %s has lost its escalation",
+  (name) => {
+    const without = routes.map((row) => (row.name === name ? { ...row, escalation: null } : row));
+
+    const found = errors({ sources, routes: without, mustPage, leftOut });
+
+    expect(found[0]).toMatch(`error: ${name}: alerts of`);
+  },
+);
+
+it("finds a source that no route takes", () => {
+  const found = errors({ sources: [aSource(), aSource({ name: "b", title: "B" })] });
+
+  expect(found).toEqual(["error: b: no route takes its alerts: they reach nobody"]);
+});
+
+it("finds names that are taken twice", () => {
+  const found = errors({ sources: [aSource(), aSource()], routes: [aRoute(), aRoute()] });
+
+  expect(found).toEqual(
+    expect.arrayContaining([
+      "error: metrics: the name of the source is taken twice",
+      "error: Metrics: the title of the source is taken twice",
+      "error: All: the name of the route is taken twice",
+    ]),
+  );
+});
+
+it("finds a source, a label, an escalation and a channel that nobody knows", () => {
+  const conditions = [{ label: "severty", operation: "is_set" as const }];
+  const sources = [
+    { source: "metrics", conditions: [] },
+    { source: "metrics", conditions },
+    { source: "metricks", conditions: [] },
+  ];
+  const known = { escalations: ["On-Call"], channels: ["#alerts"] };
+  const route = aRoute({ sources, escalation: "On-Cal", channel: "#alert" });
+
+  expect(errors({ routes: [route], known })).toEqual([
+    "error: All: there is no source metricks; sources are rows too",
+    "error: All: nobody has an id for the escalation path On-Cal",
+    "error: All: nobody has an id for the channel #alert",
+    "error: All: metrics has no label severty",
+  ]);
+});
+
+it("finds alerts that two routes take", () => {
+  const found = errors({ routes: [aRoute(), aRoute({ name: "Also" })] });
+
+  expect(found).toEqual(["warning: metrics: every alert goes to All and Also"]);
+});
+
+it("is content with alerts that are meant to be left out", () => {
+  const conditions = [{ label: "severity", operation: "one_of" as const, values: ["critical"] }];
+  const narrow = [aRoute({ sources: [{ source: "metrics", conditions }] })];
+
+  expect(errors({ routes: narrow })).toHaveLength(1);
+  expect(
+    errors({
+      routes: narrow,
+      leftOut: [{ source: "metrics", label: "severity", because: "the others are noise" }],
+    }),
+  ).toEqual([]);
+});
