@@ -2,8 +2,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parse as parseToml } from "smol-toml";
 import { z } from "zod";
-import { alertmanagerConfig } from "#routing/alertmanager/config.ts";
-import { incidentConfig } from "#routing/config.ts";
 import { alertEventsConfig } from "#alerts/config.ts";
 import { analyticsConfig } from "#api/analytics/config.ts";
 import { apiConfig } from "#api/config.ts";
@@ -19,6 +17,8 @@ import { monitorConfig } from "#monitor/config.ts";
 import { notifyConfig } from "#notify/config.ts";
 import { registryConfig } from "#registry/config.ts";
 import { rolloutConfig } from "#rollout/config.ts";
+import { alertmanagerConfig } from "#routing/alertmanager/config.ts";
+import { incidentConfig } from "#routing/config.ts";
 import { workerConfig } from "#worker/config.ts";
 
 const Config = z.strictObject({

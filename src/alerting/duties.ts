@@ -1,7 +1,8 @@
 /** What becomes of invocations of alert events and alert routes that another version of the program has begun. */
-import { type Duties, dutiesOf } from "#kernel/duty.ts";
-import { alertQueue, alertRecord } from "#alerts/internal.ts";
+
 import { alertEvents } from "#alerts/contract.ts";
+import { alertQueue, alertRecord } from "#alerts/internal.ts";
+import { type Duties, dutiesOf } from "#kernel/duty.ts";
 import { alertRoutesObject, alertRoutesRunner } from "#routing/incident/internal.ts";
 
 const again = { isCalledAgain: true } as const;

@@ -1,9 +1,5 @@
 /** The table `alert_events`. Every write may come twice and changes nothing then. */
-import type {
-  AlertEventList,
-  AlertEventListRequest,
-  AlertEventView,
-} from "#alerts/contract.ts";
+import type { AlertEventList, AlertEventListRequest, AlertEventView } from "#alerts/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import { createJointWrites } from "#kernel/groups.ts";
 import type { AlertTransition } from "#monitor/contract.ts";

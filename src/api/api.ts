@@ -1,68 +1,27 @@
 /** The public API put together: its caches, its namespaces and its server. */
 import type { FastifyInstance } from "fastify";
 import { Registry } from "prom-client";
-import type { Database } from "#kernel/database.ts";
-import type { Log } from "#kernel/log.ts";
 import { createAdmit } from "./admission.ts";
-import { type AnalyticsParts, analyticsProcedures } from "./analytics/procedures.ts";
-import type { Recorder } from "./analytics/recorder.ts";
+import { analyticsProcedures } from "./analytics/procedures.ts";
 import { apisProcedures } from "./apis/procedures.ts";
 import { createAuthenticate } from "./authenticate.ts";
-import { createMakeChange, type MakeChange } from "./change.ts";
+import { createMakeChange } from "./change.ts";
 import { identitiesProcedures } from "./identities/procedures.ts";
-import type { Invalidations } from "./invalidation.ts";
-import type { NoteUse } from "./key-uses.ts";
 import { weightOfKey } from "./keys/cache-size.ts";
 import { readCredits, spendCredits } from "./keys/credits.ts";
 import { createFindKey } from "./keys/find-key.ts";
-import { type KeyRecord, loadKeyRecord, tagsOfKey } from "./keys/key-record.ts";
-import type { KeyRing } from "./keys/key-ring.ts";
+import { loadKeyRecord, tagsOfKey } from "./keys/key-record.ts";
 import { keysProcedures } from "./keys/procedures.ts";
 import type { VerifyParts } from "./keys/verify.ts";
 import { LiveCache } from "./live-cache.ts";
 import { countCaches, showInvalidations } from "./metrics.ts";
 import { createMissGuard } from "./miss-guard.ts";
+import type { ApiParts, NamespaceParts } from "./parts.ts";
 import { permissionsProcedures } from "./permissions/procedures.ts";
 import type { Procedures } from "./procedure.ts";
-import type { Limiter } from "./ratelimit/limiter.ts";
-import { createNamespaceStore, type Namespaces } from "./ratelimit/namespaces.ts";
+import { createNamespaceStore } from "./ratelimit/namespaces.ts";
 import { ratelimitProcedures } from "./ratelimit/procedures.ts";
 import { createServer } from "./server.ts";
-
-export type ApiParts = {
-  database: Database;
-  invalidations: Invalidations;
-  limiter: Limiter;
-  recorder: Pick<Recorder, "verification" | "ratelimit">;
-  /** Where what was recorded is read; undefined: nowhere. */
-  analytics: AnalyticsParts["analytics"];
-  log: Log;
-  /** Opens and seals recoverable keys. */
-  keyRing: KeyRing;
-  /** How many keys are kept in memory at most. */
-  cachedKeys: number;
-  /** Where this process runs, for analytics. */
-  region: string;
-  /** See `ServerParts`. */
-  docsUrl: string;
-  trustedProxies: string[];
-  validatesAnswers: boolean;
-  /** Where it is counted what is done; absent: nowhere. */
-  registry?: Registry;
-  /** A log line per request. */
-  logsRequests?: boolean;
-  /** Told of each use of a root key; absent: nobody. */
-  noteUse?: NoteUse;
-  /** See `ServerParts`. */
-  isLeaving?: () => boolean;
-};
-
-/** What the namespaces are made of. */
-export type NamespaceParts = ApiParts & {
-  keyCache: LiveCache<KeyRecord>;
-  change: MakeChange;
-  ratelimitNamespaces: Namespaces;
-};
 
 export function createApi(parts: ApiParts): FastifyInstance {
   const { database, invalidations } = parts;

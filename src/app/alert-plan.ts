@@ -1,5 +1,6 @@
 /** Plans of alert routes, made by a command: it only reads, from the incident service itself. */
-import { routes, sources } from "#routing/routes.ts";
+
+import { readConfig } from "#config.ts";
 import type { Backup, Owned, Plan } from "#routing/incident/contract.ts";
 import { readIdsFile } from "#routing/incident/ids-file.ts";
 import { type PlanOutcome, planBackup, planRows } from "#routing/incident/plan.ts";
@@ -7,7 +8,7 @@ import { createReader, type Reader } from "#routing/incident/service.ts";
 import { patience, plainSteps } from "#routing/incident/steps.ts";
 import { readRoutes, readSurvey } from "#routing/incident/survey.ts";
 import { createSend, readOnly } from "#routing/incident/transport.ts";
-import { readConfig } from "#config.ts";
+import { routes, sources } from "#routing/routes.ts";
 
 const tools = { steps: plainSteps, patience: patience.terminal };
 

@@ -1,10 +1,10 @@
 /** Wires the sync of alert routes: what the worker serves. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Registry } from "prom-client";
-import { routes, sources } from "#routing/routes.ts";
-import { createAlertRoutes } from "#routing/incident/services.ts";
 import type { Config } from "#config.ts";
 import type { Database } from "#kernel/database.ts";
+import { createAlertRoutes } from "#routing/incident/services.ts";
+import { routes, sources } from "#routing/routes.ts";
 
 type SyncParts = { config: Config; database: Database; registry: Registry };
 

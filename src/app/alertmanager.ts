@@ -1,4 +1,6 @@
 /** What commands about the metrics alert manager work with: its files, itself, the incident service. */
+
+import { type Config, readConfig } from "#config.ts";
 import { exportAlertmanager, writeAlertmanagerYaml } from "#routing/alertmanager/export.ts";
 import {
   type Brought,
@@ -15,11 +17,10 @@ import {
   findSendings,
 } from "#routing/alertmanager/sendings.ts";
 import { tellChange, tellStanding } from "#routing/alertmanager/tell.ts";
-import { type Rotation, rotate, type Webhook } from "#routing/tokens/rotate.ts";
-import { routes, sources } from "#routing/routes.ts";
 import { type Environment, environments } from "#routing/contract.ts";
+import { routes, sources } from "#routing/routes.ts";
+import { type Rotation, rotate, type Webhook } from "#routing/tokens/rotate.ts";
 import { createSourceTokens, type SourceAddress } from "#routing/tokens/source-tokens.ts";
-import { type Config, readConfig } from "#config.ts";
 
 export type RotationOrder = { environment: Environment; config?: string | undefined };
 

@@ -1,10 +1,10 @@
 /** What commands about the definitions of checks work with: no server, only the settings. */
 import { readConfig } from "#config.ts";
 import { defineMonitor } from "#monitor/definitions/definitions.ts";
+import { lintDefinitions } from "#monitor/definitions/lint.ts";
 import { exportCheckly } from "#monitor/export/checkly.ts";
 import type { ExportedFile } from "#monitor/export/file.ts";
 import { exportPrometheus } from "#monitor/export/prometheus.ts";
-import { lintDefinitions } from "#monitor/definitions/lint.ts";
 
 /** One line per fault; empty: all is well. */
 export function lintChecks(configFile: string | undefined) {

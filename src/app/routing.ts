@@ -1,14 +1,15 @@
 /** What commands about alert routes work with: the rows alone, no server. */
-import { type Alert, simulate } from "#routing/match.ts";
-import { type LintReport, lintRoutes } from "#routing/lint.ts";
-import { leftOut, mustPage } from "#routing/promises.ts";
-import { routes, sources } from "#routing/routes.ts";
-import { readIdsFile } from "#routing/incident/ids-file.ts";
-import { type Walk, walkToPage } from "#routing/walk.ts";
+
 import { readConfig } from "#config.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Definitions } from "#monitor/contract.ts";
 import { defineMonitor } from "#monitor/definitions/definitions.ts";
+import { readIdsFile } from "#routing/incident/ids-file.ts";
+import { type LintReport, lintRoutes } from "#routing/lint.ts";
+import { type Alert, simulate } from "#routing/match.ts";
+import { leftOut, mustPage } from "#routing/promises.ts";
+import { routes, sources } from "#routing/routes.ts";
+import { type Walk, walkToPage } from "#routing/walk.ts";
 
 /** Asks nobody. With `incident.ids_file` set it also finds channels that have no id there. */
 export function lintAlertRoutes(

@@ -1,10 +1,10 @@
 /** Wires a runner at a further place: no server and no database, only the checks and the way to control. */
 import type { Config } from "#config.ts";
 import type { Log } from "#kernel/log.ts";
+import { createRunnerClient } from "#monitor/locations/client.ts";
+import { type Runner, startRunner } from "#monitor/locations/runner.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { canRun, createRunCheck } from "#monitor/probe/run-check.ts";
-import { type Runner, startRunner } from "#monitor/locations/runner.ts";
-import { createRunnerClient } from "#monitor/locations/client.ts";
 
 type RunnerSettings = { control: string; token: string; location: string; log: Log };
 

@@ -1,7 +1,6 @@
 /** Wires the worker: the services that Restate calls. */
 import path from "node:path";
 import type { EndpointOptions } from "@restatedev/restate-sdk";
-import { startAlertRoutes } from "#routing/incident/start.ts";
 import type { Config } from "#config.ts";
 import { keepCron, startCron } from "#cron/start.ts";
 import type { Credentials } from "#embedded/contract.ts";
@@ -26,6 +25,7 @@ import { createChatLog } from "#notify/chat-log.ts";
 import { createFindCredential } from "#registry/credentials.ts";
 import { createPinImage } from "#registry/pin.ts";
 import { createRolloutServices } from "#rollout/services.ts";
+import { startAlertRoutes } from "#routing/incident/start.ts";
 import { serveOnKnownPort } from "#worker/known-port.ts";
 import { codeRevision, registerWorker } from "#worker/register.ts";
 import { createReleaseService } from "#worker/release.ts";

@@ -1,6 +1,8 @@
 /** Commands that keep alert routes in step: plans are made here, and applied by a running Vedette. */
 import { existsSync, readFileSync } from "node:fs";
 import type { z } from "zod";
+import { planAlertRestore, planAlertRoutes } from "#app/alert-plan.ts";
+import { writeFileAtomically } from "#kernel/atomic-file.ts";
 import {
   type ApplyRequest,
   type ApplyResult,
@@ -11,8 +13,6 @@ import {
   Plan,
   type RoutesStatus,
 } from "#routing/incident/contract.ts";
-import { planAlertRestore, planAlertRoutes } from "#app/alert-plan.ts";
-import { writeFileAtomically } from "#kernel/atomic-file.ts";
 import { tellApply, tellPlan, tellStatus } from "./alert-sync-report.ts";
 import { type Connection, connect } from "./connection.ts";
 import type { GlobalOptions } from "./options.ts";

@@ -1,7 +1,8 @@
 /** Remembers the last changes of the fleet, so that a connection that was lost goes on where it was. */
-import type { FleetChanges, FleetColumns } from "./contract.ts";
+import type { FleetChanges, FleetColumns, LiveEventName } from "./contract.ts";
 import { countCells } from "./fleet-columns.ts";
-import type { LiveEvent } from "./live.ts";
+
+export type LiveEvent = { name: LiveEventName; id?: string; data: unknown };
 
 /** Beyond so many changed cells the whole fleet is the shorter answer. */
 const keptCells = 20_000;

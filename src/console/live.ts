@@ -1,12 +1,11 @@
 /** Watches the rollout while someone looks, and tells everyone who looks the same events. */
 import { randomBytes } from "node:crypto";
 import type { Log } from "#kernel/log.ts";
-import type { FleetColumns, LiveEventName, LiveRollout, Trouble } from "./contract.ts";
+import type { FleetColumns, LiveRollout, Trouble } from "./contract.ts";
 import { countCells, diffColumns } from "./fleet-columns.ts";
-import { createReplay } from "./live-replay.ts";
+import { createReplay, type LiveEvent } from "./live-replay.ts";
 import { createObserve, type ObserveParts } from "./observe.ts";
 
-export type LiveEvent = { name: LiveEventName; id?: string; data: unknown };
 type Send = (event: LiveEvent) => void;
 
 export type Live = ReturnType<typeof createLive>;

@@ -1,11 +1,11 @@
 /** What the pages read of alert routes: who is told of what, and whether the incident service knows. */
 import type { FastifyInstance } from "fastify";
+import { ProblemError } from "#kernel/problem.ts";
 import {
   alertRoutesHandlers,
   alertRoutesKey,
   alertRoutesName,
 } from "#routing/incident/contract.ts";
-import { ProblemError } from "#kernel/problem.ts";
 import { type ConsoleAccess, type RoutingView, SimulationRequest } from "./contract.ts";
 import type { Guard } from "./guard.ts";
 import { parseBody } from "./parse.ts";

@@ -3,7 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ProblemError } from "#kernel/problem.ts";
 import { livePath } from "./contract.ts";
 import type { Guard } from "./guard.ts";
-import type { Live, LiveEvent } from "./live.ts";
+import type { Live } from "./live.ts";
+import type { LiveEvent } from "./live-replay.ts";
 
 /** How soon a browser comes back after a lost connection. */
 const retryMs = 1_000;

@@ -1,11 +1,6 @@
 /** The allow-list: every way through the gateway is a row here. */
 import type { z } from "zod";
 import { alertEventHandlers, alertEvents } from "#alerts/contract.ts";
-import {
-  alertRoutesHandlers,
-  alertRoutesKey,
-  alertRoutesName,
-} from "#routing/incident/contract.ts";
 import { cronHandlers, cronJobs, cronServiceName } from "#cron/contract.ts";
 import {
   ConfirmListRequest,
@@ -24,6 +19,11 @@ import {
 } from "#monitor/objects-contract.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
+import {
+  alertRoutesHandlers,
+  alertRoutesKey,
+  alertRoutesName,
+} from "#routing/incident/contract.ts";
 import { ingressActor } from "./token.ts";
 
 export type Route = {

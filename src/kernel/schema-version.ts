@@ -1,8 +1,7 @@
 /** Whether a database's schema is this program's: migrations go forward only. */
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { ClientBase } from "pg";
-import type { Database } from "./database.ts";
+import type { ClientBase, Pool } from "pg";
 
 export const migrationsDir = fileURLToPath(new URL("../../migrations", import.meta.url));
 
@@ -19,7 +18,7 @@ export function compareSchema(of: { run: readonly string[]; known: readonly stri
 }
 
 /** Throws one clear line when a newer version has migrated the database. */
-export async function refuseNewerSchema(connection: ClientBase | Database): Promise<void> {
+export async function refuseNewerSchema(connection: ClientBase | Pool): Promise<void> {
   const { unknown } = await readSchema(connection);
   if (unknown.length === 0) return;
   throw new Error(
@@ -29,7 +28,7 @@ export async function refuseNewerSchema(connection: ClientBase | Database): Prom
 }
 
 /** As `refuseNewerSchema`, and also when the database has not been migrated so far yet. */
-export async function requireKnownSchema(connection: ClientBase | Database): Promise<void> {
+export async function requireKnownSchema(connection: ClientBase | Pool): Promise<void> {
   await refuseNewerSchema(connection);
   const { missing } = await readSchema(connection);
   if (missing.length === 0) return;
@@ -43,7 +42,7 @@ function list(names: readonly string[]): string {
   return names.length > 3 ? `${shown} and ${names.length - 3} more` : shown;
 }
 
-async function readSchema(connection: ClientBase | Database) {
+async function readSchema(connection: ClientBase | Pool) {
   const known = readdirSync(migrationsDir)
     .filter((name) => name.endsWith(".sql"))
     .map((name) => name.slice(0, -".sql".length))

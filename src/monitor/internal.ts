@@ -1,9 +1,9 @@
 /** What the parts of the monitor call on each other; control lets the capital ones through only. */
 import { iface } from "@restatedev/restate-sdk";
+import type { Missed } from "./check/grid.ts";
 import type { AlertTransition, CheckResult, CheckSnapshot, Ping, RolloutMark } from "./contract.ts";
 import type { Away } from "./heartbeat/deadline.ts";
 import type { Overdue, Passed } from "./heartbeat/deadlines.ts";
-import type { Missed } from "./check/grid.ts";
 import {
   apiCheckHandlers,
   apiCheckService,

@@ -1,4 +1,6 @@
 /** What the monitor needs of others; app/monitor.ts passes it in. */
+
+import type { Missed } from "./check/grid.ts";
 import type {
   AlertTransition,
   CheckResult,
@@ -6,10 +8,9 @@ import type {
   Definitions,
   RolloutMark,
 } from "./contract.ts";
-import type { Missed } from "./check/grid.ts";
 import type { Inbox } from "./heartbeat/inbox.ts";
-import type { RunCheck } from "./probe/run-check.ts";
 import type { Runners } from "./locations/runners.ts";
+import type { RunCheck } from "./probe/run-check.ts";
 
 /** Keeps what was found. Every write may come twice. */
 export type Recorder = {

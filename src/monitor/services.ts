@@ -2,10 +2,10 @@
 import { createApiCheckObject } from "./check/object.ts";
 import { createDeadlineService } from "./heartbeat/deadline-service.ts";
 import { createHeartbeatObject } from "./heartbeat/object.ts";
+import { createRunnerRegistry } from "./locations/service.ts";
 import type { MonitorParts } from "./parts.ts";
 import { createProbeService } from "./probe/service.ts";
 import { createRecordsObject } from "./records-service.ts";
-import { createRunnerRegistry } from "./locations/service.ts";
 
 export function createMonitorServices(parts: MonitorParts) {
   return [

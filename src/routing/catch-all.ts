@@ -1,6 +1,7 @@
 /** The route that takes what no other takes, as a row to paste. */
-import { anyOther, type Coverage, notSet } from "./coverage.ts";
+
 import type { AlertRoute, AlertSource, Condition } from "./contract.ts";
+import { anyOther, type Coverage, notSet } from "./coverage.ts";
 
 /** Posts the holes of `source` to the channel that its other alerts go to, and pages nobody. */
 export function suggestCatchAll(

@@ -3,8 +3,9 @@
  * they name, so that all values that nobody names fare alike: one of them stands for the others, and
  * trying each named value, the other ones and none at all is a proof and no sample.
  */
-import { type Simulation, simulate } from "./match.ts";
+
 import type { AlertRoute, AlertSource } from "./contract.ts";
+import { type Simulation, simulate } from "./match.ts";
 
 /** Stands for every value that no row names; shown as it stands. */
 export const anyOther = "(any other value)";

@@ -1,9 +1,9 @@
 /** What is wrong with the rows of routes and sources, found without asking anyone. */
 import { printRow, suggestCatchAll } from "./catch-all.ts";
+import type { AlertRoute, AlertSource } from "./contract.ts";
 import { type Coverage, coverSource, type Region } from "./coverage.ts";
 import { simulate } from "./match.ts";
 import type { leftOut, mustPage } from "./promises.ts";
-import type { AlertRoute, AlertSource } from "./contract.ts";
 
 /** An error pages the wrong people, or nobody; a warning is for people to think about. */
 type Finding = {

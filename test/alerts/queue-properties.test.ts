@@ -2,15 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Outcome } from "#alerts/outcome.ts";
-import {
-  add,
-  emptyQueue,
-  type Queue,
-  retry,
-  type Step,
-  settle,
-  wake,
-} from "#alerts/queue.ts";
+import { add, emptyQueue, type Queue, retry, type Step, settle, wake } from "#alerts/queue.ts";
 import { buildOrder } from "../support/alert-builders.ts";
 
 /** What happens to the check's object, and how requests end; `lost`: accepted, but no one knows. */

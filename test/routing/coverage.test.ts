@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { suggestCatchAll } from "#routing/catch-all.ts";
+import type { AlertRoute, AlertSource } from "#routing/contract.ts";
 import { anyOther, coverSource, notSet, type Region } from "#routing/coverage.ts";
 import { simulate } from "#routing/match.ts";
 import { routes, sources } from "#routing/routes.ts";
-import type { AlertRoute, AlertSource } from "#routing/contract.ts";
 import { anyLabels, anyRoutes, aRoute, aSource } from "../support/route-rows.ts";
 
 const source = aSource();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Condition } from "#routing/contract.ts";
 import { simulate } from "#routing/match.ts";
 import { routes } from "#routing/routes.ts";
-import type { Condition } from "#routing/contract.ts";
 import { aRoute } from "../support/route-rows.ts";
 
 describe("the routes of the spec", () => {

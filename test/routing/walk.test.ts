@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { defineMonitor } from "#monitor/definitions/definitions.ts";
 import { routes, sources } from "#routing/routes.ts";
 import { walkToPage } from "#routing/walk.ts";
-import { defineMonitor } from "#monitor/definitions/definitions.ts";
 
 const { apiChecks, heartbeats } = defineMonitor({ rate_limit_locations: ["eu-central-1"] });
 const walks = [...apiChecks, ...heartbeats].map((check) => ({

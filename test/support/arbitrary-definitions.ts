@@ -1,7 +1,7 @@
 /** Definitions of every form that the lint lets pass. */
 import fc from "fast-check";
-import { channels } from "#monitor/definitions/channels.ts";
 import type { ApiCheck, Assertion, Definitions, Heartbeat } from "#monitor/contract.ts";
+import { channels } from "#monitor/definitions/channels.ts";
 import { hostedFrequencies } from "#monitor/definitions/lint.ts";
 import { hostedLocations } from "#monitor/definitions/locations.ts";
 

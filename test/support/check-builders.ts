@@ -1,3 +1,5 @@
+import { noPhases } from "#monitor/check/grade.ts";
+import { notQuiet } from "#monitor/check/quiet.ts";
 import type {
   ApiCheck,
   CheckResult,
@@ -5,8 +7,6 @@ import type {
   Heartbeat,
   Observation,
 } from "#monitor/contract.ts";
-import { noPhases } from "#monitor/check/grade.ts";
-import { notQuiet } from "#monitor/check/quiet.ts";
 
 export function anApiCheck(changes: Partial<ApiCheck> = {}): ApiCheck {
   return {

@@ -5,11 +5,11 @@ import { createSourceOf } from "#alerts/source.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
+import { createRunners } from "#monitor/locations/runners.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
-import { createRunners } from "#monitor/locations/runners.ts";
-import { createMonitorServices } from "#monitor/services.ts";
 import { createRecorder } from "#monitor/results/record.ts";
+import { createMonitorServices } from "#monitor/services.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { anApiCheck } from "./check-builders.ts";
 

@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { sources } from "#routing/routes.ts";
 import type { Call } from "#routing/incident/transport.ts";
+import { sources } from "#routing/routes.ts";
 import { createIncidentDouble } from "./incident-double.ts";
 
 type Moment = "before" | "after";

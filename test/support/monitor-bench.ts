@@ -12,13 +12,13 @@ import { createTellDeadlines, watchDeadlines } from "#monitor/heartbeat/deadline
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { createTakePing, createTellObject } from "#monitor/heartbeat/pings.ts";
+import { createRunners } from "#monitor/locations/runners.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
-import { createRunners } from "#monitor/locations/runners.ts";
-import { createMonitorServices } from "#monitor/services.ts";
-import { retireRemoved, startMonitor } from "#monitor/start.ts";
 import { createResultReader } from "#monitor/results/read.ts";
 import { createRecorder } from "#monitor/results/record.ts";
+import { createMonitorServices } from "#monitor/services.ts";
+import { retireRemoved, startMonitor } from "#monitor/start.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { startTestDatabase, startTestRestate } from "./servers.ts";

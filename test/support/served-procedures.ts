@@ -1,5 +1,6 @@
 /** The procedures that the program serves, as the router has them. */
-import { createNamespaces, type NamespaceParts } from "#api/api.ts";
+import { createNamespaces } from "#api/api.ts";
+import type { NamespaceParts } from "#api/parts.ts";
 import type { Procedure } from "#api/procedure.ts";
 import { neverAsked } from "./never-asked.ts";
 

@@ -1,9 +1,9 @@
 /** The namespace `apis`: what keys belong to. */
 import { z } from "zod";
-import type { NamespaceParts } from "#api/api.ts";
 import { tuple } from "#api/grants.ts";
 import { findApi } from "#api/keys/key-access.ts";
 import { KeyResponse } from "#api/keys/schemas.ts";
+import type { NamespaceParts } from "#api/parts.ts";
 import { type Procedures, procedure } from "#api/procedure.ts";
 import { ApiId, Empty, pageSize, text } from "#api/schema.ts";
 import { createApi, deleteApi } from "./api-changes.ts";

@@ -1,9 +1,9 @@
 /** The namespace `identities`: who holds keys, with limits that all their keys share. */
 import { z } from "zod";
-import type { NamespaceParts } from "#api/api.ts";
 import { describeIdentity } from "#api/keys/verify-answer.ts";
 import { list } from "#api/list.ts";
 import { likePattern, toPage } from "#api/page.ts";
+import type { NamespaceParts } from "#api/parts.ts";
 import { demand, type Procedures, procedure } from "#api/procedure.ts";
 import {
   ExternalId,

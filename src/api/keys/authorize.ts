@@ -18,7 +18,7 @@ import { permissionsOfKey } from "./attached.ts";
 import { lockKey, onKey } from "./key-access.ts";
 import type { KeyDetails } from "./key-details.ts";
 import { addLinks, removeLinks, replaceLinks } from "./links.ts";
-import type { KeyParts } from "./procedures.ts";
+import type { KeyParts } from "./parts.ts";
 import { recordKey } from "./update.ts";
 
 const PermissionsInput = z.strictObject({ keyId: KeyId, permissions: list(PermissionSlug) });

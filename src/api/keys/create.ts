@@ -9,7 +9,7 @@ import { insertKeys, type KeyToInsert } from "./insert-keys.ts";
 import { type ApiPlace, apiNotFound, findApi, onApi, requireRecoverable } from "./key-access.ts";
 import { defaultBytes, type KeyMaterial, newKeyMaterial } from "./key-material.ts";
 import type { KeyRing } from "./key-ring.ts";
-import type { KeyParts } from "./procedures.ts";
+import type { KeyParts } from "./parts.ts";
 import { requireOwnRing } from "./ring-claim.ts";
 import { newKeyFields } from "./schemas.ts";
 

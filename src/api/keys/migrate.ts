@@ -11,7 +11,7 @@ import { text } from "#api/schema.ts";
 import { insertKeys, type KeyToInsert } from "./insert-keys.ts";
 import { findApi } from "./key-access.ts";
 import { storedHash } from "./migration.ts";
-import type { KeyParts } from "./procedures.ts";
+import type { KeyParts } from "./parts.ts";
 import { newKeyFields } from "./schemas.ts";
 
 const KeyToMigrate = z.strictObject({

@@ -1,7 +1,5 @@
 /** The namespace `keys`: the key of an entry is the procedure's name. */
-import type { MakeChange } from "#api/change.ts";
 import { type Procedures, procedure } from "#api/procedure.ts";
-import type { Database } from "#kernel/database.ts";
 import {
   addPermissions,
   addRoles,
@@ -11,22 +9,14 @@ import {
   setRoles,
 } from "./authorize.ts";
 import { createKey } from "./create.ts";
-import type { KeyRing } from "./key-ring.ts";
 import { migrateKeys } from "./migrate.ts";
+import type { KeyParts } from "./parts.ts";
 import { getKey, whoami } from "./read.ts";
 import { rerollKey } from "./reroll.ts";
 import { deleteKey, updateKey } from "./update.ts";
 import { updateCredits } from "./update-credits.ts";
-import { createVerify, type VerifyParts } from "./verify.ts";
+import { createVerify } from "./verify.ts";
 import { VerifyInput, VerifyOutput } from "./verify-schemas.ts";
-
-export type KeyParts = {
-  database: Database;
-  change: MakeChange;
-  /** Of recoverable keys. */
-  keyRing: KeyRing;
-  verify: VerifyParts;
-};
 
 export function keysProcedures(parts: KeyParts): Procedures {
   return {

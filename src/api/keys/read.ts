@@ -6,7 +6,7 @@ import { KeyId, text } from "#api/schema.ts";
 import { findKey, keyNotFound, onKey, requireRecoverable } from "./key-access.ts";
 import { describeKey, loadKeyDetails } from "./key-details.ts";
 import { hashKey } from "./key-record.ts";
-import type { KeyParts } from "./procedures.ts";
+import type { KeyParts } from "./parts.ts";
 import { KeyResponse } from "./schemas.ts";
 import { recordShown } from "./shown.ts";
 

@@ -9,7 +9,7 @@ import { NewKeyOutput, storeSealed } from "./create.ts";
 import { lockKey, onKey } from "./key-access.ts";
 import type { KeyDetails } from "./key-details.ts";
 import { defaultBytes, newKeyMaterial, prefixOf } from "./key-material.ts";
-import type { KeyParts } from "./procedures.ts";
+import type { KeyParts } from "./parts.ts";
 
 const minuteMs = 60_000;
 

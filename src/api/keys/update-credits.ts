@@ -6,7 +6,7 @@ import { demand, procedure } from "#api/procedure.ts";
 import { int64Max, text, whole } from "#api/schema.ts";
 import { lockKey, onKey } from "./key-access.ts";
 import { describeCredits, type KeyDetails } from "./key-details.ts";
-import type { KeyParts } from "./procedures.ts";
+import type { KeyParts } from "./parts.ts";
 import { CreditsResponse } from "./schemas.ts";
 import { recordKey } from "./update.ts";
 

@@ -12,7 +12,7 @@ import { Empty, ExternalId, int64Max, KeyId, Meta, whole } from "#api/schema.ts"
 import { lockKey, onKey } from "./key-access.ts";
 import type { KeyDetails } from "./key-details.ts";
 import { replaceLinks } from "./links.ts";
-import type { KeyParts } from "./procedures.ts";
+import type { KeyParts } from "./parts.ts";
 import { refillColumns } from "./refill-rules.ts";
 import { Expires, KeyName, PermissionSlugs, Ratelimits, Refill, RoleNames } from "./schemas.ts";
 

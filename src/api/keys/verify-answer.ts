@@ -1,8 +1,19 @@
 /** How a verdict is told; empty values are left out, as the wire contract has it. */
+
+import type { TakeAnswer } from "#api/ratelimit/limiter.ts";
 import type { IdentityResponse, RatelimitResponse } from "#api/schema.ts";
+import type { AppliedLimit } from "./applied-limits.ts";
 import type { KeyRecord, RatelimitRule } from "./key-record.ts";
-import type { Verdict } from "./verify.ts";
-import type { VerifyOutput, VerifyRatelimit } from "./verify-schemas.ts";
+import type { VerifyCode, VerifyOutput, VerifyRatelimit } from "./verify-schemas.ts";
+
+/** What the checks found, as far as they went. */
+export type Verdict = {
+  code: VerifyCode;
+  limits?: { applied: AppliedLimit[]; taken: TakeAnswer };
+  /** Credits left; null: the key has no limit. */
+  remaining?: number | null;
+  spentCredits: number;
+};
 
 export function describeVerification(record: KeyRecord, verdict: Verdict): VerifyOutput {
   return {

@@ -4,14 +4,14 @@
  */
 import type { Recorder } from "#api/analytics/recorder.ts";
 import type { Answer, Call } from "#api/procedure.ts";
-import type { Limiter, TakeAnswer } from "#api/ratelimit/limiter.ts";
+import type { Limiter } from "#api/ratelimit/limiter.ts";
 import { isListed } from "#kernel/address.ts";
 import { type AppliedLimit, chooseLimits, toLimitRequest } from "./applied-limits.ts";
 import { clientAddress } from "./client-address.ts";
 import type { Spending } from "./credits.ts";
 import type { KeyRecord } from "./key-record.ts";
 import { answersQuery, type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
-import { describeVerification } from "./verify-answer.ts";
+import { describeVerification, type Verdict } from "./verify-answer.ts";
 import type { VerifyCode, VerifyInput, VerifyOutput } from "./verify-schemas.ts";
 
 export type VerifyParts = {
@@ -25,15 +25,6 @@ export type VerifyParts = {
 };
 
 type Found = KeyRecord | undefined;
-
-/** What the checks found, as far as they went. */
-export type Verdict = {
-  code: VerifyCode;
-  limits?: { applied: AppliedLimit[]; taken: TakeAnswer };
-  /** Credits left; null: the key has no limit. */
-  remaining?: number | null;
-  spentCredits: number;
-};
 
 export function createVerify(parts: VerifyParts) {
   return async (input: VerifyInput, call: Call): Promise<Answer<VerifyOutput>> => {

@@ -1,9 +1,9 @@
 /** The namespace `permissions`: what keys may be allowed, and roles that bundle it. */
 import { z } from "zod";
-import type { NamespaceParts } from "#api/api.ts";
 import { allOf } from "#api/grants.ts";
 import { list } from "#api/list.ts";
 import { likePattern, toPage } from "#api/page.ts";
+import type { NamespaceParts } from "#api/parts.ts";
 import { type Procedures, procedure } from "#api/procedure.ts";
 import {
   Empty,

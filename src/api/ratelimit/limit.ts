@@ -9,7 +9,7 @@ import { text, whole } from "#api/schema.ts";
 import type { LimitAnswer, LimitRequest } from "./limiter.ts";
 import type { Namespace } from "./namespaces.ts";
 import type { Override } from "./overrides.ts";
-import type { RatelimitParts } from "./procedures.ts";
+import type { RatelimitParts } from "./parts.ts";
 
 const LimitInput = z.strictObject({
   namespace: text({ min: 1, max: 512 }),

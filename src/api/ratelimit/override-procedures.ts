@@ -8,9 +8,8 @@ import { toPage } from "#api/page.ts";
 import { demand, procedure } from "#api/procedure.ts";
 import { Empty, pageSize, text, whole } from "#api/schema.ts";
 import type { Override } from "./overrides.ts";
+import type { RatelimitParts } from "./parts.ts";
 import { refuseExcessPattern } from "./pattern-bounds.ts";
-import type { RatelimitParts } from "./procedures.ts";
-
 const target = {
   namespace: text({ min: 1, max: 512 }),
   identifier: text({ min: 1, max: 512 }),

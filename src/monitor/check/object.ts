@@ -8,8 +8,9 @@ import type { RunNowAnswer } from "#monitor/objects-contract.ts";
 import type { MonitorParts } from "#monitor/parts.ts";
 import { forEver, soonForgotten } from "#monitor/probe/retry.ts";
 import { refusal } from "#monitor/standing.ts";
-import { standingOfApiCheck } from "./standing.ts";
+import { type FindCheck, standingOfApiCheck } from "./standing.ts";
 import { close, ensure, report, retire, tick } from "./steps.ts";
+
 const isPrivate = { ingressPrivate: true };
 
 export function createApiCheckObject(parts: MonitorParts) {
@@ -39,9 +40,6 @@ export function createApiCheckObject(parts: MonitorParts) {
     },
   });
 }
-
-/** The check of an object's key. Throws 404. */
-export type FindCheck = (ctx: ObjectSharedContext) => ApiCheck;
 
 function createFind({ definitions }: MonitorParts): FindCheck {
   const checks = new Map(definitions.apiChecks.map((check) => [check.id, check]));

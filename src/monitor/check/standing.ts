@@ -1,18 +1,14 @@
 /** The handlers by which an operator quiets an API check. */
-import type { ObjectContext } from "@restatedev/restate-sdk";
-import type { FindCheck } from "./object.ts";
+import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
+import type { ApiCheck, Quiet } from "#monitor/contract.ts";
+import type { CheckStanding } from "#monitor/objects-contract.ts";
+import { type Acknowledgement, acknowledge, addMaintenance, describeStanding, mute } from "#monitor/standing.ts";
+import { notQuiet } from "./quiet.ts";
 import { readQuiet, readState, writeQuiet, writeState } from "./state.ts";
 import { writeSnapshot } from "./steps.ts";
-import type { Quiet } from "#monitor/contract.ts";
-import type { CheckStanding } from "#monitor/objects-contract.ts";
-import { notQuiet } from "./quiet.ts";
-import {
-  type Acknowledgement,
-  acknowledge,
-  addMaintenance,
-  describeStanding,
-  mute,
-} from "#monitor/standing.ts";
+
+/** The check of an object's key. Throws 404. */
+export type FindCheck = (ctx: ObjectSharedContext) => ApiCheck;
 
 export function standingOfApiCheck(find: FindCheck) {
   const quiet = (change: (quiet: Quiet, nowMs: number) => Quiet) => async (ctx: ObjectContext) => {

@@ -1,6 +1,6 @@
+import type { Definitions } from "#monitor/contract.ts";
 import { channels } from "./channels.ts";
 import { type ApiCheckRow, apiCheckRows, type LocationSet } from "./checks.ts";
-import type { Definitions } from "#monitor/contract.ts";
 import { heartbeats } from "./heartbeats.ts";
 import { hostedLocations } from "./locations.ts";
 

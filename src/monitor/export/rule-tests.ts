@@ -1,6 +1,7 @@
 /** What the rules have to do, for `promtool test rules`. */
 import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
-import { absentSeconds, hasChannel, type PagingCheck, type Rule, severityOf } from "./rules.ts";
+import type { Rule } from "./rule.ts";
+import { absentSeconds, hasChannel, type PagingCheck, severityOf } from "./rules.ts";
 import { certificateDays, pendingSeconds } from "./watch-rules.ts";
 
 type Expected = { exp_labels: Record<string, string>; exp_annotations: Rule["annotations"] };

@@ -1,16 +1,7 @@
 /** Alert rules: on the metrics of Vedette itself, and on those of blackbox-exporter. */
 import type { ApiCheck, Definitions, Environment, Heartbeat } from "#monitor/contract.ts";
+import type { Rule, Severity } from "./rule.ts";
 import { byCheck, watchRules } from "./watch-rules.ts";
-
-export type Rule = {
-  alert: string;
-  expr: string;
-  for?: string;
-  labels: { severity: Severity; check?: string };
-  annotations: { summary: string };
-};
-
-type Severity = "critical" | "warning";
 
 /** Only production pages, whichever source of the incident service an alert ends at. */
 export const severityOf: Record<Environment, Severity> = {

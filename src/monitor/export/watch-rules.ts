@@ -1,5 +1,5 @@
 /** Alert rules about Vedette itself: what it cannot say by an alert event of its own. */
-import type { Rule } from "./rules.ts";
+import type { Rule } from "./rule.ts";
 
 /** Several processes may tell of the same check: their words count once. */
 export const byCheck = "by (check, environment, kind)";

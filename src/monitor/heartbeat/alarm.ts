@@ -1,10 +1,10 @@
 /** The alarm of a heartbeat that is not plainly ok: a durable timer of its object. */
 import { type ObjectContext, rpc } from "@restatedev/restate-sdk";
 import type { Heartbeat, HeartbeatState } from "#monitor/contract.ts";
+import { heartbeatObject } from "#monitor/internal.ts";
 import { wakeAtMs } from "./deadline.ts";
 import { untilWrittenMs } from "./deadlines.ts";
 import { readAlarm, readQuiet, readState, writeAlarm } from "./state.ts";
-import { heartbeatObject } from "#monitor/internal.ts";
 
 /** Whether pings need not be told: each would only move the deadline. */
 export function isPlain({ status, alert, startedAtMs, held }: HeartbeatState): boolean {

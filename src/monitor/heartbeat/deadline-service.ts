@@ -1,9 +1,9 @@
 /** Passes on to each heartbeat's object that its deadline has passed: one call, however many there are. */
 import { implement } from "@restatedev/restate-sdk";
+import { findRollout } from "#monitor/check/settle.ts";
 import { deadlineService, heartbeatObject } from "#monitor/internal.ts";
 import type { MonitorParts } from "#monitor/parts.ts";
 import { forEver, soonForgotten } from "#monitor/probe/retry.ts";
-import { findRollout } from "#monitor/check/settle.ts";
 
 export function createDeadlineService(parts: MonitorParts) {
   const known = new Set(parts.definitions.heartbeats.map(({ id }) => id));

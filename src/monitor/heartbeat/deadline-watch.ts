@@ -6,8 +6,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { startBackground } from "#kernel/background.ts";
 import type { Log } from "#kernel/log.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
-import type { Deadlines, Passed } from "./deadlines.ts";
 import { type DeadlinesPassed, deadlineService } from "#monitor/internal.ts";
+import type { Deadlines, Passed } from "./deadlines.ts";
 
 type Parts = {
   deadlines: Pick<Deadlines, "correct" | "findPassed" | "told" | "next">;

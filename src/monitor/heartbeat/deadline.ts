@@ -1,6 +1,8 @@
 /** Heartbeats: when one is due, and what a ping or the lack of one changes. Pure; the time comes in. */
 import { isAhead } from "#kernel/clock-fault.ts";
 import { formatDuration } from "#kernel/duration.ts";
+import { quietUntilMs } from "#monitor/check/quiet.ts";
+import { type Decision, openAlert, resolve } from "#monitor/check/verdict.ts";
 import type {
   CheckStatusName,
   Heartbeat,
@@ -9,8 +11,6 @@ import type {
   Quiet,
   RolloutMark,
 } from "#monitor/contract.ts";
-import { quietUntilMs } from "#monitor/check/quiet.ts";
-import { type Decision, openAlert, resolve } from "#monitor/check/verdict.ts";
 
 /** A span in which nobody took pings, so that some may be lost. One that goes on ends now, so far. */
 export type Away = { fromMs: number; toMs: number; isOver: boolean };

@@ -4,8 +4,8 @@
  */
 import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
-import { findAway } from "./absences.ts";
 import type { Heartbeat } from "#monitor/contract.ts";
+import { findAway } from "./absences.ts";
 import { type Away, allowanceMs } from "./deadline.ts";
 import { readAbsences } from "./presence.ts";
 

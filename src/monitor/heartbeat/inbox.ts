@@ -6,13 +6,13 @@
 import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import { createGroups } from "#kernel/groups.ts";
-import type { Absences } from "./absences.ts";
 import type { Heartbeat } from "#monitor/contract.ts";
+import { refuseTaken } from "#monitor/standing.ts";
+import type { Absences } from "./absences.ts";
 import { allowanceMs } from "./deadline.ts";
 import { pingPaceMs, untilAskedAgain } from "./deadlines.ts";
 import { createIsKnownToken } from "#monitor/known-tokens.ts";
 import { readAbsences } from "./presence.ts";
-import { refuseTaken } from "#monitor/standing.ts";
 
 /** `token`: its SHA-256 in hex. */
 export type Received = { token: string; atMs: number };

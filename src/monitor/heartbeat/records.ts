@@ -11,7 +11,6 @@ import type {
 } from "#monitor/contract.ts";
 import { dueAtMs, newHeartbeatState } from "./deadline.ts";
 import { readQuiet, readState } from "./state.ts";
-/** A start says nothing of how the job went, and only after one is known how long it took. */
 export function resultsOf(
   heartbeat: Heartbeat,
   received: Ping,

@@ -1,9 +1,9 @@
 /** What the object of a heartbeat does when its heartbeat is gone, or pages somebody else. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { Heartbeat, HeartbeatState } from "#monitor/contract.ts";
+import { endAlert, leaveOldChannel, removed } from "./leave.ts";
 import { snapshotOf } from "./records.ts";
 import { readState, writeState } from "./state.ts";
-import { endAlert, leaveOldChannel, removed } from "./leave.ts";
 
 /** Comes before whatever else is done about a heartbeat. */
 export function moveAlert(ctx: ObjectContext, heartbeat: Heartbeat): Promise<void> {

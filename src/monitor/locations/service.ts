@@ -4,8 +4,8 @@ import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { runnerRegistry } from "#monitor/internal.ts";
 import type { MonitorParts } from "#monitor/parts.ts";
-import type { Runners } from "./runners.ts";
 import { refusal } from "#monitor/standing.ts";
+import type { Runners } from "./runners.ts";
 
 const problem = "the places cannot be asked for";
 const listing = databaseRead("list", { limitMs: 5_000, problem });

@@ -4,16 +4,8 @@ import { once } from "node:events";
 import { isIP, connect as openSocket, type Socket } from "node:net";
 import { connect as openTls } from "node:tls";
 import type { buildConnector } from "undici";
-import type { Phases } from "#monitor/contract.ts";
 import { ProbeFault } from "./fault.ts";
-
-/** Filled in as the probe goes on. */
-export type Timing = {
-  phases: Phases;
-  tlsDaysLeft: number | null;
-  /** On the clock of `performance.now()`. */
-  connectedAtMs?: number;
-};
+import type { Timing } from "./timing.ts";
 
 type Opening = { timing: Timing; signal: AbortSignal; ca?: string };
 

@@ -1,6 +1,6 @@
 /** What went wrong with a request, in words. They never quote an address or a header. */
 import { formatDuration } from "#kernel/duration.ts";
-import type { Timing } from "./connection.ts";
+import type { Timing } from "./timing.ts";
 
 /** A fault with words of its own. */
 export class ProbeFault extends Error {}

@@ -1,11 +1,12 @@
 /** One request, as a stranger would make it: on a connection of its own, with its parts timed. */
 import { Client, type Dispatcher } from "undici";
 import { readBody } from "#kernel/body.ts";
-import type { Observation } from "#monitor/contract.ts";
 import { noPhases } from "#monitor/check/grade.ts";
-import { createConnector, type Timing } from "./connection.ts";
+import type { Observation } from "#monitor/contract.ts";
+import { createConnector } from "./connection.ts";
 import { describeFault, ProbeFault } from "./fault.ts";
 import type { ProbeRequest } from "./request.ts";
+import type { Timing } from "./timing.ts";
 
 export type ProbeLimits = {
   /** From the start to the last byte of the answer. */

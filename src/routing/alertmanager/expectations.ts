@@ -1,7 +1,8 @@
 /** Which receiver each kind of alert has to reach, told from the rows and not from the tree. */
+
+import type { AlertRoute } from "#routing/contract.ts";
 import { combineDomain, coverSource, notSet, standIn } from "#routing/coverage.ts";
 import { simulate } from "#routing/match.ts";
-import type { AlertRoute } from "#routing/contract.ts";
 import { environmentLabel, receiverOf, routesOf, type Sending } from "./tree.ts";
 
 export type Expectation = { receiver: string; labels: Record<string, string> };

@@ -8,20 +8,13 @@ import { decide, isMadeByUs, type RouteOrder } from "./decide.ts";
 import { diffContent } from "./diff.ts";
 import { findRoute, type Wanted } from "./find-route.ts";
 import { contentOver, isReached } from "./goal.ts";
-import type { Found, Service } from "./service.ts";
-import { backoffMs, persist, type Tools } from "./steps.ts";
+import type { Found } from "./service.ts";
+import { backoffMs, persist } from "./steps.ts";
+import type { ApplyTools } from "./tools.ts";
 import { isFinal, type Written, writeRoute } from "./write-route.ts";
 
 /** `owned`: what is known of it from now on; null: it is none of ours any more; absent: as before. */
 export type Applied = { result: RouteResult; owned?: Owned | null };
-
-export type ApplyTools = Tools & {
-  service: Service;
-  /** How long a route may be there before lists show it. */
-  listLagMs: number;
-  /** Keeps that a route is about to be made. Absent: an older version has begun this apply without. */
-  intend?: (creation: { name: string; declared: Content }) => Promise<void>;
-};
 
 /** How often a route is read and written again when others write it too. */
 export const mostRounds = 8;

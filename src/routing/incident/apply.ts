@@ -1,4 +1,6 @@
 /** Applies a plan: a backup first, then one route after the other. */
+
+import { invariant } from "#kernel/invariant.ts";
 import type {
   ApplyRequest,
   Backup,
@@ -8,8 +10,7 @@ import type {
   RouteResult,
   SharedName,
 } from "#routing/incident/contract.ts";
-import { invariant } from "#kernel/invariant.ts";
-import { type Applied, type ApplyTools, applyRoute } from "./apply-route.ts";
+import { type Applied, applyRoute } from "./apply-route.ts";
 import type { RouteOrder } from "./decide.ts";
 import { type Bearer, readDoubled } from "./doubled.ts";
 import type { OpenCreations } from "./internal.ts";
@@ -17,6 +18,7 @@ import { hasChanges } from "./plan.ts";
 import { pruneRoute } from "./prune-route.ts";
 import { persist } from "./steps.ts";
 import { readRoutes } from "./survey.ts";
+import type { ApplyTools } from "./tools.ts";
 
 export type ApplyOrder = {
   request: ApplyRequest;

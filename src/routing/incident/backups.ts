@@ -1,7 +1,7 @@
 /** Keeps what alert routes said before each apply. */
 import { z } from "zod";
-import { Backup, type BackupList } from "#routing/incident/contract.ts";
 import type { Database } from "#kernel/database.ts";
+import { Backup, type BackupList } from "#routing/incident/contract.ts";
 
 export type BackupStore = ReturnType<typeof createBackupStore>;
 

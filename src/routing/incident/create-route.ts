@@ -3,8 +3,8 @@
  * are behind: a request of which it is not known what came of it is never sent again from here.
  */
 import type { Content } from "#routing/incident/contract.ts";
-import type { ApplyTools } from "./apply-route.ts";
 import { findRoute, insistWrite, toAttempt, type Wanted } from "./find-route.ts";
+import type { ApplyTools } from "./tools.ts";
 import type { Reply } from "./transport.ts";
 
 export type Creation = { wanted: Wanted; content: Content; declared: Content };

@@ -1,11 +1,5 @@
 /** What is to be done about one route, by what is there now. */
-import type {
-  Content,
-  Owned,
-  Plan,
-  RoutePlan,
-  RouteResult,
-} from "#routing/incident/contract.ts";
+import type { Content, Owned, Plan, RoutePlan, RouteResult } from "#routing/incident/contract.ts";
 import { digestOf } from "./content.ts";
 import { diffThreeWays } from "./diff.ts";
 import { contentOfNew, contentOver, type Goal, isReached } from "./goal.ts";

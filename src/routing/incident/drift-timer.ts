@@ -1,7 +1,7 @@
 /** Looks for drift again and again, and tells people when it appears and when it ends. */
 import { type ObjectContext, rpc } from "@restatedev/restate-sdk";
-import type { DriftReport } from "#routing/incident/contract.ts";
 import { chatChannel } from "#notify/contract.ts";
+import type { DriftReport } from "#routing/incident/contract.ts";
 import { announceDrift } from "./drift.ts";
 import { alertRoutesObject, alertRoutesRunner, type Tick } from "./internal.ts";
 import { readTimer, readTold, writeDrift, writeTimer, writeTold } from "./state.ts";

@@ -1,6 +1,7 @@
 /** Whether routes have drifted from their rows, and what people are told of it. */
-import type { DriftReport, Owned, Plan } from "#routing/incident/contract.ts";
+
 import type { ChatMessage } from "#notify/contract.ts";
+import type { DriftReport, Owned, Plan } from "#routing/incident/contract.ts";
 import { isInStep } from "./overlay.ts";
 import type { PlanOutcome } from "./plan.ts";
 

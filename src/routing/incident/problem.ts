@@ -1,5 +1,5 @@
-import type { AlertRoutesProblemCode } from "#routing/incident/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import type { AlertRoutesProblemCode } from "#routing/incident/contract.ts";
 
 export function problem(
   status: number,

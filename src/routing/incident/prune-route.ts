@@ -1,9 +1,10 @@
 /** What becomes of a route of ours that is no row any more. */
 import type { Owned } from "#routing/incident/contract.ts";
-import { type Applied, type ApplyTools, failed, mostRounds } from "./apply-route.ts";
+import { type Applied, failed, mostRounds } from "./apply-route.ts";
 import { decidePrune, type PruneNext } from "./decide.ts";
 import { persistWrite } from "./find-route.ts";
 import { backoffMs, persist } from "./steps.ts";
+import type { ApplyTools } from "./tools.ts";
 
 /** First disables a route of ours that is no row any more; deletes one that it has disabled before. */
 export async function pruneRoute(

@@ -1,6 +1,7 @@
 /** Sets the drift check going, as often as a worker starts. */
-import { alertRoutesKey, alertRoutesName } from "#routing/incident/contract.ts";
+
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
+import { alertRoutesKey, alertRoutesName } from "#routing/incident/contract.ts";
 
 /** `ingressUrl` is Restate's own. Throws when it does not take the call for half a minute. */
 export async function startAlertRoutes(ingressUrl: string): Promise<void> {

@@ -1,10 +1,10 @@
 /** Writes a route, and tells what is known of it then. */
 import type { Content } from "#routing/incident/contract.ts";
-import type { ApplyTools } from "./apply-route.ts";
 import { createRoute } from "./create-route.ts";
 import type { Next } from "./decide.ts";
 import { persistWrite, type Wanted } from "./find-route.ts";
 import { type Found, readWritten } from "./service.ts";
+import type { ApplyTools } from "./tools.ts";
 import type { Reply } from "./transport.ts";
 
 export type Written =

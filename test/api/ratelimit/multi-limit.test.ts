@@ -4,7 +4,7 @@ import { Grants } from "#api/grants.ts";
 import type { Call } from "#api/procedure.ts";
 import { multiLimit } from "#api/ratelimit/limit.ts";
 import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
-import type { RatelimitParts } from "#api/ratelimit/procedures.ts";
+import type { RatelimitParts } from "#api/ratelimit/parts.ts";
 import { neverAsked } from "../../support/never-asked.ts";
 
 /** A namespace whose patterns take 10 ms to be tried on an identifier. */

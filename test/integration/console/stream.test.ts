@@ -4,7 +4,8 @@ import { connect, type Socket } from "node:net";
 import { type FastifyRequest, fastify } from "fastify";
 import { expect, it, onTestFinished } from "vitest";
 import type { Guard } from "#console/guard.ts";
-import type { Live, LiveEvent } from "#console/live.ts";
+import type { Live } from "#console/live.ts";
+import type { LiveEvent } from "#console/live-replay.ts";
 import { serveStream } from "#console/stream.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

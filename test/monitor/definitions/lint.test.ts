@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { channels } from "#monitor/definitions/channels.ts";
 import type { ApiCheck, Heartbeat } from "#monitor/contract.ts";
+import { channels } from "#monitor/definitions/channels.ts";
 import { lintDefinitions } from "#monitor/definitions/lint.ts";
 import { aHeartbeat, anApiCheck } from "../../support/check-builders.ts";
 

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import type { Assertion } from "#monitor/contract.ts";
 import { defineMonitor } from "#monitor/definitions/definitions.ts";
-import { exportCheckly } from "#monitor/export/checkly.ts";
 import { rateLimitLocations } from "#monitor/definitions/locations.ts";
+import { exportCheckly } from "#monitor/export/checkly.ts";
 import { anApiCheck } from "../../support/check-builders.ts";
 
 const defined = defineMonitor({ rate_limit_locations: rateLimitLocations });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { notQuiet } from "#monitor/check/quiet.ts";
 import type { HeartbeatState, Ping } from "#monitor/contract.ts";
 import {
   dueAtMs,
@@ -9,7 +10,6 @@ import {
   takePing,
   wakeAtMs,
 } from "#monitor/heartbeat/deadline.ts";
-import { notQuiet } from "#monitor/check/quiet.ts";
 import { aHeartbeat } from "../../support/check-builders.ts";
 
 const minute = 60_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { whyOver } from "#monitor/heartbeat/leave.ts";
 import { resolve } from "#monitor/check/verdict.ts";
+import { whyOver } from "#monitor/heartbeat/leave.ts";
 
 const production = {
   environment: "production",

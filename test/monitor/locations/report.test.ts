@@ -2,9 +2,9 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import { createLog } from "#kernel/log.ts";
 import type { CheckResult } from "#monitor/contract.ts";
-import { startRunner } from "#monitor/locations/runner.ts";
 import { ReportRefusedError } from "#monitor/locations/client.ts";
 import { RunnerReport } from "#monitor/locations/contract.ts";
+import { startRunner } from "#monitor/locations/runner.ts";
 import { aCheckResult, anApiCheck } from "../../support/check-builders.ts";
 
 const read = (changes: Partial<CheckResult>) =>

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import type { Content, RoutePlan } from "#routing/incident/contract.ts";
 import { applyRoute } from "#routing/incident/apply-route.ts";
 import { digestOf, toContent } from "#routing/incident/content.ts";
+import type { Content, RoutePlan } from "#routing/incident/contract.ts";
 import { createService } from "#routing/incident/service.ts";
 import { patience } from "#routing/incident/steps.ts";
 import type { Send } from "#routing/incident/transport.ts";

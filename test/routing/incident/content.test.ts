@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { Content } from "#routing/incident/contract.ts";
 import { digestOf, toContent } from "#routing/incident/content.ts";
+import type { Content } from "#routing/incident/contract.ts";
 import { diffContent, diffThreeWays } from "#routing/incident/diff.ts";
 import { isInStep, overlay } from "#routing/incident/overlay.ts";
 

@@ -1,10 +1,9 @@
 /** Random histories: others edit and the service fails at every request, and the process crashes. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { routes, sources } from "#routing/routes.ts";
-import type { Content, Owned, Plan, RouteResult } from "#routing/incident/contract.ts";
 import { applyAll } from "#routing/incident/apply.ts";
 import { digestOf, toContent } from "#routing/incident/content.ts";
+import type { Content, Owned, Plan, RouteResult } from "#routing/incident/contract.ts";
 import { declareRoute } from "#routing/incident/declared.ts";
 import { isInStep } from "#routing/incident/overlay.ts";
 import { planRows } from "#routing/incident/plan.ts";
@@ -13,6 +12,7 @@ import { createReader, createService } from "#routing/incident/service.ts";
 import { patience, type Steps } from "#routing/incident/steps.ts";
 import { readSurvey } from "#routing/incident/survey.ts";
 import { readOnly } from "#routing/incident/transport.ts";
+import { routes, sources } from "#routing/routes.ts";
 import { runCrashing } from "../../support/crashing-steps.ts";
 import { createIncidentDouble, type IncidentDouble } from "../../support/incident-double.ts";
 import {

@@ -1,9 +1,9 @@
 /** A restore puts back what was there, to the letter. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { Backup, Content, Json } from "#routing/incident/contract.ts";
 import { applyAll } from "#routing/incident/apply.ts";
 import { toContent } from "#routing/incident/content.ts";
+import type { Backup, Content, Json } from "#routing/incident/contract.ts";
 import { diffContent } from "#routing/incident/diff.ts";
 import { planBackup } from "#routing/incident/plan.ts";
 import { createReader, createService } from "#routing/incident/service.ts";

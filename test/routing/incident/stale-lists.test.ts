@@ -1,15 +1,15 @@
 /** Lists that are behind: with kills around each creation and answers that are lost. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { routes, sources } from "#routing/routes.ts";
-import type { Owned } from "#routing/incident/contract.ts";
 import { applyAll } from "#routing/incident/apply.ts";
+import type { Owned } from "#routing/incident/contract.ts";
 import { judgeDrift } from "#routing/incident/drift.ts";
 import type { OpenCreations } from "#routing/incident/internal.ts";
 import { planRows } from "#routing/incident/plan.ts";
 import { createReader, createService } from "#routing/incident/service.ts";
 import { patience, type Steps } from "#routing/incident/steps.ts";
 import { readSurvey } from "#routing/incident/survey.ts";
+import { routes, sources } from "#routing/routes.ts";
 import { type CrashPoint, runCrashing } from "../../support/crashing-steps.ts";
 import { createIncidentDouble, type Fault } from "../../support/incident-double.ts";
 import { aForeignRoute } from "../../support/route-histories.ts";

@@ -3,13 +3,17 @@
  * understand it leaves open: it refuses nothing by itself.
  */
 
-import type { Unit } from "./units.ts";
-
 export type Value =
   | { kind: "number"; of: number }
   | { kind: "text"; of: string }
   | { kind: "date" | "time"; atMs: number }
   | { kind: "interval"; ms: number };
+
+/**
+ * "day": a Date; "moment": a DateTime of any kind, or perhaps a Date; "state": no time, but what the
+ * store sums up further, also as a part of something else.
+ */
+export type Unit = "ms" | "seconds" | "moment" | "day" | "state";
 
 /** A part of a query: what is written for it, and what is known of it. */
 export type Piece = {

@@ -1,7 +1,6 @@
 /** What the parts of the reader share while one query is read. */
 import type { Cursor } from "./cursor.ts";
-import type { Piece } from "./fold.ts";
-import type { Unit } from "./units.ts";
+import type { Piece, Unit } from "./fold.ts";
 
 export type Reading = {
   nowMs: number;

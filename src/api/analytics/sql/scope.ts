@@ -1,6 +1,6 @@
 /** What the names of a query stand for, while it is read. */
-import type { Piece } from "./fold.ts";
-import type { Unit, Units } from "./units.ts";
+import type { Piece, Unit } from "./fold.ts";
+import type { Units } from "./units.ts";
 
 /** What a WITH has put before a query. */
 type Named = { query: string; units: Units } | { value: Piece };

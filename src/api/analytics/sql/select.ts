@@ -2,7 +2,7 @@
 import { readColumns } from "./columns.ts";
 import type { Cursor } from "./cursor.ts";
 import { readExpression } from "./expression.ts";
-import type { Piece } from "./fold.ts";
+import type { Piece, Unit } from "./fold.ts";
 import { readNamed } from "./named.ts";
 import { type Fill, maxFilledRows, readDirection, readFill, readLimits } from "./order.ts";
 import type { Reading } from "./reading.ts";
@@ -11,7 +11,7 @@ import { Names, Scope } from "./scope.ts";
 import { readSources, type Source } from "./sources.ts";
 import { type TableSettings, TableWriter } from "./table-writer.ts";
 import type { QueryTable } from "./tables.ts";
-import { requireReadable, type Unit, type Units } from "./units.ts";
+import { requireReadable, type Units } from "./units.ts";
 
 export type SelectSettings = TableSettings & { nowMs: number };
 

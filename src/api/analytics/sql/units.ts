@@ -2,16 +2,10 @@
  * What a time is counted in. Single events have theirs in unix milliseconds, the sums as a DateTime or
  * Date: the store compares the one with the other as bare numbers, and so all or nothing would be found.
  */
-import type { Piece } from "./fold.ts";
+import type { Piece, Unit } from "./fold.ts";
 import { refuse } from "./refusal.ts";
 
 const dayMs = 86_400_000;
-
-/**
- * "day": a Date; "moment": a DateTime of any kind, or perhaps a Date; "state": no time, but what the
- * store sums up further, also as a part of something else.
- */
-export type Unit = "ms" | "seconds" | "moment" | "day" | "state";
 
 /** Columns with a unit, by name. */
 export type Units = ReadonlyMap<string, Unit>;

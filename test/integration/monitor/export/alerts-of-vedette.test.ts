@@ -1,8 +1,8 @@
 /** The exported rules on the metrics of a whole program, in a real Prometheus. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { defineMonitor } from "#monitor/definitions/definitions.ts";
-import { exportPrometheus } from "#monitor/export/prometheus.ts";
 import { rateLimitLocations } from "#monitor/definitions/locations.ts";
+import { exportPrometheus } from "#monitor/export/prometheus.ts";
 import { runVedette } from "../../../support/command.ts";
 import { hasPrograms } from "../../../support/docker-registry.ts";
 import { writeFiles } from "../../../support/exported.ts";

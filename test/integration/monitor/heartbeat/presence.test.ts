@@ -146,7 +146,10 @@ it("knows of the last absence that an earlier version noted", async () => {
   );
 
   await database.query(
-    readFileSync(new URL("../../../../migrations/0018_listening-spans.sql", import.meta.url), "utf8"),
+    readFileSync(
+      new URL("../../../../migrations/0018_listening-spans.sql", import.meta.url),
+      "utf8",
+    ),
   );
 
   const { spans } = await readAbsences(database);

@@ -1,0 +1,49 @@
+/** What the public API is made of. */
+import type { Registry } from "prom-client";
+import type { Database } from "#kernel/database.ts";
+import type { Log } from "#kernel/log.ts";
+import type { AnalyticsParts } from "./analytics/procedures.ts";
+import type { Recorder } from "./analytics/recorder.ts";
+import type { MakeChange } from "./change.ts";
+import type { Invalidations } from "./invalidation.ts";
+import type { NoteUse } from "./key-uses.ts";
+import type { KeyRecord } from "./keys/key-record.ts";
+import type { KeyRing } from "./keys/key-ring.ts";
+import type { LiveCache } from "./live-cache.ts";
+import type { Limiter } from "./ratelimit/limiter.ts";
+import type { Namespaces } from "./ratelimit/namespaces.ts";
+
+export type ApiParts = {
+  database: Database;
+  invalidations: Invalidations;
+  limiter: Limiter;
+  recorder: Pick<Recorder, "verification" | "ratelimit">;
+  /** Where what was recorded is read; undefined: nowhere. */
+  analytics: AnalyticsParts["analytics"];
+  log: Log;
+  /** Opens and seals recoverable keys. */
+  keyRing: KeyRing;
+  /** How many keys are kept in memory at most. */
+  cachedKeys: number;
+  /** Where this process runs, for analytics. */
+  region: string;
+  /** See `ServerParts`. */
+  docsUrl: string;
+  trustedProxies: string[];
+  validatesAnswers: boolean;
+  /** Where it is counted what is done; absent: nowhere. */
+  registry?: Registry;
+  /** A log line per request. */
+  logsRequests?: boolean;
+  /** Told of each use of a root key; absent: nobody. */
+  noteUse?: NoteUse;
+  /** See `ServerParts`. */
+  isLeaving?: () => boolean;
+};
+
+/** What the namespaces are made of. */
+export type NamespaceParts = ApiParts & {
+  keyCache: LiveCache<KeyRecord>;
+  change: MakeChange;
+  ratelimitNamespaces: Namespaces;
+};
