@@ -1,9 +1,9 @@
 /** The process that is measured: the worker with the monitor and the delivery, and the door for pings. */
 import { implement } from "@restatedev/restate-sdk";
 import { Registry } from "prom-client";
+import { alertDelivery } from "#alerts/contract.ts";
 import { createAlertDelivery } from "#alerts/services.ts";
 import { createSourceOf } from "#alerts/source.ts";
-import { alertDelivery } from "#alerts/contract.ts";
 import { createControl } from "#control/control.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
@@ -11,12 +11,12 @@ import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { createPingDoor } from "#monitor/heartbeat/ping-gateway.ts";
 import { createTakePing, createTellObject } from "#monitor/heartbeat/pings.ts";
+import { createRunners } from "#monitor/locations/runners.ts";
 import { createProbe, type Probe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
-import { createRunners } from "#monitor/locations/runners.ts";
+import { createRecorder } from "#monitor/results/record.ts";
 import { createMonitorServices } from "#monitor/services.ts";
 import { startMonitor } from "#monitor/start.ts";
-import { createRecorder } from "#monitor/results/record.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { definitionsOf, type NodeSettings } from "./monitor-plan.ts";
 

@@ -1,9 +1,6 @@
 /** What the parts of the monitor call on each other; control lets the capital ones through only. */
 import { iface } from "@restatedev/restate-sdk";
-import type { Missed } from "./check/grid.ts";
 import type { AlertTransition, CheckResult, CheckSnapshot, Ping, RolloutMark } from "./contract.ts";
-import type { Away } from "./heartbeat/deadline.ts";
-import type { Overdue, Passed } from "./heartbeat/deadlines.ts";
 import {
   apiCheckHandlers,
   apiCheckService,
@@ -13,6 +10,8 @@ import {
   runnerService,
   standingHandlers,
 } from "./objects-contract.ts";
+import type { Away, Overdue, Passed } from "./rules/deadline.ts";
+import type { Missed } from "./rules/grid.ts";
 
 type Nothing = Record<string, never>;
 

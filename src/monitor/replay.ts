@@ -1,8 +1,8 @@
 /** What would have alerted: recorded results through the same grades and verdicts under other rules. */
 
-import { regrade } from "./check/grade.ts";
-import { decide, newCheckState } from "./check/verdict.ts";
 import type { AlertTransition, ApiCheck, CheckResult } from "./contract.ts";
+import { regrade } from "./rules/grade.ts";
+import { decide, newCheckState } from "./rules/verdict.ts";
 
 export type ReplayRules = Pick<
   ApiCheck,

@@ -5,7 +5,7 @@ import { createHeartbeatObject } from "./heartbeat/object.ts";
 import { createRunnerRegistry } from "./locations/service.ts";
 import type { MonitorParts } from "./parts.ts";
 import { createProbeService } from "./probe/service.ts";
-import { createRecordsObject } from "./records-service.ts";
+import { createRecordsObject } from "./records/service.ts";
 
 export function createMonitorServices(parts: MonitorParts) {
   return [

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { takenAfter } from "#monitor/check/settle.ts";
+import { takenAfter } from "#monitor/transitions/hand-over.ts";
 
 const minute = 60_000;
 

@@ -6,8 +6,7 @@ import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { createHeartbeatObject } from "#monitor/heartbeat/object.ts";
-import { createRunners } from "#monitor/locations/runners.ts";
-import { createRecordsObject } from "#monitor/records-service.ts";
+import { createRecordsObject } from "#monitor/records/service.ts";
 import { createRecorder } from "#monitor/results/record.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { type AlertWorkerSettings, heartbeatsOf } from "./alert-workers.ts";
@@ -30,14 +29,9 @@ const { url } = await serveEndpoint({
   log,
   services: [
     createHeartbeatObject({
-      definitions: { apiChecks: [], heartbeats },
+      definitions: { heartbeats },
       recorder,
       readRollout: async () => null,
-      failedAtPercent: 0,
-      location: "local",
-      runCheck: () => Promise.reject(new Error("there are no API checks here")),
-      activeChecks: new Set(),
-      runners: createRunners(database),
       inbox: createInbox({ database, heartbeats, recordPings: recorder.pings }),
       pingUrl: null,
     }),

@@ -1,5 +1,3 @@
-import { noPhases } from "#monitor/check/grade.ts";
-import { notQuiet } from "#monitor/check/quiet.ts";
 import type {
   ApiCheck,
   CheckResult,
@@ -7,6 +5,8 @@ import type {
   Heartbeat,
   Observation,
 } from "#monitor/contract.ts";
+import { noPhases } from "#monitor/rules/grade.ts";
+import { notQuiet } from "#monitor/rules/quiet.ts";
 
 export function anApiCheck(changes: Partial<ApiCheck> = {}): ApiCheck {
   return {

@@ -5,7 +5,7 @@
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { clearEarly, readEarly, readTimer, type Timer, writeEarly } from "./state.ts";
 import type { CheckResult } from "#monitor/contract.ts";
-import { nextTick } from "./grid.ts";
+import { nextTick } from "#monitor/rules/grid.ts";
 import type { Report } from "#monitor/internal.ts";
 
 /** Keeps what is of a tick that is to come; all else is left alone. */

@@ -2,18 +2,18 @@
 import { implement, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
-import { isRemoved } from "#monitor/heartbeat/leave.ts";
+import { isRemoved } from "#monitor/transitions/end-alert.ts";
 import { apiCheckObject } from "#monitor/internal.ts";
 import type { RunNowAnswer } from "#monitor/objects-contract.ts";
-import type { MonitorParts } from "#monitor/parts.ts";
-import { forEver, soonForgotten } from "#monitor/probe/retry.ts";
-import { refusal } from "#monitor/standing.ts";
-import { type FindCheck, standingOfApiCheck } from "./standing.ts";
+import { forEver, soonForgotten } from "#monitor/retry.ts";
+import { refusal } from "#monitor/rules/operator.ts";
+import { type FindCheck, standingOfApiCheck } from "./operator.ts";
+import type { CheckParts } from "./parts.ts";
 import { close, ensure, report, retire, tick } from "./steps.ts";
 
 const isPrivate = { ingressPrivate: true };
 
-export function createApiCheckObject(parts: MonitorParts) {
+export function createApiCheckObject(parts: CheckParts) {
   const find = createFind(parts);
   const defined = new Set(parts.definitions.apiChecks.map(({ id }) => id));
   return implement(apiCheckObject, {
@@ -41,7 +41,7 @@ export function createApiCheckObject(parts: MonitorParts) {
   });
 }
 
-function createFind({ definitions }: MonitorParts): FindCheck {
+function createFind({ definitions }: CheckParts): FindCheck {
   const checks = new Map(definitions.apiChecks.map((check) => [check.id, check]));
   return ({ key }) => {
     const check = checks.get(key);
@@ -53,7 +53,7 @@ function createFind({ definitions }: MonitorParts): FindCheck {
 async function runNow(
   ctx: ObjectSharedContext,
   check: ApiCheck,
-  { activeChecks, runCheck }: MonitorParts,
+  { activeChecks, runCheck }: CheckParts,
 ): Promise<RunNowAnswer> {
   if (!activeChecks.has(check.id)) {
     throw refusal(409, "check_off", `${check.id} is off: its settings are missing`);

@@ -1,9 +1,9 @@
 /** The durable state of one API check: each key declared once. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { CheckResult, CheckState, Quiet } from "#monitor/contract.ts";
-import type { Grid } from "./grid.ts";
-import { notQuiet } from "./quiet.ts";
-import { newCheckState } from "./verdict.ts";
+import type { Grid } from "#monitor/rules/grid.ts";
+import { notQuiet } from "#monitor/rules/quiet.ts";
+import { newCheckState } from "#monitor/rules/verdict.ts";
 
 /** The timer that is set; one of another generation does nothing. */
 export type Timer = { generation: number; dueMs: number; grid: Grid };

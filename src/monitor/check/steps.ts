@@ -2,14 +2,28 @@
 import { type ObjectContext, rpc } from "@restatedev/restate-sdk";
 import type { ApiCheck, CheckResult, CheckSnapshot, CheckState } from "#monitor/contract.ts";
 import { runsAt } from "#monitor/definitions/locations.ts";
-import { endAlert, leaveOldChannel, removed } from "#monitor/heartbeat/leave.ts";
 import { apiCheckObject, checkProbe, type Report } from "#monitor/internal.ts";
-import type { MonitorParts } from "#monitor/parts.ts";
 import { timeLimitMs } from "#monitor/probe/run-check.ts";
+import {
+  type Grid,
+  gridOf,
+  isWithinReach,
+  type Missed,
+  nextTick,
+  planWake,
+} from "#monitor/rules/grid.ts";
+import { quietUntilMs } from "#monitor/rules/quiet.ts";
+import { decide } from "#monitor/rules/verdict.ts";
+import { endAlert, leaveOldChannel, removed } from "#monitor/transitions/end-alert.ts";
+import {
+  handOver,
+  nextTakenAtMs,
+  withRollout,
+  writeAtOnce,
+  writeDown,
+} from "#monitor/transitions/hand-over.ts";
 import { keepEarly, takeEarly } from "./early-reports.ts";
-import { type Grid, gridOf, isWithinReach, type Missed, nextTick, planWake } from "./grid.ts";
-import { quietUntilMs } from "./quiet.ts";
-import { handOver, nextTakenAtMs, withRollout, writeAtOnce, writeDown } from "./settle.ts";
+import type { CheckParts } from "./parts.ts";
 import {
   clearEarly,
   clearRun,
@@ -24,13 +38,12 @@ import {
   writeState,
   writeTimer,
 } from "./state.ts";
-import { decide } from "./verdict.ts";
 
 /** Sets the timer going if it is not. Called whenever a worker starts. */
 export async function ensure(
   ctx: ObjectContext,
   check: ApiCheck,
-  parts: MonitorParts,
+  parts: CheckParts,
 ): Promise<null> {
   await leaveOldChannel(ctx, check, standingOf(ctx));
   if (!parts.activeChecks.has(check.id)) return pause(ctx);
@@ -52,7 +65,7 @@ const overdueMs = 2_000;
 export async function tick(
   ctx: ObjectContext,
   { check, generation }: { check: ApiCheck; generation: number },
-  parts: MonitorParts,
+  parts: CheckParts,
 ): Promise<null> {
   const timer = await readTimer(ctx);
   if (timer?.generation !== generation) return null;
@@ -64,7 +77,7 @@ export async function tick(
 async function wake(
   ctx: ObjectContext,
   { check, timer }: { check: ApiCheck; timer: Timer },
-  parts: MonitorParts,
+  parts: CheckParts,
 ): Promise<void> {
   const { grid, dueMs } = timer;
   // In one step: each is a round trip for every run of every check.
@@ -100,7 +113,7 @@ type Beginning = { check: ApiCheck; runAtMs: number; nowMs: number; further: rea
 async function beginRun(
   ctx: ObjectContext,
   { check, runAtMs, nowMs, further }: Beginning,
-  parts: MonitorParts,
+  parts: CheckParts,
 ): Promise<void> {
   const { location } = parts;
   const others = further.filter((name) => name !== location && runsAt(check, name));
@@ -126,7 +139,7 @@ function isComplete({ expected, results }: OpenRun): boolean {
 export async function report(
   ctx: ObjectContext,
   { check, given }: { check: ApiCheck; given: Report },
-  parts: MonitorParts,
+  parts: CheckParts,
 ): Promise<null> {
   const open = await readRun(ctx);
   if (open?.scheduledAtMs !== given.scheduledAtMs) {
@@ -149,7 +162,7 @@ function withFirst(known: CheckResult[], given: CheckResult[]): CheckResult[] {
 export async function close(
   ctx: ObjectContext,
   { check, scheduledAtMs }: { check: ApiCheck; scheduledAtMs: number },
-  parts: MonitorParts,
+  parts: CheckParts,
 ): Promise<null> {
   const run = await readRun(ctx);
   if (run?.scheduledAtMs !== scheduledAtMs) return null;
@@ -164,14 +177,14 @@ type Taken = { check: ApiCheck; run: OpenRun; isClosed: boolean; atMs: number };
 async function take(
   ctx: ObjectContext,
   { check, run, isClosed, atMs }: Taken,
-  parts: MonitorParts,
+  parts: CheckParts,
 ): Promise<void> {
   await leaveOldChannel(ctx, check, standingOf(ctx));
   const before = await readState(ctx, atMs);
   const isQuiet = quietUntilMs(await readQuiet(ctx), atMs) !== null;
   const { failedRunThreshold } = check;
   const { failedAtPercent } = parts;
-  const { state, transition } = await withRollout(ctx, parts, (rollout) =>
+  const { state, transition } = await withRollout(ctx, parts.readRollout, (rollout) =>
     decide(
       before,
       { ...run, isClosed, atMs },
@@ -187,12 +200,12 @@ async function take(
     snapshot: await snapshotOf(ctx, atMs),
     ...(isClosed && isMissedHere(run, parts) && { missed: oneTick(run) }),
   };
-  if (transition === null) await writeAtOnce(ctx, parts, check.id, entry);
+  if (transition === null) await writeAtOnce(ctx, parts.recorder, check.id, entry);
   else writeDown(ctx, check.id, { ...entry, transition });
 }
 
 /** The run began, and whatever made it here was killed for longer than it could wait. */
-function isMissedHere({ expected, results }: OpenRun, { location }: MonitorParts): boolean {
+function isMissedHere({ expected, results }: OpenRun, { location }: CheckParts): boolean {
   return expected.includes(location) && results.every((result) => result.location !== location);
 }
 

@@ -2,7 +2,7 @@
 import { type ObjectContext, rpc } from "@restatedev/restate-sdk";
 import type { Heartbeat, HeartbeatState } from "#monitor/contract.ts";
 import { heartbeatObject } from "#monitor/internal.ts";
-import { wakeAtMs } from "./deadline.ts";
+import { wakeAtMs } from "#monitor/rules/deadline.ts";
 import { untilWrittenMs } from "./deadlines.ts";
 import { readAlarm, readQuiet, readState, writeAlarm } from "./state.ts";
 

@@ -7,7 +7,8 @@ import { startBackground } from "#kernel/background.ts";
 import type { Log } from "#kernel/log.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import { type DeadlinesPassed, deadlineService } from "#monitor/internal.ts";
-import type { Deadlines, Passed } from "./deadlines.ts";
+import type { Passed } from "#monitor/rules/deadline.ts";
+import type { Deadlines } from "./deadlines.ts";
 
 type Parts = {
   deadlines: Pick<Deadlines, "correct" | "findPassed" | "told" | "next">;

@@ -5,22 +5,9 @@
 import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import type { Heartbeat } from "#monitor/contract.ts";
-import { findAway } from "./absences.ts";
-import { type Away, allowanceMs } from "./deadline.ts";
+import { findAway } from "#monitor/rules/absences.ts";
+import { allowanceMs, type Passed } from "#monitor/rules/deadline.ts";
 import { readAbsences } from "./presence.ts";
-
-/**
- * A deadline that passed without a ping, or a watch to be confirmed. `lastPingAtMs`: null: it never pinged.
- * `away`: the last span before it in which nobody listened for pings; null: there was none.
- */
-export type Overdue = { id: string; lastPingAtMs: number | null; away: Away | null };
-
-export type Passed = {
-  overdue: Overdue[];
-  atMs: number;
-  /** Until then nobody else is told of them. */
-  lease: Date;
-};
 
 export type Deadlines = ReturnType<typeof createDeadlines>;
 

@@ -1,12 +1,10 @@
 /** `Heartbeat`: the virtual object that waits for the pings of one job. */
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { asTerminalError } from "#kernel/terminal.ts";
-import { notQuiet } from "#monitor/check/quiet.ts";
 import type { Heartbeat, Quiet } from "#monitor/contract.ts";
 import { heartbeatObject } from "#monitor/internal.ts";
 import type { CheckStanding } from "#monitor/objects-contract.ts";
-import type { MonitorParts } from "#monitor/parts.ts";
-import { forEver, soonForgotten } from "#monitor/probe/retry.ts";
+import { forEver, soonForgotten } from "#monitor/retry.ts";
 import {
   acknowledge,
   type Acknowledgement,
@@ -14,9 +12,11 @@ import {
   describeStanding,
   mute,
   refusal,
-} from "#monitor/standing.ts";
+} from "#monitor/rules/operator.ts";
+import { notQuiet } from "#monitor/rules/quiet.ts";
+import { isRemoved } from "#monitor/transitions/end-alert.ts";
 import { rearm } from "./alarm.ts";
-import { isRemoved } from "./leave.ts";
+import type { HeartbeatParts } from "./parts.ts";
 import { writeSnapshot } from "./records.ts";
 import { moveAlert, retire } from "./retire.ts";
 import { readQuiet, readState, writeQuiet, writeState } from "./state.ts";
@@ -24,7 +24,7 @@ import { begin, ensure, overdue, ping, wake } from "./steps.ts";
 
 type FindHeartbeat = (ctx: { key: string }) => Heartbeat;
 
-export function createHeartbeatObject(parts: MonitorParts) {
+export function createHeartbeatObject(parts: HeartbeatParts) {
   const find = createFind(parts);
   const defined = new Set(parts.definitions.heartbeats.map(({ id }) => id));
   const given = async (ctx: ObjectContext) => {
@@ -63,7 +63,7 @@ export function createHeartbeatObject(parts: MonitorParts) {
   });
 }
 
-function createFind({ definitions }: MonitorParts): FindHeartbeat {
+function createFind({ definitions }: HeartbeatParts): FindHeartbeat {
   const heartbeats = new Map(definitions.heartbeats.map((heartbeat) => [heartbeat.id, heartbeat]));
   return ({ key }) => {
     const heartbeat = heartbeats.get(key);

@@ -10,7 +10,7 @@ import type { Database } from "#kernel/database.ts";
 import { inTime } from "#kernel/in-time.ts";
 import type { Log } from "#kernel/log.ts";
 import { pause } from "#kernel/pause.ts";
-import { type Absences, findAbsences, goneMs, noteEveryMs } from "./absences.ts";
+import { type Absences, findAbsences, goneMs, noteEveryMs } from "#monitor/rules/absences.ts";
 
 /** The first note is written when it resolves; before, pings must not be taken. */
 export async function startPresence(

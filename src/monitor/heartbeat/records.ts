@@ -1,7 +1,5 @@
 /** What is written down of a heartbeat. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import { noPhases } from "#monitor/check/grade.ts";
-import { nextTakenAtMs, writeDown } from "#monitor/check/settle.ts";
 import type {
   CheckResult,
   CheckSnapshot,
@@ -9,7 +7,9 @@ import type {
   HeartbeatState,
   Ping,
 } from "#monitor/contract.ts";
-import { dueAtMs, newHeartbeatState } from "./deadline.ts";
+import { dueAtMs, newHeartbeatState } from "#monitor/rules/deadline.ts";
+import { noPhases } from "#monitor/rules/grade.ts";
+import { nextTakenAtMs, writeDown } from "#monitor/transitions/hand-over.ts";
 import { readQuiet, readState } from "./state.ts";
 export function resultsOf(
   heartbeat: Heartbeat,

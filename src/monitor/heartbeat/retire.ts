@@ -1,7 +1,7 @@
 /** What the object of a heartbeat does when its heartbeat is gone, or pages somebody else. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { Heartbeat, HeartbeatState } from "#monitor/contract.ts";
-import { endAlert, leaveOldChannel, removed } from "./leave.ts";
+import { endAlert, leaveOldChannel, removed } from "#monitor/transitions/end-alert.ts";
 import { snapshotOf } from "./records.ts";
 import { readState, writeState } from "./state.ts";
 

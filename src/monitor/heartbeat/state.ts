@@ -1,7 +1,7 @@
 /** The durable state of one heartbeat: each key declared once. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
-import { notQuiet } from "#monitor/check/quiet.ts";
 import type { HeartbeatState, Quiet } from "#monitor/contract.ts";
+import { notQuiet } from "#monitor/rules/quiet.ts";
 
 /** The timer that is set; one of another generation does nothing. */
 export type Alarm = { generation: number; atMs: number };

@@ -1,14 +1,9 @@
 /** What the object of a heartbeat does: takes pings, wakes at deadlines, alerts. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { isAhead } from "#kernel/clock-fault.ts";
-import { quietUntilMs } from "#monitor/check/quiet.ts";
-import { handOver, withRollout, writeDown } from "#monitor/check/settle.ts";
-import type { Decision } from "#monitor/check/verdict.ts";
 import type { CheckResult, Heartbeat, HeartbeatState } from "#monitor/contract.ts";
 import type { AlarmRung, DeadlinePassed, ToldPing } from "#monitor/internal.ts";
-import type { MonitorParts } from "#monitor/parts.ts";
-import { findAway } from "./absences.ts";
-import { isPlain, lookAfterTelling, lookSoon, rearm } from "./alarm.ts";
+import { findAway } from "#monitor/rules/absences.ts";
 import {
   canExpire,
   type Clock,
@@ -18,7 +13,12 @@ import {
   newHeartbeatState,
   setRight,
   takePing,
-} from "./deadline.ts";
+} from "#monitor/rules/deadline.ts";
+import { quietUntilMs } from "#monitor/rules/quiet.ts";
+import type { Decision } from "#monitor/rules/verdict.ts";
+import { handOver, withRollout, writeDown } from "#monitor/transitions/hand-over.ts";
+import { isPlain, lookAfterTelling, lookSoon, rearm } from "./alarm.ts";
+import type { HeartbeatParts } from "./parts.ts";
 import { resultsOf, snapshotOf, writeSnapshot } from "./records.ts";
 import {
   readAlarm,
@@ -30,7 +30,7 @@ import {
   writeToldAtMs,
 } from "./state.ts";
 
-type Given = { heartbeat: Heartbeat; parts: MonitorParts };
+type Given = { heartbeat: Heartbeat; parts: HeartbeatParts };
 
 /**
  * Begins to wait: the first deadline counts from here. Whoever is told of a heartbeat begins, too: one
@@ -64,7 +64,7 @@ export async function ping(ctx: ObjectContext, given: Given, received: ToldPing)
   const before = await readState(ctx);
   if (before === null) return null;
   const isQuiet = await isQuietAt(ctx, nowMs);
-  const decision = await withRollout(ctx, parts, (rollout) =>
+  const decision = await withRollout(ctx, parts.readRollout, (rollout) =>
     takePing(heartbeat, before, { ping: received, isQuiet, rollout }),
   );
   const results = resultsOf(heartbeat, received, before);
@@ -207,7 +207,7 @@ async function look(ctx: ObjectContext, given: Given): Promise<void> {
   }
   const isQuiet = await isQuietAt(ctx, nowMs);
   const right = setRight(known, { nowMs, fromMs: nowMs });
-  const decision = await withRollout(ctx, parts, (rollout) =>
+  const decision = await withRollout(ctx, parts.readRollout, (rollout) =>
     expire(heartbeat, right, { nowMs, away: seen.away, isQuiet, rollout }),
   );
   await settle(ctx, given, { before: known, decision, results: [], nowMs });

@@ -1,7 +1,7 @@
 /** Runs checks at a further place: on the gateway's grid, by its clock, each by itself. */
 import type { Log } from "#kernel/log.ts";
-import { gridOf, isWithinReach, tickAfter } from "#monitor/check/grid.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
+import { gridOf, isWithinReach, tickAfter } from "#monitor/rules/grid.ts";
 import { ReportRefusedError } from "./client.ts";
 import type { Work } from "./contract.ts";
 export type RunnerParts = {

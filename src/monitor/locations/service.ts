@@ -3,9 +3,11 @@ import { implement } from "@restatedev/restate-sdk";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { runnerRegistry } from "#monitor/internal.ts";
-import type { MonitorParts } from "#monitor/parts.ts";
-import { refusal } from "#monitor/standing.ts";
+import { refusal } from "#monitor/rules/operator.ts";
 import type { Runners } from "./runners.ts";
+
+/** `location`: where the program itself runs checks. */
+type Parts = { runners: Runners; location: string };
 
 const problem = "the places cannot be asked for";
 const listing = databaseRead("list", { limitMs: 5_000, problem });
@@ -14,10 +16,7 @@ const changes = { limitMs: 330_000, problem };
 const adding = databaseRead("add", changes);
 const removal = databaseRead("remove", changes);
 
-export function createRunnerRegistry({
-  runners,
-  location: own,
-}: Pick<MonitorParts, "runners" | "location">) {
+export function createRunnerRegistry({ runners, location: own }: Parts) {
   return implement(runnerRegistry, {
     handlers: {
       Add: async (ctx, { location, token_hash }) => {

@@ -1,8 +1,8 @@
 /** One request, as a stranger would make it: on a connection of its own, with its parts timed. */
 import { Client, type Dispatcher } from "undici";
 import { readBody } from "#kernel/body.ts";
-import { noPhases } from "#monitor/check/grade.ts";
 import type { Observation } from "#monitor/contract.ts";
+import { noPhases } from "#monitor/rules/grade.ts";
 import { createConnector } from "./connection.ts";
 import { describeFault, ProbeFault } from "./fault.ts";
 import type { ProbeRequest } from "./request.ts";

@@ -1,7 +1,7 @@
 /** Runs an API check once, here: the request with its secrets, the probe, the grade. */
 
-import { toResult } from "#monitor/check/grade.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
+import { toResult } from "#monitor/rules/grade.ts";
 import type { Probe } from "./probe.ts";
 import { buildRequest, maxBodyBytes, type Secrets, secretsOf } from "./request.ts";
 

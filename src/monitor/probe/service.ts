@@ -1,9 +1,16 @@
 /** Makes the runs of this worker, away from the objects: a run takes long, an object must not. */
 import { implement } from "@restatedev/restate-sdk";
+import type { Definitions } from "#monitor/contract.ts";
 import { apiCheckObject, checkProbe } from "#monitor/internal.ts";
-import type { MonitorParts } from "#monitor/parts.ts";
+import type { RunCheck } from "./run-check.ts";
 
-export function createProbeService({ definitions, runCheck, activeChecks }: MonitorParts) {
+type Parts = {
+  definitions: Pick<Definitions, "apiChecks">;
+  runCheck: RunCheck;
+  activeChecks: ReadonlySet<string>;
+};
+
+export function createProbeService({ definitions, runCheck, activeChecks }: Parts) {
   const checks = new Map(definitions.apiChecks.map((check) => [check.id, check]));
   return implement(checkProbe, {
     handlers: {

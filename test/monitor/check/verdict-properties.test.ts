@@ -1,8 +1,8 @@
 /** What holds of every history of runs, whatever comes in and in which order. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { decide, newCheckState, type Run, type VerdictRules } from "#monitor/check/verdict.ts";
 import type { AlertTransition, CheckResult, CheckState } from "#monitor/contract.ts";
+import { decide, newCheckState, type Run, type VerdictRules } from "#monitor/rules/verdict.ts";
 import { aCheckResult } from "../../support/check-builders.ts";
 
 const places = ["ams", "fra", "iad", "syd"];

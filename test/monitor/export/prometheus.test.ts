@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { grade } from "#monitor/check/grade.ts";
 import type { ApiCheck, Definitions } from "#monitor/contract.ts";
 import { defineMonitor } from "#monitor/definitions/definitions.ts";
 import { rateLimitLocations } from "#monitor/definitions/locations.ts";
 import { exportPrometheus } from "#monitor/export/prometheus.ts";
+import { grade } from "#monitor/rules/grade.ts";
 import { arbitraryApiCheck, arbitraryDefinitions } from "../../support/arbitrary-definitions.ts";
 import { anApiCheck, aResponse } from "../../support/check-builders.ts";
 

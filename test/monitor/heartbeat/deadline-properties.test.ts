@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { AlertTransition, HeartbeatState } from "#monitor/contract.ts";
-import { dueAtMs, expire, newHeartbeatState, takePing } from "#monitor/heartbeat/deadline.ts";
+import { dueAtMs, expire, newHeartbeatState, takePing } from "#monitor/rules/deadline.ts";
 import { aHeartbeat } from "../../support/check-builders.ts";
 
 const heartbeat = aHeartbeat({ periodSeconds: 300, graceSeconds: 60 });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { createLog } from "#kernel/log.ts";
 import { watchDeadlines } from "#monitor/heartbeat/deadline-watch.ts";
-import type { Passed } from "#monitor/heartbeat/deadlines.ts";
+import type { Passed } from "#monitor/rules/deadline.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 

@@ -1,9 +1,9 @@
 /** A runner at a further place, its time being the test's. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createLog } from "#kernel/log.ts";
-import { gridOf, nextTick } from "#monitor/check/grid.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import { startRunner } from "#monitor/locations/runner.ts";
+import { gridOf, nextTick } from "#monitor/rules/grid.ts";
 import { aCheckResult, anApiCheck } from "../../support/check-builders.ts";
 
 const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { notQuiet } from "#monitor/check/quiet.ts";
-import { acknowledge, addMaintenance, describeStanding, mute } from "#monitor/standing.ts";
+import { acknowledge, addMaintenance, describeStanding, mute } from "#monitor/rules/operator.ts";
+import { notQuiet } from "#monitor/rules/quiet.ts";
 
 const nowMs = Date.UTC(2026, 0, 1);
 const at = (hours: number) => new Date(nowMs + hours * 3_600_000).toISOString();

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findAbsences, findAway, type Listening } from "#monitor/heartbeat/absences.ts";
-import { expire, newHeartbeatState, takePing } from "#monitor/heartbeat/deadline.ts";
+import { findAbsences, findAway, type Listening } from "#monitor/rules/absences.ts";
+import { expire, newHeartbeatState, takePing } from "#monitor/rules/deadline.ts";
 import { aHeartbeat } from "../../support/check-builders.ts";
 
 const second = 1_000;

@@ -3,9 +3,14 @@
  * and of those that page nobody now, or somebody else, or somebody at last.
  */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import { type Addressee, handOver, readAddressee, writeDown } from "#monitor/check/settle.ts";
-import { type Alerting, resolve } from "#monitor/check/verdict.ts";
 import type { ApiCheck, CheckSnapshot, Heartbeat } from "#monitor/contract.ts";
+import { type Alerting, resolve } from "#monitor/rules/verdict.ts";
+import {
+  type Addressee,
+  handOver,
+  readAddressee,
+  writeDown,
+} from "#monitor/transitions/hand-over.ts";
 
 /** What is remembered of the check, and how it is shown. */
 type Standing<State> = {

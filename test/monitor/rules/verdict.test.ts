@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { decide, newCheckState, type Run, type VerdictRules } from "#monitor/check/verdict.ts";
 import type { CheckResult, CheckState, Grade } from "#monitor/contract.ts";
+import { decide, newCheckState, type Run, type VerdictRules } from "#monitor/rules/verdict.ts";
 import { aCheckResult } from "../../support/check-builders.ts";
 
 const minute = 60_000;

@@ -2,8 +2,8 @@
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { ApiCheck, Quiet } from "#monitor/contract.ts";
 import type { CheckStanding } from "#monitor/objects-contract.ts";
-import { type Acknowledgement, acknowledge, addMaintenance, describeStanding, mute } from "#monitor/standing.ts";
-import { notQuiet } from "./quiet.ts";
+import { type Acknowledgement, acknowledge, addMaintenance, describeStanding, mute } from "#monitor/rules/operator.ts";
+import { notQuiet } from "#monitor/rules/quiet.ts";
 import { readQuiet, readState, writeQuiet, writeState } from "./state.ts";
 import { writeSnapshot } from "./steps.ts";
 

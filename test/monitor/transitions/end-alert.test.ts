@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { resolve } from "#monitor/check/verdict.ts";
-import { whyOver } from "#monitor/heartbeat/leave.ts";
+import { resolve } from "#monitor/rules/verdict.ts";
+import { whyOver } from "#monitor/transitions/end-alert.ts";
 
 const production = {
   environment: "production",

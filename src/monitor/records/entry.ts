@@ -2,7 +2,7 @@
 import { isOfData } from "#kernel/groups.ts";
 import type { CheckResult } from "#monitor/contract.ts";
 import type { Entry } from "#monitor/internal.ts";
-import type { Recorder } from "#monitor/parts.ts";
+import type { Recorder } from "#monitor/records/recorder.ts";
 
 /** Answers why parts of it cannot ever be written; empty: all is. Throws what may pass. */
 export async function writeEntry(

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { dropPast, muteForeverMs, notQuiet, quietUntilMs } from "#monitor/check/quiet.ts";
+import { dropPast, muteForeverMs, notQuiet, quietUntilMs } from "#monitor/rules/quiet.ts";
 
 const window = (fromMs: number, toMs: number) => ({ fromMs, toMs, reason: "upgrade" });
 

@@ -10,10 +10,10 @@ import type {
   Heartbeat,
   RolloutMark,
 } from "#monitor/contract.ts";
-import { writeEntry } from "#monitor/definitions/entry.ts";
 import { checkRecords, type Entry } from "#monitor/internal.ts";
-import type { MonitorParts } from "#monitor/parts.ts";
-import type { Decision } from "./verdict.ts";
+import { writeEntry } from "#monitor/records/entry.ts";
+import type { Recorder } from "#monitor/records/recorder.ts";
+import type { Decision } from "#monitor/rules/verdict.ts";
 
 /** An alert does not wait for a database that is away, nor does the next run of a check. */
 const databaseLimitMs = 2_000;
@@ -72,7 +72,7 @@ const clocksDifferMs = 60_000;
  */
 export async function writeAtOnce(
   ctx: ObjectContext,
-  { recorder }: Pick<MonitorParts, "recorder">,
+  recorder: Recorder,
   checkId: string,
   entry: Entry,
 ): Promise<void> {
@@ -83,21 +83,24 @@ export async function writeAtOnce(
   if (!isWritten) writeDown(ctx, checkId, entry);
 }
 
+/** The rollout that is under way; null: none. */
+type ReadRollout = () => Promise<RolloutMark | null>;
+
 /** An alert that opens names the rollout under way; only then is it asked for. */
 export async function withRollout<State>(
   ctx: ObjectContext,
-  parts: Pick<MonitorParts, "readRollout">,
+  readRollout: ReadRollout,
   decide: (rollout: RolloutMark | null) => Decision<State>,
 ): Promise<Decision<State>> {
   const decision = decide(null);
   if (decision.transition?.kind !== "opened") return decision;
-  const rollout = await findRollout(ctx, parts);
+  const rollout = await findRollout(ctx, readRollout);
   return rollout === null ? decision : decide(rollout);
 }
 
 export async function findRollout(
   ctx: Context,
-  { readRollout }: Pick<MonitorParts, "readRollout">,
+  readRollout: ReadRollout,
 ): Promise<RolloutMark | null> {
   return ctx.run("read-rollout", () =>
     inTime(readRollout, { limitMs: databaseLimitMs, otherwise: null }),

@@ -1,9 +1,9 @@
 /** Writes what was found, one entry of a check after the other, for as long as it takes. */
 import { implement } from "@restatedev/restate-sdk";
-import { writeEntry } from "./definitions/entry.ts";
-import { checkRecords } from "./internal.ts";
-import type { Recorder } from "./parts.ts";
-import { forEver } from "./probe/retry.ts";
+import { checkRecords } from "#monitor/internal.ts";
+import type { Recorder } from "#monitor/records/recorder.ts";
+import { forEver } from "#monitor/retry.ts";
+import { writeEntry } from "./entry.ts";
 
 export function createRecordsObject(recorder: Recorder) {
   return implement(checkRecords, {

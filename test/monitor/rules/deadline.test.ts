@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { notQuiet } from "#monitor/check/quiet.ts";
 import type { HeartbeatState, Ping } from "#monitor/contract.ts";
 import {
   dueAtMs,
@@ -9,7 +8,8 @@ import {
   statusAt,
   takePing,
   wakeAtMs,
-} from "#monitor/heartbeat/deadline.ts";
+} from "#monitor/rules/deadline.ts";
+import { notQuiet } from "#monitor/rules/quiet.ts";
 import { aHeartbeat } from "../../support/check-builders.ts";
 
 const minute = 60_000;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { gridOf, isWithinReach, nextTick, planWake } from "#monitor/check/grid.ts";
+import { gridOf, isWithinReach, nextTick, planWake } from "#monitor/rules/grid.ts";
 
 const grid = { everyMs: 60_000, offsetMs: 7_000 };
 

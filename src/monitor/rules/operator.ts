@@ -1,8 +1,8 @@
 /** Mute, acknowledge, maintenance: the same for API checks and heartbeats. Pure. */
 import { ProblemError } from "#kernel/problem.ts";
-import { dropPast, muteForeverMs } from "./check/quiet.ts";
-import type { OpenAlert, Quiet } from "./contract.ts";
-import type { CheckStanding, MonitorProblemCode } from "./objects-contract.ts";
+import type { OpenAlert, Quiet } from "#monitor/contract.ts";
+import type { CheckStanding, MonitorProblemCode } from "#monitor/objects-contract.ts";
+import { dropPast, muteForeverMs } from "./quiet.ts";
 
 /** Until `until`, or for ever. Throws 400 when that is over. */
 export function mute(quiet: Quiet, until: string | undefined, nowMs: number): Quiet {

@@ -1,8 +1,6 @@
 /** Heartbeats: when one is due, and what a ping or the lack of one changes. Pure; the time comes in. */
 import { isAhead } from "#kernel/clock-fault.ts";
 import { formatDuration } from "#kernel/duration.ts";
-import { quietUntilMs } from "#monitor/check/quiet.ts";
-import { type Decision, openAlert, resolve } from "#monitor/check/verdict.ts";
 import type {
   CheckStatusName,
   Heartbeat,
@@ -11,6 +9,21 @@ import type {
   Quiet,
   RolloutMark,
 } from "#monitor/contract.ts";
+import { quietUntilMs } from "#monitor/rules/quiet.ts";
+import { type Decision, openAlert, resolve } from "#monitor/rules/verdict.ts";
+
+/**
+ * A deadline that passed without a ping, or a watch to be confirmed. `lastPingAtMs`: null: it never pinged.
+ * `away`: the last span before it in which nobody listened for pings; null: there was none.
+ */
+export type Overdue = { id: string; lastPingAtMs: number | null; away: Away | null };
+
+export type Passed = {
+  overdue: Overdue[];
+  atMs: number;
+  /** Until then nobody else is told of them. */
+  lease: Date;
+};
 
 /** A span in which nobody took pings, so that some may be lost. One that goes on ends now, so far. */
 export type Away = { fromMs: number; toMs: number; isOver: boolean };

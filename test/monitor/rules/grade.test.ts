@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { grade, gradeByTime, noPhases, regrade } from "#monitor/check/grade.ts";
 import type { Assertion } from "#monitor/contract.ts";
+import { grade, gradeByTime, noPhases, regrade } from "#monitor/rules/grade.ts";
 import { aCheckResult, anApiCheck, aResponse } from "../../support/check-builders.ts";
 
 const check = anApiCheck({ degradedAboveMs: 500, failedAboveMs: 10_000 });

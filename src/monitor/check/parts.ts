@@ -1,0 +1,20 @@
+import type { Definitions, RolloutMark } from "#monitor/contract.ts";
+import type { RunCheck } from "#monitor/probe/run-check.ts";
+import type { Recorder } from "#monitor/records/recorder.ts";
+
+/** What API checks need of others. */
+export type CheckParts = {
+  definitions: Pick<Definitions, "apiChecks">;
+  recorder: Recorder;
+  /** The rollout that is under way; null: none. */
+  readRollout: () => Promise<RolloutMark | null>;
+  /** Of a run's locations, as in the settings. */
+  failedAtPercent: number;
+  /** Where this program's own runs take place. */
+  location: string;
+  runCheck: RunCheck;
+  /** The API checks that have what they need; the others are paused. */
+  activeChecks: ReadonlySet<string>;
+  /** The further places whose reports are waited for. */
+  runners: { expected: () => Promise<readonly string[]> };
+};

@@ -1,0 +1,10 @@
+import type { AlertTransition, CheckResult, CheckSnapshot } from "#monitor/contract.ts";
+import type { Missed } from "#monitor/rules/grid.ts";
+
+/** Keeps what was found. Every write may come twice. */
+export type Recorder = {
+  results: (results: readonly CheckResult[]) => Promise<void>;
+  missed: (missed: Missed & { checkId: string }) => Promise<void>;
+  transition: (transition: AlertTransition) => Promise<void>;
+  snapshot: (snapshot: CheckSnapshot) => Promise<void>;
+};
