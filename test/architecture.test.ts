@@ -1,21 +1,22 @@
 /** The import table of the house guide, checked: each folder of src is a slice. */
 import { globSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { findCircle, foldersOf, readImports, specifiersOf } from "./support/import-graph.ts";
 
 const contracts = "contract.ts";
 
 /** What each folder of src may import with `#`. Everything else is private to its folder. */
 const mayImport: Record<string, readonly string[]> = {
   kernel: [],
-  alerting: ["kernel/", "monitor/contract.ts", "notify/contract.ts"],
+  alerts: ["kernel/"],
+  routing: ["kernel/", "alerts/contract.ts", "notify/contract.ts"],
   embedded: ["kernel/"],
   fleet: ["kernel/"],
-  monitor: ["kernel/", "alerting/events-contract.ts"],
+  monitor: ["kernel/", "alerts/contract.ts"],
   metrics: ["kernel/"],
   cron: ["kernel/", "notify/contract.ts"],
   notify: ["kernel/"],
   registry: ["kernel/"],
-  results: ["kernel/", "monitor/contract.ts"],
   sentinel: ["kernel/"],
   worker: ["kernel/"],
   api: ["kernel/"],
@@ -27,17 +28,11 @@ const mayImport: Record<string, readonly string[]> = {
   console: ["kernel/", contracts],
 };
 
-const importPattern = /\b(?:from|import)\s*\(?\s*"([^"]+)"/g;
-
-function importsOf(file: string): string[] {
-  return [...readFileSync(file, "utf8").matchAll(importPattern)].map((match) => match[1] ?? "");
-}
-
 function isAllowed(specifier: string, allowed: readonly string[]): boolean {
   const target = specifier.slice(1);
   return allowed.some((entry) =>
     entry === contracts
-      ? /^[a-z-]+\/(?:[a-z-]+-)?contract\.ts$/.test(target)
+      ? /^[a-z-]+\/(?:[a-z-]+\/)?contract\.ts$/.test(target)
       : target.startsWith(entry),
   );
 }
@@ -46,11 +41,17 @@ it.each(globSync("src/*/**/*.{ts,tsx}"))("%s imports only what its folder may", 
   const folder = file.split("/")[1] ?? "";
   const allowed = [`${folder}/`, ...(mayImport[folder] ?? [])];
 
-  const strangers = importsOf(file)
+  const strangers = specifiersOf(file)
     .filter((specifier) => specifier.startsWith("#") || specifier.startsWith("../"))
     .filter((specifier) => !isAllowed(specifier, allowed));
 
   expect(strangers).toEqual([]);
+});
+
+const imports = readImports();
+
+it.each(foldersOf(imports))("what lies in %s is in layers: no circle of imports", (folder) => {
+  expect(findCircle(imports, folder)).toBeNull();
 });
 
 it.each(globSync("src/**/*.{ts,tsx}"))("%s fits on five screens", (file) => {

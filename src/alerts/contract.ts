@@ -2,7 +2,33 @@
 import { iface } from "@restatedev/restate-sdk";
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
-import { AlertTransition, environments } from "#monitor/contract.ts";
+
+export const environments = ["production", "staging"] as const;
+export type Environment = (typeof environments)[number];
+
+/** The rollout that was under way when an alert opened. */
+export const RolloutMark = z.object({ rolloutId: z.string(), wave: z.int() });
+export type RolloutMark = z.infer<typeof RolloutMark>;
+
+/** An alert opens or resolves. Exactly one of each per episode, in order. */
+export const AlertTransition = z.object({
+  kind: z.enum(["opened", "resolved"]),
+  /** `<check id>:<episode>:<kind>`: the same for every delivery of this event. */
+  eventId: z.string(),
+  checkId: z.string(),
+  episode: z.int(),
+  atMs: z.int(),
+  openedAtMs: z.int(),
+  /** Opened: what failed. Resolved: what it failed with when it opened. */
+  reason: z.string(),
+  locations: z.array(z.string()),
+  /** Of a heartbeat that resolves: the pings that did not come; else null. */
+  missedPings: z.int().nullable(),
+  rollout: RolloutMark.nullable(),
+  /** Resolved without a recovery: why, for example `the check was removed`. */
+  endedBecause: z.string().optional(),
+});
+export type AlertTransition = z.infer<typeof AlertTransition>;
 
 /** One alert event and where it goes. */
 export const AlertOrder = z.object({

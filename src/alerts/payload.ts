@@ -1,7 +1,7 @@
 /** The body of an alert event, built as an object: text in it can break nothing. */
 import { createHash } from "node:crypto";
 import { formatDuration } from "#kernel/duration.ts";
-import type { AlertTransition } from "#monitor/contract.ts";
+import type { AlertTransition } from "./contract.ts";
 import type { RoutedOrder } from "./queue.ts";
 import type { SourceKind } from "./source.ts";
 

@@ -5,7 +5,7 @@
  */
 import type { AlertOrder, EventStatus } from "#alerts/contract.ts";
 import { invariant } from "#kernel/invariant.ts";
-import type { Environment } from "#monitor/contract.ts";
+import type { Environment } from "./contract.ts";
 import { backoffMs, type Outcome } from "./outcome.ts";
 
 export type RoutedOrder = AlertOrder & { channel: Environment };

@@ -1,7 +1,7 @@
 /** Writes down what becomes of events, off the path of the delivery: a database that is down holds up nothing else. */
 import { implement } from "@restatedev/restate-sdk";
 import { isOfData } from "#kernel/groups.ts";
-import type { AlertTransition } from "#monitor/contract.ts";
+import type { AlertTransition } from "./contract.ts";
 import { alertRecord } from "./internal.ts";
 import type { EventRecord } from "./queue.ts";
 import type { EventStore } from "./store.ts";

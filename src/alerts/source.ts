@@ -1,6 +1,6 @@
 /** Where the events of an environment are posted, and with which token. */
 import { readFileSync } from "node:fs";
-import type { Environment } from "#monitor/contract.ts";
+import type { Environment } from "./contract.ts";
 
 /** The kinds of sources at the incident service; `checkly` is the synthetic monitor. */
 export const sourceKinds = ["checkly", "http", "alertmanager"] as const;

@@ -2,7 +2,7 @@
 import type { AlertEventList, AlertEventListRequest, AlertEventView } from "#alerts/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import { createJointWrites } from "#kernel/groups.ts";
-import type { AlertTransition } from "#monitor/contract.ts";
+import type { AlertTransition } from "./contract.ts";
 import { tokenRefused } from "./outcome.ts";
 import type { EventRecord, RoutedOrder } from "./queue.ts";
 

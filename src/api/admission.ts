@@ -1,7 +1,7 @@
 /** How many calls a workspace may make in a minute. */
 import type { Caller } from "./authenticate.ts";
 import { ApiError } from "./error.ts";
-import type { LimitAnswer, Limiter, TakeAnswer } from "./ratelimit/limiter.ts";
+import type { LimitAnswer, Limiter, TakeAnswer } from "./limiter.ts";
 
 const minuteMs = 60_000;
 

@@ -23,7 +23,7 @@ export type OwnKey = {
  * `replaced`: by another one, and it goes on until `endsAt`. `taken`: another process has registered
  * its own, and this one is not known.
  */
-export type Standing =
+export type OwnKeyState =
   | { state: "current"; keyId: string; replaced: readonly string[] }
   | { state: "replaced"; keyId: string; endsAt: Date | null }
   | { state: "ended"; keyId: string }
@@ -53,7 +53,7 @@ const kinds = {
  * Makes an own root key usable, unless it is known to have ended, and ends those in whose place it
  * comes. Of processes that start together each sees what the one before it did.
  */
-export async function ensureOwnKey(database: Database, own: OwnKey): Promise<Standing> {
+export async function ensureOwnKey(database: Database, own: OwnKey): Promise<OwnKeyState> {
   return inTransaction(database, async (transaction) => {
     await transaction.query("SELECT pg_advisory_xact_lock($1)", [lockKey]);
     const step = planOwnKey(await readRows(transaction, own), own);
@@ -72,7 +72,7 @@ export async function ensureOwnKey(database: Database, own: OwnKey): Promise<Sta
 const lockKey = 4_707_015;
 
 type Step =
-  | Exclude<Standing, { state: "current" }>
+  | Exclude<OwnKeyState, { state: "current" }>
   /** `keyId` undefined: it is to be inserted. */
   | { state: "current"; keyId: string | undefined; ends: string[] };
 

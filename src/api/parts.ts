@@ -9,8 +9,8 @@ import type { Invalidations } from "./invalidation.ts";
 import type { NoteUse } from "./key-uses.ts";
 import type { KeyRecord } from "./keys/key-record.ts";
 import type { KeyRing } from "./keys/key-ring.ts";
+import type { Limiter } from "./limiter.ts";
 import type { LiveCache } from "./live-cache.ts";
-import type { Limiter } from "./ratelimit/limiter.ts";
 import type { Namespaces } from "./ratelimit/namespaces.ts";
 
 export type ApiParts = {

@@ -1,10 +1,10 @@
 /** Wires the look at alert managers: whether they are in step with the routes. */
 import type { Registry } from "prom-client";
+import { environments } from "#alerts/contract.ts";
 import type { Config } from "#config.ts";
 import { type Drift, readDrifts, showDrifts } from "#routing/alertmanager/drift.ts";
 import { compare } from "#routing/alertmanager/keep.ts";
 import { environmentsSharing } from "#routing/alertmanager/sendings.ts";
-import { environments } from "#routing/contract.ts";
 import { findKept } from "./alertmanager.ts";
 
 /** undefined: the settings name no alert manager. One that environments share is looked at once. */

@@ -1,13 +1,14 @@
 /** What commands about the metrics alert manager work with: its files, itself, the incident service. */
 
+import { type Environment, environments } from "#alerts/contract.ts";
 import { type Config, readConfig } from "#config.ts";
 import { exportAlertmanager, writeAlertmanagerYaml } from "#routing/alertmanager/export.ts";
 import {
   type Brought,
   bringInStep,
+  type Comparison,
   compare,
   type Kept,
-  type Standing,
 } from "#routing/alertmanager/keep.ts";
 import { createReload } from "#routing/alertmanager/reload.ts";
 import { connectRunning } from "#routing/alertmanager/running.ts";
@@ -16,8 +17,7 @@ import {
   environmentsSharing,
   findSendings,
 } from "#routing/alertmanager/sendings.ts";
-import { tellChange, tellStanding } from "#routing/alertmanager/tell.ts";
-import { type Environment, environments } from "#routing/contract.ts";
+import { tellChange, tellComparison } from "#routing/alertmanager/tell.ts";
 import { routes, sources } from "#routing/routes.ts";
 import { type Rotation, rotate, type Webhook } from "#routing/tokens/rotate.ts";
 import { createSourceTokens, type SourceAddress } from "#routing/tokens/source-tokens.ts";
@@ -105,10 +105,10 @@ export type KeepOrder = { environment: Environment; config?: string | undefined 
 export async function compareAlertmanager({
   environment,
   config: file,
-}: KeepOrder): Promise<Standing & { told: string[] }> {
+}: KeepOrder): Promise<Comparison & { told: string[] }> {
   const config = readConfig({ file, environment: process.env });
-  const standing = await compare(findKept(config, environment));
-  return { ...standing, told: tellStanding(standing) };
+  const comparison = await compare(findKept(config, environment));
+  return { ...comparison, told: tellComparison(comparison) };
 }
 
 export async function bringAlertmanagerInStep({

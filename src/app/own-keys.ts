@@ -1,7 +1,7 @@
 /** The keys that a process has of its own, registered at its start. */
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { ensureOwnKey, type OwnKey, type Standing } from "#api/installation-keys.ts";
+import { ensureOwnKey, type OwnKey, type OwnKeyState } from "#api/installation-keys.ts";
 import { hashKey } from "#api/keys/key-record.ts";
 import type { RootKeyRotation } from "#api/operator/root-keys.ts";
 import { keepSecret, loadCredentials, renewSecret } from "#embedded/credentials.ts";
@@ -17,15 +17,15 @@ export async function startRootKey(base: Base, database: Database): Promise<void
   const { config, log } = base;
   const graceSeconds = config.api.root_key_grace_seconds;
   const isSet = config.api.root_key !== "";
-  const standing = await ensureKept(base, database, {
+  const keyState = await ensureKept(base, database, {
     name: "root_key",
     origin: isSet ? "setting" : "generated",
     others: isSet || isOwnDatabase(base) ? "end" : "yield",
     graceSeconds,
   });
-  tellStanding(standing, base);
-  if (standing.state === "current" && standing.replaced.length > 0) {
-    log.info({ replaced: standing.replaced, graceSeconds }, "root key replaced");
+  logKeyState(keyState, base);
+  if (keyState.state === "current" && keyState.replaced.length > 0) {
+    log.info({ replaced: keyState.replaced, graceSeconds }, "root key replaced");
   }
 }
 
@@ -64,29 +64,29 @@ function isOwnDatabase({ config }: Base): boolean {
 type Kept = Omit<OwnKey, "key"> & { name: "root_key" | "sentinel_key" };
 
 /** A kept key that has ended makes room for a new one, unless it is the settings'. */
-async function ensureKept(base: Base, database: Database, kept: Kept): Promise<Standing> {
+async function ensureKept(base: Base, database: Database, kept: Kept): Promise<OwnKeyState> {
   const { name, ...own } = kept;
   const { credentials, dataDir } = base;
-  const standing = await ensureOwnKey(database, { ...own, key: credentials[name] });
-  const isOver = standing.state === "ended" || standing.state === "replaced";
+  const keyState = await ensureOwnKey(database, { ...own, key: credentials[name] });
+  const isOver = keyState.state === "ended" || keyState.state === "replaced";
   const mayRenew =
     own.origin === "sentinels" || (own.origin === "generated" && own.others === "end");
-  if (!isOver || !mayRenew) return standing;
+  if (!isOver || !mayRenew) return keyState;
   credentials[name] = renewSecret(dataDir, name);
   base.log.info({ credentials: name }, "a new key was made in the place of one that has ended");
   return ensureOwnKey(database, { ...own, key: credentials[name] });
 }
 
-function tellStanding(standing: Standing, { log }: Base): void {
-  const { keyId } = standing;
-  if (standing.state === "ended") {
+function logKeyState(keyState: OwnKeyState, { log }: Base): void {
+  const { keyId } = keyState;
+  if (keyState.state === "ended") {
     log.error({ keyId }, "api.root_key was replaced or revoked and is refused: set the new one");
   }
-  if (standing.state === "replaced") {
-    const { endsAt } = standing;
+  if (keyState.state === "replaced") {
+    const { endsAt } = keyState;
     log.warn({ keyId, endsAt }, "api.root_key was replaced and ends soon: set the new one");
   }
-  if (standing.state === "taken") {
+  if (keyState.state === "taken") {
     const advice = "set the same api.root_key at every process";
     log.warn({ keyId, advice }, "another process's root key stands; this one's own is not known");
   }

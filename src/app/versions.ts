@@ -1,5 +1,5 @@
 /** Wires what frees the services from invocations that another version of the program has begun. */
-import { alertingDuties, alertingServices } from "#alerting/duties.ts";
+import { alertsDuties, alertsServices } from "#alerts/duties.ts";
 import { cronDuties, cronServices } from "#cron/duties.ts";
 import { fleetService } from "#fleet/contract.ts";
 import type { Duties } from "#kernel/duty.ts";
@@ -9,6 +9,7 @@ import { checkReads } from "#monitor/results/contract.ts";
 import { notifyDuties, notifyServices } from "#notify/duties.ts";
 import { rolloutRelease } from "#rollout/internal.ts";
 import { isHandedAgain, releasedServices as rolloutServices } from "#rollout/release.ts";
+import { routingDuties, routingServices } from "#routing/duties.ts";
 import { readRelease, releaseService } from "#worker/release.ts";
 import { createRestateAdmin } from "#worker/restate-admin.ts";
 import { watchVersions } from "#worker/version-watch.ts";
@@ -22,12 +23,19 @@ export type VersionParts = {
   revision: string;
 };
 
-const duties: Duties = { ...monitorDuties, ...alertingDuties, ...cronDuties, ...notifyDuties };
+const duties: Duties = {
+  ...monitorDuties,
+  ...alertsDuties,
+  ...routingDuties,
+  ...cronDuties,
+  ...notifyDuties,
+};
 
 /** All but those of rollouts, which are freed in a way of their own. */
 const services: readonly string[] = [
   ...monitorServices,
-  ...alertingServices,
+  ...alertsServices,
+  ...routingServices,
   ...cronServices,
   ...notifyServices,
   checkReads.name,

@@ -1,6 +1,6 @@
 /** `vedette alerts rotate`, `export alertmanager` and `alertmanager`: what the senders of alerts have. */
 import { type Command, Option } from "commander";
-import { environments } from "#routing/contract.ts";
+import { environments } from "#alerts/contract.ts";
 import { type Exit, load } from "./load.ts";
 
 export function addAlertmanagerCommands(alerts: Command, exit: Exit): void {

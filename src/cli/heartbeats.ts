@@ -1,5 +1,5 @@
 /** `vedette heartbeats`: the address that a job calls to say that it ran. */
-import { heartbeatHandlers, heartbeatService } from "#monitor/objects-contract.ts";
+import { heartbeatHandlers, heartbeatService } from "#monitor/operations/contract.ts";
 import { connect } from "./connection.ts";
 import type { GlobalOptions } from "./options.ts";
 import { print, printJson } from "./print.ts";

@@ -5,13 +5,13 @@ import { withConnection } from "./connection-options.ts";
 import { type Exit, load } from "./load.ts";
 
 export function addMonitorCommands(program: Command, checks: Command, exit: Exit): void {
-  addStandingCommands(checks, exit);
+  addOperatorCommands(checks, exit);
   addHeartbeatCommands(program, exit);
   addRunnerCommands(program, exit);
 }
 
-function addStandingCommands(checks: Command, exit: Exit): void {
-  const from = () => import("./check-standing.ts");
+function addOperatorCommands(checks: Command, exit: Exit): void {
+  const from = () => import("./check-operations.ts");
   const add = (name: string, description: string) =>
     withConnection(checks.command(`${name} <check>`)).description(description);
   add("run", "run an API check now; it alerts nobody; exit code 1 when it failed").action(

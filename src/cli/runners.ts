@@ -1,5 +1,5 @@
 /** `vedette runners`: who may report runs from further places. */
-import { runnerHandlers, runnerService } from "#monitor/objects-contract.ts";
+import { runnerHandlers, runnerService } from "#monitor/operations/contract.ts";
 import { connect } from "./connection.ts";
 import type { GlobalOptions } from "./options.ts";
 import { print, printJson } from "./print.ts";

@@ -8,8 +8,8 @@ import {
   apiCheckHandlers,
   apiCheckService,
   heartbeatService,
-  standingHandlers,
-} from "#monitor/objects-contract.ts";
+  operatorHandlers,
+} from "#monitor/operations/contract.ts";
 import type { ConsoleAccess } from "./contract.ts";
 import type { Guard } from "./guard.ts";
 import { parseBody } from "./parse.ts";
@@ -43,7 +43,7 @@ export function serveCheckOrders(app: FastifyInstance, { access, guard, log }: P
     app.post(`/api/check/${name}`, async (request) => {
       const { actor } = await guard.requireWriter(request);
       const { check, kind, ...body } = parseBody(OfCheck.loose(), request.body);
-      const parsed = parseBody(standingHandlers[handler].input, body);
+      const parsed = parseBody(operatorHandlers[handler].input, body);
       return send(`/${services[kind]}/${check}/${handler}`, parsed, actor);
     });
   }

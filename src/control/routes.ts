@@ -16,7 +16,7 @@ import {
   heartbeatService,
   runnerHandlers,
   runnerService,
-} from "#monitor/objects-contract.ts";
+} from "#monitor/operations/contract.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
 import {

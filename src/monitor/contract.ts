@@ -1,8 +1,6 @@
 /** What is watched, what comes out of watching, and the two events of an alert. Times are Unix ms. */
 import { z } from "zod";
-
-export const environments = ["production", "staging"] as const;
-export type Environment = (typeof environments)[number];
+import { environments, RolloutMark } from "#alerts/contract.ts";
 
 /** degraded = slower than wished; failed = wrong, unreachable or slower than allowed (spec, errors 5). */
 export const grades = ["ok", "degraded", "failed"] as const;
@@ -142,10 +140,6 @@ export const checkStatuses = [
 ] as const;
 export type CheckStatusName = (typeof checkStatuses)[number];
 
-/** The rollout that was under way when an alert opened. */
-export const RolloutMark = z.object({ rolloutId: z.string(), wave: z.int() });
-export type RolloutMark = z.infer<typeof RolloutMark>;
-
 export const OpenAlert = z.object({
   /** Counts the alerts of this check from 1. */
   episode: z.int(),
@@ -220,26 +214,6 @@ export const HeartbeatState = z.object({
   alert: OpenAlert.nullable(),
 });
 export type HeartbeatState = z.infer<typeof HeartbeatState>;
-
-/** An alert opens or resolves. Exactly one of each per episode, in order. */
-export const AlertTransition = z.object({
-  kind: z.enum(["opened", "resolved"]),
-  /** `<check id>:<episode>:<kind>`: the same for every delivery of this event. */
-  eventId: z.string(),
-  checkId: z.string(),
-  episode: z.int(),
-  atMs: z.int(),
-  openedAtMs: z.int(),
-  /** Opened: what failed. Resolved: what it failed with when it opened. */
-  reason: z.string(),
-  locations: z.array(z.string()),
-  /** Of a heartbeat that resolves: the pings that did not come; else null. */
-  missedPings: z.int().nullable(),
-  rollout: RolloutMark.nullable(),
-  /** Resolved without a recovery: why, for example `the check was removed`. */
-  endedBecause: z.string().optional(),
-});
-export type AlertTransition = z.infer<typeof AlertTransition>;
 
 /** How a heartbeat was pinged: plain or exit code 0, `/start`, `/fail` or another exit code. */
 export type Ping =

@@ -1,15 +1,16 @@
 /** What the parts of the monitor call on each other; control lets the capital ones through only. */
 import { iface } from "@restatedev/restate-sdk";
-import type { AlertTransition, CheckResult, CheckSnapshot, Ping, RolloutMark } from "./contract.ts";
+import type { AlertTransition, RolloutMark } from "#alerts/contract.ts";
+import type { CheckResult, CheckSnapshot, Ping } from "./contract.ts";
 import {
   apiCheckHandlers,
   apiCheckService,
   heartbeatHandlers,
   heartbeatService,
+  operatorHandlers,
   runnerHandlers,
   runnerService,
-  standingHandlers,
-} from "./objects-contract.ts";
+} from "./operations/contract.ts";
 import type { Away, Overdue, Passed } from "./rules/deadline.ts";
 import type { Missed } from "./rules/grid.ts";
 
@@ -17,20 +18,20 @@ type Nothing = Record<string, never>;
 
 const standing = {
   Mute: iface.schemas({
-    ...standingHandlers.Mute,
+    ...operatorHandlers.Mute,
     description: "Opens no alert until then. One that is open still resolves.",
   }),
-  Unmute: iface.schemas(standingHandlers.Unmute),
+  Unmute: iface.schemas(operatorHandlers.Unmute),
   Acknowledge: iface.schemas({
-    ...standingHandlers.Acknowledge,
+    ...operatorHandlers.Acknowledge,
     description: "Notes who is at work on the open alert.",
   }),
   Maintenance: iface.schemas({
-    ...standingHandlers.Maintenance,
+    ...operatorHandlers.Maintenance,
     description: "Adds a window in which no alert opens.",
   }),
   EndMaintenance: iface.schemas({
-    ...standingHandlers.EndMaintenance,
+    ...operatorHandlers.EndMaintenance,
     description: "Drops all windows, also those to come.",
   }),
 };

@@ -1,6 +1,7 @@
 /** What would have alerted: recorded results through the same grades and verdicts under other rules. */
 
-import type { AlertTransition, ApiCheck, CheckResult } from "./contract.ts";
+import type { AlertTransition } from "#alerts/contract.ts";
+import type { ApiCheck, CheckResult } from "./contract.ts";
 import { regrade } from "./rules/grade.ts";
 import { decide, newCheckState } from "./rules/verdict.ts";
 

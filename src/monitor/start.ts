@@ -7,7 +7,7 @@ import { watchClock } from "./clock-watch.ts";
 import type { CheckSnapshot } from "./contract.ts";
 import { createTellDeadlines, watchDeadlines } from "./heartbeat/deadline-watch.ts";
 import type { Deadlines } from "./heartbeat/deadlines.ts";
-import { apiCheckService, heartbeatService } from "./objects-contract.ts";
+import { apiCheckService, heartbeatService } from "./operations/contract.ts";
 import type { MonitorParts } from "./parts.ts";
 
 type Parts = Pick<MonitorParts, "definitions"> & {

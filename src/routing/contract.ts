@@ -1,8 +1,6 @@
 /** What an alert source and an alert route are, as rows of data. */
 import { z } from "zod";
-
-export const environments = ["production", "staging"] as const;
-export type Environment = (typeof environments)[number];
+import { environments } from "#alerts/contract.ts";
 
 /** How a source is told of alerts; `alertmanager` and `checkly` are also parts of its events' address. */
 const sourceKinds = ["alertmanager", "checkly", "email", "http", "status_page_views"] as const;

@@ -1,6 +1,7 @@
 /** From a check to whoever is told when it fails: channel, source, routes, people. */
 
-import type { AlertRoute, AlertSource, Environment } from "./contract.ts";
+import type { Environment } from "#alerts/contract.ts";
+import type { AlertRoute, AlertSource } from "./contract.ts";
 import { type Simulation, simulate } from "./match.ts";
 
 /** What of an API check or a heartbeat decides who is told. */

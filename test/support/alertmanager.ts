@@ -2,8 +2,9 @@
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { promisify } from "node:util";
+import type { Environment } from "#alerts/contract.ts";
 import type { Sending } from "#routing/alertmanager/tree.ts";
-import type { AlertSource, Environment } from "#routing/contract.ts";
+import type { AlertSource } from "#routing/contract.ts";
 import { childLimitMs } from "./command.ts";
 import { freePort } from "./free-port.ts";
 import { aSource } from "./route-rows.ts";

@@ -1,5 +1,5 @@
 /** What a heartbeat of one second's period and one second's grace has to tell, by the calls of its job. */
-import type { AlertTransition } from "#monitor/contract.ts";
+import type { AlertTransition } from "#alerts/contract.ts";
 
 export type Kind = "success" | "fail" | "start";
 

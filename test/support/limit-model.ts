@@ -1,6 +1,6 @@
 /** Limits as the reference describes them, counted the slow way: from a list of all that has passed. */
 import fc from "fast-check";
-import type { LimitRequest, TakeAnswer } from "#api/ratelimit/limiter.ts";
+import type { LimitRequest, TakeAnswer } from "#api/limiter.ts";
 
 type Passed = { key: string; durationMs: number; atMs: number; cost: number };
 

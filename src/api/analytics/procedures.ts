@@ -1,7 +1,7 @@
 /** The procedures of `analytics`. */
 import { z } from "zod";
+import type { Limiter } from "#api/limiter.ts";
 import { type Call, type Procedures, procedure } from "#api/procedure.ts";
-import type { Limiter } from "#api/ratelimit/limiter.ts";
 import { text } from "#api/schema.ts";
 import type { Database } from "#kernel/database.ts";
 import { conditionFor, ofWorkspace } from "./access.ts";

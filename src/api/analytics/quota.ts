@@ -1,7 +1,7 @@
 /** How much a workspace may ask of the store in an hour. */
 import { ApiError } from "#api/error.ts";
+import type { Limiter } from "#api/limiter.ts";
 import type { Call } from "#api/procedure.ts";
-import type { Limiter } from "#api/ratelimit/limiter.ts";
 
 /** Queries of a workspace, whoever asks them. */
 export const queriesPerHour = 1_000;

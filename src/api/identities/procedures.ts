@@ -1,9 +1,8 @@
 /** The namespace `identities`: who holds keys, with limits that all their keys share. */
 import { z } from "zod";
-import { describeIdentity } from "#api/keys/verify-answer.ts";
+import type { MakeChange } from "#api/change.ts";
 import { list } from "#api/list.ts";
 import { likePattern, toPage } from "#api/page.ts";
-import type { NamespaceParts } from "#api/parts.ts";
 import { demand, type Procedures, procedure } from "#api/procedure.ts";
 import {
   ExternalId,
@@ -13,11 +12,13 @@ import {
   RatelimitRequest,
   text,
 } from "#api/schema.ts";
+import type { Database } from "#kernel/database.ts";
+import { describeIdentity } from "./describe-identity.ts";
 import { createIdentity, deleteIdentity, updateIdentity } from "./identity-changes.ts";
 import { findIdentity, listIdentityIds, readIdentities } from "./identity-store.ts";
 import { ofIdentities, ofIdentity } from "./requirement.ts";
 
-type Parts = Pick<NamespaceParts, "database" | "change">;
+type Parts = { database: Database; change: MakeChange };
 
 /** An identity by its id or its external id. */
 const Identity = text({ min: 1 });

@@ -1,7 +1,8 @@
 /** Which rate limits a verification counts against. */
 import { ApiError, invalidInput } from "#api/error.ts";
-import type { LimitRequest } from "#api/ratelimit/limiter.ts";
-import type { KeyRecord, RatelimitRule } from "./key-record.ts";
+import type { LimitRequest } from "#api/limiter.ts";
+import type { RatelimitRule } from "#api/ratelimit-rules.ts";
+import type { KeyRecord } from "./key-record.ts";
 
 /** What a verification asks for by name. */
 export type AskedLimit = {

@@ -3,17 +3,8 @@ import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { Stale } from "#api/invalidation.ts";
+import { RatelimitRule, rulesOf } from "#api/ratelimit-rules.ts";
 import type { Database } from "#kernel/database.ts";
-
-const Rule = z.object({
-  id: z.string(),
-  name: z.string(),
-  limit: z.number(),
-  durationMs: z.number(),
-  autoApply: z.boolean(),
-});
-/** A limit of a key or an identity. */
-export type RatelimitRule = z.infer<typeof Rule>;
 
 /** As it was stored. A record of zod's would leave out what is called "__proto__". */
 const Json = z.custom<Record<string, unknown>>((value) => typeof value === "object");
@@ -41,13 +32,13 @@ export const KeyRecord = z.object({
   /** Direct and by roles, without duplicates, sorted. */
   permissions: z.array(z.string()),
   roles: z.array(z.string()),
-  ratelimits: z.array(Rule),
+  ratelimits: z.array(RatelimitRule),
   identity: z
     .object({
       id: z.string(),
       externalId: z.string(),
       meta: Json.nullable(),
-      ratelimits: z.array(Rule),
+      ratelimits: z.array(RatelimitRule),
     })
     .nullable(),
 });
@@ -107,12 +98,6 @@ export function tagsOfKey(record: KeyRecord): Stale[] {
   if (record.identity !== null) tags.push(`identity:${record.identity.id}`);
   return tags;
 }
-
-/** The limits of one owner as JSON; `owner` is a column of `key_ratelimits` and what it equals. */
-export const rulesOf = (owner: string) => `
-  (SELECT coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name, 'limit', r."limit",
-     'durationMs', r.duration_ms, 'autoApply', r.auto_apply) ORDER BY r.name), '[]')
-   FROM key_ratelimits r WHERE ${owner})`;
 
 /** The columns of a `KeyRecord`, over `keyTables`. */
 export const keyColumns = `k.id, k.workspace_id AS "workspaceId", k.key_space_id AS "keySpaceId",

@@ -1,9 +1,10 @@
 /** How a verdict is told; empty values are left out, as the wire contract has it. */
 
-import type { TakeAnswer } from "#api/ratelimit/limiter.ts";
-import type { IdentityResponse, RatelimitResponse } from "#api/schema.ts";
+import { describeIdentity } from "#api/identities/describe-identity.ts";
+import type { TakeAnswer } from "#api/limiter.ts";
+import { present, presentList } from "#api/present.ts";
 import type { AppliedLimit } from "./applied-limits.ts";
-import type { KeyRecord, RatelimitRule } from "./key-record.ts";
+import type { KeyRecord } from "./key-record.ts";
 import type { VerifyCode, VerifyOutput, VerifyRatelimit } from "./verify-schemas.ts";
 
 /** What the checks found, as far as they went. */
@@ -32,28 +33,6 @@ export function describeVerification(record: KeyRecord, verdict: Verdict): Verif
   };
 }
 
-export function describeIdentity(identity: NonNullable<KeyRecord["identity"]>): IdentityResponse {
-  return {
-    id: identity.id,
-    externalId: identity.externalId,
-    meta: present(identity.meta),
-    ratelimits: describeRules(identity.ratelimits),
-  };
-}
-
-/** Limits as they are stored; undefined when there are none. */
-export function describeRules(rules: readonly RatelimitRule[]): RatelimitResponse[] | undefined {
-  return presentList(
-    rules.map(({ id, name, limit, durationMs, autoApply }) => ({
-      id,
-      name,
-      limit,
-      duration: durationMs,
-      autoApply,
-    })),
-  );
-}
-
 function describeLimits(limits: Verdict["limits"]): VerifyRatelimit[] | undefined {
   return limits?.applied.map(({ id, name, limit, durationMs, autoApply }, index) => {
     const answer = limits.taken.answers[index];
@@ -68,13 +47,4 @@ function describeLimits(limits: Verdict["limits"]): VerifyRatelimit[] | undefine
       autoApply,
     };
   });
-}
-
-/** Undefined for an object without properties. */
-export function present<Value extends object>(value: Value | null): Value | undefined {
-  return value === null || Object.keys(value).length === 0 ? undefined : value;
-}
-
-function presentList<Item>(list: Item[]): Item[] | undefined {
-  return list.length === 0 ? undefined : list;
 }

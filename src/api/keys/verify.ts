@@ -3,8 +3,8 @@
  * fails first gives the code, and what comes after it is neither counted nor spent.
  */
 import type { Recorder } from "#api/analytics/recorder.ts";
+import type { Limiter } from "#api/limiter.ts";
 import type { Answer, Call } from "#api/procedure.ts";
-import type { Limiter } from "#api/ratelimit/limiter.ts";
 import { isListed } from "#kernel/address.ts";
 import { type AppliedLimit, chooseLimits, toLimitRequest } from "./applied-limits.ts";
 import { clientAddress } from "./client-address.ts";

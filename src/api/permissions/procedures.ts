@@ -1,9 +1,9 @@
 /** The namespace `permissions`: what keys may be allowed, and roles that bundle it. */
 import { z } from "zod";
+import type { MakeChange } from "#api/change.ts";
 import { allOf } from "#api/grants.ts";
 import { list } from "#api/list.ts";
 import { likePattern, toPage } from "#api/page.ts";
-import type { NamespaceParts } from "#api/parts.ts";
 import { type Procedures, procedure } from "#api/procedure.ts";
 import {
   Empty,
@@ -15,12 +15,13 @@ import {
   RoleResponse,
   text,
 } from "#api/schema.ts";
+import type { Database } from "#kernel/database.ts";
 import { createPermission, deletePermission } from "./permission-changes.ts";
 import { findPermission, listPermissions } from "./permission-store.ts";
 import { createRole, deleteRole, setRolePermissions } from "./role-changes.ts";
 import { findRole, listRoleIds, readRoles } from "./role-store.ts";
 
-type Parts = Pick<NamespaceParts, "database" | "change">;
+type Parts = { database: Database; change: MakeChange };
 
 const Description = text({ max: 512 }).optional();
 const Slugs = list(PermissionSlug);

@@ -1,7 +1,7 @@
 /** The sliding window of one process. */
 import { hash } from "node:crypto";
+import type { Limiter, LimitRequest, TakeAnswer } from "#api/limiter.ts";
 import { Cells } from "./cells.ts";
-import type { Limiter, LimitRequest, TakeAnswer } from "./limiter.ts";
 import {
   answerBatch,
   answerOne,

@@ -1,8 +1,8 @@
 /** What the procedures of the namespace `ratelimit` are given. */
 import type { Recorder } from "#api/analytics/recorder.ts";
 import type { MakeChange } from "#api/change.ts";
+import type { Limiter } from "#api/limiter.ts";
 import type { Database } from "#kernel/database.ts";
-import type { Limiter } from "./limiter.ts";
 import type { Namespaces } from "./namespaces.ts";
 
 export type RatelimitParts = {

@@ -2,7 +2,7 @@
  * Limits that all processes share. While Redis is away the process goes on by itself, from what it
  * last knew, and tells; when Redis is back it is told what passed meanwhile.
  */
-import type { Limiter, LimitRequest, TakeAnswer } from "./limiter.ts";
+import type { Limiter, LimitRequest, TakeAnswer } from "#api/limiter.ts";
 import { createLocalLimiter, type LocalLimiter } from "./local-limiter.ts";
 import type { RedisCounters } from "./redis-counters.ts";
 import { answerBatch } from "./window.ts";

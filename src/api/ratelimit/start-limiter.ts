@@ -1,7 +1,7 @@
 /** The engine that the settings ask for, with what it tells of itself. */
 import { Counter, Gauge, type Registry } from "prom-client";
+import type { Limiter } from "#api/limiter.ts";
 import type { Log } from "#kernel/log.ts";
-import type { Limiter } from "./limiter.ts";
 import { createLocalLimiter } from "./local-limiter.ts";
 import { createRedisCounters } from "./redis-counters.ts";
 import { type Mode, startSharedLimiter } from "./shared-limiter.ts";

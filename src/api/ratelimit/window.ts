@@ -3,7 +3,7 @@
  * epoch; what counts is the current window and the share of the one before that still reaches into
  * the last duration. `take.lua` does the same in Redis.
  */
-import type { LimitAnswer, LimitRequest, TakeAnswer } from "./limiter.ts";
+import type { LimitAnswer, LimitRequest, TakeAnswer } from "#api/limiter.ts";
 
 /** What is counted of one limit. `sequence`: the number of the window since 1970. */
 export type Cell = {

@@ -4,10 +4,10 @@ import { asTerminalError } from "#kernel/terminal.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import { isRemoved } from "#monitor/transitions/end-alert.ts";
 import { apiCheckObject } from "#monitor/internal.ts";
-import type { RunNowAnswer } from "#monitor/objects-contract.ts";
+import type { RunNowAnswer } from "#monitor/operations/contract.ts";
+import { refusal } from "#monitor/operations/rules.ts";
 import { forEver, soonForgotten } from "#monitor/retry.ts";
-import { refusal } from "#monitor/rules/operator.ts";
-import { type FindCheck, standingOfApiCheck } from "./operator.ts";
+import { type FindCheck, operatorHandlersOfApiCheck } from "./operator.ts";
 import type { CheckParts } from "./parts.ts";
 import { close, ensure, report, retire, tick } from "./steps.ts";
 
@@ -18,7 +18,7 @@ export function createApiCheckObject(parts: CheckParts) {
   const defined = new Set(parts.definitions.apiChecks.map(({ id }) => id));
   return implement(apiCheckObject, {
     handlers: {
-      ...standingOfApiCheck(find),
+      ...operatorHandlersOfApiCheck(find),
       Run: async (ctx) => runNow(ctx, find(ctx), parts),
       ensure: async (ctx) => ensure(ctx, find(ctx), parts),
       retire: async (ctx) => ((await isRemoved(ctx, defined)) ? retire(ctx) : null),

@@ -1,8 +1,14 @@
 /** The handlers by which an operator quiets an API check. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { ApiCheck, Quiet } from "#monitor/contract.ts";
-import type { CheckStanding } from "#monitor/objects-contract.ts";
-import { type Acknowledgement, acknowledge, addMaintenance, describeStanding, mute } from "#monitor/rules/operator.ts";
+import type { AlertState } from "#monitor/operations/contract.ts";
+import {
+  type Acknowledgement,
+  acknowledge,
+  addMaintenance,
+  describeAlertState,
+  mute,
+} from "#monitor/operations/rules.ts";
 import { notQuiet } from "#monitor/rules/quiet.ts";
 import { readQuiet, readState, writeQuiet, writeState } from "./state.ts";
 import { writeSnapshot } from "./steps.ts";
@@ -10,7 +16,7 @@ import { writeSnapshot } from "./steps.ts";
 /** The check of an object's key. Throws 404. */
 export type FindCheck = (ctx: ObjectSharedContext) => ApiCheck;
 
-export function standingOfApiCheck(find: FindCheck) {
+export function operatorHandlersOfApiCheck(find: FindCheck) {
   const quiet = (change: (quiet: Quiet, nowMs: number) => Quiet) => async (ctx: ObjectContext) => {
     find(ctx);
     const nowMs = await ctx.date.now();
@@ -34,8 +40,8 @@ export function standingOfApiCheck(find: FindCheck) {
   };
 }
 
-async function show(ctx: ObjectContext, nowMs: number): Promise<CheckStanding> {
+async function show(ctx: ObjectContext, nowMs: number): Promise<AlertState> {
   const { alert } = await readState(ctx, nowMs);
   await writeSnapshot(ctx, nowMs);
-  return describeStanding(ctx.key, { quiet: await readQuiet(ctx), alert });
+  return describeAlertState(ctx.key, { quiet: await readQuiet(ctx), alert });
 }

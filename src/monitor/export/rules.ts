@@ -1,5 +1,7 @@
 /** Alert rules: on the metrics of Vedette itself, and on those of blackbox-exporter. */
-import type { ApiCheck, Definitions, Environment, Heartbeat } from "#monitor/contract.ts";
+
+import type { Environment } from "#alerts/contract.ts";
+import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
 import type { Rule, Severity } from "./rule.ts";
 import { byCheck, watchRules } from "./watch-rules.ts";
 

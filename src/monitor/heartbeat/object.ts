@@ -3,16 +3,16 @@ import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { Heartbeat, Quiet } from "#monitor/contract.ts";
 import { heartbeatObject } from "#monitor/internal.ts";
-import type { CheckStanding } from "#monitor/objects-contract.ts";
-import { forEver, soonForgotten } from "#monitor/retry.ts";
+import type { AlertState } from "#monitor/operations/contract.ts";
 import {
   acknowledge,
   type Acknowledgement,
   addMaintenance,
-  describeStanding,
+  describeAlertState,
   mute,
   refusal,
-} from "#monitor/rules/operator.ts";
+} from "#monitor/operations/rules.ts";
+import { forEver, soonForgotten } from "#monitor/retry.ts";
 import { notQuiet } from "#monitor/rules/quiet.ts";
 import { isRemoved } from "#monitor/transitions/end-alert.ts";
 import { rearm } from "./alarm.ts";
@@ -34,7 +34,7 @@ export function createHeartbeatObject(parts: HeartbeatParts) {
   };
   return implement(heartbeatObject, {
     handlers: {
-      ...standingOfHeartbeat(find),
+      ...operatorHandlersOfHeartbeat(find),
       Register: async (ctx, { token_hash }) => {
         const heartbeat = find(ctx);
         const { id } = heartbeat;
@@ -74,7 +74,7 @@ function createFind({ definitions }: HeartbeatParts): FindHeartbeat {
   };
 }
 
-function standingOfHeartbeat(find: FindHeartbeat) {
+function operatorHandlersOfHeartbeat(find: FindHeartbeat) {
   const quiet = (change: (quiet: Quiet, nowMs: number) => Quiet) => async (ctx: ObjectContext) => {
     const heartbeat = find(ctx);
     const nowMs = await ctx.date.now();
@@ -101,14 +101,10 @@ function standingOfHeartbeat(find: FindHeartbeat) {
   };
 }
 
-async function show(
-  ctx: ObjectContext,
-  heartbeat: Heartbeat,
-  nowMs: number,
-): Promise<CheckStanding> {
+async function show(ctx: ObjectContext, heartbeat: Heartbeat, nowMs: number): Promise<AlertState> {
   const state = await readState(ctx);
   if (state !== null) await writeSnapshot(ctx, heartbeat, nowMs);
-  return describeStanding(ctx.key, {
+  return describeAlertState(ctx.key, {
     quiet: await readQuiet(ctx),
     alert: state?.alert ?? null,
   });

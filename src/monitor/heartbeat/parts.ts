@@ -1,4 +1,5 @@
-import type { Definitions, RolloutMark } from "#monitor/contract.ts";
+import type { RolloutMark } from "#alerts/contract.ts";
+import type { Definitions } from "#monitor/contract.ts";
 import type { Recorder } from "#monitor/records/recorder.ts";
 import type { Inbox } from "./inbox.ts";
 

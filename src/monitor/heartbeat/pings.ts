@@ -4,7 +4,7 @@ import type { Log } from "#kernel/log.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import type { Ping } from "#monitor/contract.ts";
 import type { ToldPing } from "#monitor/internal.ts";
-import { heartbeatService } from "#monitor/objects-contract.ts";
+import { heartbeatService } from "#monitor/operations/contract.ts";
 import type { Inbox } from "./inbox.ts";
 
 /** The answer to a ping; null: the address is none of a ping. */

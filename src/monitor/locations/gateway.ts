@@ -8,7 +8,7 @@ import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import { runsAt } from "#monitor/definitions/locations.ts";
 import type { Report } from "#monitor/internal.ts";
-import { apiCheckService } from "#monitor/objects-contract.ts";
+import { apiCheckService } from "#monitor/operations/contract.ts";
 import { RunnerReport, reportPath, type Work, workPath } from "./contract.ts";
 import type { Runners } from "./runners.ts";
 

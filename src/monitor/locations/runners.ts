@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import type { Database } from "#kernel/database.ts";
 import { inTime } from "#kernel/in-time.ts";
 import { createIsKnownToken } from "#monitor/known-tokens.ts";
-import { refusal, refuseTaken } from "#monitor/rules/operator.ts";
+import { refusal, refuseTaken } from "#monitor/operations/rules.ts";
 export type Runners = ReturnType<typeof createRunners>;
 
 /** Every run of every check asks. */

@@ -3,7 +3,7 @@ import { implement } from "@restatedev/restate-sdk";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { runnerRegistry } from "#monitor/internal.ts";
-import { refusal } from "#monitor/rules/operator.ts";
+import { refusal } from "#monitor/operations/rules.ts";
 import type { Runners } from "./runners.ts";
 
 /** `location`: where the program itself runs checks. */

@@ -1,4 +1,5 @@
-import type { AlertTransition, CheckResult, CheckSnapshot } from "#monitor/contract.ts";
+import type { AlertTransition } from "#alerts/contract.ts";
+import type { CheckResult, CheckSnapshot } from "#monitor/contract.ts";
 import type { Missed } from "#monitor/rules/grid.ts";
 
 /** Keeps what was found. Every write may come twice. */

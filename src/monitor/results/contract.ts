@@ -1,8 +1,9 @@
 /** What is answered about checks: how they stand, what they found, when they alerted. Times: ISO 8601, UTC. */
 import { iface } from "@restatedev/restate-sdk";
 import { z } from "zod";
+import { environments } from "#alerts/contract.ts";
 import { isClean } from "#kernel/clean-text.ts";
-import { causes, checkStatuses, environments, grades } from "#monitor/contract.ts";
+import { causes, checkStatuses, grades } from "#monitor/contract.ts";
 
 const Mark = z.object({ rollout_id: z.string(), wave: z.int() });
 

@@ -1,7 +1,7 @@
 /** Keeps when alerts opened and resolved, and when the receiver had them; many in one statement. */
+import type { AlertTransition } from "#alerts/contract.ts";
 import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
-import type { AlertTransition } from "#monitor/contract.ts";
 
 /** `deliveredAtMs`: when the receiver accepted the event; null: that is not what is noted. */
 export type EpisodeNote = { event: AlertTransition; deliveredAtMs: number | null };

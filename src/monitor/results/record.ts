@@ -1,8 +1,9 @@
 /** Writes what checks found. Every write may come twice and changes nothing then. */
+import type { AlertTransition } from "#alerts/contract.ts";
 import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import { createJointWrites } from "#kernel/groups.ts";
-import type { AlertTransition, CheckResult, CheckSnapshot } from "#monitor/contract.ts";
+import type { CheckResult, CheckSnapshot } from "#monitor/contract.ts";
 import { type EpisodeNote, keepEpisodes } from "./episodes.ts";
 import { makePartition } from "./partitions.ts";
 import { movePings, type PlainPing } from "./pings.ts";

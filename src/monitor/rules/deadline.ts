@@ -1,14 +1,8 @@
 /** Heartbeats: when one is due, and what a ping or the lack of one changes. Pure; the time comes in. */
+import type { RolloutMark } from "#alerts/contract.ts";
 import { isAhead } from "#kernel/clock-fault.ts";
 import { formatDuration } from "#kernel/duration.ts";
-import type {
-  CheckStatusName,
-  Heartbeat,
-  HeartbeatState,
-  Ping,
-  Quiet,
-  RolloutMark,
-} from "#monitor/contract.ts";
+import type { CheckStatusName, Heartbeat, HeartbeatState, Ping, Quiet } from "#monitor/contract.ts";
 import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import { type Decision, openAlert, resolve } from "#monitor/rules/verdict.ts";
 

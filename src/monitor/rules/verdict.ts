@@ -2,16 +2,15 @@
  * From the results of one run to what is remembered of the check, and to at most one event. Pure: the
  * same results always lead to the same alerts, which is what `vedette checks replay` rests on.
  */
+import type { AlertTransition, RolloutMark } from "#alerts/contract.ts";
 import { isAhead } from "#kernel/clock-fault.ts";
 import type {
-  AlertTransition,
   CheckResult,
   CheckState,
   CheckStatusName,
   Grade,
   LocationState,
   OpenAlert,
-  RolloutMark,
 } from "#monitor/contract.ts";
 
 export type Run = {

@@ -1,15 +1,15 @@
 /** The end of every handler that may change what is known of a check: alerts out, records on their way. */
 import type { Context, ObjectContext } from "@restatedev/restate-sdk";
-import { alertDelivery, type AlertOrder } from "#alerts/contract.ts";
+import {
+  alertDelivery,
+  type AlertOrder,
+  type AlertTransition,
+  type Environment,
+  type RolloutMark,
+} from "#alerts/contract.ts";
 import { isAhead } from "#kernel/clock-fault.ts";
 import { inTime } from "#kernel/in-time.ts";
-import type {
-  AlertTransition,
-  ApiCheck,
-  Environment,
-  Heartbeat,
-  RolloutMark,
-} from "#monitor/contract.ts";
+import type { ApiCheck, Heartbeat } from "#monitor/contract.ts";
 import { checkRecords, type Entry } from "#monitor/internal.ts";
 import { writeEntry } from "#monitor/records/entry.ts";
 import type { Recorder } from "#monitor/records/recorder.ts";

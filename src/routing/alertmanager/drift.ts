@@ -1,7 +1,7 @@
 /** Whether alert managers are in step with the routes, as the running program tells of it. */
 import { Gauge, type Registry } from "prom-client";
-import type { Standing } from "./keep.ts";
-import { tellStanding } from "./tell.ts";
+import type { Comparison } from "./keep.ts";
+import { tellComparison } from "./tell.ts";
 
 export type Drift = {
   environment: string;
@@ -11,7 +11,7 @@ export type Drift = {
   lines: string[];
 };
 
-type Look = { environment: string; compare: () => Promise<Standing> };
+type Look = { environment: string; compare: () => Promise<Comparison> };
 
 /** Never throws. */
 export function readDrifts(looks: readonly Look[]): Promise<Drift[]> {
@@ -20,14 +20,14 @@ export function readDrifts(looks: readonly Look[]): Promise<Drift[]> {
 
 async function readDrift({ environment, compare }: Look): Promise<Drift> {
   try {
-    const standing = await compare();
-    return { environment, state: stateOf(standing), lines: tellStanding(standing) };
+    const comparison = await compare();
+    return { environment, state: stateOf(comparison), lines: tellComparison(comparison) };
   } catch (error) {
     return { environment, state: "unknown", lines: [(error as Error).message] };
   }
 }
 
-function stateOf({ isInStep, changes, running }: Standing): Drift["state"] {
+function stateOf({ isInStep, changes, running }: Comparison): Drift["state"] {
   if (isInStep) return "in_step";
   return changes.length === 0 && running === "unknown" ? "unknown" : "drifted";
 }

@@ -18,7 +18,7 @@ export type Kept = {
  */
 type RunningVerdict = "in_step" | "not_reloaded" | "refused" | "unknown" | "not_asked";
 
-export type Standing = {
+export type Comparison = {
   /** What differs in the file. */
   changes: Change[];
   running: RunningVerdict;
@@ -29,7 +29,7 @@ export type Standing = {
 };
 
 /** Changes nothing. Throws when the file cannot be read. */
-export async function compare({ wanted, file, running }: Kept): Promise<Standing> {
+export async function compare({ wanted, file, running }: Kept): Promise<Comparison> {
   const found = file === "" ? wanted : readText(file);
   const changes = diffFile(found, wanted, file);
   const told = await askRunning(running, found);
@@ -49,7 +49,7 @@ function diffFile(found: string | null, wanted: string, file: string): Change[] 
 async function askRunning(
   running: Running | undefined,
   text: string | null,
-): Promise<Pick<Standing, "running" | "reason">> {
+): Promise<Pick<Comparison, "running" | "reason">> {
   if (running === undefined) return { running: "not_asked" };
   try {
     const { configHash, isLastReloadGood } = await running.readState();

@@ -1,6 +1,8 @@
 /** Which sources an alert manager sends to, and how, by the settings. */
+
+import type { Environment } from "#alerts/contract.ts";
 import type { AlertmanagerSettings } from "#routing/alertmanager/config.ts";
-import type { AlertSource, Environment } from "#routing/contract.ts";
+import type { AlertSource } from "#routing/contract.ts";
 import type { Sending } from "./tree.ts";
 
 export type SendingSettings = {

@@ -1,8 +1,8 @@
 import type { Change } from "./diff.ts";
-import type { Standing } from "./keep.ts";
+import type { Comparison } from "./keep.ts";
 
 /** For people, one line each: what differs in the file, and then what the alert manager works with. */
-export function tellStanding({ changes, running, reason }: Standing): string[] {
+export function tellComparison({ changes, running, reason }: Comparison): string[] {
   const verdict = verdicts[running];
   return [...changes.map(tellChange), reason === undefined ? verdict : `${verdict}: ${reason}`];
 }
@@ -12,7 +12,7 @@ export function tellChange({ path, before, after }: Change): string {
   return `${path}: ${before ?? "(not there)"} → ${after ?? "(not there)"}`;
 }
 
-const verdicts: Record<Standing["running"], string> = {
+const verdicts: Record<Comparison["running"], string> = {
   in_step: "The alert manager works with the configuration of its file.",
   not_reloaded: "The alert manager works with another configuration: it has to reload.",
   refused: "The alert manager does not take the configuration that it was last told to read.",

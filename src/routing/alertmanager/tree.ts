@@ -1,5 +1,7 @@
 /** Rows of routes as Alertmanager's tree: a receiver per route, all of a source at one address. */
-import type { AlertRoute, AlertSource, Environment } from "#routing/contract.ts";
+
+import type { Environment } from "#alerts/contract.ts";
+import type { AlertRoute, AlertSource } from "#routing/contract.ts";
 import { writeMatcher } from "./matchers.ts";
 
 /** A source of alerts of Alertmanager's, and how it sends them. */

@@ -6,8 +6,8 @@ import { analyticsProcedures } from "#api/analytics/procedures.ts";
 import { retentionFrom } from "#api/analytics/retention.ts";
 import { createTurns } from "#api/analytics/turns.ts";
 import { Grants } from "#api/grants.ts";
+import type { LimitRequest } from "#api/limiter.ts";
 import type { Call } from "#api/procedure.ts";
-import type { LimitRequest } from "#api/ratelimit/limiter.ts";
 import { neverAsked } from "../../support/never-asked.ts";
 
 /** Lets what has been resolved go on. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { LimitRequest } from "#api/ratelimit/limiter.ts";
+import type { LimitRequest } from "#api/limiter.ts";
 import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
 import { createLimitModel, limitSteps } from "../../support/limit-model.ts";
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import type { Limiter, LimitRequest } from "#api/ratelimit/limiter.ts";
+import type { Limiter, LimitRequest } from "#api/limiter.ts";
 import { createRedisCounters } from "#api/ratelimit/redis-counters.ts";
 import { startSharedLimiter } from "#api/ratelimit/shared-limiter.ts";
 import { startLimiter } from "#api/ratelimit/start-limiter.ts";

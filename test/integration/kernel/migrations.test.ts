@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { migrate } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { migrationsDir, migrationsTable } from "#kernel/schema-version.ts";
-import { AlertTransition } from "#monitor/contract.ts";
+import { AlertTransition } from "#alerts/contract.ts";
 import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 

@@ -1,7 +1,8 @@
 /** What holds of every history of runs, whatever comes in and in which order. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { AlertTransition, CheckResult, CheckState } from "#monitor/contract.ts";
+import type { AlertTransition } from "#alerts/contract.ts";
+import type { CheckResult, CheckState } from "#monitor/contract.ts";
 import { decide, newCheckState, type Run, type VerdictRules } from "#monitor/rules/verdict.ts";
 import { aCheckResult } from "../../support/check-builders.ts";
 

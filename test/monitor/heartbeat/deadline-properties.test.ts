@@ -1,7 +1,8 @@
 /** What holds of every history of pings and timers. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { AlertTransition, HeartbeatState } from "#monitor/contract.ts";
+import type { AlertTransition } from "#alerts/contract.ts";
+import type { HeartbeatState } from "#monitor/contract.ts";
 import { dueAtMs, expire, newHeartbeatState, takePing } from "#monitor/rules/deadline.ts";
 import { aHeartbeat } from "../../support/check-builders.ts";
 

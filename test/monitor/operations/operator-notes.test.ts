@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { standingHandlers } from "#monitor/objects-contract.ts";
+import { operatorHandlers } from "#monitor/operations/contract.ts";
 
-const { Acknowledge, Maintenance } = standingHandlers;
+const { Acknowledge, Maintenance } = operatorHandlers;
 const times = { from: "2026-01-01T00:00:00Z", to: "2026-01-02T00:00:00Z" };
 const reasonOf = (reason: string) => Maintenance.input.safeParse({ ...times, reason });
 

@@ -1,11 +1,11 @@
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
 import { type Drift, readDrifts, showDrifts } from "#routing/alertmanager/drift.ts";
-import type { Standing } from "#routing/alertmanager/keep.ts";
+import type { Comparison } from "#routing/alertmanager/keep.ts";
 
 const change = { path: "route.receiver", before: "a", after: "b" };
 
-const drifted: [string, Standing][] = [
+const drifted: [string, Comparison][] = [
   ["in_step", { changes: [], running: "in_step", isInStep: true }],
   ["in_step", { changes: [], running: "not_asked", isInStep: true }],
   ["drifted", { changes: [], running: "not_reloaded", isInStep: false }],
@@ -15,16 +15,16 @@ const drifted: [string, Standing][] = [
   ["unknown", { changes: [], running: "unknown", reason: "away", isInStep: false }],
 ];
 
-it.each(drifted)("is %s for %j", async (state, standing) => {
-  const drifts = await readDrifts([{ environment: "staging", compare: async () => standing }]);
+it.each(drifted)("is %s for %j", async (state, comparison) => {
+  const drifts = await readDrifts([{ environment: "staging", compare: async () => comparison }]);
 
   expect(drifts).toMatchObject([{ environment: "staging", state }]);
 });
 
 it("tells what differs, and why it is unknown what runs", async () => {
-  const standing = drifted[5]?.[1] as Standing;
+  const comparison = drifted[5]?.[1] as Comparison;
 
-  const [drift] = await readDrifts([{ environment: "staging", compare: async () => standing }]);
+  const [drift] = await readDrifts([{ environment: "staging", compare: async () => comparison }]);
 
   expect(drift?.lines).toEqual([
     "route.receiver: a → b",
@@ -35,7 +35,7 @@ it("tells what differs, and why it is unknown what runs", async () => {
 it("is unknown where nobody can look, and the others are looked at all the same", async () => {
   const drifts = await readDrifts([
     { environment: "production", compare: async () => Promise.reject(new Error("set it first")) },
-    { environment: "staging", compare: async () => drifted[0]?.[1] as Standing },
+    { environment: "staging", compare: async () => drifted[0]?.[1] as Comparison },
   ]);
 
   expect(drifts).toMatchObject([

@@ -4,7 +4,7 @@ import { change } from "#console/web/api.ts";
 import { day, ms, quietEnd } from "#console/web/format.ts";
 import { ask } from "#console/web/parts/confirm.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
-import type { CheckStanding, RunNowAnswer } from "#monitor/objects-contract.ts";
+import type { AlertState, RunNowAnswer } from "#monitor/operations/contract.ts";
 import type { CheckView } from "#monitor/results/contract.ts";
 
 type Props = { check: CheckView; reload: () => void };
@@ -14,7 +14,7 @@ const hourMs = 3_600_000;
 export function CheckActions({ check, reload }: Props) {
   const { id, kind, name, alert, quiet_until: quietUntil } = check;
   const order = (what: string, body: object) =>
-    change<CheckStanding>(`check/${what}`, { check: id, kind, ...body });
+    change<AlertState>(`check/${what}`, { check: id, kind, ...body });
   const send = (what: string, body: object) => async () => {
     await order(what, body);
     reload();

@@ -4,8 +4,8 @@ import type { SentinelMark } from "#console/contract.ts";
 import { count } from "#console/web/format.ts";
 import { type Fleet, fleetTick } from "#console/web/live.ts";
 import { Mark } from "#console/web/parts/mark.tsx";
+import { markNames } from "#console/web/parts/marks.ts";
 import { picked, pointed } from "./choice.ts";
-import { markNames } from "./marks.ts";
 import { Region } from "./region.tsx";
 import { SentinelPanel } from "./sentinel-panel.tsx";
 

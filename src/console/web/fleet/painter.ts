@@ -1,8 +1,8 @@
 /** Paints the cells of one region: each mark is drawn once, and a cell is a copy of it. */
 import type { SentinelMark } from "#console/contract.ts";
 import type { Fleet } from "#console/web/live.ts";
+import { type Colours, drawMark, markColours } from "#console/web/parts/marks.ts";
 import { colour } from "#console/web/theme.ts";
-import { type Colours, drawMark, markColours } from "./marks.ts";
 
 /** Cells of a region in rows of `columns`, `pitch` CSS pixels apart. */
 export type Layout = { columns: number; rows: number; pitch: number; size: number };

@@ -3,9 +3,9 @@
 import { count, day, shortImage } from "#console/web/format.ts";
 import type { Fleet } from "#console/web/live.ts";
 import { Mark } from "#console/web/parts/mark.tsx";
+import { markNames } from "#console/web/parts/marks.ts";
 import { useRead } from "#console/web/use-read.ts";
 import { picked } from "./choice.ts";
-import { markNames } from "./marks.ts";
 
 type Props = { fleet: Fleet; index: number; rolloutId: string | null };
 

@@ -1,6 +1,6 @@
 /** A sentinel's mark and a state's sign, as they stand in text. Decorative: words stand beside them. */
 import type { SentinelMark } from "#console/contract.ts";
-import { markColours } from "#console/web/fleet/marks.ts";
+import { markColours } from "#console/web/parts/marks.ts";
 
 const paths: Record<SentinelMark, { solid?: string; line?: string; cut?: string }> = {
   w: { line: "M1 1h10v10H1z" },

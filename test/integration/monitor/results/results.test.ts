@@ -1,9 +1,10 @@
 /** What checks found, kept in a real Postgres. */
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { AlertTransition } from "#alerts/contract.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import type { AlertTransition, CheckResult } from "#monitor/contract.ts";
+import type { CheckResult } from "#monitor/contract.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { keepResults } from "#monitor/results/keep.ts";
 import { countRecords } from "#monitor/results/metrics.ts";

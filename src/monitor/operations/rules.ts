@@ -1,8 +1,8 @@
 /** Mute, acknowledge, maintenance: the same for API checks and heartbeats. Pure. */
 import { ProblemError } from "#kernel/problem.ts";
 import type { OpenAlert, Quiet } from "#monitor/contract.ts";
-import type { CheckStanding, MonitorProblemCode } from "#monitor/objects-contract.ts";
-import { dropPast, muteForeverMs } from "./quiet.ts";
+import type { AlertState, MonitorProblemCode } from "#monitor/operations/contract.ts";
+import { dropPast, muteForeverMs } from "#monitor/rules/quiet.ts";
 
 /** Until `until`, or for ever. Throws 400 when that is over. */
 export function mute(quiet: Quiet, until: string | undefined, nowMs: number): Quiet {
@@ -47,10 +47,10 @@ export function acknowledge(
   return { ...alert, acknowledged: alert.acknowledged ?? { by, atMs } };
 }
 
-export function describeStanding(
+export function describeAlertState(
   check: string,
   { quiet, alert }: { quiet: Quiet; alert: OpenAlert | null },
-): CheckStanding {
+): AlertState {
   const { mutedUntilMs, maintenance } = quiet;
   return {
     check,

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { acknowledge, addMaintenance, describeStanding, mute } from "#monitor/rules/operator.ts";
+import {
+  acknowledge,
+  addMaintenance,
+  describeAlertState,
+  mute,
+} from "#monitor/operations/rules.ts";
 import { notQuiet } from "#monitor/rules/quiet.ts";
 
 const nowMs = Date.UTC(2026, 0, 1);
@@ -23,7 +28,7 @@ describe("mute", () => {
   it("lasts until it is taken back when no time is given", () => {
     const quiet = mute(notQuiet, undefined, nowMs);
 
-    const { muted_until } = describeStanding("c", { quiet, alert: null });
+    const { muted_until } = describeAlertState("c", { quiet, alert: null });
     expect(muted_until).toBe("9999-12-31T23:59:59.000Z");
   });
 

@@ -1,7 +1,7 @@
 /** What can be asked of a check's object through the gateway. Times: ISO 8601, UTC. */
 import { z } from "zod";
 import { cleanText } from "#kernel/clean-text.ts";
-import { causes, grades } from "./contract.ts";
+import { causes, grades } from "#monitor/contract.ts";
 
 /** Both are keyed by the check's id; which of them a check is, its `kind` says. */
 export const apiCheckService = "vedette.v1.ApiCheck";
@@ -41,7 +41,7 @@ const MaintenanceRequest = z
   .meta({ title: "MaintenanceRequest" });
 
 /** Whether a check may alert now and later, and what it alerts for. */
-export const CheckStanding = z.object({
+export const AlertState = z.object({
   check: z.string(),
   muted_until: z.string().nullable(),
   maintenance: z.array(z.object({ from: z.string(), to: z.string(), reason: z.string() })),
@@ -54,17 +54,17 @@ export const CheckStanding = z.object({
     })
     .nullable(),
 });
-export type CheckStanding = z.infer<typeof CheckStanding>;
+export type AlertState = z.infer<typeof AlertState>;
 
 /** What an operator does about alerts; of API checks and heartbeats alike. */
-export const standingHandlers = {
-  Mute: { input: MuteRequest, output: CheckStanding },
-  Unmute: { input: Empty, output: CheckStanding },
-  Acknowledge: { input: AcknowledgeRequest, output: CheckStanding },
-  Maintenance: { input: MaintenanceRequest, output: CheckStanding },
-  EndMaintenance: { input: Empty, output: CheckStanding },
+export const operatorHandlers = {
+  Mute: { input: MuteRequest, output: AlertState },
+  Unmute: { input: Empty, output: AlertState },
+  Acknowledge: { input: AcknowledgeRequest, output: AlertState },
+  Maintenance: { input: MaintenanceRequest, output: AlertState },
+  EndMaintenance: { input: Empty, output: AlertState },
 } as const;
-export type StandingHandlerName = keyof typeof standingHandlers;
+export type OperatorHandlerName = keyof typeof operatorHandlers;
 
 const milliseconds = z.number().nullable();
 
@@ -89,7 +89,7 @@ export type RunNowAnswer = z.infer<typeof RunNowAnswer>;
 
 /** What API checks have besides. `Run` runs the check now, where the program stands. */
 export const apiCheckHandlers = {
-  ...standingHandlers,
+  ...operatorHandlers,
   Run: { input: Empty, output: RunNowAnswer },
 } as const;
 
@@ -98,7 +98,7 @@ const TokenHash = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** What heartbeats have besides. `Register` begins to wait for pings, or replaces the token. */
 export const heartbeatHandlers = {
-  ...standingHandlers,
+  ...operatorHandlers,
   Register: {
     input: z.strictObject({ token_hash: TokenHash }).meta({ title: "RegisterRequest" }),
     output: z.object({

@@ -1,14 +1,14 @@
 /** Commands that run a check, or quiet its alerts. */
 import { formatDuration } from "#kernel/duration.ts";
 import {
+  type AlertState,
   apiCheckHandlers,
   apiCheckService,
-  type CheckStanding,
   heartbeatService,
+  type OperatorHandlerName,
+  operatorHandlers,
   type RunNowAnswer,
-  type StandingHandlerName,
-  standingHandlers,
-} from "#monitor/objects-contract.ts";
+} from "#monitor/operations/contract.ts";
 import { type Connection, connect } from "./connection.ts";
 import type { GlobalOptions } from "./options.ts";
 import { print, printJson } from "./print.ts";
@@ -52,7 +52,7 @@ export function endMaintenance(check: string, options: GlobalOptions): Promise<n
   return change(check, { handler: "EndMaintenance", body: {} }, options);
 }
 
-type Change = { handler: StandingHandlerName; body: object };
+type Change = { handler: OperatorHandlerName; body: object };
 
 async function change(
   check: string,
@@ -61,10 +61,10 @@ async function change(
 ): Promise<number> {
   const connection = connect(options);
   const service = await serviceOf(check, connection);
-  const { output } = standingHandlers[handler];
-  const standing = await connection.call(`${service}/${check}/${handler}`, body, output);
-  if (options.json) printJson(standing);
-  else print(reportStanding(standing));
+  const { output } = operatorHandlers[handler];
+  const state = await connection.call(`${service}/${check}/${handler}`, body, output);
+  if (options.json) printJson(state);
+  else print(reportAlertState(state));
   return 0;
 }
 
@@ -107,7 +107,7 @@ function describeMute(until: string | null): string {
   return until.startsWith("9999-") ? "muted until it is unmuted" : `muted until ${until}`;
 }
 
-function reportStanding({ check, muted_until, maintenance, alert }: CheckStanding): string {
+function reportAlertState({ check, muted_until, maintenance, alert }: AlertState): string {
   const windows = maintenance.map(({ from, to, reason }) => `  ${from} to ${to}: ${plain(reason)}`);
   const by = alert?.acknowledged_by;
   return [

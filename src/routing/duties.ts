@@ -1,0 +1,22 @@
+/** What becomes of invocations of alert routes that another version of the program has begun. */
+import { type Duties, dutiesOf } from "#kernel/duty.ts";
+import { alertRoutesObject, alertRoutesRunner } from "./incident/internal.ts";
+
+const again = { isCalledAgain: true } as const;
+
+/** An apply is only ended: it stops, says so, and the next one knows what it was about to create. */
+export const routingDuties: Duties = {
+  ...dutiesOf(alertRoutesObject, {
+    note: again,
+    keep: again,
+    checked: again,
+    finished: { ...again, restoredBy: "start" },
+    start: { restoredBy: "start" },
+    tick: { restoredBy: "start" },
+  }),
+  ...dutiesOf(alertRoutesRunner, { apply: {}, check: {} }),
+};
+
+export const routingServices: readonly string[] = [alertRoutesObject, alertRoutesRunner].map(
+  ({ name }) => name,
+);
