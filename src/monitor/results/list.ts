@@ -6,6 +6,8 @@ import type {
   Definitions,
   Heartbeat,
 } from "#monitor/contract.ts";
+import { statusAt } from "#monitor/rules/deadline.ts";
+import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import type { CheckList, CheckView } from "./contract.ts";
 import { type Day, emptyStrip } from "./uptime.ts";
 
@@ -77,20 +79,22 @@ function statusOfApiCheck(
   return isStale && (status === "ok" || status === "degraded") ? "silent" : status;
 }
 
-/** `late` once the period is over; one whose deadline nobody looked after is silent, not ok. */
+/** One whose deadline nobody looked after is silent, whatever it was. */
 function statusOfHeartbeat(
-  { periodSeconds, graceSeconds }: Pick<Heartbeat, "periodSeconds" | "graceSeconds">,
+  heartbeat: Heartbeat,
   snapshot: CheckSnapshot | undefined,
   nowMs: number,
 ): CheckStatusName {
   if (snapshot === undefined) return "pending";
-  const { status, lastAtMs } = snapshot;
-  if (snapshot.dueAtMs === null || status === "failed" || status === "paused") return status;
+  const { lastAtMs, sinceMs } = snapshot;
+  if (snapshot.dueAtMs === null) return snapshot.status;
+  const status = statusAt(heartbeat, { ...snapshot, heardAtMs: lastAtMs ?? sinceMs }, nowMs);
+  if (status === "failed" || status === "paused") return status;
   // Written down before its period or its grace became longer: nobody writes it anew until it pings.
-  const byPeriodMs = lastAtMs === null ? 0 : lastAtMs + (periodSeconds + graceSeconds) * 1_000;
+  const byPeriodMs =
+    lastAtMs === null ? 0 : lastAtMs + (heartbeat.periodSeconds + heartbeat.graceSeconds) * 1_000;
   const dueAtMs = Math.max(snapshot.dueAtMs, byPeriodMs);
-  if (nowMs > dueAtMs + overdueSlackMs) return "silent";
-  return nowMs > dueAtMs - graceSeconds * 1_000 ? "late" : status;
+  return nowMs > dueAtMs + overdueSlackMs ? "silent" : status;
 }
 
 /** A deadline that passed this long ago without a word: the monitor does not run. */
@@ -128,7 +132,7 @@ function viewSnapshot(snapshot: CheckSnapshot | undefined, nowMs: number) {
     last_duration_ms: snapshot?.lastDurationMs ?? null,
     due_at: toIsoOrNull(snapshot?.dueAtMs),
     alert: viewAlert(snapshot?.alert ?? null),
-    quiet_until: toIsoOrNull(quietUntilMs(snapshot, nowMs)),
+    quiet_until: toIsoOrNull(snapshot && quietUntilMs(snapshot.quiet, nowMs)),
     locations: places.sort((a, b) => a.location.localeCompare(b.location)),
     tls_days_left: tlsDays.length === 0 ? null : Math.min(...tlsDays),
   };
@@ -143,17 +147,6 @@ function viewAlert(alert: CheckSnapshot["alert"]): CheckView["alert"] {
     acknowledged_by: alert.acknowledged?.by ?? null,
     rollout: rollout === null ? null : { rollout_id: rollout.rolloutId, wave: rollout.wave },
   };
-}
-
-/** When the quiet that holds now ends, windows that follow on each other or on a mute being one. */
-function quietUntilMs(snapshot: CheckSnapshot | undefined, nowMs: number): number | null {
-  if (snapshot === undefined) return null;
-  const { mutedUntilMs, maintenance } = snapshot.quiet;
-  let untilMs = Math.max(nowMs, mutedUntilMs ?? nowMs);
-  for (const { fromMs, toMs } of maintenance.toSorted((a, b) => a.fromMs - b.fromMs)) {
-    if (fromMs <= untilMs) untilMs = Math.max(untilMs, toMs);
-  }
-  return untilMs > nowMs ? untilMs : null;
 }
 
 function toIso(ms: number): string {

@@ -80,14 +80,17 @@ export function wakeAtMs(
   return dueMs > nowMs ? dueMs : (quietUntilMs(quiet, nowMs) ?? nowMs);
 }
 
-/** The status to show: `late` is past the period and within the grace. */
+/**
+ * The status to show: `late` is past the period and within the grace. `heardAtMs`: of the last ping, or since
+ * when one is waited for.
+ */
 export function statusAt(
-  heartbeat: Heartbeat,
-  state: HeartbeatState,
+  heartbeat: Pick<Heartbeat, "periodSeconds" | "graceSeconds">,
+  { status, heardAtMs: fromMs }: { status: CheckStatusName; heardAtMs: number },
   nowMs: number,
 ): CheckStatusName {
-  if (state.status === "failed") return "failed";
-  return nowMs > expectedAtMs(heartbeat, state) ? "late" : state.status;
+  if (status === "failed" || status === "paused") return status;
+  return nowMs > fromMs + lengthsOf(heartbeat).periodMs ? "late" : status;
 }
 
 type Circumstances = { isQuiet: boolean; rollout: RolloutMark | null };
@@ -163,7 +166,10 @@ export function allowanceMs(heartbeat: Heartbeat): number {
   return periodMs + graceMs;
 }
 
-function lengthsOf({ periodSeconds, graceSeconds }: Heartbeat) {
+function lengthsOf({
+  periodSeconds,
+  graceSeconds,
+}: Pick<Heartbeat, "periodSeconds" | "graceSeconds">) {
   return { periodMs: periodSeconds * 1_000, graceMs: graceSeconds * 1_000 };
 }
 

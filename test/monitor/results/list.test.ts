@@ -73,3 +73,33 @@ it("is quiet until the last of the windows that follow on each other, or on a mu
   expect(until(null, window(1, 2))).toBeNull();
   expect(until(nowMs - minute, window(-2, 0))).toBeNull();
 });
+
+const daily = aHeartbeat({ periodSeconds: 86_400, graceSeconds: 3_600 });
+
+function viewHeartbeat(snapshot: Partial<CheckSnapshot>) {
+  const taken = aSnapshot({ kind: "heartbeat", checkId: daily.id, ...snapshot });
+  return listChecks({
+    definitions: { apiChecks: [], heartbeats: [daily] },
+    snapshots: new Map([[daily.id, taken]]),
+    days: new Map(),
+    alertTime: new Map(),
+    nowMs,
+  }).checks[0];
+}
+
+it("a job that says that it has started is ok while it runs", () => {
+  const startedAtMs = nowMs - 10 * minute;
+  const hourAgoMs = nowMs - 60 * minute;
+
+  const view = viewHeartbeat({ lastAtMs: hourAgoMs, dueAtMs: startedAtMs + 60 * minute });
+
+  expect(view?.status).toBe("ok");
+});
+
+it("a heartbeat is late from the end of its period on", () => {
+  const dayAgoMs = nowMs - 24 * 60 * minute;
+  const dueAtMs = nowMs + 60 * minute;
+
+  expect(viewHeartbeat({ lastAtMs: dayAgoMs, dueAtMs })?.status).toBe("ok");
+  expect(viewHeartbeat({ lastAtMs: dayAgoMs - 1, dueAtMs })?.status).toBe("late");
+});
