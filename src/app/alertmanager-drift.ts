@@ -2,10 +2,10 @@
 import type { Registry } from "prom-client";
 import { environments } from "#alerts/contract.ts";
 import type { Config } from "#config.ts";
+import { findKept } from "#routing/alertmanager/commands.ts";
 import { type Drift, readDrifts, showDrifts } from "#routing/alertmanager/drift.ts";
 import { compare } from "#routing/alertmanager/keep.ts";
 import { environmentsSharing } from "#routing/alertmanager/sendings.ts";
-import { findKept } from "./alertmanager.ts";
 
 /** undefined: the settings name no alert manager. One that environments share is looked at once. */
 export function watchAlertmanagers(

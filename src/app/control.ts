@@ -8,12 +8,12 @@ import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
 import { legalOperations } from "#rollout/transitions.ts";
 import { planWaves } from "#rollout/waves.ts";
+import { describeRouting } from "#routing/describe.ts";
 import type { Analytics } from "./analytics.ts";
 import type { Base } from "./base.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import type { Monitor } from "./monitor.ts";
 import type { Results } from "./results.ts";
-import { describeRouting } from "./routing.ts";
 import type { Stops } from "./stops.ts";
 
 type ControlParts = {
@@ -52,7 +52,10 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
       publicUrl,
       planWaves,
       legalOperations,
-      routing: describeRouting(results.definitions),
+      routing: describeRouting([
+        ...results.definitions.apiChecks,
+        ...results.definitions.heartbeats,
+      ]),
       readOutcomes: store && createReadOutcomes(store),
       bucketSecondsOf,
     }),

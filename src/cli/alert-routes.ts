@@ -1,5 +1,7 @@
 /** Commands that read the rows of alert routes. */
-import { lintAlertRoutes, simulateAlert, walkChecks } from "#app/routing.ts";
+import { readConfig } from "#config.ts";
+import { listWatched } from "#monitor/commands.ts";
+import { lintAlertRoutes, simulateAlert, walkAll } from "#routing/commands.ts";
 import { complain, print, printJson } from "./print.ts";
 import { createTable, plain } from "./table.ts";
 
@@ -7,7 +9,8 @@ type LintOptions = { strict: boolean; config?: string; json: boolean };
 
 /** Exit code 1: there are errors, or with `strict` warnings. */
 export async function lint({ strict, config, json }: LintOptions): Promise<number> {
-  const report = lintAlertRoutes(config);
+  const { incident } = readConfig({ file: config, environment: process.env });
+  const report = lintAlertRoutes(incident);
   const { findings } = report;
   const errors = findings.filter(({ level }) => level === "error").length;
   const code = errors > 0 || (strict && findings.length > 0) ? 1 : 0;
@@ -74,7 +77,8 @@ function tellSimulation({ routes, pages, channels }: Simulation): string {
 type Simulation = ReturnType<typeof simulateAlert>["simulation"];
 
 function showWalks({ config, json }: SimulateOptions): number {
-  const walks = walkChecks(config);
+  const settings = readConfig({ file: config, environment: process.env });
+  const walks = walkAll(listWatched(settings));
   if (json) {
     printJson({ checks: walks });
     return 0;

@@ -1,8 +1,9 @@
 /** Commands that keep alert routes in step: plans are made here, and applied by a running Vedette. */
 import { existsSync, readFileSync } from "node:fs";
 import type { z } from "zod";
-import { planAlertRestore, planAlertRoutes } from "#app/alert-plan.ts";
+import { readConfig } from "#config.ts";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
+import { planAlertRestore, planAlertRoutes } from "#routing/incident/commands.ts";
 import {
   type ApplyRequest,
   type ApplyResult,
@@ -60,7 +61,7 @@ export async function restore(wanted: string, options: RestoreOptions): Promise<
   const backup = existsSync(wanted)
     ? readDocument(wanted, Backup, "backup")
     : await ask(connect(options), "Backup", { backup: wanted });
-  const planned = await planAlertRestore(options.config, backup);
+  const planned = await planAlertRestore(incidentOf(options), backup);
   if (options.dryRun) return showPlan(planned, options);
   const request = { plan: planned, adopt: false, prune: false };
   const result = await applyPlan(connect(options), request, options);
@@ -100,10 +101,14 @@ async function applyPlan(
   return result;
 }
 
-async function makePlan({ config }: PlanOptions, owned: RoutesStatus["owned"]): Promise<Plan> {
-  const planned = await planAlertRoutes(config, owned);
+async function makePlan(options: PlanOptions, owned: RoutesStatus["owned"]): Promise<Plan> {
+  const planned = await planAlertRoutes(incidentOf(options), owned);
   if ("plan" in planned) return planned.plan;
   throw new Error(planned.faults.join("\n"));
+}
+
+function incidentOf({ config }: PlanOptions) {
+  return readConfig({ file: config, environment: process.env }).incident;
 }
 
 /** A plan needs no running Vedette; without one a route that was renamed by hand is not found. */

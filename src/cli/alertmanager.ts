@@ -1,25 +1,27 @@
 /** Commands about the metrics alert manager, and tokens. No token is ever printed. */
+import type { Environment } from "#alerts/contract.ts";
+import { readConfig } from "#config.ts";
 import {
   bringAlertmanagerInStep,
   compareAlertmanager,
-  type ExportOrder,
   exportForAlertmanager,
-  type KeepOrder,
-  type RotationOrder,
   rotateTokens,
-} from "#app/alertmanager.ts";
+} from "#routing/alertmanager/commands.ts";
 import { complain, print, printJson } from "./print.ts";
 import { plain } from "./table.ts";
 import { writeExport } from "./write-export.ts";
 
-type Json = { json: boolean };
+type Options = { config?: string; json: boolean };
+type OfEnvironment = Options & { environment: Environment };
 
-export async function rotate({ json, ...order }: RotationOrder & Json): Promise<number> {
-  const { webhooks, ids, leftOut } = await rotateTokens(order);
+const settingsOf = ({ config }: Options) => readConfig({ file: config, environment: process.env });
+
+export async function rotate(options: OfEnvironment): Promise<number> {
+  const { webhooks, ids, leftOut } = await rotateTokens(settingsOf(options), options.environment);
   const rows = webhooks.map((webhook) => ({ ...webhook, source_id: ids.get(webhook.source) }));
   for (const line of leftOut) complain(`left out: ${line}`);
-  if (json) {
-    printJson({ environment: order.environment, webhooks: rows });
+  if (options.json) {
+    printJson({ environment: options.environment, webhooks: rows });
     return 0;
   }
   for (const { source, source_id, file, outcome } of rows) {
@@ -29,27 +31,33 @@ export async function rotate({ json, ...order }: RotationOrder & Json): Promise<
   return 0;
 }
 
-export async function exportRoutes(options: ExportOrder & Json & { out: string }): Promise<number> {
+type ExportOptions = Options & { environment?: Environment; out: string };
+
+export async function exportRoutes(options: ExportOptions): Promise<number> {
   const { out, json } = options;
-  const files = writeExport(out, exportForAlertmanager(options));
+  const files = writeExport(out, exportForAlertmanager(settingsOf(options), options.environment));
   if (json) printJson({ directory: out, files });
   else print(`${files.length} files in ${out}; its README.md says what to do with them`);
   return 0;
 }
 
 /** Exit code 0: in step; 2: not; 1: what it works with could not be asked. */
-export async function plan({ json, ...order }: KeepOrder & Json): Promise<number> {
-  const { isInStep, told, ...standing } = await compareAlertmanager(order);
-  if (json) printJson({ environment: order.environment, in_step: isInStep, ...standing });
+export async function plan(options: OfEnvironment): Promise<number> {
+  const { environment, json } = options;
+  const compared = await compareAlertmanager(settingsOf(options), environment);
+  const { isInStep, told, ...comparison } = compared;
+  if (json) printJson({ environment, in_step: isInStep, ...comparison });
   else printLines(told);
   if (isInStep) return 0;
-  return standing.changes.length === 0 && standing.running === "unknown" ? 1 : 2;
+  return comparison.changes.length === 0 && comparison.running === "unknown" ? 1 : 2;
 }
 
-export async function apply({ json, ...order }: KeepOrder & Json): Promise<number> {
-  const { isConfirmed, told, ...brought } = await bringAlertmanagerInStep(order);
+export async function apply(options: OfEnvironment): Promise<number> {
+  const { environment, json } = options;
+  const settings = settingsOf(options);
+  const { isConfirmed, told, ...brought } = await bringAlertmanagerInStep(settings, environment);
   if (json) {
-    printJson({ environment: order.environment, confirmed: isConfirmed, ...brought });
+    printJson({ environment, confirmed: isConfirmed, ...brought });
     return 0;
   }
   printLines(told);

@@ -5,7 +5,7 @@ import type { AlertRoute, AlertSource } from "./contract.ts";
 import { type Simulation, simulate } from "./match.ts";
 
 /** What of an API check or a heartbeat decides who is told. */
-type Watched = { id: string; environment: Environment; channel: Environment | null };
+export type Watched = { id: string; environment: Environment; channel: Environment | null };
 
 export type Walk = {
   check: string;

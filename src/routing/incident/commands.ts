@@ -1,6 +1,5 @@
 /** Plans of alert routes, made by a command: it only reads, from the incident service itself. */
 
-import { readConfig } from "#config.ts";
 import type { Backup, Owned, Plan } from "#routing/incident/contract.ts";
 import { readIdsFile } from "#routing/incident/ids-file.ts";
 import { type PlanOutcome, planBackup, planRows } from "#routing/incident/plan.ts";
@@ -10,14 +9,17 @@ import { readRoutes, readSurvey } from "#routing/incident/survey.ts";
 import { createSend, readOnly } from "#routing/incident/transport.ts";
 import { routes, sources } from "#routing/routes.ts";
 
+/** As `incident` of the settings has them. */
+export type IncidentSettings = { url: string; api_key: string; ids_file: string };
+
 const tools = { steps: plainSteps, patience: patience.terminal };
 
 /** `owned`: by name, as Vedette knows them; empty: routes are found by name alone. */
 export async function planAlertRoutes(
-  configFile: string | undefined,
+  settings: IncidentSettings,
   owned: Readonly<Record<string, Owned>>,
 ): Promise<PlanOutcome> {
-  const { reader, head, idsFile } = openService(configFile);
+  const { reader, head, idsFile } = openService(settings);
   const given = readIdsFile(idsFile);
   const known = Object.values(owned).map(({ id }) => id);
   const survey = await readSurvey(reader, tools, known);
@@ -26,11 +28,8 @@ export async function planAlertRoutes(
 }
 
 /** What putting a backup back would change. */
-export async function planAlertRestore(
-  configFile: string | undefined,
-  backup: Backup,
-): Promise<Plan> {
-  const { reader, head } = openService(configFile);
+export async function planAlertRestore(settings: IncidentSettings, backup: Backup): Promise<Plan> {
+  const { reader, head } = openService(settings);
   if (backup.incident_url !== head.incident_url) {
     throw new Error(`the backup is of ${backup.incident_url}, not of ${head.incident_url}`);
   }
@@ -45,9 +44,7 @@ type Opened = {
   idsFile: string;
 };
 
-function openService(configFile: string | undefined): Opened {
-  const { incident } = readConfig({ file: configFile, environment: process.env });
-  const { url, api_key: apiKey, ids_file: idsFile } = incident;
+function openService({ url, api_key: apiKey, ids_file: idsFile }: IncidentSettings): Opened {
   if (url === "" || apiKey === "") {
     throw new Error(
       "set incident.url and incident.api_key (VEDETTE_INCIDENT__URL, VEDETTE_INCIDENT__API_KEY)",

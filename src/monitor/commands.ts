@@ -1,14 +1,25 @@
 /** What commands about the definitions of checks work with: no server, only the settings. */
-import { readConfig } from "#config.ts";
 import { defineMonitor } from "#monitor/definitions/definitions.ts";
 import { lintDefinitions } from "#monitor/definitions/lint.ts";
 import { exportCheckly } from "#monitor/export/checkly.ts";
 import type { ExportedFile } from "#monitor/export/file.ts";
 import { exportPrometheus } from "#monitor/export/prometheus.ts";
 
+/** What these commands read of the settings. */
+type Settings = {
+  monitor: { base_url: string; secret_prefix: string; rate_limit_locations: readonly string[] };
+  metrics: { host: string; port: number };
+};
+
+/** All that is watched. */
+export function listWatched({ monitor }: Pick<Settings, "monitor">) {
+  const { apiChecks, heartbeats } = defineMonitor(monitor);
+  return [...apiChecks, ...heartbeats];
+}
+
 /** One line per fault; empty: all is well. */
-export function lintChecks(configFile: string | undefined) {
-  const { definitions } = readDefinitions(configFile);
+export function lintChecks({ monitor }: Settings) {
+  const definitions = defineMonitor(monitor);
   const { apiChecks, heartbeats, channels } = definitions;
   return {
     apiChecks: apiChecks.length,
@@ -18,11 +29,9 @@ export function lintChecks(configFile: string | undefined) {
   };
 }
 
-export type ExportSource = { config?: string | undefined; baseUrl?: string | undefined };
-
 /** The project for the hosted monitor. Throws in clear lines when definitions or settings do not do. */
-export function exportForCheckly(source: ExportSource): ExportedFile[] {
-  const { definitions, settings, baseUrl } = readSound(source);
+export function exportForCheckly(settings: Settings, givenBaseUrl?: string): ExportedFile[] {
+  const { definitions, baseUrl } = readSound(settings, givenBaseUrl);
   if (/^(?:localhost|127\..*|\[::1?\]|0\.0\.0\.0)$/.test(new URL(baseUrl).hostname)) {
     throw new Error(`${baseUrl} is this machine; the hosted monitor needs a public --base-url`);
   }
@@ -30,24 +39,19 @@ export function exportForCheckly(source: ExportSource): ExportedFile[] {
 }
 
 /** Rules, modules and scrapes for Prometheus. Throws as the other export does. */
-export function exportForPrometheus(source: ExportSource): ExportedFile[] {
-  const { definitions, settings, baseUrl } = readSound(source);
+export function exportForPrometheus(settings: Settings, givenBaseUrl?: string): ExportedFile[] {
+  const { definitions, baseUrl } = readSound(settings, givenBaseUrl);
   const { host, port } = settings.metrics;
   const metricsAddress = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   const secretPrefix = settings.monitor.secret_prefix;
   return exportPrometheus(definitions, { baseUrl, secretPrefix, metricsAddress });
 }
 
-function readSound(source: ExportSource) {
-  const { definitions, settings } = readDefinitions(source.config);
+function readSound({ monitor }: Settings, givenBaseUrl: string | undefined) {
+  const definitions = defineMonitor(monitor);
   const faults = lintDefinitions(definitions);
   if (faults.length > 0) throw new Error(["the definitions have faults:", ...faults].join("\n"));
-  const baseUrl = source.baseUrl ?? settings.monitor.base_url;
-  if (baseUrl !== "") return { definitions, settings, baseUrl };
+  const baseUrl = givenBaseUrl ?? monitor.base_url;
+  if (baseUrl !== "") return { definitions, baseUrl };
   throw new Error("where is the API? Name it with --base-url, or set monitor.base_url");
-}
-
-function readDefinitions(configFile: string | undefined) {
-  const settings = readConfig({ file: configFile, environment: process.env });
-  return { settings, definitions: defineMonitor(settings.monitor) };
 }

@@ -1,7 +1,7 @@
 /** What commands about the metrics alert manager work with: its files, itself, the incident service. */
 
 import { type Environment, environments } from "#alerts/contract.ts";
-import { type Config, readConfig } from "#config.ts";
+import type { AlertmanagerSettings } from "#routing/alertmanager/config.ts";
 import { exportAlertmanager, writeAlertmanagerYaml } from "#routing/alertmanager/export.ts";
 import {
   type Brought,
@@ -22,7 +22,19 @@ import { routes, sources } from "#routing/routes.ts";
 import { type Rotation, rotate, type Webhook } from "#routing/tokens/rotate.ts";
 import { createSourceTokens, type SourceAddress } from "#routing/tokens/source-tokens.ts";
 
-export type RotationOrder = { environment: Environment; config?: string | undefined };
+/** What these commands read of the settings. */
+type Settings = {
+  alertmanager: Record<Environment, AlertmanagerSettings>;
+  alerts: Record<Environment, AlertSourceSettings>;
+  incident: { url: string; api_key: string };
+};
+
+/** Of the source that alert events are posted to. */
+type AlertSourceSettings = {
+  source_kind: SourceAddress["kind"];
+  source_id: string;
+  token_file: string;
+};
 
 type Sender = Webhook & { address: SourceAddress };
 
@@ -34,15 +46,14 @@ export type RotationReport = Rotation & {
 };
 
 /** Throws with what is missing in the settings, or with what went wrong and how things stand now. */
-export async function rotateTokens({
-  environment,
-  config: file,
-}: RotationOrder): Promise<RotationReport> {
-  const config = readConfig({ file, environment: process.env });
-  const { senders, leftOut } = findSenders(config, environment);
+export async function rotateTokens(
+  settings: Settings,
+  environment: Environment,
+): Promise<RotationReport> {
+  const { senders, leftOut } = findSenders(settings, environment);
   const addresses = new Map(senders.map(({ source, address }) => [source, address]));
   const addressOf = ({ source }: Webhook) => addresses.get(source) as SourceAddress;
-  const tokens = createSourceTokens(incidentOf(config));
+  const tokens = createSourceTokens(incidentOf(settings));
   const ids = new Map<string, string>();
   const webhooks = senders.map(({ source, file }): Webhook => ({ source, file }));
   const rotation = await rotate(webhooks, {
@@ -55,21 +66,21 @@ export async function rotateTokens({
       const { kind } = addressOf(webhook);
       return tokens.tryOut({ kind, id: ids.get(webhook.source) ?? "" }, token);
     },
-    reload: createReload(config.alertmanager[environment]),
+    reload: createReload(settings.alertmanager[environment]),
   });
   return { ...rotation, ids, leftOut };
 }
 
-function incidentOf({ incident }: Config): { url: string; apiKey: string } {
+function incidentOf({ incident }: Settings): { url: string; apiKey: string } {
   const missing = (["url", "api_key"] as const).filter((key) => incident[key] === "");
   if (missing.length === 0) return { url: incident.url, apiKey: incident.api_key };
   throw new Error(`set ${missing.map((key) => `incident.${key}`).join(" and ")} first`);
 }
 
 /** The senders of an environment that have their token from a file. */
-function findSenders(config: Config, environment: Environment) {
-  const manager = config.alertmanager[environment];
-  const monitor = config.alerts[environment];
+function findSenders({ alertmanager, alerts }: Settings, environment: Environment) {
+  const manager = alertmanager[environment];
+  const monitor = alerts[environment];
   const { source_kind: kind } = monitor;
   const rows = [
     { of: "alertmanager", kind: "alertmanager", table: "alertmanager", settings: manager },
@@ -88,46 +99,45 @@ function findSenders(config: Config, environment: Environment) {
   throw new Error(`there is no file to put a token into\n${leftOut.join("\n")}`);
 }
 
-export type ExportOrder = { environment?: Environment; config?: string | undefined };
-
 /** One environment's alert manager, or one that all of them share. Throws with missing settings. */
-export function exportForAlertmanager({ environment, config: file }: ExportOrder) {
-  const { alertmanager, incident } = readConfig({ file, environment: process.env });
+export function exportForAlertmanager(
+  { alertmanager, incident }: Settings,
+  environment: Environment | undefined,
+) {
   const wanted =
     environment === undefined ? environmentsInUse(alertmanager, environments) : [environment];
   const sendings = findSendings(wanted, sources, { incidentUrl: incident.url, alertmanager });
   return exportAlertmanager(sendings, routes);
 }
 
-export type KeepOrder = { environment: Environment; config?: string | undefined };
-
 /** Changes nothing. */
-export async function compareAlertmanager({
-  environment,
-  config: file,
-}: KeepOrder): Promise<Comparison & { told: string[] }> {
-  const config = readConfig({ file, environment: process.env });
-  const comparison = await compare(findKept(config, environment));
+export async function compareAlertmanager(
+  settings: Settings,
+  environment: Environment,
+): Promise<Comparison & { told: string[] }> {
+  const comparison = await compare(findKept(settings, environment));
   return { ...comparison, told: tellComparison(comparison) };
 }
 
-export async function bringAlertmanagerInStep({
-  environment,
-  config: file,
-}: KeepOrder): Promise<Brought & { told: string[] }> {
-  const config = readConfig({ file, environment: process.env });
-  const settings = config.alertmanager[environment];
-  const reload = createReload(settings);
+export async function bringAlertmanagerInStep(
+  settings: Settings,
+  environment: Environment,
+): Promise<Brought & { told: string[] }> {
+  const manager = settings.alertmanager[environment];
+  const reload = createReload(manager);
   const brought = await bringInStep({
-    ...findKept(config, environment),
+    ...findKept(settings, environment),
     reload: () => reload([]),
-    withinMs: settings.reload_timeout_seconds * 1_000,
+    withinMs: manager.reload_timeout_seconds * 1_000,
   });
   return { ...brought, told: brought.changes.map(tellChange) };
 }
 
 /** Of an environment; also the other's, when the two share an alert manager. */
-export function findKept({ alertmanager, incident }: Config, environment: Environment): Kept {
+export function findKept(
+  { alertmanager, incident }: Pick<Settings, "alertmanager" | "incident">,
+  environment: Environment,
+): Kept {
   const { config_file: file, url } = alertmanager[environment];
   if (file === "" && url === "") {
     const path = `alertmanager.${environment}`;

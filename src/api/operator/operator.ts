@@ -1,0 +1,39 @@
+/** What operator commands do with the database of the API. */
+import { createKeyRing } from "#api/keys/key-ring.ts";
+import { claimRing, compareRing, forgetRing, refuseForeign } from "#api/keys/ring-claim.ts";
+import { type Database, inTransaction } from "#kernel/database.ts";
+import { type ApiChange, changeApi } from "./apis.ts";
+import { createAuditReader } from "./audit-log.ts";
+import { createMigration, type MigrationOrder } from "./key-upkeep.ts";
+import { resealKeys } from "./reseal.ts";
+import { createRootKeyAdmin } from "./root-keys.ts";
+import { createWorkspaceAdmin } from "./workspaces.ts";
+
+type OperatorParts = {
+  database: Database;
+  /** As the audit log names who did it. */
+  actor: string;
+  encryptionKeys: () => readonly string[];
+};
+
+export function createOperator({ database, actor, encryptionKeys }: OperatorParts) {
+  return {
+    workspaces: createWorkspaceAdmin(database, actor),
+    rootKeys: createRootKeyAdmin(database, actor),
+    audit: createAuditReader(database),
+    changeApi: (order: { id: string; change: ApiChange }) => changeApi(database, actor, order),
+    createMigration: (order: MigrationOrder) => createMigration(database, actor, order),
+    resealKeys: async () => {
+      const keyRing = createKeyRing(encryptionKeys());
+      const verdict = await compareRing(database, keyRing.marks);
+      refuseForeign(verdict);
+      const resealed = await resealKeys(database, keyRing);
+      // Keys that nobody has named yet are not named by a command, which may have been given others.
+      if (verdict.state === "newer") {
+        await inTransaction(database, (transaction) => claimRing(transaction, keyRing.marks));
+      }
+      return resealed;
+    },
+    forgetEncryptionKeys: () => forgetRing(database),
+  };
+}

@@ -1,0 +1,29 @@
+/** What the console shows of routes. */
+import { ProblemError } from "#kernel/problem.ts";
+import { type Alert, simulate } from "./match.ts";
+import { routes, sources } from "./routes.ts";
+import { type Watched, walkToPage } from "./walk.ts";
+
+export function describeRouting(watched: readonly Watched[]) {
+  return {
+    sources: sources.map(({ name, title, environment, labels }) => ({
+      name,
+      title,
+      environment,
+      labels,
+    })),
+    checks: watched.map((check) => {
+      const { channel, source, simulation } = walkToPage(check, { sources, routes });
+      const { pages = [], channels = [] } = simulation ?? {};
+      return { check: check.id, channel, source, pages: [...pages], channels: [...channels] };
+    }),
+    simulate: (alert: Alert) => {
+      if (sources.some(({ name }) => name === alert.source)) return simulate(alert, routes);
+      throw new ProblemError({
+        status: 400,
+        code: "unknown_source",
+        detail: `there is no source ${alert.source}`,
+      });
+    },
+  };
+}
