@@ -14,7 +14,7 @@ import { createProbe } from "#monitor/probe/probe.ts";
 import { canRun, createRunCheck, type Target } from "#monitor/probe/run-check.ts";
 import { createMonitorServices } from "#monitor/services.ts";
 import { retireRemoved, startMonitor } from "#monitor/start.ts";
-import { readUnderWay } from "#rollout/under-way.ts";
+import { readUnderWay } from "#rollout/history/under-way.ts";
 import type { Base } from "./base.ts";
 import type { Results } from "./results.ts";
 import type { Stops } from "./stops.ts";

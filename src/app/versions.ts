@@ -8,7 +8,7 @@ import { monitorDuties, monitorServices } from "#monitor/duties.ts";
 import { checkReads } from "#monitor/results/contract.ts";
 import { notifyDuties, notifyServices } from "#notify/duties.ts";
 import { rolloutRelease } from "#rollout/internal.ts";
-import { isHandedAgain, releasedServices as rolloutServices } from "#rollout/release.ts";
+import { isHandedAgain, releasedServices as rolloutServices } from "#rollout/services/release.ts";
 import { routingDuties, routingServices } from "#routing/duties.ts";
 import { readRelease, releaseService } from "#worker/release.ts";
 import { createRestateAdmin } from "#worker/restate-admin.ts";

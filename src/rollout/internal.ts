@@ -2,23 +2,11 @@
 import { iface } from "@restatedev/restate-sdk";
 import type { ChatMessage } from "#notify/contract.ts";
 import type { Actor } from "./actor.ts";
-import {
-  EmptyRequest,
-  type Gate,
-  HistoryRequest,
-  type RollbackResult,
-  RollbackResult as RollbackResultSchema,
-  RolloutHistory,
-  RolloutPlan,
-  RolloutRequest,
-  type RolloutStatus,
-  RolloutStatus as RolloutStatusSchema,
-  rolloutServiceName,
-} from "./contract.ts";
-import type { CheckReport } from "./gate.ts";
-import type { RolloutEvent } from "./messages.ts";
-import type { Change, DeployOutcome, RunKind, Target } from "./outcome.ts";
-import type { Batch, RolloutHead, WaveProgress } from "./state.ts";
+import { EmptyRequest, type Gate, HistoryRequest, type RollbackResult, RollbackResult as RollbackResultSchema, RolloutHistory, RolloutPlan, RolloutRequest, rolloutServiceName, type RolloutStatus, RolloutStatus as RolloutStatusSchema } from "./contract.ts";
+import type { CheckReport } from "./rules/gate.ts";
+import type { RolloutEvent } from "./rules/messages.ts";
+import type { Change, DeployOutcome, RunKind, Target } from "./rules/outcome.ts";
+import type { Batch, RolloutHead, SizedBatch, WaveProgress } from "./state.ts";
 
 export type BeginRequest = {
   image: string;
@@ -34,8 +22,6 @@ export type Begun = { rolloutId: string; runner: string };
 export type Run = { rolloutId: string; kind: RunKind; drain: string[] };
 /** What the fleet is to be frozen for; null when it is frozen already, or no longer wanted. */
 export type ToCapture = { image: string; wavePercentages: number[] } | null;
-/** A batch by its number, with the number of its members. */
-export type SizedBatch = { batch: number; size: number };
 /** `isStopped`: the run was told to stop while it waited for batches, which may be at work still. */
 export type Advance = { rolloutId: string; finishedWave?: number; isStopped?: true };
 export type Instruction =

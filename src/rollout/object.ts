@@ -2,14 +2,13 @@
 import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
-import { launchBatch, record } from "./batch-steps.ts";
 import { type RolloutProblemCode, singletonKey } from "./contract.ts";
-import { begin, beginResume, beginRollback, cancel } from "./decisions.ts";
-import { createFacade, type FacadeParts } from "./facade.ts";
-import { passGate } from "./gate-steps.ts";
-import { rolloutObject } from "./internal.ts";
-import { type OrderStop, stoppingAndCounting, stoppingOrders } from "./order-stop.ts";
-import { forgetBatches, openInvocations, repair } from "./repair.ts";
+import { launchBatch, record } from "./handlers/batches.ts";
+import { passGate } from "./handlers/gate.ts";
+import { begin, beginResume, beginRollback, cancel } from "./handlers/operations.ts";
+import { type OrderStop, stoppingAndCounting, stoppingOrders } from "./handlers/order-stop.ts";
+import { createPublicHandlers, type PublicParts } from "./handlers/public.ts";
+import { forgetBatches, openInvocations, repair } from "./handlers/repair.ts";
 import {
   advance,
   endRollback,
@@ -19,64 +18,52 @@ import {
   stopForVersion,
   storeBatches,
   toCapture,
-} from "./steps.ts";
+} from "./handlers/waves.ts";
+import { rolloutObject } from "./internal.ts";
 
-const isPrivate = { ingressPrivate: true };
+type Parts = PublicParts & { orders: OrderStop };
 
-export function createRolloutObject({ orders, ...parts }: FacadeParts & { orders: OrderStop }) {
-  const facade = createFacade(parts);
+export function createRolloutObject({ orders, ...parts }: Parts) {
+  const called = createPublicHandlers(parts);
+  const internal = {
+    begin,
+    beginResume: stoppingOrders(orders, beginResume),
+    beginRollback,
+    toCapture,
+    storeBatches,
+    freeze,
+    advance: stoppingOrders(orders, advance),
+    passGate: stoppingOrders(orders, passGate),
+    launchBatch,
+    record,
+    endRollback: stoppingOrders(orders, endRollback),
+    rollbackBatches,
+    runnerEnded: stoppingOrders(orders, runnerEnded),
+    repair,
+    openInvocations,
+    forgetBatches,
+    stopForVersion: stoppingOrders(orders, stopForVersion),
+  };
   return implement(rolloutObject, {
     handlers: {
-      Rollout: onlySingleton(facade.Rollout),
-      Resume: onlySingleton(facade.Resume),
+      Rollout: onlySingleton(called.Rollout),
+      Resume: onlySingleton(called.Resume),
       Cancel: onlySingleton(
         stoppingAndCounting(orders, (ctx: ObjectContext) => cancel(ctx, parts.readActor)),
       ),
-      RollbackAll: onlySingleton(facade.RollbackAll),
-      Status: onlySingleton(facade.Status),
-      Plan: onlySingleton(facade.Plan),
-      History: onlySingleton(facade.History),
-      begin,
-      beginResume: stoppingOrders(orders, beginResume),
-      beginRollback,
-      toCapture,
-      storeBatches,
-      freeze,
-      advance: stoppingOrders(orders, advance),
-      passGate: stoppingOrders(orders, passGate),
-      launchBatch,
-      record,
-      endRollback: stoppingOrders(orders, endRollback),
-      rollbackBatches,
-      runnerEnded: stoppingOrders(orders, runnerEnded),
-      repair,
-      openInvocations,
-      forgetBatches,
-      stopForVersion: stoppingOrders(orders, stopForVersion),
+      RollbackAll: onlySingleton(called.RollbackAll),
+      Status: onlySingleton(called.Status),
+      Plan: onlySingleton(called.Plan),
+      History: onlySingleton(called.History),
+      ...internal,
     },
     options: {
       // The keys of a large fleet's batches are many: a handler reads those that it needs.
       enableLazyState: true,
       asTerminalError,
-      handlers: {
-        begin: isPrivate,
-        beginResume: isPrivate,
-        beginRollback: isPrivate,
-        toCapture: isPrivate,
-        storeBatches: isPrivate,
-        freeze: isPrivate,
-        advance: isPrivate,
-        passGate: isPrivate,
-        launchBatch: isPrivate,
-        record: isPrivate,
-        endRollback: isPrivate,
-        rollbackBatches: isPrivate,
-        runnerEnded: isPrivate,
-        repair: isPrivate,
-        openInvocations: isPrivate,
-        forgetBatches: isPrivate,
-        stopForVersion: isPrivate,
-      },
+      handlers: Object.fromEntries(
+        Object.keys(internal).map((name) => [name, { ingressPrivate: true }]),
+      ),
     },
   });
 }

@@ -2,16 +2,16 @@
 import { randomBytes } from "node:crypto";
 import type { Database } from "#kernel/database.ts";
 import { createReadActor } from "./actor.ts";
-import { batchService } from "./batch.ts";
-import { createCapture, type ListFleet } from "./capture.ts";
-import type { ResolveImage } from "./facade.ts";
-import { createHistoryStore } from "./history.ts";
-import { createHistoryObject } from "./history-object.ts";
+import type { OrderStop } from "./handlers/order-stop.ts";
+import type { ResolveImage } from "./handlers/public.ts";
+import { createHistoryObject } from "./history/object.ts";
+import { createHistoryStore } from "./history/store.ts";
 import { createRolloutObject } from "./object.ts";
-import type { OrderStop } from "./order-stop.ts";
-import { createRelease, type EndInvocations } from "./release.ts";
-import { watchService } from "./repair.ts";
-import { createRunner, type RunnerSettings } from "./runner.ts";
+import { batchService } from "./services/batch.ts";
+import { createCapture, type ListFleet } from "./services/capture.ts";
+import { createRelease, type EndInvocations } from "./services/release.ts";
+import { createRunner, type RunnerSettings } from "./services/runner.ts";
+import { watchService } from "./services/watch.ts";
 
 export type RolloutParts = RunnerSettings & {
   listFleet: ListFleet;

@@ -148,3 +148,6 @@ export const writeRepair = (ctx: Writer, mark: RepairMark) => ctx.set("repair", 
 
 /** As earlier versions kept the rollout before the current one. Key `superseded`. */
 export const readSuperseded = (ctx: Reader) => ctx.get<RolloutStatus>("superseded");
+
+/** A batch by its number, with the number of its members. */
+export type SizedBatch = { batch: number; size: number };

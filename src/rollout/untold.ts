@@ -1,7 +1,7 @@
 /** Whom a rollback has no result of when it ends: it was not tried, or its deploy is still in flight. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import { targetsOf } from "./outcome.ts";
-import { batchesOf } from "./plan.ts";
+import { targetsOf } from "#rollout/rules/outcome.ts";
+import { batchesOf } from "#rollout/rules/plan.ts";
 import { inlineListLimit, type RolloutHead, readBatch, readOutcome } from "./state.ts";
 
 const reason = "no result: the rollback ended without one";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { waveSizes } from "#cli/wave-sizes.ts";
-import { planWaves } from "#rollout/waves.ts";
+import { planWaves } from "#rollout/rules/waves.ts";
 
 describe("waveSizes", () => {
   it("are those that the service plans, for every fleet and every list of percentages", () => {

@@ -1,10 +1,10 @@
 /** A rollout that begins, killed at each of its steps: the one before it can still be rolled back. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { describe, expect, it } from "vitest";
-import { begin } from "#rollout/decisions.ts";
-import { emptyOutcome } from "#rollout/outcome.ts";
+import { begin } from "#rollout/handlers/operations.ts";
+import { storeBatches } from "#rollout/handlers/waves.ts";
+import { emptyOutcome } from "#rollout/rules/outcome.ts";
 import type { RolloutHead } from "#rollout/state.ts";
-import { storeBatches } from "#rollout/steps.ts";
 import { buildBatch, buildHead, buildWave, imageV2 } from "../support/rollout-builders.ts";
 
 const request = {

@@ -1,8 +1,8 @@
 /** The counts of a rollout under records that come twice, late, in any order, and contradict each other. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { applyResults, emptyOutcome, type RunKind, targetsOf } from "#rollout/outcome.ts";
-import { applyStep } from "#rollout/progress.ts";
+import { applyResults, emptyOutcome, type RunKind, targetsOf } from "#rollout/rules/outcome.ts";
+import { applyStep } from "#rollout/rules/progress.ts";
 import type { Batch, Outcome, RolloutHead } from "#rollout/state.ts";
 import { buildBatch, buildHead, buildWave, imageV2 } from "../support/rollout-builders.ts";
 

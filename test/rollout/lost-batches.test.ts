@@ -1,9 +1,9 @@
 /** Batches that were killed: what is told of their deploys, which were killed with them. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { expect, it } from "vitest";
-import { closeLostBatches } from "#rollout/batch-steps.ts";
-import { emptyOutcome } from "#rollout/outcome.ts";
-import type { KeptRollout } from "#rollout/superseded.ts";
+import { closeLostBatches } from "#rollout/handlers/batches.ts";
+import { emptyOutcome } from "#rollout/rules/outcome.ts";
+import type { KeptRollout } from "#rollout/handlers/superseded.ts";
 import { buildBatch, buildHead, imageV1, imageV2 } from "../support/rollout-builders.ts";
 
 /** Whose deploys are said to be over: the sentinel and the image. */

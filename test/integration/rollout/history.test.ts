@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { createHistoryStore, type HistoryStore } from "#rollout/history.ts";
-import { composeMessage } from "#rollout/messages.ts";
+import { createHistoryStore, type HistoryStore } from "#rollout/history/store.ts";
+import { composeMessage } from "#rollout/rules/messages.ts";
 import { buildHead } from "../../support/rollout-builders.ts";
 import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
 

@@ -1,0 +1,76 @@
+/** The durable state as the handlers answer it. */
+import type { RollbackResult, RolloutStatus } from "#rollout/contract.ts";
+import { isRunning } from "#rollout/rules/transitions.ts";
+import { type RolloutHead, reasonSampleLimit } from "#rollout/state.ts";
+
+const nothingEverRan: RolloutStatus = {
+  rollout_id: null,
+  state: "idle",
+  image: null,
+  current_wave: 0,
+  total_waves: 0,
+  total: 0,
+  succeeded: 0,
+  failed: 0,
+  in_flight: 0,
+  failed_sentinels: [],
+  started_at: null,
+  updated_at: null,
+};
+
+export function toStatus(head: RolloutHead | null): RolloutStatus {
+  if (head === null) return nothingEverRan;
+  return {
+    rollout_id: head.rolloutId,
+    state: head.state,
+    image: head.image,
+    current_wave: head.currentWave,
+    total_waves: head.totalWaves,
+    total: head.total,
+    succeeded: head.succeeded,
+    failed: head.failed,
+    in_flight: orderedInFlight(head),
+    failed_sentinels: head.failedSample.slice(0, reasonSampleLimit),
+    started_at: head.startedAt,
+    updated_at: head.updatedAt,
+    ...(head.reason !== undefined && { reason: head.reason }),
+    ...(head.cause !== undefined && { cause: head.cause }),
+    ...(head.gateStatus !== undefined && { gate: head.gateStatus }),
+    ...stillOrdered(head),
+  };
+}
+
+/** Whom a rollback has left with the order to run the new image: everyone whose deploy failed. */
+function stillOrdered(
+  head: RolloutHead,
+): Pick<RolloutStatus, "still_ordered" | "still_ordered_count"> {
+  if (!wasRolledBack(head)) return {};
+  return {
+    still_ordered: head.failedSample.slice(0, reasonSampleLimit),
+    still_ordered_count: head.failed,
+  };
+}
+
+/** Whether a rollback of it was begun. */
+export function wasRolledBack({ revertedBefore, state, reverted }: RolloutHead): boolean {
+  return revertedBefore !== undefined || state === "rolling_back" || reverted > 0;
+}
+
+export function toRollbackResult(head: RolloutHead): RollbackResult {
+  return {
+    ...toStatus(head),
+    reverted: head.revertedByLastRollback,
+    not_reverted: head.notReverted,
+  };
+}
+
+/** Deploys that were started and have no result recorded yet. */
+export function inFlight(head: RolloutHead): number {
+  return Object.values(head.openBatches).reduce((sum, batch) => sum + batch.inFlight, 0);
+}
+
+/** The same, without those that were never ordered because their run stopped first. */
+function orderedInFlight(head: RolloutHead): number {
+  const { orderedAtStop = Number.POSITIVE_INFINITY } = head;
+  return isRunning(head.state) ? inFlight(head) : Math.min(inFlight(head), orderedAtStop);
+}

@@ -1,0 +1,166 @@
+/** The exclusive handlers around a batch: it is launched, it records, it is closed. */
+import type { ObjectContext } from "@restatedev/restate-sdk";
+import { sentinelService } from "#fleet/contract.ts";
+import {
+  type Launched,
+  type LaunchRequest,
+  type RecordRequest,
+  rolloutBatch,
+  rolloutHistory,
+} from "#rollout/internal.ts";
+import {
+  applyResults,
+  type Change,
+  emptyOutcome,
+  marksOf,
+  previousImageOf,
+  type RunKind,
+  type Target,
+  targetsOf,
+} from "#rollout/rules/outcome.ts";
+import { applyStep } from "#rollout/rules/progress.ts";
+import {
+  type Batch,
+  type Outcome,
+  readBatch,
+  readHead,
+  readOutcome,
+  type RolloutHead,
+  writeHead,
+  writeOutcome,
+} from "#rollout/state.ts";
+import { stamp } from "./announce.ts";
+import { wasRolledBack } from "./answer.ts";
+import { clearLate, type KeptRollout, readRollout } from "./superseded.ts";
+
+/**
+ * Launches a batch over those of its members that are to be deployed. Refused once the rollout is
+ * no longer at work, which is what makes a Cancel hold from the moment in which it is written. The
+ * batch is sent from here, because Restate kills what a killed invocation has sent: a run that is
+ * killed must not take deploys in flight with it.
+ */
+export async function launchBatch(ctx: ObjectContext, request: LaunchRequest): Promise<Launched> {
+  const head = await readHead(ctx);
+  const batch = await readBatch(ctx, request.batch);
+  if (head === null || batch === null || !isWanted(head, request)) return "stopped";
+  const known = await readOutcome(ctx, request.batch);
+  const outcome = known ?? emptyOutcome(batch);
+  const targets = targetsOf(batch, outcome, { kind: request.kind, image: head.image });
+  if (targets.length === 0) return "idle";
+  const batchRun = { ...request, targets, run: head.runner };
+  const invocation = await ctx.sendClient(rolloutBatch).run(batchRun).invocationId;
+  const inFlight = Math.min(request.parallel, targets.length);
+  const openBatches = {
+    ...head.openBatches,
+    [request.batch]: { invocation, inFlight, run: head.runner },
+  };
+  writeHead(ctx, { ...head, openBatches });
+  // Still open: the batch before was killed.
+  const isLost = outcome.open || outcome.lost === true;
+  writeOutcome(ctx, request.batch, { ...outcome, open: true, ...(isLost && { lost: true }) });
+  if (known === null) planHistory(ctx, head.rolloutId, batch);
+  return { invocation };
+}
+
+/**
+ * Closes batches that ended without closing themselves, because they were killed. Their members
+ * without a result are told that their deploys are over. What they run then is not known: a
+ * rollback still takes them.
+ */
+export async function closeLostBatches(
+  ctx: ObjectContext,
+  rollout: KeptRollout,
+  lost: readonly string[],
+): Promise<RolloutHead> {
+  const { head } = rollout;
+  for (const n of lost.map(Number)) {
+    const batch = await rollout.batch(n);
+    const outcome = await rollout.outcome(n);
+    if (batch === null || outcome === null) continue;
+    for (const { id, image } of mayBeInFlight(head, batch, outcome)) {
+      const abandoned = { image, reason: "cancelled: the deploy's batch was killed" };
+      ctx.sendClient(sentinelService, id).Abandon(abandoned);
+    }
+    if (rollout.isCurrent) rollout.writeOutcome(n, { ...outcome, lost: true });
+    else clearLate(ctx, head.rolloutId, n);
+  }
+  const gone = new Set(lost);
+  const left = Object.entries(head.openBatches).filter(([n]) => !gone.has(n));
+  return { ...head, openBatches: Object.fromEntries(left) };
+}
+
+/** A rollback's deploys are of the images before; those of the run before it may not be told of yet. */
+function mayBeInFlight(head: RolloutHead, batch: Batch, outcome: Outcome): Target[] {
+  const kinds: RunKind[] = wasRolledBack(head) ? ["rollout", "rollback"] : ["rollout"];
+  return kinds.flatMap((kind) => targetsOf(batch, outcome, { kind, image: head.image }));
+}
+
+function isWanted(head: RolloutHead, request: { rolloutId: string; kind: RunKind }): boolean {
+  const working = request.kind === "rollout" ? "in_progress" : "rolling_back";
+  return head.rolloutId === request.rolloutId && head.state === working;
+}
+
+function planHistory(ctx: ObjectContext, rolloutId: string, batch: Batch): void {
+  const previousImages = batch.ids.map((_, i) => previousImageOf(batch, i));
+  const entry = { wave: batch.wave + 1, ids: batch.ids, previousImages };
+  ctx.sendClient(rolloutHistory, rolloutId).plan({ batches: [entry] });
+}
+
+/** Writes results down, also those of a rollout that another has followed. */
+export async function record(ctx: ObjectContext, request: RecordRequest): Promise<null> {
+  const rollout = await readRollout(ctx, request.rolloutId);
+  const batch = rollout === null ? null : await rollout.batch(request.batch);
+  if (rollout === null || batch === null) {
+    await recordForgotten(ctx, request);
+    return null;
+  }
+  const { head } = rollout;
+  const before = (await rollout.outcome(request.batch)) ?? emptyOutcome(batch);
+  const { outcome, changes } = applyResults(batch, before, request);
+  const openBatches = updateOpen(head, request);
+  const after = { ...outcome, open: String(request.batch) in openBatches };
+  rollout.writeOutcome(request.batch, after);
+  const step = { n: request.batch, batch, before, after };
+  const sequence = head.sequence + 1;
+  const next = { ...applyStep(head, step), openBatches, sequence };
+  const stamped = await stamp(ctx, next);
+  rollout.write(stamped);
+  if (!rollout.isCurrent && !after.open) clearLate(ctx, head.rolloutId, request.batch);
+  if (request.closed) planHistory(ctx, head.rolloutId, batch);
+  // The whole of it at its end: should a write before have been killed, history has it now.
+  tellHistory(ctx, stamped, request.closed ? marksOf(batch, after) : changes);
+  return null;
+}
+
+function updateOpen(head: RolloutHead, request: RecordRequest): RolloutHead["openBatches"] {
+  const { [request.batch]: open, ...others } = head.openBatches;
+  // A batch that was killed and started anew has another invocation: the entry is the new one's.
+  if (open === undefined || open.invocation !== request.invocation) return head.openBatches;
+  if (request.closed) return others;
+  return { ...others, [request.batch]: { ...open, inFlight: request.inFlight } };
+}
+
+function tellHistory(ctx: ObjectContext, head: RolloutHead, changes: Change[]): void {
+  const { rolloutId, sequence, updatedAt, succeeded, failed, reverted } = head;
+  const totals = { sequence, updatedAt, succeeded, failed, reverted };
+  const atMs = Date.parse(updatedAt);
+  ctx.sendClient(rolloutHistory, rolloutId).outcomes({ changes, atMs, isLate: false, totals });
+}
+
+/** Of a rollout that is not kept any more nothing but history knows. */
+async function recordForgotten(ctx: ObjectContext, request: RecordRequest): Promise<void> {
+  const changes = changesOf(request);
+  if (changes.length === 0) return;
+  const atMs = await ctx.date.now();
+  ctx.sendClient(rolloutHistory, request.rolloutId).outcomes({ changes, atMs, isLate: true });
+}
+
+function changesOf(request: RecordRequest): Change[] {
+  const [good, bad] = request.kind === "rollout" ? ["s", "f"] : ["r", "n"];
+  return request.results.map(({ id, ok, reason }) => ({
+    id,
+    from: ".",
+    to: (ok ? good : bad) ?? "",
+    ...(reason !== undefined && { reason }),
+  }));
+}

@@ -1,0 +1,64 @@
+/** Looks after a rollout whose runner, or whoever waited for it, was killed. */
+import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
+import { rolloutObject, rolloutWatch } from "#rollout/internal.ts";
+import { isRunning } from "#rollout/rules/transitions.ts";
+import { repairIntervalMs } from "#rollout/services/watch.ts";
+import { type RolloutHead, readHead, readRepair } from "#rollout/state.ts";
+import { inFlight } from "./answer.ts";
+import { closeLostBatches } from "./batches.ts";
+import { armRepair } from "./operations.ts";
+import { readRollouts } from "./superseded.ts";
+
+/** The timer: sends a watch for the run, and itself again for as long as there is something to watch. */
+export async function repair(ctx: ObjectContext, request: { runner?: string }): Promise<null> {
+  const head = await readHead(ctx);
+  if (head === null || !needsWatch(head)) return null;
+  if (request.runner !== undefined && head.runner !== request.runner) return null;
+  ctx.sendClient(rolloutWatch).run({ rolloutId: head.rolloutId, runner: head.runner });
+  // Who asks without a run's name is no timer: the run may have one that still goes.
+  if (request.runner !== undefined || !(await isArmed(ctx, head)))
+    await armRepair(ctx, head.runner);
+  return null;
+}
+
+/** Batches at work outlive a cancelled or paused run: they are watched until they have ended. */
+function needsWatch(head: RolloutHead): boolean {
+  return isRunning(head.state) || inFlight(head) > 0;
+}
+
+/** Sets the repair timer going again, should it have been killed too. Called whenever someone looks. */
+export async function reviveRepair(ctx: ObjectSharedContext, head: RolloutHead): Promise<void> {
+  if (!needsWatch(head) || (await isArmed(ctx, head))) return;
+  ctx.sendClient(rolloutObject, ctx.key).repair({ runner: head.runner });
+}
+
+async function isArmed(ctx: ObjectSharedContext, { runner }: RolloutHead): Promise<boolean> {
+  const mark = await readRepair(ctx);
+  // A clock that was set back is no reason to trust the mark for longer.
+  return mark?.runner === runner && Math.abs((await ctx.date.now()) - mark.atMs) < overdueMs;
+}
+
+const overdueMs = 2 * repairIntervalMs;
+
+export async function openInvocations(
+  ctx: ObjectSharedContext,
+  request: { rolloutId: string },
+): Promise<string[]> {
+  const head = await readHead(ctx);
+  if (head?.rolloutId !== request.rolloutId) return [];
+  return Object.values(head.openBatches).map(({ invocation }) => invocation);
+}
+
+/** Batches that were killed never close themselves: nothing of theirs is in flight any more. */
+export async function forgetBatches(
+  ctx: ObjectContext,
+  request: { rolloutId?: string; invocations: string[] },
+): Promise<null> {
+  const gone = new Set(request.invocations);
+  for (const rollout of await readRollouts(ctx)) {
+    const open = Object.entries(rollout.head.openBatches);
+    const lost = open.filter(([, { invocation }]) => gone.has(invocation)).map(([n]) => n);
+    if (lost.length > 0) rollout.write(await closeLostBatches(ctx, rollout, lost));
+  }
+  return null;
+}

@@ -1,0 +1,118 @@
+/** Rollouts that another has followed while something of theirs was still in flight. */
+import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
+import type { RolloutStatus } from "#rollout/contract.ts";
+import {
+  type Batch,
+  type Outcome,
+  type RolloutHead,
+  readBatch,
+  readHead,
+  readOutcome,
+  readSuperseded,
+  writeHead,
+  writeOutcome,
+} from "#rollout/state.ts";
+import { toStatus } from "./answer.ts";
+
+type Reader = Pick<ObjectSharedContext, "get">;
+type Writer = Pick<ObjectContext, "set" | "clear">;
+
+/** How many are kept. Whoever still waits for one before them is referred to history. */
+const keptLimit = 50;
+
+/** Key `supersededIds`: the rollouts that are kept, the oldest first. */
+const idsKey = "supersededIds";
+const headKey = (id: string) => `superseded:${id}`;
+const batchKey = (id: string, n: number) => `late:${id}:batch:${n}`;
+const outcomeKey = (id: string, n: number) => `late:${id}:outcome:${n}`;
+
+/** A rollout by its id, and how its parts are read and written, whether it is the current one or not. */
+export type KeptRollout = {
+  head: RolloutHead;
+  isCurrent: boolean;
+  write: (head: RolloutHead) => void;
+  batch: (n: number) => Promise<Batch | null>;
+  outcome: (n: number) => Promise<Outcome | null>;
+  writeOutcome: (n: number, outcome: Outcome) => void;
+};
+
+/** null: it is not kept. */
+export function readSupersededHead(ctx: Reader, id: string): Promise<RolloutHead | null> {
+  return ctx.get<RolloutHead>(headKey(id));
+}
+
+/** null: it is neither the current one nor kept. */
+export async function readRollout(ctx: ObjectContext, id: string): Promise<KeptRollout | null> {
+  const current = await readHead(ctx);
+  if (current?.rolloutId === id) return currentRollout(ctx, current);
+  const head = await readSupersededHead(ctx, id);
+  if (head === null) return null;
+  return {
+    head,
+    isCurrent: false,
+    write: (next) => ctx.set(headKey(id), next),
+    batch: (n) => ctx.get<Batch>(batchKey(id, n)),
+    outcome: (n) => ctx.get<Outcome>(outcomeKey(id, n)),
+    writeOutcome: (n, outcome) => {
+      ctx.set(outcomeKey(id, n), outcome);
+    },
+  };
+}
+
+export function currentRollout(ctx: ObjectContext, head: RolloutHead): KeptRollout {
+  return {
+    head,
+    isCurrent: true,
+    write: (next) => writeHead(ctx, next),
+    batch: (n) => readBatch(ctx, n),
+    outcome: (n) => readOutcome(ctx, n),
+    writeOutcome: (n, outcome) => writeOutcome(ctx, n, outcome),
+  };
+}
+
+/** All that are kept, the current one first. */
+export async function readRollouts(ctx: ObjectContext): Promise<KeptRollout[]> {
+  const current = await readHead(ctx);
+  const ids = (await readIds(ctx)).filter((id) => id !== current?.rolloutId);
+  const kept = await Promise.all(ids.map((id) => readRollout(ctx, id)));
+  const known = current === null ? [] : [currentRollout(ctx, current)];
+  return [...known, ...kept.filter((one) => one !== null)];
+}
+
+/** Keeps the rollout that is about to be followed: its end, and its batches at work with their results. */
+export async function keepSuperseded(ctx: ObjectContext, head: RolloutHead): Promise<void> {
+  const { succeededIds: _s, failedIds: _f, previousImages: _p, ...compact } = head;
+  const id = head.rolloutId;
+  for (const n of Object.keys(head.openBatches).map(Number)) {
+    ctx.set(batchKey(id, n), await readBatch(ctx, n));
+    ctx.set(outcomeKey(id, n), await readOutcome(ctx, n));
+  }
+  ctx.set(headKey(id), compact);
+  const ids = [...(await readIds(ctx)).filter((other) => other !== id), id];
+  for (const gone of ids.slice(0, -keptLimit)) await forget(ctx, gone);
+  ctx.set(idsKey, ids.slice(-keptLimit));
+}
+
+async function forget(ctx: ObjectContext, id: string): Promise<void> {
+  const head = await ctx.get<RolloutHead>(headKey(id));
+  for (const n of Object.keys(head?.openBatches ?? {}).map(Number)) clearLate(ctx, id, n);
+  ctx.clear(headKey(id));
+}
+
+/** A batch of a rollout that is not the current one has ended: nothing asks for it any more. */
+export function clearLate(ctx: Writer, id: string, n: number): void {
+  ctx.clear(batchKey(id, n));
+  ctx.clear(outcomeKey(id, n));
+}
+
+/** The last word on a rollout that is not the current one and may not be kept any more. */
+export async function statusOfForgotten(ctx: Reader, rolloutId: string): Promise<RolloutStatus> {
+  const last = await readSuperseded(ctx);
+  if (last?.rollout_id === rolloutId) return last;
+  const reason = "other rollouts have followed; History has how this one ended";
+  return { ...toStatus(null), rollout_id: rolloutId, state: "cancelled", reason };
+}
+
+async function readIds(ctx: Reader): Promise<string[]> {
+  return (await ctx.get<string[]>(idsKey)) ?? [];
+}

@@ -1,0 +1,30 @@
+/** What a rollout at work waits for, when no deploy of its own is to be expected yet. */
+import type { ObjectSharedContext } from "@restatedev/restate-sdk";
+import { isRunning } from "#rollout/rules/transitions.ts";
+import type { RolloutHead } from "#rollout/state.ts";
+import { inFlight } from "./answer.ts";
+import { readSupersededHead } from "./superseded.ts";
+
+/** In words; undefined: it waits for nothing. */
+export async function reasonOfWait(
+  ctx: Pick<ObjectSharedContext, "get">,
+  head: RolloutHead,
+): Promise<string | undefined> {
+  if (!isRunning(head.state)) return undefined;
+  for (const rolloutId of Object.keys(head.drain ?? {})) {
+    const isOwn = rolloutId === head.rolloutId;
+    const before = isOwn ? head : await readSupersededHead(ctx, rolloutId);
+    const deploys = before === null ? 0 : inFlight(before);
+    if (before !== null && deploys > 0) return describeWait({ deploys, before, isOwn });
+  }
+  return head.captured ? undefined : "waits for the fleet's list";
+}
+
+function describeWait(of: { deploys: number; before: RolloutHead; isOwn: boolean }): string {
+  const { deploys, before, isOwn } = of;
+  const counted = deploys === 1 ? "the one deploy" : `the ${deploys} deploys`;
+  const has = deploys === 1 ? "has" : "have";
+  return isOwn
+    ? `waits until ${counted} in flight ${has} ended`
+    : `waits until ${counted} ${has} ended that the rollout of ${before.image} left in flight`;
+}

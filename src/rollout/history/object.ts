@@ -1,0 +1,20 @@
+/** Keeps every rollout in Postgres, off the path of the rollout itself. */
+import { implement, type ObjectContext } from "@restatedev/restate-sdk";
+import { rolloutHistory } from "#rollout/internal.ts";
+import type { HistoryStore } from "./store.ts";
+
+/** A database that is down holds these writes up, in order, and nothing else. */
+export function createHistoryObject(store: HistoryStore) {
+  const write = async (ctx: ObjectContext, name: string, action: () => Promise<void>) => {
+    await ctx.run(name, action);
+    return null;
+  };
+  return implement(rolloutHistory, {
+    handlers: {
+      save: (ctx, entry) => write(ctx, "save-rollout", () => store.save(ctx.key, entry)),
+      plan: (ctx, { batches }) => write(ctx, "save-plan", () => store.plan(ctx.key, batches)),
+      outcomes: (ctx, entry) => write(ctx, "save-outcomes", () => store.outcomes(ctx.key, entry)),
+    },
+    options: { ingressPrivate: true, journalRetention: 0 },
+  });
+}

@@ -1,0 +1,160 @@
+/** The tables `rollouts` and `rollout_sentinels`. Every write may come twice and changes nothing then. */
+import type { Database } from "#kernel/database.ts";
+import type { HistoryRequest, RolloutHistory } from "#rollout/contract.ts";
+import type { HistoryEntry, OutcomesEntry } from "#rollout/internal.ts";
+
+export type HistoryStore = ReturnType<typeof createHistoryStore>;
+
+type PlannedBatch = { wave: number; ids: string[]; previousImages: string[] };
+
+export function createHistoryStore(database: Database) {
+  return {
+    /** Brings the rollout's row to this entry, as far as it is not newer already. */
+    async save(rolloutId: string, entry: HistoryEntry): Promise<void> {
+      await database.query(saveRollout, rolloutRow(rolloutId, entry));
+      const { told, sequence, updatedAt } = entry;
+      const row = [rolloutId, sequence, told.event, told.by ?? null, updatedAt, told.message];
+      await database.query(saveMessage, row);
+    },
+
+    /** Writes down who is in a batch before it is deployed. */
+    async plan(rolloutId: string, batches: readonly PlannedBatch[]): Promise<void> {
+      for (const { wave, ids, previousImages } of batches) {
+        await database.query(savePlan, [rolloutId, wave, ids, previousImages]);
+      }
+    },
+
+    /** Writes the results of deploys, in whatever order they come, and the totals they make. */
+    async outcomes(rolloutId: string, entry: OutcomesEntry): Promise<void> {
+      const { changes, atMs, isLate, totals } = entry;
+      const ids = changes.map(({ id }) => id);
+      const outcomes = changes.map(({ to }) => outcomeNames[to] ?? null);
+      const reasons = changes.map(({ reason }) => reason ?? null);
+      await database.query(saveOutcomes, [rolloutId, ids, outcomes, reasons, new Date(atMs)]);
+      if (totals !== undefined) await database.query(saveTotals, totalsRow(rolloutId, totals));
+      else if (isLate) await database.query(recount, [rolloutId]);
+    },
+
+    /** Past rollouts, newest first. */
+    async list({ limit, before }: HistoryRequest): Promise<RolloutHistory> {
+      const { rows } = await database.query(listRollouts, [limit, before ?? null]);
+      return { rollouts: rows.map(toRollout) };
+    },
+  };
+}
+
+const outcomeNames: Record<string, string> = {
+  s: "succeeded",
+  f: "failed",
+  r: "reverted",
+  n: "not_reverted",
+};
+
+const endStates = ["completed", "cancelled"];
+
+function rolloutRow(rolloutId: string, entry: HistoryEntry): unknown[] {
+  return [
+    rolloutId,
+    entry.image,
+    entry.requestedImage,
+    entry.wavePercentages,
+    entry.state,
+    entry.reason ?? null,
+    entry.startedBy,
+    entry.currentWave,
+    entry.totalWaves,
+    entry.total,
+    entry.succeeded,
+    entry.failed,
+    entry.reverted,
+    entry.startedAt,
+    entry.updatedAt,
+    endStates.includes(entry.state) ? entry.updatedAt : null,
+    entry.sequence,
+  ];
+}
+
+function totalsRow(rolloutId: string, totals: NonNullable<OutcomesEntry["totals"]>): unknown[] {
+  const { succeeded, failed, reverted, updatedAt, sequence } = totals;
+  return [rolloutId, succeeded, failed, reverted, updatedAt, sequence];
+}
+
+/** A count of the entry, unless results of deploys have made it a newer one already. */
+function ifNewer(column: string): string {
+  return `${column} = CASE WHEN rollouts.sequence < excluded.sequence THEN excluded.${column}
+    ELSE rollouts.${column} END`;
+}
+
+// The row's sequence goes up with results too: one of those that came first must not keep out a
+// transition that was held up. Which transitions are known is told by their messages.
+const saveRollout = `
+  INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
+    current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
+    sequence)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+  ON CONFLICT (id) DO UPDATE SET
+    state = excluded.state, reason = excluded.reason, current_wave = excluded.current_wave,
+    total_waves = excluded.total_waves, total = excluded.total, ended_at = excluded.ended_at,
+    ${["succeeded", "failed", "reverted", "updated_at", "sequence"].map(ifNewer).join(", ")}
+  WHERE NOT EXISTS (SELECT FROM rollout_messages AS m
+    WHERE m.rollout_id = excluded.id AND m.sequence > excluded.sequence)`;
+
+const saveMessage = `
+  INSERT INTO rollout_messages (rollout_id, sequence, event, actor, at, message)
+  VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`;
+
+const savePlan = `
+  INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, updated_at)
+  SELECT $1::text, id, $2::integer, previous_image, now() FROM unnest($3::text[], $4::text[]) AS t (id, previous_image)
+  ON CONFLICT DO NOTHING`;
+
+/** An outcome is followed by one of a higher rank alone: a write that comes late takes nothing back. */
+function rankOf(outcome: string): string {
+  return `CASE ${outcome} WHEN 'reverted' THEN 3 WHEN 'not_reverted' THEN 2
+    WHEN 'succeeded' THEN 1 WHEN 'failed' THEN 1 ELSE 0 END`;
+}
+
+const saveOutcomes = `
+  UPDATE rollout_sentinels AS s SET outcome = t.outcome, reason = t.reason, updated_at = $5::timestamptz
+  FROM unnest($2::text[], $3::text[], $4::text[]) AS t (id, outcome, reason)
+  WHERE s.rollout_id = $1 AND s.sentinel_id = t.id
+    AND (s.outcome, s.reason) IS DISTINCT FROM (t.outcome, t.reason)
+    AND (${rankOf("t.outcome")} > ${rankOf("s.outcome")} OR t.outcome = s.outcome)`;
+
+const saveTotals = `
+  UPDATE rollouts SET succeeded = $2, failed = $3, reverted = $4, updated_at = $5, sequence = $6
+  WHERE id = $1 AND sequence < $6`;
+
+const recount = `
+  UPDATE rollouts SET
+    succeeded = (SELECT count(*) FROM rollout_sentinels
+                 WHERE rollout_id = $1 AND outcome IN ('succeeded', 'not_reverted')),
+    failed = (SELECT count(*) FROM rollout_sentinels WHERE rollout_id = $1 AND outcome = 'failed'),
+    reverted = (SELECT count(*) FROM rollout_sentinels WHERE rollout_id = $1 AND outcome = 'reverted')
+  WHERE id = $1`;
+
+const listRollouts = `
+  SELECT * FROM rollouts
+  WHERE $2::text IS NULL OR (started_at, id) < (SELECT started_at, id FROM rollouts WHERE id = $2)
+  ORDER BY started_at DESC, id DESC LIMIT $1`;
+
+// biome-ignore lint/suspicious/noExplicitAny: a row as the driver gives it, named by the query above
+function toRollout(row: any): RolloutHistory["rollouts"][number] {
+  return {
+    rollout_id: row.id,
+    image: row.image,
+    state: row.state,
+    ...(row.reason !== null && { reason: row.reason }),
+    started_by: row.started_by,
+    wave_percentages: row.wave_percentages,
+    current_wave: row.current_wave,
+    total_waves: row.total_waves,
+    total: row.total,
+    succeeded: row.succeeded,
+    failed: row.failed,
+    reverted: row.reverted,
+    started_at: row.started_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+    ended_at: row.ended_at?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,67 @@
+/** The gate between two waves: whether the checks allow the next one. Pure. */
+import type { Gate, GateStatus } from "#rollout/contract.ts";
+
+/** What one check has found since the gate closed. */
+export type CheckReport = {
+  check: string;
+  /** Runs that were ok wherever they ran. */
+  cleanRuns: number;
+  /** The first run that failed; null when none did. */
+  failedRun: GateStatus["checks"][number]["failed_run"];
+};
+
+/** Reads what API checks, named by id, found in runs that were due at `sinceMs` (Unix ms) or later. */
+export type ReadChecks = (checks: string[], sinceMs: number) => Promise<CheckReport[]>;
+
+/** How often the checks are looked at, at most so often that the run's journal stays small. */
+export function gatePollMs({ timeout_seconds }: Gate): number {
+  return Math.max(1_000, Math.ceil((timeout_seconds * 1_000) / maxPolls));
+}
+
+const maxPolls = 300;
+
+/** A gate that has just closed after wave `wave`, counted from 1. */
+export function newGateStatus(gate: Gate, wave: number, nowMs: number): GateStatus {
+  return {
+    wave,
+    since: new Date(nowMs).toISOString(),
+    until: new Date(nowMs + gate.timeout_seconds * 1_000).toISOString(),
+    checks: gate.checks.map((check) => ({
+      check,
+      clean_runs: 0,
+      wanted_runs: gate.clean_runs,
+      failed_run: null,
+    })),
+  };
+}
+
+/** The status with what the checks have found so far. */
+export function withReports(status: GateStatus, reports: readonly CheckReport[]): GateStatus {
+  const byCheck = new Map(reports.map((report) => [report.check, report]));
+  return {
+    ...status,
+    checks: status.checks.map((one) => {
+      const report = byCheck.get(one.check);
+      if (report === undefined) return one;
+      return { ...one, clean_runs: report.cleanRuns, failed_run: report.failedRun };
+    }),
+  };
+}
+
+export type GateVerdict = { action: "open" | "wait" } | { action: "pause"; reason: string };
+
+/** A failed run counts more than the clean ones before it, and both more than the time. */
+export function judgeGate(status: GateStatus, nowMs: number): GateVerdict {
+  for (const { check, failed_run: run } of status.checks) {
+    if (run === null) continue;
+    const reason = `the gate is closed: ${check} failed at ${run.location} (${run.reason})`;
+    return { action: "pause", reason };
+  }
+  const missing = status.checks.filter((check) => check.clean_runs < check.wanted_runs);
+  if (missing.length === 0) return { action: "open" };
+  if (nowMs < Date.parse(status.until)) return { action: "wait" };
+  const counts = missing.map(
+    ({ check, clean_runs, wanted_runs }) => `${check} had ${clean_runs} of ${wanted_runs}`,
+  );
+  return { action: "pause", reason: `the gate timed out: of clean runs ${counts.join(", ")}` };
+}

@@ -1,0 +1,138 @@
+/** The transitions of a rollout as messages for people (spec, "Rollout notifications"). */
+import type { ChatMessage } from "#notify/contract.ts";
+import type { RolloutHead } from "#rollout/state.ts";
+
+export const rolloutEvents = [
+  "rollout started",
+  "wave started",
+  "wave completed",
+  "paused",
+  "resumed",
+  "rollback started",
+  "rollback completed",
+  "completed",
+  "cancelled",
+] as const;
+export type RolloutEvent = (typeof rolloutEvents)[number];
+
+type Draft = { tone: ChatMessage["tone"]; title: string; lines: (head: RolloutHead) => string[] };
+
+/** How many failed sentinels a message names; the rest is a number. */
+const namedFailures = 5;
+
+const drafts: Record<RolloutEvent, Draft> = {
+  "rollout started": {
+    tone: "info",
+    title: "Rollout started",
+    lines: (head) => [
+      `Waves at ${head.wavePercentages.join(", ")} % of the fleet, started by ${head.startedBy}.`,
+    ],
+  },
+  "wave started": {
+    tone: "info",
+    title: "Wave started",
+    lines: (head) => [`${waveName(head)}: ${sentinels(currentWave(head)?.size ?? 0)}.`],
+  },
+  "wave completed": {
+    tone: "success",
+    title: "Wave completed",
+    lines: (head) => [`${waveName(head)}: ${head.succeeded} of ${sentinels(head.total)} done.`],
+  },
+  paused: {
+    tone: "danger",
+    title: "Rollout paused",
+    lines: (head) => [
+      ...(head.reason === undefined ? [] : [`${head.reason}.`]),
+      ...failureLines(head),
+      "Resume goes on with the next wave, RollbackAll puts the previous images back, Cancel ends here.",
+    ],
+  },
+  resumed: {
+    tone: "info",
+    title: "Rollout resumed",
+    lines: () => ["Failed sentinels are not tried again."],
+  },
+  "rollback started": {
+    tone: "warning",
+    title: "Rollback started",
+    lines: (head) => [`${sentinels(head.succeeded)} get their previous image back.`],
+  },
+  "rollback completed": {
+    tone: "warning",
+    title: "Rollback completed",
+    lines: (head) => [
+      `${sentinels(head.revertedByLastRollback)} run their previous image again.`,
+      ...(head.reason === undefined ? [] : [`${head.reason}.`]),
+      ...namedLines("Not reverted", head.notReverted, notReverted(head)),
+      ...namedLines("Failed, and still ordered to the new image", head.failedSample, head.failed),
+    ],
+  },
+  completed: {
+    tone: "success",
+    title: "Rollout completed",
+    lines: (head) =>
+      head.failed === 0
+        ? [`${sentinels(head.succeeded)} run the new image.`]
+        : [
+            `${head.succeeded} of ${sentinels(head.total)} run the new image.`,
+            ...failureLines(head),
+          ],
+  },
+  cancelled: {
+    tone: "warning",
+    title: "Rollout cancelled",
+    lines: (head) => [
+      `${sentinels(head.succeeded)} keep the new image; RollbackAll puts the previous ones back.`,
+      ...failureLines(head),
+    ],
+  },
+};
+
+/** The message of an event; `head.sequence` makes its id, the same on every delivery. */
+export function composeMessage(event: RolloutEvent, head: RolloutHead): ChatMessage {
+  const draft = drafts[event];
+  const hasFailures = event === "completed" && head.failed > 0;
+  return {
+    id: `${head.rolloutId}#${head.sequence}`,
+    title: hasFailures ? "Rollout completed with failures" : draft.title,
+    tone: hasFailures ? "warning" : draft.tone,
+    lines: draft.lines(head),
+    fields: [
+      { name: "Image", value: head.image },
+      { name: "State", value: head.state },
+      { name: "Rollout", value: head.rolloutId },
+    ],
+  };
+}
+
+function currentWave(head: RolloutHead) {
+  return head.waves[head.currentWave - 1];
+}
+
+function waveName(head: RolloutHead): string {
+  return `Wave ${head.currentWave} of ${head.totalWaves}`;
+}
+
+function sentinels(count: number): string {
+  return `${count} sentinel${count === 1 ? "" : "s"}`;
+}
+
+/** The list is cut short in a large fleet; of a killed batch it has more than are counted. */
+function notReverted({ notReverted: list, succeeded }: RolloutHead): number {
+  return list.length === 0 ? 0 : Math.max(list.length, succeeded);
+}
+
+function failureLines(head: RolloutHead): string[] {
+  return namedLines("Failed", head.failedSample, head.failed);
+}
+
+function namedLines(
+  title: string,
+  list: readonly { id: string; reason: string }[],
+  count: number,
+): string[] {
+  if (count === 0) return [];
+  const named = list.slice(0, namedFailures).map(({ id, reason }) => `${id} (${reason})`);
+  const more = count > named.length ? `, and ${count - named.length} more` : "";
+  return [`${title}: ${named.join(", ")}${more}.`];
+}

@@ -1,0 +1,112 @@
+/** What a batch still has to do, and what its results change. */
+import type { Batch, Outcome } from "#rollout/state.ts";
+
+/** A rollout brings the new image, a rollback each sentinel's previous one. */
+export type RunKind = "rollout" | "rollback";
+
+/**
+ * The result of one deploy: `index` is the sentinel's place in its batch, `ofFleet` a failure of the
+ * fleet's API, which could not be asked.
+ */
+export type DeployOutcome = {
+  index: number;
+  id: string;
+  ok: boolean;
+  reason?: string;
+  ofFleet?: true;
+};
+
+export type Target = { index: number; id: string; image: string };
+
+/** One mark that a result has changed. */
+export type Change = { id: string; from: string; to: string; reason?: string };
+
+export function emptyOutcome(batch: Batch): Outcome {
+  return { marks: ".".repeat(batch.ids.length), reasons: {}, ofFleet: [], open: false };
+}
+
+export function previousImageOf(batch: Batch, index: number): string {
+  return batch.images[batch.imageOf[index] ?? -1] ?? "";
+}
+
+/**
+ * The members that a run has to deploy. A rollback takes those with the new image, and those of a
+ * batch that was killed: they may have it, and putting back one that has not changes nothing.
+ */
+export function targetsOf(
+  batch: Batch,
+  outcome: Outcome,
+  run: { kind: RunKind; image: string },
+): Target[] {
+  const wanted = run.kind === "rollout" ? "." : mayHaveMore(outcome) ? "sn." : "sn";
+  return batch.ids
+    .map((id, index) => ({ index, id, image: imageFor(batch, index, run) }))
+    .filter(({ index }) => wanted.includes(outcome.marks[index] ?? ""));
+}
+
+function mayHaveMore({ open, lost = false }: Outcome): boolean {
+  return open || lost;
+}
+
+function imageFor(batch: Batch, index: number, run: { kind: RunKind; image: string }): string {
+  return run.kind === "rollout" ? run.image : previousImageOf(batch, index);
+}
+
+/** How each member stands: its mark, and why. A member without a result has none. */
+export function marksOf(
+  { ids }: Pick<Batch, "ids">,
+  { marks, reasons }: Pick<Outcome, "marks" | "reasons">,
+): Change[] {
+  return ids.flatMap((id, i): Change[] => {
+    const to = marks[i] ?? ".";
+    if (to === ".") return [];
+    // An id may be the name of what every object has.
+    const reason = Object.hasOwn(reasons, id) ? reasons[id] : undefined;
+    return [{ id, from: ".", to, ...(reason !== undefined && { reason }) }];
+  });
+}
+
+/** Marks the results, each member once per run: a repeated record changes nothing. */
+export function applyResults(
+  batch: Batch,
+  outcome: Outcome,
+  run: { kind: RunKind; results: readonly DeployOutcome[] },
+): { outcome: Outcome; changes: Change[] } {
+  const marks = [...outcome.marks];
+  const reasons = new Map(Object.entries(outcome.reasons));
+  const changes: Change[] = [];
+  for (const result of run.results) {
+    const from = marks[result.index] ?? "";
+    const to = nextMark(run.kind, from, result.ok);
+    const id = batch.ids[result.index];
+    if (to === undefined || id === undefined) continue;
+    marks[result.index] = to;
+    if (result.reason === undefined) reasons.delete(id);
+    else reasons.set(id, result.reason);
+    changes.push({ id, from, to, ...(result.reason && { reason: result.reason }) });
+  }
+  const kept = {
+    marks: marks.join(""),
+    reasons: Object.fromEntries(reasons),
+    ...ofFleetAfter(outcome.ofFleet, changes, run.results),
+  };
+  return { outcome: { ...outcome, ...kept }, changes };
+}
+
+/** Of an outcome that an earlier version began it is not kept. */
+function ofFleetAfter(
+  before: readonly string[] | undefined,
+  changes: readonly Change[],
+  results: readonly DeployOutcome[],
+): Pick<Outcome, "ofFleet"> {
+  if (before === undefined) return {};
+  const changed = new Set(changes.map(({ id }) => id));
+  const more = results.filter(({ id, ofFleet }) => ofFleet === true && changed.has(id));
+  const kept = before.filter((id) => !changed.has(id));
+  return { ofFleet: [...new Set([...kept, ...more.map(({ id }) => id)])] };
+}
+
+function nextMark(kind: RunKind, from: string, ok: boolean): string | undefined {
+  if (kind === "rollout") return from === "." ? (ok ? "s" : "f") : undefined;
+  return from !== "" && "sn.".includes(from) ? (ok ? "r" : "n") : undefined;
+}

@@ -1,0 +1,83 @@
+/** How many of a batch have which outcome. Counts of a rollout are sums of these, never counted up. */
+
+import type { Batch, Outcome, RolloutHead, Tally } from "#rollout/state.ts";
+import { type Change, marksOf } from "./outcome.ts";
+
+type Results = Pick<Outcome, "marks" | "reasons" | "ofFleet">;
+
+const nothing: Tally = { s: 0, f: 0, r: 0, n: 0 };
+
+/** A batch, by its number, whose outcome has become another. */
+export type BatchStep = {
+  n: number;
+  batch: Pick<Batch, "wave" | "ids">;
+  before: Results;
+  after: Results;
+};
+
+function tallyOf(batch: Pick<Batch, "ids">, outcome: Results): Tally {
+  const marks = marksOf(batch, outcome);
+  const count = (mark: string) => marks.filter(({ to }) => to === mark).length;
+  const ofFleet = marks.filter((mark) => isOfFleet(mark, outcome)).length;
+  return { s: count("s"), f: count("f"), r: count("r"), n: count("n"), ofFleet };
+}
+
+/** Whether a deploy failed because the fleet could not be asked: nothing is said of the image then. */
+function isOfFleet({ id, to, reason = "" }: Change, { ofFleet }: Results): boolean {
+  if (to !== "f") return false;
+  if (ofFleet !== undefined) return ofFleet.includes(id);
+  // Earlier versions kept nothing but the words.
+  return /^(?:timeout_unknown: )?(?:unreachable|unauthorized)\b/.test(reason);
+}
+
+type Counts = Pick<
+  RolloutHead,
+  "succeeded" | "failed" | "reverted" | "revertedByLastRollback" | "waves"
+> &
+  Pick<RolloutHead, "tallies">;
+
+/**
+ * The head's counts once this batch stands as it does after the step. What the batch has counted for
+ * so far is taken off first: a step that comes twice, or of which half was written, counts once.
+ */
+export function recount(head: RolloutHead, { n, batch, before, after }: BatchStep): Counts {
+  const was = countedSoFar(head, { n, batch, before });
+  const is = tallyOf(batch, after);
+  const more = { s: is.s - was.s, f: is.f - was.f, r: is.r - was.r, n: is.n - was.n };
+  const moreOfFleet = (is.ofFleet ?? 0) - (was.ofFleet ?? 0);
+  const reverted = head.reverted + more.r;
+  return {
+    // Who did not go back has the new image, or may have it.
+    succeeded: head.succeeded + more.s + more.n,
+    failed: head.failed + more.f,
+    reverted,
+    revertedByLastRollback:
+      head.revertedBefore === undefined
+        ? head.revertedByLastRollback + more.r
+        : reverted - head.revertedBefore,
+    waves: head.waves.map((one, i) =>
+      i === batch.wave
+        ? {
+            ...one,
+            succeeded: one.succeeded + more.s + more.n + more.r,
+            failed: one.failed + more.f,
+            fleetFailed: (one.fleetFailed ?? 0) + moreOfFleet,
+          }
+        : one,
+    ),
+    ...(head.tallies !== undefined && { tallies: { ...head.tallies, [n]: is } }),
+  };
+}
+
+/** Earlier versions kept no tallies, or none of the fleet's own failures: those are the batch's as it was. */
+function countedSoFar(
+  { tallies }: RolloutHead,
+  { n, batch, before }: Omit<BatchStep, "after">,
+): Tally {
+  const marked = tallyOf(batch, before);
+  if (tallies === undefined) return marked;
+  const known = tallies[n];
+  return known === undefined
+    ? nothing
+    : { ...known, ofFleet: known.ofFleet ?? marked.ofFleet ?? 0 };
+}

@@ -1,0 +1,167 @@
+/** The batch: deploys its members with a bound on how many at once, and records as results come in. */
+import {
+  type Context,
+  implement,
+  type internal,
+  RestatePromise,
+  type TerminalError,
+} from "@restatedev/restate-sdk";
+import { type DeployResult, sentinelService } from "#fleet/contract.ts";
+import { singletonKey } from "#rollout/contract.ts";
+import { type BatchRun, rolloutBatch, rolloutObject } from "#rollout/internal.ts";
+import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
+
+type Event =
+  | { type: "settled"; target: Target; outcome: DeployOutcome; wasKilled: boolean }
+  | { type: "unordered"; index: number }
+  | { type: "recorded"; wasKilled: boolean }
+  | { type: "stop" };
+
+/** How often in all a batch makes a record again that was killed. */
+const recordAttempts = 20;
+
+export const batchService = implement(rolloutBatch, {
+  handlers: { run: runBatch },
+  options: {
+    ingressPrivate: true,
+    // A cancelled batch starts nothing more; its deploys in flight are left to finish.
+    explicitCancellation: true,
+    journalRetention: { minutes: 5 },
+  },
+});
+
+async function runBatch(ctx: Context, run: BatchRun): Promise<{ stopped: boolean }> {
+  const work = new BatchWork(ctx, run);
+  while (!work.isDone()) {
+    work.launch();
+    work.record();
+    work.take(await work.nextEvent());
+  }
+  return { stopped: work.isStopped };
+}
+
+/** The deploys of a batch: which wait, which are in flight, and which results are yet to be recorded. */
+class BatchWork {
+  readonly #ctx: Context;
+  readonly #run: Omit<BatchRun, "targets">;
+  readonly #waiting: Target[];
+  readonly #stop: RestatePromise<Event>;
+  readonly #inFlight = new Map<number, RestatePromise<Event>>();
+  #unrecorded: DeployOutcome[] = [];
+  #recording: RestatePromise<Event> | undefined;
+  /** What the record on its way has with it, should it be killed. */
+  #underWay: DeployOutcome[] = [];
+  #killedRecords = 0;
+  #isClosed = false;
+  isStopped = false;
+
+  constructor(ctx: Context, { targets, ...run }: BatchRun) {
+    this.#ctx = ctx;
+    this.#run = run;
+    this.#waiting = [...targets];
+    this.#stop = stopEvent(ctx);
+  }
+
+  isDone(): boolean {
+    return this.#isClosed && this.#recording === undefined;
+  }
+
+  /** Starts as many deploys as the bound allows. */
+  launch(): void {
+    while (!this.isStopped && this.#inFlight.size < this.#run.parallel) {
+      const target = this.#waiting.shift();
+      if (target === undefined) return;
+      this.#inFlight.set(target.index, deploy(this.#ctx, target, this.#run.run));
+    }
+  }
+
+  /**
+   * Records what has come in, one record at a time: while it is on its way results gather, so that
+   * a fast fleet is recorded in handfuls and a slow one result by result.
+   */
+  record(): void {
+    if (this.#recording !== undefined) return;
+    const closed = this.#inFlight.size === 0 && (this.isStopped || this.#waiting.length === 0);
+    if (!closed && this.#unrecorded.length === 0) return;
+    this.#recording = this.#ctx
+      .client(rolloutObject, singletonKey)
+      .record({
+        ...this.#run,
+        invocation: this.#ctx.request().id,
+        results: this.#unrecorded,
+        inFlight: this.#inFlight.size,
+        closed,
+      })
+      .map((_, failure): Event => ({ type: "recorded", wasKilled: failure !== undefined }));
+    this.#underWay = this.#unrecorded;
+    this.#unrecorded = [];
+    this.#isClosed = closed;
+  }
+
+  nextEvent(): RestatePromise<Event> {
+    const others = [this.#recording, this.isStopped ? undefined : this.#stop];
+    return RestatePromise.race([
+      ...this.#inFlight.values(),
+      ...others.filter((other) => other !== undefined),
+    ]);
+  }
+
+  take(event: Event): void {
+    if (event.type === "stop") this.isStopped = true;
+    if (event.type === "recorded") this.#takeRecorded(event.wasKilled);
+    if (event.type === "unordered") {
+      // Its run has stopped: the sentinel was never taken, and nor is any other.
+      this.#inFlight.delete(event.index);
+      this.isStopped = true;
+    }
+    if (event.type !== "settled") return;
+    this.#inFlight.delete(event.outcome.index);
+    this.#unrecorded.push(event.outcome);
+    if (event.wasKilled) abandon(this.#ctx, event);
+  }
+
+  /** A record that was killed is made again: what it has written already changes nothing then. */
+  #takeRecorded(wasKilled: boolean): void {
+    this.#recording = undefined;
+    if (!wasKilled || ++this.#killedRecords > recordAttempts) return;
+    this.#unrecorded = [...this.#underWay, ...this.#unrecorded];
+    this.#isClosed = false;
+  }
+}
+
+function stopEvent(ctx: Context): RestatePromise<Event> {
+  const toEvent = (): Event => ({ type: "stop" });
+  const cancelled = (ctx as unknown as internal.ContextInternal).cancellation();
+  return RestatePromise.race([ctx.signal<null>("stop").map(toEvent), cancelled.map(toEvent)]);
+}
+
+function deploy(ctx: Context, target: Target, run: string | undefined): RestatePromise<Event> {
+  const { index, id, image } = target;
+  return ctx
+    .client(sentinelService, id)
+    .Deploy({ image, ...(run !== undefined && { run }) })
+    .map((result, failure): Event => {
+      if (result?.ordered === false) return { type: "unordered", index };
+      const outcome = { index, id, ...judge(result, failure) };
+      return { type: "settled", target, outcome, wasKilled: failure !== undefined };
+    });
+}
+
+function judge(
+  result: DeployResult | undefined,
+  failure: TerminalError | undefined,
+): Pick<DeployOutcome, "ok" | "reason" | "ofFleet"> {
+  if (failure !== undefined) {
+    return { ok: false, reason: `cancelled: the deploy ended with "${failure.message}"` };
+  }
+  if (result?.status === "ready") return { ok: true };
+  const reason = result?.reason ?? "timeout_unknown";
+  return { ok: false, reason, ...(result?.unasked === true && { ofFleet: true }) };
+}
+
+/** A deploy whose invocation was killed left its sentinel as progressing: that is put right. */
+function abandon(ctx: Context, event: { target: Target; outcome: DeployOutcome }): void {
+  const { target, outcome } = event;
+  const reason = outcome.reason ?? "cancelled";
+  ctx.sendClient(sentinelService, target.id).Abandon({ image: target.image, reason });
+}

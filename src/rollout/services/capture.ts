@@ -1,0 +1,63 @@
+/** Lists the fleet at the start of a rollout and freezes it into waves and batches. */
+import { CancelledError, type Context, implement, TerminalError } from "@restatedev/restate-sdk";
+import type { FleetMember } from "#fleet/contract.ts";
+import { singletonKey } from "#rollout/contract.ts";
+import { type Captured, rolloutCapture, rolloutObject } from "#rollout/internal.ts";
+import { planMembers, toBatches, toWaveProgress } from "#rollout/rules/plan.ts";
+import { inlineLists } from "#rollout/rules/progress.ts";
+
+/** The fleet as it is now. Throws when it cannot be listed. */
+export type ListFleet = () => Promise<FleetMember[]>;
+
+/** Batches per write: their ids stay far below the size at which Restate refuses a message. */
+const batchesPerWrite = 20;
+
+export type CaptureParts = {
+  listFleet: ListFleet;
+  /** How long the fleet may be unreachable before the rollout is paused instead. */
+  listForMs: number;
+};
+
+export function createCapture(parts: CaptureParts) {
+  return implement(rolloutCapture, {
+    handlers: { run: (ctx, request) => captureFleet(ctx, request.rolloutId, parts) },
+    options: { ingressPrivate: true, journalRetention: { minutes: 5 } },
+  });
+}
+
+async function captureFleet(
+  ctx: Context,
+  rolloutId: string,
+  { listFleet, listForMs }: CaptureParts,
+): Promise<Captured> {
+  const rollout = ctx.client(rolloutObject, singletonKey);
+  const request = await rollout.toCapture({ rolloutId });
+  if (request === null) return null;
+  const list = async () => freezeFleet(await listFleet(), request);
+  const plan = await ctx.run("list-fleet", list, { maxRetryDuration: listForMs }).catch(unlisted);
+  if ("unlisted" in plan) return plan;
+  for (let first = 0; first < plan.batches.length; first += batchesPerWrite) {
+    const batches = plan.batches.slice(first, first + batchesPerWrite);
+    await rollout.storeBatches({ rolloutId, first, batches });
+  }
+  await rollout.freeze({ rolloutId, waves: plan.waves, inline: plan.inline });
+  return null;
+}
+
+/** An answer, not a failure: whoever kills this fails it too, and that is none of the fleet's doing. */
+function unlisted(error: unknown): { unlisted: string } {
+  if (!(error instanceof TerminalError) || error instanceof CancelledError) throw error;
+  return { unlisted: error.message };
+}
+
+/** What is journaled is the plan, ids and numbered images: some 25 bytes per sentinel. */
+function freezeFleet(
+  fleet: readonly FleetMember[],
+  request: { image: string; wavePercentages: number[] },
+) {
+  const members = planMembers(fleet, request);
+  const batches = toBatches(members);
+  const waves = toWaveProgress(members);
+  const total = waves.reduce((sum, wave) => sum + wave.size, 0);
+  return { waves, batches, inline: inlineLists(total, batches) };
+}

@@ -1,0 +1,251 @@
+/** The run: leads a rollout through its waves, or a rollback through its batches. */
+import {
+  CancelledError,
+  type Context,
+  type InvocationId,
+  InvocationIdParser,
+  implement,
+  RestatePromise,
+  TerminalError,
+} from "@restatedev/restate-sdk";
+import { type RollbackResult, singletonKey } from "#rollout/contract.ts";
+import {
+  type Captured,
+  type Instruction,
+  type Run,
+  type RunnerEnded,
+  rolloutCapture,
+  rolloutObject,
+  rolloutRunner,
+} from "#rollout/internal.ts";
+import { gatePollMs, type ReadChecks } from "#rollout/rules/gate.ts";
+import type { RunKind } from "#rollout/rules/outcome.ts";
+import type { SizedBatch } from "#rollout/state.ts";
+
+export type RunnerSettings = {
+  /** Deploys in flight over the whole fleet. */
+  maxParallel: number;
+  /** What checks found since a time. */
+  readChecks: ReadChecks;
+  /** How long a deploy may take, which bounds the wait for what an earlier run left in flight. */
+  deployTimeoutMs: number;
+};
+
+/** Batches at work at once: enough that one straggler does not hold up the rest. */
+const batchesAtOnce = 4;
+
+/** How often a batch that was killed is started anew before its wave is given up. */
+const batchAttempts = 3;
+
+export function createRunner(settings: RunnerSettings) {
+  return implement(rolloutRunner, {
+    handlers: { run: (ctx, run) => runToEnd(ctx, run, settings) },
+    options: { ingressPrivate: true, journalRetention: { hours: 1 } },
+  });
+}
+
+async function runToEnd(ctx: Context, run: Run, settings: RunnerSettings): Promise<RollbackResult> {
+  try {
+    return await (run.kind === "rollout"
+      ? runRollout(ctx, run, settings)
+      : runRollback(ctx, run, settings));
+  } catch (error) {
+    if (!(error instanceof TerminalError)) throw error;
+    return endEarly(ctx, run, failureOf(error));
+  }
+}
+
+function endEarly(
+  ctx: Context,
+  { rolloutId }: Run,
+  why: Pick<RunnerEnded, "failure" | "cause">,
+): Promise<RollbackResult> {
+  const ended = { rolloutId, runner: ctx.request().id, ...why };
+  return ctx.client(rolloutObject, singletonKey).runnerEnded(ended);
+}
+
+function failureOf(error: TerminalError): Pick<RunnerEnded, "failure" | "cause"> {
+  const failure =
+    error instanceof CancelledError ? "the run was cancelled in Restate" : error.message;
+  return { failure, cause: "run" };
+}
+
+async function runRollout(
+  ctx: Context,
+  run: Run,
+  settings: RunnerSettings,
+): Promise<RollbackResult> {
+  const { rolloutId } = run;
+  const rollout = ctx.client(rolloutObject, singletonKey);
+  const stop = ctx.signal<null>("stop");
+  const isStopped = await RestatePromise.race([
+    drain(ctx, run.drain, settings.deployTimeoutMs).map(() => false),
+    stop.map(() => true),
+  ]);
+  const captured = await capture(ctx, rolloutId, stop);
+  if (captured !== null) return endEarly(ctx, run, { failure: captured.unlisted, cause: "fleet" });
+  let next = await rollout.advance({ rolloutId, ...(isStopped && { isStopped }) });
+  while (next.action !== "stop") {
+    if (next.action === "wait") {
+      next = await waitAtGate(ctx, { ...next, rolloutId, stop }, settings);
+      continue;
+    }
+    await runBatches(ctx, { rolloutId, kind: run.kind, batches: next.batches }, settings);
+    next = await rollout.advance({ rolloutId, finishedWave: next.waveIndex });
+  }
+  return { ...next.status, reverted: 0, not_reverted: [] };
+}
+
+/** Freezes the fleet, which may take minutes to list, unless someone ends the rollout meanwhile. */
+async function capture(
+  ctx: Context,
+  rolloutId: string,
+  stop: RestatePromise<null>,
+): Promise<Captured> {
+  const capturing = ctx.client(rolloutCapture).run({ rolloutId });
+  const first = await RestatePromise.race([capturing, stop.map(() => "stopped" as const)]);
+  if (first !== "stopped") return first;
+  ctx.invocation(await capturing.invocationId).cancel();
+  return null;
+}
+
+async function runRollback(
+  ctx: Context,
+  run: Run,
+  settings: RunnerSettings,
+): Promise<RollbackResult> {
+  const { rolloutId } = run;
+  const rollout = ctx.client(rolloutObject, singletonKey);
+  await drain(ctx, run.drain, settings.deployTimeoutMs);
+  const batches = await rollout.rollbackBatches({ rolloutId });
+  await runBatches(ctx, { rolloutId, kind: run.kind, batches }, settings);
+  return rollout.endRollback({ rolloutId });
+}
+
+type Wait = Extract<Instruction, { action: "wait" }> & {
+  rolloutId: string;
+  /** Someone has ended the rollout meanwhile. */
+  stop: RestatePromise<null>;
+};
+
+/** Waits a little, looks at the checks of the gate, and asks what to do now. */
+async function waitAtGate(
+  ctx: Context,
+  wait: Wait,
+  { readChecks }: RunnerSettings,
+): Promise<Instruction> {
+  const { rolloutId, finishedWave, gate, sinceMs, stop } = wait;
+  await RestatePromise.race([ctx.sleep(gatePollMs(gate)).map(() => null), stop]);
+  // Not retried without end: while nothing can be read, a Cancel is still to be noticed.
+  const read = () =>
+    readChecks(gate.checks, sinceMs).catch((error: Error) => {
+      ctx.console.warn("checks of the gate not read", { rolloutId, detail: error.message });
+      return null;
+    });
+  const reports = await ctx.run("read-checks", read);
+  return ctx.client(rolloutObject, singletonKey).passGate({ rolloutId, finishedWave, reports });
+}
+
+/** What an earlier run may still have in flight has ended; a killed invocation ends the wait too. */
+function drain(
+  ctx: Context,
+  invocations: string[],
+  deployTimeoutMs: number,
+): RestatePromise<unknown> {
+  const ends = invocations.map((id) =>
+    attach(ctx, InvocationIdParser.fromString(id)).orTimeout(deployTimeoutMs + 60_000),
+  );
+  return RestatePromise.allSettled(ends);
+}
+
+type BatchesRun = { rolloutId: string; kind: RunKind; batches: SizedBatch[] };
+
+/** Runs batches, a few at once, until all have ended or one was told to stop. */
+async function runBatches(ctx: Context, run: BatchesRun, settings: RunnerSettings): Promise<void> {
+  const lanes = new BatchLanes(ctx, run, settings);
+  while (lanes.hasWork()) {
+    await lanes.fill();
+    if (lanes.isAtWork()) lanes.take(await lanes.nextEnd());
+  }
+}
+
+type Job = SizedBatch & { attempts: number };
+type BatchEnd = { job: Job; stopped: boolean; wasLost: boolean };
+
+/** The batches at work, which share the bound on deploys in flight. */
+class BatchLanes {
+  readonly #ctx: Context;
+  readonly #run: BatchesRun;
+  readonly #waiting: Job[];
+  readonly #atWork = new Map<number, { parallel: number; end: RestatePromise<BatchEnd> }>();
+  #freeSlots: number;
+  #isStopped = false;
+
+  constructor(ctx: Context, run: BatchesRun, settings: RunnerSettings) {
+    this.#ctx = ctx;
+    this.#run = run;
+    this.#waiting = run.batches.map((batch) => ({ ...batch, attempts: 1 }));
+    this.#freeSlots = settings.maxParallel;
+  }
+
+  hasWork(): boolean {
+    return this.#atWork.size > 0 || (!this.#isStopped && this.#waiting.length > 0);
+  }
+
+  isAtWork(): boolean {
+    return this.#atWork.size > 0;
+  }
+
+  async fill(): Promise<void> {
+    while (!this.#isStopped && this.#atWork.size < batchesAtOnce && this.#freeSlots > 0) {
+      const next = this.#waiting.slice(0, batchesAtOnce - this.#atWork.size);
+      const job = this.#waiting.shift();
+      if (job === undefined) return;
+      const sizes = next.map(({ size }) => size);
+      const parallel = shareOf(this.#freeSlots, sizes);
+      await this.#launch(job, parallel);
+    }
+  }
+
+  async #launch(job: Job, parallel: number): Promise<void> {
+    const { rolloutId, kind } = this.#run;
+    const request = { rolloutId, kind, batch: job.batch, parallel };
+    const launched = await this.#ctx.client(rolloutObject, singletonKey).launchBatch(request);
+    if (launched === "stopped") this.#isStopped = true;
+    if (launched === "stopped" || launched === "idle") return;
+    const id = InvocationIdParser.fromString(launched.invocation);
+    this.#freeSlots -= parallel;
+    this.#atWork.set(job.batch, { parallel, end: this.#endOf(id, job) });
+  }
+
+  #endOf(id: InvocationId, job: Job): RestatePromise<BatchEnd> {
+    return attach(this.#ctx, id).map((end, failure) => ({
+      job,
+      stopped: end?.stopped === true,
+      wasLost: failure !== undefined,
+    }));
+  }
+
+  nextEnd(): RestatePromise<BatchEnd> {
+    return RestatePromise.race([...this.#atWork.values()].map(({ end }) => end));
+  }
+
+  take(end: BatchEnd): void {
+    this.#freeSlots += this.#atWork.get(end.job.batch)?.parallel ?? 0;
+    this.#atWork.delete(end.job.batch);
+    if (end.stopped) this.#isStopped = true;
+    if (!end.wasLost || end.job.attempts >= batchAttempts) return;
+    this.#waiting.push({ ...end.job, attempts: end.job.attempts + 1 });
+  }
+}
+
+function attach(ctx: Context, id: InvocationId): RestatePromise<{ stopped: boolean }> {
+  return ctx.invocation(id).attach<{ stopped: boolean }>();
+}
+
+/** How many of the free slots the first of the next batches takes: its share by size, one at least. */
+export function shareOf(freeSlots: number, sizes: readonly number[]): number {
+  const [first = 0] = sizes;
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  return Math.min(first, freeSlots, Math.max(1, Math.ceil((freeSlots * first) / total)));
+}

@@ -1,0 +1,183 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { CheckResult } from "#monitor/contract.ts";
+import { createRecorder } from "#monitor/results/record.ts";
+import { RolloutStatus } from "#rollout/contract.ts";
+import { aCheckResult, aSnapshot } from "../../../support/check-builders.ts";
+import {
+  type Answer,
+  type RolloutBench,
+  startRolloutBench,
+} from "../../../support/rollout-bench.ts";
+import { imageV1, imageV2 } from "../../../support/rollout-builders.ts";
+import { waitFor } from "../../../support/wait-for.ts";
+
+const gated = {
+  image: imageV2,
+  wave_percentages: [50, 100],
+  gate: { checks: ["verify-key"], clean_runs: 2, timeout_seconds: 60 },
+};
+
+describe("a rollout with a gate", () => {
+  let bench: RolloutBench;
+
+  beforeAll(async () => {
+    bench = await startRolloutBench({ size: 4 });
+  });
+
+  afterAll(() => bench.stop());
+
+  afterEach(async () => {
+    await bench.call("Cancel");
+    await waitFor(async () => (await bench.call("Status")).body["in_flight"] === 0, {
+      withinMs: 10_000,
+      what: "the deploys to end",
+    });
+    await bench.database.query("TRUNCATE check_results, check_snapshots");
+    bench.fleet.reset();
+  });
+
+  const untilClosed = async () => {
+    const { gate } = await waitFor(
+      async () => {
+        const status = RolloutStatus.parse((await bench.call("Status")).body);
+        return status.state === "in_progress" && status.gate && { gate: status.gate };
+      },
+      { withinMs: 10_000, what: "the gate to close" },
+    );
+    return Date.parse(gate.since);
+  };
+
+  /** What the check found at a tick, and that the run is over. */
+  const report = async (atMs: number, of: Partial<CheckResult> = {}) => {
+    const recorder = createRecorder(bench.database);
+    await recorder.results([
+      aCheckResult({ checkId: "verify-key", scheduledAtMs: atMs, startedAtMs: atMs, ...of }),
+    ]);
+    await recorder.snapshot(aSnapshot({ checkId: "verify-key", takenAtMs: atMs, lastAtMs: atMs }));
+  };
+
+  const untilState = (state: string) =>
+    waitFor(
+      async () => {
+        const { body } = await bench.call("Status");
+        return body.state === state && RolloutStatus.parse(body);
+      },
+      { withinMs: 15_000, what: `the rollout to be ${state}` },
+    );
+
+  it("starts the next wave once the check has had its clean runs, and not before", async () => {
+    await report(Date.now() - 60_000);
+    await bench.send("Rollout", gated);
+    const closedMs = await untilClosed();
+
+    await report(closedMs + 1_000);
+    const waiting = await waitFor(
+      async () => {
+        const status = RolloutStatus.parse((await bench.call("Status")).body);
+        return status.gate?.checks[0]?.clean_runs === 1 && status;
+      },
+      { withinMs: 10_000, what: "a clean run to be counted" },
+    );
+    await report(closedMs + 2_000);
+    const completed = await untilState("completed");
+
+    expect(waiting).toMatchObject({ state: "in_progress", current_wave: 1, succeeded: 2 });
+    expect(completed).toMatchObject({ current_wave: 2, succeeded: 4 });
+    expect(completed.gate).toBeUndefined();
+  });
+
+  it("pauses on a failed run, with the evidence, and leaves the rest of the fleet alone", async () => {
+    await bench.send("Rollout", gated);
+    const closedMs = await untilClosed();
+
+    await report(closedMs + 1_000, {
+      grade: "failed",
+      cause: "error",
+      reason: "connection refused",
+      location: "fra",
+    });
+    const paused = await untilState("paused");
+
+    expect(paused.reason).toBe("the gate is closed: verify-key failed at fra (connection refused)");
+    expect(paused.gate?.checks[0]?.failed_run).toMatchObject({
+      at: new Date(closedMs + 1_000).toISOString(),
+      location: "fra",
+      reason: "connection refused",
+    });
+    expect([...bench.fleet.running().values()].filter((image) => image === imageV1)).toHaveLength(
+      2,
+    );
+    await waitFor(
+      () => bench.chat.messages.some((one) => JSON.stringify(one).includes("connection refused")),
+      {
+        withinMs: 5_000,
+        what: "the message",
+      },
+    );
+  });
+
+  it("does not count a degraded run, nor one that is not over", async () => {
+    await bench.send("Rollout", gated);
+    const closedMs = await untilClosed();
+    await report(closedMs + 1_000, { grade: "degraded", cause: "slow", reason: "slow" });
+    await report(closedMs + 2_000);
+
+    await createRecorder(bench.database).results([
+      aCheckResult({ checkId: "verify-key", scheduledAtMs: closedMs + 3_000 }),
+    ]);
+    const status = await waitFor(
+      async () => {
+        const found = RolloutStatus.parse((await bench.call("Status")).body);
+        return found.gate?.checks[0]?.clean_runs === 1 && found;
+      },
+      { withinMs: 10_000, what: "the clean run to be counted" },
+    );
+
+    expect(status).toMatchObject({ state: "in_progress", current_wave: 1 });
+  });
+
+  it("goes on with the next wave when someone resumes it", async () => {
+    await bench.send("Rollout", gated);
+    await report((await untilClosed()) + 1_000, {
+      grade: "failed",
+      cause: "error",
+      reason: "gone",
+    });
+    await untilState("paused");
+
+    const { body } = await bench.call("Resume");
+
+    expect(body).toMatchObject({ state: "completed", succeeded: 4 });
+  });
+
+  it("can be cancelled while it waits, and its caller is told", async () => {
+    const rollout = bench.call("Rollout", gated);
+    await untilClosed();
+
+    const cancelled = await bench.call("Cancel");
+
+    expect(cancelled.body.state).toBe("cancelled");
+    expect((await rollout).body).toMatchObject({ state: "cancelled", succeeded: 2 });
+  });
+
+  it("tells its caller of a Cancel at once, however seldom the checks are looked at", async () => {
+    const rarely = { ...gated.gate, timeout_seconds: 86_400 };
+    let answer: Answer | undefined;
+    void bench.call("Rollout", { ...gated, gate: rarely }).then((body) => {
+      answer = body;
+    });
+    await untilClosed();
+
+    await bench.call("Cancel");
+
+    const { body } = await waitFor(() => answer, { withinMs: 20_000, what: "the answer" });
+    expect(body).toMatchObject({ state: "cancelled", succeeded: 2 });
+  });
+
+  it("refuses a check that does not exist, and starts nothing", async () => {
+    const answer = await bench.call("Rollout", { ...gated, gate: { checks: ["verify-kee"] } });
+
+    expect(answer.status).toBe(400);
+    expect(answer.body["message"]).toContain("there is no API check verify-kee");
+  });
+});

@@ -1,0 +1,49 @@
+/** The stop of a run's orders, which needs the database. */
+import type { ObjectContext } from "@restatedev/restate-sdk";
+import { expect, it } from "vitest";
+import { stoppingOrders } from "#rollout/handlers/order-stop.ts";
+import type { RolloutHead } from "#rollout/state.ts";
+import { buildHead } from "../../support/rollout-builders.ts";
+
+function createBench(head: RolloutHead) {
+  const state = new Map<string, unknown>([["rolloutState", head]]);
+  const ctx = {
+    get: async (key: string) => state.get(key) ?? null,
+    set: (key: string, value: unknown) => state.set(key, value),
+    run: (_name: string, step: () => Promise<unknown>) => step(),
+  } as unknown as ObjectContext;
+  const stopped: string[] = [];
+  const orders = {
+    stopRun: async (run: string) => void stopped.push(run),
+    countOrdered: async () => 0,
+  };
+  const handler = stoppingOrders(orders, async () => null);
+  return { ctx, stopped, handler };
+}
+
+it("asks the database once for a run, however often its end is told", async () => {
+  const { ctx, stopped, handler } = createBench(buildHead({ state: "completed" }));
+
+  await handler(ctx, null);
+  await handler(ctx, null);
+
+  expect(stopped).toEqual(["inv_1"]);
+});
+
+it("leaves a run that is at work alone", async () => {
+  const { ctx, stopped, handler } = createBench(buildHead({ state: "in_progress" }));
+
+  await handler(ctx, null);
+
+  expect(stopped).toEqual([]);
+});
+
+it("stops the run of a state that an earlier version has left with a count of another one", async () => {
+  const { ctx, stopped, handler } = createBench(
+    buildHead({ state: "completed", orderedAtStop: 0 }),
+  );
+
+  await handler(ctx, null);
+
+  expect(stopped).toEqual(["inv_1"]);
+});

@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { Gate } from "#rollout/contract.ts";
+import { gatePollMs, judgeGate, newGateStatus, withReports } from "#rollout/rules/gate.ts";
+
+const gate = Gate.parse({ checks: ["verify-key", "liveness"], clean_runs: 3 });
+const closedAtMs = Date.parse("2026-01-01T00:00:00.000Z");
+const atTimeoutMs = closedAtMs + gate.timeout_seconds * 1_000;
+
+const failedRun = {
+  at: "2026-01-01T00:01:00.000Z",
+  location: "fra",
+  reason: "connection refused",
+  status: null,
+  duration_ms: 3,
+};
+
+const closed = newGateStatus(gate, 1, closedAtMs);
+const clean = (check: string, cleanRuns: number) => ({ check, cleanRuns, failedRun: null });
+
+describe("judgeGate", () => {
+  it("waits while a check has had too few clean runs", () => {
+    const status = withReports(closed, [clean("verify-key", 3), clean("liveness", 2)]);
+
+    expect(judgeGate(status, closedAtMs)).toEqual({ action: "wait" });
+  });
+
+  it("opens when each check has had enough", () => {
+    const status = withReports(closed, [clean("verify-key", 3), clean("liveness", 4)]);
+
+    expect(judgeGate(status, closedAtMs)).toEqual({ action: "open" });
+  });
+
+  it("opens at the very end of its time, too", () => {
+    const status = withReports(closed, [clean("verify-key", 3), clean("liveness", 3)]);
+
+    expect(judgeGate(status, atTimeoutMs)).toEqual({ action: "open" });
+  });
+
+  it("pauses for a failed run whatever went well besides, and says where and why", () => {
+    const status = withReports(closed, [
+      clean("verify-key", 3),
+      { check: "liveness", cleanRuns: 9, failedRun },
+    ]);
+
+    expect(judgeGate(status, closedAtMs)).toEqual({
+      action: "pause",
+      reason: "the gate is closed: liveness failed at fra (connection refused)",
+    });
+  });
+
+  it("pauses when its time is over, and says what is missing", () => {
+    const status = withReports(closed, [clean("verify-key", 3), clean("liveness", 1)]);
+
+    expect(judgeGate(status, atTimeoutMs - 1)).toEqual({ action: "wait" });
+    expect(judgeGate(status, atTimeoutMs)).toEqual({
+      action: "pause",
+      reason: "the gate timed out: of clean runs liveness had 1 of 3",
+    });
+  });
+
+  it("keeps what was known of a check that is not reported", () => {
+    const before = withReports(closed, [clean("verify-key", 2), clean("liveness", 2)]);
+
+    expect(withReports(before, [])).toEqual(before);
+  });
+});
+
+describe("gatePollMs", () => {
+  it.each([
+    [10, 1_000],
+    [600, 2_000],
+    [86_400, 288_000],
+  ])("of a gate of %i seconds is %i", (timeout_seconds, expected) => {
+    expect(gatePollMs({ ...gate, timeout_seconds })).toBe(expected);
+  });
+});

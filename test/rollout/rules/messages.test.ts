@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import { ChatMessage } from "#notify/contract.ts";
+import { composeMessage, rolloutEvents } from "#rollout/rules/messages.ts";
+import { buildHead } from "../../support/rollout-builders.ts";
+
+describe("composeMessage", () => {
+  it.each(rolloutEvents)("composes a whole message for %s", (event) => {
+    const message = composeMessage(event, buildHead());
+
+    expect(ChatMessage.parse(message).lines.join("")).not.toMatch(/undefined|NaN/);
+  });
+
+  it("numbers messages by transition, so that a repetition is recognised", () => {
+    expect(composeMessage("paused", buildHead({ sequence: 7 })).id).toBe("r-1#7");
+  });
+
+  it("says so when a rollout completed with failures", () => {
+    const head = buildHead({ state: "completed", succeeded: 3, failed: 1 });
+
+    expect(composeMessage("completed", head).title).toBe("Rollout completed with failures");
+  });
+
+  it("names five failed sentinels and counts the rest", () => {
+    const failedSample = Array.from({ length: 9 }, (_, i) => ({
+      id: `s${i}`,
+      reason: "oom_killed",
+    }));
+
+    const { lines } = composeMessage("paused", buildHead({ failed: 9, failedSample }));
+
+    expect(lines.join(" ")).toContain("s4 (oom_killed), and 4 more");
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import type { WedgedCall } from "#rollout/internal.ts";
+import { planRelease } from "#rollout/services/release.ts";
+
+const aCall = (over: Partial<WedgedCall>): WedgedCall => ({
+  id: "inv_1",
+  service: "vedette.v1.RolloutRunner",
+  key: null,
+  handler: "run",
+  parent: null,
+  revision: "old",
+  ...over,
+});
+
+const aDeploy = aCall({
+  id: "inv_deploy",
+  service: "vedette.v1.SentinelService",
+  key: "s01",
+  handler: "Deploy",
+  parent: "inv_batch",
+});
+
+describe("planRelease", () => {
+  it("ends what holds the rollout's key before the rollout is told", () => {
+    const record = { service: "vedette.v1.SentinelRolloutService", key: "singleton" };
+
+    const plan = planRelease([aCall({ id: "inv_record", handler: "record", ...record })]);
+
+    expect(plan).toMatchObject({ first: ["inv_record"], others: [] });
+  });
+
+  it("ends a deploy's batch before the deploy, which then is no failure", () => {
+    const plan = planRelease([aDeploy]);
+
+    expect(plan).toMatchObject({ first: [], others: ["inv_batch", "inv_deploy"] });
+    expect(plan.involved).toEqual(["inv_deploy", "inv_batch"]);
+  });
+
+  it("does not hold a rollout up for a caller who only waits, nor for what looks after it", () => {
+    const caller = aCall({ service: "vedette.v1.SentinelRolloutService", handler: "Rollout" });
+    const watch = aCall({ service: "vedette.v1.RolloutWatch" });
+
+    expect(planRelease([caller, watch]).involved).toEqual([]);
+  });
+
+  it("hands over once more what was sent one way, as it was", () => {
+    const message = aCall({
+      service: "vedette.v1.ChatChannel",
+      handler: "Post",
+      key: "sentinel_rollout",
+      input: { id: "m" },
+    });
+
+    expect(planRelease([message, aDeploy])).toMatchObject({ again: [message] });
+  });
+
+  it("hands over nothing whose input is not known any more", () => {
+    const message = aCall({ service: "vedette.v1.ChatChannel", handler: "Post" });
+
+    expect(planRelease([message])).toMatchObject({ again: [], others: [message.id] });
+  });
+});
