@@ -1,6 +1,8 @@
 /** The body of an alert event, built as an object: text in it can break nothing. */
+
 import { createHash } from "node:crypto";
 import { formatDuration } from "#kernel/duration.ts";
+import { toIso } from "#kernel/time.ts";
 import type { AlertTransition } from "./contract.ts";
 import type { RoutedOrder } from "./queue.ts";
 import type { SourceKind } from "./source.ts";
@@ -117,8 +119,4 @@ function toAlertmanagerMessage(order: RoutedOrder, event: HttpEvent): object {
     externalURL: event.source_url ?? "",
     alerts: [alert],
   };
-}
-
-function toIso(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,6 +1,6 @@
 /** Writes down what becomes of events, off the path of the delivery: a database that is down holds up nothing else. */
 import { implement } from "@restatedev/restate-sdk";
-import { isOfData } from "#kernel/groups.ts";
+import { whyUnwritable } from "#kernel/unwritable.ts";
 import type { AlertTransition } from "./contract.ts";
 import { alertRecord } from "./internal.ts";
 import type { EventRecord } from "./queue.ts";
@@ -12,14 +12,18 @@ export type NoteAccepted = (event: AlertTransition, atMs: number) => Promise<voi
 type RecorderParts = { store: Pick<EventStore, "save">; noteAccepted: NoteAccepted };
 
 export function createAlertRecorder({ store, noteAccepted }: RecorderParts) {
-  const note = ({ entry, acceptedAtMs }: EventRecord): Promise<void> | null =>
-    acceptedAtMs === null ? null : noteAccepted(entry.order.transition, acceptedAtMs);
+  const note = async ({ entry, acceptedAtMs }: EventRecord): Promise<void> => {
+    if (acceptedAtMs !== null) await noteAccepted(entry.order.transition, acceptedAtMs);
+  };
   return implement(alertRecord, {
     handlers: {
       save: async (ctx, { records }) => {
         const faults = await ctx.run("save-events", () =>
           Promise.all(
-            records.flatMap((record) => [faultOf(store.save(record)), faultOf(note(record))]),
+            records.flatMap((record) => [
+              whyUnwritable(() => store.save(record)),
+              whyUnwritable(() => note(record)),
+            ]),
           ),
         );
         for (const fault of faults.filter((known) => known !== null)) {
@@ -30,15 +34,4 @@ export function createAlertRecorder({ store, noteAccepted }: RecorderParts) {
     },
     options: { ingressPrivate: true, journalRetention: 0 },
   });
-}
-
-/** Why it cannot ever be written: tried again for ever it would keep all that follows waiting. */
-async function faultOf(write: Promise<void> | null): Promise<string | null> {
-  try {
-    await write;
-    return null;
-  } catch (error) {
-    if (!isOfData(error)) throw error;
-    return (error as { code?: string }).code ?? "a time that is none";
-  }
 }

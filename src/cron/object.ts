@@ -1,4 +1,5 @@
 /** The timers: one virtual object per job, which survive whatever ends a process. */
+
 import {
   InvocationIdParser,
   implement,
@@ -9,6 +10,7 @@ import {
 } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
+import { toIso } from "#kernel/time.ts";
 import {
   type CronJobName,
   type CronProblemCode,
@@ -174,10 +176,6 @@ async function status(ctx: ObjectSharedContext, jobs: Jobs): Promise<CronStatus>
     ...(lastRun !== null && { last_run: lastRun }),
     ...(lastSuccess !== null && { last_success_at: lastSuccess }),
   };
-}
-
-function toIso(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 /** The job of this key, or undefined when it is off. Throws 404 for a key that is no job. */

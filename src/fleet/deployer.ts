@@ -1,5 +1,5 @@
 /** One deploy, step by step: what the driver says, written down, as an answer. */
-import { isOfData } from "#kernel/groups.ts";
+import { isOfData } from "#kernel/unwritable.ts";
 import type { ReasonCode } from "./contract.ts";
 import { type Driver, type Observation, UnreachableError } from "./drivers/driver.ts";
 import { giveOrder, type Look, type OrderParts, type WantedOrder } from "./give-order.ts";

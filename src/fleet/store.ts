@@ -1,7 +1,7 @@
 /** The table `sentinels`: the fleet as last observed. */
 import type { Database } from "#kernel/database.ts";
+import { createGroups } from "#kernel/groups.ts";
 import type { Sentinel } from "./contract.ts";
-import { createGroupWriter } from "./group-writer.ts";
 import { createStoppedRuns } from "./stopped-runs.ts";
 
 /** What a deploy writes about its sentinel. */
@@ -37,14 +37,15 @@ export type Recorded = {
 export type FleetStore = ReturnType<typeof createFleetStore>;
 
 export function createFleetStore(database: Database) {
-  const writer = createGroupWriter((records: readonly DeployRecord[]) =>
-    writeRecords(database, records),
+  const record = createGroups(
+    (records: readonly DeployRecord[]) => writeRecords(database, records),
+    { idOf: ({ id }) => id, failsAlone: true },
   );
   return {
     ...createStoppedRuns(database),
 
     /** Writes how a deploy goes. Resolves once it is committed. */
-    record: (record: DeployRecord): Promise<Recorded> => writer.write(record),
+    record: (given: DeployRecord): Promise<Recorded> => record(given),
 
     /** Marks a deploy that is still at work as failed; one that has ended keeps its result. */
     async abandon({ id, image, reason }: { id: string; image: string; reason: string }) {

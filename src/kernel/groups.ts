@@ -1,35 +1,33 @@
-/** What is asked while an answer is on its way is asked together, next. */
+/** What comes in while an answer is on its way is asked together, next. */
 import { setTimeout as delay } from "node:timers/promises";
+import { isOfData } from "./unwritable.ts";
 
+/** The most that is asked at once. */
 const maxGroup = 1_000;
 
 type Waiting<Item, Result> = { item: Item; done: PromiseWithResolvers<Result> };
 
-/**
- * `answerAll` answers in the order of the items; when it throws, all of that group are told, and all who
- * wait where that took long. Groups follow each other by `paceMs` at least: what comes alone is asked at
- * once, what comes often together.
- */
+type AnswerAll<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>;
+
+type Options<Item> = {
+  /** Groups follow each other by this much at least: what comes alone is asked at once, what comes often together. */
+  paceMs?: number;
+  /** Two items of one id never go into the same group, so that the later one comes later. */
+  idOf?: (item: Item) => string;
+  /** When the data of one item is at fault, each is asked by itself, so that it fails alone. */
+  failsAlone?: boolean;
+  /** What fails after so long was asked of somebody who does not answer: who waits meanwhile fails as well. */
+  silentAfterMs?: number;
+};
+
+/** `answerAll` answers in the order of the items; when it throws, all of that group fail. */
 export function createGroups<Item, Result>(
-  answerAll: (items: readonly Item[]) => Promise<readonly Result[]>,
-  { paceMs = 0, silentAfterMs = 5_000 }: { paceMs?: number; silentAfterMs?: number } = {},
+  answerAll: AnswerAll<Item, Result>,
+  { paceMs = 0, idOf, failsAlone = false, silentAfterMs = 5_000 }: Options<Item> = {},
 ): (item: Item) => Promise<Result> {
   const waiting: Waiting<Item, Result>[] = [];
   let isAsking = false;
   let nextAtMs = 0;
-
-  const answer = async (group: Waiting<Item, Result>[]) => {
-    const beganMs = performance.now();
-    try {
-      const results = await answerAll(group.map(({ item }) => item));
-      group.forEach(({ done }, i) => void done.resolve(results[i] as Result));
-    } catch (error) {
-      const isSilent = performance.now() - beganMs > silentAfterMs;
-      // Who came meanwhile would wait as long for the same, and more would come: they piled up.
-      const told = isSilent ? [...group, ...waiting.splice(0)] : group;
-      for (const { done } of told) done.reject(error);
-    }
-  };
 
   const askAll = async () => {
     isAsking = true;
@@ -39,7 +37,13 @@ export function createGroups<Item, Result>(
       const earlyMs = nextAtMs - performance.now();
       if (earlyMs > 0) await delay(earlyMs);
       nextAtMs = performance.now() + paceMs;
-      await answer(waiting.splice(0, maxGroup));
+      const items = waiting.slice(0, maxGroup).map(({ item }) => item);
+      const size = idOf === undefined ? items.length : distinctPrefix(items.map(idOf));
+      const beganMs = performance.now();
+      const failure = await askGroup(waiting.splice(0, size), { answerAll, failsAlone });
+      if (failure === undefined || performance.now() - beganMs <= silentAfterMs) continue;
+      // They would wait as long for the same, and more would come: they piled up.
+      for (const { done } of waiting.splice(0)) done.reject(failure.error);
     }
     isAsking = false;
   };
@@ -52,47 +56,46 @@ export function createGroups<Item, Result>(
   };
 }
 
-/**
- * Writes together what comes in together. When the data of one is at fault, each is written by itself,
- * so that it fails alone.
- */
+type Asking<Item, Result> = { answerAll: AnswerAll<Item, Result>; failsAlone: boolean };
+
+/** Answers why none of the group was answered, if so. */
+async function askGroup<Item, Result>(
+  group: readonly Waiting<Item, Result>[],
+  asking: Asking<Item, Result>,
+): Promise<{ error: unknown } | undefined> {
+  try {
+    const results = await asking.answerAll(group.map(({ item }) => item));
+    group.forEach(({ done }, i) => void done.resolve(results[i] as Result));
+  } catch (error) {
+    if (asking.failsAlone && group.length > 1 && isOfData(error)) {
+      for (const one of group) await askGroup([one], asking);
+      return undefined;
+    }
+    for (const { done } of group) done.reject(error);
+    return { error };
+  }
+  return undefined;
+}
+
+/** How many ids from the start on are all different. */
+export function distinctPrefix(ids: readonly string[]): number {
+  const seen = new Set<string>();
+  for (const id of ids) {
+    if (seen.has(id)) break;
+    seen.add(id);
+  }
+  return seen.size;
+}
+
+/** Writes together what comes in together; what can never be written fails alone. */
 export function createJointWrites<Item>(
   writeAll: (items: readonly Item[]) => Promise<void>,
 ): (item: Item) => Promise<void> {
-  const write = createGroups(async (items: readonly Item[]): Promise<readonly unknown[]> => {
-    try {
+  return createGroups(
+    async (items: readonly Item[]): Promise<readonly undefined[]> => {
       await writeAll(items);
-      return items.map(() => null);
-    } catch (error) {
-      if (items.length === 1 || !isOfData(error)) throw error;
-    }
-    const faults: unknown[] = [];
-    for (const item of items) faults.push(await faultOf(() => writeAll([item])));
-    return faults;
-  });
-  return async (item) => {
-    const fault = await write(item);
-    if (fault !== null) throw fault;
-  };
+      return items.map(() => undefined);
+    },
+    { failsAlone: true },
+  );
 }
-
-async function faultOf(write: () => Promise<void>): Promise<unknown> {
-  try {
-    await write();
-    return null;
-  } catch (error) {
-    return error;
-  }
-}
-
-/**
- * Whether the data of a write is at fault, so that it can never be written however often it is tried:
- * SQLSTATE classes 22 (a value out of range, no text), 23 (a rule of the table) and 54 (too large),
- * or a time that is none.
- */
-export function isOfData(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
-  return (typeof code === "string" && unwritable.test(code)) || error instanceof RangeError;
-}
-
-const unwritable = /^(?:22|23|54)[0-9A-Z]{3}$/;

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { createGroups, createJointWrites } from "#kernel/groups.ts";
+import { createGroups, createJointWrites, distinctPrefix } from "#kernel/groups.ts";
 
 it("asks together what comes in at once, and answers each its own", async () => {
   const asked: number[][] = [];
@@ -125,4 +125,27 @@ it("keeps nobody waiting behind a question that was not answered for long", asyn
 
   expect(ends.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
   expect(asked).toEqual([[1]]);
+});
+
+it("never asks for two items of one id together", async () => {
+  const asked: string[][] = [];
+  const ask = createGroups(
+    async (items: readonly { id: string; value: string }[]) => {
+      asked.push(items.map(({ value }) => value));
+      return items;
+    },
+    { idOf: ({ id }) => id },
+  );
+
+  await Promise.all(["a1", "b1", "a2", "a3"].map((value) => ask({ id: value.charAt(0), value })));
+
+  expect(asked).toEqual([["a1", "b1"], ["a2"], ["a3"]]);
+});
+
+it.each([
+  [["a", "b", "c"], 3],
+  [["a", "b", "a"], 2],
+  [[], 0],
+])("the distinct prefix of %j has %i ids", (ids, length) => {
+  expect(distinctPrefix(ids)).toBe(length);
 });

@@ -1,5 +1,7 @@
 /** Mute, acknowledge, maintenance: the same for API checks and heartbeats. Pure. */
+
 import { ProblemError } from "#kernel/problem.ts";
+import { toIso } from "#kernel/time.ts";
 import type { OpenAlert, Quiet } from "#monitor/contract.ts";
 import type { AlertState, MonitorProblemCode } from "#monitor/operations/contract.ts";
 import { dropPast, muteForeverMs } from "#monitor/rules/quiet.ts";
@@ -78,8 +80,4 @@ export function refuseTaken(error: unknown): never {
   // Postgres: unique_violation.
   if ((error as { code?: string }).code !== "23505") throw error;
   throw refusal(409, "token_taken", "another heartbeat or runner has this token");
-}
-
-function toIso(ms: number): string {
-  return new Date(ms).toISOString();
 }

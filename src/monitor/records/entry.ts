@@ -1,5 +1,5 @@
 /** Writes an entry of a check to the database; what is there already stays as it is. */
-import { isOfData } from "#kernel/groups.ts";
+import { whyUnwritable } from "#kernel/unwritable.ts";
 import type { CheckResult } from "#monitor/contract.ts";
 import type { Entry } from "#monitor/internal.ts";
 import type { Recorder } from "#monitor/records/recorder.ts";
@@ -30,17 +30,7 @@ async function writeResults(
   return each;
 }
 
-/**
- * Answers why it cannot ever be written; empty: it is. Tried again for ever it would keep all that
- * follows it waiting. What may pass is thrown.
- */
 async function attempt(write: () => Promise<void>): Promise<string[]> {
-  try {
-    await write();
-    return [];
-  } catch (error) {
-    if (!isOfData(error)) throw error;
-    const { code, message } = error as Error & { code?: string };
-    return [code ?? message];
-  }
+  const fault = await whyUnwritable(write);
+  return fault === null ? [] : [fault];
 }

@@ -1,4 +1,5 @@
 /** How all checks stand: definitions, snapshots and the last 24 hours put together. Pure. */
+import { toIso } from "#kernel/time.ts";
 import type {
   ApiCheck,
   CheckSnapshot,
@@ -147,10 +148,6 @@ function viewAlert(alert: CheckSnapshot["alert"]): CheckView["alert"] {
     acknowledged_by: alert.acknowledged?.by ?? null,
     rollout: rollout === null ? null : { rollout_id: rollout.rolloutId, wave: rollout.wave },
   };
-}
-
-function toIso(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 function toIsoOrNull(ms: number | null | undefined): string | null {

@@ -228,18 +228,20 @@ function describeAbsence(heartbeat: Heartbeat, state: HeartbeatState): string {
   const { lastPingAtMs, createdAtMs, startedAtMs, held } = state;
   const since =
     lastPingAtMs === null
-      ? `never pinged since ${toIso(createdAtMs)}`
-      : `no ping since ${toIso(lastPingAtMs)}`;
-  const run = startedAtMs === null ? "" : `; a run that began ${toIso(startedAtMs)} has not ended`;
+      ? `never pinged since ${toSecond(createdAtMs)}`
+      : `no ping since ${toSecond(lastPingAtMs)}`;
+  const run =
+    startedAtMs === null ? "" : `; a run that began ${toSecond(startedAtMs)} has not ended`;
   const away =
     held === null
       ? ""
-      : `; the monitor was away ${toIso(held.awayFromMs)} to ${toIso(held.awayToMs)} and waited for the grace period again`;
+      : `; the monitor was away ${toSecond(held.awayFromMs)} to ${toSecond(held.awayToMs)} and waited for the grace period again`;
   const lengths = `period ${formatDuration(periodMs)}, grace ${formatDuration(graceMs)}`;
   return `${since} (${lengths})${run}${away}`;
 }
 
-function toIso(ms: number): string {
+/** ISO 8601 to the second, for people. */
+function toSecond(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 

@@ -1,5 +1,7 @@
 /** The apply at work: begins one, follows it, and closes it. */
+
 import { InvocationIdParser, type ObjectContext, RestatePromise } from "@restatedev/restate-sdk";
+import { toIso } from "#kernel/time.ts";
 import type { ApplyRequest, ApplyResult } from "#routing/incident/contract.ts";
 import { listJobs } from "./apply.ts";
 import { type ApplyBegun, alertRoutesRunner, type Creation, type Noted } from "./internal.ts";
@@ -108,8 +110,4 @@ async function endOf(ctx: ObjectContext, applyId: string): Promise<ApplyResult> 
   const last = await readLastApply(ctx);
   if (last?.apply_id === applyId) return last;
   throw problem(409, "apply_lost", "the apply was killed; alerts status shows where routes are");
-}
-
-function toIso(ms: number): string {
-  return new Date(ms).toISOString();
 }
