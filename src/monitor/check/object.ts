@@ -1,15 +1,19 @@
 /** `ApiCheck`: the virtual object that runs one API check on its grid and alerts. */
-import { implement, type ObjectSharedContext } from "@restatedev/restate-sdk";
+import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import { isRemoved } from "#monitor/transitions/end-alert.ts";
 import { apiCheckObject } from "#monitor/internal.ts";
 import type { RunNowAnswer } from "#monitor/operations/contract.ts";
+import { createOperatorHandlers, type Operated } from "#monitor/operations/handlers.ts";
 import { refusal } from "#monitor/operations/rules.ts";
 import { forEver, soonForgotten } from "#monitor/retry.ts";
-import { type FindCheck, operatorHandlersOfApiCheck } from "./operator.ts";
 import type { CheckParts } from "./parts.ts";
-import { close, ensure, report, retire, tick } from "./steps.ts";
+import { readState, writeState } from "./state.ts";
+import { close, ensure, report, retire, tick, writeSnapshot } from "./steps.ts";
+
+/** The check of an object's key. Throws 404. */
+type FindCheck = (ctx: { key: string }) => ApiCheck;
 
 const isPrivate = { ingressPrivate: true };
 
@@ -18,7 +22,10 @@ export function createApiCheckObject(parts: CheckParts) {
   const defined = new Set(parts.definitions.apiChecks.map(({ id }) => id));
   return implement(apiCheckObject, {
     handlers: {
-      ...operatorHandlersOfApiCheck(find),
+      ...createOperatorHandlers((ctx) => {
+        find(ctx);
+        return operatedOf(ctx);
+      }),
       Run: async (ctx) => runNow(ctx, find(ctx), parts),
       ensure: async (ctx) => ensure(ctx, find(ctx), parts),
       retire: async (ctx) => ((await isRemoved(ctx, defined)) ? retire(ctx) : null),
@@ -47,6 +54,16 @@ function createFind({ definitions }: CheckParts): FindCheck {
     const check = checks.get(key);
     if (check === undefined) throw refusal(404, "unknown_check", `there is no API check ${key}`);
     return check;
+  };
+}
+
+function operatedOf(ctx: ObjectContext): Operated {
+  return {
+    readAlert: async (nowMs) => (await readState(ctx, nowMs)).alert,
+    writeAlert: async (alert, nowMs) =>
+      writeState(ctx, { ...(await readState(ctx, nowMs)), alert }),
+    quietChanged: async () => {},
+    writeSnapshot: (nowMs) => writeSnapshot(ctx, nowMs),
   };
 }
 

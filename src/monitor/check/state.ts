@@ -1,8 +1,7 @@
 /** The durable state of one API check: each key declared once. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
-import type { CheckResult, CheckState, Quiet } from "#monitor/contract.ts";
+import type { CheckResult, CheckState } from "#monitor/contract.ts";
 import type { Grid } from "#monitor/rules/grid.ts";
-import { notQuiet } from "#monitor/rules/quiet.ts";
 import { newCheckState } from "#monitor/rules/verdict.ts";
 
 /** The timer that is set; one of another generation does nothing. */
@@ -15,13 +14,7 @@ export type OpenRun = {
   results: CheckResult[];
 };
 
-const keys = {
-  timer: "timer",
-  run: "run",
-  early: "early",
-  state: "state",
-  quiet: "quiet",
-} as const;
+const keys = { timer: "timer", run: "run", early: "early", state: "state" } as const;
 
 export const readTimer = (ctx: ObjectSharedContext) => ctx.get<Timer>(keys.timer);
 export const writeTimer = (ctx: ObjectContext, timer: Timer) => ctx.set(keys.timer, timer);
@@ -43,8 +36,3 @@ export async function readState(ctx: ObjectSharedContext, nowMs: number): Promis
   return (await ctx.get<CheckState>(keys.state)) ?? newCheckState(nowMs);
 }
 export const writeState = (ctx: ObjectContext, state: CheckState) => ctx.set(keys.state, state);
-
-export async function readQuiet(ctx: ObjectSharedContext): Promise<Quiet> {
-  return (await ctx.get<Quiet>(keys.quiet)) ?? notQuiet;
-}
-export const writeQuiet = (ctx: ObjectContext, quiet: Quiet) => ctx.set(keys.quiet, quiet);

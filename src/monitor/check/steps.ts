@@ -3,6 +3,7 @@ import { type ObjectContext, rpc } from "@restatedev/restate-sdk";
 import type { ApiCheck, CheckResult, CheckSnapshot, CheckState } from "#monitor/contract.ts";
 import { runsAt } from "#monitor/definitions/locations.ts";
 import { apiCheckObject, checkProbe, type Report } from "#monitor/internal.ts";
+import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { timeLimitMs } from "#monitor/probe/run-check.ts";
 import {
   type Grid,
@@ -29,7 +30,6 @@ import {
   clearRun,
   clearTimer,
   type OpenRun,
-  readQuiet,
   readRun,
   readState,
   readTimer,

@@ -2,9 +2,10 @@
 import { type ObjectContext, rpc } from "@restatedev/restate-sdk";
 import type { Heartbeat, HeartbeatState } from "#monitor/contract.ts";
 import { heartbeatObject } from "#monitor/internal.ts";
+import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { wakeAtMs } from "#monitor/rules/deadline.ts";
 import { untilWrittenMs } from "./deadlines.ts";
-import { readAlarm, readQuiet, readState, writeAlarm } from "./state.ts";
+import { readAlarm, readState, writeAlarm } from "./state.ts";
 
 /** Whether pings need not be told: each would only move the deadline. */
 export function isPlain({ status, alert, startedAtMs, held }: HeartbeatState): boolean {

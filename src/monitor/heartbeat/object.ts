@@ -1,25 +1,17 @@
 /** `Heartbeat`: the virtual object that waits for the pings of one job. */
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { asTerminalError } from "#kernel/terminal.ts";
-import type { Heartbeat, Quiet } from "#monitor/contract.ts";
+import type { Heartbeat } from "#monitor/contract.ts";
 import { heartbeatObject } from "#monitor/internal.ts";
-import type { AlertState } from "#monitor/operations/contract.ts";
-import {
-  acknowledge,
-  type Acknowledgement,
-  addMaintenance,
-  describeAlertState,
-  mute,
-  refusal,
-} from "#monitor/operations/rules.ts";
+import { createOperatorHandlers, type Operated } from "#monitor/operations/handlers.ts";
+import { refusal } from "#monitor/operations/rules.ts";
 import { forEver, soonForgotten } from "#monitor/retry.ts";
-import { notQuiet } from "#monitor/rules/quiet.ts";
 import { isRemoved } from "#monitor/transitions/end-alert.ts";
 import { rearm } from "./alarm.ts";
 import type { HeartbeatParts } from "./parts.ts";
 import { writeSnapshot } from "./records.ts";
 import { moveAlert, retire } from "./retire.ts";
-import { readQuiet, readState, writeQuiet, writeState } from "./state.ts";
+import { readState, writeState } from "./state.ts";
 import { begin, ensure, overdue, ping, wake } from "./steps.ts";
 
 type FindHeartbeat = (ctx: { key: string }) => Heartbeat;
@@ -34,7 +26,7 @@ export function createHeartbeatObject(parts: HeartbeatParts) {
   };
   return implement(heartbeatObject, {
     handlers: {
-      ...operatorHandlersOfHeartbeat(find),
+      ...createOperatorHandlers((ctx) => operatedOf(ctx, find(ctx))),
       Register: async (ctx, { token_hash }) => {
         const heartbeat = find(ctx);
         const { id } = heartbeat;
@@ -74,38 +66,16 @@ function createFind({ definitions }: HeartbeatParts): FindHeartbeat {
   };
 }
 
-function operatorHandlersOfHeartbeat(find: FindHeartbeat) {
-  const quiet = (change: (quiet: Quiet, nowMs: number) => Quiet) => async (ctx: ObjectContext) => {
-    const heartbeat = find(ctx);
-    const nowMs = await ctx.date.now();
-    writeQuiet(ctx, change(await readQuiet(ctx), nowMs));
-    // What was quiet until then may alert earlier now.
-    await rearm(ctx, heartbeat, nowMs);
-    return show(ctx, heartbeat, nowMs);
-  };
+function operatedOf(ctx: ObjectContext, heartbeat: Heartbeat): Operated {
   return {
-    Mute: (ctx: ObjectContext, { until }: { until?: string | undefined }) =>
-      quiet((now, nowMs) => mute(now, until, nowMs))(ctx),
-    Unmute: quiet((now) => ({ ...now, mutedUntilMs: null })),
-    Maintenance: (ctx: ObjectContext, window: { from: string; to: string; reason: string }) =>
-      quiet((now, nowMs) => addMaintenance(now, window, nowMs))(ctx),
-    EndMaintenance: quiet((now) => ({ ...notQuiet, mutedUntilMs: now.mutedUntilMs })),
-    Acknowledge: async (ctx: ObjectContext, request: Acknowledgement) => {
-      const heartbeat = find(ctx);
-      const nowMs = await ctx.date.now();
+    readAlert: async () => (await readState(ctx))?.alert ?? null,
+    writeAlert: async (alert) => {
       const state = await readState(ctx);
-      const alert = acknowledge(state?.alert ?? null, request, nowMs);
       if (state !== null) writeState(ctx, { ...state, alert });
-      return show(ctx, heartbeat, nowMs);
+    },
+    quietChanged: (nowMs) => rearm(ctx, heartbeat, nowMs),
+    writeSnapshot: async (nowMs) => {
+      if ((await readState(ctx)) !== null) await writeSnapshot(ctx, heartbeat, nowMs);
     },
   };
-}
-
-async function show(ctx: ObjectContext, heartbeat: Heartbeat, nowMs: number): Promise<AlertState> {
-  const state = await readState(ctx);
-  if (state !== null) await writeSnapshot(ctx, heartbeat, nowMs);
-  return describeAlertState(ctx.key, {
-    quiet: await readQuiet(ctx),
-    alert: state?.alert ?? null,
-  });
 }

@@ -1,16 +1,13 @@
 /** What is written down of a heartbeat. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import type {
-  CheckResult,
-  CheckSnapshot,
-  Heartbeat,
-  HeartbeatState,
-  Ping,
-} from "#monitor/contract.ts";
+import type { CheckResult, CheckSnapshot, Heartbeat, HeartbeatState, Ping } from "#monitor/contract.ts";
+import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { dueAtMs, newHeartbeatState } from "#monitor/rules/deadline.ts";
 import { noPhases } from "#monitor/rules/grade.ts";
 import { nextTakenAtMs, writeDown } from "#monitor/transitions/hand-over.ts";
-import { readQuiet, readState } from "./state.ts";
+import { readState } from "./state.ts";
+
+/** A start says nothing of how the job went, and only after one is known how long it took. */
 export function resultsOf(
   heartbeat: Heartbeat,
   received: Ping,

@@ -1,12 +1,11 @@
 /** The durable state of one heartbeat: each key declared once. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
-import type { HeartbeatState, Quiet } from "#monitor/contract.ts";
-import { notQuiet } from "#monitor/rules/quiet.ts";
+import type { HeartbeatState } from "#monitor/contract.ts";
 
 /** The timer that is set; one of another generation does nothing. */
 export type Alarm = { generation: number; atMs: number };
 
-const keys = { alarm: "alarm", state: "state", quiet: "quiet", toldAtMs: "told-at-ms" } as const;
+const keys = { alarm: "alarm", state: "state", toldAtMs: "told-at-ms" } as const;
 
 export const readAlarm = (ctx: ObjectSharedContext) => ctx.get<Alarm>(keys.alarm);
 export const writeAlarm = (ctx: ObjectContext, alarm: Alarm) => ctx.set(keys.alarm, alarm);
@@ -18,8 +17,3 @@ export const writeState = (ctx: ObjectContext, state: HeartbeatState) => ctx.set
 /** The last start or failure that the object was told of, or never will be; null: none. */
 export const readToldAtMs = (ctx: ObjectSharedContext) => ctx.get<number>(keys.toldAtMs);
 export const writeToldAtMs = (ctx: ObjectContext, atMs: number) => ctx.set(keys.toldAtMs, atMs);
-
-export async function readQuiet(ctx: ObjectSharedContext): Promise<Quiet> {
-  return (await ctx.get<Quiet>(keys.quiet)) ?? notQuiet;
-}
-export const writeQuiet = (ctx: ObjectContext, quiet: Quiet) => ctx.set(keys.quiet, quiet);

@@ -3,6 +3,7 @@ import type { ObjectContext } from "@restatedev/restate-sdk";
 import { isAhead } from "#kernel/clock-fault.ts";
 import type { CheckResult, Heartbeat, HeartbeatState } from "#monitor/contract.ts";
 import type { AlarmRung, DeadlinePassed, ToldPing } from "#monitor/internal.ts";
+import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { findAway } from "#monitor/rules/absences.ts";
 import {
   canExpire,
@@ -22,7 +23,6 @@ import type { HeartbeatParts } from "./parts.ts";
 import { resultsOf, snapshotOf, writeSnapshot } from "./records.ts";
 import {
   readAlarm,
-  readQuiet,
   readState,
   readToldAtMs,
   writeAlarm,
