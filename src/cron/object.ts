@@ -5,9 +5,9 @@ import {
   implement,
   type ObjectContext,
   type ObjectSharedContext,
-  RestatePromise,
   rpc,
 } from "@restatedev/restate-sdk";
+import { endsWithin } from "#kernel/attach.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { toIso } from "#kernel/time.ts";
@@ -140,21 +140,16 @@ async function isAtWork(ctx: ObjectContext): Promise<boolean> {
 
 async function endOf(ctx: ObjectContext, running: Running): Promise<CronRun | undefined> {
   const { invocation, runId, startedAtMs } = running;
-  const ended = ctx
-    .invocation(InvocationIdParser.fromString(invocation))
-    .attach<CronRun>()
-    .map((run, failure) => ({ run, failure }));
-  const timeout = ctx.sleep(askRunMs).map(() => undefined);
-  const end = await RestatePromise.race([ended, timeout]);
+  const [end] = (await endsWithin<CronRun>(ctx, [invocation], askRunMs)) ?? [];
   if (end === undefined) return undefined;
-  if (end.run !== undefined) return end.run;
-  ctx.console.error("cron run lost", { job: ctx.key, runId, detail: end.failure?.message });
+  if (end.result !== undefined) return end.result;
+  ctx.console.error("cron run lost", { job: ctx.key, runId, detail: end.failure });
   return {
     run_id: runId,
     outcome: "lost",
-    summary: `ended early: ${end.failure?.message ?? "killed"}`,
-    started_at: new Date(startedAtMs).toISOString(),
-    ended_at: new Date(await ctx.date.now()).toISOString(),
+    summary: `ended early: ${end.failure ?? "killed"}`,
+    started_at: toIso(startedAtMs),
+    ended_at: toIso(await ctx.date.now()),
   };
 }
 

@@ -1,10 +1,6 @@
 /** The shared handlers that callers see. They hold no lock, so that Cancel is never kept waiting. */
-import {
-  CancelledError,
-  InvocationIdParser,
-  type ObjectSharedContext,
-  TerminalError,
-} from "@restatedev/restate-sdk";
+import { type ObjectSharedContext, TerminalError } from "@restatedev/restate-sdk";
+import { attachOrLost } from "#kernel/attach.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import type { Actor, ReadActor } from "#rollout/actor.ts";
@@ -146,15 +142,11 @@ async function decided<Answer>(
 }
 
 /** Waits for the run's own answer; when the run was killed the rollout is told, and answers itself. */
-async function waitForRun(ctx: ObjectSharedContext, begun: Begun): Promise<RollbackResult> {
-  try {
-    const runner = InvocationIdParser.fromString(begun.runner);
-    return await ctx.invocation(runner).attach<RollbackResult>();
-  } catch (error) {
-    if (!(error instanceof TerminalError) || error instanceof CancelledError) throw error;
-    const failure = `the run ended early: ${error.message}`;
+function waitForRun(ctx: ObjectSharedContext, begun: Begun): Promise<RollbackResult> {
+  return attachOrLost(ctx, begun.runner, (reason) => {
+    const failure = `the run ended early: ${reason}`;
     return ctx.client(rolloutObject, ctx.key).runnerEnded({ ...begun, failure, cause: "run" });
-  }
+  });
 }
 
 function statusOf(result: RollbackResult): RolloutStatus {

@@ -1,10 +1,6 @@
 /** Looks whether a run, or the batches that it leaves, have ended without saying so. */
-import {
-  type Context,
-  InvocationIdParser,
-  implement,
-  RestatePromise,
-} from "@restatedev/restate-sdk";
+import { type Context, implement } from "@restatedev/restate-sdk";
+import { endsWithin } from "#kernel/attach.ts";
 import { singletonKey } from "#rollout/contract.ts";
 import { rolloutObject, rolloutWatch } from "#rollout/internal.ts";
 
@@ -30,14 +26,7 @@ async function watch(ctx: Context, run: { rolloutId: string; runner: string }): 
 
 /** How the invocations ended, the first failure's message if any; undefined when some still run. */
 async function endOf(ctx: Context, invocations: string[]): Promise<string | undefined> {
-  const ends = invocations.map((id) =>
-    ctx
-      .invocation(InvocationIdParser.fromString(id))
-      .attach<unknown>()
-      .map((_, failure) => failure?.message),
-  );
-  const timeout = ctx.sleep(repairIntervalMs).map(() => null);
-  const first = await RestatePromise.race([RestatePromise.all(ends), timeout]);
-  if (first === null) return undefined;
-  return first.find((message) => message !== undefined) ?? "without a result";
+  const ends = await endsWithin(ctx, invocations, repairIntervalMs);
+  if (ends === undefined) return undefined;
+  return ends.find(({ failure }) => failure !== undefined)?.failure ?? "without a result";
 }

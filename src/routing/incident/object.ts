@@ -1,5 +1,6 @@
 /** Alert routes as an operator sees and calls them. */
 import { implement, type ObjectSharedContext } from "@restatedev/restate-sdk";
+import { attachOrLost } from "#kernel/attach.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type {
@@ -8,7 +9,6 @@ import type {
   Backup,
   RoutesStatus,
 } from "#routing/incident/contract.ts";
-import { waitForApply } from "./attach.ts";
 import type { BackupStore } from "./backups.ts";
 import { arm, checked, tick } from "./drift-timer.ts";
 import { alertRoutesObject, type OpenCreations } from "./internal.ts";
@@ -115,7 +115,12 @@ async function apply(
     const detail = `the plan is for ${planned}, and Vedette works with ${incidentUrl}`;
     throw problem(409, "other_incident_service", detail);
   }
-  return waitForApply(ctx, await ctx.client(alertRoutesObject, ctx.key).begin(request));
+  const { applyId, invocation } = await ctx.client(alertRoutesObject, ctx.key).begin(request);
+  return attachOrLost(ctx, invocation, (ended) =>
+    ctx
+      .client(alertRoutesObject, ctx.key)
+      .lost({ applyId, reason: `the apply ended early: ${ended}` }),
+  );
 }
 
 async function readBackup(

@@ -1,6 +1,7 @@
 /** The apply at work: begins one, follows it, and closes it. */
 
-import { InvocationIdParser, type ObjectContext, RestatePromise } from "@restatedev/restate-sdk";
+import type { ObjectContext } from "@restatedev/restate-sdk";
+import { endsWithin } from "#kernel/attach.ts";
 import { toIso } from "#kernel/time.ts";
 import type { ApplyRequest, ApplyResult } from "#routing/incident/contract.ts";
 import { listJobs } from "./apply.ts";
@@ -45,9 +46,7 @@ export async function begin(ctx: ObjectContext, request: ApplyRequest): Promise<
 const askRunnerMs = 250;
 
 async function isRunning(ctx: ObjectContext, { invocation }: Applying): Promise<boolean> {
-  const runner = ctx.invocation(InvocationIdParser.fromString(invocation));
-  const ended = runner.attach<ApplyResult>().map(() => false);
-  return RestatePromise.race([ended, ctx.sleep(askRunnerMs).map(() => true)]);
+  return (await endsWithin(ctx, [invocation], askRunnerMs)) === undefined;
 }
 
 /** Kept until it is known what came of it: whatever ends the apply, the next one knows of it. */

@@ -1,0 +1,47 @@
+/** Waits for the end of another invocation, also of one that was killed. */
+import {
+  CancelledError,
+  type Context,
+  InvocationIdParser,
+  type ObjectSharedContext,
+  RestatePromise,
+  TerminalError,
+} from "@restatedev/restate-sdk";
+
+type AnyContext = Context | ObjectSharedContext;
+
+/** Its result; `lost` answers for one that ended without, and is told why. */
+export async function attachOrLost<Result>(
+  ctx: AnyContext,
+  invocation: string,
+  lost: (reason: string) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await ctx.invocation(InvocationIdParser.fromString(invocation)).attach<Result>();
+  } catch (error) {
+    if (!(error instanceof TerminalError) || error instanceof CancelledError) throw error;
+    return lost(error.message);
+  }
+}
+
+/** `result` is absent when it ended early: then `failure` says why. */
+export type InvocationEnd<Result> = { result?: Result; failure?: string };
+
+/** How they ended; undefined: some are still at work after `withinMs`. */
+export async function endsWithin<Result>(
+  ctx: AnyContext,
+  invocations: readonly string[],
+  withinMs: number,
+): Promise<InvocationEnd<Result>[] | undefined> {
+  const ends = invocations.map((id) =>
+    ctx
+      .invocation(InvocationIdParser.fromString(id))
+      .attach<Result>()
+      .map(
+        (result, failure): InvocationEnd<Result> =>
+          failure === undefined ? { result: result as Result } : { failure: failure.message },
+      ),
+  );
+  const timeout = ctx.sleep(withinMs).map(() => undefined);
+  return RestatePromise.race([RestatePromise.all(ends), timeout]);
+}
