@@ -1,13 +1,15 @@
 /** Wires the gateway in front of Restate, and the console that it serves. */
 import { bucketSecondsOf, createReadOutcomes } from "#api/analytics/usage.ts";
+import { createListApis } from "#api/operator/list-apis.ts";
 import { buildConsole } from "#console/build.ts";
 import { createConsole } from "#console/console.ts";
 import { createIsKeyReused } from "#control/call-keys.ts";
 import { createControl } from "#control/control.ts";
+import { createFleetReader } from "#fleet/reader.ts";
 import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
+import { createRolloutReader } from "#rollout/history/reader.ts";
 import { legalOperations } from "#rollout/rules/transitions.ts";
-import { planWaves } from "#rollout/rules/waves.ts";
 import { describeRouting } from "#routing/describe.ts";
 import type { Analytics } from "./analytics.ts";
 import type { Base } from "./base.ts";
@@ -50,7 +52,9 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
       log,
       dir,
       publicUrl,
-      planWaves,
+      fleet: createFleetReader(database),
+      rollouts: createRolloutReader(database),
+      listApis: createListApis(database),
       legalOperations,
       routing: describeRouting([
         ...results.definitions.apiChecks,

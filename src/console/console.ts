@@ -4,15 +4,15 @@ import type { Log } from "#kernel/log.ts";
 import type { Operation, RolloutStateName } from "#rollout/contract.ts";
 import { serveCheckOrders } from "./check-orders.ts";
 import type { ConsolePlugin } from "./contract.ts";
-import { createFleetReader } from "./fleet-reader.ts";
+import { createFleetView, type FleetTables } from "./fleet.ts";
 import { createGuard } from "./guard.ts";
-import { type ReadOutcomes, serveKeyUsage } from "./key-usage.ts";
+import { type ListApis, type ReadOutcomes, serveKeyUsage } from "./key-usage.ts";
 import { createLive } from "./live.ts";
 import { createLogouts } from "./logouts.ts";
 import { readStatus, serveOrders } from "./orders.ts";
 import { servePages } from "./pages.ts";
 import { serveReads } from "./reads.ts";
-import { createRolloutReader, type PlanWaves } from "./rollout-reader.ts";
+import type { ReadRollouts } from "./rollouts.ts";
 import { type Routing, serveRouting } from "./routing.ts";
 import { serveSignIn } from "./sign-in.ts";
 import { serveStream } from "./stream.ts";
@@ -24,7 +24,9 @@ export type ConsoleParts = {
   dir: string;
   /** Where browsers find us; empty: at the address that they ask. */
   publicUrl: string;
-  planWaves: PlanWaves;
+  fleet: FleetTables["fleet"];
+  rollouts: ReadRollouts & FleetTables["rollouts"];
+  listApis: ListApis;
   routing: Routing;
   /** undefined: there are no analytics to read. */
   readOutcomes: ReadOutcomes | undefined;
@@ -40,8 +42,8 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
   return (access) => async (app) => {
     const logouts = createLogouts(database, log);
     const guard = createGuard(access, { logouts, publicUrl });
-    const rollouts = createRolloutReader(database, parts.planWaves);
-    const fleet = createFleetReader(database);
+    const { rollouts } = parts;
+    const fleet = createFleetView(parts);
     const live = createLive({
       readStatus: (signal) => readStatus(access, ownName, signal),
       rollouts,
@@ -56,7 +58,7 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
     serveCheckOrders(app, { access, guard, log });
     serveRouting(app, { access, guard, routing: parts.routing });
     const { readOutcomes, bucketSecondsOf } = parts;
-    serveKeyUsage(app, { database, guard, readOutcomes, bucketSecondsOf });
+    serveKeyUsage(app, { listApis: parts.listApis, guard, readOutcomes, bucketSecondsOf });
     await servePages(app, parts.dir);
   };
 }

@@ -2,7 +2,8 @@
 import type { FastifyPluginAsync } from "fastify";
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
-import { operations, RolloutRequest, rolloutStates, RolloutStatus } from "#rollout/contract.ts";
+import { operations, RolloutRequest, rolloutStates } from "#rollout/contract.ts";
+import { Progress, RolloutDetail } from "#rollout/history/contract.ts";
 import { RoutesStatus } from "#routing/incident/contract.ts";
 
 /** What the gateway lends the console: who someone is, and the way to Restate. */
@@ -81,55 +82,6 @@ export const FleetChanges = z.object({
 });
 export type FleetChanges = z.infer<typeof FleetChanges>;
 
-const WaveView = z.object({
-  wave: z.int(),
-  percentage: z.int(),
-  size: z.int(),
-  succeeded: z.int(),
-  failed: z.int(),
-  reverted: z.int(),
-  not_reverted: z.int(),
-  /** When its first and its last result came; null before. */
-  first_at: z.string().nullable(),
-  last_at: z.string().nullable(),
-});
-export type WaveView = z.infer<typeof WaveView>;
-
-const MessageView = z.object({
-  sequence: z.int(),
-  event: z.string(),
-  /** Who caused it; null: it went on by itself. */
-  actor: z.string().nullable(),
-  at: z.string(),
-  title: z.string(),
-  tone: z.enum(["info", "success", "warning", "danger"]),
-  lines: z.array(z.string()),
-  delivery: z.object({
-    outcome: z.enum(["queued", "sending", "delivered", "dropped", "refused", "given_up"]),
-    attempts: z.int(),
-    detail: z.string().nullable(),
-    at: z.string().nullable(),
-  }),
-});
-export type MessageView = z.infer<typeof MessageView>;
-
-/** A rollout with everything that is known of it besides its sentinels. */
-export const RolloutDetail = z.object({
-  status: RolloutStatus,
-  requested_image: z.string().nullable(),
-  started_by: z.string().nullable(),
-  ended_at: z.string().nullable(),
-  wave_percentages: z.array(z.int()),
-  reverted: z.int(),
-  waves: z.array(WaveView),
-  messages: z.array(MessageView),
-  /** What a rollback would put back: images, and how many sentinels get each. */
-  previous_images: z.array(z.object({ image: z.string(), sentinels: z.int() })),
-  /** Why sentinels failed: the reason's code, how many, and some of their ids. */
-  failures: z.array(z.object({ code: z.string(), count: z.int(), ids: z.array(z.string()) })),
-});
-export type RolloutDetail = z.infer<typeof RolloutDetail>;
-
 /** The rollout that is shown live. */
 export const LiveRollout = RolloutDetail.extend({
   /** What may be called now, by the table of transitions. */
@@ -187,8 +139,7 @@ export type SentinelDetail = z.infer<typeof SentinelDetail>;
 export const PastRollout = z.object({
   detail: RolloutDetail,
   fleet: FleetColumns,
-  /** Seconds since the start, and how many sentinels had a result by then. */
-  progress: z.object({ seconds: z.array(z.number()), done: z.array(z.int()) }),
+  progress: Progress,
 });
 export type PastRollout = z.infer<typeof PastRollout>;
 

@@ -1,6 +1,5 @@
 /** Keys at a glance: verifications of one workspace by outcome, over time and by API. */
 import type { FastifyInstance } from "fastify";
-import type { Database } from "#kernel/database.ts";
 import { type KeyUsage, KeyUsageRequest } from "./contract.ts";
 import type { Guard } from "./guard.ts";
 import { parseBody } from "./parse.ts";
@@ -21,8 +20,15 @@ export type ReadOutcomes = (
   keySpaceIds: readonly string[],
 ) => Promise<Outcomes>;
 
+/** Workspaces, oldest first, and the APIs of one: of the oldest unless it is named. */
+export type ListApis = (workspaceId: string | undefined) => Promise<{
+  workspaceId: string | null;
+  workspaces: { id: string; name: string }[];
+  apis: { name: string; key_space_id: string; keys: number }[];
+}>;
+
 type Parts = {
-  database: Database;
+  listApis: ListApis;
   guard: Guard;
   /** undefined: there are no analytics to read. */
   readOutcomes: ReadOutcomes | undefined;
@@ -39,14 +45,12 @@ export function serveKeyUsage(app: FastifyInstance, parts: Parts): void {
 }
 
 async function readUsage(
-  { database, readOutcomes, bucketSecondsOf }: Parts,
+  { listApis, readOutcomes, bucketSecondsOf }: Parts,
   { workspace_id, hours }: { workspace_id?: string | undefined; hours: number },
   nowMs: number,
 ): Promise<KeyUsage> {
-  const { rows: workspaces } = await database.query(listWorkspaces);
-  const workspaceId = workspace_id ?? workspaces[0]?.id ?? null;
+  const { workspaceId, workspaces, apis } = await listApis(workspace_id);
   const fromMs = nowMs - hours * hourMs;
-  const { rows: apis } = await database.query<Api>(listApis, [workspaceId]);
   const keySpaceIds = apis.map(({ key_space_id }) => key_space_id);
   const { overTime, ofKeySpaces } =
     readOutcomes === undefined || workspaceId === null
@@ -62,7 +66,7 @@ async function readUsage(
     apis: apis.map(({ name, key_space_id, keys }) => ({
       name,
       key_space_id,
-      keys: Number(keys),
+      keys,
       outcomes: sumOf(ofKeySpaces.filter(({ keySpaceId }) => keySpaceId === key_space_id)),
     })),
     points: toPoints(overTime),
@@ -70,8 +74,6 @@ async function readUsage(
 }
 
 const nothing: Outcomes = { overTime: [], ofKeySpaces: [] };
-
-type Api = { name: string; key_space_id: string; keys: string };
 
 function toPoints(counts: Outcomes["overTime"]): KeyUsage["points"] {
   const buckets = Map.groupBy(counts, ({ atMs }) => Number(atMs));
@@ -85,11 +87,3 @@ function sumOf(counts: readonly OutcomeCount[]): Record<string, number> {
   for (const { outcome, n } of counts) sums[outcome] = (sums[outcome] ?? 0) + Number(n);
   return sums;
 }
-
-const listWorkspaces = "SELECT id, name FROM workspaces ORDER BY created_at, id LIMIT 200";
-
-const listApis = `
-  SELECT a.name, a.key_space_id, s.key_count AS keys
-  FROM apis a JOIN key_spaces s ON s.id = a.key_space_id
-  WHERE a.workspace_id = $1 AND a.deleted_at IS NULL
-  ORDER BY a.name, a.id LIMIT 100`;

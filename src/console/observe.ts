@@ -1,16 +1,17 @@
 /** One look at the rollout, its history and its fleet; what cannot be asked is named and left as it was. */
 import { ProblemError } from "#kernel/problem.ts";
 import type { Operation, RolloutStateName, RolloutStatus } from "#rollout/contract.ts";
-import type { FleetColumns, LiveRollout, RolloutDetail, Trouble } from "./contract.ts";
+import type { RolloutDetail } from "#rollout/history/contract.ts";
+import type { FleetColumns, LiveRollout, Trouble } from "./contract.ts";
+import type { FleetView } from "./fleet.ts";
 import { toColumns } from "./fleet-columns.ts";
-import type { FleetReader } from "./fleet-reader.ts";
-import type { RolloutReader } from "./rollout-reader.ts";
+import type { ReadRollouts } from "./rollouts.ts";
 import { createThroughput } from "./throughput.ts";
 
 export type ObserveParts = {
   readStatus: (signal: AbortSignal) => Promise<RolloutStatus>;
-  rollouts: RolloutReader;
-  fleet: FleetReader;
+  rollouts: ReadRollouts;
+  fleet: FleetView;
   legalOperations: (state: RolloutStateName) => Operation[];
 };
 

@@ -7,17 +7,17 @@ import { ProblemError } from "#kernel/problem.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
 import type { ConsoleAccess, PastRollout } from "./contract.ts";
+import type { FleetView } from "./fleet.ts";
 import { toColumns } from "./fleet-columns.ts";
-import type { FleetReader } from "./fleet-reader.ts";
 import type { Guard } from "./guard.ts";
 import { parseBody } from "./parse.ts";
-import type { RolloutReader } from "./rollout-reader.ts";
+import type { ReadRollouts } from "./rollouts.ts";
 
 type Parts = {
   access: ConsoleAccess;
   guard: Guard;
-  rollouts: RolloutReader;
-  fleet: FleetReader;
+  rollouts: ReadRollouts;
+  fleet: FleetView;
 };
 
 const rollout = (handler: string) => `/${rolloutServiceName}/${singletonKey}/${handler}`;

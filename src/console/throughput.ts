@@ -1,4 +1,4 @@
-import type { RolloutDetail } from "./contract.ts";
+import type { RolloutDetail } from "#rollout/history/contract.ts";
 
 type Sample = { atMs: number; done: number };
 

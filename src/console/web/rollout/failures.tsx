@@ -1,6 +1,7 @@
 /** Why sentinels failed, grouped: one bad image is one line, however many it hit. */
-import type { RolloutDetail } from "#console/contract.ts";
+
 import { count } from "#console/web/format.ts";
+import type { RolloutDetail } from "#rollout/history/contract.ts";
 
 export function Failures({ failures }: { failures: RolloutDetail["failures"] }) {
   if (failures.length === 0) return null;

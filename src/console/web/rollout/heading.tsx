@@ -1,11 +1,11 @@
 /** What a rollout is: its state, its image, who and when. */
 import type { ComponentChildren } from "preact";
-import type { RolloutDetail } from "#console/contract.ts";
 import { ago, count, day, stateName } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign, toneOfState } from "#console/web/parts/mark.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
+import type { RolloutDetail } from "#rollout/history/contract.ts";
 
 type Props = { detail: RolloutDetail; children?: ComponentChildren };
 

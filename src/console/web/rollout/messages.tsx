@@ -1,7 +1,8 @@
 /** What was told to people, and whether it arrived. */
-import type { MessageView } from "#console/contract.ts";
+
 import { clock, day } from "#console/web/format.ts";
 import { Sign, type Tone } from "#console/web/parts/mark.tsx";
+import type { MessageView } from "#rollout/history/contract.ts";
 
 const tones: Record<MessageView["tone"], Tone> = {
   info: "info",

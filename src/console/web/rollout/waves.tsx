@@ -1,6 +1,7 @@
 /** Waves as bars that fill; what came of each sentinel in it is a piece of its bar. */
-import type { RolloutDetail } from "#console/contract.ts";
+
 import { count, duration } from "#console/web/format.ts";
+import type { RolloutDetail } from "#rollout/history/contract.ts";
 
 type Wave = RolloutDetail["waves"][number];
 

@@ -1,17 +1,12 @@
-/** Reads everything about a rollout besides its sentinels, from history. */
+/** Reads everything about a rollout, from history. */
 import type { Database } from "#kernel/database.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
-import type { MessageView, PastRollout, RolloutDetail, WaveView } from "./contract.ts";
-
-/** How many sentinels the waves cover, as the rollout itself counts it. */
-export type PlanWaves = (
-  total: number,
-  percentages: readonly number[],
-) => { percentage: number; size: number }[];
+import { planWaves } from "#rollout/rules/waves.ts";
+import type { Member, MessageView, Progress, RolloutDetail, WaveView } from "./contract.ts";
 
 export type RolloutReader = ReturnType<typeof createRolloutReader>;
 
-export function createRolloutReader(database: Database, planWaves: PlanWaves) {
+export function createRolloutReader(database: Database) {
   return {
     /** `status` is what the rollout itself says, which is ahead of history. */
     async detail(status: RolloutStatus): Promise<RolloutDetail> {
@@ -45,8 +40,22 @@ export function createRolloutReader(database: Database, planWaves: PlanWaves) {
       return rows[0] === undefined ? undefined : toStatus(rows[0]);
     },
 
+    /** Who takes part, with what became of them in it. */
+    async members(rolloutId: string): Promise<Member[]> {
+      return (await database.query<Member>(selectMembers, [rolloutId])).rows;
+    },
+
+    /** undefined: it takes no part. */
+    async member(rolloutId: string, id: string): Promise<Member | undefined> {
+      const { rows } = await database.query<Member>(`${selectMembers} AND sentinel_id = $2`, [
+        rolloutId,
+        id,
+      ]);
+      return rows[0];
+    },
+
     /** How the results came in: so many by so many seconds after the start. */
-    async progress(rolloutId: string): Promise<PastRollout["progress"]> {
+    async progress(rolloutId: string): Promise<Progress> {
       const { rows } = await database.query(selectProgress, [rolloutId]);
       return {
         seconds: rows.map((row) => Number(row.second)),
@@ -60,7 +69,7 @@ export function createRolloutReader(database: Database, planWaves: PlanWaves) {
 // biome-ignore lint/suspicious/noExplicitAny: its shape is that of the query
 type Row = any;
 
-function joinWaves(planned: ReturnType<PlanWaves>, counted: Row[]): WaveView[] {
+function joinWaves(planned: ReturnType<typeof planWaves>, counted: Row[]): WaveView[] {
   const byWave = new Map(counted.map((row) => [row.wave, row]));
   return planned.map(({ percentage, size }, index) => {
     const row = byWave.get(index + 1);
@@ -107,6 +116,10 @@ function toStatus(row: Row): RolloutStatus {
     ...(row.reason !== null && { reason: row.reason }),
   };
 }
+
+const selectMembers = `
+  SELECT sentinel_id AS id, wave, outcome, reason AS outcome_reason
+  FROM rollout_sentinels WHERE rollout_id = $1`;
 
 const selectWaves = `
   SELECT wave,

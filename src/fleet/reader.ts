@@ -1,0 +1,40 @@
+/** Reads the table `sentinels` for pages that show the fleet. */
+import type { Database } from "#kernel/database.ts";
+
+/** What a map of the fleet shows of a sentinel. */
+export type MappedSentinel = {
+  id: string;
+  region: string;
+  image: string;
+  running_image: string;
+  deploy_status: string;
+  deploy_reason: string | null;
+};
+
+type SentinelRow = MappedSentinel & {
+  previous_image: string | null;
+  health: string;
+  updated_at: string;
+};
+
+export type FleetReader = ReturnType<typeof createFleetReader>;
+
+export function createFleetReader(database: Database) {
+  return {
+    /** All of them, ordered by region and id. */
+    async all(): Promise<MappedSentinel[]> {
+      return (await database.query<MappedSentinel>(selectAll)).rows;
+    },
+
+    /** undefined: it is gone. */
+    async one(id: string): Promise<SentinelRow | undefined> {
+      const { rows } = await database.query("SELECT * FROM sentinels WHERE id = $1", [id]);
+      const [row] = rows;
+      return row && { ...row, updated_at: row.updated_at.toISOString() };
+    },
+  };
+}
+
+const selectAll = `
+  SELECT id, region, image, running_image, deploy_status, deploy_reason
+  FROM sentinels ORDER BY region, id`;

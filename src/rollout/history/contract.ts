@@ -1,0 +1,64 @@
+/** A rollout as history has it, for pages that show it. */
+import { z } from "zod";
+import { RolloutStatus } from "#rollout/contract.ts";
+
+const WaveView = z.object({
+  wave: z.int(),
+  percentage: z.int(),
+  size: z.int(),
+  succeeded: z.int(),
+  failed: z.int(),
+  reverted: z.int(),
+  not_reverted: z.int(),
+  /** When its first and its last result came; null before. */
+  first_at: z.string().nullable(),
+  last_at: z.string().nullable(),
+});
+export type WaveView = z.infer<typeof WaveView>;
+
+const MessageView = z.object({
+  sequence: z.int(),
+  event: z.string(),
+  /** Who caused it; null: it went on by itself. */
+  actor: z.string().nullable(),
+  at: z.string(),
+  title: z.string(),
+  tone: z.enum(["info", "success", "warning", "danger"]),
+  lines: z.array(z.string()),
+  delivery: z.object({
+    outcome: z.enum(["queued", "sending", "delivered", "dropped", "refused", "given_up"]),
+    attempts: z.int(),
+    detail: z.string().nullable(),
+    at: z.string().nullable(),
+  }),
+});
+export type MessageView = z.infer<typeof MessageView>;
+
+/** A rollout with everything that is known of it besides its sentinels. */
+export const RolloutDetail = z.object({
+  status: RolloutStatus,
+  requested_image: z.string().nullable(),
+  started_by: z.string().nullable(),
+  ended_at: z.string().nullable(),
+  wave_percentages: z.array(z.int()),
+  reverted: z.int(),
+  waves: z.array(WaveView),
+  messages: z.array(MessageView),
+  /** What a rollback would put back: images, and how many sentinels get each. */
+  previous_images: z.array(z.object({ image: z.string(), sentinels: z.int() })),
+  /** Why sentinels failed: the reason's code, how many, and some of their ids. */
+  failures: z.array(z.object({ code: z.string(), count: z.int(), ids: z.array(z.string()) })),
+});
+export type RolloutDetail = z.infer<typeof RolloutDetail>;
+
+/** Seconds since the start, and how many sentinels had a result by then. */
+export const Progress = z.object({ seconds: z.array(z.number()), done: z.array(z.int()) });
+export type Progress = z.infer<typeof Progress>;
+
+/** A sentinel's part in a rollout; null: none yet. */
+export type Member = {
+  id: string;
+  wave: number | null;
+  outcome: string | null;
+  outcome_reason: string | null;
+};
