@@ -1,22 +1,15 @@
 /** The command line: what there is to call, and what becomes of errors. */
 import { readFileSync } from "node:fs";
-import { Command, CommanderError, Option } from "commander";
-import { addAlertCommands } from "./alert-commands.ts";
-import { addCheckCommands } from "./check-commands.ts";
-import { withConnection } from "./connection-options.ts";
+import { Command, CommanderError } from "commander";
+import { addAlertCommands } from "./alerts/commands.ts";
+import { addCheckCommands } from "./checks/commands.ts";
+import { addMonitorCommands } from "./checks/monitor-commands.ts";
+import { addCronCommands } from "./cron/commands.ts";
 import { load } from "./load.ts";
-import { addMonitorCommands } from "./monitor-commands.ts";
-import { addOperatorCommands } from "./operator-commands.ts";
-import {
-  parseGateChecks,
-  parseGateRuns,
-  parseGateTimeout,
-  parseJob,
-  parseLimit,
-  parseSentinelCount,
-  parseWaves,
-} from "./options.ts";
+import { addOperatorCommands } from "./operator/commands.ts";
 import { complain } from "./print.ts";
+import { addRolloutCommands } from "./rollout/commands.ts";
+import { addSentinelCommands } from "./sentinels/commands.ts";
 
 /**
  * Runs one command and answers the exit code: 0 done (of a rollout: completed), 2 paused,
@@ -60,14 +53,7 @@ function createProgram(exit: (code: number) => void): Command {
     .requiredOption("--out <directory>", "where private.pem and public.key go")
     .action(load(exit, async () => (await import("./identity.ts")).writeIdentity));
   addRolloutCommands(program, exit);
-  const sentinels = program.command("sentinels").description("the fleet");
-  withConnection(sentinels.command("list"))
-    .description("list the sentinels and the state of their last deploy")
-    .action(load(exit, async () => (await import("./sentinels.ts")).listSentinels));
-  withConnection(sentinels.command("confirm"))
-    .description("take the fleet's list although it suddenly lacks many sentinels")
-    .argument("<count>", "how many sentinels the fleet lists now", parseSentinelCount)
-    .action(load(exit, async () => (await import("./sentinels.ts")).confirmSentinels));
+  addSentinelCommands(program, exit);
   addMonitorCommands(program, addCheckCommands(program, exit), exit);
   addCronCommands(program, exit);
   addAlertCommands(program, exit);
@@ -80,76 +66,6 @@ function readVersion(): string {
   return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }
 
-function addRolloutCommands(program: Command, exit: (code: number) => void): void {
-  const rollout = program
-    .command("rollout")
-    .description("start, follow and steer rollouts")
-    .addHelpText("after", rolloutExamples);
-  const add = (name: string, description: string) =>
-    withConnection(rollout.command(name)).description(description);
-  const from = async () => import("./rollout.ts");
-  const gateHelp = "API checks that must be ok after each wave, for example verify-key,liveness";
-  const wavesHelp = "cumulative percentages, for example 5,25,100 (default: 1,5,25,50,100)";
-
-  add("start <image>", "start a rollout")
-    .option("--waves <percentages>", wavesHelp, parseWaves)
-    .option("--gate <checks>", gateHelp, parseGateChecks)
-    .option(
-      "--gate-clean-runs <count>",
-      "how many runs of each must be ok (default: 1)",
-      parseGateRuns,
-    )
-    .option("--gate-timeout <seconds>", "then the rollout pauses (default: 600)", parseGateTimeout)
-    .addOption(waitOption())
-    .addOption(detachOption())
-    .action(load(exit, async () => (await from()).startRollout));
-  add("plan <image>", "show the waves that a rollout would run, and change nothing")
-    .option("--waves <percentages>", wavesHelp, parseWaves)
-    .action(load(exit, async () => (await from()).showPlan));
-  add("status", "show where the rollout is").action(
-    load(exit, async () => (await from()).showStatus),
-  );
-  add("watch", "follow the rollout to its end; exit codes as with start --wait").action(
-    load(exit, async () => (await from()).watch),
-  );
-  add("resume", "go on with the next wave after a failed one")
-    .addOption(waitOption())
-    .addOption(detachOption())
-    .action(load(exit, async () => (await from()).resumeRollout));
-  add("cancel", "start nothing more; what is in flight finishes").action(
-    load(exit, async () => (await from()).cancelRollout),
-  );
-  add("rollback", "put the previous images back; exit code 2 when some did not revert").action(
-    load(exit, async () => (await from()).rollBack),
-  );
-  add("history", "list past rollouts, newest first")
-    .option("--limit <count>", "how many, 100 at most", parseLimit, 20)
-    .action(load(exit, async () => (await from()).showHistory));
-}
-
-function addCronCommands(program: Command, exit: (code: number) => void): void {
-  const cron = program.command("cron").description("the timed jobs");
-  const from = async () => import("./cron.ts");
-  withConnection(cron.command("list"))
-    .description("list the jobs: when each runs next, and how it last ended")
-    .action(load(exit, async () => (await from()).listJobs));
-  withConnection(cron.command("run"))
-    .argument("<job>", "its name, as `vedette cron list` has it", parseJob)
-    .description("run a job now and wait for its end; exit code 1 when it failed")
-    .action(load(exit, async () => (await from()).runJob));
-}
-
-function waitOption(): Option {
-  return new Option(
-    "--wait",
-    "follow it to its end; exit code 0 completed, 2 paused, 3 cancelled, 1 error",
-  ).conflicts("detach");
-}
-
-function detachOption(): Option {
-  return new Option("--detach", "come back as soon as it has begun (default)");
-}
-
 const examples = `
 Examples:
   vedette start                                         everything on this machine
@@ -160,17 +76,4 @@ Examples:
 Away from the machine that Vedette runs on:
   export VEDETTE_CONTROL_URL=https://rollouts.example.com INGRESS_TOKEN=…
   vedette rollout status
-`;
-
-const rolloutExamples = `
-Examples:
-  vedette rollout plan registry.example.com/team/sentinel:v2      who is in which wave; changes nothing
-  vedette rollout start registry.example.com/team/sentinel:v2 --waves 10,50,100 --wait
-  vedette rollout watch                                           come back to one that runs
-  vedette rollout resume --wait                                   a wave failed: go on with the next
-  vedette rollout rollback                                        a wave failed: put everything back
-  vedette rollout status --json | jq .failed_sentinels
-
-Exit codes of start --wait, resume --wait and watch:
-  0 completed   2 paused, a wave failed   3 cancelled   1 error   130 detached by Ctrl-C
 `;

@@ -1,0 +1,39 @@
+/** `vedette alerts rotate`, `export alertmanager` and `alertmanager`: what the senders of alerts have. */
+import { type Command, Option } from "commander";
+import { environments } from "#alerts/contract.ts";
+import { type Exit, load } from "#cli/load.ts";
+
+export function addAlertmanagerCommands(alerts: Command, exit: Exit): void {
+  const from = () => import("./alertmanager.ts");
+  withSettings(alerts.command("rotate"))
+    .description("bring the tokens of an environment's alert sources to those who send with them")
+    .addOption(environmentOption("production or staging").makeOptionMandatory())
+    .action(load(exit, async () => (await from()).rotate));
+  const exports = alerts.command("export").description("write the routes for other programs");
+  withSettings(exports.command("alertmanager"))
+    .description("the configuration of Alertmanager, and a script that checks it with amtool")
+    .requiredOption("--out <directory>", "a new one, or that of an earlier export")
+    .addOption(environmentOption("only this one (default: all that have a source)"))
+    .action(load(exit, async () => (await from()).exportRoutes));
+  const manager = alerts
+    .command("alertmanager")
+    .description("keep an alert manager in step with the routes");
+  withSettings(manager.command("plan"))
+    .description("compare its file and what it runs with; exit code 0 in step, 2 not, 1 error")
+    .addOption(environmentOption("production or staging").makeOptionMandatory())
+    .action(load(exit, async () => (await from()).plan));
+  withSettings(manager.command("apply"))
+    .description("write its file, have it read, and put the old one back if it does not take it")
+    .addOption(environmentOption("production or staging").makeOptionMandatory())
+    .action(load(exit, async () => (await from()).apply));
+}
+
+function environmentOption(description: string): Option {
+  return new Option("--environment <name>", description).choices(environments);
+}
+
+function withSettings(command: Command): Command {
+  return command
+    .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
+    .option("--json", "print JSON for programs", false);
+}

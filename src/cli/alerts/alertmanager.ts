@@ -1,0 +1,77 @@
+/** Commands about the metrics alert manager, and tokens. No token is ever printed. */
+import type { Environment } from "#alerts/contract.ts";
+import { complain, print, printJson } from "#cli/print.ts";
+import { plain } from "#cli/table.ts";
+import { writeExport } from "#cli/write-export.ts";
+import { readConfig } from "#config.ts";
+import {
+  bringAlertmanagerInStep,
+  compareAlertmanager,
+  exportForAlertmanager,
+  rotateTokens,
+} from "#routing/alertmanager/commands.ts";
+
+type Options = { config?: string; json: boolean };
+type OfEnvironment = Options & { environment: Environment };
+
+const settingsOf = ({ config }: Options) => readConfig({ file: config, environment: process.env });
+
+export async function rotate(options: OfEnvironment): Promise<number> {
+  const { webhooks, ids, leftOut } = await rotateTokens(settingsOf(options), options.environment);
+  const rows = webhooks.map((webhook) => ({ ...webhook, source_id: ids.get(webhook.source) }));
+  for (const line of leftOut) complain(`left out: ${line}`);
+  if (options.json) {
+    printJson({ environment: options.environment, webhooks: rows });
+    return 0;
+  }
+  for (const { source, source_id, file, outcome } of rows) {
+    const what = outcome === "replaced" ? "has a new token" : "had its token already";
+    print(`${source} (${source_id}) ${what} in ${file}; the incident service takes it`);
+  }
+  return 0;
+}
+
+type ExportOptions = Options & { environment?: Environment; out: string };
+
+export async function exportRoutes(options: ExportOptions): Promise<number> {
+  const { out, json } = options;
+  const files = writeExport(out, exportForAlertmanager(settingsOf(options), options.environment));
+  if (json) printJson({ directory: out, files });
+  else print(`${files.length} files in ${out}; its README.md says what to do with them`);
+  return 0;
+}
+
+/** Exit code 0: in step; 2: not; 1: what it works with could not be asked. */
+export async function plan(options: OfEnvironment): Promise<number> {
+  const { environment, json } = options;
+  const compared = await compareAlertmanager(settingsOf(options), environment);
+  const { isInStep, told, ...comparison } = compared;
+  if (json) printJson({ environment, in_step: isInStep, ...comparison });
+  else printLines(told);
+  if (isInStep) return 0;
+  return comparison.changes.length === 0 && comparison.running === "unknown" ? 1 : 2;
+}
+
+export async function apply(options: OfEnvironment): Promise<number> {
+  const { environment, json } = options;
+  const settings = settingsOf(options);
+  const { isConfirmed, told, ...brought } = await bringAlertmanagerInStep(settings, environment);
+  if (json) {
+    printJson({ environment, confirmed: isConfirmed, ...brought });
+    return 0;
+  }
+  printLines(told);
+  const end = ends[brought.outcome];
+  print(isConfirmed ? end : `${end} Nobody could ask it: no url is set.`);
+  return 0;
+}
+
+const ends = {
+  in_step: "In step: nothing was changed.",
+  reloaded: "The file was in step; the alert manager has read it.",
+  written: "The file is written, and the alert manager has read it.",
+};
+
+function printLines(lines: readonly string[]): void {
+  for (const line of lines) print(plain(line));
+}

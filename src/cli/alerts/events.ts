@@ -1,0 +1,173 @@
+/** Commands about alert events on their way to the incident service. */
+import { styleText } from "node:util";
+import type { z } from "zod";
+import {
+  type AlertEventDetail,
+  alertEventHandlers,
+  alertEvents,
+  type AlertEventView,
+  type EventStatus,
+} from "#alerts/contract.ts";
+import { connect, ConnectionError } from "#cli/connection.ts";
+import type { GlobalOptions } from "#cli/options.ts";
+import { complain, print, printJson } from "#cli/print.ts";
+import { createTable, plain } from "#cli/table.ts";
+import { formatDuration } from "#kernel/duration.ts";
+
+type Handlers = typeof alertEventHandlers;
+type Call = ReturnType<typeof alertEventsOf>;
+
+function alertEventsOf(options: GlobalOptions) {
+  const { call } = connect(options);
+  return <Name extends keyof Handlers>(
+    handler: Name,
+    body: z.input<Handlers[Name]["input"]>,
+  ): Promise<z.infer<Handlers[Name]["output"]>> => {
+    const output: z.ZodType = alertEventHandlers[handler].output;
+    const answer = call(`${alertEvents.name}/${handler}`, body, output);
+    return answer as Promise<z.infer<Handlers[Name]["output"]>>;
+  };
+}
+
+type ListOptions = GlobalOptions & { status?: EventStatus; check?: string; limit: number };
+
+export async function listEvents(options: ListOptions): Promise<number> {
+  const { status, check, limit } = options;
+  const filter = { ...(status !== undefined && { status }), ...(check !== undefined && { check }) };
+  const list = await alertEventsOf(options)("List", { ...filter, limit });
+  if (options.json) printJson(list);
+  else print(reportEvents(list.events));
+  return 0;
+}
+
+export async function listDeadLetters(options: ListOptions): Promise<number> {
+  return listEvents({ ...options, status: "dead" });
+}
+
+export async function showEvent(eventId: string, options: GlobalOptions): Promise<number> {
+  const event = await alertEventsOf(options)("Show", { event_id: eventId });
+  if (options.json) printJson(event);
+  else print(reportEvent(event));
+  return 0;
+}
+
+type RedeliverOptions = GlobalOptions & { all: boolean; tokenRefused: boolean; check?: string };
+
+export async function redeliver(events: string[], options: RedeliverOptions): Promise<number> {
+  const { all, tokenRefused, check, json } = options;
+  const isMany = all || tokenRefused;
+  if (isMany === events.length > 0) {
+    throw new Error("name the events, or take --all or --token-refused");
+  }
+  if (check !== undefined && !isMany) {
+    throw new Error("--check goes with --all or --token-refused");
+  }
+  const call = alertEventsOf(options);
+  const wanted = isMany ? await findDead(call, { check, tokenRefused }) : events;
+  const outcome = await sendAgain(call, wanted);
+  if (json) printJson(outcome);
+  else print(reportOutcome(outcome));
+  return outcome.refused.length === 0 ? 0 : 1;
+}
+
+const mostListed = 1_000;
+
+/** Oldest first: a newer one that is accepted supersedes those before it. */
+async function findDead(
+  call: Call,
+  { check, tokenRefused }: { check: string | undefined; tokenRefused: boolean },
+): Promise<string[]> {
+  const filter = { status: "dead", ...(check !== undefined && { check }) } as const;
+  const { events } = await call("List", { ...filter, limit: mostListed });
+  if (events.length === mostListed) {
+    complain(`only the newest ${mostListed} dead letters were looked at; there may be older ones`);
+  }
+  const isWanted = ({ cause }: AlertEventView) => !tokenRefused || isForToken(cause ?? "");
+  return events
+    .filter(isWanted)
+    .map(({ event_id }) => event_id)
+    .reverse();
+}
+
+/** Also as versions wrote it that made a dead letter of it at once. */
+export function isForToken(cause: string): boolean {
+  return /^status 40[13]\b|the source's token is refused/.test(cause);
+}
+
+type Redelivery = { sent: string[]; refused: { event_id: string; reason: string }[] };
+
+async function sendAgain(call: Call, wanted: readonly string[]): Promise<Redelivery> {
+  const sent = new Set<string>();
+  const refused: Redelivery["refused"] = [];
+  for (const event_id of wanted) {
+    // A failure takes its recovery along.
+    if (sent.has(event_id)) continue;
+    try {
+      const { event_ids } = await call("Retry", { event_id });
+      for (const id of event_ids) sent.add(id);
+    } catch (error) {
+      if (error instanceof ConnectionError || !(error instanceof Error)) throw error;
+      refused.push({ event_id, reason: error.message });
+    }
+  }
+  return { sent: [...sent], refused };
+}
+
+function reportOutcome({ sent, refused }: Redelivery): string {
+  const lines = [
+    ...sent.map((eventId) => `${plain(eventId)} is on its way`),
+    ...refused.map(({ event_id, reason }) => `${plain(event_id)} not sent: ${plain(reason)}`),
+  ];
+  return lines.length === 0 ? "No dead letters." : lines.join("\n");
+}
+
+const colours: Record<EventStatus, "green" | "yellow" | "red" | "cyan"> = {
+  pending: "yellow",
+  accepted: "green",
+  dead: "red",
+  superseded: "cyan",
+  not_posted: "cyan",
+};
+
+function reportEvents(events: readonly AlertEventView[]): string {
+  if (events.length === 0) return "No events.";
+  const table = createTable(["event", "to", "status", "since", "tries", "delay", "because"]);
+  for (const event of events) {
+    table.push([
+      plain(event.event_id),
+      event.channel,
+      paintStatus(event.status),
+      shortTime(event.event_at),
+      event.attempts,
+      event.delay_ms === null ? "" : formatDuration(event.delay_ms),
+      describeCause(event),
+    ]);
+  }
+  return String(table);
+}
+
+function describeCause({ cause, next_attempt_at }: AlertEventView): string {
+  const next = next_attempt_at === null ? "" : `next try ${shortTime(next_attempt_at)}`;
+  return [plain(cause ?? ""), next].filter((part) => part !== "").join("; ");
+}
+
+function reportEvent(event: AlertEventDetail): string {
+  const { address, body, attempts, accepted_at, cause } = event;
+  return [
+    `${plain(event.event_id)} (${plain(event.name)}): ${paintStatus(event.status)}, ${attempts} tries`,
+    `since ${shortTime(event.event_at)}${accepted_at === null ? "" : `, accepted ${shortTime(accepted_at)}`}`,
+    ...(cause === null ? [] : [`because: ${describeCause(event)}`]),
+    address === null
+      ? "There is nowhere to post it: no source in the settings."
+      : `POST ${address}`,
+    ...(body === null ? [] : [JSON.stringify(body, null, 2).split("\n").map(plain).join("\n")]),
+  ].join("\n");
+}
+
+function paintStatus(status: EventStatus): string {
+  return styleText(colours[status], status.replace("_", " "), { stream: process.stdout });
+}
+
+function shortTime(iso: string): string {
+  return `${iso.replace("T", " ").slice(0, 19)} UTC`;
+}

@@ -1,0 +1,97 @@
+/** Commands that read the rows of alert routes. */
+
+import { complain, print, printJson } from "#cli/print.ts";
+import { createTable, plain } from "#cli/table.ts";
+import { readConfig } from "#config.ts";
+import { listWatched } from "#monitor/commands.ts";
+import { lintAlertRoutes, simulateAlert, walkAll } from "#routing/commands.ts";
+
+type LintOptions = { strict: boolean; config?: string; json: boolean };
+
+/** Exit code 1: there are errors, or with `strict` warnings. */
+export async function lint({ strict, config, json }: LintOptions): Promise<number> {
+  const { incident } = readConfig({ file: config, environment: process.env });
+  const report = lintAlertRoutes(incident);
+  const { findings } = report;
+  const errors = findings.filter(({ level }) => level === "error").length;
+  const code = errors > 0 || (strict && findings.length > 0) ? 1 : 0;
+  if (json) {
+    printJson(report);
+    return code;
+  }
+  for (const { level, about, message, paste } of findings) {
+    print(`${level}: ${about}: ${message}`);
+    if (paste !== undefined) print(`To take it, add this row to src/routing/routes.ts:\n${paste}`);
+  }
+  const warnings = findings.length - errors;
+  const tried = `${report.tried} kinds of alerts tried`;
+  print(
+    `${report.routes} routes, ${report.sources} sources, ${tried}: ${count(errors, "error")}, ${count(warnings, "warning")}`,
+  );
+  return code;
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}
+
+type SimulateOptions = {
+  source?: string;
+  label: Record<string, string>;
+  checks: boolean;
+  config?: string;
+  json: boolean;
+};
+
+export async function simulate(options: SimulateOptions): Promise<number> {
+  const { source, label, checks, json } = options;
+  if (checks) {
+    if (source !== undefined || Object.keys(label).length > 0) {
+      throw new Error("--checks takes every check: leave out --source and --label");
+    }
+    return showWalks(options);
+  }
+  if (source === undefined) {
+    throw new Error("name where the alert comes from with --source, or take --checks");
+  }
+  const { simulation, unasked } = simulateAlert({ source, labels: label });
+  for (const name of unasked) {
+    complain(`${source} has no label ${name} that a route could ask for`);
+  }
+  if (json) printJson(simulation);
+  else print(tellSimulation(simulation));
+  return 0;
+}
+
+function tellSimulation({ routes, pages, channels }: Simulation): string {
+  const table = createTable(["route", "takes it", "because"]);
+  for (const { route, matches, because } of routes) {
+    table.push([route, matches ? "yes" : "no", plain(because)]);
+  }
+  const told =
+    channels.length === 0
+      ? "no route takes it: the alert is dropped, and nobody is told"
+      : `pages ${pages.join(", ") || "nobody"}; posted to ${channels.join(", ")}`;
+  return `${table}\n${told}`;
+}
+
+type Simulation = ReturnType<typeof simulateAlert>["simulation"];
+
+function showWalks({ config, json }: SimulateOptions): number {
+  const settings = readConfig({ file: config, environment: process.env });
+  const walks = walkAll(listWatched(settings));
+  if (json) {
+    printJson({ checks: walks });
+    return 0;
+  }
+  const table = createTable(["check", "channel", "source", "route", "pages", "posted to"]);
+  for (const { check, channel, source, simulation } of walks) {
+    const taken = simulation?.routes.filter(({ matches }) => matches) ?? [];
+    const names = taken.map(({ route }) => route).join(", ");
+    const { pages = [], channels = [] } = simulation ?? {};
+    const row = [channel ?? "", source ?? "", names, pages.join(", "), channels.join(", ")];
+    table.push([check, ...row.map((cell) => cell || "none")]);
+  }
+  print(String(table));
+  return 0;
+}

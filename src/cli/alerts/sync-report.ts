@@ -1,0 +1,127 @@
+/** Plans of alert routes, and what became of them, for people. */
+
+import { createTable, plain } from "#cli/table.ts";
+import type {
+  ApplyResult,
+  Change,
+  Json,
+  Plan,
+  RoutesStatus,
+  ThreeWayChange,
+} from "#routing/incident/contract.ts";
+
+type Names = Plan["names"];
+
+export function tellPlan({ routes, orphans, doubled, names }: Plan): string {
+  const changed = routes.filter(({ action }) => action !== "none");
+  const parts = changed.map(({ name, action, changes }) =>
+    [`${action} ${plain(name)}`, ...changes.map((change) => tellChange(change, names))].join("\n"),
+  );
+  const left = orphans.map(
+    (name) => `${plain(name)} is ours and no row any more: alerts apply --prune disables it`,
+  );
+  const same = routes.length - changed.length;
+  const sum =
+    changed.length === 0
+      ? `all ${routes.length} routes are in step`
+      : `${countOf(changed, "create")} to create, ${countOf(changed, "update")} to update, ${same} in step`;
+  return [...parts, ...left, ...tellDoubled(doubled), sum].join("\n\n");
+}
+
+function tellDoubled(doubled: Plan["doubled"]): string[] {
+  return doubled.map(({ advice }) => plain(advice));
+}
+
+function countOf(routes: Plan["routes"], wanted: string): number {
+  return routes.filter(({ action }) => action === wanted).length;
+}
+
+function tellChange({ path, before, after }: Change, names: Names): string {
+  const lines = [
+    ...(before === null ? [] : [`    - ${tellValue(before, names)}`]),
+    ...(after === null ? [] : [`    + ${tellValue(after, names)}`]),
+  ];
+  return [`  ${tellIds(path, names)}`, ...lines].join("\n");
+}
+
+export function tellApply(
+  { routes, doubled, outcome, backup }: ApplyResult,
+  { names }: Plan,
+): string {
+  const table = createTable(["route", "outcome", ""]);
+  for (const { name, outcome, message = "" } of routes) {
+    table.push([plain(name), outcome.replace("_", " "), plain(message)]);
+  }
+  const differences = routes.flatMap(({ name, difference = [] }) =>
+    difference.length === 0
+      ? []
+      : [[plain(name), ...difference.map((one) => tellThreeWays(one, names))].join("\n")],
+  );
+  const kept = routes.flatMap(({ name, differs = [] }) =>
+    differs.length === 0
+      ? []
+      : [
+          [
+            `${plain(name)}, from what is there to what was wanted:`,
+            ...differs.map((one) => tellChange(one, names)),
+          ].join("\n"),
+        ],
+  );
+  const end = outcome === "applied" ? "all routes are as planned" : "not all routes are as planned";
+  const back = backup === null ? "" : `; what was there before: alerts restore ${backup}`;
+  return [String(table), ...differences, ...kept, ...tellDoubled(doubled), `${end}${back}`].join(
+    "\n\n",
+  );
+}
+
+function tellThreeWays({ path, by, base, theirs, ours }: ThreeWayChange, names: Names): string {
+  return [
+    `  ${tellIds(path, names)}, changed by ${by}`,
+    `    was    ${tellValue(base, names)}`,
+    `    theirs ${tellValue(theirs, names)}`,
+    `    ours   ${tellValue(ours, names)}`,
+  ].join("\n");
+}
+
+export function tellStatus(status: RoutesStatus): string {
+  const { applying, last_apply, drift, owned, creations } = status;
+  const lines = [
+    ...(applying === null
+      ? []
+      : [`an apply is at work: ${applying.routes.length} of ${applying.total} routes`]),
+    last_apply === null
+      ? "nothing was applied yet"
+      : `last apply: ${last_apply.outcome} at ${last_apply.ended_at}`,
+    tellDrift(drift),
+    ...(drift === null ? [] : tellDoubled(drift.doubled)),
+    ...Object.entries(creations).map(([name, { begun_at }]) => tellCreation(name, begun_at)),
+    `ours: ${Object.keys(owned).map(plain).join(", ") || "none"}`,
+  ];
+  return lines.join("\n");
+}
+
+function tellCreation(name: string, since: string): string {
+  const what = `${plain(name)} was about to be made at ${since}, and nobody said whether it was`;
+  return `${what}: the next alerts apply looks for it`;
+}
+
+function tellDrift(drift: RoutesStatus["drift"]): string {
+  if (drift === null) return "drift: not looked for yet";
+  const { state, routes, reason, checked_at } = drift;
+  const which = routes.map(({ name, why }) => `${plain(name)} (${why.replace("_", " ")})`);
+  const detail = reason === undefined ? which.join(", ") : plain(reason);
+  return `drift: ${state.replace("_", " ")} at ${checked_at}${detail === "" ? "" : `: ${detail}`}`;
+}
+
+function tellValue(value: Json, names: Names): string {
+  return value === null ? "nothing" : tellIds(JSON.stringify(value), names);
+}
+
+/** With its name behind each id. What others have written must not steer the terminal. */
+function tellIds(text: string, names: Names): string {
+  return plain(text).replaceAll(/"([^"]+)"|\[([^\][",]+)\]/g, (whole, literal, bracketed) => {
+    // An attribute is referred to as alert.attributes.<id>.
+    const name = names[(literal ?? bracketed).split(".").at(-1)];
+    return name === undefined ? whole : `${whole} (${name})`;
+  });
+}

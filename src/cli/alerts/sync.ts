@@ -1,0 +1,148 @@
+/** Commands that keep alert routes in step: plans are made here, and applied by a running Vedette. */
+import { existsSync, readFileSync } from "node:fs";
+import type { z } from "zod";
+import { type Connection, connect } from "#cli/connection.ts";
+import type { GlobalOptions } from "#cli/options.ts";
+import { complain, print, printJson } from "#cli/print.ts";
+import { createTable } from "#cli/table.ts";
+import { readConfig } from "#config.ts";
+import { writeFileAtomically } from "#kernel/atomic-file.ts";
+import { planAlertRestore, planAlertRoutes } from "#routing/incident/commands.ts";
+import {
+  type ApplyRequest,
+  type ApplyResult,
+  alertRoutesHandlers,
+  alertRoutesKey,
+  alertRoutesName,
+  Backup,
+  Plan,
+  type RoutesStatus,
+} from "#routing/incident/contract.ts";
+import { tellApply, tellPlan, tellStatus } from "./sync-report.ts";
+
+type Handlers = typeof alertRoutesHandlers;
+type Output<Name extends keyof Handlers> = z.infer<Handlers[Name]["output"]>;
+
+type PlanOptions = GlobalOptions & { config?: string; out?: string };
+
+export async function plan(options: PlanOptions): Promise<number> {
+  const planned = await makePlan(options, await findOwned(options));
+  if (options.out !== undefined) {
+    writeFileAtomically(options.out, `${JSON.stringify(planned, null, 2)}\n`);
+  }
+  return showPlan(planned, options);
+}
+
+function showPlan(planned: Plan, { json }: GlobalOptions): number {
+  if (json) printJson(planned);
+  else print(tellPlan(planned));
+  const isChange = planned.routes.some(({ action }) => action !== "none");
+  return isChange || planned.doubled.length > 0 ? 2 : 0;
+}
+
+type ApplyOptions = PlanOptions & Pick<ApplyRequest, "adopt" | "prune">;
+
+/** Exit code 0: all routes are as planned, and the only ones of their names; else 1. */
+export async function apply(file: string | undefined, options: ApplyOptions): Promise<number> {
+  const connection = connect(options);
+  // Asked first, so that nobody waits for a Vedette that is not there.
+  const { owned } = await ask(connection, "Status", {});
+  const planned =
+    file === undefined ? await makePlan(options, owned) : readDocument(file, Plan, "plan");
+  const { adopt, prune } = options;
+  const result = await applyPlan(connection, { plan: planned, adopt, prune }, options);
+  return result.outcome === "applied" && result.doubled.length === 0 ? 0 : 1;
+}
+
+/** Exit code 0: all that the backup has is there as it has it; 2: some of it is not. */
+type RestoreOptions = PlanOptions & { dryRun: boolean };
+
+export async function restore(wanted: string, options: RestoreOptions): Promise<number> {
+  const backup = existsSync(wanted)
+    ? readDocument(wanted, Backup, "backup")
+    : await ask(connect(options), "Backup", { backup: wanted });
+  const planned = await planAlertRestore(incidentOf(options), backup);
+  if (options.dryRun) return showPlan(planned, options);
+  const request = { plan: planned, adopt: false, prune: false };
+  const result = await applyPlan(connect(options), request, options);
+  return result.outcome === "applied" ? 0 : 2;
+}
+
+export async function listBackups(options: GlobalOptions): Promise<number> {
+  const { backups } = await ask(connect(options), "Backups", {});
+  if (options.json) {
+    printJson({ backups });
+    return 0;
+  }
+  const table = createTable(["backup", "made at", "routes"]);
+  for (const { backup, made_at, alert_routes } of backups) {
+    table.push([backup, made_at, alert_routes]);
+  }
+  print(backups.length === 0 ? "nothing was applied yet" : String(table));
+  return 0;
+}
+
+export async function showStatus(options: GlobalOptions): Promise<number> {
+  const status = await ask(connect(options), "Status", {});
+  if (options.json) printJson(status);
+  else print(tellStatus(status));
+  return 0;
+}
+
+async function applyPlan(
+  connection: Connection,
+  request: ApplyRequest,
+  { json }: GlobalOptions,
+): Promise<ApplyResult> {
+  const { output } = alertRoutesHandlers.Apply;
+  const result = await connection.callToEnd(addressOf("Apply"), request, output);
+  if (json) printJson(result);
+  else print(tellApply(result, request.plan));
+  return result;
+}
+
+async function makePlan(options: PlanOptions, owned: RoutesStatus["owned"]): Promise<Plan> {
+  const planned = await planAlertRoutes(incidentOf(options), owned);
+  if ("plan" in planned) return planned.plan;
+  throw new Error(planned.faults.join("\n"));
+}
+
+function incidentOf({ config }: PlanOptions) {
+  return readConfig({ file: config, environment: process.env }).incident;
+}
+
+/** A plan needs no running Vedette; without one a route that was renamed by hand is not found. */
+async function findOwned(options: GlobalOptions): Promise<RoutesStatus["owned"]> {
+  try {
+    return (await ask(connect(options), "Status", {})).owned;
+  } catch (error) {
+    complain(`routes are found by name alone: ${(error as Error).message}`);
+    return {};
+  }
+}
+
+function addressOf(handler: keyof Handlers): string {
+  return `${alertRoutesName}/${alertRoutesKey}/${handler}`;
+}
+
+async function ask<Name extends keyof Handlers>(
+  connection: Connection,
+  handler: Name,
+  body: z.input<Handlers[Name]["input"]>,
+): Promise<Output<Name>> {
+  const { output } = alertRoutesHandlers[handler];
+  return (await connection.call(addressOf(handler), body, output)) as Output<Name>;
+}
+
+function readDocument<Schema extends z.ZodType>(
+  file: string,
+  schema: Schema,
+  what: string,
+): z.infer<Schema> {
+  if (!existsSync(file)) throw new Error(`${file} does not exist`);
+  try {
+    return schema.parse(JSON.parse(readFileSync(file, "utf8")));
+  } catch (cause) {
+    throw new Error(`${file} is no ${what} of alert routes`, { cause });
+  }
+}

@@ -1,0 +1,135 @@
+/** `vedette checks`: what is watched, and what watching found. */
+import { type Command, InvalidArgumentError } from "commander";
+import { withConnection } from "#cli/connection-options.ts";
+import { type Exit, load } from "#cli/load.ts";
+import { parseDuration } from "#kernel/duration.ts";
+import { type Grade, grades } from "#monitor/contract.ts";
+
+/** Answers the command, for those who add more to it. */
+export function addCheckCommands(program: Command, exit: Exit): Command {
+  const checks = program
+    .command("checks")
+    .description("API checks and heartbeats: how they stand, what they found, what they are")
+    .addHelpText("after", examples);
+  addReadingCommands(checks, exit);
+  addReplayCommand(checks, exit);
+  addDefinitionCommands(checks, exit);
+  return checks;
+}
+
+function addReadingCommands(checks: Command, exit: Exit): void {
+  const from = () => import("./checks.ts");
+  withConnection(checks.command("list"))
+    .description("list the checks: state, last duration, open alert")
+    .action(load(exit, async () => (await from()).listChecks));
+  withConnection(checks.command("history <check>"))
+    .description("response times with percentiles, alerts and the last results of a check")
+    .option("--since <span>", "how far back, for example 6h or 7d (default: 24h)", parseHours)
+    .option("--limit <count>", "results and alerts shown, 1000 at most", parseLimit, 20)
+    .option("--location <name>", "only results of this place")
+    .option("--grade <grade>", "only results that are ok, degraded or failed", parseGrade)
+    .action(load(exit, async () => (await from()).showHistory));
+  withConnection(checks.command("watch"))
+    .argument("[checks...]", "only these")
+    .description("show how the checks stand, then every change, until Ctrl-C")
+    .action(load(exit, async () => (await import("./watch.ts")).watchChecks));
+}
+
+function addReplayCommand(checks: Command, exit: Exit): void {
+  withConnection(checks.command("replay <check>"))
+    .description("tell what would have paged under other rules, from the recorded results")
+    .option("--since <span>", "how far back, for example 7d (default: 7d)", parseHours)
+    .option("--failed-above <time>", "slower than this is failed, for example 2s", parseMs)
+    .option("--degraded-above <time>", "slower than this is degraded", parseMs)
+    .option("--failed-runs <count>", "failed runs in a row that open an alert", parseFailedRuns)
+    .option(
+      "--failed-at-percent <percent>",
+      "a run fails when so many locations do; 0: when any does",
+      parsePercent,
+    )
+    .action(load(exit, async () => (await import("./checks.ts")).replay));
+}
+
+function addDefinitionCommands(checks: Command, exit: Exit): void {
+  const from = () => import("./definitions.ts");
+  withSettings(checks.command("lint"))
+    .description("look for faults in the definitions; exit code 1 when there are any")
+    .action(load(exit, async () => (await from()).lint));
+  const exports = checks.command("export").description("write the definitions for other programs");
+  withExport(exports.command("checkly"))
+    .description("a project for the hosted monitor, as its own program reads it")
+    .action(load(exit, async () => (await from()).exportToCheckly));
+  withExport(exports.command("prometheus"))
+    .description("alert rules with their tests, and modules for blackbox-exporter")
+    .action(load(exit, async () => (await from()).exportToPrometheus));
+}
+
+function withExport(command: Command): Command {
+  return withSettings(command)
+    .requiredOption("--out <directory>", "a new one, or that of an earlier export")
+    .option("--base-url <address>", "where the API is (default: monitor.base_url)", parseBaseUrl);
+}
+
+function withSettings(command: Command): Command {
+  return command
+    .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
+    .option("--json", "print JSON for programs", false);
+}
+
+/** As the readers have it: 400 days. */
+const maxHours = 9_600;
+
+/** Whole hours, rounded up: results are kept for days. */
+function parseHours(text: string): number {
+  const hours = Math.ceil((parseDuration(text) ?? 0) / 3_600_000);
+  if (hours >= 1 && hours <= maxHours) return hours;
+  throw new InvalidArgumentError("a span such as 6h or 7d, 400d at most.");
+}
+
+function parseMs(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms >= 1) return ms;
+  throw new InvalidArgumentError("a time such as 500ms or 2s.");
+}
+
+function parseLimit(text: string): number {
+  return parseWhole(text, { min: 1, max: 1_000 });
+}
+
+function parseGrade(text: string): Grade {
+  const grade = grades.find((name) => name === text);
+  if (grade !== undefined) return grade;
+  throw new InvalidArgumentError(`grades are ${grades.join(", ")}.`);
+}
+
+function parseFailedRuns(text: string): number {
+  return parseWhole(text, { min: 1, max: 100 });
+}
+
+function parsePercent(text: string): number {
+  return parseWhole(text, { min: 0, max: 100 });
+}
+
+function parseBaseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isWhole = url !== undefined && /^https?:$/.test(url.protocol);
+  if (isWhole && url.search === "" && url.hash === "") return text.replace(/\/+$/, "");
+  throw new InvalidArgumentError("an address such as https://api.example.com.");
+}
+
+function parseWhole(text: string, { min, max }: { min: number; max: number }): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  throw new InvalidArgumentError(`a whole number from ${min} to ${max}.`);
+}
+
+const examples = `
+Examples:
+  vedette checks list
+  vedette checks history verify-key --since 7d
+  vedette checks replay verify-key --failed-above 2s --since 7d     what would have paged
+  vedette checks run liveness                                       now, alerting nobody
+  vedette checks maintenance verify-key --for 30m --reason "database upgrade"
+  vedette checks export checkly --out checks --base-url https://api.example.com
+  vedette checks list --json | jq '.checks[] | select(.alert) | .id'
+`;

@@ -1,0 +1,122 @@
+/** Commands that run a check, or quiet its alerts. */
+
+import { type Connection, connect } from "#cli/connection.ts";
+import type { GlobalOptions } from "#cli/options.ts";
+import { print, printJson } from "#cli/print.ts";
+import { plain } from "#cli/table.ts";
+import { formatDuration } from "#kernel/duration.ts";
+import {
+  type AlertState,
+  apiCheckHandlers,
+  apiCheckService,
+  heartbeatService,
+  type OperatorHandlerName,
+  operatorHandlers,
+  type RunNowAnswer,
+} from "#monitor/operations/contract.ts";
+
+/** Exit code 1: the run failed. */
+export async function runCheck(check: string, options: GlobalOptions): Promise<number> {
+  const { output } = apiCheckHandlers.Run;
+  const run = await connect(options).call(`${apiCheckService}/${toKey(check)}/Run`, {}, output);
+  if (options.json) printJson(run);
+  else print(reportRun(run));
+  return run.grade === "failed" ? 1 : 0;
+}
+
+export function mute(check: string, options: GlobalOptions & { for?: number }): Promise<number> {
+  const until = options.for === undefined ? undefined : inFuture(options.for);
+  return change(check, { handler: "Mute", body: until === undefined ? {} : { until } }, options);
+}
+
+export function unmute(check: string, options: GlobalOptions): Promise<number> {
+  return change(check, { handler: "Unmute", body: {} }, options);
+}
+
+export function acknowledge(
+  check: string,
+  options: GlobalOptions & { by: string },
+): Promise<number> {
+  return change(check, { handler: "Acknowledge", body: { by: options.by } }, options);
+}
+
+type Window = GlobalOptions & { for: number; from?: Date; reason: string };
+
+export function maintain(check: string, options: Window): Promise<number> {
+  const { from = new Date(), reason } = options;
+  const to = new Date(from.getTime() + options.for).toISOString();
+  const body = { from: from.toISOString(), to, reason };
+  return change(check, { handler: "Maintenance", body }, options);
+}
+
+export function endMaintenance(check: string, options: GlobalOptions): Promise<number> {
+  return change(check, { handler: "EndMaintenance", body: {} }, options);
+}
+
+type Change = { handler: OperatorHandlerName; body: object };
+
+async function change(
+  check: string,
+  { handler, body }: Change,
+  options: GlobalOptions,
+): Promise<number> {
+  const connection = connect(options);
+  const service = await serviceOf(check, connection);
+  const { output } = operatorHandlers[handler];
+  const state = await connection.call(`${service}/${check}/${handler}`, body, output);
+  if (options.json) printJson(state);
+  else print(reportAlertState(state));
+  return 0;
+}
+
+/** Whether it is an API check or a heartbeat, the list of all says. */
+async function serviceOf(check: string, { checks }: Connection): Promise<string> {
+  const list = await checks("List", {});
+  const found = list.checks.find(({ id }) => id === check);
+  if (found === undefined) {
+    const known = list.checks.map(({ id }) => id).join(", ");
+    throw new Error(`there is no check ${check}; there are ${known}`);
+  }
+  return found.kind === "api" ? apiCheckService : heartbeatService;
+}
+
+function toKey(check: string): string {
+  if (/^[a-z0-9-]{1,100}$/.test(check)) return check;
+  throw new Error(`${check} is no check: \`vedette checks list\` shows them`);
+}
+
+function inFuture(spanMs: number): string {
+  return new Date(Date.now() + spanMs).toISOString();
+}
+
+const phases = ["dns", "connect", "tls", "first_byte", "transfer"] as const;
+
+function reportRun(run: RunNowAnswer): string {
+  const parts = phases.flatMap((phase) => {
+    const ms = run[`${phase}_ms`];
+    return ms === null ? [] : [`${phase.replace("_", " ")} ${formatDuration(ms)}`];
+  });
+  const status = run.status === null ? [] : [`status ${run.status}`];
+  const days = run.tls_days_left === null ? [] : [`certificate: ${run.tls_days_left} days left`];
+  const took = [formatDuration(run.duration_ms), ...status, ...parts, ...days].join(", ");
+  const reason = run.reason === null ? "" : `\n${plain(run.reason)}`;
+  return `${run.check} at ${run.location}: ${run.grade} (${took})${reason}`;
+}
+
+function describeMute(until: string | null): string {
+  if (until === null) return "not muted";
+  return until.startsWith("9999-") ? "muted until it is unmuted" : `muted until ${until}`;
+}
+
+function reportAlertState({ check, muted_until, maintenance, alert }: AlertState): string {
+  const windows = maintenance.map(({ from, to, reason }) => `  ${from} to ${to}: ${plain(reason)}`);
+  const by = alert?.acknowledged_by;
+  return [
+    `${check}: ${describeMute(muted_until)}`,
+    ...(windows.length > 0 ? ["maintenance:", ...windows] : []),
+    ...(alert === null
+      ? []
+      : [`alert ${alert.episode} since ${alert.opened_at}: ${plain(alert.reason)}`]),
+    ...(by == null ? [] : [`acknowledged by ${plain(by)}`]),
+  ].join("\n");
+}

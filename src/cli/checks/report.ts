@@ -1,0 +1,182 @@
+/** What is known of checks, for people. */
+import { styleText } from "node:util";
+import { createTable, plain } from "#cli/table.ts";
+import { formatDuration } from "#kernel/duration.ts";
+import type {
+  CheckEpisode,
+  CheckList,
+  CheckReplay,
+  CheckResultView,
+  CheckSummary,
+  CheckView,
+} from "#monitor/results/contract.ts";
+
+const colours: Record<CheckView["status"], "green" | "yellow" | "red" | "cyan"> = {
+  ok: "green",
+  degraded: "yellow",
+  late: "yellow",
+  silent: "yellow",
+  failed: "red",
+  pending: "cyan",
+  paused: "cyan",
+};
+
+export function reportChecks({ checks }: CheckList): string {
+  const table = createTable(["check", "state", "since", "last", "took", "24 h", "alert"]);
+  for (const check of checks) {
+    table.push([
+      check.id,
+      paintStatus(check.status),
+      shortTime(check.since),
+      shortTime(check.last_at),
+      formatMs(check.last_duration_ms),
+      check.uptime_24h === null ? "" : `${formatPercent(check.uptime_24h)} %`,
+      describeAlert(check),
+    ]);
+  }
+  return String(table);
+}
+
+/** What is open, who has seen it, whom it pages, and why it may not open. */
+function describeAlert(check: CheckView): string {
+  const { alert, channel, quiet_until, reason } = check;
+  const quiet = quiet_until === null ? "" : `quiet until ${quietEnd(check)}`;
+  if (alert === null) return quiet || (reason === null ? "" : plain(reason));
+  const { episode, opened_at, acknowledged_by, rollout } = alert;
+  return [
+    `#${episode} since ${shortTime(opened_at)}: ${plain(reason ?? "")}`,
+    channel === null ? "pages nobody" : "",
+    acknowledged_by === null ? "" : `seen by ${plain(acknowledged_by)}`,
+    rollout === null ? "" : `in wave ${rollout.wave} of rollout ${rollout.rollout_id}`,
+    quiet,
+  ]
+    .filter((part) => part !== "")
+    .join("; ");
+}
+
+/** A mute without an end is kept as the last instant that a date can name. */
+function quietEnd({ quiet_until }: CheckView): string {
+  return quiet_until?.startsWith("9999-") ? "someone says otherwise" : shortTime(quiet_until);
+}
+
+type History = { summary: CheckSummary; episodes: CheckEpisode[]; results: CheckResultView[] };
+
+export function reportHistory({ summary, episodes, results }: History): string {
+  return [
+    reportSummary(summary),
+    reportEpisodes(episodes),
+    results.length === 0 ? "No results to show." : reportResults(results),
+  ].join("\n\n");
+}
+
+function reportSummary({ check, since, total, locations, ...counts }: CheckSummary): string {
+  if (total === null) return `${check} has no results since ${shortTime(since)}.`;
+  const { runs, failed_runs, missed_ticks } = counts;
+  const missed = missed_ticks === 0 ? "" : `, ${missed_ticks} that the monitor missed`;
+  const title = `${check} since ${shortTime(since)}: ${runs} runs, ${failed_runs} failed${missed}`;
+  const head = ["location", "results", "degraded", "failed", "p50", "p95", "p99", "max"];
+  const table = createTable([...head, "dns", "connect", "tls", "first byte", "transfer"]);
+  const rows = locations.length > 1 ? [...locations, { location: "all", ...total }] : locations;
+  for (const row of rows) {
+    table.push([
+      plain(row.location),
+      row.results,
+      row.degraded,
+      row.failed,
+      ...[row.p50_ms, row.p95_ms, row.p99_ms, row.max_ms].map(formatMs),
+      ...[row.dns_ms, row.connect_ms, row.tls_ms, row.first_byte_ms, row.transfer_ms].map(formatMs),
+    ]);
+  }
+  return `${title}\n${table}`;
+}
+
+function reportEpisodes(episodes: readonly CheckEpisode[]): string {
+  if (episodes.length === 0) return "No alerts.";
+  const table = createTable(["alert", "opened", "resolved", "lasted", "told", "reason"]);
+  for (const { episode, opened_at, resolved_at, opened_delivered_at, reason } of episodes) {
+    const lasted = resolved_at === null ? "" : spanOf(opened_at, resolved_at);
+    const told =
+      opened_delivered_at === null ? "no" : `after ${spanOf(opened_at, opened_delivered_at)}`;
+    const resolved = resolved_at === null ? "open" : shortTime(resolved_at);
+    table.push([`#${episode}`, shortTime(opened_at), resolved, lasted, told, plain(reason)]);
+  }
+  return String(table);
+}
+
+function reportResults(results: readonly CheckResultView[]): string {
+  const table = createTable(["run", "location", "grade", "took", "status", "reason"]);
+  for (const { scheduled_at, location, grade, duration_ms, status, reason } of results) {
+    const took = formatMs(duration_ms);
+    const run = scheduled_at.replace("T", " ").slice(0, 19);
+    const why = plain(reason ?? "");
+    table.push([run, plain(location), paintStatus(grade), took, status ?? "", why]);
+  }
+  return String(table);
+}
+
+export function reportReplay({ check, since, runs, as_defined, as_asked }: CheckReplay): string {
+  const title = `${check}: ${runs} recorded runs since ${shortTime(since)}`;
+  const table = createTable([
+    "rules",
+    "degraded above",
+    "failed above",
+    "failed runs",
+    "locations",
+    "ok",
+    "degraded",
+    "failed",
+    "alerts",
+    "alerting",
+  ]);
+  for (const [name, rules] of [
+    ["as defined", as_defined],
+    ["as asked", as_asked],
+  ] as const) {
+    const quorum = rules.failed_at_percent;
+    table.push([
+      name,
+      formatDuration(rules.degraded_above_ms),
+      formatDuration(rules.failed_above_ms),
+      rules.failed_run_threshold,
+      quorum === 0 ? "any" : `${quorum} %`,
+      rules.ok,
+      rules.degraded,
+      rules.failed,
+      rules.alerts,
+      formatDuration(rules.alerting_seconds * 1_000),
+    ]);
+  }
+  return [title, String(table), ...reportReplayed(as_asked)].join("\n");
+}
+
+function reportReplayed({ alerts, episodes }: CheckReplay["as_asked"]): string[] {
+  if (alerts === 0) return ["", "Under the rules asked for nothing would have paged."];
+  const table = createTable(["would have paged", "for", "reason"]);
+  for (const { opened_at, resolved_at, reason } of episodes) {
+    const lasted = resolved_at === null ? "still open" : spanOf(opened_at, resolved_at);
+    table.push([shortTime(opened_at), lasted, plain(reason)]);
+  }
+  const older = alerts - episodes.length;
+  return ["", String(table), ...(older > 0 ? [`and ${older} before these`] : [])];
+}
+
+function paintStatus(status: CheckView["status"]): string {
+  return styleText(colours[status], status, { stream: process.stdout });
+}
+
+function spanOf(fromIso: string, toIso: string): string {
+  return formatDuration(Math.max(0, Date.parse(toIso) - Date.parse(fromIso)));
+}
+
+function formatMs(ms: number | null): string {
+  return ms === null ? "" : formatDuration(ms);
+}
+
+/** Never 100 for what was not whole. */
+function formatPercent(percent: number): string {
+  return percent === 100 ? "100" : (Math.floor(percent * 100) / 100).toFixed(2);
+}
+
+function shortTime(iso: string | null): string {
+  return iso === null ? "" : iso.replace("T", " ").slice(0, 16);
+}

@@ -1,0 +1,47 @@
+/** `vedette runners`: who may report runs from further places. */
+
+import { connect } from "#cli/connection.ts";
+import type { GlobalOptions } from "#cli/options.ts";
+import { print, printJson } from "#cli/print.ts";
+import { createTable } from "#cli/table.ts";
+import { handOver, makeToken } from "#cli/token.ts";
+import { runnerHandlers, runnerService } from "#monitor/operations/contract.ts";
+
+/** The token is made here: Vedette keeps its hash alone. */
+export async function addRunner(location: string, options: GlobalOptions): Promise<number> {
+  const { token, hash } = makeToken();
+  const { output } = runnerHandlers.Add;
+  const body = { location, token_hash: hash };
+  const { replaced } = await handOver(token, () =>
+    connect(options).call(`${runnerService}/Add`, body, output),
+  );
+  if (options.json) printJson({ location, token, replaced });
+  else print(`${token}\n${replaced ? "The earlier token is void. " : ""}${how(location)}`);
+  return 0;
+}
+
+function how(location: string): string {
+  return `Keep it: it is shown once. There: VEDETTE_RUNNER_TOKEN=… vedette monitor-runner --location ${location} --control …`;
+}
+
+export async function removeRunner(location: string, options: GlobalOptions): Promise<number> {
+  const { output } = runnerHandlers.Remove;
+  const removed = await connect(options).call(`${runnerService}/Remove`, { location }, output);
+  if (options.json) printJson(removed);
+  else print(`${location} is no longer waited for`);
+  return 0;
+}
+
+export async function listRunners(options: GlobalOptions): Promise<number> {
+  const { output } = runnerHandlers.List;
+  const { runners } = await connect(options).call(`${runnerService}/List`, {}, output);
+  if (options.json) printJson({ runners });
+  else {
+    const table = createTable(["location", "added", "last heard of"]);
+    for (const { location, created_at, seen_at } of runners) {
+      table.push([location, created_at, seen_at ?? "never"]);
+    }
+    print(String(table));
+  }
+  return 0;
+}

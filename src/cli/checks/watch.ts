@@ -1,0 +1,117 @@
+/** Follows the checks: how they stand, and then a line for every change. */
+import { setTimeout as delay } from "node:timers/promises";
+import { type Connection, ConnectionError, connect } from "#cli/connection.ts";
+import type { GlobalOptions } from "#cli/options.ts";
+import { print, printJson } from "#cli/print.ts";
+import { plain } from "#cli/table.ts";
+import type { CheckList, CheckView } from "#monitor/results/contract.ts";
+import { reportChecks } from "./report.ts";
+
+const everyMs = 2_000;
+
+/** The shell's own code for a program that Ctrl-C ended: it is how this one ends. */
+const interruptedCode = 130;
+
+export type CheckChange = {
+  at: string;
+  check: string;
+  from: CheckView["status"];
+  to: CheckView["status"];
+  /** Whether its alert opened or resolved with it. */
+  alert: "opened" | "resolved" | null;
+  reason: string | null;
+};
+
+export async function watchChecks(wanted: string[], options: GlobalOptions): Promise<number> {
+  const controller = new AbortController();
+  const end = () => controller.abort();
+  process.once("SIGINT", end);
+  process.once("SIGTERM", end);
+  try {
+    return await follow(connect(options), {
+      wanted,
+      json: options.json,
+      signal: controller.signal,
+    });
+  } catch (error) {
+    if (controller.signal.aborted) return interruptedCode;
+    throw error;
+  } finally {
+    process.off("SIGINT", end);
+    process.off("SIGTERM", end);
+  }
+}
+
+type Watch = { wanted: string[]; json: boolean; signal: AbortSignal };
+
+async function follow(connection: Connection, { wanted, json, signal }: Watch): Promise<never> {
+  let before = choose(await connection.checks("List", {}, signal), wanted);
+  if (json) printJson(before);
+  else print(reportChecks(before));
+  let isAway = false;
+  for (;;) {
+    await delay(everyMs, undefined, { signal });
+    const list = await readAgain(connection, signal);
+    if ((list === null) !== isAway) {
+      isAway = !isAway;
+      process.stderr.write(isAway ? "connection lost, trying again\n" : "connected again\n");
+    }
+    if (list !== null) {
+      const now = choose(list, wanted);
+      printChanges(findChanges(before, now), json);
+      before = now;
+    }
+  }
+}
+
+function printChanges(changes: readonly CheckChange[], json: boolean): void {
+  for (const change of changes) {
+    if (json) printJson(change);
+    else print(describeChange(change));
+  }
+}
+
+/** null: the program is away, which a restart is; whoever watches waits for it. */
+async function readAgain(connection: Connection, signal: AbortSignal): Promise<CheckList | null> {
+  try {
+    return await connection.checks("List", {}, signal);
+  } catch (error) {
+    if (signal.aborted || !(error instanceof ConnectionError)) throw error;
+    return null;
+  }
+}
+
+function choose(list: CheckList, wanted: readonly string[]): CheckList {
+  const known = list.checks.map(({ id }) => id);
+  const unknown = wanted.find((id) => !known.includes(id));
+  if (unknown !== undefined) {
+    throw new Error(`there is no check ${unknown}; there are ${known.join(", ")}`);
+  }
+  const checks = list.checks.filter(({ id }) => wanted.length === 0 || wanted.includes(id));
+  return { ...list, checks };
+}
+
+/** What is different: the state, or the alert. */
+export function findChanges(before: CheckList, now: CheckList): CheckChange[] {
+  const known = new Map(before.checks.map((check) => [check.id, check]));
+  return now.checks.flatMap((check) => {
+    const last = known.get(check.id);
+    if (last === undefined) return [];
+    const alert = alertChange(last, check);
+    if (last.status === check.status && alert === null) return [];
+    const { id, status, reason } = check;
+    return [{ at: now.taken_at, check: id, from: last.status, to: status, alert, reason }];
+  });
+}
+
+function alertChange(before: CheckView, now: CheckView): CheckChange["alert"] {
+  if (before.alert?.episode === now.alert?.episode) return null;
+  return now.alert === null ? "resolved" : "opened";
+}
+
+function describeChange({ at, check, from, to, alert, reason }: CheckChange): string {
+  const states = from === to ? to : `${from} -> ${to}`;
+  const parts = [alert === null ? "" : `alert ${alert}`, plain(reason ?? "")];
+  const why = parts.filter((part) => part !== "").join(": ");
+  return `${at.slice(0, 19)}Z  ${check}: ${states}${why === "" ? "" : ` (${why})`}`;
+}

@@ -1,0 +1,35 @@
+import { withOperator } from "#app/operator.ts";
+import type { DatabaseOptions } from "#cli/options.ts";
+import { print, printJson } from "#cli/print.ts";
+
+export type MigrationOptions = DatabaseOptions & {
+  workspace: string;
+  algorithm: "sha256" | "github.com/seamapi/prefixed-api-key";
+};
+
+export async function makeMigration(id: string, options: MigrationOptions): Promise<number> {
+  const { workspace: workspaceId, algorithm } = options;
+  const order = { id, workspaceId, algorithm };
+  await withOperator(options, (operator) => operator.createMigration(order));
+  if (options.json) printJson({ id, workspace_id: workspaceId, algorithm });
+  else print(id);
+  return 0;
+}
+
+export async function resealAll(options: DatabaseOptions): Promise<number> {
+  const { resealed, unopened } = await withOperator(options, (operator) => operator.resealKeys());
+  if (options.json) printJson({ resealed, unopened });
+  else print(`${resealed} keys sealed anew`);
+  if (unopened === 0) return 0;
+  throw new Error(
+    `${unopened} are left as they are, which no key of api.encryption_keys opens: put the missing key ` +
+      "behind the others and run this again; where it is lost, they stay closed",
+  );
+}
+
+export async function forgetEncryptionKeys(options: DatabaseOptions): Promise<number> {
+  const forgotten = await withOperator(options, (operator) => operator.forgetEncryptionKeys());
+  if (options.json) printJson({ forgotten });
+  else print(`${forgotten} encryption keys forgotten: the processes that start next decide`);
+  return 0;
+}

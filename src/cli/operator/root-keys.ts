@@ -1,0 +1,107 @@
+import { type Operator, withOperator } from "#app/operator.ts";
+import type { DatabaseOptions } from "#cli/options.ts";
+import { complain, print, printJson } from "#cli/print.ts";
+import { createTable, plain } from "#cli/table.ts";
+
+export type RootKeyOptions = DatabaseOptions & {
+  workspace: string;
+  name: string;
+  permissions?: string[];
+  expires?: Date;
+};
+
+/** Prints the key, once: on stdout alone, so that it can be piped to where it belongs. */
+export async function makeRootKey(options: RootKeyOptions): Promise<number> {
+  const { workspace, name, permissions = ["*"], expires } = options;
+  const order = { workspaceId: workspace, name, permissions, expiresAt: expires };
+  const { key, keyId } = await withOperator(options, (operator) => operator.rootKeys.create(order));
+  if (options.json) {
+    printJson({ key, key_id: keyId, workspace_id: workspace, permissions, expires_at: expires });
+    return 0;
+  }
+  print(key);
+  const until = expires === undefined ? "" : `, until ${expires.toISOString()}`;
+  complain(`${keyId} for ${workspace}${until}. It is not shown again.`);
+  return 0;
+}
+
+export async function listRootKeys(options: DatabaseOptions & { all?: boolean }): Promise<number> {
+  const isAll = options.all === true;
+  const keys = await withOperator(options, ({ rootKeys }) => rootKeys.list({ isAll }));
+  if (options.json) {
+    printJson({
+      root_keys: keys.map((key) => ({
+        key_id: key.id,
+        name: key.name,
+        start: key.start,
+        workspace_id: key.workspaceId,
+        permissions: key.permissions,
+        origin: key.origin ?? "operator",
+        state: key.state,
+        created_at: key.createdAt,
+        last_used_at: key.lastUsedAt,
+        expires_at: key.expiresAt,
+      })),
+    });
+    return 0;
+  }
+  const table = createTable([
+    ...["key", "name", "begins", "workspace", "may", "from", "state", "last used", "expires"],
+  ]);
+  for (const key of keys) {
+    const { id, start, workspaceId, origin, state } = key;
+    const may = key.permissions.length > 2 ? `${key.permissions.length}` : String(key.permissions);
+    const times = [key.lastUsedAt, key.expiresAt].map((at) => at?.toISOString() ?? "never");
+    const begins = `${plain(start)}…`;
+    const from = origin ?? "operator";
+    table.push([id, plain(key.name ?? ""), begins, workspaceId, may, from, state, ...times]);
+  }
+  print(String(table));
+  return 0;
+}
+
+export async function revokeRootKey(id: string, options: DatabaseOptions): Promise<number> {
+  await withOperator(options, ({ rootKeys }) => rootKeys.revoke(id));
+  if (options.json) printJson({ key_id: id, state: "revoked" });
+  else print(`${id} revoked: every process refuses it within a second`);
+  return 0;
+}
+
+export type RotateOptions = DatabaseOptions & { grace: number };
+
+/** Prints the new key, once: on stdout alone. */
+export async function rotateRootKey(id: string, options: RotateOptions): Promise<number> {
+  await withOperator(options, async ({ rootKeys, keepRotated }) => {
+    const rotated = await rootKeys.rotate({ id, graceSeconds: options.grace });
+    let kept: string | undefined;
+    try {
+      kept = keepRotated(rotated);
+    } finally {
+      // Also where it cannot be kept: it is stored nowhere, and the old one ends.
+      reportRotated(id, { rotated, options, kept });
+    }
+  });
+  return 0;
+}
+
+type RootKeyRotation = Awaited<ReturnType<Operator["rootKeys"]["rotate"]>>;
+
+type Report = { rotated: RootKeyRotation; options: RotateOptions; kept: string | undefined };
+
+function reportRotated(id: string, { rotated, options, kept }: Report): void {
+  const { key, keyId, oldEndsAt, origin } = rotated;
+  if (options.json) {
+    const old = { replaces: id, old_ends_at: oldEndsAt };
+    printJson({ key, key_id: keyId, ...old, kept_as: kept ?? null });
+    return;
+  }
+  print(key);
+  const next =
+    kept !== undefined
+      ? `It is ${kept} in credentials.json now: start the program again.`
+      : origin === "setting"
+        ? "Set api.root_key to it at every process."
+        : "It is not shown again.";
+  const old = `${id} ends ${options.grace === 0 ? "now" : `at ${oldEndsAt.toISOString()}`}`;
+  complain(`${keyId}; ${old}. ${next}`);
+}

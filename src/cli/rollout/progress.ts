@@ -1,0 +1,147 @@
+/** The progress of a rollout: bars on a terminal, lines in a log, JSON for programs. */
+import cliProgress from "cli-progress";
+import { toJsonLine } from "#cli/print.ts";
+import { plain } from "#cli/table.ts";
+import type { RolloutStatus } from "#rollout/contract.ts";
+import type { WaveSize } from "./wave-sizes.ts";
+
+export type Progress = {
+  show: (status: RolloutStatus) => void;
+  /** Something worth a line that is no state. */
+  note: (text: string) => void;
+  stop: () => void;
+};
+
+type Output = Pick<NodeJS.WriteStream, "write" | "isTTY" | "rows">;
+
+/** Bars need to know the waves, and a terminal with room for them; otherwise there are lines. */
+export function createProgress(
+  output: Output,
+  { json, waves = [] }: { json: boolean; waves?: WaveSize[] | undefined },
+): Progress {
+  if (json) return createJsonLines(output);
+  const hasRoom = output.isTTY === true && waves.length > 0 && waves.length < output.rows - 2;
+  return hasRoom ? createBars(output as NodeJS.WriteStream, waves) : createLines(output);
+}
+
+function createJsonLines(output: Output): Progress {
+  return onChange(
+    (status) => output.write(`${toJsonLine(status)}\n`),
+    () => {},
+  );
+}
+
+function createLines(output: Output): Progress {
+  return onChange(
+    (status) => output.write(`${describeStatus(status)}\n`),
+    (text) => output.write(`${text}\n`),
+  );
+}
+
+/** Calls only when there is something new: a log is read afterwards. */
+function onChange(write: (status: RolloutStatus) => void, note: (text: string) => void): Progress {
+  let last = "";
+  let lastNote = "";
+  return {
+    show(status) {
+      const { updated_at: _, ...rest } = status;
+      const text = JSON.stringify(rest);
+      if (text !== last) write(status);
+      last = text;
+      lastNote = "";
+    },
+    note(text) {
+      if (text !== lastNote) note(text);
+      lastNote = text;
+    },
+    stop() {},
+  };
+}
+
+/** For example `wave 2/5: 12 of 40 sentinels ready, 0 failed, 4 in flight`. */
+export function describeStatus(status: RolloutStatus): string {
+  const { current_wave, total_waves, total, succeeded, failed, in_flight, state } = status;
+  const wait = waitOf(status);
+  // Before the fleet is listed there is nothing to count.
+  if (wait !== undefined && total_waves === 0) return `not begun: ${wait}`;
+  const more = wait === undefined ? "" : `; ${wait}`;
+  if (state === "rolling_back") {
+    return `rolling back: ${succeeded} of ${total} sentinels still on the new image, ${in_flight} in flight${more}`;
+  }
+  const place = state === "in_progress" ? `wave ${current_wave}/${total_waves}` : state;
+  return `${place}: ${succeeded} of ${total} sentinels ready, ${failed} failed, ${in_flight} in flight${more}`;
+}
+
+/** What a rollout at work waits for, in words. */
+function waitOf({ state, reason }: RolloutStatus): string | undefined {
+  const isAtWork = state === "in_progress" || state === "rolling_back";
+  return isAtWork && reason !== undefined ? plain(reason) : undefined;
+}
+
+/**
+ * How much of each wave is done. Waves run in order, but a failed one may have left sentinels out
+ * (they are passed over by Resume): then the count of the wave begins at `doneBefore`.
+ */
+export function fillWaves(
+  waves: readonly WaveSize[],
+  { status, doneBefore }: { status: RolloutStatus; doneBefore: number },
+): number[] {
+  const done = status.succeeded + status.failed;
+  return waves.map(({ wave, size }) => {
+    if (status.state === "completed" || wave < status.current_wave) return size;
+    if (wave > status.current_wave) return 0;
+    return Math.max(0, Math.min(size, done - doneBefore));
+  });
+}
+
+function createBars(stream: NodeJS.WriteStream, waves: readonly WaveSize[]): Progress {
+  const multi = new cliProgress.MultiBar({
+    stream,
+    format: "  wave {wave}  {bar}  {value}/{total}  {note}",
+    barCompleteChar: "█",
+    barIncompleteChar: "░",
+    hideCursor: true,
+    clearOnComplete: false,
+    stopOnComplete: false,
+    // Signals are the command's own to handle.
+    gracefulExit: false,
+  });
+  const bars = waves.map(({ wave, size }) => multi.create(size, 0, { wave, note: "" }));
+  let current = { wave: 0, doneBefore: 0 };
+  let isStopped = false;
+  let lastWait: string | undefined;
+  return {
+    show(status) {
+      const { current_wave: wave } = status;
+      const wait = waitOf(status);
+      if (wait !== undefined && wait !== lastWait) multi.log(`  ${wait}\n`);
+      lastWait = wait;
+      if (wave !== current.wave) current = { wave, doneBefore: doneBeforeWave(waves, status) };
+      const fills = fillWaves(waves, { status, doneBefore: current.doneBefore });
+      for (const [i, fill] of fills.entries()) {
+        const number = i + 1;
+        const note = number === wave ? noteOf(status) : "";
+        bars[i]?.update(fill, { wave: String(number).padStart(2), note });
+      }
+    },
+    note(text) {
+      multi.log(`  ${text}\n`);
+    },
+    stop() {
+      if (!isStopped) multi.stop();
+      isStopped = true;
+    },
+  };
+}
+
+/** What was done when the wave began, seen some moments later. */
+function doneBeforeWave(waves: readonly WaveSize[], status: RolloutStatus): number {
+  const covered = waves[status.current_wave - 2]?.covered ?? 0;
+  return status.failed === 0 ? covered : Math.min(covered, status.succeeded + status.failed);
+}
+
+function noteOf({ state, in_flight, failed }: RolloutStatus): string {
+  if (state === "completed") return "";
+  const failures = failed > 0 ? `, ${failed} failed` : "";
+  return state === "in_progress" ? `${in_flight} in flight${failures}` : `${state}${failures}`;
+}

@@ -1,0 +1,130 @@
+/** Results for people. */
+import { styleText } from "node:util";
+import { createTable, plain } from "#cli/table.ts";
+import type { FleetList } from "#fleet/contract.ts";
+import type {
+  RollbackResult,
+  RolloutHistory,
+  RolloutPlan,
+  RolloutStatus,
+} from "#rollout/contract.ts";
+import { isStill } from "./follow.ts";
+
+type Colour = "green" | "red" | "yellow" | "cyan";
+
+const colours: Record<RolloutStatus["state"], Colour> = {
+  idle: "cyan",
+  in_progress: "cyan",
+  completed: "green",
+  paused: "red",
+  cancelled: "yellow",
+  rolling_back: "yellow",
+};
+
+/** How many failed sentinels are named before the rest is a number. */
+const namedFailures = 20;
+
+export function reportStatus(status: RolloutStatus): string {
+  if (status.rollout_id === null) return "No rollout ever ran here.";
+  const { state, image, current_wave, total_waves, total, succeeded, failed, in_flight } = status;
+  return [
+    `${paint(colours[state], state.padEnd(12))} ${image}`,
+    `  rollout    ${status.rollout_id}`,
+    `  waves      ${current_wave} of ${total_waves}`,
+    `  sentinels  ${succeeded} of ${total} on the image, ${failed} failed, ${in_flight} in flight`,
+    ...(status.reason === undefined ? [] : [`  reason     ${plain(status.reason)}`]),
+    ...gateLines(status),
+    ...named("failed", status.failed_sentinels, failed),
+    ...stillOrdered(status),
+    ...nextSteps(status),
+  ].join("\n");
+}
+
+function gateLines({ gate }: RolloutStatus): string[] {
+  if (gate === undefined) return [];
+  return gate.checks.map(({ check, clean_runs, wanted_runs, failed_run: run }) => {
+    const found =
+      run === null
+        ? `${clean_runs} of ${wanted_runs} clean runs since ${gate.since}`
+        : `failed at ${plain(run.location)}, ${run.at}: ${plain(run.reason)}`;
+    return `  gate       ${check}: ${found}`;
+  });
+}
+
+export function reportRollback(result: RollbackResult): string {
+  const left = Math.max(result.not_reverted.length, result.succeeded);
+  const lines = [
+    `${paint(colours[result.state], result.state)}: ${result.reverted} sentinels run their previous image again`,
+    ...(result.reason === undefined ? [] : [`  reason     ${plain(result.reason)}`]),
+    ...named("not reverted", result.not_reverted, left),
+    ...named("failed", result.still_ordered ?? [], result.still_ordered_count ?? 0),
+    ...stillOrdered(result),
+  ];
+  if (left > 0) {
+    lines.push("Next: npx vedette rollout rollback   tries those again");
+  }
+  return lines.join("\n");
+}
+
+/** Those listed under "failed" just before: a rollback leaves them alone. */
+function stillOrdered({ still_ordered_count: count = 0, image }: RolloutStatus): string[] {
+  if (count === 0) return [];
+  return [`  ${count} failed and still ordered to ${image}: the rollback has left them alone`];
+}
+
+function named(title: string, list: { id: string; reason: string }[], count: number): string[] {
+  if (count === 0) return [];
+  const lines = list.slice(0, namedFailures).map(({ id, reason }) => `    ${id}  ${plain(reason)}`);
+  const more = count > lines.length ? [`    … and ${count - lines.length} more`] : [];
+  return [`  ${title}`, ...lines, ...more];
+}
+
+function nextSteps({ state, succeeded }: RolloutStatus): string[] {
+  if (state === "paused") {
+    return [
+      "Next: npx vedette rollout resume     goes on with the next wave",
+      "      npx vedette rollout rollback   puts the previous images back",
+      "      npx vedette rollout cancel     leaves things as they are",
+    ];
+  }
+  if (state === "cancelled" && succeeded > 0) {
+    return ["Next: npx vedette rollout rollback   puts the previous images back"];
+  }
+  return isStill({ state }) ? [] : ["Follow it: npx vedette rollout watch"];
+}
+
+export function reportPlan(plan: RolloutPlan): string {
+  const table = createTable(["wave", "percent", "sentinels", "covered", "regions"]);
+  for (const { wave, percentage, size, covered, regions } of plan.waves) {
+    const spread = Object.entries(regions).map(([region, count]) => `${region} ${count}`);
+    table.push([wave, `${percentage} %`, size, `${covered}/${plan.total}`, spread.join(", ")]);
+  }
+  const left = plan.already_running > 0 ? ` (${plan.already_running} run it already)` : "";
+  return `${plan.image}\n${plan.total} sentinels in ${plan.waves.length} waves${left}\n${table}`;
+}
+
+export function reportHistory({ rollouts }: RolloutHistory): string {
+  if (rollouts.length === 0) return "No rollout ever ran here.";
+  const table = createTable(["started", "state", "image", "done", "failed", "by", "rollout"]);
+  for (const rollout of rollouts) {
+    const { started_at, state, image, succeeded, total, failed, started_by } = rollout;
+    const started = started_at.replace("T", " ").slice(0, 16);
+    const done = `${succeeded}/${total}`;
+    table.push([started, state, image, done, failed, started_by ?? "", rollout.rollout_id]);
+  }
+  return String(table);
+}
+
+export function reportSentinels(sentinels: FleetList["sentinels"]): string {
+  if (sentinels.length === 0) return "There are no sentinels.";
+  const table = createTable(["sentinel", "region", "running", "deploy", "health", "reason"]);
+  for (const { id, region, running_image, deploy_status, health, deploy_reason } of sentinels) {
+    table.push([id, region, running_image, deploy_status, health, plain(deploy_reason ?? "")]);
+  }
+  return String(table);
+}
+
+/** Colours only where someone sees them; `NO_COLOR` is honoured. */
+function paint(colour: Colour, text: string): string {
+  return styleText(colour, text, { stream: process.stdout });
+}

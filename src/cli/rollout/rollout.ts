@@ -1,0 +1,179 @@
+/** The commands that start, follow and steer a rollout. Each answers its exit code. */
+
+import { type Connection, connect } from "#cli/connection.ts";
+import type { GlobalOptions } from "#cli/options.ts";
+import { print, printJson } from "#cli/print.ts";
+import {
+  Gate,
+  type RollbackResult,
+  type RolloutRequest,
+  type RolloutStatus,
+} from "#rollout/contract.ts";
+import { untilDetached } from "./detach.ts";
+import { type Begin, callBeside, exitCodeOf, isStill, poll } from "./follow.ts";
+import { createProgress, type Progress } from "./progress.ts";
+import { reportHistory, reportPlan, reportRollback, reportStatus } from "./report.ts";
+import { planOf, sizesOf } from "./wave-sizes.ts";
+
+export type StartOptions = GlobalOptions & {
+  waves?: number[];
+  wait?: boolean;
+  gate?: string[];
+  gateCleanRuns?: number;
+  gateTimeout?: number;
+};
+
+const pollEveryMs = 500;
+
+/** Until a detached command has seen its rollout begin, someone looks at a silent terminal. */
+const beginPollEveryMs = 100;
+
+export async function startRollout(image: string, options: StartOptions): Promise<number> {
+  const connection = connect(options);
+  const begin: Begin = { handler: "Rollout", body: requestOf(image, options) };
+  if (options.wait !== true) return beginOnly(connection, begin, options);
+  const progress = await createBarsFor(options, () => planOf(connection, begin.body));
+  return beginAndWait(connection, begin, { progress, json: options.json });
+}
+
+export async function resumeRollout(options: StartOptions): Promise<number> {
+  const connection = connect(options);
+  const begin: Begin = { handler: "Resume", body: {} };
+  if (options.wait !== true) return beginOnly(connection, begin, options);
+  const progress = await createBarsFor(options, () => sizesOf(connection));
+  return beginAndWait(connection, begin, { progress, json: options.json });
+}
+
+function requestOf(image: string, options: StartOptions): RolloutRequest {
+  const { waves } = options;
+  const gate = gateOf(options);
+  return {
+    image,
+    ...(waves !== undefined && { wave_percentages: waves }),
+    ...(gate !== undefined && { gate }),
+  };
+}
+
+function gateOf({ gate: checks, gateCleanRuns, gateTimeout }: StartOptions): Gate | undefined {
+  if (checks !== undefined) {
+    return Gate.parse({ checks, clean_runs: gateCleanRuns, timeout_seconds: gateTimeout });
+  }
+  if (gateCleanRuns === undefined && gateTimeout === undefined) return undefined;
+  throw new Error("--gate-clean-runs and --gate-timeout need --gate, which names the checks");
+}
+
+/** The sizes of the waves are asked for only where they are shown. */
+async function createBarsFor(
+  { json }: GlobalOptions,
+  findWaves: () => ReturnType<typeof sizesOf>,
+): Promise<Progress> {
+  const waves = process.stdout.isTTY && !json ? await findWaves() : undefined;
+  return createProgress(process.stdout, { json, waves });
+}
+
+type Shown = { progress: Progress; json: boolean };
+
+async function beginAndWait(connection: Connection, begin: Begin, shown: Shown): Promise<number> {
+  const { progress } = shown;
+  const isEnd = (status: RolloutStatus) => {
+    progress.show(status);
+    return false;
+  };
+  const follow = async (signal: AbortSignal) => {
+    const wanted = { everyMs: pollEveryMs, signal, isEnd, note: progress.note };
+    return showEnd(await callBeside(connection, begin, wanted), shown);
+  };
+  return untilDetached(follow, progress.stop);
+}
+
+function showEnd(status: RolloutStatus, { progress, json }: Shown): number {
+  progress.show(status);
+  progress.stop();
+  if (!json) print(reportStatus(status));
+  return exitCodeOf(status);
+}
+
+async function beginOnly(
+  connection: Connection,
+  begin: Begin,
+  { json }: GlobalOptions,
+): Promise<number> {
+  const follow = async (signal: AbortSignal) => {
+    const { note } = createProgress(process.stderr, { json: false });
+    const wanted = { everyMs: beginPollEveryMs, signal, isEnd: () => true, note };
+    const status = await callBeside(connection, begin, wanted);
+    if (json) printJson(status);
+    else print(reportStatus(status));
+    return 0;
+  };
+  return untilDetached(follow, () => {});
+}
+
+/** Follows whatever runs now. Nothing running is an end, too. */
+export async function watch(options: GlobalOptions): Promise<number> {
+  const connection = connect(options);
+  const progress = await createBarsFor(options, () => sizesOf(connection));
+  const follow = async (signal: AbortSignal) => {
+    // The first answer is awaited without patience: a wrong address is said at once.
+    await connection.rollout("Status", {}, { signal });
+    const isEnd = (status: RolloutStatus) => {
+      progress.show(status);
+      return isStill(status);
+    };
+    const wanted = { everyMs: pollEveryMs, signal, isEnd, note: progress.note };
+    return showEnd(await poll(connection, wanted), { progress, json: options.json });
+  };
+  return untilDetached(follow, progress.stop);
+}
+
+/** Exit code 0 when everything was reverted, 2 when something was not, or the rollback ended early. */
+export async function rollBack(options: GlobalOptions): Promise<number> {
+  const connection = connect(options);
+  const progress = createProgress(process.stderr, { json: false });
+  const isEnd = (status: RolloutStatus) => {
+    progress.show(status);
+    return false;
+  };
+  const follow = async (signal: AbortSignal) => {
+    const wanted = { everyMs: pollEveryMs, signal, isEnd, note: progress.note };
+    const begin: Begin = { handler: "RollbackAll", body: {} };
+    const result = (await callBeside(connection, begin, wanted)) as RollbackResult;
+    if (options.json) printJson(result);
+    else print(reportRollback(result));
+    return isWhole(result) ? 0 : 2;
+  };
+  return untilDetached(follow, progress.stop);
+}
+
+/** An older server names none of those that a rollback which ended early has not tried. */
+function isWhole({ not_reverted, succeeded, reason }: RollbackResult): boolean {
+  return not_reverted.length === 0 && succeeded === 0 && reason === undefined;
+}
+
+export async function showStatus(options: GlobalOptions): Promise<number> {
+  const status = await connect(options).rollout("Status", {});
+  if (options.json) printJson(status);
+  else print(reportStatus(status));
+  return 0;
+}
+
+export async function showPlan(image: string, options: StartOptions): Promise<number> {
+  const plan = await connect(options).rollout("Plan", requestOf(image, options));
+  if (options.json) printJson(plan);
+  else print(reportPlan(plan));
+  return 0;
+}
+
+export async function cancelRollout(options: GlobalOptions): Promise<number> {
+  const status = await connect(options).rollout("Cancel", {});
+  if (options.json) printJson(status);
+  else print(reportStatus(status));
+  return 0;
+}
+
+export async function showHistory(options: GlobalOptions & { limit: number }): Promise<number> {
+  const history = await connect(options).rollout("History", { limit: options.limit });
+  if (options.json) printJson(history);
+  else print(reportHistory(history));
+  return 0;
+}

@@ -1,0 +1,41 @@
+import { connect } from "#cli/connection.ts";
+import type { GlobalOptions } from "#cli/options.ts";
+import { complain, print, printJson } from "#cli/print.ts";
+import { reportSentinels } from "#cli/rollout/report.ts";
+import { plain } from "#cli/table.ts";
+import { ConfirmedList, type FleetList, fleetService } from "#fleet/contract.ts";
+
+const pageSize = 1_000;
+
+/** Far more than a fleet has. */
+const mostSentinels = 1_000_000;
+
+/** Lists the whole fleet, page by page. */
+export async function listSentinels(options: GlobalOptions): Promise<number> {
+  const connection = connect(options);
+  const sentinels: FleetList["sentinels"] = [];
+  let cursor: string | undefined;
+  let problem: string | undefined;
+  do {
+    const page = await connection.sentinels({ limit: pageSize, ...(cursor && { cursor }) });
+    sentinels.push(...page.sentinels);
+    cursor = page.next_cursor;
+    problem = page.list_problem;
+    if (sentinels.length > mostSentinels || (cursor && page.sentinels.length === 0)) {
+      throw new Error("the list of sentinels has no end: is the address that of control?");
+    }
+  } while (cursor !== undefined);
+  if (problem !== undefined) complain(`This list may be out of date: ${plain(problem)}`);
+  if (options.json) printJson({ sentinels, ...(problem && { list_problem: problem }) });
+  else print(reportSentinels(sentinels));
+  return 0;
+}
+
+/** Takes a list that was refused because it lacks too many sentinels, if it still has `count`. */
+export async function confirmSentinels(count: number, options: GlobalOptions): Promise<number> {
+  const address = `${fleetService.name}/ConfirmList`;
+  const { total } = await connect(options).call(address, { count }, ConfirmedList);
+  if (options.json) printJson({ total });
+  else print(`${total} sentinels are known now.`);
+  return 0;
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import { createProgress, describeStatus, fillWaves } from "#cli/rollout/progress.ts";
+import type { RolloutStatus } from "#rollout/contract.ts";
+
+function buildStatus(over: Partial<RolloutStatus> = {}): RolloutStatus {
+  return {
+    rollout_id: "r-1",
+    state: "in_progress",
+    image: "registry.example.com/a:v2",
+    current_wave: 2,
+    total_waves: 5,
+    total: 40,
+    succeeded: 12,
+    failed: 0,
+    in_flight: 4,
+    failed_sentinels: [],
+    started_at: null,
+    updated_at: "1",
+    ...over,
+  };
+}
+
+function collect(json: boolean) {
+  const lines: string[] = [];
+  const output = { isTTY: false, write: (text: string) => lines.push(text) > 0 };
+  return { lines, progress: createProgress(output as never, { json }) };
+}
+
+describe("createProgress", () => {
+  it("writes a line for each change, and none for a repetition", () => {
+    const { lines, progress } = collect(false);
+
+    progress.show(buildStatus());
+    progress.show(buildStatus({ updated_at: "2" }));
+    progress.show(buildStatus({ succeeded: 13 }));
+
+    expect(lines).toHaveLength(2);
+  });
+
+  it("writes JSON lines for programs", () => {
+    const { lines, progress } = collect(true);
+
+    progress.show(buildStatus());
+
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ state: "in_progress", succeeded: 12 });
+  });
+
+  it("tells of a lost connection once until it is back", () => {
+    const { lines, progress } = collect(false);
+
+    progress.note("connection lost");
+    progress.note("connection lost");
+
+    expect(lines).toEqual(["connection lost\n"]);
+  });
+});
+
+describe("describeStatus", () => {
+  it("says what a rollout that has not begun waits for", () => {
+    const reason = "waits for the fleet's list";
+    const waiting = buildStatus({ current_wave: 0, total_waves: 0, total: 0, reason });
+
+    expect(describeStatus(waiting)).toBe("not begun: waits for the fleet's list");
+    expect(describeStatus(buildStatus({ state: "rolling_back", reason }))).toContain(`; ${reason}`);
+  });
+
+  it("names the wave while the rollout is in progress", () => {
+    expect(describeStatus(buildStatus())).toBe(
+      "wave 2/5: 12 of 40 sentinels ready, 0 failed, 4 in flight",
+    );
+  });
+});
+
+describe("describeStatus of a rollback", () => {
+  it("counts down what still has the new image", () => {
+    expect(describeStatus(buildStatus({ state: "rolling_back", succeeded: 7 }))).toBe(
+      "rolling back: 7 of 40 sentinels still on the new image, 4 in flight",
+    );
+  });
+});
+
+describe("fillWaves", () => {
+  const waves = [
+    { wave: 1, size: 10, covered: 10 },
+    { wave: 2, size: 30, covered: 40 },
+  ];
+
+  it.each([
+    ["the first wave at work", { current_wave: 1, succeeded: 4 }, 0, [4, 0]],
+    ["the second wave at work", { current_wave: 2, succeeded: 12 }, 10, [10, 2]],
+    ["a second wave after one of which 5 were passed over", { succeeded: 7 }, 5, [10, 2]],
+    ["more done than a wave has", { current_wave: 1, succeeded: 14 }, 0, [10, 0]],
+    ["failed ones, which are done too", { succeeded: 10, failed: 3 }, 10, [10, 3]],
+    ["a completed rollout", { state: "completed" as const, succeeded: 35 }, 10, [10, 30]],
+  ])("shows %s", (_, over, doneBefore, expected) => {
+    expect(fillWaves(waves, { status: buildStatus(over), doneBefore })).toEqual(expected);
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { reportRollback, reportStatus } from "#cli/rollout/report.ts";
+import type { RollbackResult } from "#rollout/contract.ts";
+
+const image = "registry.example.com/vedette/sentinel:v2";
+
+const result: RollbackResult = {
+  rollout_id: "r-1",
+  state: "cancelled",
+  image,
+  current_wave: 1,
+  total_waves: 1,
+  total: 12,
+  succeeded: 0,
+  failed: 1,
+  in_flight: 0,
+  failed_sentinels: [{ id: "s01", reason: "oom_killed" }],
+  started_at: null,
+  updated_at: null,
+  reverted: 11,
+  not_reverted: [],
+  still_ordered: [{ id: "s01", reason: "oom_killed" }],
+  still_ordered_count: 1,
+};
+
+describe("the report of a rollback", () => {
+  it("names those that it has left with the order to run the new image", () => {
+    const report = reportRollback(result);
+
+    expect(report).toContain("s01  oom_killed");
+    expect(report).toContain(`1 failed and still ordered to ${image}`);
+  });
+
+  it("says nothing of them when there is none, as an older server does", () => {
+    const { still_ordered: _, still_ordered_count: _count, ...older } = result;
+
+    expect(reportRollback(older)).not.toContain("still ordered");
+    expect(reportStatus(older)).not.toContain("still ordered");
+  });
+
+  it("that ended early says why, and how many it has left", () => {
+    const report = reportRollback({
+      ...result,
+      succeeded: 3,
+      reason: "the run ended early: killed",
+    });
+
+    expect(report).toContain("the run ended early: killed");
+    expect(report).toContain("and 3 more");
+    expect(report).toContain("Next: npx vedette rollout rollback");
+  });
+});

@@ -1,0 +1,144 @@
+/** `vedette alerts`, its half about events, against a whole program and a receiver that refuses. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { buildEpisode, buildOrder } from "../../../support/alert-builders.ts";
+import { type AlertReceiver, startAlertReceiver } from "../../../support/alert-receiver.ts";
+import { runVedette } from "../../../support/command.ts";
+import { type Program, startProgram } from "../../../support/program.ts";
+import { waitFor } from "../../../support/wait-for.ts";
+
+let receiver: AlertReceiver;
+let program: Program;
+
+beforeAll(async () => {
+  receiver = await startAlertReceiver();
+  program = await startProgram({
+    VEDETTE_FLEET__PROCESS__SIZE: "1",
+    VEDETTE_INCIDENT__URL: receiver.url,
+    VEDETTE_ALERTS__PRODUCTION__SOURCE_ID: receiver.sourceId,
+    VEDETTE_ALERTS__PRODUCTION__TOKEN: receiver.token,
+  });
+});
+
+afterAll(async () => {
+  await program?.dispose();
+  await receiver?.stop();
+});
+
+let checkId = "";
+let checks = 0;
+
+/** Each test has a check of its own. */
+beforeEach(() => {
+  checks += 1;
+  checkId = `check-${checks}`;
+  receiver.script.length = 0;
+});
+
+const vedette = (...args: string[]) =>
+  runVedette(["alerts", ...args], { VEDETTE_DATA_DIR: program.dataDir });
+
+const enqueue = async (orders: object[]) => {
+  for (const order of orders) {
+    const { restate_ingress } = program.endpoints();
+    const answer = await fetch(`${restate_ingress}/vedette.v1.AlertDelivery/${checkId}/enqueue`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${program.token()}`, "content-type": "application/json" },
+      body: JSON.stringify(order),
+    });
+    expect(answer.status).toBe(200);
+  }
+};
+
+const listOf = async (...args: string[]) => {
+  const { stdout } = await vedette(...args, "--check", checkId, "--json");
+  return (JSON.parse(stdout) as { events: { event_id: string; status: string }[] }).events;
+};
+
+const untilStatus = (kind: string, status: string) =>
+  waitFor(
+    async () =>
+      (await listOf("events")).some(
+        (event) => event.event_id === `${checkId}:1:${kind}` && event.status === status,
+      ),
+    { withinMs: 30_000, what: `${kind} to be ${status}` },
+  );
+
+const bury = async () => {
+  receiver.script.push({ status: 422, body: { type: "validation_error" } });
+  await enqueue(buildEpisode({ checkId }));
+  await untilStatus("resolved", "dead");
+};
+
+describe("vedette alerts", () => {
+  it("events lists what was accepted, with its delay", async () => {
+    await enqueue([buildOrder({ checkId, openedAtMs: Date.now() })]);
+    await untilStatus("opened", "accepted");
+
+    const { stdout, code } = await vedette("events", "--check", checkId);
+
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`${checkId}:1:opened +production +accepted .* 1 +\\d+ ms`));
+  });
+
+  it("dead-letters lists what was refused, and why", async () => {
+    await bury();
+
+    const { stdout } = await vedette("dead-letters", "--check", checkId);
+
+    expect(stdout).toMatch(new RegExp(`${checkId}:1:opened .* status 422 validation_error`));
+    expect(stdout).toMatch(new RegExp(`${checkId}:1:resolved .* its failure was not delivered`));
+  });
+
+  it("show has the body that is posted, and where", async () => {
+    await bury();
+
+    const { stdout } = await vedette("show", `${checkId}:1:opened`);
+
+    expect(stdout).toContain(`POST ${receiver.url}/v2/alert_events/checkly/${receiver.sourceId}`);
+    expect(stdout).toContain(`"deduplication_key": "${checkId}"`);
+    expect(stdout).not.toContain(receiver.token);
+  });
+
+  it("redeliver --all sends failure and recovery again, in order", async () => {
+    await bury();
+
+    const { stdout, code } = await vedette("redeliver", "--all", "--check", checkId);
+
+    expect(code).toBe(0);
+    expect(stdout).toBe(`${checkId}:1:opened is on its way\n${checkId}:1:resolved is on its way\n`);
+    await untilStatus("resolved", "accepted");
+    const received = receiver.events.filter((event) => event.deduplicationKey === checkId);
+    expect(received.map(({ status }) => status)).toEqual(["firing", "resolved"]);
+  });
+
+  it("redeliver --token-refused leaves alone what was refused for another reason", async () => {
+    await bury();
+
+    const { stdout, code } = await vedette("redeliver", "--token-refused", "--check", checkId);
+
+    expect([stdout, code]).toEqual(["No dead letters.\n", 0]);
+  });
+
+  it("redeliver of an event that was accepted is refused in one line, exit code 1", async () => {
+    await enqueue([buildOrder({ checkId })]);
+    await untilStatus("opened", "accepted");
+
+    const { stdout, code } = await vedette("redeliver", `${checkId}:1:opened`);
+
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^\S+ not sent: \S+ is no dead letter and waits for nothing; .*\n$/);
+  });
+
+  it.each([
+    { args: ["redeliver"], complaint: "name the events, or take --all" },
+    { args: ["redeliver", "c:1:opened", "--all"], complaint: "name the events, or take --all" },
+    { args: ["show", "nonsense"], complaint: "<check>:<episode>:<kind>" },
+    { args: ["show", "nothing:1:opened"], complaint: "there is no event nothing:1:opened" },
+    { args: ["events", "--status", "lost"], complaint: "Allowed choices are pending" },
+  ])("refuses $args", async ({ args, complaint }) => {
+    const { stderr, code } = await vedette(...args);
+
+    expect(code).toBe(1);
+    expect(stderr).toContain(complaint);
+  });
+});

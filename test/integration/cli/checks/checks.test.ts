@@ -1,0 +1,255 @@
+/** `vedette checks`, the public pages and the metrics of a whole program. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runningDatabaseUrl } from "#embedded/running.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { createRecorder, type Recorder } from "#monitor/results/record.ts";
+import { aCheckResult, aSnapshot } from "../../../support/check-builders.ts";
+import { childLimitMs, runVedette } from "../../../support/command.ts";
+import { type Program, startProgram } from "../../../support/program.ts";
+import { tempDir } from "../../../support/temp-dir.ts";
+import { waitFor } from "../../../support/wait-for.ts";
+
+const minute = 60_000;
+const entry = fileURLToPath(new URL("../../../../src/main.ts", import.meta.url));
+
+let program: Program;
+let database: Database;
+let recorder: Recorder;
+/** Two hours ago, on a full minute. */
+let startMs: number;
+
+/** The place is one that the program itself does not run at, and the snapshots are newer than its own. */
+beforeAll(async () => {
+  program = await startProgram();
+  const log = createLog({ level: "silent", format: "json" });
+  database = openDatabase(runningDatabaseUrl(program.dataDir), log);
+  recorder = createRecorder(database);
+  startMs = Math.floor(Date.now() / minute) * minute - 120 * minute;
+  await recorder.results(
+    Array.from({ length: 100 }, (_, i) =>
+      aCheckResult({
+        location: "fra",
+        scheduledAtMs: startMs + i * minute,
+        // The 11th and 12th run take 3 s, the others 1 to 100 ms.
+        durationMs: i === 10 || i === 11 ? 3_000 : i + 1,
+        ...((i === 10 || i === 11) && {
+          grade: "degraded",
+          cause: "slow",
+          reason: "took 3 s, degraded above 500 ms",
+        }),
+      }),
+    ),
+  );
+});
+
+afterAll(async () => {
+  await database.end();
+  await program.dispose();
+});
+
+const vedette = (...args: string[]) =>
+  runVedette(["checks", ...args], { VEDETTE_DATA_DIR: program.dataDir });
+
+const futureMs = () => Date.now() + 60 * minute;
+
+const anAlert = (episode: number) => ({
+  episode,
+  openedAtMs: startMs,
+  reason: "fra: connection refused",
+  locations: ["fra"],
+  acknowledged: null,
+  rollout: null,
+});
+
+describe("checks list", () => {
+  it("shows the state, the last duration and the open alert of every check", async () => {
+    const alert = anAlert(3);
+    const open = { status: "failed", lastDurationMs: 1_234, lastAtMs: Date.now(), alert } as const;
+    await recorder.snapshot(aSnapshot({ ...open, checkId: "liveness", takenAtMs: futureMs() }));
+
+    const { stdout, code } = await vedette("list");
+
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/liveness +failed .* 1\.23 s .*#3 since .*fra: connection refused/);
+    expect(stdout).toContain("certificate-workflow-staging");
+  });
+
+  it("--json is what the reader answers", async () => {
+    const { stdout } = await vedette("list", "--json");
+
+    const { checks } = JSON.parse(stdout) as { checks: { id: string }[] };
+    expect(checks).toHaveLength(10);
+  });
+});
+
+describe("checks history", () => {
+  it("has exact percentiles of the span", async () => {
+    const { stdout } = await vedette("history", "verify-key", "--since", "3h", "--json");
+
+    const { summary } = JSON.parse(stdout);
+    const fra = summary.locations.find(({ location }: { location: string }) => location === "fra");
+    expect(fra).toMatchObject({ results: 100, degraded: 2, max_ms: 3_000, p50_ms: 52.5 });
+  });
+
+  it("shows the last results that are asked for", async () => {
+    const only = ["--location", "fra", "--grade", "degraded", "--limit", "1"];
+    const { stdout, code } = await vedette("history", "verify-key", "--since", "3h", ...only);
+
+    expect(code).toBe(0);
+    expect(stdout.match(/took 3 s, degraded above 500 ms/g)).toHaveLength(1);
+    expect(stdout).toMatch(/fra +100 +2 +0 /);
+  });
+
+  it("of a check that there is not names those there are", async () => {
+    const { stderr, code } = await vedette("history", "verify-kye");
+
+    expect(code).toBe(1);
+    expect(stderr).toContain("there is no check verify-kye; there are verify-key, rate-limit");
+  });
+});
+
+describe("checks replay", () => {
+  it("tells what would have paged", async () => {
+    const asked = ["--failed-above", "2s", "--since", "3h"];
+    const { stdout, code } = await vedette("replay", "verify-key", ...asked, "--json");
+
+    expect(code).toBe(0);
+    const opened_at = new Date(startMs + 10 * minute).toISOString();
+    const resolved_at = new Date(startMs + 12 * minute).toISOString();
+    const answer = JSON.parse(stdout);
+    expect(answer.as_asked.episodes).toContainEqual(
+      expect.objectContaining({ opened_at, resolved_at }),
+    );
+    expect(answer.as_defined.episodes).not.toContainEqual(expect.objectContaining({ opened_at }));
+  });
+
+  it("says it in words", async () => {
+    const { stdout } = await vedette("replay", "verify-key", "--failed-above", "2s");
+
+    expect(stdout).toContain("would have paged");
+    expect(stdout).toContain("fra: took 3 s, failed above 2 s");
+  });
+
+  it("of a heartbeat is refused", async () => {
+    const { stderr, code } = await vedette("replay", "quota-check");
+
+    expect(code).toBe(1);
+    expect(stderr).toContain("quota-check is a heartbeat: only API checks can be replayed");
+  });
+});
+
+describe("checks watch", () => {
+  it("shows a line for a change, and ends with Ctrl-C", async () => {
+    const status = { checkId: "rate-limit", lastAtMs: Date.now() };
+    await recorder.snapshot(aSnapshot({ ...status, takenAtMs: futureMs() }));
+    const child = spawn(process.execPath, [entry, "checks", "watch", "rate-limit"], {
+      env: { PATH: process.env["PATH"], VEDETTE_DATA_DIR: program.dataDir },
+      stdio: ["ignore", "pipe", "inherit"],
+      timeout: childLimitMs,
+    });
+    let said = "";
+    child.stdout.on("data", (chunk) => {
+      said += chunk;
+    });
+    await waitFor(() => /rate-limit +ok/.test(said), { withinMs: 20_000, what: "the table" });
+
+    await recorder.snapshot(
+      aSnapshot({ ...status, takenAtMs: futureMs(), status: "failed", alert: anAlert(1) }),
+    );
+    const line = /rate-limit: ok -> failed \(alert opened: fra: connection refused\)/;
+    await waitFor(() => line.test(said), { withinMs: 20_000, what: "the line of the change" });
+    child.kill("SIGINT");
+
+    expect((await once(child, "exit"))[0]).toBe(130);
+    expect(said).not.toContain("liveness");
+  });
+});
+
+describe("for everyone", () => {
+  it("status.json says how all stands, and nothing of reasons", async () => {
+    const answer = await fetch(`${program.endpoints().control}/status.json`);
+
+    const text = await answer.text();
+    expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+    expect(JSON.parse(text).checks).toHaveLength(10);
+    expect(text).not.toContain("connection refused");
+  });
+
+  it("every check has a badge", async () => {
+    const answer = await fetch(`${program.endpoints().control}/badges/verify-key.svg`);
+
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-type")).toContain("image/svg+xml");
+    expect(await answer.text()).toContain("<title>Verify key: ");
+  });
+
+  it("a check that there is not has none", async () => {
+    const answer = await fetch(`${program.endpoints().control}/badges/no-such-check.svg`);
+
+    expect(answer.status).toBe(404);
+  });
+});
+
+it("metrics have one state of each check", async () => {
+  const answer = await fetch(`${program.endpoints().metrics}/metrics`);
+
+  const lines = (await answer.text()).split("\n");
+  const current = lines.filter((line) => /^vedette_check_state\{.*\} 1$/.test(line));
+  expect(current).toHaveLength(10);
+});
+
+it("lint needs no running program", async () => {
+  const { stdout, code } = await runVedette(["checks", "lint"], {
+    VEDETTE_DATA_DIR: path.join(program.dataDir, "none"),
+  });
+
+  expect(stdout).toBe("3 API checks, 7 heartbeats, 2 channels: no faults\n");
+  expect(code).toBe(0);
+});
+
+describe("checks export", () => {
+  const exportTo = (program: string, out: string, ...args: string[]) =>
+    vedette("export", program, "--out", out, ...args);
+  const baseUrl = ["--base-url", "https://api.example.com"];
+
+  it.each([
+    ["checkly", "checks/verify-key.check.ts"],
+    ["prometheus", "rules/probes-every-60s.yml"],
+  ])("%s writes its files, and says so", async (name, file) => {
+    const out = path.join(tempDir(), "out");
+
+    const { stdout, code } = await exportTo(name, out, ...baseUrl, "--json");
+
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      directory: out,
+      files: expect.arrayContaining(["README.md", file]),
+    });
+    expect(existsSync(path.join(out, file))).toBe(true);
+  });
+
+  it("without an address of the API nothing is written", async () => {
+    const out = path.join(tempDir(), "out");
+
+    const { stderr, code } = await exportTo("prometheus", out);
+
+    expect(code).toBe(1);
+    expect(stderr).toContain("where is the API? Name it with --base-url");
+    expect(existsSync(out)).toBe(false);
+  });
+
+  it("the hosted monitor is not sent to this machine", async () => {
+    const out = path.join(tempDir(), "out");
+
+    const { stderr, code } = await exportTo("checkly", out, "--base-url", "http://127.0.0.1:7070");
+
+    expect(code).toBe(1);
+    expect(stderr).toContain("is this machine; the hosted monitor needs a public --base-url");
+  });
+});
