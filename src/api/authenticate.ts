@@ -22,10 +22,10 @@ export type Authenticate = (
   address: string,
 ) => Caller | Promise<Caller>;
 
-type Found = KeyRecord | undefined;
+type FoundKey = KeyRecord | undefined;
 
 /** `asker`: from where it is asked for, see `MissGuard`. */
-type Keys = { get: (keyHash: string, asker: () => Asker) => Found | Promise<Found> };
+type Keys = { get: (keyHash: string, asker: () => Asker) => FoundKey | Promise<FoundKey> };
 
 const malformed =
   "You must provide a valid root key in the Authorization header in the format " +

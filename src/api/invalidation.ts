@@ -113,7 +113,7 @@ export async function announce(transaction: ClientBase, stale: readonly Stale[])
   }
 }
 
-type Hearing = {
+type Subscription = {
   databaseUrl: string;
   listenUrl: string;
   signal: AbortSignal;
@@ -124,7 +124,7 @@ type Hearing = {
   onLost: (error: Error) => void;
 };
 
-async function keepListening(hearing: Hearing): Promise<void> {
+async function keepListening(hearing: Subscription): Promise<void> {
   while (!hearing.signal.aborted) {
     await listenOnce(hearing).catch((error: Error) => {
       if (!hearing.signal.aborted) hearing.onLost(error);
@@ -133,7 +133,7 @@ async function keepListening(hearing: Hearing): Promise<void> {
   }
 }
 
-async function listenOnce(hearing: Hearing): Promise<void> {
+async function listenOnce(hearing: Subscription): Promise<void> {
   const ear = connectionTo(hearing.listenUrl);
   const mouth = connectionTo(hearing.databaseUrl);
   // Nobody else has to hear it.

@@ -33,7 +33,7 @@ type Entry<Value> = {
 };
 
 /** `meanwhile`: what became stale since. */
-type Loading = { meanwhile: Set<Stale | undefined>; loadedAt: number };
+type Load = { meanwhile: Set<Stale | undefined>; loadedAt: number };
 
 /** In any case a record is loaded anew after about so long: not all of them in one moment. */
 const believedMs = { least: 240_000, most: 360_000 };
@@ -205,7 +205,7 @@ export class LiveCache<Value extends object> {
   }
 
   /** Keeps what was loaded, unless it changed while it was. */
-  #keep(name: string, value: Value | undefined, { meanwhile, loadedAt }: Loading): void {
+  #keep(name: string, value: Value | undefined, { meanwhile, loadedAt }: Load): void {
     if (value === undefined) {
       this.#known.delete(name);
       if (meanwhile.size === 0) this.#unknown.set(name, true);

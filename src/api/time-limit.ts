@@ -1,6 +1,6 @@
 import { ApiError } from "./error.ts";
 
-type Waiting = { dueMs: number; reject: (error: Error) => void };
+type Deadline = { dueMs: number; reject: (error: Error) => void };
 
 export type TimeLimit = <Result>(work: Promise<Result>) => Promise<Result>;
 
@@ -12,7 +12,7 @@ export type TimeLimit = <Result>(work: Promise<Result>) => Promise<Result>;
  */
 export function createTimeLimit(limitMs: number, fail: () => Error = tooLong): TimeLimit {
   // All wait equally long: the first is always the first that is due.
-  const waiting = new Set<Waiting>();
+  const waiting = new Set<Deadline>();
   let timer: NodeJS.Timeout | undefined;
   const sweep = () => {
     const nowMs = performance.now();
@@ -27,7 +27,7 @@ export function createTimeLimit(limitMs: number, fail: () => Error = tooLong): T
   };
   return (work) =>
     new Promise((resolve, reject) => {
-      const one: Waiting = { dueMs: performance.now() + limitMs, reject };
+      const one: Deadline = { dueMs: performance.now() + limitMs, reject };
       waiting.add(one);
       // What has arrived while the process was busy is read first: it was in time.
       timer ??= setInterval(() => setImmediate(sweep), Math.min(1_000, limitMs / 5)).unref();

@@ -61,10 +61,10 @@ function isOwnDatabase({ config }: Base): boolean {
   return config.database.url === "";
 }
 
-type Kept = Omit<OwnKey, "key"> & { name: "root_key" | "sentinel_key" };
+type StoredKey = Omit<OwnKey, "key"> & { name: "root_key" | "sentinel_key" };
 
 /** A kept key that has ended makes room for a new one, unless it is the settings'. */
-async function ensureKept(base: Base, database: Database, kept: Kept): Promise<OwnKeyState> {
+async function ensureKept(base: Base, database: Database, kept: StoredKey): Promise<OwnKeyState> {
   const { name, ...own } = kept;
   const { credentials, dataDir } = base;
   const keyState = await ensureOwnKey(database, { ...own, key: credentials[name] });

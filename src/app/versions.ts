@@ -13,7 +13,7 @@ import { routingDuties, routingServices } from "#routing/duties.ts";
 import { readRelease, releaseService } from "#worker/release.ts";
 import { createRestateAdmin } from "#worker/restate-admin.ts";
 import { watchVersions } from "#worker/version-watch.ts";
-import type { Wedged, WedgedReader } from "#worker/wedged.ts";
+import type { WedgedInvocation, WedgedReader } from "#worker/wedged.ts";
 import type { Base } from "./base.ts";
 
 export type VersionParts = {
@@ -58,7 +58,7 @@ export function startVersionWatch(
     services: [...rolloutServices, ...services],
     log,
     release: async (wedged, reader) => {
-      const isOfRollout = ({ service }: Wedged) => rolloutServices.includes(service);
+      const isOfRollout = ({ service }: WedgedInvocation) => rolloutServices.includes(service);
       const found = { reader, parts };
       const others = wedged.filter((call) => !isOfRollout(call)).slice(0, mostAtOnce);
       await Promise.all([
@@ -69,9 +69,12 @@ export function startVersionWatch(
   });
 }
 
-type Found = { reader: WedgedReader; parts: VersionParts };
+type ReleaseSource = { reader: WedgedReader; parts: VersionParts };
 
-async function releaseRollout(wedged: Wedged[], { reader, parts }: Found): Promise<void> {
+async function releaseRollout(
+  wedged: WedgedInvocation[],
+  { reader, parts }: ReleaseSource,
+): Promise<void> {
   if (wedged.length === 0) return;
   const again = wedged.filter(isHandedAgain).map(({ id }) => id);
   const { inputs } = await reader.journals(again);
@@ -80,13 +83,16 @@ async function releaseRollout(wedged: Wedged[], { reader, parts }: Found): Promi
   await callRestate(address, { revision: parts.revision, wedged: calls });
 }
 
-async function releaseOthers(wedged: Wedged[], { reader, parts }: Found): Promise<void> {
+async function releaseOthers(
+  wedged: WedgedInvocation[],
+  { reader, parts }: ReleaseSource,
+): Promise<void> {
   if (wedged.length === 0) return;
   const order = await readRelease(wedged, { reader, duties });
   await callRestate(`${parts.ingressUrl}/${releaseService.name}/release`, order);
 }
 
-function withInput(call: Wedged, payload: Buffer | undefined) {
+function withInput(call: WedgedInvocation, payload: Buffer | undefined) {
   const { id, service, key, handler, parent, revision } = call;
   const input = payload === undefined ? {} : { input: JSON.parse(payload.toString()) };
   return { id, service, key, handler, parent, revision, ...input };

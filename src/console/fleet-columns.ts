@@ -16,7 +16,7 @@ export type FleetRow = {
 };
 
 /** What the marks are about. */
-export type Shown = { rolloutId: string | null; image: string | null; isActive: boolean };
+export type ShownRollout = { rolloutId: string | null; image: string | null; isActive: boolean };
 
 const outcomeMarks: Record<string, SentinelMark> = {
   succeeded: "s",
@@ -26,7 +26,7 @@ const outcomeMarks: Record<string, SentinelMark> = {
 };
 
 /** How a sentinel stands. What it does right now goes before what was written of it. */
-function markOf(row: FleetRow, { image, isActive }: Shown): SentinelMark {
+function markOf(row: FleetRow, { image, isActive }: ShownRollout): SentinelMark {
   if (isActive && row.deploy_status === "progressing") return "p";
   if (row.outcome !== null) return outcomeMarks[row.outcome] ?? "o";
   if (row.wave !== null) return markOfMember(row, image);
@@ -50,7 +50,7 @@ function reasonOf(row: FleetRow, mark: SentinelMark): string | null {
 }
 
 /** `rows` are ordered by region and id. */
-export function toColumns(rows: readonly FleetRow[], shown: Shown): FleetColumns {
+export function toColumns(rows: readonly FleetRow[], shown: ShownRollout): FleetColumns {
   const marks = rows.map((row) => markOf(row, shown));
   const reasons: Record<string, string> = {};
   for (const [index, row] of rows.entries()) {

@@ -4,7 +4,7 @@ import type { Member } from "#rollout/history/contract.ts";
 import type { SentinelDetail } from "./contract.ts";
 import type { FleetRow } from "./fleet-columns.ts";
 
-type Mapped = Omit<FleetRow, keyof Part>;
+type MapRow = Omit<FleetRow, keyof Part>;
 type Part = Pick<FleetRow, "wave" | "outcome" | "outcome_reason">;
 type Sentinel = Omit<SentinelDetail, keyof Part>;
 
@@ -12,7 +12,7 @@ type Sentinel = Omit<SentinelDetail, keyof Part>;
 export type FleetTables = {
   fleet: {
     /** Ordered by region and id. */
-    all: () => Promise<Mapped[]>;
+    all: () => Promise<MapRow[]>;
     one: (id: string) => Promise<Sentinel | undefined>;
   };
   rollouts: {

@@ -7,13 +7,13 @@ export type LiveEvent = { name: LiveEventName; id?: string; data: unknown };
 /** Beyond so many changed cells the whole fleet is the shorter answer. */
 const keptCells = 20_000;
 
-type Kept = { number: number; changes: FleetChanges };
+type ReplayEntry = { number: number; changes: FleetChanges };
 
 /** `epoch` tells the numbers of this process from those of the one before. */
 export function createReplay(epoch: string) {
   let current: FleetColumns | undefined;
   let number = 0;
-  let kept: Kept[] = [];
+  let kept: ReplayEntry[] = [];
   /** The number after which `kept` has everything. */
   let since = 0;
 
@@ -28,7 +28,7 @@ export function createReplay(epoch: string) {
     }
   };
 
-  const missedAfter = (lastId: string): Kept[] | undefined => {
+  const missedAfter = (lastId: string): ReplayEntry[] | undefined => {
     const [givenEpoch, text] = lastId.split(".");
     const last = Number(text);
     const isKnown = givenEpoch === epoch && last >= since && last <= number;

@@ -4,12 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import {
-  type Operation,
-  RolloutStatus,
-  rolloutServiceName,
-  singletonKey,
-} from "#rollout/contract.ts";
+import { type Operation, rolloutServiceName, RolloutStatus, singletonKey } from "#rollout/contract.ts";
 import { type ConsoleAccess, OperationOrder, StartOrder } from "./contract.ts";
 import type { Guard } from "./guard.ts";
 import type { Live } from "./live.ts";
@@ -17,7 +12,7 @@ import { parseBody } from "./parse.ts";
 
 type Parts = { access: ConsoleAccess; guard: Guard; live: Live; log: Log };
 
-type Seen = { rollout_id: string | null; state: string };
+type SeenState = { rollout_id: string | null; state: string };
 
 const lookEveryMs = 100;
 /** A start asks the registry first, which may take its time. */
@@ -51,7 +46,7 @@ export function serveOrders(app: FastifyInstance, parts: Parts): void {
   }
 }
 
-type Order = { operation: Operation; body: unknown; actor: string; seen: Seen };
+type Order = { operation: Operation; body: unknown; actor: string; seen: SeenState };
 
 async function order(parts: Parts, { operation, body, actor, seen }: Order) {
   const { access, log, live } = parts;
@@ -78,13 +73,13 @@ async function order(parts: Parts, { operation, body, actor, seen }: Order) {
 }
 
 /** Refuses what was decided on an older picture than the present one. */
-function requireUnmoved(now: Seen, seen: Seen): void {
+function requireUnmoved(now: SeenState, seen: SeenState): void {
   if (now.rollout_id === seen.rollout_id && now.state === seen.state) return;
   const detail = `Meanwhile the rollout is ${now.state.replace("_", " ")}. Look again, then decide.`;
   throw new ProblemError({ status: 409, code: "moved_on", detail });
 }
 
-async function movedOn(access: ConsoleAccess, actor: string, seen: Seen): Promise<void> {
+async function movedOn(access: ConsoleAccess, actor: string, seen: SeenState): Promise<void> {
   const untilMs = performance.now() + beginsWithinMs;
   while (performance.now() < untilMs) {
     await delay(lookEveryMs);

@@ -4,10 +4,10 @@ import type { Log } from "#kernel/log.ts";
 import { pathOf } from "./refusal.ts";
 import { findRoute } from "./routes.ts";
 
-type Answered = { request: FastifyRequest; reply: FastifyReply; actor: string | undefined };
+type CallOutcome = { request: FastifyRequest; reply: FastifyReply; actor: string | undefined };
 
 /** Who changed something, and who was kept out, is worth a line; who only looked is not. */
-export function recordCall(log: Log, { request, reply, actor }: Answered): void {
+export function recordCall(log: Log, { request, reply, actor }: CallOutcome): void {
   // The address of a ping is its secret, also when it is misspelt.
   const path = pathOf(request)
     .slice(0, 200)

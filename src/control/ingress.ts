@@ -80,7 +80,7 @@ export function createIngress(settings: IngressSettings): Ingress {
   return { call, close: () => agent.destroy() };
 }
 
-type Waited = {
+type WaitOptions = {
   afterMs: number;
   /** Whether Restate has, or may have, the call. */
   isTaken: boolean;
@@ -92,7 +92,7 @@ type Waited = {
  * followed as long as a rollout may take: Restate can be away for minutes while it is upgraded.
  */
 export function giveUp(
-  { afterMs, isTaken, blocks }: Waited,
+  { afterMs, isTaken, blocks }: WaitOptions,
   { patienceMs, totalMs }: IngressLimits,
 ): ProblemError | undefined {
   if (!isTaken) return afterMs >= patienceMs ? unreachable() : undefined;

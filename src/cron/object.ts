@@ -22,7 +22,7 @@ import { cronObject, cronRunner } from "./internal.ts";
 import type { Job } from "./job.ts";
 import { describeSchedule, dueAfterStart, isStuck, nextTick } from "./schedule.ts";
 import {
-  type Running,
+  type JobRun,
   readLastRun,
   readLastSuccess,
   readRunning,
@@ -138,7 +138,7 @@ async function isAtWork(ctx: ObjectContext): Promise<boolean> {
   return false;
 }
 
-async function endOf(ctx: ObjectContext, running: Running): Promise<CronRun | undefined> {
+async function endOf(ctx: ObjectContext, running: JobRun): Promise<CronRun | undefined> {
   const { invocation, runId, startedAtMs } = running;
   const [end] = (await endsWithin<CronRun>(ctx, [invocation], askRunMs)) ?? [];
   if (end === undefined) return undefined;

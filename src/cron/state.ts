@@ -4,7 +4,7 @@ import type { CronRun } from "./contract.ts";
 import type { Timer } from "./schedule.ts";
 
 /** The run at work, and the invocation by which to see whether it still is. */
-export type Running = { runId: string; invocation: string; startedAtMs: number };
+export type JobRun = { runId: string; invocation: string; startedAtMs: number };
 
 const keys = {
   timer: "timer",
@@ -16,8 +16,8 @@ const keys = {
 export const readTimer = (ctx: ObjectSharedContext) => ctx.get<Timer>(keys.timer);
 export const writeTimer = (ctx: ObjectContext, timer: Timer) => ctx.set(keys.timer, timer);
 
-export const readRunning = (ctx: ObjectSharedContext) => ctx.get<Running>(keys.running);
-export const writeRunning = (ctx: ObjectContext, run: Running) => ctx.set(keys.running, run);
+export const readRunning = (ctx: ObjectSharedContext) => ctx.get<JobRun>(keys.running);
+export const writeRunning = (ctx: ObjectContext, run: JobRun) => ctx.set(keys.running, run);
 
 export const readLastRun = (ctx: ObjectSharedContext) => ctx.get<CronRun>(keys.lastRun);
 export const readLastSuccess = (ctx: ObjectSharedContext) => ctx.get<string>(keys.lastSuccessAt);

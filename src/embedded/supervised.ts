@@ -7,13 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import pRetry from "p-retry";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
 import type { Log } from "#kernel/log.ts";
-import {
-  endProcess,
-  identifyProcess,
-  isAlive,
-  type ProcessIdentity,
-  signalProcess,
-} from "#kernel/owned-process.ts";
+import { endProcess, identifyProcess, isAlive, type ProcessIdentity, signalProcess } from "#kernel/owned-process.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { askAtExit } from "./end-with-us.ts";
 import { readIdentity } from "./identity-file.ts";
@@ -93,14 +87,14 @@ function isNamed(pidFile: string, { pid, startedAt }: ProcessIdentity): boolean 
   return named?.pid === pid && named.startedAt === startedAt;
 }
 
-type Running = {
+type Supervision = {
   identity: ProcessIdentity;
   /** How it ended, in words. */
   ended: Promise<string>;
   lastWords: () => string;
 };
 
-function startFirst(program: ServerProgram): Promise<Running> {
+function startFirst(program: ServerProgram): Promise<Supervision> {
   const { signal } = program;
   return pRetry(() => startOnce(program, signal), {
     retries: Number.POSITIVE_INFINITY,
@@ -115,7 +109,7 @@ function startFirst(program: ServerProgram): Promise<Running> {
 async function startAgain(
   program: ServerProgram,
   signal: AbortSignal,
-): Promise<Running | undefined> {
+): Promise<Supervision | undefined> {
   try {
     const running = await pRetry(() => startOnce(program, signal), {
       retries: Number.POSITIVE_INFINITY,
@@ -138,7 +132,7 @@ async function startAgain(
 async function startOnce(
   program: ServerProgram,
   signal: AbortSignal | undefined,
-): Promise<Running> {
+): Promise<Supervision> {
   signal?.throwIfAborted();
   const child = program.launch();
   const lastWords = collectOutput(child, program);
@@ -160,7 +154,7 @@ async function startOnce(
 
 async function becomeReady(
   program: ServerProgram,
-  running: Running,
+  running: Supervision,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const deadline = performance.now() + program.readyWithinMs;
@@ -177,7 +171,7 @@ async function becomeReady(
   throw startError(program, `it did not answer within ${ms} ms`, running.lastWords());
 }
 
-async function end(program: ServerProgram, { identity }: Running): Promise<void> {
+async function end(program: ServerProgram, { identity }: Supervision): Promise<void> {
   const { pidFile, stopSignal, stopWithinMs } = program;
   await endProcess(identity, { signal: stopSignal, graceMs: stopWithinMs });
   // Where the data directory was lost it may name the server of the program that has it now.

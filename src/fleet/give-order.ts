@@ -1,14 +1,7 @@
 /** Gives an order to the driver, for as long as the run that wants it is at work. */
 import type { ReasonCode } from "./contract.ts";
-import {
-  type Applied,
-  type DeployOrder,
-  type Driver,
-  type Observation,
-  UnreachableError,
-  UnwantedError,
-} from "./drivers/driver.ts";
-import type { FleetStore, Recorded } from "./store.ts";
+import { type ApplyResult, type DeployOrder, type Driver, type Observation, UnreachableError, UnwantedError } from "./drivers/driver.ts";
+import type { FleetStore, RecordResult } from "./store.ts";
 
 /** `run` is the rollout's run that wants the order; absent: it is always wanted. */
 export type WantedOrder = DeployOrder & { run?: string | undefined };
@@ -24,7 +17,7 @@ export type Look = Omit<Observation, "status"> & {
 };
 
 /** `ended`: how the deploy stands without an order; absent: the driver has taken the order. */
-type Given = { ended?: Look | undefined; failedBefore: boolean };
+type GivenOrder = { ended?: Look | undefined; failedBefore: boolean };
 
 export type OrderParts = { driver: Driver; store: FleetStore };
 
@@ -46,10 +39,10 @@ export async function giveOrder(
   order: WantedOrder,
   signal: AbortSignal,
   parts: OrderParts,
-): Promise<Given> {
+): Promise<GivenOrder> {
   const { sentinelId: id, image, deployId, run } = order;
   const { store } = parts;
-  let before: Recorded | undefined;
+  let before: RecordResult | undefined;
   let permissionMs = firstPermissionMs;
   while (!signal.aborted) {
     const untilMs = performance.now() + permissionMs;
@@ -82,7 +75,7 @@ async function apply(
   order: WantedOrder,
   call: { signal: AbortSignal; isWanted: () => boolean },
   { driver, store }: OrderParts,
-): Promise<Applied | "held back"> {
+): Promise<ApplyResult | "held back"> {
   try {
     return await driver.apply(order, call);
   } catch (error) {

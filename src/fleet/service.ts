@@ -13,7 +13,7 @@ import type { Deployer, DeployStep } from "./deployer.ts";
 import type { WantedOrder } from "./give-order.ts";
 
 /** Key `deploying`: whom a push that says "ready" is for. */
-type Deploying = { image: string; invocation: string };
+type DeployInProgress = { image: string; invocation: string };
 
 export type SentinelServiceParts = { deployer: Deployer; deployTimeoutMs: number };
 
@@ -49,7 +49,7 @@ async function deploy(
   if (image === "") return toResult(ctx, image, { status: "failed", reason: unknownImage });
   const order = { sentinelId: ctx.key, image, deployId: ctx.request().id, run };
   // Before anything is applied: a push that comes at once must find whom to wake.
-  ctx.set<Deploying>("deploying", { image, invocation: order.deployId });
+  ctx.set<DeployInProgress>("deploying", { image, invocation: order.deployId });
   try {
     // One journaled step for all that a quick deploy needs, because a fleet has very many of them.
     const first = await ctx.run("deploy", () => parts.deployer.begin(order, parts.deployTimeoutMs));
@@ -118,7 +118,7 @@ async function notifyReady(
   ctx: ObjectSharedContext,
   image: string,
 ): Promise<{ accepted: boolean }> {
-  const deploying = await ctx.get<Deploying>("deploying");
+  const deploying = await ctx.get<DeployInProgress>("deploying");
   if (deploying?.image !== image) return { accepted: false };
   const invocation = InvocationIdParser.fromString(deploying.invocation);
   ctx.invocation(invocation).signal<null>("ready").resolve(null);

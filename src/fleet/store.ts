@@ -24,7 +24,7 @@ export type DeployRecord = {
 };
 
 /** What became of a record. One of a run that has stopped changes nothing. */
-export type Recorded = {
+export type RecordResult = {
   isStopped: boolean;
   /** Whether this deploy's order was allowed to go out before, and how long ago. */
   orderedMsAgo: number | null;
@@ -45,7 +45,7 @@ export function createFleetStore(database: Database) {
     ...createStoppedRuns(database),
 
     /** Writes how a deploy goes. Resolves once it is committed. */
-    record: (given: DeployRecord): Promise<Recorded> => record(given),
+    record: (given: DeployRecord): Promise<RecordResult> => record(given),
 
     /** Marks a deploy that is still at work as failed; one that has ended keeps its result. */
     async abandon({ id, image, reason }: { id: string; image: string; reason: string }) {
@@ -63,7 +63,7 @@ export function createFleetStore(database: Database) {
 async function writeRecords(
   database: Database,
   records: readonly DeployRecord[],
-): Promise<Recorded[]> {
+): Promise<RecordResult[]> {
   const { rows } = await database.query(updateSentinels, [
     records.map(({ id }) => id),
     records.map(({ image }) => image),

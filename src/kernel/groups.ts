@@ -5,7 +5,7 @@ import { isOfData } from "./unwritable.ts";
 /** The most that is asked at once. */
 const maxGroup = 1_000;
 
-type Waiting<Item, Result> = { item: Item; done: PromiseWithResolvers<Result> };
+type QueuedItem<Item, Result> = { item: Item; done: PromiseWithResolvers<Result> };
 
 type AnswerAll<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>;
 
@@ -25,7 +25,7 @@ export function createGroups<Item, Result>(
   answerAll: AnswerAll<Item, Result>,
   { paceMs = 0, idOf, failsAlone = false, silentAfterMs = 5_000 }: Options<Item> = {},
 ): (item: Item) => Promise<Result> {
-  const waiting: Waiting<Item, Result>[] = [];
+  const waiting: QueuedItem<Item, Result>[] = [];
   let isAsking = false;
   let nextAtMs = 0;
 
@@ -56,12 +56,12 @@ export function createGroups<Item, Result>(
   };
 }
 
-type Asking<Item, Result> = { answerAll: AnswerAll<Item, Result>; failsAlone: boolean };
+type GroupOptions<Item, Result> = { answerAll: AnswerAll<Item, Result>; failsAlone: boolean };
 
 /** Answers why none of the group was answered, if so. */
 async function askGroup<Item, Result>(
-  group: readonly Waiting<Item, Result>[],
-  asking: Asking<Item, Result>,
+  group: readonly QueuedItem<Item, Result>[],
+  asking: GroupOptions<Item, Result>,
 ): Promise<{ error: unknown } | undefined> {
   try {
     const results = await asking.answerAll(group.map(({ item }) => item));

@@ -8,10 +8,10 @@ export function socketAddress(socketPath: string): string {
   return `${socketScheme}${encodeURIComponent(socketPath)}`;
 }
 
-export type Reached = { url: string; socketPath: string | undefined };
+export type RestateAddress = { url: string; socketPath: string | undefined };
 
 /** What to ask for, and the socket to ask at: undefined for an address that is plain http. */
-export function reachAddress(address: string): Reached {
+export function reachAddress(address: string): RestateAddress {
   if (!address.startsWith(socketScheme)) return { url: address, socketPath: undefined };
   const [host = "", ...path] = address.slice(socketScheme.length).split("/");
   const url = ["http://localhost", ...path].join("/");

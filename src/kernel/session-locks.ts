@@ -75,7 +75,7 @@ export async function holdSessionLocks(settings: SessionLockSettings): Promise<S
   };
 }
 
-type Holding = SessionLockSettings & {
+type LockHolder = SessionLockSettings & {
   /** Of all connections that hold these locks, one after the other. */
   name: string;
   /** Aborted when they are no longer wanted. */
@@ -88,7 +88,7 @@ function newName(): string {
   return `vedette ${hostname().slice(0, 30)} pid ${process.pid} ${random}`;
 }
 
-async function keepLocks(first: pg.Client, settings: Holding): Promise<void> {
+async function keepLocks(first: pg.Client, settings: LockHolder): Promise<void> {
   const { signal } = settings;
   for (let client: pg.Client | undefined = first; client !== undefined; ) {
     const detail = await untilLost(client, signal);
@@ -119,7 +119,7 @@ async function untilLost(client: pg.Client, signal: AbortSignal): Promise<string
 }
 
 /** Undefined when they are no longer wanted, or another process has a lock by now. */
-async function takeAgain(settings: Holding): Promise<pg.Client | undefined> {
+async function takeAgain(settings: LockHolder): Promise<pg.Client | undefined> {
   const { signal } = settings;
   for (let failures = 0; !signal.aborted; failures += 1) {
     try {
@@ -139,7 +139,7 @@ async function takeAgain(settings: Holding): Promise<pg.Client | undefined> {
   return undefined;
 }
 
-async function takeLocks(settings: Holding): Promise<pg.Client> {
+async function takeLocks(settings: LockHolder): Promise<pg.Client> {
   const { url, locks, name, mayBePooled, signal, waitMs = takenAfterMs } = settings;
   const client = await connectDirectly(url, {
     applicationName: name,

@@ -11,8 +11,8 @@ import {
   runnerHandlers,
   runnerService,
 } from "./operations/contract.ts";
-import type { Away, Overdue, Passed } from "./rules/deadline.ts";
-import type { Missed } from "./rules/grid.ts";
+import type { Absence, OverdueHeartbeat, PassedDeadlines } from "./rules/deadline.ts";
+import type { MissedRuns } from "./rules/grid.ts";
 
 type Nothing = Record<string, never>;
 
@@ -74,13 +74,13 @@ export type AlarmRung = { generation: number; toldAtMs?: number };
  * What was found at `atMs`. `away`: of all, as an earlier version tells it and wants to be told; now each has
  * its own.
  */
-export type DeadlinesPassed = Pick<Passed, "atMs"> & {
-  overdue: (Omit<Overdue, "away"> & Partial<Pick<Overdue, "away">>)[];
-  away: Away | null;
+export type DeadlinesPassed = Pick<PassedDeadlines, "atMs"> & {
+  overdue: (Omit<OverdueHeartbeat, "away"> & Partial<Pick<OverdueHeartbeat, "away">>)[];
+  away: Absence | null;
 };
 
-export type DeadlinePassed = Pick<Passed, "atMs"> &
-  Omit<Overdue, "id"> & { rollout: RolloutMark | null };
+export type DeadlinePassed = Pick<PassedDeadlines, "atMs"> &
+  Omit<OverdueHeartbeat, "id"> & { rollout: RolloutMark | null };
 
 export const deadlineService = iface.service("vedette.v1.HeartbeatDeadlines", {
   passed: iface.json<DeadlinesPassed, null>(),
@@ -122,7 +122,7 @@ export const runnerRegistry = iface.service(
 /** What is to be written down of a check. Results first, so that a snapshot never runs ahead of them. */
 export type Entry = {
   results?: CheckResult[];
-  missed?: Missed;
+  missed?: MissedRuns;
   transition?: AlertTransition;
   snapshot?: CheckSnapshot;
 };

@@ -1,7 +1,7 @@
 /** One virtual object per chat channel: messages in order, paced, retried for a day. */
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { renderMessage } from "./block-kit.ts";
-import { chatLog, type Delivered } from "./chat-log.ts";
+import { chatLog, type DeliveryRecord } from "./chat-log.ts";
 import { type ChatChannelName, type ChatMessage, chatChannel, chatChannels } from "./contract.ts";
 import { attemptDelivery, backoffMs } from "./delivery.ts";
 
@@ -43,8 +43,8 @@ export function createChatChannel(parts: ChatChannelParts) {
   });
 }
 
-type Noted = Pick<Delivered, "outcome" | "attempts"> & { detail?: string | undefined };
-type Note = (noted: Noted) => Promise<void>;
+type LogEntry = Pick<DeliveryRecord, "outcome" | "attempts"> & { detail?: string | undefined };
+type Note = (noted: LogEntry) => Promise<void>;
 
 /** Tells the log one way, so that a database that is down holds no message up. */
 function createNote(ctx: ObjectContext, message: ChatMessage, keepsLog: boolean): Note {

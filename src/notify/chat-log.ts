@@ -2,7 +2,7 @@
 import { iface, implement } from "@restatedev/restate-sdk";
 import type { Database } from "#kernel/database.ts";
 
-export type Delivered = {
+export type DeliveryRecord = {
   channel: string;
   /** `sending` after an attempt that failed and is going to be repeated. */
   outcome: "sending" | "delivered" | "dropped" | "refused" | "given_up";
@@ -14,7 +14,7 @@ export type Delivered = {
 
 /** One object per message, so that what is written of it keeps its order. */
 export const chatLog = iface.object("vedette.v1.ChatLog", {
-  save: iface.json<Delivered, null>(),
+  save: iface.json<DeliveryRecord, null>(),
 });
 
 export function createChatLog(database: Database) {

@@ -17,7 +17,7 @@ export type BeginRequest = {
   isSigned?: true;
   gate?: Gate;
 };
-export type Begun = { rolloutId: string; runner: string };
+export type RunHandle = { rolloutId: string; runner: string };
 /** What a run starts from: `drain` are invocations that may still be deploying. */
 export type Run = { rolloutId: string; kind: RunKind; drain: string[] };
 /** What the fleet is to be frozen for; null when it is frozen already, or no longer wanted. */
@@ -32,7 +32,7 @@ export type Instruction =
 export type GateReport = { rolloutId: string; finishedWave: number; reports: CheckReport[] | null };
 export type LaunchRequest = { rolloutId: string; batch: number; kind: RunKind; parallel: number };
 /** `idle`: everyone in the batch has a result already. `stopped`: the rollout is no longer at work. */
-export type Launched = { invocation: string } | "idle" | "stopped";
+export type LaunchAnswer = { invocation: string } | "idle" | "stopped";
 /** The work of one batch, for the invocation `run`; an older version's batch has none. */
 export type BatchRun = LaunchRequest & { targets: Target[]; run?: string };
 export type RecordRequest = {
@@ -67,7 +67,7 @@ export type RunnerEnded = {
   cause?: "run" | "fleet";
 };
 /** Why the fleet could not be listed; null when it was, or need not be. */
-export type Captured = { unlisted: string } | null;
+export type CaptureResult = { unlisted: string } | null;
 
 /** The virtual object, keyed `singleton`. Exclusive handlers are short: what takes long is a run. */
 export const rolloutObject = iface.object(
@@ -108,9 +108,9 @@ export const rolloutObject = iface.object(
       output: RolloutHistory,
       description: "Past rollouts, newest first.",
     }),
-    begin: iface.json<BeginRequest, Begun>(),
-    beginResume: iface.json<Actor, Begun | { status: RolloutStatus }>(),
-    beginRollback: iface.json<Actor, Begun>(),
+    begin: iface.json<BeginRequest, RunHandle>(),
+    beginResume: iface.json<Actor, RunHandle | { status: RolloutStatus }>(),
+    beginRollback: iface.json<Actor, RunHandle>(),
     // Exclusive although it only reads: the run may begin before `begin` has ended.
     toCapture: iface.json<{ rolloutId: string }, ToCapture>(),
     storeBatches: iface.json<{ rolloutId: string; first: number; batches: Batch[] }, null>(),
@@ -120,7 +120,7 @@ export const rolloutObject = iface.object(
     >(),
     advance: iface.json<Advance, Instruction>(),
     passGate: iface.json<GateReport, Instruction>(),
-    launchBatch: iface.json<LaunchRequest, Launched>(),
+    launchBatch: iface.json<LaunchRequest, LaunchAnswer>(),
     record: iface.json<RecordRequest, null>(),
     endRollback: iface.json<{ rolloutId: string }, RollbackResult>(),
     rollbackBatches: iface.json<{ rolloutId: string }, SizedBatch[]>(),
@@ -148,7 +148,7 @@ export const rolloutBatch = iface.service("vedette.v1.RolloutBatch", {
 
 /** Lists the fleet and freezes it into batches. */
 export const rolloutCapture = iface.service("vedette.v1.RolloutCapture", {
-  run: iface.json<{ rolloutId: string }, Captured>(),
+  run: iface.json<{ rolloutId: string }, CaptureResult>(),
 });
 
 /** Looks whether a runner has ended without saying so. */
@@ -180,10 +180,10 @@ export type OutcomesEntry = {
 };
 
 /** A transition as people were told of it; `by` when someone asked for it. */
-export type Told = { event: RolloutEvent; message: ChatMessage; by?: string };
+export type TransitionMessage = { event: RolloutEvent; message: ChatMessage; by?: string };
 
 /** A row of the table `rollouts`, and one of `rollout_messages`. */
-export type HistoryEntry = { told: Told } & Pick<
+export type HistoryEntry = { told: TransitionMessage } & Pick<
   RolloutHead,
   | "image"
   | "requestedImage"

@@ -5,7 +5,7 @@ import { type LintReport, lintRoutes } from "#routing/lint.ts";
 import { type Alert, simulate } from "#routing/match.ts";
 import { leftOut, mustPage } from "#routing/promises.ts";
 import { routes, sources } from "#routing/routes.ts";
-import { type Walk, type Watched, walkToPage } from "#routing/walk.ts";
+import { type RoutedCheck, type Walk, walkToPage } from "#routing/walk.ts";
 
 /** Asks nobody. With `incident.ids_file` set it also finds channels that have no id there. */
 export function lintAlertRoutes(incident: {
@@ -33,6 +33,6 @@ export function simulateAlert(alert: Alert) {
 }
 
 /** Every API check and heartbeat with whoever is told when it fails. */
-export function walkAll(watched: readonly Watched[]): Walk[] {
+export function walkAll(watched: readonly RoutedCheck[]): Walk[] {
   return watched.map((check) => walkToPage(check, { sources, routes }));
 }

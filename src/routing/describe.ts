@@ -2,9 +2,9 @@
 import { ProblemError } from "#kernel/problem.ts";
 import { type Alert, simulate } from "./match.ts";
 import { routes, sources } from "./routes.ts";
-import { type Watched, walkToPage } from "./walk.ts";
+import { type RoutedCheck, walkToPage } from "./walk.ts";
 
-export function describeRouting(watched: readonly Watched[]) {
+export function describeRouting(watched: readonly RoutedCheck[]) {
   return {
     sources: sources.map(({ name, title, environment, labels }) => ({
       name,

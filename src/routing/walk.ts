@@ -5,7 +5,7 @@ import type { AlertRoute, AlertSource } from "./contract.ts";
 import { type Simulation, simulate } from "./match.ts";
 
 /** What of an API check or a heartbeat decides who is told. */
-export type Watched = { id: string; environment: Environment; channel: Environment | null };
+export type RoutedCheck = { id: string; environment: Environment; channel: Environment | null };
 
 export type Walk = {
   check: string;
@@ -21,7 +21,7 @@ export type Walk = {
 type Rows = { sources: readonly AlertSource[]; routes: readonly AlertRoute[] };
 
 /** A channel posts to the synthetic monitor's source of its environment (spec, "Alert channels"). */
-export function walkToPage(check: Watched, { sources, routes }: Rows): Walk {
+export function walkToPage(check: RoutedCheck, { sources, routes }: Rows): Walk {
   const { id, environment, channel } = check;
   const source = sources.find((row) => row.kind === "checkly" && row.environment === channel);
   const told = channel === null ? undefined : source;

@@ -11,12 +11,12 @@ import type { Origin } from "./origin.ts";
 import { targetOf } from "./target.ts";
 
 /** What the gateway knows of a request whose key is good. */
-export type Accepted = { keyId: string; requestId: string; origin: Origin };
+export type VerifiedRequest = { keyId: string; requestId: string; origin: Origin };
 
 export type Forward = (
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  accepted: Accepted,
+  accepted: VerifiedRequest,
 ) => Promise<void>;
 
 /** How long the upstream may be silent: after the request before its answer, or amid its answer. */
@@ -48,7 +48,7 @@ export function createForward(
   };
 }
 
-type Bearings = Accepted & { upstream: URL; sentinelId: string };
+type Bearings = VerifiedRequest & { upstream: URL; sentinelId: string };
 
 /** The request as the upstream gets it. Throws a 400 for one that could be read in two ways. */
 export function describeRequest(incoming: IncomingMessage, bearings: Bearings) {

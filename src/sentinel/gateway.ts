@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, ServerResponse } from 
 import { Server as NetServer, type Socket } from "node:net";
 import { createPipelineLimit } from "#kernel/pipelines.ts";
 import { ProblemError, toProblem } from "#kernel/problem.ts";
-import type { Accepted, Forward } from "./forward.ts";
+import type { Forward, VerifiedRequest } from "./forward.ts";
 import { answerHealth, type Health } from "./health.ts";
 import { originOf } from "./origin.ts";
 import { asksForTunnel, type Tunnels } from "./tunnel.ts";
@@ -114,7 +114,7 @@ async function admit(
   { verifyKey, upstream, trustedProxies }: GatewayParts,
   incoming: IncomingMessage,
   requestId: string,
-): Promise<{ accepted: Accepted; upstream: NonNullable<GatewayParts["upstream"]> }> {
+): Promise<{ accepted: VerifiedRequest; upstream: NonNullable<GatewayParts["upstream"]> }> {
   refuseUnclearHost(incoming);
   const origin = originOf(incoming, trustedProxies);
   const { keyId } = await verifyKey(bearerOf(incoming), origin.client);

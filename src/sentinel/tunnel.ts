@@ -12,11 +12,11 @@ import { pipeline } from "node:stream/promises";
 import { ProblemError } from "#kernel/problem.ts";
 import { isPlainlyCoded, unreachable } from "./ask.ts";
 import {
-  type Accepted,
   describeRequest,
   exchangeLimitMs,
   tooSlow,
   upstreamSilenceMs,
+  type VerifiedRequest,
 } from "./forward.ts";
 import { answerHeaders, endToEnd } from "./headers.ts";
 
@@ -32,7 +32,7 @@ type Upgrade = {
 
 export type Tunnels = {
   /** Resolves once the tunnel stands, or the upstream's refusal is passed on; throws as `Forward` does. */
-  open: (upgrade: Upgrade, accepted: Accepted) => Promise<void>;
+  open: (upgrade: Upgrade, accepted: VerifiedRequest) => Promise<void>;
   /** Ends all there are, and from then on each one as soon as it stands. */
   closeAll: () => void;
 };

@@ -2,7 +2,7 @@
 import { type Context, iface, implement } from "@restatedev/restate-sdk";
 import type { Duties } from "#kernel/duty.ts";
 import type { SentCall } from "./journals.ts";
-import type { Wedged, WedgedReader } from "./wedged.ts";
+import type { WedgedInvocation, WedgedReader } from "./wedged.ts";
 
 /** A call to make; `payload`: base64. */
 type Call = Omit<SentCall, "payload"> & { payload: string };
@@ -44,14 +44,14 @@ function makeCall(ctx: Context, { id, service, key, handler, payload, atMs }: Ca
 }
 
 /** What has begun, or waits, and ends with what cannot go on. */
-type Ending = Omit<SentCall, "payload"> & { payload: Buffer | undefined; isBegun: boolean };
+type CallToEnd = Omit<SentCall, "payload"> & { payload: Buffer | undefined; isBegun: boolean };
 
 /** Reads what is to be made good. Whatever ends takes along all that it has sent and that has not ended. */
 export async function readRelease(
-  wedged: readonly Wedged[],
+  wedged: readonly WedgedInvocation[],
   { reader, duties }: { reader: Pick<WedgedReader, "journals">; duties: Duties },
 ): Promise<ReleaseOrder> {
-  const endings = new Map<string, Ending>();
+  const endings = new Map<string, CallToEnd>();
   let { inputs, children } = await reader.journals(wedged.map(({ id }) => id));
   for (const { id, service, key, handler } of wedged) {
     const payload = inputs.get(id);
@@ -69,8 +69,8 @@ export async function readRelease(
 
 /** What is called once more, and what ends. Pure. */
 function planRelease(
-  endings: readonly Ending[],
-  { wedged, duties }: { wedged: readonly Pick<Wedged, "id">[]; duties: Duties },
+  endings: readonly CallToEnd[],
+  { wedged, duties }: { wedged: readonly Pick<WedgedInvocation, "id">[]; duties: Duties },
 ): ReleaseOrder {
   const calls = endings.flatMap((ending): Call[] => {
     const { payload, isBegun, ...call } = ending;

@@ -3,7 +3,7 @@ import { startBackground } from "#kernel/background.ts";
 import type { Log } from "#kernel/log.ts";
 import { pause } from "#kernel/pause.ts";
 import type { RestateAdmin } from "./restate-admin.ts";
-import { createWedgedReader, type Wedged, type WedgedReader } from "./wedged.ts";
+import { createWedgedReader, type WedgedInvocation, type WedgedReader } from "./wedged.ts";
 
 export type VersionWatchSettings = {
   admin: RestateAdmin;
@@ -13,7 +13,7 @@ export type VersionWatchSettings = {
   /** The services that are looked after. */
   services: readonly string[];
   /** Frees what the wedged ones hold. Called again for those that are still there. */
-  release: (wedged: Wedged[], reader: WedgedReader) => Promise<void>;
+  release: (wedged: WedgedInvocation[], reader: WedgedReader) => Promise<void>;
   log: Log;
 };
 

@@ -3,7 +3,7 @@ import { readJournals } from "./journals.ts";
 import type { RestateAdmin } from "./restate-admin.ts";
 
 /** An invocation that cannot go on. */
-export type Wedged = {
+export type WedgedInvocation = {
   id: string;
   service: string;
   /** null: the service has no keys. */
@@ -16,7 +16,7 @@ export type Wedged = {
 };
 
 /** One look at what is stuck: `startedAt` is when its last attempt was made. */
-type Stuck = Wedged & { startedAt: string | null };
+type Stuck = WedgedInvocation & { startedAt: string | null };
 
 type StuckRow = Omit<Stuck, "revision"> & { endpoint: string | null };
 

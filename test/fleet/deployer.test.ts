@@ -6,7 +6,7 @@ import {
   UnreachableError,
   UnwantedError,
 } from "#fleet/drivers/driver.ts";
-import type { DeployRecord, FleetStore, Recorded } from "#fleet/store.ts";
+import type { DeployRecord, FleetStore, RecordResult } from "#fleet/store.ts";
 
 const order = { sentinelId: "s1", image: "r.io/a:v2", deployId: "d1", run: "run-1" };
 
@@ -16,7 +16,7 @@ const nextLook: NextLook = { isPending: false, pollMs: 200, isDue: false, isPush
 
 type Parts = {
   driver?: Partial<Driver>;
-  recorded?: Recorded[];
+  recorded?: RecordResult[];
   refuse?: (record: DeployRecord) => Error | undefined;
 };
 
@@ -83,7 +83,7 @@ describe("a fleet that does not say whose deploy it speaks of", () => {
   const stale: Observation = { status: "failed", reason: "crash_loop", mayBeOfEarlier: true };
   const failedBefore = { isStopped: false, orderedMsAgo: null, failedBefore: true };
 
-  const begin = (seen: Observation, recorded: Recorded[]) =>
+  const begin = (seen: Observation, recorded: RecordResult[]) =>
     buildParts({ driver: { observe: async () => seen }, recorded }).deployer.begin(
       order,
       timeoutMs,
@@ -197,7 +197,10 @@ describe("createDeployer", () => {
 });
 
 describe("an order whose run has stopped", () => {
-  const stopped = (orderedMsAgo: number | null): Recorded => ({ isStopped: true, orderedMsAgo });
+  const stopped = (orderedMsAgo: number | null): RecordResult => ({
+    isStopped: true,
+    orderedMsAgo,
+  });
   const atAnother: Driver["observe"] = async () => ({ status: "progressing", isOrdered: false });
 
   it("is never given", async () => {

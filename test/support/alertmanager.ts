@@ -3,7 +3,7 @@ import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { promisify } from "node:util";
 import type { Environment } from "#alerts/contract.ts";
-import type { Sending } from "#routing/alertmanager/tree.ts";
+import type { Delivery } from "#routing/alertmanager/tree.ts";
 import type { AlertSource } from "#routing/contract.ts";
 import { childLimitMs } from "./command.ts";
 import { freePort } from "./free-port.ts";
@@ -23,7 +23,7 @@ export async function output(program: string, args: readonly string[]): Promise<
   return `${stdout}${stderr}`;
 }
 
-export function aSending(over: Partial<AlertSource> = {}): Sending {
+export function aSending(over: Partial<AlertSource> = {}): Delivery {
   const environment: Environment = over.environment ?? "production";
   const source = { ...aSource(over), environment };
   const url = `https://incidents.example.com/v2/alert_events/alertmanager/01-${source.name}`;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Duties } from "#kernel/duty.ts";
 import type { Journals, SentCall } from "#worker/journals.ts";
 import { readRelease } from "#worker/release.ts";
-import type { Wedged } from "#worker/wedged.ts";
+import type { WedgedInvocation } from "#worker/wedged.ts";
 
 const duties: Duties = {
   "Timer/tick": { isCalledAgain: true },
@@ -10,7 +10,7 @@ const duties: Duties = {
   "Queue/wake": { restoredBy: "goOn" },
 };
 
-const aWedged = (over: Partial<Wedged> = {}): Wedged => ({
+const aWedged = (over: Partial<WedgedInvocation> = {}): WedgedInvocation => ({
   id: "inv_1",
   service: "Timer",
   key: "a",
@@ -41,7 +41,7 @@ const readerOf = (sent: Record<string, Child[]>) => ({
   }),
 });
 
-const callsOf = async (wedged: Wedged, sent: Record<string, Child[]> = {}) => {
+const callsOf = async (wedged: WedgedInvocation, sent: Record<string, Child[]> = {}) => {
   const { calls } = await readRelease([wedged], { reader: readerOf(sent), duties });
   return calls.map(({ id, handler, payload, atMs }) => {
     return [id, handler, Buffer.from(payload, "base64").toString(), atMs];

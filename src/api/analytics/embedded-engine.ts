@@ -66,13 +66,13 @@ export function startEmbeddedEngine(settings: EmbeddedEngineSettings): EmbeddedE
   };
 }
 
-type Kept = {
+type EngineProcess = {
   settings: EmbeddedEngineSettings;
   launch: () => ChildProcess;
   signal: AbortSignal;
 };
 
-async function keepRunning({ settings, launch, signal }: Kept): Promise<void> {
+async function keepRunning({ settings, launch, signal }: EngineProcess): Promise<void> {
   const pidFile = path.join(settings.dataDir, "analytics.pid.json");
   await endLeftover(pidFile);
   for (let failures = 0; !signal.aborted; failures += 1) {

@@ -61,12 +61,12 @@ export type RecorderCounters = {
 };
 
 /** Resolves once a kill of the process cannot lose the row any more, or the disk is too slow to wait for. */
-type Recorded = Promise<void> | void;
+type RecordEnd = Promise<void> | void;
 
 /** `verification` and `ratelimit` never throw nor reject: who answers waits for them first. */
 export type Recorder = {
-  verification(row: VerificationRow): Recorded;
-  ratelimit(row: RatelimitRow): Recorded;
+  verification(row: VerificationRow): RecordEnd;
+  ratelimit(row: RatelimitRow): RecordEnd;
   /** Writes what is in memory to disk and waits until the store has all of it, or fails to take it. */
   flush(): Promise<void>;
   /** Writes what is in memory to disk, tries the store once more, and stops. */
@@ -136,11 +136,11 @@ class BatchingRecorder implements Recorder {
     this.#sender.wake();
   }
 
-  verification(row: VerificationRow): Recorded {
+  verification(row: VerificationRow): RecordEnd {
     return this.#add("key_verifications_v1", row);
   }
 
-  ratelimit(row: RatelimitRow): Recorded {
+  ratelimit(row: RatelimitRow): RecordEnd {
     return this.#add("ratelimits_v1", row);
   }
 
@@ -171,7 +171,7 @@ class BatchingRecorder implements Recorder {
     await this.#settings.spool.close();
   }
 
-  #add(table: RecordedTable, row: object): Recorded {
+  #add(table: RecordedTable, row: object): RecordEnd {
     this.#recorded += 1;
     if (this.#isClosed || this.#buffered >= this.#settings.maxBufferedRows) {
       this.#lose(1, "more rows than memory may hold");

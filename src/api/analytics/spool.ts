@@ -50,7 +50,7 @@ export class Spool {
   #peeked: { batch: Batch; end: number } | undefined;
   readonly damaged: readonly Damage[];
 
-  constructor(settings: SpoolSettings, found: Found) {
+  constructor(settings: SpoolSettings, found: SpoolState) {
     this.#dir = settings.dir;
     this.#maxBytes = settings.maxBytes;
     this.#segmentBytes = settings.segmentBytes ?? 8 * 1024 * 1024;
@@ -167,16 +167,16 @@ function hasNoHandle(error: unknown): boolean {
   return ["EMFILE", "ENFILE", "ENOMEM"].includes((error as NodeJS.ErrnoException).code ?? "");
 }
 
-type Found = { segments: Segment[]; offset: number; nextNumber: number; damaged: Damage[] };
+type SpoolState = { segments: Segment[]; offset: number; nextNumber: number; damaged: Damage[] };
 
 type Position = { segment: number; offset: number };
 
-async function findSegments(dir: string): Promise<Found> {
+async function findSegments(dir: string): Promise<SpoolState> {
   const names = (await readdir(dir)).filter((name) => segmentName.test(name)).sort();
   const lastNumber = Number.parseInt(names.at(-1) ?? "0", 10);
   const position = await readPosition(dir, lastNumber);
   const nextNumber = Math.max(lastNumber + 1, position.segment);
-  const found: Found = { segments: [], offset: 0, damaged: [], nextNumber };
+  const found: SpoolState = { segments: [], offset: 0, damaged: [], nextNumber };
   for (const name of names) {
     // One file that cannot be read keeps nothing else back.
     const file = path.join(dir, name);
@@ -185,7 +185,7 @@ async function findSegments(dir: string): Promise<Found> {
   return found;
 }
 
-async function takeSegment(found: Found, file: string, position: Position): Promise<void> {
+async function takeSegment(found: SpoolState, file: string, position: Position): Promise<void> {
   const number = Number.parseInt(path.basename(file), 10);
   if (number < position.segment) return rm(file, { force: true });
   const offset = number === position.segment ? position.offset : 0;

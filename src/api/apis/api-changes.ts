@@ -29,7 +29,7 @@ export async function createApi(
   return id;
 }
 
-type Locked = { name: string; keySpaceId: string; isProtected: boolean };
+type LockedApi = { name: string; keySpaceId: string; isProtected: boolean };
 
 /** Its keys stop verifying everywhere. Throws the 404, and the 412 of one that is protected. */
 export async function deleteApi(
@@ -37,7 +37,7 @@ export async function deleteApi(
   { workspaceId }: Call,
   id: string,
 ): Promise<void> {
-  const { rows } = await transaction.query<Locked>(
+  const { rows } = await transaction.query<LockedApi>(
     `SELECT name, key_space_id AS "keySpaceId", delete_protection AS "isProtected" FROM apis
      WHERE workspace_id = $1 AND id = $2 AND deleted_at IS NULL FOR UPDATE`,
     [workspaceId, id],

@@ -64,14 +64,14 @@ export function describeApi(namespaces: Record<string, Procedures>): ApiDescript
   };
 }
 
-type Named = { namespace: string; name: string; procedure: Procedure };
+type NamedProcedure = { namespace: string; name: string; procedure: Procedure };
 
 /** `KeysVerifyKey`, before `Request` and `Response`. */
-function schemaName({ namespace, name }: Named): string {
+function schemaName({ namespace, name }: NamedProcedure): string {
   return [namespace, name].map((word) => word[0]?.toUpperCase() + word.slice(1)).join("");
 }
 
-function describeProcedure(named: Named): Json {
+function describeProcedure(named: NamedProcedure): Json {
   const { namespace, name, procedure } = named;
   const { summary, description, refusals = [], errorsAreProblems } = procedure;
   const statuses = [...new Set([...commonRefusals, ...refusals])].sort((a, b) => a - b);
@@ -104,7 +104,7 @@ function describeRefusal(status: number, isProblem: boolean): Json {
 
 const hasFaults = (status: number) => [400, 408, 413].includes(status);
 
-function schemasOf(named: Named): [string, Json][] {
+function schemasOf(named: NamedProcedure): [string, Json][] {
   const { input, output } = named.procedure;
   const name = schemaName(named);
   return [

@@ -64,13 +64,13 @@ export async function deleteIdentity(change: Change, call: Call, identity: strin
   change.stale(`identity:${found.id}`);
 }
 
-type Named = { id: string; externalId: string };
+type IdentityName = { id: string; externalId: string };
 
 async function lockIdentity(
   { transaction }: Change,
   { workspaceId }: Call,
   idOrExternalId: string,
-): Promise<Named> {
+): Promise<IdentityName> {
   const { id, externalId } = await findIdentity(transaction, workspaceId, idOrExternalId);
   const { rowCount } = await transaction.query(
     "SELECT 1 FROM identities WHERE id = $1 AND deleted_at IS NULL FOR UPDATE",
@@ -86,7 +86,7 @@ const ownerOf = ({ workspaceId }: Call, id: string) =>
 
 const verbs = { create: "Created", update: "Updated", delete: "Deleted" } as const;
 
-function entry(what: keyof typeof verbs, { id, externalId }: Named): AuditEntry {
+function entry(what: keyof typeof verbs, { id, externalId }: IdentityName): AuditEntry {
   return {
     event: `identity.${what}`,
     description: `${verbs[what]} identity ${externalId} (${id})`,

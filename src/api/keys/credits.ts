@@ -2,7 +2,7 @@
 import type { Database } from "#kernel/database.ts";
 
 /** `remaining` null: the key has no limit any more. */
-export type Spending = { isPaid: boolean; remaining: number | null };
+export type Payment = { isPaid: boolean; remaining: number | null };
 
 /** Top-ups that may come between two looks at the same key; in practice the first look settles it. */
 const maxTries = 20;
@@ -15,7 +15,7 @@ export async function spendCredits(
   database: Database,
   keyId: string,
   cost: number,
-): Promise<Spending> {
+): Promise<Payment> {
   let balance: Balance;
   for (let tries = 1; ; tries += 1) {
     if (cost > 0) {

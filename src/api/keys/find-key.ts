@@ -7,12 +7,12 @@ import { hashKey, type KeyRecord } from "./key-record.ts";
 import { adoptMigratedKey } from "./migration.ts";
 import type { VerifyInput } from "./verify-schemas.ts";
 
-type Found = KeyRecord | undefined;
+type FoundKey = KeyRecord | undefined;
 
 /** Finds a key by the key itself; one of a migration that is not ours yet becomes so first. */
 export function createFindKey(keyCache: LiveCache<KeyRecord>, database: Database) {
   // A key that is no key may be named with a migration, too: within the same budget.
-  const adopt = (key: string, migrationId: string, call: Call): Promise<Found> =>
+  const adopt = (key: string, migrationId: string, call: Call): Promise<FoundKey> =>
     keyCache.guarded(askerOf(call)(), async () => {
       const { workspaceId } = call;
       await adoptMigratedKey(database, { key, migrationId, workspaceId });
@@ -21,7 +21,7 @@ export function createFindKey(keyCache: LiveCache<KeyRecord>, database: Database
       keyCache.forgetUnknown(keyHash);
       return keyCache.get(keyHash);
     });
-  return (key: string, { migrationId }: VerifyInput, call: Call): Found | Promise<Found> => {
+  return (key: string, { migrationId }: VerifyInput, call: Call): FoundKey | Promise<FoundKey> => {
     const found = keyCache.get(hashKey(key), askerOf(call));
     if (migrationId === undefined || migrationId === "") return found;
     return Promise.resolve(found).then((record) => record ?? adopt(key, migrationId, call));

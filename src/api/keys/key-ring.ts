@@ -2,15 +2,15 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import type { KeyMark } from "./ring-claim.ts";
 
-type Sealed = { encryptionKeyId: string; sealed: Buffer };
+type SealedText = { encryptionKeyId: string; sealed: Buffer };
 
 export type KeyRing = {
   /** `keyId` is authenticated with the text: a sealed key put into another row does not open. */
-  seal: (text: string, keyId: string) => Sealed;
+  seal: (text: string, keyId: string) => SealedText;
   /** Throws when the encryption key is not in the ring or the bytes were changed. */
-  open: (sealed: Sealed, keyId: string) => string;
+  open: (sealed: SealedText, keyId: string) => string;
   /** As `open`, but undefined where that throws: the encryption key may be lost for good. */
-  tryOpen: (sealed: Sealed, keyId: string) => string | undefined;
+  tryOpen: (sealed: SealedText, keyId: string) => string | undefined;
   /** The encryption key that seals. */
   currentId: string;
   /** Of each key, the one that seals first: tells keys apart without naming one. */
@@ -29,7 +29,7 @@ export function createKeyRing(entries: readonly string[]): KeyRing {
   const keys = new Map(entries.map(parseEntry));
   const [currentId] = keys.keys();
   if (currentId === undefined) throw new Error("api.encryption_keys: at least one key is needed");
-  const open = ({ encryptionKeyId, sealed }: Sealed, keyId: string): string => {
+  const open = ({ encryptionKeyId, sealed }: SealedText, keyId: string): string => {
     const key = keys.get(encryptionKeyId);
     if (key === undefined) {
       throw new Error(`api.encryption_keys: no key "${encryptionKeyId}", which sealed ${keyId}`);

@@ -8,23 +8,23 @@ import type { Answer, Call } from "#api/procedure.ts";
 import { isListed } from "#kernel/address.ts";
 import { type AppliedLimit, chooseLimits, toLimitRequest } from "./applied-limits.ts";
 import { clientAddress } from "./client-address.ts";
-import type { Spending } from "./credits.ts";
+import type { Payment } from "./credits.ts";
 import type { KeyRecord } from "./key-record.ts";
 import { answersQuery, type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
 import { describeVerification, type Verdict } from "./verify-answer.ts";
 import type { VerifyCode, VerifyInput, VerifyOutput } from "./verify-schemas.ts";
 
 export type VerifyParts = {
-  findKey: (key: string, input: VerifyInput, call: Call) => Found | Promise<Found>;
+  findKey: (key: string, input: VerifyInput, call: Call) => FoundKey | Promise<FoundKey>;
   limiter: Limiter;
   recorder: Pick<Recorder, "verification">;
   /** Where this process runs, for analytics. */
   region: string;
-  spendCredits: (keyId: string, cost: number) => Promise<Spending>;
+  spendCredits: (keyId: string, cost: number) => Promise<Payment>;
   readCredits: (keyId: string) => Promise<number | null>;
 };
 
-type Found = KeyRecord | undefined;
+type FoundKey = KeyRecord | undefined;
 
 export function createVerify(parts: VerifyParts) {
   return async (input: VerifyInput, call: Call): Promise<Answer<VerifyOutput>> => {
@@ -119,9 +119,9 @@ async function withCredits(
   return record.hasCredits ? { ...verdict, remaining: await readCredits(record.id) } : verdict;
 }
 
-type Judged = Omit<Subject, "query"> & { verdict: Verdict; startedAt: number };
+type Judgement = Omit<Subject, "query"> & { verdict: Verdict; startedAt: number };
 
-function recordVerdict({ recorder, region }: VerifyParts, judged: Judged): Promise<void> | void {
+function recordVerdict({ recorder, region }: VerifyParts, judged: Judgement): Promise<void> | void {
   const { record, input, call, verdict, startedAt } = judged;
   if (call.headers["x-unkey-metrics"] === "disabled") return;
   return recorder.verification({

@@ -6,7 +6,7 @@ import { type Call, demand } from "#api/procedure.ts";
 import { permissionCreated } from "./permission-changes.ts";
 import { type PermissionRow, permissionColumns } from "./permission-store.ts";
 
-type Wanted = { slugs: readonly string[]; mayCreate: "always" | "withPermission" };
+type PermissionQuery = { slugs: readonly string[]; mayCreate: "always" | "withPermission" };
 
 /** Where the contract sets no number: more than this is no list that anyone means. */
 const maxPermissions = 1_000;
@@ -28,7 +28,7 @@ const maxTries = 4;
 export async function ensurePermissions(
   change: Change,
   call: Call,
-  { slugs, mayCreate }: Wanted,
+  { slugs, mayCreate }: PermissionQuery,
 ): Promise<PermissionRow[]> {
   const wanted = unique(slugs);
   if (wanted.length === 0) return [];

@@ -12,7 +12,7 @@ import { refuseTooManyByRoles } from "./role-permissions.ts";
 import { findRole, roleNotFound } from "./role-store.ts";
 
 type Role = { id: string; name: string };
-type Linked = { id: string; slug: string };
+type PermissionLink = { id: string; slug: string };
 
 type NewRole = {
   name: string;
@@ -92,8 +92,8 @@ async function lockRole({ transaction }: Change, workspaceId: string, id: string
   return rows[0];
 }
 
-async function permissionsOf({ transaction }: Change, roleId: string): Promise<Linked[]> {
-  const { rows } = await transaction.query<Linked>(
+async function permissionsOf({ transaction }: Change, roleId: string): Promise<PermissionLink[]> {
+  const { rows } = await transaction.query<PermissionLink>(
     `SELECT p.id, p.slug FROM role_permissions rp JOIN permissions p ON p.id = rp.permission_id
      WHERE rp.role_id = $1 ORDER BY p.slug`,
     [roleId],
@@ -101,12 +101,19 @@ async function permissionsOf({ transaction }: Change, roleId: string): Promise<L
   return rows;
 }
 
-function without(some: readonly Linked[], others: readonly Linked[]): readonly Linked[] {
+function without(
+  some: readonly PermissionLink[],
+  others: readonly PermissionLink[],
+): readonly PermissionLink[] {
   const ids = new Set(others.map(({ id }) => id));
   return some.filter(({ id }) => !ids.has(id));
 }
 
-async function connect(change: Change, role: Role, permissions: readonly Linked[]): Promise<void> {
+async function connect(
+  change: Change,
+  role: Role,
+  permissions: readonly PermissionLink[],
+): Promise<void> {
   if (permissions.length === 0) return;
   await change.transaction.query(
     "INSERT INTO role_permissions (role_id, permission_id) SELECT $1, unnest($2::text[])",
@@ -115,7 +122,7 @@ async function connect(change: Change, role: Role, permissions: readonly Linked[
   for (const permission of permissions) change.record(linkEntry("connect", role, permission));
 }
 
-async function disconnect(change: Change, role: Role, permissions: readonly Linked[]) {
+async function disconnect(change: Change, role: Role, permissions: readonly PermissionLink[]) {
   if (permissions.length === 0) return;
   await change.transaction.query(
     "DELETE FROM role_permissions WHERE role_id = $1 AND permission_id = ANY ($2)",
@@ -124,7 +131,11 @@ async function disconnect(change: Change, role: Role, permissions: readonly Link
   for (const permission of permissions) change.record(linkEntry("disconnect", role, permission));
 }
 
-function linkEntry(how: "connect" | "disconnect", role: Role, { id, slug }: Linked): AuditEntry {
+function linkEntry(
+  how: "connect" | "disconnect",
+  role: Role,
+  { id, slug }: PermissionLink,
+): AuditEntry {
   const did = how === "connect" ? "Added" : "Removed";
   const where = how === "connect" ? "to" : "from";
   return {

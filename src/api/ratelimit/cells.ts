@@ -2,7 +2,7 @@
 import type { Cell } from "./window.ts";
 
 /** Counted up in place: a new object for each count would be copied by the collector, and be garbage. */
-type Kept = { sequence: number; current: number; previous: number; durationMs: number };
+type CellState = { sequence: number; current: number; previous: number; durationMs: number };
 
 /** About 250 bytes each. */
 const maxCells = 1_000_000;
@@ -17,7 +17,7 @@ const sweepsPerPass = 60;
 const searchBeforeGivingUp = 8;
 
 export class Cells {
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, CellState>();
   readonly #max: number;
   readonly #timer: NodeJS.Timeout;
   /** Goes round and round, the oldest first. */
@@ -72,16 +72,16 @@ export class Cells {
   }
 
   /** Only with cells there. */
-  #next(): [string, Kept] {
+  #next(): [string, CellState] {
     let step = this.#hand.next();
     if (step.done) {
       this.#hand = this.#kept.entries();
       step = this.#hand.next();
     }
-    return step.value as [string, Kept];
+    return step.value as [string, CellState];
   }
 }
 
-function isOver({ sequence, durationMs }: Kept, nowMs: number): boolean {
+function isOver({ sequence, durationMs }: CellState, nowMs: number): boolean {
   return Math.floor(nowMs / durationMs) > sequence + 1;
 }

@@ -132,14 +132,23 @@ function toRequest(workspaceId: string, { input, namespace, override }: Subject)
   };
 }
 
-type Taken = { subject: Subject; request: LimitRequest; answer: LimitAnswer; startedAt: number };
+type LimitDecision = {
+  subject: Subject;
+  request: LimitRequest;
+  answer: LimitAnswer;
+  startedAt: number;
+};
 
-function record({ recorder }: RatelimitParts, call: Call, taken: Taken): Promise<void> | void {
+function record(
+  { recorder }: RatelimitParts,
+  call: Call,
+  taken: LimitDecision,
+): Promise<void> | void {
   if (call.headers["x-unkey-metrics"] === "disabled") return;
   return recorder.ratelimit(toRow(call, taken));
 }
 
-function toRow(call: Call, { subject, request, answer, startedAt }: Taken): RatelimitRow {
+function toRow(call: Call, { subject, request, answer, startedAt }: LimitDecision): RatelimitRow {
   const { input, namespace, override } = subject;
   return {
     request_id: call.requestId,

@@ -23,14 +23,14 @@ const closed = new Error("connection closed");
 const probe = { key: "probe", limit: Number.MAX_SAFE_INTEGER, durationMs: 1_000, cost: 1 };
 
 /** What was found, and the counter as it is now. */
-type Counted = { look: Look; cell: Cell };
+type CountedLook = { look: Look; cell: Cell };
 
 export type RedisCounters = {
   /** `known`: what this process knows of each counter. Throws when Redis does not answer in time. */
   take: (
     requests: readonly LimitRequest[],
     known: readonly (Cell | undefined)[],
-  ) => Promise<Counted[]>;
+  ) => Promise<CountedLook[]>;
   /** Throws when Redis does not answer in time, or does not count. */
   ping: () => Promise<void>;
   /** The connection is there. It may come and go any number of times. */
@@ -115,7 +115,7 @@ function valuesOf(request: LimitRequest, known: Cell | undefined): string[] {
   return [String(limit), String(durationMs), String(cost), cell];
 }
 
-function readCounted({ durationMs }: LimitRequest, text: string): Counted {
+function readCounted({ durationMs }: LimitRequest, text: string): CountedLook {
   const [passed, used, usedByOthers, sequence, current, previous] = text.split(" ").map(Number) as [
     number,
     number,

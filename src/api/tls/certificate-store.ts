@@ -15,7 +15,7 @@ export type CertificateStore = ReturnType<typeof createCertificateStore>;
 
 export type CertificateStoreParts = { database: Database; keyRing: KeyRing; log: Log };
 
-type Sealed = { sealed: Buffer; encryptionKeyId: string };
+type SealedText = { sealed: Buffer; encryptionKeyId: string };
 
 /** What a private key is sealed with, so that it opens in its own row alone. */
 export const certificateName = (names: string) => `certificate ${names}`;
@@ -26,7 +26,7 @@ const challengeHours = 24;
 
 export function createCertificateStore({ database, keyRing, log }: CertificateStoreParts) {
   /** What was sealed by a key that has left the settings is as good as gone: a new one is made. */
-  const open = (sealed: Sealed, of: string): string | undefined => {
+  const open = (sealed: SealedText, of: string): string | undefined => {
     try {
       return keyRing.open(sealed, of);
     } catch (error) {
@@ -39,7 +39,7 @@ export function createCertificateStore({ database, keyRing, log }: CertificateSt
 }
 
 type TableParts = Pick<CertificateStoreParts, "database" | "keyRing"> & {
-  open: (sealed: Sealed, of: string) => string | undefined;
+  open: (sealed: SealedText, of: string) => string | undefined;
 };
 
 function certificateTable({ database, keyRing, open }: TableParts) {
@@ -48,7 +48,7 @@ function certificateTable({ database, keyRing, open }: TableParts) {
     read: async (names: readonly string[]): Promise<Certificate | undefined> => {
       const key = nameOf(names);
       const { rows } = await database.query<
-        Sealed & { chain: string; issued: Date; expires: Date }
+        SealedText & { chain: string; issued: Date; expires: Date }
       >(
         `SELECT chain, sealed, encryption_key_id AS "encryptionKeyId", issued_at AS issued,
            expires_at AS expires FROM certificates WHERE names = $1`,
@@ -87,7 +87,7 @@ function accountTable({ database, keyRing, open }: TableParts) {
   return {
     /** The private key, PEM, by which an authority knows us; undefined: it does not. */
     readAccount: async (directoryUrl: string): Promise<string | undefined> => {
-      const { rows } = await database.query<Sealed>(
+      const { rows } = await database.query<SealedText>(
         `SELECT sealed, encryption_key_id AS "encryptionKeyId" FROM acme_accounts
          WHERE directory_url = $1`,
         [directoryUrl],

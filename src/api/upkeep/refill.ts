@@ -36,10 +36,10 @@ export function createRefillKeys(database: Database) {
   };
 }
 
-type Refilled = { id: string; workspaceId: string; amount: string; hadCredits: boolean };
+type RefilledKey = { id: string; workspaceId: string; amount: string; hadCredits: boolean };
 
 async function refillBatch(transaction: PoolClient, order: RefillOrder): Promise<Refill> {
-  const { rows } = await transaction.query<Refilled>(refillStatement, [
+  const { rows } = await transaction.query<RefilledKey>(refillStatement, [
     order.after,
     new Date(order.todayMs),
     order.days,

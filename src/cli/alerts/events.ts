@@ -3,12 +3,12 @@ import { styleText } from "node:util";
 import type { z } from "zod";
 import {
   type AlertEventDetail,
+  type AlertEventView,
   alertEventHandlers,
   alertEvents,
-  type AlertEventView,
   type EventStatus,
 } from "#alerts/contract.ts";
-import { connect, ConnectionError } from "#cli/connection.ts";
+import { ConnectionError, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { complain, print, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";

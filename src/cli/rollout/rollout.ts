@@ -71,9 +71,13 @@ async function createBarsFor(
   return createProgress(process.stdout, { json, waves });
 }
 
-type Shown = { progress: Progress; json: boolean };
+type ShowOptions = { progress: Progress; json: boolean };
 
-async function beginAndWait(connection: Connection, begin: Begin, shown: Shown): Promise<number> {
+async function beginAndWait(
+  connection: Connection,
+  begin: Begin,
+  shown: ShowOptions,
+): Promise<number> {
   const { progress } = shown;
   const isEnd = (status: RolloutStatus) => {
     progress.show(status);
@@ -86,7 +90,7 @@ async function beginAndWait(connection: Connection, begin: Begin, shown: Shown):
   return untilDetached(follow, progress.stop);
 }
 
-function showEnd(status: RolloutStatus, { progress, json }: Shown): number {
+function showEnd(status: RolloutStatus, { progress, json }: ShowOptions): number {
   progress.show(status);
   progress.stop();
   if (!json) print(reportStatus(status));

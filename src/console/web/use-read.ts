@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
-import { type Reads, read } from "./api.ts";
+import { read, type Reads } from "./api.ts";
 
-export type Loaded<Data> = {
+export type ReadState<Data> = {
   /** The newest answer to the present question. */
   data: Data | undefined;
   /** The newest answer, maybe to another question: for what is the same in all answers. */
@@ -16,7 +16,7 @@ export function useRead<Name extends keyof Reads>(
   name: Name,
   body: Reads[Name]["input"],
   everyMs?: number,
-): Loaded<Reads[Name]["output"]> {
+): ReadState<Reads[Name]["output"]> {
   const [answered, setAnswered] = useState<{ to: string; answer: Reads[Name]["output"] }>();
   const [failed, setFailed] = useState<{ to: string; error: string }>();
   const [count, setCount] = useState(0);

@@ -11,7 +11,7 @@ import type { Log } from "#kernel/log.ts";
 import { createPipelineLimit } from "#kernel/pipelines.ts";
 import { signActor, targetOfPath } from "#kernel/signed-actor.ts";
 import { answerRefusal, readToken } from "./exchange.ts";
-import { isPlainProgram, type Refused, refuseCallByGet, refuseForeign } from "./guard.ts";
+import { isPlainProgram, type Refusal, refuseCallByGet, refuseForeign } from "./guard.ts";
 import { answerHeaders, askRestate, passBack, passedHeaders } from "./pass.ts";
 import { isOwnUser } from "./peer-user.ts";
 
@@ -63,7 +63,7 @@ function isLong(path: string): boolean {
   return findRoute(own) === undefined || isBlocking(own);
 }
 
-type Asked = {
+type FrontRequest = {
   request: IncomingMessage;
   response: ServerResponse;
   path: string;
@@ -73,7 +73,7 @@ type Asked = {
   signal: AbortSignal;
 };
 
-type Pass = (asked: Asked) => Promise<unknown>;
+type Pass = (asked: FrontRequest) => Promise<unknown>;
 
 function createFront(settings: FrontSettings, pass: Pass): Front {
   const pipelines = createPipelineLimit();
@@ -103,7 +103,7 @@ function createFront(settings: FrontSettings, pass: Pass): Front {
 }
 
 async function admit(
-  given: Pick<Asked, "request" | "response" | "signal">,
+  given: Pick<FrontRequest, "request" | "response" | "signal">,
   settings: FrontSettings,
   pass: Pass,
 ): Promise<unknown> {
@@ -144,10 +144,10 @@ async function findCaller(
   return isKnown ? { actor: undefined } : undefined;
 }
 
-async function passToIngress(settings: FrontSettings, asked: Asked): Promise<void> {
+async function passToIngress(settings: FrontSettings, asked: FrontRequest): Promise<void> {
   const { request, response, path, search, actor, signal } = asked;
   const { method = "", headers } = request;
-  const refused: Refused | undefined = refuseCallByGet({ method, path, headers });
+  const refused: Refusal | undefined = refuseCallByGet({ method, path, headers });
   if (refused !== undefined) return answerRefusal(response, refused);
   const body = await readBody(request, largestBody);
   if (body === undefined) return answerRefusal(response, tooLarge);
@@ -168,7 +168,7 @@ async function passToIngress(settings: FrontSettings, asked: Asked): Promise<voi
 
 const tooLarge = { status: 413, detail: "the body is larger than 10 MiB" } as const;
 
-async function passToAdmin(settings: FrontSettings, asked: Asked): Promise<void> {
+async function passToAdmin(settings: FrontSettings, asked: FrontRequest): Promise<void> {
   const { request, response, path, search, signal } = asked;
   const body = await readBody(request, largestBody);
   if (body === undefined) return answerRefusal(response, tooLarge);

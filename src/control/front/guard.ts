@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 
 export type FrontRequest = { method: string; path: string; headers: IncomingHttpHeaders };
 
-export type Refused = { status: 403 | 405 | 421; detail: string };
+export type Refusal = { status: 403 | 405 | 421; detail: string };
 
 const loopbackNames = new Set(["127.0.0.1", "localhost", "[::1]"]);
 
@@ -11,7 +11,7 @@ const loopbackNames = new Set(["127.0.0.1", "localhost", "[::1]"]);
  * Refuses what a web page of somebody else could send: under a name that is not this machine's (a name
  * that was pointed here after the page was loaded), or from another origin than the console's own.
  */
-export function refuseForeign(request: FrontRequest): Refused | undefined {
+export function refuseForeign(request: FrontRequest): Refusal | undefined {
   const { host, origin } = request.headers;
   const site = request.headers["sec-fetch-site"];
   if (!loopbackNames.has(hostNameOf(host))) {
@@ -39,7 +39,7 @@ const reads =
   /^\/(?:openapi|restate\/(?:health|lookup|(?:attach|output)\/.+|(?:invocation|workflow)\/.+\/(?:attach|output)))$/;
 
 /** Restate takes a GET for a call, which an image in a page could make: only its own reads are left. */
-export function refuseCallByGet({ method, path }: FrontRequest): Refused | undefined {
+export function refuseCallByGet({ method, path }: FrontRequest): Refusal | undefined {
   const isByGet = method === "GET" || method === "HEAD";
   if (!isByGet || reads.test(path)) return undefined;
   return { status: 405, detail: "use POST" };

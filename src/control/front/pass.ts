@@ -9,7 +9,7 @@ import {
 import { pipeline } from "node:stream/promises";
 import { reachAddress } from "#kernel/restate-address.ts";
 
-export type Passed = {
+export type ForwardOptions = {
   /** Address of Restate's port, with the path. */
   address: string;
   method: string;
@@ -22,7 +22,7 @@ export type Passed = {
 };
 
 /** Asks Restate. Rejects when there is no answer. */
-export function askRestate(passed: Passed): Promise<IncomingMessage> {
+export function askRestate(passed: ForwardOptions): Promise<IncomingMessage> {
   const { address, method, headers, body, withinMs } = passed;
   const { url, socketPath } = reachAddress(address);
   const signal = AbortSignal.any([passed.signal, AbortSignal.timeout(withinMs)]);

@@ -39,7 +39,7 @@ export type DriverCall = {
   isWanted?: () => boolean;
 };
 
-export type Applied = { failure?: string; isOfApi?: boolean };
+export type ApplyResult = { failure?: string; isOfApi?: boolean };
 
 export type Driver = {
   /** Every sentinel. Ends early, with any error, once the signal is aborted. */
@@ -48,7 +48,7 @@ export type Driver = {
    * Starts to replace the image; short, and changes nothing when repeated. Answers a failure that
    * no repetition would mend; `isOfApi` as in an `Observation`. Throws `UnreachableError` for trouble that may pass.
    */
-  apply: (order: DeployOrder, call?: DriverCall) => Promise<Applied>;
+  apply: (order: DeployOrder, call?: DriverCall) => Promise<ApplyResult>;
   /** How the replacement by `image` goes. Throws `UnreachableError` for trouble that may pass. */
   observe: (order: DeployOrder, call?: DriverCall) => Promise<Observation>;
   start: () => Promise<void>;

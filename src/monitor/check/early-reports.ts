@@ -3,10 +3,10 @@
  * its result before a worker that is busy begins the run.
  */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import { clearEarly, readEarly, readTimer, type Timer, writeEarly } from "./state.ts";
 import type { CheckResult } from "#monitor/contract.ts";
-import { nextTick } from "#monitor/rules/grid.ts";
 import type { Report } from "#monitor/internal.ts";
+import { nextTick } from "#monitor/rules/grid.ts";
+import { clearEarly, readEarly, readTimer, type Timer, writeEarly } from "./state.ts";
 
 /** Keeps what is of a tick that is to come; all else is left alone. */
 export async function keepEarly(ctx: ObjectContext, given: Report): Promise<void> {

@@ -5,7 +5,7 @@ import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import { isRemoved } from "#monitor/transitions/end-alert.ts";
 import { apiCheckObject } from "#monitor/internal.ts";
 import type { RunNowAnswer } from "#monitor/operations/contract.ts";
-import { createOperatorHandlers, type Operated } from "#monitor/operations/handlers.ts";
+import { createOperatorHandlers, type OperatedCheck } from "#monitor/operations/handlers.ts";
 import { refusal } from "#monitor/operations/rules.ts";
 import { forEver, soonForgotten } from "#monitor/retry.ts";
 import type { CheckParts } from "./parts.ts";
@@ -57,7 +57,7 @@ function createFind({ definitions }: CheckParts): FindCheck {
   };
 }
 
-function operatedOf(ctx: ObjectContext): Operated {
+function operatedOf(ctx: ObjectContext): OperatedCheck {
   return {
     readAlert: async (nowMs) => (await readState(ctx, nowMs)).alert,
     writeAlert: async (alert, nowMs) =>

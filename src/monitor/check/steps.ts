@@ -9,7 +9,7 @@ import {
   type Grid,
   gridOf,
   isWithinReach,
-  type Missed,
+  type MissedRuns,
   nextTick,
   planWake,
 } from "#monitor/rules/grid.ts";
@@ -108,11 +108,11 @@ function arm(
 /** Reports of further locations are waited for a little longer than a run may take. */
 const reportSlackMs = 5_000;
 
-type Beginning = { check: ApiCheck; runAtMs: number; nowMs: number; further: readonly string[] };
+type RunStart = { check: ApiCheck; runAtMs: number; nowMs: number; further: readonly string[] };
 
 async function beginRun(
   ctx: ObjectContext,
-  { check, runAtMs, nowMs, further }: Beginning,
+  { check, runAtMs, nowMs, further }: RunStart,
   parts: CheckParts,
 ): Promise<void> {
   const { location } = parts;
@@ -171,12 +171,12 @@ export async function close(
   return null;
 }
 
-type Taken = { check: ApiCheck; run: OpenRun; isClosed: boolean; atMs: number };
+type RunReports = { check: ApiCheck; run: OpenRun; isClosed: boolean; atMs: number };
 
 /** Decides by what has come in; state, event and records leave together. */
 async function take(
   ctx: ObjectContext,
-  { check, run, isClosed, atMs }: Taken,
+  { check, run, isClosed, atMs }: RunReports,
   parts: CheckParts,
 ): Promise<void> {
   await leaveOldChannel(ctx, check, standingOf(ctx));
@@ -209,7 +209,7 @@ function isMissedHere({ expected, results }: OpenRun, { location }: CheckParts):
   return expected.includes(location) && results.every((result) => result.location !== location);
 }
 
-function oneTick({ scheduledAtMs }: OpenRun): Missed {
+function oneTick({ scheduledAtMs }: OpenRun): MissedRuns {
   return { fromMs: scheduledAtMs, toMs: scheduledAtMs, ticks: 1 };
 }
 

@@ -4,13 +4,13 @@ import type { Rule } from "./rule.ts";
 import { absentSeconds, hasChannel, type PagingCheck, severityOf } from "./rules.ts";
 import { certificateDays, pendingSeconds } from "./watch-rules.ts";
 
-type Expected = { exp_labels: Record<string, string>; exp_annotations: Rule["annotations"] };
+type ExpectedAlert = { exp_labels: Record<string, string>; exp_annotations: Rule["annotations"] };
 
 type RuleTest = {
   name: string;
   interval: string;
   input_series: { series: string; values: string }[];
-  alert_rule_test: { eval_time: string; alertname: string; exp_alerts: Expected[] }[];
+  alert_rule_test: { eval_time: string; alertname: string; exp_alerts: ExpectedAlert[] }[];
 };
 
 /** One test for each check, paged or not, and one for each rule about the monitor itself. */
@@ -166,7 +166,7 @@ function absentTests(first: PagingCheck, checks: readonly PagingCheck[]): RuleTe
 function ruleTest(
   alertname: string,
   input: RuleTest["input_series"],
-  at: Record<string, Expected[]>,
+  at: Record<string, ExpectedAlert[]>,
 ): RuleTest {
   return {
     name: alertname,
@@ -181,9 +181,9 @@ function ruleTest(
 }
 
 /** `id`: what the summary names. */
-type Alerting = { alertname: string; labels: Record<string, string>; id: string };
+type AlertRule = { alertname: string; labels: Record<string, string>; id: string };
 
-function expected(rules: readonly Rule[], { alertname, labels, id }: Alerting): Expected[] {
+function expected(rules: readonly Rule[], { alertname, labels, id }: AlertRule): ExpectedAlert[] {
   return rules
     .filter(({ alert }) => alert === alertname)
     .map((rule) => ({

@@ -7,7 +7,7 @@ import { startBackground } from "#kernel/background.ts";
 import type { Log } from "#kernel/log.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import { type DeadlinesPassed, deadlineService } from "#monitor/internal.ts";
-import type { Passed } from "#monitor/rules/deadline.ts";
+import type { PassedDeadlines } from "#monitor/rules/deadline.ts";
 import type { Deadlines } from "./deadlines.ts";
 
 type Parts = {
@@ -63,7 +63,7 @@ async function look({ deadlines, tell }: Parts): Promise<number> {
   return Math.min(longestPauseMs, Math.max(shortestPauseMs, nextMs));
 }
 
-function toMessage({ overdue, atMs }: Passed): DeadlinesPassed {
+function toMessage({ overdue, atMs }: PassedDeadlines): DeadlinesPassed {
   return { overdue, atMs, away: null };
 }
 

@@ -6,7 +6,7 @@ import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import type { Heartbeat } from "#monitor/contract.ts";
 import { findAway } from "#monitor/rules/absences.ts";
-import { allowanceMs, type Passed } from "#monitor/rules/deadline.ts";
+import { allowanceMs, type PassedDeadlines } from "#monitor/rules/deadline.ts";
 import { readAbsences } from "./presence.ts";
 
 export type Deadlines = ReturnType<typeof createDeadlines>;
@@ -32,7 +32,7 @@ export function createDeadlines(database: Database) {
      * listened for. Each of those heartbeats is watched from then on. Found again a little later unless
      * `told` says that its object knows.
      */
-    async findPassed(): Promise<Passed | null> {
+    async findPassed(): Promise<PassedDeadlines | null> {
       const { rows } = await database.query(takePassed);
       const passed = rows.filter(({ is_watched }) => is_watched);
       const [first] = passed;
@@ -59,7 +59,7 @@ export function createDeadlines(database: Database) {
     },
 
     /** Leaves them to their objects, for a while. */
-    async told({ overdue, lease }: Passed): Promise<void> {
+    async told({ overdue, lease }: PassedDeadlines): Promise<void> {
       await database.query(endLease, [overdue.map(({ id }) => id), lease]);
     },
 

@@ -7,15 +7,15 @@ import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import { createGroups } from "#kernel/groups.ts";
 import type { Heartbeat } from "#monitor/contract.ts";
+import { createIsKnownToken } from "#monitor/known-tokens.ts";
 import { refuseTaken } from "#monitor/operations/rules.ts";
 import type { Absences } from "#monitor/rules/absences.ts";
 import { allowanceMs } from "#monitor/rules/deadline.ts";
 import { pingPaceMs, untilAskedAgain } from "./deadlines.ts";
-import { createIsKnownToken } from "#monitor/known-tokens.ts";
 import { readAbsences } from "./presence.ts";
 
 /** `token`: its SHA-256 in hex. */
-export type Received = { token: string; atMs: number };
+export type ReceivedPing = { token: string; atMs: number };
 
 /** Whose token it is, and whether its object watches; null: nobody's. */
 export type Recipient = { id: string; isWatched: boolean } | null;
@@ -34,7 +34,7 @@ type RecordedPing = { checkId: string; atMs: number; dueAtMs: number };
 export function createInbox({ database, heartbeats, recordPings }: Parts) {
   const waitsMs = new Map(heartbeats.map((heartbeat) => [heartbeat.id, allowanceMs(heartbeat)]));
   const receive = createGroups(
-    async (pings: readonly Received[]) => {
+    async (pings: readonly ReceivedPing[]) => {
       const recipients = await receiveAll(database, pings);
       const quiet = pings.flatMap(({ atMs }, i) => {
         const recipient = recipients[i];
@@ -48,17 +48,17 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
     { paceMs: pingPaceMs },
   );
   const isKnownToken = createIsKnownToken(database, "heartbeats");
-  const release = createGroups((of: readonly Known[]) => releaseAll(database, of));
-  const look = createGroups((of: readonly Known[]) => lookAll(database, of));
+  const release = createGroups((of: readonly KnownPings[]) => releaseAll(database, of));
+  const look = createGroups((of: readonly KnownPings[]) => lookAll(database, of));
   return {
     /** Keeps a successful ping. */
-    receive: (ping: Received): Promise<Recipient> => receive(ping),
+    receive: (ping: ReceivedPing): Promise<Recipient> => receive(ping),
 
     /**
      * Says that the object is about to be told of a start or a failure. From now on it is told of each
      * ping, in turn: none of them may be taken before those that came first. null: nobody's token.
      */
-    async announce({ token, atMs }: Received): Promise<Heard | null> {
+    async announce({ token, atMs }: ReceivedPing): Promise<LastPing | null> {
       const hash = Buffer.from(token, "hex");
       if (!(await isKnownToken(hash))) return null;
       const { rows } = await database.query(announceWord, [hash, new Date(atMs)]);
@@ -69,13 +69,13 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
     },
 
     /** Pings since the last known one; the object watches from this moment on. */
-    look: (of: Known): Promise<Seen> => look(of),
+    look: (of: KnownPings): Promise<PingReport> => look(of),
 
     /**
      * Ends the watch: from now on `deadlines.ts` looks whether pings come. What the caller did not know
      * of, or is about to be told of, leaves the watch as it is.
      */
-    release: (of: Known): Promise<Found> => release(of),
+    release: (of: KnownPings): Promise<FoundPings> => release(of),
 
     /** Takes pings under this token from now on. Answers whether there was another one. */
     async register(id: string, token: string): Promise<{ replaced: boolean }> {
@@ -88,12 +88,12 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
 }
 
 /** `lastPingAtMs`: of the last success, or before which none counts; null: none. */
-export type Heard = { id: string; lastPingAtMs: number | null };
+export type LastPing = { id: string; lastPingAtMs: number | null };
 
 /** What an object knows; `toldAtMs`: the last start or failure that it was told of; null: none. */
-export type Known = Heard & { toldAtMs: number | null };
+export type KnownPings = LastPing & { toldAtMs: number | null };
 
-export type Found = {
+export type FoundPings = {
   lastPingAtMs: number | null;
   /**
    * The last start or failure that was announced and of which the object has not heard: the last ping
@@ -103,11 +103,11 @@ export type Found = {
 };
 
 /** And when nobody listened for pings until now. */
-export type Seen = Found & { absences: Absences };
+export type PingReport = FoundPings & { absences: Absences };
 
 async function receiveAll(
   database: Database,
-  pings: readonly Received[],
+  pings: readonly ReceivedPing[],
 ): Promise<readonly Recipient[]> {
   const { rows } = await database.query(savePings, [
     pings.map(({ token }) => Buffer.from(token, "hex")),
@@ -119,24 +119,30 @@ async function receiveAll(
   return pings.map(({ token }) => byToken.get(token) ?? null);
 }
 
-async function lookAll(database: Database, of: readonly Known[]): Promise<readonly Seen[]> {
+async function lookAll(
+  database: Database,
+  of: readonly KnownPings[],
+): Promise<readonly PingReport[]> {
   const { rows } = await database.query(lookForPings, toColumns(of));
   const byId = new Map(rows.map((row) => [row.id, toFound(row)]));
   const absences = await readAbsences(database);
   return of.map(({ id }) => ({ ...(byId.get(id) ?? nothingFound), absences }));
 }
 
-async function releaseAll(database: Database, of: readonly Known[]): Promise<readonly Found[]> {
+async function releaseAll(
+  database: Database,
+  of: readonly KnownPings[],
+): Promise<readonly FoundPings[]> {
   const { rows } = await database.query(releaseWatches, toColumns(of));
   const byId = new Map(rows.map((row) => [row.id, toFound(row)]));
   return of.map(({ id }) => byId.get(id) ?? nothingFound);
 }
 
-const nothingFound: Found = { lastPingAtMs: null, tellingAtMs: null };
+const nothingFound: FoundPings = { lastPingAtMs: null, tellingAtMs: null };
 
 type FoundRow = { last_ping_at: Date | null; telling_at: Date | null };
 
-function toFound({ last_ping_at, telling_at }: FoundRow): Found {
+function toFound({ last_ping_at, telling_at }: FoundRow): FoundPings {
   return {
     lastPingAtMs: last_ping_at?.getTime() ?? null,
     tellingAtMs: telling_at?.getTime() ?? null,
@@ -144,7 +150,7 @@ function toFound({ last_ping_at, telling_at }: FoundRow): Found {
 }
 
 /** As `readKnown` takes them. */
-function toColumns(of: readonly Known[]): unknown[] {
+function toColumns(of: readonly KnownPings[]): unknown[] {
   return [
     of.map(({ id }) => id),
     of.map(({ lastPingAtMs }) => toDate(lastPingAtMs)),

@@ -3,7 +3,7 @@ import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { Heartbeat } from "#monitor/contract.ts";
 import { heartbeatObject } from "#monitor/internal.ts";
-import { createOperatorHandlers, type Operated } from "#monitor/operations/handlers.ts";
+import { createOperatorHandlers, type OperatedCheck } from "#monitor/operations/handlers.ts";
 import { refusal } from "#monitor/operations/rules.ts";
 import { forEver, soonForgotten } from "#monitor/retry.ts";
 import { isRemoved } from "#monitor/transitions/end-alert.ts";
@@ -66,7 +66,7 @@ function createFind({ definitions }: HeartbeatParts): FindHeartbeat {
   };
 }
 
-function operatedOf(ctx: ObjectContext, heartbeat: Heartbeat): Operated {
+function operatedOf(ctx: ObjectContext, heartbeat: Heartbeat): OperatedCheck {
   return {
     readAlert: async () => (await readState(ctx))?.alert ?? null,
     writeAlert: async (alert) => {

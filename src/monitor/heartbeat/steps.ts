@@ -5,32 +5,16 @@ import type { CheckResult, Heartbeat, HeartbeatState } from "#monitor/contract.t
 import type { AlarmRung, DeadlinePassed, ToldPing } from "#monitor/internal.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { findAway } from "#monitor/rules/absences.ts";
-import {
-  canExpire,
-  type Clock,
-  dueAtMs,
-  expire,
-  heardAtMs,
-  newHeartbeatState,
-  setRight,
-  takePing,
-} from "#monitor/rules/deadline.ts";
+import { canExpire, type Clock, dueAtMs, expire, heardAtMs, newHeartbeatState, setRight, takePing } from "#monitor/rules/deadline.ts";
 import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import type { Decision } from "#monitor/rules/verdict.ts";
 import { handOver, withRollout, writeDown } from "#monitor/transitions/hand-over.ts";
 import { isPlain, lookAfterTelling, lookSoon, rearm } from "./alarm.ts";
 import type { HeartbeatParts } from "./parts.ts";
 import { resultsOf, snapshotOf, writeSnapshot } from "./records.ts";
-import {
-  readAlarm,
-  readState,
-  readToldAtMs,
-  writeAlarm,
-  writeState,
-  writeToldAtMs,
-} from "./state.ts";
+import { readAlarm, readState, readToldAtMs, writeAlarm, writeState, writeToldAtMs } from "./state.ts";
 
-type Given = { heartbeat: Heartbeat; parts: HeartbeatParts };
+type HeartbeatCall = { heartbeat: Heartbeat; parts: HeartbeatParts };
 
 /**
  * Begins to wait: the first deadline counts from here. Whoever is told of a heartbeat begins, too: one
@@ -52,7 +36,11 @@ export async function begin(
 }
 
 /** A ping that the object was told of: the heartbeat is not plainly ok, or the ping is not plain. */
-export async function ping(ctx: ObjectContext, given: Given, received: ToldPing): Promise<null> {
+export async function ping(
+  ctx: ObjectContext,
+  given: HeartbeatCall,
+  received: ToldPing,
+): Promise<null> {
   const { heartbeat, parts } = given;
   await begin(ctx, heartbeat, received.atMs);
   const nowMs = await ctx.date.now();
@@ -80,7 +68,7 @@ export async function ping(ctx: ObjectContext, given: Given, received: ToldPing)
  * A success before a start or a failure, of which the object was not told: its heartbeat was ok, or the
  * notice was lost. Then it ends an episode, which what follows must not go on with.
  */
-async function catchUp(ctx: ObjectContext, given: Given, atMs: number): Promise<void> {
+async function catchUp(ctx: ObjectContext, given: HeartbeatCall, atMs: number): Promise<void> {
   const known = await readState(ctx);
   if (known === null || atMs <= heardAtMs(known)) return;
   if (isPlain(known)) writeState(ctx, withPing(given.heartbeat, known, atMs));
@@ -114,7 +102,7 @@ function withPing(heartbeat: Heartbeat, state: HeartbeatState, atMs: number): He
 /** The alarm: a deadline, the end of a mute, or one more look while an alert is open. */
 export async function wake(
   ctx: ObjectContext,
-  given: Given,
+  given: HeartbeatCall,
   { generation, toldAtMs }: AlarmRung,
 ): Promise<null> {
   if (toldAtMs !== undefined) {
@@ -131,7 +119,7 @@ export async function wake(
 /** No ping came by the deadline of one that was ok; whoever looked for it set the watch already. */
 export async function overdue(
   ctx: ObjectContext,
-  given: Given,
+  given: HeartbeatCall,
   { lastPingAtMs: pingAtMs, atMs: nowMs, away, rollout }: DeadlinePassed,
 ): Promise<null> {
   const { heartbeat } = given;
@@ -161,7 +149,7 @@ export async function overdue(
  * Called whenever a worker starts: an alarm that was lost, or whose time is over, is set anew, as is one
  * that is too late by a definition that has changed.
  */
-export async function ensure(ctx: ObjectContext, given: Given): Promise<null> {
+export async function ensure(ctx: ObjectContext, given: HeartbeatCall): Promise<null> {
   const { heartbeat } = given;
   await begin(ctx, heartbeat);
   const alarm = await readAlarm(ctx);
@@ -174,7 +162,7 @@ export async function ensure(ctx: ObjectContext, given: Given): Promise<null> {
 
 const lostAfterMs = 2_000;
 
-async function look(ctx: ObjectContext, given: Given): Promise<void> {
+async function look(ctx: ObjectContext, given: HeartbeatCall): Promise<void> {
   const { heartbeat, parts } = given;
   const known = await readState(ctx);
   if (known === null) return;
@@ -216,7 +204,7 @@ async function look(ctx: ObjectContext, given: Given): Promise<void> {
 type SeenPing = { known: HeartbeatState; pingAtMs: number; nowMs: number };
 
 /** A ping that the object was not told of. */
-async function takeSeen(ctx: ObjectContext, given: Given, seen: SeenPing): Promise<void> {
+async function takeSeen(ctx: ObjectContext, given: HeartbeatCall, seen: SeenPing): Promise<void> {
   const { known, pingAtMs, nowMs } = seen;
   const success = { kind: "success", atMs: pingAtMs } as const;
   // Of one that was ok the ping is recorded already.
@@ -232,7 +220,11 @@ async function takeSeen(ctx: ObjectContext, given: Given, seen: SeenPing): Promi
 }
 
 /** Ends the watch, since nothing is amiss any more; a ping that came meanwhile is taken first. */
-async function release(ctx: ObjectContext, given: Given, state: HeartbeatState): Promise<void> {
+async function release(
+  ctx: ObjectContext,
+  given: HeartbeatCall,
+  state: HeartbeatState,
+): Promise<void> {
   const { id } = given.heartbeat;
   const { lastPingAtMs } = state;
   const toldAtMs = await readToldAtMs(ctx);
@@ -263,7 +255,7 @@ type Outcome = {
 /** State, event and records leave together; then nobody need be told of what is plainly ok. */
 async function settle(
   ctx: ObjectContext,
-  given: Given,
+  given: HeartbeatCall,
   { before, decision, results, nowMs }: Outcome,
 ): Promise<void> {
   const { heartbeat } = given;

@@ -41,10 +41,10 @@ export async function startRunner(parts: RunnerParts): Promise<Runner> {
   };
 }
 
-type Timed = { work: Work; aheadMs: number };
+type TimedWork = { work: Work; aheadMs: number };
 
 /** How far the gateway's clock is ahead of ours: its answer was made half way between. */
-async function askTimed({ askForWork, nowMs }: RunnerParts): Promise<Timed> {
+async function askTimed({ askForWork, nowMs }: RunnerParts): Promise<TimedWork> {
   const askedMs = nowMs();
   const work = await askForWork();
   return { work, aheadMs: Math.round(work.now_ms - (askedMs + nowMs()) / 2) };
@@ -81,7 +81,7 @@ function createSchedule(parts: RunnerParts) {
 
   return {
     /** Begins what is new, ends what is gone, and leaves the timers of the rest alone. */
-    take(timed: Timed): void {
+    take(timed: TimedWork): void {
       // The last answer may come after the end, and would begin everything anew.
       if (isStopped) return;
       const { work } = timed;

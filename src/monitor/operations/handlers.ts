@@ -4,10 +4,16 @@ import type { OpenAlert, Quiet } from "#monitor/contract.ts";
 import { notQuiet } from "#monitor/rules/quiet.ts";
 import type { AlertState } from "./contract.ts";
 import { readQuiet, writeQuiet } from "./quiet-state.ts";
-import { type Acknowledgement, acknowledge, addMaintenance, describeAlertState, mute } from "./rules.ts";
+import {
+  type Acknowledgement,
+  acknowledge,
+  addMaintenance,
+  describeAlertState,
+  mute,
+} from "./rules.ts";
 
 /** The check of an object's key, as these handlers see it. */
-export type Operated = {
+export type OperatedCheck = {
   readAlert: (nowMs: number) => Promise<OpenAlert | null>;
   writeAlert: (alert: OpenAlert, nowMs: number) => Promise<void>;
   /** After mute or maintenance has changed: what was quiet until then may alert earlier now. */
@@ -16,7 +22,7 @@ export type Operated = {
 };
 
 /** `find` throws 404 for a key that names no check. */
-export function createOperatorHandlers(find: (ctx: ObjectContext) => Operated) {
+export function createOperatorHandlers(find: (ctx: ObjectContext) => OperatedCheck) {
   const quiet = (change: (quiet: Quiet, nowMs: number) => Quiet) => async (ctx: ObjectContext) => {
     const check = find(ctx);
     const nowMs = await ctx.date.now();
@@ -41,7 +47,7 @@ export function createOperatorHandlers(find: (ctx: ObjectContext) => Operated) {
   };
 }
 
-async function show(ctx: ObjectContext, check: Operated, nowMs: number): Promise<AlertState> {
+async function show(ctx: ObjectContext, check: OperatedCheck, nowMs: number): Promise<AlertState> {
   const alert = await check.readAlert(nowMs);
   await check.writeSnapshot(nowMs);
   return describeAlertState(ctx.key, { quiet: await readQuiet(ctx), alert });

@@ -5,13 +5,13 @@ import { isIP, connect as openSocket, type Socket } from "node:net";
 import { connect as openTls } from "node:tls";
 import type { buildConnector } from "undici";
 import { ProbeFault } from "./fault.ts";
-import type { Timing } from "./timing.ts";
+import type { PhaseTimes } from "./timing.ts";
 
-type Opening = { timing: Timing; signal: AbortSignal; ca?: string };
+type ConnectOptions = { timing: PhaseTimes; signal: AbortSignal; ca?: string };
 
 type Target = { hostname: string; port: number; isTls: boolean };
 
-export function createConnector(opening: Opening): buildConnector.connector {
+export function createConnector(opening: ConnectOptions): buildConnector.connector {
   return ({ hostname: name, protocol, port }, callback) => {
     // A URL has an IPv6 address in brackets.
     const hostname = name.replace(/^\[(.*)\]$/, "$1");
@@ -24,7 +24,7 @@ export function createConnector(opening: Opening): buildConnector.connector {
   };
 }
 
-async function open(target: Target, opening: Opening): Promise<Socket> {
+async function open(target: Target, opening: ConnectOptions): Promise<Socket> {
   const { timing } = opening;
   const addresses = await findAddresses(target.hostname, timing);
   const socket = await timed(timing, "connect", () => connect(target, addresses, opening.signal));
@@ -41,7 +41,7 @@ async function open(target: Target, opening: Opening): Promise<Socket> {
 }
 
 async function timed<Result>(
-  timing: Timing,
+  timing: PhaseTimes,
   phase: "dns" | "connect" | "tls",
   step: () => Promise<Result>,
 ): Promise<Result> {
@@ -53,7 +53,7 @@ async function timed<Result>(
 
 type Address = { address: string; family: number };
 
-async function findAddresses(hostname: string, timing: Timing): Promise<Address[]> {
+async function findAddresses(hostname: string, timing: PhaseTimes): Promise<Address[]> {
   const family = isIP(hostname);
   if (family !== 0) return [{ address: hostname, family }];
   return timed(timing, "dns", () => lookup(hostname, { all: true }));
@@ -79,7 +79,7 @@ async function connect(
 }
 
 /** The certificate is judged by hand: of one that is not trusted, too, the days left are wanted. */
-async function secure(socket: Socket, hostname: string, opening: Opening): Promise<Socket> {
+async function secure(socket: Socket, hostname: string, opening: ConnectOptions): Promise<Socket> {
   const { timing, signal, ca } = opening;
   const tls = openTls({
     socket,

@@ -1,6 +1,6 @@
 /** What went wrong with a request, in words. They never quote an address or a header. */
 import { formatDuration } from "#kernel/duration.ts";
-import type { Timing } from "./timing.ts";
+import type { PhaseTimes } from "./timing.ts";
 
 /** A fault with words of its own. */
 export class ProbeFault extends Error {}
@@ -8,7 +8,7 @@ export class ProbeFault extends Error {}
 type Circumstances = {
   signal: AbortSignal;
   limits: { timeoutMs: number };
-  timing: Timing;
+  timing: PhaseTimes;
 };
 
 export function describeFault(error: unknown, { signal, limits, timing }: Circumstances): string {

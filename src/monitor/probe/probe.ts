@@ -6,7 +6,7 @@ import { noPhases } from "#monitor/rules/grade.ts";
 import { createConnector } from "./connection.ts";
 import { describeFault, ProbeFault } from "./fault.ts";
 import type { ProbeRequest } from "./request.ts";
-import type { Timing } from "./timing.ts";
+import type { PhaseTimes } from "./timing.ts";
 
 export type ProbeLimits = {
   /** From the start to the last byte of the answer. */
@@ -21,7 +21,7 @@ export type Probe = (request: ProbeRequest, limits: ProbeLimits) => Promise<Obse
 /** `ca`: certificates to trust besides those of the system (PEM). */
 export function createProbe(options: { ca?: string } = {}): Probe {
   return async (request, limits) => {
-    const timing: Timing = { phases: { ...noPhases }, tlsDaysLeft: null };
+    const timing: PhaseTimes = { phases: { ...noPhases }, tlsDaysLeft: null };
     const startedMs = performance.now();
     const signal = AbortSignal.timeout(limits.timeoutMs);
     const outcome = await attempt({ request, limits, timing, signal, ...options });
@@ -33,7 +33,7 @@ export function createProbe(options: { ca?: string } = {}): Probe {
 type Attempt = {
   request: ProbeRequest;
   limits: ProbeLimits;
-  timing: Timing;
+  timing: PhaseTimes;
   signal: AbortSignal;
   ca?: string;
 };

@@ -2,7 +2,7 @@
 import type { Phases } from "#monitor/contract.ts";
 
 /** Filled in as the probe goes on. */
-export type Timing = {
+export type PhaseTimes = {
   phases: Phases;
   tlsDaysLeft: number | null;
   /** On the clock of `performance.now()`. */

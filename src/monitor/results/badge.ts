@@ -1,10 +1,10 @@
 /** A small picture of how a check stands, for a README or a dashboard. */
 import type { CheckView } from "./contract.ts";
 
-type Shown = { text: string; colour: string };
+type BadgeText = { text: string; colour: string };
 
 /** Text on each colour has a contrast of at least 4.5 to 1. */
-const shown: Record<CheckView["status"], Shown> = {
+const shown: Record<CheckView["status"], BadgeText> = {
   ok: { text: "ok", colour: "#1a7f37" },
   degraded: { text: "degraded", colour: "#9a6700" },
   failed: { text: "failed", colour: "#cf222e" },

@@ -2,9 +2,9 @@
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import { keepPartitions } from "./partitions.ts";
-import { type RollupSettings, rollUp } from "./rollups.ts";
+import { rollUp, type RollupSettings } from "./rollups.ts";
 
-type Keeping = {
+type Retention = {
   database: Database;
   settings: RollupSettings & { resultDays: number };
   log: Log;
@@ -18,7 +18,7 @@ const dropOldEpisodes = "DELETE FROM check_episodes WHERE resolved_at < $1";
 const dropOldGaps = "DELETE FROM check_missed_ticks WHERE to_at < $1";
 
 /** Does all that is due now. May be called at any time, and by several processes at once. */
-export async function keepResults({ database, settings, nowMs }: Omit<Keeping, "log">) {
+export async function keepResults({ database, settings, nowMs }: Omit<Retention, "log">) {
   const trustedMs = await readTrusted(database, nowMs());
   const { resultDays: keepDays, hourDays } = settings;
   await keepPartitions(database, { nowMs: nowMs(), trustedMs, keepDays });
@@ -48,7 +48,7 @@ const readClocks = `
     ))::float8 * 1000 AS known_ms`;
 
 /** Does it every minute until stopped; `stop` waits for what is under way. */
-export function startKeeping(keeping: Keeping): { stop: () => Promise<void> } {
+export function startKeeping(keeping: Retention): { stop: () => Promise<void> } {
   let current = Promise.resolve();
   let isBusy = false;
   const turn = async () => {

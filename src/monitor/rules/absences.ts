@@ -1,12 +1,12 @@
 /** From the spans in which pings were listened for to those in which nobody did. Pure; the time comes in. */
-import type { Away } from "./deadline.ts";
+import type { Absence } from "./deadline.ts";
 
 /** A process listened so long; more may come, unless it has left. */
-export type Listening = { fromMs: number; toMs: number; hasLeft: boolean };
+export type ListeningSpan = { fromMs: number; toMs: number; hasLeft: boolean };
 
 export type Absences = {
   /** In the order of time; the last one may go on. */
-  spans: readonly Away[];
+  spans: readonly Absence[];
   /** Whether the one who listens is late with its note: busy, or gone. What that means is known soon. */
   isDoubtful: boolean;
 };
@@ -24,8 +24,8 @@ const lateMs = 5_000;
 export const goneMs = 30_000;
 
 /** Of nobody who ever listened nothing is known, and nothing is said. */
-export function findAbsences(listening: readonly Listening[], nowMs: number): Absences {
-  const spans: Away[] = [];
+export function findAbsences(listening: readonly ListeningSpan[], nowMs: number): Absences {
+  const spans: Absence[] = [];
   let heardMs: number | null = null;
   for (const { fromMs, toMs } of listening.toSorted((a, b) => a.fromMs - b.fromMs)) {
     if (heardMs !== null && fromMs - heardMs > noteEveryMs) {
@@ -40,12 +40,12 @@ export function findAbsences(listening: readonly Listening[], nowMs: number): Ab
 }
 
 /** Since the last note of one who has not left; for ever when all have. */
-function silenceOf(listening: readonly Listening[], nowMs: number): number {
+function silenceOf(listening: readonly ListeningSpan[], nowMs: number): number {
   const notes = listening.filter(({ hasLeft }) => !hasLeft).map(({ toMs }) => toMs);
   return nowMs - Math.max(...notes, Number.NEGATIVE_INFINITY);
 }
 
 /** The last span that began before the deadline: a ping that was due by then may be lost in it. */
-export function findAway(spans: readonly Away[], dueMs: number): Away | null {
+export function findAway(spans: readonly Absence[], dueMs: number): Absence | null {
   return spans.findLast(({ fromMs }) => fromMs <= dueMs) ?? null;
 }

@@ -10,17 +10,17 @@ import { type Decision, openAlert, resolve } from "#monitor/rules/verdict.ts";
  * A deadline that passed without a ping, or a watch to be confirmed. `lastPingAtMs`: null: it never pinged.
  * `away`: the last span before it in which nobody listened for pings; null: there was none.
  */
-export type Overdue = { id: string; lastPingAtMs: number | null; away: Away | null };
+export type OverdueHeartbeat = { id: string; lastPingAtMs: number | null; away: Absence | null };
 
-export type Passed = {
-  overdue: Overdue[];
+export type PassedDeadlines = {
+  overdue: OverdueHeartbeat[];
   atMs: number;
   /** Until then nobody else is told of them. */
   lease: Date;
 };
 
 /** A span in which nobody took pings, so that some may be lost. One that goes on ends now, so far. */
-export type Away = { fromMs: number; toMs: number; isOver: boolean };
+export type Absence = { fromMs: number; toMs: number; isOver: boolean };
 
 /** From its creation on a heartbeat is waited for: one that never pings alerts too. */
 export function newHeartbeatState(atMs: number): HeartbeatState {
@@ -137,7 +137,7 @@ const clocksDifferMs = 2_000;
 export function expire(
   heartbeat: Heartbeat,
   state: HeartbeatState,
-  now: Circumstances & { nowMs: number; away: Away | null },
+  now: Circumstances & { nowMs: number; away: Absence | null },
 ): Decision<HeartbeatState> {
   const { nowMs, isQuiet, rollout } = now;
   const isFailed = state.status === "failed";
@@ -200,7 +200,12 @@ function fail(
   return openAlert(failed, { checkId: heartbeat.id, atMs, reason, locations: [], rollout });
 }
 
-type Waking = { dueMs: number; nowMs: number; away: Away | null; before: HeartbeatState["held"] };
+type DeadlineLook = {
+  dueMs: number;
+  nowMs: number;
+  away: Absence | null;
+  before: HeartbeatState["held"];
+};
 
 /** However often it comes and goes, silence must not keep alerts back for ever. */
 const mostHolds = 5;
@@ -211,7 +216,7 @@ const mostHolds = 5;
  */
 function findHold(
   heartbeat: Heartbeat,
-  { dueMs, nowMs, away, before }: Waking,
+  { dueMs, nowMs, away, before }: DeadlineLook,
 ): HeartbeatState["held"] {
   if (away === null || away.fromMs > dueMs) return null;
   const { fromMs: awayFromMs, toMs: awayToMs } = away;

@@ -10,12 +10,15 @@ import type {
   Phases,
 } from "#monitor/contract.ts";
 
-type Graded = { grade: Grade; cause: Cause | null; reason: string | null };
+type GradeResult = { grade: Grade; cause: Cause | null; reason: string | null };
 
 type Thresholds = Pick<ApiCheck, "degradedAboveMs" | "failedAboveMs">;
 
 /** The grade of what was seen: an error or a wrong answer fails however quick it came (spec, errors 5). */
-export function grade(check: Thresholds & Pick<ApiCheck, "assertions">, seen: Observation): Graded {
+export function grade(
+  check: Thresholds & Pick<ApiCheck, "assertions">,
+  seen: Observation,
+): GradeResult {
   const { outcome } = seen;
   if (outcome.kind === "error") return { grade: "failed", cause: "error", reason: outcome.reason };
   for (const assertion of check.assertions) {
@@ -26,14 +29,14 @@ export function grade(check: Thresholds & Pick<ApiCheck, "assertions">, seen: Ob
 }
 
 /** "Degraded means slower than the degraded threshold but not failed" (spec): at the threshold it is not. */
-export function gradeByTime(check: Thresholds, durationMs: number): Graded {
+export function gradeByTime(check: Thresholds, durationMs: number): GradeResult {
   const { failedAboveMs, degradedAboveMs } = check;
   if (durationMs > failedAboveMs) return tooSlow("failed", durationMs, failedAboveMs);
   if (durationMs > degradedAboveMs) return tooSlow("degraded", durationMs, degradedAboveMs);
   return { grade: "ok", cause: null, reason: null };
 }
 
-function tooSlow(slow: Grade, durationMs: number, aboveMs: number): Graded {
+function tooSlow(slow: Grade, durationMs: number, aboveMs: number): GradeResult {
   const reason = `took ${formatDuration(durationMs)}, ${slow} above ${formatDuration(aboveMs)}`;
   return { grade: slow, cause: "slow", reason };
 }

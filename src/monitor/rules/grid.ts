@@ -38,13 +38,13 @@ export function tickAfter(
   return isWithinReach(grid, { dueMs, nowMs }) ? dueMs : nextTick(grid, nowMs);
 }
 
-export type Missed = { fromMs: number; toMs: number; ticks: number };
+export type MissedRuns = { fromMs: number; toMs: number; ticks: number };
 
 export type Wake = {
   /** The tick to run now; null: it is too late for it. */
   runAtMs: number | null;
   /** Ticks that nobody ran and nobody will; null: none. */
-  missed: Missed | null;
+  missed: MissedRuns | null;
   nextMs: number;
 };
 

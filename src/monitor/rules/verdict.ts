@@ -164,15 +164,18 @@ function describeFailures(failed: readonly CheckResult[]): string {
   return `${first?.location}: ${first?.reason}${more}`;
 }
 
-export type Alerting = { episodes: number; alert: OpenAlert | null };
+export type AlertHistory = { episodes: number; alert: OpenAlert | null };
 
-type Opening = Pick<OpenAlert, "reason" | "locations" | "rollout"> & {
+type AlertOpening = Pick<OpenAlert, "reason" | "locations" | "rollout"> & {
   checkId: string;
   atMs: number;
 };
 
 /** Begins the next episode. */
-export function openAlert<State extends Alerting>(state: State, of: Opening): Decision<State> {
+export function openAlert<State extends AlertHistory>(
+  state: State,
+  of: AlertOpening,
+): Decision<State> {
   const { checkId, atMs, reason, locations, rollout } = of;
   const episode = state.episodes + 1;
   const alert = { episode, openedAtMs: atMs, reason, locations, acknowledged: null, rollout };
@@ -180,15 +183,15 @@ export function openAlert<State extends Alerting>(state: State, of: Opening): De
   return { state: { ...state, episodes: episode, alert }, transition };
 }
 
-type Ending = { checkId: string; missedPings: number | null } & Pick<
+type AlertEnd = { checkId: string; missedPings: number | null } & Pick<
   AlertTransition,
   "atMs" | "endedBecause"
 >;
 
 /** Ends the episode that is open; without one nothing changes. */
-export function resolve<State extends Alerting>(
+export function resolve<State extends AlertHistory>(
   state: State,
-  { checkId, ...ending }: Ending,
+  { checkId, ...ending }: AlertEnd,
 ): Decision<State> {
   const { alert } = state;
   if (alert === null) return { state, transition: null };

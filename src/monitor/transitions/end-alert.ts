@@ -4,7 +4,7 @@
  */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { ApiCheck, CheckSnapshot, Heartbeat } from "#monitor/contract.ts";
-import { type Alerting, resolve } from "#monitor/rules/verdict.ts";
+import { type AlertHistory, resolve } from "#monitor/rules/verdict.ts";
 import {
   type Addressee,
   handOver,
@@ -13,17 +13,17 @@ import {
 } from "#monitor/transitions/hand-over.ts";
 
 /** What is remembered of the check, and how it is shown. */
-type Standing<State> = {
+type CheckAccess<State> = {
   /** null: nobody waits for it yet. */
   read: () => Promise<State | null>;
   write: (state: State) => void;
   show: (takenAtMs: number) => Promise<CheckSnapshot>;
 };
 
-type Watched = Pick<ApiCheck | Heartbeat, "channel">;
+type CheckChannel = Pick<ApiCheck | Heartbeat, "channel">;
 
 /** Why the open alert is over although the check did not recover; null: it is not. */
-export function whyOver({ channel }: Addressee, check: Watched): string | null {
+export function whyOver({ channel }: Addressee, check: CheckChannel): string | null {
   if (check.channel === channel) return null;
   if (check.channel === null) return "the check pages nobody now";
   return channel === null ? "the check pages a channel now" : "the check pages another channel";
@@ -33,10 +33,10 @@ export function whyOver({ channel }: Addressee, check: Watched): string | null {
  * Before anything else is done about a check: should it still fail, its next run opens an alert where
  * the check pages now.
  */
-export async function leaveOldChannel<State extends Alerting>(
+export async function leaveOldChannel<State extends AlertHistory>(
   ctx: ObjectContext,
-  check: Watched,
-  standing: Standing<State>,
+  check: CheckChannel,
+  standing: CheckAccess<State>,
 ): Promise<void> {
   const addressee = await readAddressee(ctx);
   if (addressee === null) return;
@@ -46,10 +46,10 @@ export async function leaveOldChannel<State extends Alerting>(
 }
 
 /** To whom its failure went its recovery goes. State, event and records leave together, as always. */
-export async function endAlert<State extends Alerting>(
+export async function endAlert<State extends AlertHistory>(
   ctx: ObjectContext,
   endedBecause: string,
-  { read, write, show }: Standing<State>,
+  { read, write, show }: CheckAccess<State>,
 ): Promise<void> {
   const before = await read();
   if (before === null || before.alert === null) return;

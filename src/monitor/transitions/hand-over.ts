@@ -18,7 +18,7 @@ import type { Decision } from "#monitor/rules/verdict.ts";
 /** An alert does not wait for a database that is away, nor does the next run of a check. */
 const databaseLimitMs = 2_000;
 
-type Watched = Pick<ApiCheck | Heartbeat, "id" | "name" | "environment" | "channel">;
+type AlertingCheck = Pick<ApiCheck | Heartbeat, "id" | "name" | "environment" | "channel">;
 
 /** Who was told of the alert that is open; `channel`: null: nobody is paged. */
 export type Addressee = Pick<AlertOrder, "name" | "environment"> & {
@@ -34,7 +34,11 @@ export const readAddressee = (ctx: ObjectContext) => ctx.get<Addressee>(addresse
  * Sent in the handler that changes the state: Restate commits both or none, which is what makes
  * exactly one event of each transition.
  */
-export function handOver(ctx: ObjectContext, check: Watched, transition: AlertTransition): void {
+export function handOver(
+  ctx: ObjectContext,
+  check: AlertingCheck,
+  transition: AlertTransition,
+): void {
   const { environment, channel, name } = check;
   if (transition.kind === "opened") ctx.set(addresseeKey, { environment, channel, name });
   else ctx.clear(addresseeKey);

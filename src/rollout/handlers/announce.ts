@@ -1,7 +1,7 @@
 /** Writes a transition: the state, the message for people, the row of history. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { chatChannel } from "#notify/contract.ts";
-import { rolloutHistory, type Told } from "#rollout/internal.ts";
+import { rolloutHistory, type TransitionMessage } from "#rollout/internal.ts";
 import { composeMessage, type RolloutEvent } from "#rollout/rules/messages.ts";
 import { type RolloutHead, writeHead } from "#rollout/state.ts";
 
@@ -32,7 +32,7 @@ export async function stamp(ctx: ObjectContext, head: RolloutHead): Promise<Roll
 }
 
 /** Sends the head's totals to history; one way, so that a database that is down holds nothing up. */
-function saveHistory(ctx: ObjectContext, head: RolloutHead, told: Told): void {
+function saveHistory(ctx: ObjectContext, head: RolloutHead, told: TransitionMessage): void {
   ctx.sendClient(rolloutHistory, head.rolloutId).save({
     image: head.image,
     requestedImage: head.requestedImage,

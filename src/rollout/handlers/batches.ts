@@ -2,7 +2,7 @@
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { sentinelService } from "#fleet/contract.ts";
 import {
-  type Launched,
+  type LaunchAnswer,
   type LaunchRequest,
   type RecordRequest,
   rolloutBatch,
@@ -39,7 +39,10 @@ import { clearLate, type KeptRollout, readRollout } from "./superseded.ts";
  * batch is sent from here, because Restate kills what a killed invocation has sent: a run that is
  * killed must not take deploys in flight with it.
  */
-export async function launchBatch(ctx: ObjectContext, request: LaunchRequest): Promise<Launched> {
+export async function launchBatch(
+  ctx: ObjectContext,
+  request: LaunchRequest,
+): Promise<LaunchAnswer> {
   const head = await readHead(ctx);
   const batch = await readBatch(ctx, request.batch);
   if (head === null || batch === null || !isWanted(head, request)) return "stopped";

@@ -4,8 +4,8 @@ import { type Actor, nameOf, type ReadActor } from "#rollout/actor.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import {
   type BeginRequest,
-  type Begun,
   type Run,
+  type RunHandle,
   rolloutObject,
   rolloutRunner,
   rolloutWatch,
@@ -18,7 +18,7 @@ import { announce } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import { keepSuperseded } from "./superseded.ts";
 
-export async function begin(ctx: ObjectContext, request: BeginRequest): Promise<Begun> {
+export async function begin(ctx: ObjectContext, request: BeginRequest): Promise<RunHandle> {
   const before = await readHead(ctx);
   nextState("Rollout", before?.state ?? "idle");
   if (before !== null) await keepSuperseded(ctx, before);
@@ -38,7 +38,7 @@ export async function begin(ctx: ObjectContext, request: BeginRequest): Promise<
 export async function beginResume(
   ctx: ObjectContext,
   actor: Actor,
-): Promise<Begun | { status: RolloutStatus }> {
+): Promise<RunHandle | { status: RolloutStatus }> {
   const by = nameOf(actor);
   const before = withoutStop(await requireHead(ctx, "Resume"));
   const waves = passOverFailures(before.waves);
@@ -56,7 +56,7 @@ export async function beginResume(
   return { rolloutId: head.rolloutId, runner };
 }
 
-export async function beginRollback(ctx: ObjectContext, actor: Actor): Promise<Begun> {
+export async function beginRollback(ctx: ObjectContext, actor: Actor): Promise<RunHandle> {
   const before = withoutStop(await requireHead(ctx, "RollbackAll"));
   const { rolloutId } = before;
   const runner = await startRun(ctx, { rolloutId, kind: "rollback", drain: waitList(before) });

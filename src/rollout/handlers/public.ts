@@ -15,7 +15,7 @@ import {
   type RolloutRequest,
   type RolloutStatus,
 } from "#rollout/contract.ts";
-import { type BeginRequest, type Begun, rolloutObject } from "#rollout/internal.ts";
+import { type BeginRequest, type RunHandle, rolloutObject } from "#rollout/internal.ts";
 import { describePlan, planMembers } from "#rollout/rules/plan.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
 import type { ListFleet } from "#rollout/services/capture.ts";
@@ -142,7 +142,7 @@ async function decided<Answer>(
 }
 
 /** Waits for the run's own answer; when the run was killed the rollout is told, and answers itself. */
-function waitForRun(ctx: ObjectSharedContext, begun: Begun): Promise<RollbackResult> {
+function waitForRun(ctx: ObjectSharedContext, begun: RunHandle): Promise<RollbackResult> {
   return attachOrLost(ctx, begun.runner, (reason) => {
     const failure = `the run ended early: ${reason}`;
     return ctx.client(rolloutObject, ctx.key).runnerEnded({ ...begun, failure, cause: "run" });

@@ -1,14 +1,14 @@
 /** Which sentinels a wave takes: every region in proportion, and inside a region by a salted hash. */
 import { hash as digest } from "node:crypto";
 
-type Placed = { id: string; region: string };
+type Placement = { id: string; region: string };
 
 /**
  * Splits `members` into waves of the given sizes (their sum is the number of members). The result
  * depends on nothing but the arguments, so that a plan shown is the plan run; another salt makes
  * other sentinels go first, so that the risk of being first is shared.
  */
-export function spreadOverWaves<Member extends Placed>(
+export function spreadOverWaves<Member extends Placement>(
   members: readonly Member[],
   sizes: readonly number[],
   salt: string,
@@ -51,7 +51,7 @@ function indexesOfLargest(values: readonly number[], count: number): number[] {
 }
 
 /** One queue per region, in an order that the salt decides; so are ties between regions. */
-function queueByRegion<Member extends Placed>(members: readonly Member[], salt: string) {
+function queueByRegion<Member extends Placement>(members: readonly Member[], salt: string) {
   const queues = Map.groupBy(members, (member) => member.region);
   return sortByHash([...queues], salt, ([region]) => region).map(([, queue]) =>
     sortByHash(queue, salt, ({ id }) => id),

@@ -2,7 +2,7 @@
 import { CancelledError, type Context, implement, TerminalError } from "@restatedev/restate-sdk";
 import type { FleetMember } from "#fleet/contract.ts";
 import { singletonKey } from "#rollout/contract.ts";
-import { type Captured, rolloutCapture, rolloutObject } from "#rollout/internal.ts";
+import { type CaptureResult, rolloutCapture, rolloutObject } from "#rollout/internal.ts";
 import { planMembers, toBatches, toWaveProgress } from "#rollout/rules/plan.ts";
 import { inlineLists } from "#rollout/rules/progress.ts";
 
@@ -29,7 +29,7 @@ async function captureFleet(
   ctx: Context,
   rolloutId: string,
   { listFleet, listForMs }: CaptureParts,
-): Promise<Captured> {
+): Promise<CaptureResult> {
   const rollout = ctx.client(rolloutObject, singletonKey);
   const request = await rollout.toCapture({ rolloutId });
   if (request === null) return null;

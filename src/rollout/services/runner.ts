@@ -10,7 +10,7 @@ import {
 } from "@restatedev/restate-sdk";
 import { type RollbackResult, singletonKey } from "#rollout/contract.ts";
 import {
-  type Captured,
+  type CaptureResult,
   type Instruction,
   type Run,
   type RunnerEnded,
@@ -101,7 +101,7 @@ async function capture(
   ctx: Context,
   rolloutId: string,
   stop: RestatePromise<null>,
-): Promise<Captured> {
+): Promise<CaptureResult> {
   const capturing = ctx.client(rolloutCapture).run({ rolloutId });
   const first = await RestatePromise.race([capturing, stop.map(() => "stopped" as const)]);
   if (first !== "stopped") return first;

@@ -4,11 +4,11 @@ import { type Environment, environments } from "#alerts/contract.ts";
 import type { AlertmanagerSettings } from "#routing/alertmanager/config.ts";
 import { exportAlertmanager, writeAlertmanagerYaml } from "#routing/alertmanager/export.ts";
 import {
-  type Brought,
   bringInStep,
   type Comparison,
   compare,
-  type Kept,
+  type ManagedAlertmanager,
+  type SyncResult,
 } from "#routing/alertmanager/keep.ts";
 import { createReload } from "#routing/alertmanager/reload.ts";
 import { connectRunning } from "#routing/alertmanager/running.ts";
@@ -122,7 +122,7 @@ export async function compareAlertmanager(
 export async function bringAlertmanagerInStep(
   settings: Settings,
   environment: Environment,
-): Promise<Brought & { told: string[] }> {
+): Promise<SyncResult & { told: string[] }> {
   const manager = settings.alertmanager[environment];
   const reload = createReload(manager);
   const brought = await bringInStep({
@@ -137,7 +137,7 @@ export async function bringAlertmanagerInStep(
 export function findKept(
   { alertmanager, incident }: Pick<Settings, "alertmanager" | "incident">,
   environment: Environment,
-): Kept {
+): ManagedAlertmanager {
   const { config_file: file, url } = alertmanager[environment];
   if (file === "" && url === "") {
     const path = `alertmanager.${environment}`;

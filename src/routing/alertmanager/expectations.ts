@@ -3,13 +3,13 @@
 import type { AlertRoute } from "#routing/contract.ts";
 import { combineDomain, coverSource, notSet, standIn } from "#routing/coverage.ts";
 import { simulate } from "#routing/match.ts";
-import { environmentLabel, receiverOf, routesOf, type Sending } from "./tree.ts";
+import { type Delivery, environmentLabel, receiverOf, routesOf } from "./tree.ts";
 
 export type Expectation = { receiver: string; labels: Record<string, string> };
 
 /** Throws a RangeError when a source has more kinds of alerts than can be tried. */
 export function expectReceivers(
-  sendings: readonly Sending[],
+  sendings: readonly Delivery[],
   routes: readonly AlertRoute[],
 ): Expectation[] {
   const environments = sendings.map(({ source }) => source.environment);
@@ -27,7 +27,7 @@ export function expectReceivers(
 
 type Labels = Expectation["labels"];
 
-function kindsOf({ source }: Sending, routes: readonly AlertRoute[]): Labels[] {
+function kindsOf({ source }: Delivery, routes: readonly AlertRoute[]): Labels[] {
   const { domain } = coverSource(source, routes);
   return combineDomain(domain).map((values) =>
     Object.fromEntries(
@@ -42,7 +42,7 @@ function namesOne(labels: Labels, environments: readonly string[]): boolean {
   return environments.includes(labels[environmentLabel] ?? "");
 }
 
-function findReceiver({ source }: Sending, labels: Labels, routes: readonly AlertRoute[]): string {
+function findReceiver({ source }: Delivery, labels: Labels, routes: readonly AlertRoute[]): string {
   const verdicts = simulate({ source: source.name, labels }, routes).routes;
   const takers = verdicts.filter(({ matches }) => matches).map(({ route }) => route);
   const taker = routesOf(source, routes).find(({ name }) => takers.includes(name));

@@ -3,11 +3,11 @@ import { stringify } from "yaml";
 import type { AlertRoute } from "#routing/contract.ts";
 import { expectReceivers } from "./expectations.ts";
 import { quoteLabel } from "./matchers.ts";
-import { buildConfig, type Sending } from "./tree.ts";
+import { buildConfig, type Delivery } from "./tree.ts";
 
 type File = { path: string; text: string };
 
-type Sendings = readonly [Sending, ...Sending[]];
+type Sendings = readonly [Delivery, ...Delivery[]];
 
 const origin = "Written by `vedette alerts export alertmanager`: change the routes, not this file.";
 

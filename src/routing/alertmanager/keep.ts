@@ -1,15 +1,15 @@
 /** Keeps an alert manager in step with the routes: how it stands, and what brings it there. */
 import { readText, restoreText, writeText } from "#routing/tokens/mounted-file.ts";
 import { type Change, diffConfigs } from "./diff.ts";
-import { awaitConfig, hashConfig, type Running } from "./running.ts";
+import { awaitConfig, hashConfig, type RunningConfig } from "./running.ts";
 
-export type Kept = {
+export type ManagedAlertmanager = {
   /** The configuration as the routes have it. */
   wanted: string;
   /** Empty: the file is kept elsewhere, and only what runs is compared. */
   file: string;
   /** undefined: nobody says where it is reached. */
-  running: Running | undefined;
+  running: RunningConfig | undefined;
 };
 
 /**
@@ -29,7 +29,7 @@ export type Comparison = {
 };
 
 /** Changes nothing. Throws when the file cannot be read. */
-export async function compare({ wanted, file, running }: Kept): Promise<Comparison> {
+export async function compare({ wanted, file, running }: ManagedAlertmanager): Promise<Comparison> {
   const found = file === "" ? wanted : readText(file);
   const changes = diffFile(found, wanted, file);
   const told = await askRunning(running, found);
@@ -47,7 +47,7 @@ function diffFile(found: string | null, wanted: string, file: string): Change[] 
 }
 
 async function askRunning(
-  running: Running | undefined,
+  running: RunningConfig | undefined,
   text: string | null,
 ): Promise<Pick<Comparison, "running" | "reason">> {
   if (running === undefined) return { running: "not_asked" };
@@ -61,13 +61,13 @@ async function askRunning(
   }
 }
 
-export type Bringing = Kept & {
+export type SyncOrder = ManagedAlertmanager & {
   reload: () => Promise<void>;
   /** How long it may take until it works with the file. */
   withinMs: number;
 };
 
-export type Brought = {
+export type SyncResult = {
   outcome: "in_step" | "reloaded" | "written";
   changes: Change[];
   /** false: nobody could ask whether it works with the file now. */
@@ -78,7 +78,7 @@ export type Brought = {
  * Writes the file where it differs, has the alert manager read it, and waits until it works with it.
  * When it does not, the old file is put back and read again, and the error says so.
  */
-export async function bringInStep(bringing: Bringing): Promise<Brought> {
+export async function bringInStep(bringing: SyncOrder): Promise<SyncResult> {
   const { wanted, file, running } = bringing;
   if (file === "") throw new Error("set config_file first: the file that the alert manager reads");
   const { changes, isInStep } = await compare(bringing);
@@ -99,7 +99,7 @@ export async function bringInStep(bringing: Bringing): Promise<Brought> {
 }
 
 async function putBack(
-  { file, reload }: Bringing,
+  { file, reload }: SyncOrder,
   previous: string | null,
   cause: Error,
 ): Promise<Error> {

@@ -13,7 +13,7 @@ type RunningState = {
   isLastReloadGood: boolean;
 };
 
-export type Running = {
+export type RunningConfig = {
   readState: () => Promise<RunningState>;
   /** Throws with its reason when it does not take the file; it goes on with what it has. */
   reload: () => Promise<void>;
@@ -25,7 +25,7 @@ const timeoutMs = 5_000;
 const agent = new Agent({ maxResponseSize: 10 * 1024 * 1024 });
 
 /** `address` may have a user and a password before the host, as its basic authentication asks for. */
-export function connectRunning(address: string): Running {
+export function connectRunning(address: string): RunningConfig {
   const place = placeOf(address);
   const { url } = place;
   return {
@@ -55,7 +55,11 @@ export function hashConfig(text: string): number {
 }
 
 /** Waits until it works with exactly this text. Throws what stands in the way when it is too late. */
-export async function awaitConfig(running: Running, text: string, withinMs: number): Promise<void> {
+export async function awaitConfig(
+  running: RunningConfig,
+  text: string,
+  withinMs: number,
+): Promise<void> {
   const wanted = hashConfig(text);
   const deadlineMs = performance.now() + withinMs;
   for (;;) {

@@ -3,7 +3,7 @@
 import type { Environment } from "#alerts/contract.ts";
 import type { AlertmanagerSettings } from "#routing/alertmanager/config.ts";
 import type { AlertSource } from "#routing/contract.ts";
-import type { Sending } from "./tree.ts";
+import type { Delivery } from "./tree.ts";
 
 export type SendingSettings = {
   incidentUrl: string;
@@ -15,9 +15,9 @@ export function findSendings(
   environments: readonly Environment[],
   sources: readonly AlertSource[],
   { incidentUrl, alertmanager }: SendingSettings,
-): [Sending, ...Sending[]] {
+): [Delivery, ...Delivery[]] {
   const missing = incidentUrl === "" ? ["incident.url"] : [];
-  const sendings = environments.flatMap((environment): Sending[] => {
+  const sendings = environments.flatMap((environment): Delivery[] => {
     const settings = alertmanager[environment];
     const path = `alertmanager.${environment}`;
     const credentialsFile = settings.mounted_token_file || settings.token_file;

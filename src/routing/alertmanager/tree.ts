@@ -5,7 +5,7 @@ import type { AlertRoute, AlertSource } from "#routing/contract.ts";
 import { writeMatcher } from "./matchers.ts";
 
 /** A source of alerts of Alertmanager's, and how it sends them. */
-export type Sending = {
+export type Delivery = {
   source: AlertSource & { environment: Environment };
   /** Where its events are posted. */
   url: string;
@@ -33,7 +33,7 @@ export const environmentLabel = "environment";
  * the first one. There has to be one.
  */
 export function buildConfig(
-  sendings: readonly [Sending, ...Sending[]],
+  sendings: readonly [Delivery, ...Delivery[]],
   routes: readonly AlertRoute[],
 ): AlertmanagerConfig {
   const [first, ...others] = sendings;
@@ -56,14 +56,14 @@ const timings = {
   chat: { group_wait: "10s", group_interval: "1m", repeat_interval: "12h" },
 };
 
-function buildOther(sending: Sending, routes: readonly AlertRoute[]): RouteNode {
+function buildOther(sending: Delivery, routes: readonly AlertRoute[]): RouteNode {
   const values = [sending.source.environment];
   const matcher = writeMatcher({ label: environmentLabel, operation: "one_of", values });
   return { matchers: [matcher], ...buildSource(sending, routes) };
 }
 
 /** What no route takes is sent too: the incident service shows it, and drops it. */
-function buildSource({ source }: Sending, routes: readonly AlertRoute[]): RouteNode {
+function buildSource({ source }: Delivery, routes: readonly AlertRoute[]): RouteNode {
   return {
     receiver: receiverOf(source, null),
     routes: routesOf(source, routes).flatMap((route) => {
@@ -78,7 +78,7 @@ function buildSource({ source }: Sending, routes: readonly AlertRoute[]): RouteN
   };
 }
 
-function buildReceivers(sending: Sending, routes: readonly AlertRoute[]): object[] {
+function buildReceivers(sending: Delivery, routes: readonly AlertRoute[]): object[] {
   const { source, url, credentialsFile } = sending;
   const names = [...routesOf(source, routes), null].map((route) => receiverOf(source, route));
   return [...new Set(names)].map((name) => ({

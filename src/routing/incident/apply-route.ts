@@ -3,23 +3,23 @@
  * guards an update. A creation is written down first, and one of which nobody knows what came of it is
  * tried again only when a list that is no longer behind does not show it.
  */
-import type { Content, Owned, RouteResult } from "#routing/incident/contract.ts";
+import type { Content, OwnedRoute, RouteResult } from "#routing/incident/contract.ts";
 import { decide, isMadeByUs, type RouteOrder } from "./decide.ts";
 import { diffContent } from "./diff.ts";
-import { findRoute, type Wanted } from "./find-route.ts";
+import { findRoute, type RouteQuery } from "./find-route.ts";
 import { contentOver, isReached } from "./goal.ts";
-import type { Found } from "./service.ts";
+import type { FoundRoute } from "./service.ts";
 import { backoffMs, persist } from "./steps.ts";
 import type { ApplyTools } from "./tools.ts";
-import { isFinal, type Written, writeRoute } from "./write-route.ts";
+import { isFinal, type WriteOutcome, writeRoute } from "./write-route.ts";
 
 /** `owned`: what is known of it from now on; null: it is none of ours any more; absent: as before. */
-export type Applied = { result: RouteResult; owned?: Owned | null };
+export type ApplyStep = { result: RouteResult; owned?: OwnedRoute | null };
 
 /** How often a route is read and written again when others write it too. */
 export const mostRounds = 8;
 
-export async function applyRoute(order: RouteOrder, tools: ApplyTools): Promise<Applied> {
+export async function applyRoute(order: RouteOrder, tools: ApplyTools): Promise<ApplyStep> {
   let soFar: Trials = { tried: null, waitMs: 0 };
   for (let round = 0; round < mostRounds; round += 1) {
     const outcome = await readAndWrite(order, soFar, tools);
@@ -32,15 +32,15 @@ export async function applyRoute(order: RouteOrder, tools: ApplyTools): Promise<
 }
 
 /** `waitMs`: before that a look would not tell. */
-type Trials = { tried: "created" | "updated" | null; waitMs: number; last?: Written };
+type Trials = { tried: "created" | "updated" | null; waitMs: number; last?: WriteOutcome };
 
 async function readAndWrite(
   order: RouteOrder,
   { tried, last }: Trials,
   tools: ApplyTools,
-): Promise<Applied | Trials> {
+): Promise<ApplyStep | Trials> {
   const { route, owned, open, others } = order;
-  const wanted: Wanted = { name: route.name, id: route.id, oursId: owned?.id ?? null, others };
+  const wanted: RouteQuery = { name: route.name, id: route.id, oursId: owned?.id ?? null, others };
   const read = await persist(tools, "read-route", () => findRoute(tools.service, wanted));
   if (read.kind === "failed") return failed(route.name, wanted.id ?? null, read.reason);
   const found = read.value;
@@ -53,13 +53,13 @@ async function readAndWrite(
   return decideAndWrite(ownedAsMade(order, found), { tried, found, wanted }, tools);
 }
 
-type Read = { tried: Trials["tried"]; found: Found | null; wanted: Wanted };
+type Read = { tried: Trials["tried"]; found: FoundRoute | null; wanted: RouteQuery };
 
 async function decideAndWrite(
   order: RouteOrder,
   { tried, found, wanted }: Read,
   tools: ApplyTools,
-): Promise<Applied | Trials> {
+): Promise<ApplyStep | Trials> {
   const next = decide(order, { found, tried });
   if (next.kind === "end") return toApplied(order, next, found);
   const attempt = next.kind === "create" ? "created" : "updated";
@@ -70,24 +70,24 @@ async function decideAndWrite(
 }
 
 /** One that an apply of ours made and then came to its end before it could say so. */
-function ownedAsMade(order: RouteOrder, found: Found | null): RouteOrder {
+function ownedAsMade(order: RouteOrder, found: FoundRoute | null): RouteOrder {
   if (found === null || !isMadeByUs(order, found)) return order;
   return { ...order, owned: toOwned(found, order.open?.declared ?? {}) };
 }
 
 /** A backup is put back to the letter: what is there then counts, not what a write was answered with. */
 async function readBack(
-  { found }: Extract<Written, { kind: "done" }>,
+  { found }: Extract<WriteOutcome, { kind: "done" }>,
   { of }: RouteOrder,
   tools: ApplyTools,
-): Promise<Found> {
+): Promise<FoundRoute> {
   if (of !== "backup" || tools.intend === undefined) return found;
   const read = await persist(tools, "read-back", () => tools.service.readRoute(found.id));
   return read.kind === "done" && read.value !== null ? read.value : found;
 }
 
 /** What the service has made of it: it may have kept something else than it was told. */
-function verify(order: RouteOrder, outcome: "created" | "updated", found: Found): Applied {
+function verify(order: RouteOrder, outcome: "created" | "updated", found: FoundRoute): ApplyStep {
   const { declared, name } = order.route;
   const goal = { of: order.of, declared };
   if (isReached(found.content, goal)) return toApplied(order, { outcome }, found);
@@ -106,8 +106,8 @@ function verify(order: RouteOrder, outcome: "created" | "updated", found: Found)
 function toApplied(
   { route, owned, adopt, of }: RouteOrder,
   end: Pick<RouteResult, "outcome" | "message" | "difference">,
-  found: Found | null,
-): Applied {
+  found: FoundRoute | null,
+): ApplyStep {
   const { outcome, message, difference } = end;
   const result = {
     name: route.name,
@@ -127,10 +127,10 @@ function toApplied(
   return isOurs ? { result, owned: toOwned(found, route.declared) } : { result };
 }
 
-function toOwned({ id }: Found, declared: Content): Owned {
+function toOwned({ id }: FoundRoute, declared: Content): OwnedRoute {
   return { id, declared, disabled_digest: null };
 }
 
-export function failed(name: string, id: string | null, message: string): Applied {
+export function failed(name: string, id: string | null, message: string): ApplyStep {
   return { result: { name, id, outcome: "failed", message } };
 }

@@ -5,12 +5,12 @@ import type {
   ApplyRequest,
   Backup,
   Content,
-  Owned,
+  OwnedRoute,
   RoutePlan,
   RouteResult,
   SharedName,
 } from "#routing/incident/contract.ts";
-import { type Applied, applyRoute } from "./apply-route.ts";
+import { type ApplyStep, applyRoute } from "./apply-route.ts";
 import type { RouteOrder } from "./decide.ts";
 import { type Bearer, readDoubled } from "./doubled.ts";
 import type { OpenCreations } from "./internal.ts";
@@ -23,7 +23,7 @@ import type { ApplyTools } from "./tools.ts";
 export type ApplyOrder = {
   request: ApplyRequest;
   /** Routes of ours when the apply began, by name. */
-  owned: Readonly<Record<string, Owned>>;
+  owned: Readonly<Record<string, OwnedRoute>>;
   startedAtMs: number;
   /**
    * By name, routes that earlier applies were about to make and said no more of. Absent: an older version
@@ -36,12 +36,12 @@ export type ApplyAllTools = ApplyTools & {
   /** Takes `Backup` without what the caller knows itself. Answers why it was not kept, or null. */
   saveBackup: (details: Backup["alert_routes"]) => Promise<string | null>;
   /** Is told of each route as soon as it is dealt with. */
-  note: (applied: Applied) => Promise<void>;
+  note: (applied: ApplyStep) => Promise<void>;
 };
 
 export type AllApplied = { routes: RouteResult[]; doubled: SharedName[] };
 
-type Job = { name: string; known: Owned | null; route?: RoutePlan };
+type Job = { name: string; known: OwnedRoute | null; route?: RoutePlan };
 
 /** What is to be looked at, in order: the plan's routes, then those that are pruned. */
 export function listJobs({ request, owned }: Pick<ApplyOrder, "request" | "owned">): Job[] {
@@ -94,7 +94,7 @@ async function applyJob(
   { name, known, route }: Job,
   { order, made }: Progress,
   tools: ApplyTools,
-): Promise<Applied> {
+): Promise<ApplyStep> {
   if (route !== undefined) {
     return applyRoute(toRouteOrder(route, known, { order, made, tools }), tools);
   }
@@ -104,7 +104,7 @@ async function applyJob(
 
 function toRouteOrder(
   route: RoutePlan,
-  owned: Owned | null,
+  owned: OwnedRoute | null,
   { order, made, tools }: Progress & { tools: ApplyTools },
 ): RouteOrder {
   const { plan, adopt } = order.request;
@@ -135,7 +135,7 @@ async function lookForDoubled(
   return read.kind === "done" ? read.value : [];
 }
 
-function notTried({ name }: Job, reason: string): Applied {
+function notTried({ name }: Job, reason: string): ApplyStep {
   const message = `nothing was written, since no backup could be made: ${reason}`;
   return { result: { name, id: null, outcome: "failed", message } };
 }

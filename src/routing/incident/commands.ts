@@ -1,6 +1,6 @@
 /** Plans of alert routes, made by a command: it only reads, from the incident service itself. */
 
-import type { Backup, Owned, Plan } from "#routing/incident/contract.ts";
+import type { Backup, OwnedRoute, Plan } from "#routing/incident/contract.ts";
 import { readIdsFile } from "#routing/incident/ids-file.ts";
 import { type PlanOutcome, planBackup, planRows } from "#routing/incident/plan.ts";
 import { createReader, type Reader } from "#routing/incident/service.ts";
@@ -17,7 +17,7 @@ const tools = { steps: plainSteps, patience: patience.terminal };
 /** `owned`: by name, as Vedette knows them; empty: routes are found by name alone. */
 export async function planAlertRoutes(
   settings: IncidentSettings,
-  owned: Readonly<Record<string, Owned>>,
+  owned: Readonly<Record<string, OwnedRoute>>,
 ): Promise<PlanOutcome> {
   const { reader, head, idsFile } = openService(settings);
   const given = readIdsFile(idsFile);
@@ -38,13 +38,17 @@ export async function planAlertRestore(settings: IncidentSettings, backup: Backu
   return planBackup(backup, present.value, head);
 }
 
-type Opened = {
+type IncidentService = {
   reader: Reader;
   head: Pick<Plan, "incident_url" | "made_at">;
   idsFile: string;
 };
 
-function openService({ url, api_key: apiKey, ids_file: idsFile }: IncidentSettings): Opened {
+function openService({
+  url,
+  api_key: apiKey,
+  ids_file: idsFile,
+}: IncidentSettings): IncidentService {
   if (url === "" || apiKey === "") {
     throw new Error(
       "set incident.url and incident.api_key (VEDETTE_INCIDENT__URL, VEDETTE_INCIDENT__API_KEY)",

@@ -127,14 +127,14 @@ export const ApplyResult = z.object({
 export type ApplyResult = z.infer<typeof ApplyResult>;
 
 /** A route of ours: who else changed it is seen by what we have said last. */
-export const Owned = z.object({
+export const OwnedRoute = z.object({
   id: z.string(),
   /** What we have said last. */
   declared: Content,
   /** Of all that it said when we disabled it because it is no row any more; null: we have not. */
   disabled_digest: z.string().nullable(),
 });
-export type Owned = z.infer<typeof Owned>;
+export type OwnedRoute = z.infer<typeof OwnedRoute>;
 
 /** `not_applied`: the row has changed, the route has not; the others are what someone else did. */
 const DriftedRoute = z.object({
@@ -162,7 +162,7 @@ export const RoutesStatus = z.object({
   drift: DriftReport.nullable(),
   /** When drift is looked for next; null: it is not. */
   next_check_at: z.iso.datetime().nullable(),
-  owned: z.record(z.string(), Owned),
+  owned: z.record(z.string(), OwnedRoute),
   /** By name, routes that an apply was about to make and said no more of: since when. */
   creations: z.record(z.string(), z.object({ begun_at: z.iso.datetime() })).default({}),
 });

@@ -3,11 +3,11 @@
  * are behind: a request of which it is not known what came of it is never sent again from here.
  */
 import type { Content } from "#routing/incident/contract.ts";
-import { findRoute, insistWrite, toAttempt, type Wanted } from "./find-route.ts";
+import { findRoute, insistWrite, type RouteQuery, toAttempt } from "./find-route.ts";
 import type { ApplyTools } from "./tools.ts";
 import type { Reply } from "./transport.ts";
 
-export type Creation = { wanted: Wanted; content: Content; declared: Content };
+export type Creation = { wanted: RouteQuery; content: Content; declared: Content };
 
 /** A process that has stood still for longer may have been taken for dead, and replaced. */
 const freshMs = 5_000;

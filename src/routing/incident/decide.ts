@@ -1,15 +1,21 @@
 /** What is to be done about one route, by what is there now. */
-import type { Content, Owned, Plan, RoutePlan, RouteResult } from "#routing/incident/contract.ts";
+import type {
+  Content,
+  OwnedRoute,
+  Plan,
+  RoutePlan,
+  RouteResult,
+} from "#routing/incident/contract.ts";
 import { digestOf } from "./content.ts";
 import { diffThreeWays } from "./diff.ts";
 import { contentOfNew, contentOver, type Goal, isReached } from "./goal.ts";
 import { isInStep } from "./overlay.ts";
-import type { Found } from "./service.ts";
+import type { FoundRoute } from "./service.ts";
 
 export type RouteOrder = {
   route: RoutePlan;
   /** null: it is none of ours. */
-  owned: Owned | null;
+  owned: OwnedRoute | null;
   adopt: boolean;
   of: Plan["of"];
   /** Ids that the plan has for its other routes. */
@@ -22,14 +28,14 @@ export type RouteOrder = {
 };
 
 export type Situation = {
-  found: Found | null;
+  found: FoundRoute | null;
   /** What this apply has tried to write: it may be done already. */
   tried: "created" | "updated" | null;
 };
 
 export type Next =
   | { kind: "create"; content: Content }
-  | { kind: "update"; found: Found; content: Content }
+  | { kind: "update"; found: FoundRoute; content: Content }
   | ({ kind: "end" } & Pick<RouteResult, "outcome" | "message" | "difference">);
 
 export function decide(order: RouteOrder, { found, tried }: Situation): Next {
@@ -50,12 +56,12 @@ export function decide(order: RouteOrder, { found, tried }: Situation): Next {
 }
 
 /** An apply may end between making a route and saying that it is ours. */
-export function isMadeByUs({ owned, open, route }: RouteOrder, found: Found): boolean {
+export function isMadeByUs({ owned, open, route }: RouteOrder, found: FoundRoute): boolean {
   if (open === null || owned?.id === found.id) return false;
   return isNamed(found, route.name) && isInStep(found.content, open.declared);
 }
 
-function isNamed({ content }: Found, name: string): boolean {
+function isNamed({ content }: FoundRoute, name: string): boolean {
   return content["name"] === name;
 }
 
@@ -65,7 +71,7 @@ function decideAbsent({ base }: RoutePlan, goal: Goal): Next {
   return { kind: "end", outcome: "conflict", message };
 }
 
-function conflict({ route, owned, of }: RouteOrder, { content: theirs }: Found): Next {
+function conflict({ route, owned, of }: RouteOrder, { content: theirs }: FoundRoute): Next {
   const base = route.base?.content ?? owned?.declared ?? {};
   const ours = contentOver(base, { of, declared: route.declared });
   return {
@@ -77,11 +83,14 @@ function conflict({ route, owned, of }: RouteOrder, { content: theirs }: Found):
 }
 
 export type PruneNext =
-  | { kind: "disable" | "delete"; found: Found }
+  | { kind: "disable" | "delete"; found: FoundRoute }
   | ({ kind: "end"; disabledDigest?: string } & Pick<RouteResult, "outcome" | "message">);
 
 /** A route of ours that is no row any more: first disabled, and deleted the next time. */
-export function decidePrune({ disabled_digest: disabled }: Owned, found: Found | null): PruneNext {
+export function decidePrune(
+  { disabled_digest: disabled }: OwnedRoute,
+  found: FoundRoute | null,
+): PruneNext {
   if (found === null) return { kind: "end", outcome: "deleted" };
   const { content } = found;
   if (disabled === null) {

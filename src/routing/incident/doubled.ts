@@ -1,6 +1,6 @@
 /** Names that several routes bear: each of these takes the same alerts, and people are told twice. */
 import type { SharedName } from "#routing/incident/contract.ts";
-import type { Found, Reader } from "./service.ts";
+import type { FoundRoute, Reader } from "./service.ts";
 import type { Attempt } from "./steps.ts";
 
 /** Of a row: its name, and the id of the route that is ours; null: none is. */
@@ -10,7 +10,10 @@ export type Bearer = { name: string; ours: string | null };
 const mostIds = 20;
 
 /** One beside ours that is disabled takes nothing, and does not count. */
-export function findDoubled(bearers: readonly Bearer[], routes: readonly Found[]): SharedName[] {
+export function findDoubled(
+  bearers: readonly Bearer[],
+  routes: readonly FoundRoute[],
+): SharedName[] {
   return bearers.flatMap(({ name, ours }) => {
     const isThere = routes.some(({ id }) => id === ours);
     const others = routes.filter(({ id, content }) => {
@@ -47,7 +50,7 @@ export async function readDoubled(
     const ids = new Set([...(ours === null ? [] : [ours]), ...listed]);
     return ids.size > 1 ? [...ids].slice(0, mostIds) : [];
   });
-  const routes: Found[] = [];
+  const routes: FoundRoute[] = [];
   for (const id of new Set(suspects)) {
     const route = await reader.readRoute(id);
     if (route.kind !== "done") return route;

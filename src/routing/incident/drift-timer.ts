@@ -7,12 +7,12 @@ import { alertRoutesObject, alertRoutesRunner, type Tick } from "./internal.ts";
 import { readTimer, readTold, writeDrift, writeTimer, writeTold } from "./state.ts";
 
 /** `nextMs`: when to look again after that, if sooner than usual. */
-type Arming = { checkEveryMs: number; afterMs: number; nextMs?: number };
+type DriftTimer = { checkEveryMs: number; afterMs: number; nextMs?: number };
 
 /** Sets the timer anew, as often as a worker starts or an apply ends: an older one does nothing. */
 export async function arm(
   ctx: ObjectContext,
-  { checkEveryMs, afterMs, nextMs }: Arming,
+  { checkEveryMs, afterMs, nextMs }: DriftTimer,
 ): Promise<null> {
   const generation = ((await readTimer(ctx))?.generation ?? 0) + 1;
   if (checkEveryMs === 0) {

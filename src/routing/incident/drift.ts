@@ -1,7 +1,7 @@
 /** Whether routes have drifted from their rows, and what people are told of it. */
 
 import type { ChatMessage } from "#notify/contract.ts";
-import type { DriftReport, Owned, Plan } from "#routing/incident/contract.ts";
+import type { DriftReport, OwnedRoute, Plan } from "#routing/incident/contract.ts";
 import { isInStep } from "./overlay.ts";
 import type { PlanOutcome } from "./plan.ts";
 
@@ -10,7 +10,10 @@ const mostChanges = 50;
 
 type Report = Omit<DriftReport, "checked_at">;
 
-export function judgeDrift(planned: PlanOutcome, owned: Readonly<Record<string, Owned>>): Report {
+export function judgeDrift(
+  planned: PlanOutcome,
+  owned: Readonly<Record<string, OwnedRoute>>,
+): Report {
   if ("faults" in planned) return judgeFaults(planned);
   const routes = planned.plan.routes.flatMap((route) => {
     if (route.action === "none") return [];
@@ -35,7 +38,7 @@ export function unknownDrift(reason: string): Report {
 
 function judgeRoute(
   { base }: Plan["routes"][number],
-  owned: Owned | undefined,
+  owned: OwnedRoute | undefined,
 ): DriftReport["routes"][number]["why"] {
   if (owned === undefined) return "not_applied";
   if (base === null) return "deleted";
@@ -43,11 +46,11 @@ function judgeRoute(
 }
 
 /** The state that people know of: what is unknown changes nothing about it. */
-export type Told = "in_step" | "drifted";
+export type AnnouncedState = "in_step" | "drifted";
 
 /** Told once when drift appears, and once when it ends; undefined: there is nothing to tell. */
 export function announceDrift(
-  told: Told,
+  told: AnnouncedState,
   report: DriftReport,
   id: string,
 ): ChatMessage | undefined {

@@ -1,5 +1,5 @@
 /** Finds routes by id and by name, and writes until there is an answer. */
-import type { Found, Service } from "./service.ts";
+import type { FoundRoute, Service } from "./service.ts";
 import { type Attempt, insist, type Tools } from "./steps.ts";
 import type { Reply } from "./transport.ts";
 
@@ -7,7 +7,7 @@ import type { Reply } from "./transport.ts";
  * `id`: as planned; `oursId`: of one that we made or adopted, which may be gone; `others`: ids that the
  * plan has for other routes, which may bear the same name.
  */
-export type Wanted = {
+export type RouteQuery = {
   name: string;
   id?: string | null;
   oursId?: string | null;
@@ -17,8 +17,8 @@ export type Wanted = {
 /** By id where one is planned; else ours, else by name. Several of one name are never guessed about. */
 export async function findRoute(
   service: Service,
-  { name, id = null, oursId = null, others = [] }: Wanted,
-): Promise<Attempt<Found | null>> {
+  { name, id = null, oursId = null, others = [] }: RouteQuery,
+): Promise<Attempt<FoundRoute | null>> {
   if (id !== null) return service.readRoute(id);
   const isElsewhere = oursId === null || others.includes(oursId);
   const ours = isElsewhere ? undefined : await service.readRoute(oursId);
@@ -37,11 +37,11 @@ export async function findRoute(
 const mostNamesakes = 20;
 
 /** The routes that bear the name now: a list is behind, so that each is looked up. */
-async function readNamed(service: Service, wanted: string): Promise<Attempt<Found[]>> {
+async function readNamed(service: Service, wanted: string): Promise<Attempt<FoundRoute[]>> {
   const list = await service.listRoutes();
   if (list.kind !== "done") return list;
   const listed = list.value.filter(({ name }) => name === wanted).slice(0, mostNamesakes);
-  const found: Found[] = [];
+  const found: FoundRoute[] = [];
   for (const { id } of listed) {
     const route = await service.readRoute(id);
     if (route.kind !== "done") return route;

@@ -7,11 +7,11 @@ import {
   alertRoutesName,
   type Content,
   type DriftReport,
-  type Owned,
+  type OwnedRoute,
   type RouteResult,
 } from "#routing/incident/contract.ts";
 
-export type OwnedRoutes = Record<string, Owned>;
+export type OwnedRoutes = Record<string, OwnedRoute>;
 
 export type ApplyBegun = { applyId: string; invocation: string };
 
@@ -34,7 +34,7 @@ export type Creation = { name: string; declared: Content };
 export type CheckWork = { readsOwned?: true };
 
 /** `owned`: what is known of the route from now on; null: it is none of ours; absent: as before. */
-export type Noted = { applyId: string; result: RouteResult; owned?: Owned | null };
+export type RouteNote = { applyId: string; result: RouteResult; owned?: OwnedRoute | null };
 
 /** `nextMs`: when to look again, if sooner than usual. */
 export type Tick = { generation: number; nextMs?: number };
@@ -60,7 +60,7 @@ export const alertRoutesObject = iface.object(
       description: "What routes said before one apply.",
     }),
     begin: iface.json<ApplyRequest, ApplyBegun>(),
-    note: iface.json<Noted, null>(),
+    note: iface.json<RouteNote, null>(),
     intend: iface.json<Creation, null>(),
     keep: iface.json<{ applyId: string; backup: string }, null>(),
     finished: iface.json<ApplyResult, null>(),

@@ -14,7 +14,7 @@ import { arm, checked, tick } from "./drift-timer.ts";
 import { alertRoutesObject, type OpenCreations } from "./internal.ts";
 import { problem } from "./problem.ts";
 import {
-  type Applying,
+  type ApplyInProgress,
   readApplying,
   readCreations,
   readDrift,
@@ -84,7 +84,7 @@ export function createAlertRoutesObject(parts: ObjectParts) {
 async function status(ctx: ObjectSharedContext): Promise<RoutesStatus> {
   const applying = await readApplying(ctx);
   const timer = await readTimer(ctx);
-  const { invocation: _invocation, ...shown } = applying ?? ({} as Applying);
+  const { invocation: _invocation, ...shown } = applying ?? ({} as ApplyInProgress);
   return {
     applying: applying === null ? null : shown,
     last_apply: await readLastApply(ctx),

@@ -1,5 +1,11 @@
 /** What an apply would do: rows, or a backup, held against what is there. */
-import type { Backup, Owned, Plan, RoutePlan, SharedName } from "#routing/incident/contract.ts";
+import type {
+  Backup,
+  OwnedRoute,
+  Plan,
+  RoutePlan,
+  SharedName,
+} from "#routing/incident/contract.ts";
 import { digestOf, toContent } from "./content.ts";
 import { declareRoute } from "./declared.ts";
 import { diffContent } from "./diff.ts";
@@ -7,7 +13,7 @@ import { findDoubled } from "./doubled.ts";
 import { contentOfNew, contentOver, type Goal, isReached } from "./goal.ts";
 import type { GivenIds } from "./ids-file.ts";
 import { type Rows, resolveIds } from "./resolve.ts";
-import type { Found } from "./service.ts";
+import type { FoundRoute } from "./service.ts";
 import type { Survey } from "./survey.ts";
 
 type Head = Pick<Plan, "incident_url" | "made_at">;
@@ -20,7 +26,7 @@ export type RowsToPlan = {
   given: GivenIds;
   survey: Survey;
   /** Routes of ours, by name. Empty when that is not known: then they are found by name alone. */
-  owned: Readonly<Record<string, Owned>>;
+  owned: Readonly<Record<string, OwnedRoute>>;
 };
 
 /** `faults`: names that have no id, one line each; then nothing can be planned. */
@@ -42,7 +48,7 @@ export function planRows({ rows, given, survey, owned }: RowsToPlan, head: Head)
 }
 
 /** Throws when it is not clear which route has taken the place of one that is gone. */
-export function planBackup(backup: Backup, routes: readonly Found[], head: Head): Plan {
+export function planBackup(backup: Backup, routes: readonly FoundRoute[], head: Head): Plan {
   const kept = new Set(backup.alert_routes.map(({ id }) => id));
   const newer = routes.filter(({ id }) => !kept.has(id));
   const planned = backup.alert_routes.map((detail) => {
@@ -56,7 +62,7 @@ export function planBackup(backup: Backup, routes: readonly Found[], head: Head)
 }
 
 /** One that was made since under its name, by hand or by an apply. */
-function findSuccessor(newer: readonly Found[], name: string): Found | undefined {
+function findSuccessor(newer: readonly FoundRoute[], name: string): FoundRoute | undefined {
   const named = newer.filter((route) => isNamed(route, name));
   if (named.length < 2) return named[0];
   const ids = named.map(({ id }) => id).join(", ");
@@ -71,7 +77,7 @@ function checkSuccessors(planned: readonly RoutePlan[]): void {
   throw new Error(`${problem}: rename or delete it`);
 }
 
-function planRoute(name: string, goal: Goal, found: Found | undefined): RoutePlan {
+function planRoute(name: string, goal: Goal, found: FoundRoute | undefined): RoutePlan {
   const { declared } = goal;
   if (found === undefined) {
     const changes = diffContent({}, contentOfNew(goal));
@@ -84,14 +90,17 @@ function planRoute(name: string, goal: Goal, found: Found | undefined): RoutePla
   return { name, action: isSame ? "none" : "update", id, base, declared, changes };
 }
 
-type Wanted = { name: string; id: string | undefined };
+type RouteName = { name: string; id: string | undefined };
 
 /** By id, since people rename routes; one that is gone is looked for by name. */
-function findRemote(routes: readonly Found[], { name, id }: Wanted): Found | undefined {
+function findRemote(
+  routes: readonly FoundRoute[],
+  { name, id }: RouteName,
+): FoundRoute | undefined {
   return routes.find((route) => route.id === id) ?? routes.find((route) => isNamed(route, name));
 }
 
-function isNamed({ content }: Found, name: string): boolean {
+function isNamed({ content }: FoundRoute, name: string): boolean {
   return content["name"] === name;
 }
 

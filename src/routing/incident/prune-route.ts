@@ -1,6 +1,6 @@
 /** What becomes of a route of ours that is no row any more. */
-import type { Owned } from "#routing/incident/contract.ts";
-import { type Applied, failed, mostRounds } from "./apply-route.ts";
+import type { OwnedRoute } from "#routing/incident/contract.ts";
+import { type ApplyStep, failed, mostRounds } from "./apply-route.ts";
 import { decidePrune, type PruneNext } from "./decide.ts";
 import { persistWrite } from "./find-route.ts";
 import { backoffMs, persist } from "./steps.ts";
@@ -8,9 +8,9 @@ import type { ApplyTools } from "./tools.ts";
 
 /** First disables a route of ours that is no row any more; deletes one that it has disabled before. */
 export async function pruneRoute(
-  { name, owned }: { name: string; owned: Owned },
+  { name, owned }: { name: string; owned: OwnedRoute },
   tools: ApplyTools,
-): Promise<Applied> {
+): Promise<ApplyStep> {
   const { service } = tools;
   const { id } = owned;
   let reason = "others write it all the time";
@@ -37,9 +37,9 @@ export async function pruneRoute(
 }
 
 function toPruned(
-  { name, owned }: { name: string; owned: Owned },
+  { name, owned }: { name: string; owned: OwnedRoute },
   { outcome, message, disabledDigest }: Extract<PruneNext, { kind: "end" }>,
-): Applied {
+): ApplyStep {
   const result = { name, id: owned.id, outcome, ...(message !== undefined && { message }) };
   if (outcome === "deleted") return { result, owned: null };
   if (disabledDigest === undefined) return { result };

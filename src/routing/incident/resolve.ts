@@ -2,18 +2,18 @@
 import type { AlertRoute, AlertSource } from "#routing/contract.ts";
 import type { Ids } from "./declared.ts";
 import type { GivenIds } from "./ids-file.ts";
-import type { Named } from "./service.ts";
+import type { NamedId } from "./service.ts";
 
 /** What the incident service has. */
 export type Directory = {
-  sources: readonly Named[];
-  attributes: readonly Named[];
-  escalationPaths: readonly Named[];
+  sources: readonly NamedId[];
+  attributes: readonly NamedId[];
+  escalationPaths: readonly NamedId[];
 };
 
 export type Rows = { routes: readonly AlertRoute[]; sources: readonly AlertSource[] };
 
-export type Resolved = {
+export type ResolvedRows = {
   ids: Ids;
   /** What each id is called, for people. */
   names: Record<string, string>;
@@ -21,7 +21,7 @@ export type Resolved = {
   faults: string[];
 };
 
-export function resolveIds(rows: Rows, given: GivenIds, directory: Directory): Resolved {
+export function resolveIds(rows: Rows, given: GivenIds, directory: Directory): ResolvedRows {
   const faults: string[] = [];
   const find = (wanted: string, search: Search): [string, string][] => {
     const { kind, known, title = wanted, list = [] } = search;
@@ -65,11 +65,11 @@ type Search = {
   known: Readonly<Record<string, string>>;
   title?: string;
   /** Absent: the service does not tell them. */
-  list?: readonly Named[];
+  list?: readonly NamedId[];
 };
 
 /** By name; when none has it as it is written, regardless of case. */
-function findNamed(list: readonly Named[], name: string): readonly Named[] {
+function findNamed(list: readonly NamedId[], name: string): readonly NamedId[] {
   const exact = list.filter((item) => item.name === name);
   if (exact.length > 0) return exact;
   return list.filter((item) => item.name.toLowerCase() === name.toLowerCase());

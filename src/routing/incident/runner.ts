@@ -2,7 +2,7 @@
 import { implement, type ObjectContext, TerminalError } from "@restatedev/restate-sdk";
 import type { ApplyResult, Content, DriftReport } from "#routing/incident/contract.ts";
 import { applyAll } from "./apply.ts";
-import type { Applied } from "./apply-route.ts";
+import type { ApplyStep } from "./apply-route.ts";
 import type { BackupStore } from "./backups.ts";
 import { judgeDrift, unknownDrift } from "./drift.ts";
 import type { GivenIds } from "./ids-file.ts";
@@ -104,7 +104,7 @@ async function intend(ctx: ObjectContext, creation: Creation): Promise<void> {
   await ctx.client(alertRoutesObject, ctx.key).intend(creation);
 }
 
-function note(ctx: ObjectContext, applyId: string, { result, owned }: Applied): void {
+function note(ctx: ObjectContext, applyId: string, { result, owned }: ApplyStep): void {
   const fields = { route: result.name, outcome: result.outcome, detail: result.message };
   if (result.message === undefined) ctx.console.info("alert route dealt with", fields);
   else ctx.console.warn("alert route not as planned", fields);

@@ -7,7 +7,7 @@ import type { Attempt } from "./steps.ts";
 import { ask, type Reply, type Send } from "./transport.ts";
 
 /** A route as it is now. */
-export type Found = {
+export type FoundRoute = {
   id: string;
   version: number;
   content: Content;
@@ -15,7 +15,7 @@ export type Found = {
   detail: Content;
 };
 
-export type Named = { id: string; name: string };
+export type NamedId = { id: string; name: string };
 
 export type Reader = ReturnType<typeof createReader>;
 export type Service = ReturnType<typeof createService>;
@@ -35,7 +35,7 @@ export function createReader(send: Send) {
   const get = (path: string) => ask(send, { method: "GET", path });
   return {
     /** null: there is none. */
-    readRoute: async (id: string): Promise<Attempt<Found | null>> => {
+    readRoute: async (id: string): Promise<Attempt<FoundRoute | null>> => {
       const reply = await get(`/v2/alert_routes/${encodeURIComponent(id)}`);
       if (reply.kind === "absent") return { kind: "done", value: null };
       const route = readAs(reply, (body) => toFound(RouteAnswer.parse(body).alert_route));
@@ -58,7 +58,7 @@ export function createService(send: Send) {
     createRoute: (content: Content) =>
       ask(send, { method: "POST", path: "/v2/alert_routes", body: content }),
     /** `version` is that which was read: the service refuses when it is not the latest. */
-    updateRoute: ({ id, version }: Pick<Found, "id" | "version">, content: Content) =>
+    updateRoute: ({ id, version }: Pick<FoundRoute, "id" | "version">, content: Content) =>
       ask(send, { ...routeAt("PUT", id), body: { ...content, version: version + 1 } }),
     deleteRoute: (id: string) => ask(send, routeAt("DELETE", id)),
   };
@@ -69,7 +69,7 @@ function routeAt<M extends "PUT" | "DELETE">(method: M, id: string) {
 }
 
 /** The route that a write answers with; undefined: the answer is something else. */
-export function readWritten(body: unknown): Found | undefined {
+export function readWritten(body: unknown): FoundRoute | undefined {
   const { data } = RouteAnswer.safeParse(body);
   return data === undefined ? undefined : toFound(data.alert_route);
 }
@@ -77,7 +77,7 @@ export function readWritten(body: unknown): Found | undefined {
 const RouteAnswer = z.object({ alert_route: Content });
 const RouteHead = z.object({ id: z.string().min(1), version: z.coerce.number().int() });
 
-function toFound(detail: Content): Found {
+function toFound(detail: Content): FoundRoute {
   return { ...RouteHead.parse(detail), content: toContent(detail), detail };
 }
 
@@ -103,14 +103,14 @@ const AttributesAnswer = z
   .object({ alert_attributes: listOf(Named, mostItems) })
   .transform(({ alert_attributes }) => alert_attributes);
 
-type Page = z.ZodType<{ items: Named[]; after?: string | null | undefined }>;
+type Page = z.ZodType<{ items: NamedId[]; after?: string | null | undefined }>;
 
 async function readPages(
   get: (path: string) => Promise<Reply>,
   path: string,
   schema: Page,
-): Promise<Attempt<Named[]>> {
-  const items = new Map<string, Named>();
+): Promise<Attempt<NamedId[]>> {
+  const items = new Map<string, NamedId>();
   const cursors = new Set<string>();
   const deadlineMs = performance.now() + longestListMs;
   let after = "";

@@ -1,11 +1,11 @@
 /** The durable state of the sync: each key declared once. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { ApplyResult, DriftReport, RoutesStatus } from "#routing/incident/contract.ts";
-import type { Told } from "./drift.ts";
+import type { AnnouncedState } from "./drift.ts";
 import type { OpenCreations, OwnedRoutes } from "./internal.ts";
 
 /** The apply at work, and the invocation by which to see whether it still is. */
-export type Applying = NonNullable<RoutesStatus["applying"]> & { invocation: string };
+export type ApplyInProgress = NonNullable<RoutesStatus["applying"]> & { invocation: string };
 
 export type Timer = { generation: number; dueAtMs: number };
 
@@ -28,8 +28,9 @@ export const readCreations = async (ctx: ObjectSharedContext): Promise<OpenCreat
 export const writeCreations = (ctx: ObjectContext, creations: OpenCreations) =>
   ctx.set(keys.creations, creations);
 
-export const readApplying = (ctx: ObjectSharedContext) => ctx.get<Applying>(keys.applying);
-export const writeApplying = (ctx: ObjectContext, now: Applying) => ctx.set(keys.applying, now);
+export const readApplying = (ctx: ObjectSharedContext) => ctx.get<ApplyInProgress>(keys.applying);
+export const writeApplying = (ctx: ObjectContext, now: ApplyInProgress) =>
+  ctx.set(keys.applying, now);
 
 export const readLastApply = (ctx: ObjectSharedContext) => ctx.get<ApplyResult>(keys.lastApply);
 
@@ -43,9 +44,9 @@ export const readDrift = (ctx: ObjectSharedContext) => ctx.get<DriftReport>(keys
 export const writeDrift = (ctx: ObjectContext, report: DriftReport) => ctx.set(keys.drift, report);
 
 /** What people know: at first that all is well. */
-export const readTold = async (ctx: ObjectSharedContext): Promise<Told> =>
-  (await ctx.get<Told>(keys.told)) ?? "in_step";
-export const writeTold = (ctx: ObjectContext, told: Told) => ctx.set(keys.told, told);
+export const readTold = async (ctx: ObjectSharedContext): Promise<AnnouncedState> =>
+  (await ctx.get<AnnouncedState>(keys.told)) ?? "in_step";
+export const writeTold = (ctx: ObjectContext, told: AnnouncedState) => ctx.set(keys.told, told);
 
 export const readTimer = (ctx: ObjectSharedContext) => ctx.get<Timer>(keys.timer);
 export const writeTimer = (ctx: ObjectContext, timer: Timer) => ctx.set(keys.timer, timer);

@@ -1,9 +1,9 @@
 /** Reads all that the incident service has about alert routes. */
 import type { Directory } from "./resolve.ts";
-import type { Found, Reader } from "./service.ts";
+import type { FoundRoute, Reader } from "./service.ts";
 import { type Attempt, persist, type Tools } from "./steps.ts";
 
-export type Survey = { directory: Directory; routes: Found[] };
+export type Survey = { directory: Directory; routes: FoundRoute[] };
 
 type Read<T> = Exclude<Attempt<T>, { kind: "later" }>;
 
@@ -12,10 +12,10 @@ export async function readRoutes(
   reader: Reader,
   tools: Tools,
   known: readonly string[] = [],
-): Promise<Read<Found[]>> {
+): Promise<Read<FoundRoute[]>> {
   const list = await persist(tools, "list-routes", reader.listRoutes);
   if (list.kind === "failed") return list;
-  const routes: Found[] = [];
+  const routes: FoundRoute[] = [];
   for (const id of new Set([...list.value.map((listed) => listed.id), ...known])) {
     const route = await persist(tools, "read-route", () => reader.readRoute(id));
     if (route.kind === "failed") return route;

@@ -5,10 +5,10 @@ import { endsWithin } from "#kernel/attach.ts";
 import { toIso } from "#kernel/time.ts";
 import type { ApplyRequest, ApplyResult } from "#routing/incident/contract.ts";
 import { listJobs } from "./apply.ts";
-import { type ApplyBegun, alertRoutesRunner, type Creation, type Noted } from "./internal.ts";
+import { type ApplyBegun, alertRoutesRunner, type Creation, type RouteNote } from "./internal.ts";
 import { problem } from "./problem.ts";
 import {
-  type Applying,
+  type ApplyInProgress,
   readApplying,
   readCreations,
   readLastApply,
@@ -45,7 +45,7 @@ export async function begin(ctx: ObjectContext, request: ApplyRequest): Promise<
 /** How long one that has ended may take to say so. */
 const askRunnerMs = 250;
 
-async function isRunning(ctx: ObjectContext, { invocation }: Applying): Promise<boolean> {
+async function isRunning(ctx: ObjectContext, { invocation }: ApplyInProgress): Promise<boolean> {
   return (await endsWithin(ctx, [invocation], askRunnerMs)) === undefined;
 }
 
@@ -56,7 +56,10 @@ export async function intend(ctx: ObjectContext, { name, declared }: Creation): 
   return null;
 }
 
-export async function note(ctx: ObjectContext, { applyId, result, owned }: Noted): Promise<null> {
+export async function note(
+  ctx: ObjectContext,
+  { applyId, result, owned }: RouteNote,
+): Promise<null> {
   if (owned !== undefined) {
     const { [result.name]: _before, ...others } = await readOwned(ctx);
     writeOwned(ctx, owned === null ? others : { ...others, [result.name]: owned });

@@ -4,10 +4,10 @@ import path from "node:path";
 import { runner } from "node-pg-migrate";
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { AlertTransition } from "#alerts/contract.ts";
 import { migrate } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { migrationsDir, migrationsTable } from "#kernel/schema-version.ts";
-import { AlertTransition } from "#alerts/contract.ts";
 import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 

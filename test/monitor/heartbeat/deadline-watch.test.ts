@@ -2,21 +2,21 @@ import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { createLog } from "#kernel/log.ts";
 import { watchDeadlines } from "#monitor/heartbeat/deadline-watch.ts";
-import type { Passed } from "#monitor/rules/deadline.ts";
+import type { PassedDeadlines } from "#monitor/rules/deadline.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 
-const passed: Passed = {
+const passed: PassedDeadlines = {
   overdue: [{ id: "nightly", lastPingAtMs: 1_000, away: null }],
   atMs: 61_000,
   lease: new Date(66_000),
 };
 
-type Given = { found?: (Passed | null)[]; nextMs?: number | null; faults?: Error[] };
+type Given = { found?: (PassedDeadlines | null)[]; nextMs?: number | null; faults?: Error[] };
 
 /** Looks as often as something is said to be found, and stops; at least once. */
 async function runWatch({ found = [null], nextMs = null, faults = [] }: Given) {
-  const told: Passed[] = [];
+  const told: PassedDeadlines[] = [];
   const messages: unknown[] = [];
   const pauses: number[] = [];
   const done = Promise.withResolvers<void>();

@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findAbsences, findAway, type Listening } from "#monitor/rules/absences.ts";
+import { findAbsences, findAway, type ListeningSpan } from "#monitor/rules/absences.ts";
 import { expire, newHeartbeatState, takePing } from "#monitor/rules/deadline.ts";
 import { aHeartbeat } from "../../support/check-builders.ts";
 
 const second = 1_000;
 
-function listened(fromS: number, toS: number, hasLeft = false): Listening {
+function listened(fromS: number, toS: number, hasLeft = false): ListeningSpan {
   return { fromMs: fromS * second, toMs: toS * second, hasLeft };
 }
 
-const at = (listening: Listening[], nowS: number) => findAbsences(listening, nowS * second);
+const at = (listening: ListeningSpan[], nowS: number) => findAbsences(listening, nowS * second);
 const nothing = { spans: [], isDoubtful: false };
 
 describe("who listens for pings", () => {
@@ -89,7 +89,7 @@ describe("a deadline", () => {
     ping: { kind: "success", atMs: 0 },
     ...loud,
   }).state;
-  const expireAt = (listening: Listening[], nowS: number) => {
+  const expireAt = (listening: ListeningSpan[], nowS: number) => {
     const { spans } = at(listening, nowS);
     return expire(heartbeat, state, {
       nowMs: nowS * second,

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { writeAlertmanagerYaml } from "#routing/alertmanager/export.ts";
-import { type Bringing, bringInStep, compare } from "#routing/alertmanager/keep.ts";
+import { bringInStep, compare, type SyncOrder } from "#routing/alertmanager/keep.ts";
 import { hashConfig } from "#routing/alertmanager/running.ts";
 import { aSending } from "../../support/alertmanager.ts";
 import { aRoute } from "../../support/route-rows.ts";
@@ -19,7 +19,7 @@ function aManager(over: { accepts?: (text: string) => boolean; text?: string | n
   let works = text ?? "";
   let isLastReloadGood = true;
   const reloads: string[] = [];
-  const bringing: Bringing = {
+  const bringing: SyncOrder = {
     wanted,
     file,
     running: {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { applyAll } from "#routing/incident/apply.ts";
 import { digestOf, toContent } from "#routing/incident/content.ts";
-import type { Content, Owned, Plan, RouteResult } from "#routing/incident/contract.ts";
+import type { Content, OwnedRoute, Plan, RouteResult } from "#routing/incident/contract.ts";
 import { declareRoute } from "#routing/incident/declared.ts";
 import { isInStep } from "#routing/incident/overlay.ts";
 import { planRows } from "#routing/incident/plan.ts";
@@ -45,7 +45,7 @@ const declared = rows.routes.map((row) => declareRoute(row, ids));
 const atOnce: Steps = { run: (_name, action) => action(), sleep: async () => {} };
 const head = { incident_url: "http://double", made_at: "2026-11-21T00:00:00.000Z" };
 
-type World = { double: IncidentDouble; owned: Record<string, Owned>; backup?: Content[] };
+type World = { double: IncidentDouble; owned: Record<string, OwnedRoute>; backup?: Content[] };
 
 function begin({ before, others, conflictStatus }: History): World {
   const double = createIncidentDouble({ conflictStatus, sources: directory.sources });

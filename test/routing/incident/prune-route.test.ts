@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { listJobs } from "#routing/incident/apply.ts";
-import type { Owned, Plan } from "#routing/incident/contract.ts";
+import type { OwnedRoute, Plan } from "#routing/incident/contract.ts";
 import { pruneRoute } from "#routing/incident/prune-route.ts";
 import { createService } from "#routing/incident/service.ts";
 import { patience } from "#routing/incident/steps.ts";
@@ -10,7 +10,7 @@ import { aForeignRoute, edited } from "../../support/route-histories.ts";
 function anOrphan() {
   const double = createIncidentDouble();
   const { id } = double.add(aForeignRoute("Old"));
-  const owned: Owned = { id, declared: { name: "Old" }, disabled_digest: null };
+  const owned: OwnedRoute = { id, declared: { name: "Old" }, disabled_digest: null };
   const tools = {
     steps: {
       run: <T>(_name: string, action: () => Promise<T>) => action(),
@@ -84,6 +84,6 @@ it("prunes what the plan has shown, and nothing that became ours since", () => {
   expect(jobs.map(({ name }) => name)).toEqual(["Old"]);
 });
 
-function ownedAs(name: string): Owned {
+function ownedAs(name: string): OwnedRoute {
   return { id: `route-${name}`, declared: { name }, disabled_digest: null };
 }

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { applyAll } from "#routing/incident/apply.ts";
-import type { Owned } from "#routing/incident/contract.ts";
+import type { OwnedRoute } from "#routing/incident/contract.ts";
 import { judgeDrift } from "#routing/incident/drift.ts";
 import type { OpenCreations } from "#routing/incident/internal.ts";
 import { planRows } from "#routing/incident/plan.ts";
@@ -33,7 +33,7 @@ function begin(lagMs: number) {
   });
   const clock = { nowMs: 0 };
   Object.assign(double.lag, { lagMs, now: () => clock.nowMs });
-  return { double, clock, owned: {} as Record<string, Owned>, creations: {} as OpenCreations };
+  return { double, clock, owned: {} as Record<string, OwnedRoute>, creations: {} as OpenCreations };
 }
 
 type World = ReturnType<typeof begin>;

@@ -2,7 +2,7 @@
 import type { Cursor } from "./cursor.ts";
 import { readExpression } from "./expression.ts";
 import { readIdentifier } from "./primary.ts";
-import type { Reading } from "./reading.ts";
+import type { ParsedQuery } from "./reading.ts";
 import { refuse } from "./refusal.ts";
 import type { Scope } from "./scope.ts";
 import { takeAlias, writeAlias } from "./sources.ts";
@@ -12,7 +12,7 @@ import { writeName } from "./write.ts";
 const maxColumns = 64;
 
 export type ColumnReading = {
-  reading: Reading;
+  reading: ParsedQuery;
   scope: Scope;
   /** Whether `*` is that of a summed-up table alone, to be read by people. */
   isSummed: boolean;

@@ -2,29 +2,29 @@
 import type { Cursor } from "./cursor.ts";
 import { foldProduct, foldSum, momentOf, type Piece } from "./fold.ts";
 import { readPrimary } from "./primary.ts";
-import type { Reading } from "./reading.ts";
+import type { ParsedQuery } from "./reading.ts";
 import { refuse } from "./refusal.ts";
 import { readIn } from "./sets.ts";
 import { readCastMark } from "./types.ts";
 import { carriedState, inOneUnit, unitOfSum } from "./units.ts";
 
-export function readExpression(cursor: Cursor, reading: Reading): Piece {
+export function readExpression(cursor: Cursor, reading: ParsedQuery): Piece {
   return cursor.nested(() => readOr(cursor, reading));
 }
 
-type Reader = (cursor: Cursor, reading: Reading) => Piece;
+type Reader = (cursor: Cursor, reading: ParsedQuery) => Piece;
 
-function readOr(cursor: Cursor, reading: Reading): Piece {
+function readOr(cursor: Cursor, reading: ParsedQuery): Piece {
   return joined(cursor, reading, { word: "or", reader: readAnd });
 }
 
-function readAnd(cursor: Cursor, reading: Reading): Piece {
+function readAnd(cursor: Cursor, reading: ParsedQuery): Piece {
   return joined(cursor, reading, { word: "and", reader: readNot });
 }
 
 function joined(
   cursor: Cursor,
-  reading: Reading,
+  reading: ParsedQuery,
   { word, reader }: { word: "or" | "and"; reader: Reader },
 ): Piece {
   const first = reader(cursor, reading);
@@ -33,14 +33,14 @@ function joined(
   return parts.length === 1 ? first : { sql: `(${parts.join(` ${word.toUpperCase()} `)})` };
 }
 
-function readNot(cursor: Cursor, reading: Reading): Piece {
+function readNot(cursor: Cursor, reading: ParsedQuery): Piece {
   if (!cursor.takeWord("not")) return readComparison(cursor, reading);
   return { sql: `(NOT ${cursor.nested(() => readNot(cursor, reading)).sql})` };
 }
 
 const comparisons = ["=", "==", "!=", "<>", "<", "<=", ">", ">="];
 
-function readComparison(cursor: Cursor, reading: Reading): Piece {
+function readComparison(cursor: Cursor, reading: ParsedQuery): Piece {
   const left = readConcatenation(cursor, reading);
   const mark = comparisons.find((one) => cursor.takeMark(one));
   if (mark !== undefined) return compare(left, mark, readConcatenation(cursor, reading), reading);
@@ -61,7 +61,7 @@ function readComparison(cursor: Cursor, reading: Reading): Piece {
   return left;
 }
 
-function compare(left: Piece, mark: string, right: Piece, reading: Reading): Piece {
+function compare(left: Piece, mark: string, right: Piece, reading: ParsedQuery): Piece {
   const isLower = mark === ">" || mark === ">=" || mark === "=" || mark === "==";
   const isUpper = mark === "<" || mark === "<=" || mark === "=" || mark === "==";
   if (isLower && left.column === "time") reading.noteLowerBound(momentOf(right.value));
@@ -72,7 +72,7 @@ function compare(left: Piece, mark: string, right: Piece, reading: Reading): Pie
 
 function readBetween(
   cursor: Cursor,
-  reading: Reading,
+  reading: ParsedQuery,
   { left, not }: { left: Piece; not: string },
 ): Piece {
   const low = readConcatenation(cursor, reading);
@@ -98,14 +98,14 @@ function requireShort({ sql }: Piece): void {
   throw refuse("syntax", `What stands before BETWEEN is too long: ${bounds}.`);
 }
 
-function readConcatenation(cursor: Cursor, reading: Reading): Piece {
+function readConcatenation(cursor: Cursor, reading: ParsedQuery): Piece {
   const first = readSum(cursor, reading);
   const parts = [first.sql];
   while (cursor.takeMark("||")) parts.push(readSum(cursor, reading).sql);
   return parts.length === 1 ? first : { sql: `(${parts.join(" || ")})` };
 }
 
-function readSum(cursor: Cursor, reading: Reading): Piece {
+function readSum(cursor: Cursor, reading: ParsedQuery): Piece {
   let left = readProduct(cursor, reading);
   for (;;) {
     const mark = (["+", "-"] as const).find((one) => cursor.takeMark(one));
@@ -119,7 +119,7 @@ function readSum(cursor: Cursor, reading: Reading): Piece {
   }
 }
 
-function readProduct(cursor: Cursor, reading: Reading): Piece {
+function readProduct(cursor: Cursor, reading: ParsedQuery): Piece {
   let left = readSigned(cursor, reading);
   for (;;) {
     const mark = ["*", "/", "%"].find((one) => cursor.takeMark(one));
@@ -132,12 +132,12 @@ function readProduct(cursor: Cursor, reading: Reading): Piece {
   }
 }
 
-function readSigned(cursor: Cursor, reading: Reading): Piece {
+function readSigned(cursor: Cursor, reading: ParsedQuery): Piece {
   if (!cursor.takeMark("-")) return readElement(cursor, reading);
   return { sql: `(-${cursor.nested(() => readSigned(cursor, reading)).sql})` };
 }
 
-function readElement(cursor: Cursor, reading: Reading): Piece {
+function readElement(cursor: Cursor, reading: ParsedQuery): Piece {
   let piece = readPrimary(cursor, reading, readExpression);
   for (;;) {
     if (cursor.takeMark("::")) {

@@ -2,14 +2,14 @@
 import type { Cursor } from "./cursor.ts";
 import { readExpression } from "./expression.ts";
 import { readIdentifier } from "./primary.ts";
-import type { Reading } from "./reading.ts";
+import type { ParsedQuery } from "./reading.ts";
 import { refuse } from "./refusal.ts";
 import type { Names } from "./scope.ts";
 import type { Source } from "./sources.ts";
 import { writeName } from "./write.ts";
 
 export type NamedReading = {
-  reading: Reading;
+  reading: ParsedQuery;
   names: Names;
   /** The brackets taken up to the first. */
   readSubquery: (cursor: Cursor) => Source;

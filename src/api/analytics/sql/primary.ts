@@ -4,7 +4,7 @@ import { argumentsFor } from "./arguments.ts";
 import type { Cursor } from "./cursor.ts";
 import { foldCall, intervalOf, intervalUnits, type Piece } from "./fold.ts";
 import { allowedFunction } from "./functions.ts";
-import type { Reading } from "./reading.ts";
+import type { ParsedQuery } from "./reading.ts";
 import { refuse } from "./refusal.ts";
 import type { Token } from "./tokens.ts";
 import { readCast } from "./types.ts";
@@ -12,7 +12,7 @@ import { carriedState, unitOfCall } from "./units.ts";
 import { readOver, windowFunctions } from "./window.ts";
 import { writeName, writeText } from "./write.ts";
 
-type ReadExpression = (cursor: Cursor, reading: Reading) => Piece;
+type ReadExpression = (cursor: Cursor, reading: ParsedQuery) => Piece;
 
 /** Words that are never a column: a query that has one here is not what it seems. */
 const reserved = new Set(
@@ -27,7 +27,11 @@ export function isReserved(token: Token): boolean {
   return token.kind === "word" && reserved.has(token.word);
 }
 
-export function readPrimary(cursor: Cursor, reading: Reading, expression: ReadExpression): Piece {
+export function readPrimary(
+  cursor: Cursor,
+  reading: ParsedQuery,
+  expression: ReadExpression,
+): Piece {
   const token = cursor.peek();
   switch (token.kind) {
     case "number":
@@ -47,7 +51,7 @@ export function readPrimary(cursor: Cursor, reading: Reading, expression: ReadEx
   }
 }
 
-function readBrackets(cursor: Cursor, reading: Reading, expression: ReadExpression): Piece {
+function readBrackets(cursor: Cursor, reading: ParsedQuery, expression: ReadExpression): Piece {
   const read = () => expression(cursor, reading);
   if (cursor.takeMark("[")) {
     if (cursor.takeMark("]")) return { sql: "[]" };
@@ -67,7 +71,7 @@ function readBrackets(cursor: Cursor, reading: Reading, expression: ReadExpressi
   return { sql: `(${items.map(({ sql }) => sql).join(", ")})`, ...carriedState(items) };
 }
 
-function readWord(cursor: Cursor, reading: Reading, expression: ReadExpression): Piece {
+function readWord(cursor: Cursor, reading: ParsedQuery, expression: ReadExpression): Piece {
   const read = () => expression(cursor, reading);
   for (const word of ["null", "true", "false"]) {
     if (cursor.takeWord(word)) return { sql: word.toUpperCase() };
@@ -113,7 +117,7 @@ function readInterval(cursor: Cursor, read: () => Piece): Piece {
 }
 
 /** `column` or `table.column`. Names that begin with `_` are the store's own. */
-function readColumn(cursor: Cursor, reading: Reading): Piece {
+function readColumn(cursor: Cursor, reading: ParsedQuery): Piece {
   reading.noteReference(cursor);
   const names = [readIdentifier(cursor, "a column")];
   if (cursor.takeMark(".")) names.push(readIdentifier(cursor, "a column"));
@@ -136,7 +140,7 @@ export function readIdentifier(cursor: Cursor, wanted: string): string {
 }
 
 /** `name(…)`, or `name(parameters)(…)` as quantiles have it; over a window, too. */
-function readCall(cursor: Cursor, reading: Reading, expression: ReadExpression): Piece {
+function readCall(cursor: Cursor, reading: ParsedQuery, expression: ReadExpression): Piece {
   const { text } = cursor.next();
   const name = allowedFunction(text);
   if (name === undefined) throw refuse("function", `The function ${text} is not allowed.`);
@@ -166,7 +170,7 @@ function requireBounded(count: Piece | undefined): void {
   );
 }
 
-type Arguments = { name: string; reading: Reading; expression: ReadExpression };
+type Arguments = { name: string; reading: ParsedQuery; expression: ReadExpression };
 
 function readArguments(cursor: Cursor, { name, reading, expression }: Arguments) {
   cursor.expectMark("(");
@@ -186,7 +190,7 @@ function readArguments(cursor: Cursor, { name, reading, expression }: Arguments)
 }
 
 /** An expression, or `x -> …` of the functions over arrays. */
-function readArgument(cursor: Cursor, reading: Reading, expression: ReadExpression): Piece {
+function readArgument(cursor: Cursor, reading: ParsedQuery, expression: ReadExpression): Piece {
   if (cursor.isMark("->", 1)) {
     const name = readIdentifier(cursor, "a name");
     cursor.expectMark("->");

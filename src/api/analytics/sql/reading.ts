@@ -2,7 +2,7 @@
 import type { Cursor } from "./cursor.ts";
 import type { Piece, Unit } from "./fold.ts";
 
-export type Reading = {
+export type ParsedQuery = {
   nowMs: number;
   /** Reads `(SELECT …)` that stands for a value, its first bracket taken already. */
   readScalar: (cursor: Cursor) => Piece;

@@ -3,7 +3,7 @@ import type { Piece, Unit } from "./fold.ts";
 import type { Units } from "./units.ts";
 
 /** What a WITH has put before a query. */
-type Named = { query: string; units: Units } | { value: Piece };
+type NamedItem = { query: string; units: Units } | { value: Piece };
 
 /** One SELECT: where its columns come from, and what it calls them. */
 export class Scope {
@@ -39,7 +39,7 @@ export class Scope {
 
 /** The names that WITH gives, of the query that is read and of those around it. */
 export class Names {
-  readonly #given: Map<string, Named>[] = [];
+  readonly #given: Map<string, NamedItem>[] = [];
   readonly #parameters: string[] = [];
   #count = 0;
 
@@ -55,11 +55,11 @@ export class Names {
     return `named ${kind} ${this.#count}`;
   }
 
-  set(name: string, named: Named): void {
+  set(name: string, named: NamedItem): void {
     this.#given.at(-1)?.set(name, named);
   }
 
-  find(name: string): Named | undefined {
+  find(name: string): NamedItem | undefined {
     return this.#given.findLast((names) => names.has(name))?.get(name);
   }
 

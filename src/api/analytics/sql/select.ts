@@ -5,7 +5,7 @@ import { readExpression } from "./expression.ts";
 import type { Piece, Unit } from "./fold.ts";
 import { readNamed } from "./named.ts";
 import { type Fill, maxFilledRows, readDirection, readFill, readLimits } from "./order.ts";
-import type { Reading } from "./reading.ts";
+import type { ParsedQuery } from "./reading.ts";
 import { refuse } from "./refusal.ts";
 import { Names, Scope } from "./scope.ts";
 import { readSources, type Source } from "./sources.ts";
@@ -16,7 +16,7 @@ import { requireReadable, type Units } from "./units.ts";
 export type SelectSettings = TableSettings & { nowMs: number };
 
 /** One query: reads it whole, and remembers what it asks for. */
-export class SelectReader implements Reading {
+export class SelectReader implements ParsedQuery {
   readonly nowMs: number;
   /** From when on rows are asked for at the earliest; undefined: the query does not say. */
   lowerBoundMs: number | undefined;

@@ -1,13 +1,13 @@
 /** Reads what follows IN, in the unit of what stands before it. */
 import type { Cursor } from "./cursor.ts";
 import { momentOf, type Piece } from "./fold.ts";
-import type { Reading } from "./reading.ts";
+import type { ParsedQuery } from "./reading.ts";
 import { asRowsAre, listInOneUnit } from "./units.ts";
 
 type Before = { left: Piece; not: string };
 
 /** The word IN taken already. */
-export function readIn(cursor: Cursor, reading: Reading, { left, not }: Before): Piece {
+export function readIn(cursor: Cursor, reading: ParsedQuery, { left, not }: Before): Piece {
   const set = reading.readSet(cursor);
   if ("rows" in set)
     return { sql: `(${asRowsAre(set.rows.unit, left).sql} ${not}IN ${set.rows.sql})` };

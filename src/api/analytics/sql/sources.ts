@@ -2,7 +2,7 @@
 import type { Cursor } from "./cursor.ts";
 import { readExpression } from "./expression.ts";
 import { isReserved, readIdentifier } from "./primary.ts";
-import type { Reading } from "./reading.ts";
+import type { ParsedQuery } from "./reading.ts";
 import type { Scope } from "./scope.ts";
 import type { Units } from "./units.ts";
 import { writeName } from "./write.ts";
@@ -11,7 +11,7 @@ import { writeName } from "./write.ts";
 export type Source = { sql: string; units: Units };
 
 export type SourceReading = {
-  reading: Reading;
+  reading: ParsedQuery;
   /** The SELECT that they are read for. */
   scope: Scope;
   /** The brackets taken up to the first. */
@@ -36,11 +36,11 @@ export function readSources(cursor: Cursor, from: SourceReading): string {
   }
 }
 
-function readArray(cursor: Cursor, reading: Reading): string {
+function readArray(cursor: Cursor, reading: ParsedQuery): string {
   return `${readExpression(cursor, reading).sql}${writeAlias(takeAlias(cursor))}`;
 }
 
-function readOn(cursor: Cursor, reading: Reading): string {
+function readOn(cursor: Cursor, reading: ParsedQuery): string {
   if (cursor.takeWord("on")) return ` ON ${readExpression(cursor, reading).sql}`;
   if (!cursor.takeWord("using")) throw cursor.unexpected("ON or USING");
   const hasBrackets = cursor.takeMark("(");

@@ -79,7 +79,7 @@ function FocusRing({ layout, place }: { layout: Layout; place: number | undefine
   );
 }
 
-type Painting = {
+type RegionPicture = {
   canvas: { current: HTMLCanvasElement | null };
   painter: { current: Painter | undefined };
   fleet: Fleet;
@@ -88,7 +88,7 @@ type Painting = {
   layout: Layout;
 };
 
-function usePainting({ canvas, painter, fleet, first, count, layout }: Painting): void {
+function usePainting({ canvas, painter, fleet, first, count, layout }: RegionPicture): void {
   const repaint = () => {
     if (canvas.current === null) return;
     painter.current = createPainter(canvas.current, layout);

@@ -3,9 +3,9 @@ import type { PastRollout } from "#console/contract.ts";
 import { LazyChart } from "#console/web/charts/lazy.tsx";
 import { count, duration, sentinels } from "#console/web/format.ts";
 
-export type Run = { name: string; colour: string; progress: PastRollout["progress"] };
+export type ChartLine = { name: string; colour: string; progress: PastRollout["progress"] };
 
-export function ProgressChart({ runs }: { runs: readonly Run[] }) {
+export function ProgressChart({ runs }: { runs: readonly ChartLine[] }) {
   const times = [...new Set(runs.flatMap(({ progress }) => [0, ...progress.seconds]))].sort(
     (a, b) => a - b,
   );
@@ -28,13 +28,13 @@ export function ProgressChart({ runs }: { runs: readonly Run[] }) {
 }
 
 /** null once it has ended: a line does not go on after its rollout. */
-function doneBy({ seconds, done }: Run["progress"], second: number): number | null {
+function doneBy({ seconds, done }: ChartLine["progress"], second: number): number | null {
   if (second > (seconds.at(-1) ?? 0)) return null;
   const after = seconds.findIndex((at) => at > second);
   const known = after === -1 ? seconds.length - 1 : after - 1;
   return known < 0 ? 0 : (done[known] ?? 0);
 }
 
-function describe({ name, progress: { seconds, done } }: Run): string {
+function describe({ name, progress: { seconds, done } }: ChartLine): string {
   return `${name}: ${sentinels(done.at(-1) ?? 0)} within ${duration(seconds.at(-1) ?? 0)}.`;
 }

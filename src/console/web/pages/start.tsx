@@ -19,11 +19,11 @@ const empty: StartFields = {
   timeoutSeconds: 600,
 };
 
-type Planned = { request: RolloutRequest; plan: RolloutPlan };
+type PlannedRollout = { request: RolloutRequest; plan: RolloutPlan };
 
 export function StartPage() {
   const [fields, setFields] = useState(empty);
-  const [planned, setPlanned] = useState<Planned>();
+  const [planned, setPlanned] = useState<PlannedRollout>();
   const [error, setError] = useState<string>();
   // A plan that comes late is not shown beside fields that ask for another one.
   const asked = useRef(0);
@@ -79,7 +79,7 @@ export function StartPage() {
   );
 }
 
-function Plan({ planned, isLegal }: { planned: Planned; isLegal: boolean }) {
+function Plan({ planned, isLegal }: { planned: PlannedRollout; isLegal: boolean }) {
   const [button, setButton] = useState<HTMLButtonElement | null>(null);
   useEffect(() => button?.focus(), [button]);
   return (
@@ -100,7 +100,7 @@ function Plan({ planned, isLegal }: { planned: Planned; isLegal: boolean }) {
   );
 }
 
-function startQuestion({ request, plan }: Planned) {
+function startQuestion({ request, plan }: PlannedRollout) {
   const seen = rollout.value?.status;
   const expect = { rollout_id: seen?.rollout_id ?? null, state: seen?.state ?? "idle" };
   const [first] = plan.waves;

@@ -4,7 +4,7 @@ import path from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { exportAlertmanager } from "#routing/alertmanager/export.ts";
-import type { Sending } from "#routing/alertmanager/tree.ts";
+import type { Delivery } from "#routing/alertmanager/tree.ts";
 import type { AlertRoute } from "#routing/contract.ts";
 import { routes, sources } from "#routing/routes.ts";
 import { aSending, isInstalled, output } from "../../../support/alertmanager.ts";
@@ -15,9 +15,9 @@ import { tempDir } from "../../../support/temp-dir.ts";
 
 const ours = sources
   .filter(({ kind }) => kind === "alertmanager")
-  .map((source) => aSending(source)) as [Sending, Sending];
+  .map((source) => aSending(source)) as [Delivery, Delivery];
 
-function exported(sendings: [Sending, ...Sending[]], of: readonly AlertRoute[]): string {
+function exported(sendings: [Delivery, ...Delivery[]], of: readonly AlertRoute[]): string {
   const directory = tempDir();
   writeFiles(directory, exportAlertmanager(sendings, of));
   return directory;
