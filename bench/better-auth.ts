@@ -19,7 +19,7 @@ import { requirePackages } from "./packages.ts";
 
 const keyCount = 1_000;
 
-/** The aim (issue 3, "Speed"). */
+/** The aim (docs/measured.md, "Aims"). */
 const leastTimes = 5;
 
 const program = new URL("./better-auth/server.mjs", import.meta.url);

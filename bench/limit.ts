@@ -12,7 +12,7 @@ import { compare, judge } from "./compare.ts";
 import { nextLimitBody } from "./limit-body.ts";
 import { profile } from "./load.ts";
 
-/** The aims (issue 3, "Speed"). */
+/** The aims (docs/measured.md, "Aims"). */
 const leastShare = 0.6;
 const mostP99 = 4;
 const leastTimes = 2;

@@ -19,7 +19,7 @@ const many = countFrom("BENCH_KEYS", 1_000_000);
 const seconds = countFrom("BENCH_SECONDS", 5);
 const runs = countFrom("BENCH_RUNS", 5);
 
-/** The aim (issue 3, "Speed"). */
+/** The aim (docs/measured.md, "Aims"). */
 const mostLoss = 0.1;
 
 const verifyLoad = ({ url, pid }: Served, nextKey: () => number) => ({

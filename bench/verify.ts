@@ -16,7 +16,7 @@ import { profile } from "./load.ts";
 /** Few enough to be cached, all of them. */
 const keyCount = 1_000;
 
-/** The aims (issue 3, "Speed"). */
+/** The aims (docs/measured.md, "Aims"). */
 const leastShare = 0.55;
 const mostP99 = 4;
 

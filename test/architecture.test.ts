@@ -1,4 +1,4 @@
-/** The import table of the house guide, checked: each folder of src is a slice. */
+/** The import table of docs/architecture.md, "Layers", checked: each folder of src is a slice. */
 import { globSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { findCircle, foldersOf, readImports, specifiersOf } from "./support/import-graph.ts";

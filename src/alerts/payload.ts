@@ -11,7 +11,7 @@ import type { SourceKind } from "./source.ts";
 type HttpEvent = {
   title: string;
   description: string;
-  /** The check's id: its alerts are one, and a recovery resolves it (spec, "Alert events"). */
+  /** The check's id: its alerts are one, and a recovery resolves it. */
   deduplication_key: string;
   status: "firing" | "resolved";
   source_url?: string;

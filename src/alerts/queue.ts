@@ -223,7 +223,7 @@ function advance(queue: Queue): Step {
   return { queue: next, post: findDue(queue) ?? head, wakeAfterMs: lostAfterMs, records: [] };
 }
 
-/** Never a recovery before its failure was delivered (issue 4). */
+/** Never a recovery before its failure was delivered: the alert would stay open for ever. */
 function isOrphan({ accepted }: Queue, { transition }: RoutedOrder): boolean {
   const { kind, episode } = transition;
   if (kind === "opened") return false;

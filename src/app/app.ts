@@ -26,7 +26,7 @@ import { createResults } from "./results.ts";
 import { createStops, type Stops } from "./stops.ts";
 import { startWorker } from "./worker.ts";
 
-/** What one process can be; a laptop is all of them (design, section 1). */
+/** What one process can be; a laptop is all of them (docs/architecture.md, "The parts"). */
 export const roles = ["worker", "control", "api"] as const;
 export type Role = (typeof roles)[number];
 

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { environments, RolloutMark } from "#alerts/contract.ts";
 
-/** degraded = slower than wished; failed = wrong, unreachable or slower than allowed (spec, errors 5). */
+/** degraded = slower than wished; failed = wrong, unreachable or slower than allowed. */
 export const grades = ["ok", "degraded", "failed"] as const;
 export type Grade = (typeof grades)[number];
 

@@ -14,7 +14,7 @@ export type RolloutStateName = (typeof rolloutStates)[number];
 export const operations = ["Rollout", "Resume", "Cancel", "RollbackAll"] as const;
 export type Operation = (typeof operations)[number];
 
-/** The only key of the rollout object (spec, "Fleet rollout handlers"). */
+/** The only key of the rollout object: there is one rollout at a time. */
 export const singletonKey = "singleton";
 
 /** What the rollout handlers refuse with, besides the common codes. */
@@ -27,7 +27,7 @@ export type RolloutProblemCode =
   | "registry_auth"
   | "registry_unavailable";
 
-/** Cumulative percentages of the fleet after each wave (spec, "Limits"). */
+/** Cumulative percentages of the fleet after each wave. */
 export const defaultWavePercentages = [1, 5, 25, 50, 100];
 
 const imagePattern =

@@ -68,7 +68,7 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
   });
 }
 
-/** The object accepts one key only (spec, "Errors" 2). */
+/** There is one rollout: under another key there would be a second one beside it. */
 function onlySingleton<Context extends ObjectSharedContext, Request, Answer>(
   handler: (ctx: Context, request: Request) => Promise<Answer>,
 ) {

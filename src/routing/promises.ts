@@ -1,6 +1,6 @@
 /** What the routes are for, whoever changes them: `vedette alerts lint` holds them to it. */
 
-/** Every such alert pages someone (spec, "Routing" 2 and 3). */
+/** Every such alert pages someone (docs/architecture.md, "Alert channels and routes"). */
 export const mustPage: readonly { source: string; labels: Record<string, string> }[] = [
   { source: "alertmanager-production", labels: { severity: "critical" } },
   { source: "synthetic-production", labels: {} },

@@ -1,4 +1,4 @@
-/** Where alerts come from and where they go (spec, "Routing"). To add a route, add a row. */
+/** Where alerts come from and where they go (docs/alert-routing.md). To add a route, add a row. */
 import type { AlertRoute, AlertSource, Condition } from "./contract.ts";
 
 /** What alert rules set; `info` is what many write besides. */

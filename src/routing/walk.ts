@@ -20,7 +20,7 @@ export type Walk = {
 
 type Rows = { sources: readonly AlertSource[]; routes: readonly AlertRoute[] };
 
-/** A channel posts to the synthetic monitor's source of its environment (spec, "Alert channels"). */
+/** A channel posts to the synthetic monitor's source of its environment. */
 export function walkToPage(check: RoutedCheck, { sources, routes }: Rows): Walk {
   const { id, environment, channel } = check;
   const source = sources.find((row) => row.kind === "checkly" && row.environment === channel);

@@ -4,7 +4,7 @@ import { simulate } from "#routing/match.ts";
 import { routes } from "#routing/routes.ts";
 import { aRoute } from "../support/route-rows.ts";
 
-describe("the routes of the spec", () => {
+describe("the routes of src/routing/routes.ts", () => {
   const pages = ["Engineering On-Call"];
   const rows: [string, Record<string, string>, string[], string[]][] = [
     ["alertmanager-production", { severity: "critical" }, ["Production Alerts"], pages],

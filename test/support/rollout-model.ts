@@ -1,4 +1,7 @@
-/** The spec's table of states and operations as a plain model, written without looking at the code. */
+/**
+ * The table of states and operations (docs/architecture.md, "States and transitions") as a plain model,
+ * written without looking at the code.
+ */
 
 type State = "idle" | "in_progress" | "paused" | "completed" | "cancelled" | "rolling_back";
 

@@ -28,7 +28,10 @@ export async function sizesOf(connection: Connection): Promise<WaveSize[] | unde
   }
 }
 
-/** Waves cover ⌈total·percentage/100⌉ sentinels in all; one that adds nobody is none (design, decision 1). */
+/**
+ * Waves cover ⌈total·percentage/100⌉ sentinels in all; one that adds nobody is none (docs/architecture.md,
+ * "Waves").
+ */
 export function waveSizes(total: number, percentages: readonly number[]): WaveSize[] {
   const waves: WaveSize[] = [];
   let before = 0;

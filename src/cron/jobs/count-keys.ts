@@ -4,7 +4,7 @@ import { everyMinutes } from "#cron/schedule.ts";
 
 export type CountKeys = () => Promise<{ keySpaces: number; keys: number }>;
 
-/** Its heartbeat is expected every 5 minutes (spec, "Heartbeat checks"). */
+/** Every 5 minutes, as the period of its heartbeat `workflows-count-keys` is. */
 export function createCountKeys(countKeys: CountKeys): Job {
   return {
     schedule: everyMinutes(5),

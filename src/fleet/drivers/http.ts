@@ -1,4 +1,4 @@
-/** Any fleet behind a small HTTP protocol (design, section 3 "Sentinels"). */
+/** Any fleet behind a small HTTP protocol (docs/fleets.md, "Your own fleet"). */
 import { Agent, DecoratorHandler, type Dispatcher, request } from "undici";
 import { z } from "zod";
 import type { ReasonCode } from "#fleet/contract.ts";

@@ -1,4 +1,4 @@
-/** The API checks (spec, "Synthetic check records"). To add one, add a row; `vedette checks lint` tries it. */
+/** The API checks (docs/monitoring.md). To add one, add a row; `vedette checks lint` tries it. */
 import type { ApiCheck } from "#monitor/contract.ts";
 
 /** Which places a check asks for: all of the hosted monitor, or those of a setting. */

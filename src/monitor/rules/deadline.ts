@@ -58,8 +58,8 @@ export function setRight(state: HeartbeatState, { nowMs, fromMs }: Clock): Heart
 }
 
 /**
- * When the alert is due: last ping (or creation) + period + grace (spec, "Heartbeat checks"). A run
- * that said it began is to end within the grace, if that is earlier.
+ * When the alert is due: last ping (or creation) + period + grace (docs/architecture.md, "Heartbeats").
+ * A run that said it began is to end within the grace, if that is earlier.
  */
 export function dueAtMs(heartbeat: Heartbeat, state: HeartbeatState): number {
   if (state.held !== null) return state.held.untilMs;

@@ -14,11 +14,11 @@ type GradeResult = { grade: Grade; cause: Cause | null; reason: string | null };
 
 type Thresholds = Pick<ApiCheck, "degradedAboveMs" | "failedAboveMs">;
 
-/** The grade of what was seen: an error or a wrong answer fails however quick it came (spec, errors 5). */
-export function grade(
-  check: Thresholds & Pick<ApiCheck, "assertions">,
-  seen: Observation,
-): GradeResult {
+/**
+ * The grade of what was seen: an error or a wrong answer fails however quick it came (docs/architecture.md,
+ * "Checks and grades").
+ */
+export function grade(check: Thresholds & Pick<ApiCheck, "assertions">, seen: Observation): GradeResult {
   const { outcome } = seen;
   if (outcome.kind === "error") return { grade: "failed", cause: "error", reason: outcome.reason };
   for (const assertion of check.assertions) {
@@ -28,7 +28,7 @@ export function grade(
   return gradeByTime(check, seen.durationMs);
 }
 
-/** "Degraded means slower than the degraded threshold but not failed" (spec): at the threshold it is not. */
+/** Degraded is slower than the degraded threshold but not failed; at a threshold is not above it. */
 export function gradeByTime(check: Thresholds, durationMs: number): GradeResult {
   const { failedAboveMs, degradedAboveMs } = check;
   if (durationMs > failedAboveMs) return tooSlow("failed", durationMs, failedAboveMs);

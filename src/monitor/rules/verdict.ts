@@ -27,7 +27,7 @@ export type Run = {
 
 export type VerdictRules = {
   checkId: string;
-  /** Failed runs in a row that open an alert (spec: 1). */
+  /** Failed runs in a row that open an alert. */
   failedRunThreshold: number;
   /** The run fails when this many percent of the locations that reported failed; 0: when any did. */
   failedAtPercent: number;

@@ -1,4 +1,4 @@
-/** The transitions of a rollout as messages for people (spec, "Rollout notifications"). */
+/** The transitions of a rollout as messages for people (docs/architecture.md, "Rollout messages"). */
 import type { ChatMessage } from "#notify/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 

@@ -9,8 +9,8 @@ import { planWaves } from "./waves.ts";
 export type WaveMembers = { percentage: number; covered: number; members: FleetMember[] };
 
 /**
- * The waves of a rollout of `image`. Sentinels that run it already and are to run it are left out
- * (design, decision 3). The image is the salt of the order, so that Plan and Rollout agree.
+ * The waves of a rollout of `image` (docs/architecture.md, "Waves"). Sentinels that run it already and
+ * are to run it are left out. The image is the salt of the order, so that Plan and Rollout agree.
  */
 export function planMembers(
   fleet: readonly FleetMember[],

@@ -6,18 +6,21 @@ import {
   type RolloutStateName,
 } from "#rollout/contract.ts";
 
-/** From which states an operation is legal, and what follows at once (spec, "States and transitions"). */
+/**
+ * From which states an operation is legal, and what follows at once (docs/architecture.md, "States and
+ * transitions").
+ */
 const transitions: Record<
   Operation,
   { legalFrom: readonly RolloutStateName[]; next: RolloutStateName }
 > = {
-  // "A rollout is active in every state other than idle, completed and cancelled" (rule 1).
+  // A rollout is active in every other state, and only one may be.
   Rollout: { legalFrom: ["idle", "completed", "cancelled"], next: "in_progress" },
-  // Goes on with the next wave; after the last one it is completed (design, decision 6).
+  // Continues with the next wave; after the last one it is completed.
   Resume: { legalFrom: ["paused"], next: "in_progress" },
   // Succeeded sentinels keep the new image; failed ones stay where they are.
   Cancel: { legalFrom: ["in_progress", "paused"], next: "cancelled" },
-  // "The prose also lists RollbackAll as valid from cancelled" (rule 3).
+  // From cancelled too: who has cancelled often wants to go back.
   RollbackAll: { legalFrom: ["paused", "cancelled"], next: "rolling_back" },
 };
 

@@ -12,7 +12,7 @@ const share = Math.ceil(sequences / seeds.length);
 
 describe.concurrent(`${sequences} random sequences of operations`, { retry: 0 }, () => {
   it.for(seeds)(
-    "do what the spec's table says (seed %i)",
+    "do what the documented table says (seed %i)",
     { timeout: 300_000 + share * 5_000 },
     async (seed, { onTestFinished }) => {
       const bench = await startRolloutBench({ size: 6, maxParallel: 2 });

@@ -1,4 +1,4 @@
-/** The definitions against the tables of the specification, value by value. */
+/** The definitions against the tables of docs/monitoring.md, "What is watched", value by value. */
 import { expect, it } from "vitest";
 import { channels } from "#monitor/definitions/channels.ts";
 import { defineMonitor } from "#monitor/definitions/definitions.ts";
@@ -13,7 +13,7 @@ it.each([
   ["rate-limit", "POST", "/v2/ratelimit.limit", 7, 100, 1_000],
   ["liveness", "GET", "/v2/liveness", 22, 5_000, 20_000],
 ])(
-  "the check %s is the one specified",
+  "the check %s is the one documented",
   (id, method, path, places, degradedAboveMs, failedAboveMs) => {
     const check = definitions.apiChecks.find((row) => row.id === id);
 
@@ -37,7 +37,7 @@ it.each([
   ["staging", "Key Refill (Staging)", 86_400, 3_600, "staging"],
   ["staging", "Quota Check (Staging)", 86_400, 3_600, "staging"],
 ])(
-  "%s heartbeat %s is the one specified",
+  "%s heartbeat %s is the one documented",
   (environment, name, periodSeconds, graceSeconds, channel) => {
     const heartbeat = heartbeats.find((row) => row.name === name);
 

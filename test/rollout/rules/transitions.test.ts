@@ -8,7 +8,7 @@ import {
 } from "#rollout/contract.ts";
 import { legalOperations, nextState } from "#rollout/rules/transitions.ts";
 
-/** The table of the spec, "States and transitions", written down once more by hand. */
+/** The table of docs/architecture.md, "States and transitions", written down once more by hand. */
 const legal: Record<RolloutStateName, Partial<Record<Operation, RolloutStateName>>> = {
   idle: { Rollout: "in_progress" },
   in_progress: { Cancel: "cancelled" },
@@ -23,7 +23,7 @@ const pairs = rolloutStates.flatMap((state) =>
 );
 
 describe("nextState", () => {
-  it.each(pairs)("in %s treats %s as the spec's table does", (state, operation) => {
+  it.each(pairs)("in %s treats %s as the documented table does", (state, operation) => {
     const expected = legal[state][operation];
 
     if (expected === undefined) {
