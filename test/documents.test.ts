@@ -1,0 +1,129 @@
+/** What the documents say, held against the repository: settings, links, paths, sizes. */
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { readConfig } from "#config.ts";
+import { anchorsOf, documents, linksOf, proseOf } from "./support/documents.ts";
+import { servedProcedures } from "./support/served-procedures.ts";
+
+/** The names in the first column; `.name` is short for one of the same part as the one before it. */
+function documentedSettings(): string[] {
+  const page = readFileSync("docs/settings.md", "utf8");
+  const table = page.slice(page.indexOf("\n| Key "));
+  const rows = table.slice(0, table.indexOf("\n\n")).trim().split("\n").slice(2);
+  return rows.flatMap((row) => {
+    let part = "";
+    return [...(row.split("|")[1] ?? "").matchAll(/`([a-z_.<>…]+)`/g)].map(([, name = ""]) => {
+      const whole = name.startsWith(".") ? part + name : name;
+      part = whole.slice(0, whole.lastIndexOf("."));
+      return whole;
+    });
+  });
+}
+
+/** `<job>` and `<environment>` stand for each of their kind, `…` for whatever is below. */
+function patternOf(name: string): RegExp {
+  const pattern = name
+    .replaceAll(".", "\\.")
+    .replace(/<[a-z]+>/, "[a-z_]+")
+    .replace("…", ".+");
+  return new RegExp(`^${pattern}$`);
+}
+
+function pathsOf(value: unknown, path: string): string[] {
+  const isGroup = typeof value === "object" && value !== null && !Array.isArray(value);
+  const entries = isGroup ? Object.entries(value) : [];
+  if (entries.length === 0) return [path];
+  return entries.flatMap(([key, below]) => pathsOf(below, path === "" ? key : `${path}.${key}`));
+}
+
+/** The settings without a default. */
+const environment = {
+  VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "true",
+  VEDETTE_FLEET__LIST_MAX_MISSING_PERCENT: "49",
+};
+const settings = pathsOf(readConfig({ environment }), "");
+
+it("docs/settings.md names every setting", () => {
+  const patterns = documentedSettings().map(patternOf);
+
+  expect(settings.filter((path) => !patterns.some((pattern) => pattern.test(path)))).toEqual([]);
+});
+
+it("docs/settings.md names no setting that there is not", () => {
+  const isThere = (name: string) => settings.some((path) => patternOf(name).test(path));
+
+  expect(documentedSettings().filter((name) => !isThere(name))).toEqual([]);
+});
+
+it("docs/public-api.md lists every procedure, and no other", () => {
+  const page = readFileSync("docs/public-api.md", "utf8");
+  const rows = page.matchAll(/^\| `(\w+)` +\|(.*)\|$/gm);
+  const listed = [...rows].flatMap(([, namespace = "", names = ""]) =>
+    [...names.matchAll(/`(\w+)`/g)].map(([, name]) => `${namespace}.${name}`),
+  );
+
+  expect(listed.toSorted()).toEqual(servedProcedures.map(([name]) => name).toSorted());
+});
+
+it("the README fits on two screens", () => {
+  const lines = readFileSync("README.md", "utf8").trimEnd().split("\n").length;
+
+  expect(lines).toBeLessThanOrEqual(150);
+});
+
+it.each(documents)("every link of $file leads to a file that is there", (document) => {
+  const links = linksOf(document).map(({ target }) => target);
+
+  expect(links.filter((target) => !existsSync(target))).toEqual([]);
+});
+
+it.each(documents)("every link of $file to a heading leads to one that is there", (document) => {
+  const dead = linksOf(document).filter(({ target, heading }) => {
+    const page = documents.find(({ file }) => file === target);
+    return heading !== "" && page !== undefined && !anchorsOf(page).includes(heading);
+  });
+
+  expect(dead).toEqual([]);
+});
+
+/** What a path of the repository begins with, so that it can be told from other text in backticks. */
+const roots = "src|test|bench|docs|migrations|bin|action|\\.ci";
+
+it.each(documents)("every path that $file names is there", (document) => {
+  const named = [...proseOf(document).matchAll(new RegExp(`\`((?:${roots})/[\\w./-]*)\``, "g"))];
+
+  expect(named.map(([, path = ""]) => path).filter((path) => !existsSync(path))).toEqual([]);
+});
+
+const sourceFiles = () =>
+  globSync("{src,test,bench}/**/*.{ts,tsx,sql,mjs}", { exclude: isForeign });
+const isForeign = (name: string) => name === "node_modules";
+
+/** Where code and comments cite a document and one of its headings. */
+const citation = /docs\/([a-z-]+)\.md(?:, "([^"]+)")?/g;
+
+it("what the code cites is a document that is there, and a heading of it", () => {
+  const dead = sourceFiles().flatMap((file) => {
+    const text = readFileSync(file, "utf8").replace(/\n\s*(?:\*|\/\/)\s*/g, " ");
+    return [...text.matchAll(citation)]
+      .filter(([, page = "", heading]) => !isHeadingOf(`docs/${page}.md`, heading))
+      .map(([cited]) => `${file}: ${cited}`);
+  });
+
+  expect(dead).toEqual([]);
+});
+
+function isHeadingOf(page: string, heading: string | undefined): boolean {
+  const document = documents.find(({ file }) => file === page);
+  if (document === undefined) return false;
+  const headings = [...proseOf(document).matchAll(/^#+ (.+)$/gm)].map(([, text]) => text);
+  return heading === undefined || headings.includes(heading);
+}
+
+it("no comment cites a document that is not in the repository", () => {
+  const strange = /\bspec\.md\b|\((?:spec|design)\b|\bissue \d|house guide/;
+
+  const citing = sourceFiles().filter((file) => strange.test(readFileSync(file, "utf8")));
+
+  expect(citing.filter((file) => file !== "test/documents.test.ts")).toEqual([]);
+});
