@@ -34,7 +34,8 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function createProgram(exit: (code: number) => void): Command {
+/** Every command there is; `exit` is told the exit code of the one that was called. */
+export function createProgram(exit: (code: number) => void): Command {
   const program = new Command("vedette")
     .description("Rolls a container image out to every sentinel of a fleet, wave by wave.")
     .version(readVersion(), "-V, --version", "print the version")
