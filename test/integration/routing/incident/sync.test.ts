@@ -225,6 +225,15 @@ describe("alert routes", () => {
     expect(routeNamed("Theirs").id).toBe(theirs.id);
   });
 
+  it("are kept before each apply, and the backups are listed", async () => {
+    const { last_apply } = await status();
+
+    const { code, stdout } = await run("backups");
+
+    expect(code).toBe(0);
+    expect(stdout).toContain(last_apply?.backup);
+  });
+
   it("say what is wrong when a name has no id", async () => {
     const { attributes } = incident.double;
     incident.double.attributes = [];
