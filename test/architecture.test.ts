@@ -50,6 +50,25 @@ it.each(globSync("src/*/**/*.{ts,tsx}"))("%s imports only what its folder may", 
   expect(strangers).toEqual([]);
 });
 
+/** The table of docs/architecture.md, "Layers", as `mayImport` has it. */
+function documentedImports(): Record<string, string[]> {
+  const page = readFileSync("docs/architecture.md", "utf8");
+  const table = /\n\| Folder .*\n.*\n([\s\S]*?)\n\n/.exec(page)?.[1] ?? "";
+  const namesIn = (cell = "") => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
+  const rows = table.split("\n").flatMap((line) => {
+    const [, folders, targets = ""] = line.split("|");
+    const allowed = targets.trim() === "everything" ? [""] : namesIn(targets);
+    return namesIn(folders).map((folder) => [folder, allowed.toSorted()] as const);
+  });
+  return Object.fromEntries(rows);
+}
+
+it("docs/architecture.md has the same table", () => {
+  const sorted = Object.entries(mayImport).map(([folder, allowed]) => [folder, allowed.toSorted()]);
+
+  expect(documentedImports()).toEqual(Object.fromEntries(sorted));
+});
+
 const imports = readImports();
 
 it.each(foldersOf(imports))("what lies in %s is in layers: no circle of imports", (folder) => {

@@ -18,7 +18,10 @@ type Thresholds = Pick<ApiCheck, "degradedAboveMs" | "failedAboveMs">;
  * The grade of what was seen: an error or a wrong answer fails however quick it came (docs/architecture.md,
  * "Checks and grades").
  */
-export function grade(check: Thresholds & Pick<ApiCheck, "assertions">, seen: Observation): GradeResult {
+export function grade(
+  check: Thresholds & Pick<ApiCheck, "assertions">,
+  seen: Observation,
+): GradeResult {
   const { outcome } = seen;
   if (outcome.kind === "error") return { grade: "failed", cause: "error", reason: outcome.reason };
   for (const assertion of check.assertions) {
