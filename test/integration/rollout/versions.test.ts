@@ -8,30 +8,30 @@ const size = 6;
 
 /** The program with one step more, or one that has another name, in each kind of invocation. */
 const edits = {
-  caller: { file: "rollout/facade.ts", from: '"resolve-image"', to: '"pin-image"' },
+  caller: { file: "rollout/handlers/public.ts", from: '"resolve-image"', to: '"pin-image"' },
   runner: {
-    file: "rollout/runner.ts",
+    file: "rollout/services/runner.ts",
     from: '  const stop = ctx.signal<null>("stop");',
     to: '  await ctx.run("new-step", () => 1);\n  const stop = ctx.signal<null>("stop");',
   },
   rollback: {
-    file: "rollout/runner.ts",
+    file: "rollout/services/runner.ts",
     from: "  await drain(ctx, run.drain, settings.deployTimeoutMs);\n  const batches",
     to: '  await ctx.run("new-step", () => 1);\n  await drain(ctx, run.drain, settings.deployTimeoutMs);\n  const batches',
   },
   batch: {
-    file: "rollout/batch.ts",
+    file: "rollout/services/batch.ts",
     from: "  const work = new BatchWork(ctx, run);",
     to: '  await ctx.run("new-step", () => 1);\n  const work = new BatchWork(ctx, run);',
   },
   deploy: { file: "fleet/service.ts", from: 'ctx.run("deploy"', to: 'ctx.run("begin-deploy"' },
-  capture: { file: "rollout/capture.ts", from: '"list-fleet"', to: '"read-fleet"' },
+  capture: { file: "rollout/services/capture.ts", from: '"list-fleet"', to: '"read-fleet"' },
   watch: {
-    file: "rollout/repair.ts",
+    file: "rollout/services/watch.ts",
     from: "  const failure = await endOf(ctx, [run.runner]);",
     to: '  await ctx.run("new-step", () => 1);\n  const failure = await endOf(ctx, [run.runner]);',
   },
-  history: { file: "rollout/history-object.ts", from: '"save-rollout"', to: '"write-rollout"' },
+  history: { file: "rollout/history/object.ts", from: '"save-rollout"', to: '"write-rollout"' },
   chat: { file: "notify/chat-channel.ts", from: '"post-message"', to: '"send-message"' },
 } satisfies Record<string, Edit>;
 

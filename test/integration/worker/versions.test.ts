@@ -16,13 +16,13 @@ const renamed = (file: string, step: string): Edit => ({
 });
 
 const edits = {
-  event: renamed("alerting/events/object.ts", "post-event"),
-  watch: renamed("monitor/heartbeat-steps.ts", "release"),
-  eventRecords: renamed("alerting/events/recorder.ts", "save-events"),
-  checkRecords: renamed("monitor/records-service.ts", "write-records"),
+  event: renamed("alerts/object.ts", "post-event"),
+  watch: renamed("monitor/heartbeat/steps.ts", "release"),
+  eventRecords: renamed("alerts/recorder.ts", "save-events"),
+  checkRecords: renamed("monitor/records/service.ts", "write-records"),
   chatLog: renamed("notify/chat-log.ts", "save-delivery"),
-  tick: renamed("monitor/api-check-steps.ts", "look-around"),
-  probe: renamed("monitor/probe-service.ts", "probe"),
+  tick: renamed("monitor/check/steps.ts", "look-around"),
+  probe: renamed("monitor/probe/service.ts", "probe"),
   job: { file: "cron/jobs/count-keys.ts", from: 'step("count-keys"', to: 'step("sum-keys"' },
 } satisfies Record<string, Edit>;
 
