@@ -10,11 +10,11 @@ import { createLog } from "#kernel/log.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { createPingDoor } from "#monitor/heartbeat/ping-gateway.ts";
-import { createTakePing, createTellObject } from "#monitor/heartbeat/pings.ts";
+import { createSendPing, createTakePing } from "#monitor/heartbeat/pings.ts";
 import { createRunners } from "#monitor/locations/runners.ts";
 import { createProbe, type Probe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
-import { createRecorder } from "#monitor/results/record.ts";
+import { createResultWriter } from "#monitor/results/record.ts";
 import { createMonitorServices } from "#monitor/services.ts";
 import { startMonitor } from "#monitor/start.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
@@ -35,7 +35,7 @@ const sleepyProbe: Probe = async () => ({
   outcome: { kind: "response", status: 200, headers: {}, body: "{}" },
 });
 
-function deliveryOf(database: Database, noteAccepted: ReturnType<typeof createRecorder>) {
+function deliveryOf(database: Database, noteAccepted: ReturnType<typeof createResultWriter>) {
   const source = {
     source_id: "01BENCH",
     source_kind: "checkly",
@@ -67,7 +67,7 @@ const notingDelivery = implement(alertDelivery, {
 
 const database = openDatabase(settings.databaseUrl, log);
 const definitions = definitionsOf(settings.plan);
-const recorder = createRecorder(database);
+const recorder = createResultWriter(database);
 const inbox = createInbox({
   database: openDatabase(settings.databaseUrl, log),
   heartbeats: definitions.heartbeats,
@@ -101,7 +101,7 @@ const endpoint = await serveEndpoint({
 });
 const takePing = createTakePing({
   inbox,
-  tell: createTellObject(ingressUrl),
+  tell: createSendPing(ingressUrl),
   log,
   nowMs: Date.now,
 });

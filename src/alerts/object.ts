@@ -12,13 +12,13 @@ import { alertQueue, alertRecord } from "./internal.ts";
 import type { Outcome } from "./outcome.ts";
 import {
   add,
+  applyOutcome,
   emptyQueue,
   isDueAtOnce,
   type Queue,
   type RoutedOrder,
   retry,
   type Step,
-  settle,
   wake,
 } from "./queue.ts";
 
@@ -86,7 +86,7 @@ async function proceed(
   }));
   report(ctx, post.order, ended.outcome);
   const settlement = { ...ended, random: ctx.rand.random() };
-  proceedLater(ctx, settle(queue, settlement, giveUpAfterMs));
+  proceedLater(ctx, applyOutcome(queue, settlement, giveUpAfterMs));
   return null;
 }
 

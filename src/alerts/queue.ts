@@ -124,7 +124,7 @@ export type Settlement = {
 };
 
 /** The attempt at the first event ended. */
-export function settle(queue: Queue, settlement: Settlement, giveUpAfterMs: number): Step {
+export function applyOutcome(queue: Queue, settlement: Settlement, giveUpAfterMs: number): Step {
   const { outcome, beganAtMs, atMs } = settlement;
   const tried = findDue(queue);
   invariant(tried !== undefined, "an attempt ended that was none at an event");

@@ -3,7 +3,7 @@ import type { Registry } from "prom-client";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import type { AnalyticsParts } from "./analytics/procedures.ts";
-import type { Recorder } from "./analytics/recorder.ts";
+import type { AnalyticsRecorder } from "./analytics/recorder.ts";
 import type { MakeChange } from "./change.ts";
 import type { Invalidations } from "./invalidation.ts";
 import type { NoteUse } from "./key-uses.ts";
@@ -17,7 +17,7 @@ export type ApiParts = {
   database: Database;
   invalidations: Invalidations;
   limiter: Limiter;
-  recorder: Pick<Recorder, "verification" | "ratelimit">;
+  recorder: Pick<AnalyticsRecorder, "verification" | "ratelimit">;
   /** Where what was recorded is read; undefined: nowhere. */
   analytics: AnalyticsParts["analytics"];
   log: Log;

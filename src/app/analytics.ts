@@ -4,14 +4,14 @@ import { openEngine } from "#api/analytics/engine.ts";
 import { Journal, recoverJournals } from "#api/analytics/journal.ts";
 import { countAnalytics } from "#api/analytics/metrics.ts";
 import type { AnalyticsParts } from "#api/analytics/procedures.ts";
-import { createRecorder, type Recorder } from "#api/analytics/recorder.ts";
+import { type AnalyticsRecorder, createRecorder } from "#api/analytics/recorder.ts";
 import { retentionFrom } from "#api/analytics/retention.ts";
 import { openSpool } from "#api/analytics/spool.ts";
 import type { Base } from "./base.ts";
 import type { Stops } from "./stops.ts";
 
 export type Analytics = {
-  recorder: Pick<Recorder, "verification" | "ratelimit">;
+  recorder: Pick<AnalyticsRecorder, "verification" | "ratelimit">;
   reading: AnalyticsParts["analytics"];
 };
 

@@ -6,9 +6,9 @@ import { type Database, openDatabase } from "#kernel/database.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { createPingDoor } from "#monitor/heartbeat/ping-gateway.ts";
-import { createTakePing, createTellObject } from "#monitor/heartbeat/pings.ts";
+import { createSendPing, createTakePing } from "#monitor/heartbeat/pings.ts";
 import { startPresence } from "#monitor/heartbeat/presence.ts";
-import { createRunnerDoor, createTellReport } from "#monitor/locations/gateway.ts";
+import { createRunnerDoor, createSendReport } from "#monitor/locations/gateway.ts";
 import { createRunners } from "#monitor/locations/runners.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { canRun, createRunCheck, type Target } from "#monitor/probe/run-check.ts";
@@ -74,7 +74,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
     async openDoors(ingressUrl, stops) {
       const presence = await startPresence(inboxDatabase, log);
       stops.add("presence", presence.stop);
-      const tell = createTellObject(ingressUrl);
+      const tell = createSendPing(ingressUrl);
       const { baseUrl } = target;
       return [
         createPingDoor(createTakePing({ inbox, tell, log, nowMs: Date.now })),
@@ -82,7 +82,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
           runners,
           checks: active,
           baseUrl,
-          tell: createTellReport(ingressUrl),
+          tell: createSendReport(ingressUrl),
           nowMs: Date.now,
         }),
       ];

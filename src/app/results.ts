@@ -11,7 +11,7 @@ import { startKeeping } from "#monitor/results/keep.ts";
 import { countRecords, showChecks } from "#monitor/results/metrics.ts";
 import { createPublicPages, type FindPublicPage } from "#monitor/results/public-pages.ts";
 import { createResultReader, type ResultReader } from "#monitor/results/read.ts";
-import { createRecorder, type Recorder } from "#monitor/results/record.ts";
+import { createResultWriter, type ResultWriter } from "#monitor/results/record.ts";
 import { createReplayCheck } from "#monitor/results/replay.ts";
 import { createCheckReads } from "#monitor/results/service.ts";
 import { createSumUp } from "#monitor/results/summary.ts";
@@ -20,7 +20,7 @@ import { createViewChecks } from "#monitor/results/view.ts";
 export type Results = {
   definitions: Definitions;
   /** What the monitor writes through. */
-  recorder: Recorder;
+  recorder: ResultWriter;
   reads: ReturnType<typeof createCheckReads>;
   /** The checks that were ever watched and may have an alert open, defined or not. */
   readWatched: ResultReader["watched"];
@@ -48,7 +48,7 @@ export function createResults({ config, database, registry, log }: ResultParts):
   showChecks(viewChecks, registry);
   return {
     definitions,
-    recorder: countRecords((noteNew) => createRecorder(database, noteNew), registry, apiChecks),
+    recorder: countRecords((noteNew) => createResultWriter(database, noteNew), registry, apiChecks),
     reads: createCheckReads({ definitions, viewChecks, reader, sumUp, replayCheck, nowMs }),
     readWatched: reader.watched,
     readGate: createReadGate(database, { failedAtPercent }),

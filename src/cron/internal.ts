@@ -26,6 +26,6 @@ export const cronObject = iface.object(
 );
 
 /** One object per job: runs it. The key's lock is what keeps two runs apart, whatever happens. */
-export const cronRunner = iface.object("vedette.v1.CronRunner", {
+export const cronRuns = iface.object("vedette.v1.CronRunner", {
   run: iface.json<RunOrder, CronRun>(),
 });

@@ -18,7 +18,7 @@ import {
   type CronStatus,
   cronJobs,
 } from "./contract.ts";
-import { cronObject, cronRunner } from "./internal.ts";
+import { cronObject, cronRuns } from "./internal.ts";
 import type { Job } from "./job.ts";
 import { describeSchedule, dueAfterStart, isStuck, nextTick } from "./schedule.ts";
 import {
@@ -97,7 +97,7 @@ async function launchRun(ctx: ObjectContext, notBeforeMs = 0): Promise<string> {
   const runId = ctx.rand.uuidv4();
   const startedAtMs = Math.max(await ctx.date.now(), notBeforeMs);
   const order = { runId, startedAtMs };
-  const invocation = await ctx.sendClient(cronRunner, ctx.key).run(order).invocationId;
+  const invocation = await ctx.sendClient(cronRuns, ctx.key).run(order).invocationId;
   writeRunning(ctx, { runId, invocation, startedAtMs });
   return invocation;
 }

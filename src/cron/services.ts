@@ -1,7 +1,7 @@
 /** Everything of the timed jobs that Restate calls, put together. */
 import { createCronObject } from "./object.ts";
-import { createCronRunner, type RunnerParts } from "./runner.ts";
+import { createJobRunService, type JobRunParts } from "./run.ts";
 
-export function createCronServices(parts: RunnerParts) {
-  return [createCronObject(parts.jobs), createCronRunner(parts)];
+export function createCronServices(parts: JobRunParts) {
+  return [createCronObject(parts.jobs), createJobRunService(parts)];
 }

@@ -1,7 +1,7 @@
 /** One deploy, step by step: what the driver says, written down, as an answer. */
 import { isOfData } from "#kernel/unwritable.ts";
 import type { ReasonCode } from "./contract.ts";
-import { type Driver, type Observation, UnreachableError } from "./drivers/driver.ts";
+import { type Driver, type SentinelObservation, UnreachableError } from "./drivers/driver.ts";
 import { giveOrder, type Look, type OrderParts, type WantedOrder } from "./give-order.ts";
 import type { FleetStore } from "./store.ts";
 import { extendWatch, isWatchedEnough, type Watch } from "./watch.ts";
@@ -56,7 +56,7 @@ export function createDeployer(driver: Driver, store: FleetStore): Deployer {
     async begin(order, timeoutMs) {
       const startMs = Date.now();
       const limits = { isPending: true, limitMs: Math.min(timeoutMs, maxBeginMs) };
-      const step = await settle(order, await look(order, limits, parts), store);
+      const step = await recordLook(order, await look(order, limits, parts), store);
       const atMs = Date.now();
       return { ...step, watch: { atMs, watchedMs: spanOf(startMs, atMs, maxBeginMs) } };
     },
@@ -69,7 +69,7 @@ export function createDeployer(driver: Driver, store: FleetStore): Deployer {
       const doubted = isDue ? undefined : doubtedSinceMs;
       const looked = await look(order, { isPending, limitMs, doubtedSinceMs: doubted }, parts);
       const seen = judge(looked, { ...next, isDue });
-      const step = await settle(order, seen, store);
+      const step = await recordLook(order, seen, store);
       return { ...step, ...(watch && { watch: extendToNow(watch) }) };
     },
 
@@ -107,7 +107,7 @@ async function look(
  * A sentinel whose last deploy of this image has failed may still be told of as failed when the order
  * has just been taken: that is believed once the fleet has said something else, or keeps saying it.
  */
-function doubt(seen: Observation, doubtedSinceMs: number | undefined): Look {
+function doubt(seen: SentinelObservation, doubtedSinceMs: number | undefined): Look {
   if (doubtedSinceMs === undefined) return seen;
   if (seen.isOrdered === false) return { ...seen, doubtedSinceMs };
   if (seen.status !== "failed" || seen.mayBeOfEarlier !== true) return seen;
@@ -116,7 +116,7 @@ function doubt(seen: Observation, doubtedSinceMs: number | undefined): Look {
   return isOver ? seen : { ...seen, status: "progressing", doubtedSinceMs };
 }
 
-async function settle(order: WantedOrder, look: Look, store: FleetStore): Promise<DeployStep> {
+async function recordLook(order: WantedOrder, look: Look, store: FleetStore): Promise<DeployStep> {
   const { status, reason, running_image, isPending = false, doubtedSinceMs } = look;
   if (status === "ready" || status === "failed") {
     const runningImage = status === "ready" ? order.image : running_image;

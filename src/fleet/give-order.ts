@@ -1,15 +1,22 @@
 /** Gives an order to the driver, for as long as the run that wants it is at work. */
 import type { ReasonCode } from "./contract.ts";
-import { type ApplyResult, type DeployOrder, type Driver, type Observation, UnreachableError, UnwantedError } from "./drivers/driver.ts";
+import {
+  type ApplyResult,
+  type DeployOrder,
+  type Driver,
+  type SentinelObservation,
+  UnreachableError,
+  UnwantedError,
+} from "./drivers/driver.ts";
 import type { FleetStore, RecordResult } from "./store.ts";
 
 /** `run` is the rollout's run that wants the order; absent: it is always wanted. */
 export type WantedOrder = DeployOrder & { run?: string | undefined };
 
 /** What a look at the sentinel has found. */
-export type Look = Omit<Observation, "status"> & {
+export type Look = Omit<SentinelObservation, "status"> & {
   /** `unordered`: its run has stopped before the order went out. */
-  status: Observation["status"] | "unordered";
+  status: SentinelObservation["status"] | "unordered";
   isPending?: boolean;
   isUnanswered?: boolean;
   /** Since when a failure may be that of the deploy before (Unix ms); absent: it is this one's. */

@@ -94,7 +94,7 @@ export const causes = ["slow", "assertion", "error"] as const;
 export type Cause = (typeof causes)[number];
 
 /** What a probe saw, before it is graded. `durationMs` counts from the start to the end, or to the error. */
-export type Observation = {
+export type ProbeObservation = {
   durationMs: number;
   phases: Phases;
   tlsDaysLeft: number | null;

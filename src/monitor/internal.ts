@@ -65,10 +65,10 @@ export const checkProbe = iface.object("vedette.v1.CheckProbe", {
 });
 
 /** `heardAtMs`: of a start or a failure the success before it, which the object may not have heard of; null: none. */
-export type ToldPing = Ping & { heardAtMs?: number | null };
+export type PingCall = Ping & { heardAtMs?: number | null };
 
 /** `toldAtMs`: whatever was announced until then is told before this call, or never will be. */
-export type AlarmRung = { generation: number; toldAtMs?: number };
+export type AlarmCall = { generation: number; toldAtMs?: number };
 
 /**
  * What was found at `atMs`. `away`: of all, as an earlier version tells it and wants to be told; now each has
@@ -96,9 +96,9 @@ export const heartbeatObject = iface.object(
     }),
     ensure: iface.json<Nothing, null>(),
     retire: iface.json<Nothing, null>(),
-    ping: iface.json<ToldPing, null>(),
+    ping: iface.json<PingCall, null>(),
     overdue: iface.json<DeadlinePassed, null>(),
-    expire: iface.json<AlarmRung, null>(),
+    expire: iface.json<AlarmCall, null>(),
   },
   { description: "A heartbeat; the key is its id." },
 );

@@ -5,7 +5,7 @@ import type { Log } from "#kernel/log.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import { watchClock } from "./clock-watch.ts";
 import type { CheckSnapshot } from "./contract.ts";
-import { createTellDeadlines, watchDeadlines } from "./heartbeat/deadline-watch.ts";
+import { createSendDeadlines, watchDeadlines } from "./heartbeat/deadline-watch.ts";
 import type { Deadlines } from "./heartbeat/deadlines.ts";
 import { apiCheckService, heartbeatService } from "./operations/contract.ts";
 import type { MonitorParts } from "./parts.ts";
@@ -42,7 +42,7 @@ export async function startMonitor(
     );
   await ensureAll();
   const watches = [
-    watchDeadlines({ deadlines, tell: createTellDeadlines(ingressUrl), log }),
+    watchDeadlines({ deadlines, tell: createSendDeadlines(ingressUrl), log }),
     watchClock({ ...clock, onSetBack: () => ensureAll().then(tryEvents), log }),
   ];
   return { stop: async () => void (await Promise.all(watches.map(({ stop }) => stop()))) };

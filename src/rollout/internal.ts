@@ -5,7 +5,7 @@ import type { Actor } from "./actor.ts";
 import { EmptyRequest, type Gate, HistoryRequest, type RollbackResult, RollbackResult as RollbackResultSchema, RolloutHistory, RolloutPlan, RolloutRequest, rolloutServiceName, type RolloutStatus, RolloutStatus as RolloutStatusSchema } from "./contract.ts";
 import type { CheckReport } from "./rules/gate.ts";
 import type { RolloutEvent } from "./rules/messages.ts";
-import type { Change, DeployOutcome, RunKind, Target } from "./rules/outcome.ts";
+import type { DeployOutcome, OutcomeChange, RunKind, Target } from "./rules/outcome.ts";
 import type { Batch, RolloutHead, SizedBatch, WaveProgress } from "./state.ts";
 
 export type BeginRequest = {
@@ -29,7 +29,11 @@ export type Instruction =
   | { action: "wait"; gate: Gate; finishedWave: number; sinceMs: number }
   | { action: "stop"; status: RolloutStatus };
 /** What the checks of a gate found after a wave; null when that could not be read. */
-export type GateReport = { rolloutId: string; finishedWave: number; reports: CheckReport[] | null };
+export type GateReading = {
+  rolloutId: string;
+  finishedWave: number;
+  reports: CheckReport[] | null;
+};
 export type LaunchRequest = { rolloutId: string; batch: number; kind: RunKind; parallel: number };
 /** `idle`: everyone in the batch has a result already. `stopped`: the rollout is no longer at work. */
 export type LaunchAnswer = { invocation: string } | "idle" | "stopped";
@@ -60,7 +64,7 @@ export type ReleaseRequest = { revision: string; wedged: WedgedCall[] };
 /** Who cannot go on, and the revisions that began and that run now. */
 export type VersionStop = { involved: string[]; from: string[]; to: string };
 /** `cause`: an earlier version may leave it out; then it is told from how far the rollout had come. */
-export type RunnerEnded = {
+export type RunEnd = {
   rolloutId: string;
   runner: string;
   failure: string;
@@ -119,12 +123,12 @@ export const rolloutObject = iface.object(
       null
     >(),
     advance: iface.json<Advance, Instruction>(),
-    passGate: iface.json<GateReport, Instruction>(),
+    passGate: iface.json<GateReading, Instruction>(),
     launchBatch: iface.json<LaunchRequest, LaunchAnswer>(),
     record: iface.json<RecordRequest, null>(),
     endRollback: iface.json<{ rolloutId: string }, RollbackResult>(),
     rollbackBatches: iface.json<{ rolloutId: string }, SizedBatch[]>(),
-    runnerEnded: iface.json<RunnerEnded, RollbackResult>(),
+    runnerEnded: iface.json<RunEnd, RollbackResult>(),
     /** Without `runner`: whichever is at work. */
     repair: iface.json<{ runner?: string }, null>(),
     openInvocations: iface.shared.json<{ rolloutId: string }, string[]>(),
@@ -137,7 +141,7 @@ export const rolloutObject = iface.object(
 );
 
 /** Runs the waves of a rollout, or a rollback, from one end to the other. */
-export const rolloutRunner = iface.service("vedette.v1.RolloutRunner", {
+export const rolloutRuns = iface.service("vedette.v1.RolloutRunner", {
   run: iface.json<Run, RollbackResult>(),
 });
 
@@ -173,7 +177,7 @@ export const rolloutHistory = iface.object("vedette.v1.RolloutHistory", {
 
 /** Results, with the totals that the rollout has by them; without totals they are counted anew. */
 export type OutcomesEntry = {
-  changes: Change[];
+  changes: OutcomeChange[];
   atMs: number;
   isLate: boolean;
   totals?: Pick<RolloutHead, "sequence" | "updatedAt" | "succeeded" | "failed" | "reverted">;

@@ -10,10 +10,10 @@ import { createRolloutObject } from "./object.ts";
 import { batchService } from "./services/batch.ts";
 import { createCapture, type ListFleet } from "./services/capture.ts";
 import { createRelease, type EndInvocations } from "./services/release.ts";
-import { createRunner, type RunnerSettings } from "./services/runner.ts";
+import { createRunService, type RunSettings } from "./services/run.ts";
 import { watchService } from "./services/watch.ts";
 
-export type RolloutParts = RunnerSettings & {
+export type RolloutParts = RunSettings & {
   listFleet: ListFleet;
   resolveImage: ResolveImage;
   knownChecks: readonly string[];
@@ -39,7 +39,7 @@ export function createRolloutServices(parts: RolloutParts) {
       readActor,
       readHistory: history.list,
     }),
-    createRunner(parts),
+    createRunService(parts),
     batchService,
     createCapture({ listFleet, listForMs }),
     watchService,

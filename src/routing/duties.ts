@@ -1,6 +1,6 @@
 /** What becomes of invocations of alert routes that another version of the program has begun. */
 import { type Duties, dutiesOf } from "#kernel/duty.ts";
-import { alertRoutesObject, alertRoutesRunner } from "./incident/internal.ts";
+import { alertRoutesObject, alertRoutesRuns } from "./incident/internal.ts";
 
 const again = { isCalledAgain: true } as const;
 
@@ -14,9 +14,9 @@ export const routingDuties: Duties = {
     start: { restoredBy: "start" },
     tick: { restoredBy: "start" },
   }),
-  ...dutiesOf(alertRoutesRunner, { apply: {}, check: {} }),
+  ...dutiesOf(alertRoutesRuns, { apply: {}, check: {} }),
 };
 
-export const routingServices: readonly string[] = [alertRoutesObject, alertRoutesRunner].map(
+export const routingServices: readonly string[] = [alertRoutesObject, alertRoutesRuns].map(
   ({ name }) => name,
 );

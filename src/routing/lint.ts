@@ -145,30 +145,30 @@ function lintCoverage(source: AlertSource, table: Table): { findings: Finding[];
   if (!isTaken) return { findings: [], tried: 0 };
   try {
     const coverage = coverSource(source, table.routes);
-    return { findings: tellCoverage(source, coverage, table), tried: coverage.tried };
+    return { findings: describeCoverage(source, coverage, table), tried: coverage.tried };
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
     return { findings: [error(source.name, cause.message)], tried: 0 };
   }
 }
 
-function tellCoverage(source: AlertSource, coverage: Coverage, table: Table): Finding[] {
+function describeCoverage(source: AlertSource, coverage: Coverage, table: Table): Finding[] {
   const isMeant = ({ labels }: Region) =>
     Object.keys(labels).some((label) =>
       table.leftOut.some((row) => row.source === source.name && row.label === label),
     );
   const holes = coverage.holes.filter((hole) => !isMeant(hole));
   const overlaps = coverage.overlaps.map(({ routes, ...region }) =>
-    warning(source.name, `${tellRegion(region)} goes to ${routes.join(" and ")}`),
+    warning(source.name, `${describeRegion(region)} goes to ${routes.join(" and ")}`),
   );
   if (holes.length === 0) return overlaps;
   const row = suggestCatchAll(source, { holes, domain: coverage.domain }, table.routes);
-  const told = holes.map(tellRegion).join("; ");
+  const told = holes.map(describeRegion).join("; ");
   const message = `${told} matches no route: the alert is dropped and nobody is told`;
   return [{ ...warning(source.name, message), paste: printRow(row) }, ...overlaps];
 }
 
-function tellRegion({ labels }: Region): string {
+function describeRegion({ labels }: Region): string {
   const told = Object.entries(labels).map(([label, values]) => `${label}=${values.join(", ")}`);
   return told.join(" with ") || "every alert";
 }

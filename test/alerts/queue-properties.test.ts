@@ -2,7 +2,15 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Outcome } from "#alerts/outcome.ts";
-import { add, emptyQueue, type Queue, retry, type Step, settle, wake } from "#alerts/queue.ts";
+import {
+  add,
+  applyOutcome,
+  emptyQueue,
+  type Queue,
+  retry,
+  type Step,
+  wake,
+} from "#alerts/queue.ts";
 import { buildOrder } from "../support/alert-builders.ts";
 
 /** What happens to the check's object, and how requests end; `lost`: accepted, but no one knows. */
@@ -46,7 +54,7 @@ function play(happenings: readonly Happening[]) {
     if (how === "killed") return;
     const settlement = { outcome: outcomes[how], beganAtMs: 0, atMs: 0, random: 0 };
     // What is due then is due in a call of its own, which stands beside the timer and rings as it does.
-    take(settle(queue, settlement, giveUpAfterMs));
+    take(applyOutcome(queue, settlement, giveUpAfterMs));
   };
   const acts: Record<Happening["act"], (how: End) => void> = {
     alert: (how) => {

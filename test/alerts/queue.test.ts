@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import type { Outcome } from "#alerts/outcome.ts";
 import {
   add,
+  applyOutcome,
   emptyQueue,
   type Queue,
   type RoutedOrder,
   retry,
   type Step,
-  settle,
   wake,
 } from "#alerts/queue.ts";
 import { buildEpisode, buildOrder } from "../support/alert-builders.ts";
@@ -21,7 +21,7 @@ const fill = (...orders: RoutedOrder[]): Queue =>
 
 /** The attempt at the head, which began at 0, ends so. */
 const end = (queue: Queue, outcome: Outcome, atMs = 1_000): Step =>
-  settle(queue, { outcome, beganAtMs: 0, atMs, random: 0 }, hourMs);
+  applyOutcome(queue, { outcome, beganAtMs: 0, atMs, random: 0 }, hourMs);
 
 const endAll = (queue: Queue, ...outcomes: Outcome[]): Queue =>
   outcomes.reduce((now, outcome) => end(now, outcome).queue, queue);
@@ -120,7 +120,7 @@ describe("settle", () => {
     const first = add(emptyQueue, buildOrder(), null).queue;
     const times = { beganAtMs: 7_000, atMs: 8_000 };
 
-    const { queue } = settle(first, { outcome: failed, ...times, random: 0 }, hourMs);
+    const { queue } = applyOutcome(first, { outcome: failed, ...times, random: 0 }, hourMs);
 
     expect(queue.waiting[0]?.queuedAtMs).toBe(7_000);
   });
@@ -190,7 +190,7 @@ describe("settle", () => {
     const outcome = { kind: "retry", cause: "status 500" } as const;
     const aYearLater = { beganAtMs: 0, atMs: 365 * 24 * hourMs, random: 0 };
 
-    const step = settle(fresh, { outcome, ...aYearLater }, 7 * 24 * hourMs);
+    const step = applyOutcome(fresh, { outcome, ...aYearLater }, 7 * 24 * hourMs);
 
     expect(attempts).toBe(1);
     expect(statuses(step)).toEqual([["verify-key:1:opened", "pending"]]);

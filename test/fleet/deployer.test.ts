@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { createDeployer, judge, type NextLook } from "#fleet/deployer.ts";
 import {
   type Driver,
-  type Observation,
+  type SentinelObservation,
   UnreachableError,
   UnwantedError,
 } from "#fleet/drivers/driver.ts";
@@ -80,16 +80,20 @@ describe("a deploy that fails", () => {
 });
 
 describe("a fleet that does not say whose deploy it speaks of", () => {
-  const stale: Observation = { status: "failed", reason: "crash_loop", mayBeOfEarlier: true };
+  const stale: SentinelObservation = {
+    status: "failed",
+    reason: "crash_loop",
+    mayBeOfEarlier: true,
+  };
   const failedBefore = { isStopped: false, orderedMsAgo: null, failedBefore: true };
 
-  const begin = (seen: Observation, recorded: RecordResult[]) =>
+  const begin = (seen: SentinelObservation, recorded: RecordResult[]) =>
     buildParts({ driver: { observe: async () => seen }, recorded }).deployer.begin(
       order,
       timeoutMs,
     );
 
-  const look = (seen: Observation, next: Partial<NextLook>) =>
+  const look = (seen: SentinelObservation, next: Partial<NextLook>) =>
     buildParts({ driver: { observe: async () => seen } }).deployer.observe(
       order,
       { ...nextLook, ...next },

@@ -7,7 +7,7 @@ import { createLog } from "#kernel/log.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { createHeartbeatObject } from "#monitor/heartbeat/object.ts";
 import { createRecordsObject } from "#monitor/records/service.ts";
-import { createRecorder } from "#monitor/results/record.ts";
+import { createResultWriter } from "#monitor/results/record.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { type AlertWorkerSettings, heartbeatsOf } from "./alert-workers.ts";
 
@@ -15,7 +15,7 @@ const settings = JSON.parse(process.argv[2] ?? "") as AlertWorkerSettings;
 const log = createLog({ level: "silent", format: "json" });
 const database = openDatabase(settings.databaseUrl, log);
 const heartbeats = heartbeatsOf(settings);
-const recorder = createRecorder(database);
+const recorder = createResultWriter(database);
 const source = {
   source_id: settings.sourceId,
   source_kind: "checkly",

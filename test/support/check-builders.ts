@@ -3,7 +3,7 @@ import type {
   CheckResult,
   CheckSnapshot,
   Heartbeat,
-  Observation,
+  ProbeObservation,
 } from "#monitor/contract.ts";
 import { noPhases } from "#monitor/rules/grade.ts";
 import { notQuiet } from "#monitor/rules/quiet.ts";
@@ -82,7 +82,7 @@ export function aResponse(changes: {
   status?: number;
   headers?: Record<string, string>;
   body?: string;
-}): Observation {
+}): ProbeObservation {
   const { durationMs = 20, status = 200, headers = {}, body = "{}" } = changes;
   const outcome = { kind: "response", status, headers, body } as const;
   return { durationMs, phases: noPhases, tlsDaysLeft: null, outcome };

@@ -8,7 +8,7 @@ import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { createRunners } from "#monitor/locations/runners.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
-import { createRecorder } from "#monitor/results/record.ts";
+import { createResultWriter } from "#monitor/results/record.ts";
 import { createMonitorServices } from "#monitor/services.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { anApiCheck } from "./check-builders.ts";
@@ -25,7 +25,7 @@ const settings = JSON.parse(process.argv[2] ?? "") as CheckWorkerSettings;
 const { receiver } = settings;
 const log = createLog({ level: "silent", format: "json" });
 const database = openDatabase(settings.databaseUrl, log);
-const recorder = createRecorder(database);
+const recorder = createResultWriter(database);
 const check = anApiCheck({ id: "probe", frequencySeconds: 1 });
 const source = {
   source_id: receiver.sourceId,

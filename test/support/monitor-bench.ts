@@ -8,15 +8,15 @@ import { type AlertOrder, alertDelivery, type RolloutMark } from "#alerts/contra
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import type { ApiCheck, Heartbeat } from "#monitor/contract.ts";
-import { createTellDeadlines, watchDeadlines } from "#monitor/heartbeat/deadline-watch.ts";
+import { createSendDeadlines, watchDeadlines } from "#monitor/heartbeat/deadline-watch.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
-import { createTakePing, createTellObject } from "#monitor/heartbeat/pings.ts";
+import { createSendPing, createTakePing } from "#monitor/heartbeat/pings.ts";
 import { createRunners } from "#monitor/locations/runners.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
 import { createResultReader } from "#monitor/results/read.ts";
-import { createRecorder } from "#monitor/results/record.ts";
+import { createResultWriter } from "#monitor/results/record.ts";
 import { createMonitorServices } from "#monitor/services.ts";
 import { retireRemoved, startMonitor } from "#monitor/start.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
@@ -49,7 +49,7 @@ export async function startMonitorBench(options: BenchOptions) {
   const target = await startTarget();
   const orders: AlertOrder[] = [];
   const situation: { rollout: RolloutMark | null } = { rollout: null };
-  const recorder = createRecorder(database);
+  const recorder = createResultWriter(database);
   const inbox = createInbox({ database, heartbeats, recordPings: recorder.pings });
   const deadlines = createDeadlines(database);
   const runners = createRunners(database);
@@ -91,7 +91,7 @@ export async function startMonitorBench(options: BenchOptions) {
   onTestFinished(() => worker.stop());
   const { adminUrl, ingressUrl } = restate;
   await registerWorker({ adminUrl, workerUrl: worker.url, revision: "monitor" });
-  let watch = watchDeadlines({ deadlines, tell: createTellDeadlines(ingressUrl), log });
+  let watch = watchDeadlines({ deadlines, tell: createSendDeadlines(ingressUrl), log });
   onTestFinished(() => watch.stop());
 
   return {
@@ -110,7 +110,7 @@ export async function startMonitorBench(options: BenchOptions) {
     },
     takePing: createTakePing({
       inbox,
-      tell: createTellObject(ingressUrl),
+      tell: createSendPing(ingressUrl),
       log,
       nowMs: Date.now,
     }),

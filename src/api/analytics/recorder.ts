@@ -64,7 +64,7 @@ export type RecorderCounters = {
 type RecordEnd = Promise<void> | void;
 
 /** `verification` and `ratelimit` never throw nor reject: who answers waits for them first. */
-export type Recorder = {
+export type AnalyticsRecorder = {
   verification(row: VerificationRow): RecordEnd;
   ratelimit(row: RatelimitRow): RecordEnd;
   /** Writes what is in memory to disk and waits until the store has all of it, or fails to take it. */
@@ -101,11 +101,11 @@ const closeWithinMs = 3_000;
  * store loses nothing that fits the spool. Until then the journal has them: a kill of the process loses
  * no row that was waited for, a failure of the machine those of the last `batchMs` at most.
  */
-export function createRecorder(settings: RecorderSettings): Recorder {
+export function createRecorder(settings: RecorderSettings): AnalyticsRecorder {
   return new BatchingRecorder(settings);
 }
 
-class BatchingRecorder implements Recorder {
+class BatchingRecorder implements AnalyticsRecorder {
   readonly #settings: Required<RecorderSettings>;
   readonly #sender: Sender;
   #waiting: Lines = { key_verifications_v1: [], ratelimits_v1: [] };

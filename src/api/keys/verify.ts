@@ -2,7 +2,7 @@
  * keys.verifyKey: whether a key may be used now. The order of the checks is the wire contract's: what
  * fails first gives the code, and what comes after it is neither counted nor spent.
  */
-import type { Recorder } from "#api/analytics/recorder.ts";
+import type { AnalyticsRecorder } from "#api/analytics/recorder.ts";
 import type { Limiter } from "#api/limiter.ts";
 import type { Answer, Call } from "#api/procedure.ts";
 import { isListed } from "#kernel/address.ts";
@@ -17,7 +17,7 @@ import type { VerifyCode, VerifyInput, VerifyOutput } from "./verify-schemas.ts"
 export type VerifyParts = {
   findKey: (key: string, input: VerifyInput, call: Call) => FoundKey | Promise<FoundKey>;
   limiter: Limiter;
-  recorder: Pick<Recorder, "verification">;
+  recorder: Pick<AnalyticsRecorder, "verification">;
   /** Where this process runs, for analytics. */
   region: string;
   spendCredits: (keyId: string, cost: number) => Promise<Payment>;

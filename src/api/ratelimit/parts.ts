@@ -1,5 +1,5 @@
 /** What the procedures of the namespace `ratelimit` are given. */
-import type { Recorder } from "#api/analytics/recorder.ts";
+import type { AnalyticsRecorder } from "#api/analytics/recorder.ts";
 import type { MakeChange } from "#api/change.ts";
 import type { Limiter } from "#api/limiter.ts";
 import type { Database } from "#kernel/database.ts";
@@ -10,5 +10,5 @@ export type RatelimitParts = {
   change: MakeChange;
   namespaces: Namespaces;
   limiter: Limiter;
-  recorder: Pick<Recorder, "ratelimit">;
+  recorder: Pick<AnalyticsRecorder, "ratelimit">;
 };

@@ -59,11 +59,11 @@ export async function simulate(options: SimulateOptions): Promise<number> {
     complain(`${source} has no label ${name} that a route could ask for`);
   }
   if (json) printJson(simulation);
-  else print(tellSimulation(simulation));
+  else print(describeSimulation(simulation));
   return 0;
 }
 
-function tellSimulation({ routes, pages, channels }: Simulation): string {
+function describeSimulation({ routes, pages, channels }: Simulation): string {
   const table = createTable(["route", "takes it", "because"]);
   for (const { route, matches, because } of routes) {
     table.push([route, matches ? "yes" : "no", plain(because)]);

@@ -3,7 +3,7 @@
 import { createTable, plain } from "#cli/table.ts";
 import type {
   ApplyResult,
-  Change,
+  FieldChange,
   Json,
   Plan,
   RoutesStatus,
@@ -12,10 +12,12 @@ import type {
 
 type Names = Plan["names"];
 
-export function tellPlan({ routes, orphans, doubled, names }: Plan): string {
+export function describePlan({ routes, orphans, doubled, names }: Plan): string {
   const changed = routes.filter(({ action }) => action !== "none");
   const parts = changed.map(({ name, action, changes }) =>
-    [`${action} ${plain(name)}`, ...changes.map((change) => tellChange(change, names))].join("\n"),
+    [`${action} ${plain(name)}`, ...changes.map((change) => describeChange(change, names))].join(
+      "\n",
+    ),
   );
   const left = orphans.map(
     (name) => `${plain(name)} is ours and no row any more: alerts apply --prune disables it`,
@@ -25,10 +27,10 @@ export function tellPlan({ routes, orphans, doubled, names }: Plan): string {
     changed.length === 0
       ? `all ${routes.length} routes are in step`
       : `${countOf(changed, "create")} to create, ${countOf(changed, "update")} to update, ${same} in step`;
-  return [...parts, ...left, ...tellDoubled(doubled), sum].join("\n\n");
+  return [...parts, ...left, ...describeDoubled(doubled), sum].join("\n\n");
 }
 
-function tellDoubled(doubled: Plan["doubled"]): string[] {
+function describeDoubled(doubled: Plan["doubled"]): string[] {
   return doubled.map(({ advice }) => plain(advice));
 }
 
@@ -36,15 +38,15 @@ function countOf(routes: Plan["routes"], wanted: string): number {
   return routes.filter(({ action }) => action === wanted).length;
 }
 
-function tellChange({ path, before, after }: Change, names: Names): string {
+function describeChange({ path, before, after }: FieldChange, names: Names): string {
   const lines = [
-    ...(before === null ? [] : [`    - ${tellValue(before, names)}`]),
-    ...(after === null ? [] : [`    + ${tellValue(after, names)}`]),
+    ...(before === null ? [] : [`    - ${describeValue(before, names)}`]),
+    ...(after === null ? [] : [`    + ${describeValue(after, names)}`]),
   ];
-  return [`  ${tellIds(path, names)}`, ...lines].join("\n");
+  return [`  ${nameIds(path, names)}`, ...lines].join("\n");
 }
 
-export function tellApply(
+export function describeApply(
   { routes, doubled, outcome, backup }: ApplyResult,
   { names }: Plan,
 ): string {
@@ -55,7 +57,7 @@ export function tellApply(
   const differences = routes.flatMap(({ name, difference = [] }) =>
     difference.length === 0
       ? []
-      : [[plain(name), ...difference.map((one) => tellThreeWays(one, names))].join("\n")],
+      : [[plain(name), ...difference.map((one) => describeThreeWays(one, names))].join("\n")],
   );
   const kept = routes.flatMap(({ name, differs = [] }) =>
     differs.length === 0
@@ -63,27 +65,31 @@ export function tellApply(
       : [
           [
             `${plain(name)}, from what is there to what was wanted:`,
-            ...differs.map((one) => tellChange(one, names)),
+            ...differs.map((one) => describeChange(one, names)),
           ].join("\n"),
         ],
   );
   const end = outcome === "applied" ? "all routes are as planned" : "not all routes are as planned";
   const back = backup === null ? "" : `; what was there before: alerts restore ${backup}`;
-  return [String(table), ...differences, ...kept, ...tellDoubled(doubled), `${end}${back}`].join(
-    "\n\n",
-  );
+  return [
+    String(table),
+    ...differences,
+    ...kept,
+    ...describeDoubled(doubled),
+    `${end}${back}`,
+  ].join("\n\n");
 }
 
-function tellThreeWays({ path, by, base, theirs, ours }: ThreeWayChange, names: Names): string {
+function describeThreeWays({ path, by, base, theirs, ours }: ThreeWayChange, names: Names): string {
   return [
-    `  ${tellIds(path, names)}, changed by ${by}`,
-    `    was    ${tellValue(base, names)}`,
-    `    theirs ${tellValue(theirs, names)}`,
-    `    ours   ${tellValue(ours, names)}`,
+    `  ${nameIds(path, names)}, changed by ${by}`,
+    `    was    ${describeValue(base, names)}`,
+    `    theirs ${describeValue(theirs, names)}`,
+    `    ours   ${describeValue(ours, names)}`,
   ].join("\n");
 }
 
-export function tellStatus(status: RoutesStatus): string {
+export function describeStatus(status: RoutesStatus): string {
   const { applying, last_apply, drift, owned, creations } = status;
   const lines = [
     ...(applying === null
@@ -92,20 +98,20 @@ export function tellStatus(status: RoutesStatus): string {
     last_apply === null
       ? "nothing was applied yet"
       : `last apply: ${last_apply.outcome} at ${last_apply.ended_at}`,
-    tellDrift(drift),
-    ...(drift === null ? [] : tellDoubled(drift.doubled)),
-    ...Object.entries(creations).map(([name, { begun_at }]) => tellCreation(name, begun_at)),
+    describeDrift(drift),
+    ...(drift === null ? [] : describeDoubled(drift.doubled)),
+    ...Object.entries(creations).map(([name, { begun_at }]) => describeCreation(name, begun_at)),
     `ours: ${Object.keys(owned).map(plain).join(", ") || "none"}`,
   ];
   return lines.join("\n");
 }
 
-function tellCreation(name: string, since: string): string {
+function describeCreation(name: string, since: string): string {
   const what = `${plain(name)} was about to be made at ${since}, and nobody said whether it was`;
   return `${what}: the next alerts apply looks for it`;
 }
 
-function tellDrift(drift: RoutesStatus["drift"]): string {
+function describeDrift(drift: RoutesStatus["drift"]): string {
   if (drift === null) return "drift: not looked for yet";
   const { state, routes, reason, checked_at } = drift;
   const which = routes.map(({ name, why }) => `${plain(name)} (${why.replace("_", " ")})`);
@@ -113,12 +119,12 @@ function tellDrift(drift: RoutesStatus["drift"]): string {
   return `drift: ${state.replace("_", " ")} at ${checked_at}${detail === "" ? "" : `: ${detail}`}`;
 }
 
-function tellValue(value: Json, names: Names): string {
-  return value === null ? "nothing" : tellIds(JSON.stringify(value), names);
+function describeValue(value: Json, names: Names): string {
+  return value === null ? "nothing" : nameIds(JSON.stringify(value), names);
 }
 
 /** With its name behind each id. What others have written must not steer the terminal. */
-function tellIds(text: string, names: Names): string {
+function nameIds(text: string, names: Names): string {
   return plain(text).replaceAll(/"([^"]+)"|\[([^\][",]+)\]/g, (whole, literal, bracketed) => {
     // An attribute is referred to as alert.attributes.<id>.
     const name = names[(literal ?? bracketed).split(".").at(-1)];

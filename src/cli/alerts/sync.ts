@@ -18,7 +18,7 @@ import {
   Plan,
   type RoutesStatus,
 } from "#routing/incident/contract.ts";
-import { tellApply, tellPlan, tellStatus } from "./sync-report.ts";
+import { describeApply, describePlan, describeStatus } from "./sync-report.ts";
 
 type Handlers = typeof alertRoutesHandlers;
 type Output<Name extends keyof Handlers> = z.infer<Handlers[Name]["output"]>;
@@ -35,7 +35,7 @@ export async function plan(options: PlanOptions): Promise<number> {
 
 function showPlan(planned: Plan, { json }: GlobalOptions): number {
   if (json) printJson(planned);
-  else print(tellPlan(planned));
+  else print(describePlan(planned));
   const isChange = planned.routes.some(({ action }) => action !== "none");
   return isChange || planned.doubled.length > 0 ? 2 : 0;
 }
@@ -85,7 +85,7 @@ export async function listBackups(options: GlobalOptions): Promise<number> {
 export async function showStatus(options: GlobalOptions): Promise<number> {
   const status = await ask(connect(options), "Status", {});
   if (options.json) printJson(status);
-  else print(tellStatus(status));
+  else print(describeStatus(status));
   return 0;
 }
 
@@ -97,7 +97,7 @@ async function applyPlan(
   const { output } = alertRoutesHandlers.Apply;
   const result = await connection.callToEnd(addressOf("Apply"), request, output);
   if (json) printJson(result);
-  else print(tellApply(result, request.plan));
+  else print(describeApply(result, request.plan));
   return result;
 }
 

@@ -53,11 +53,11 @@ export function endMaintenance(check: string, options: GlobalOptions): Promise<n
   return change(check, { handler: "EndMaintenance", body: {} }, options);
 }
 
-type Change = { handler: OperatorHandlerName; body: object };
+type OperatorCall = { handler: OperatorHandlerName; body: object };
 
 async function change(
   check: string,
-  { handler, body }: Change,
+  { handler, body }: OperatorCall,
   options: GlobalOptions,
 ): Promise<number> {
   const connection = connect(options);

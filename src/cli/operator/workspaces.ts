@@ -47,12 +47,12 @@ export function setQuota(
   return change(options, id, { monthlyQuota: options.perMonth.count });
 }
 
-type Change = Parameters<Parameters<typeof withOperator>[1]>[0]["workspaces"]["change"];
+type WorkspaceChange = Parameters<Parameters<typeof withOperator>[1]>[0]["workspaces"]["change"];
 
 async function change(
   source: OperatorSource & { json: boolean },
   id: string,
-  to: Parameters<Change>[1],
+  to: Parameters<WorkspaceChange>[1],
 ): Promise<number> {
   await withOperator(source, ({ workspaces }) => workspaces.change(id, to));
   if (source.json) printJson({ id, ...to });

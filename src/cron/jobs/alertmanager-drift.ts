@@ -23,8 +23,8 @@ export function createAlertmanagerDrift(readDrifts: ReadDrifts): Job {
       const told = (await run.recall<string[]>(toldKey)) ?? [];
       for (const drift of drifts) {
         const isTold = told.includes(drift.environment);
-        if (drift.state === "drifted" && !isTold) tellDrifted(run, drift);
-        if (drift.state === "in_step" && isTold) tellOver(run, drift);
+        if (drift.state === "drifted" && !isTold) announceDrift(run, drift);
+        if (drift.state === "in_step" && isTold) announceEnd(run, drift);
       }
       run.remember(toldKey, toldAfter(told, drifts));
       return drifts.map(({ environment, state }) => `${environment} ${words[state]}`).join(", ");
@@ -44,7 +44,7 @@ function toldAfter(told: readonly string[], drifts: readonly Drift[]): string[] 
 /** As much as people read; the command shows the rest. */
 const maxLines = 8;
 
-function tellDrifted({ post, runId }: JobRun, { environment, lines }: Drift): void {
+function announceDrift({ post, runId }: JobRun, { environment, lines }: Drift): void {
   const command = `vedette alerts alertmanager plan --environment ${environment}`;
   const more = lines.length > maxLines ? [`… and ${lines.length - maxLines} more`] : [];
   post("alert_routes", {
@@ -56,7 +56,7 @@ function tellDrifted({ post, runId }: JobRun, { environment, lines }: Drift): vo
   });
 }
 
-function tellOver({ post, runId }: JobRun, { environment }: Drift): void {
+function announceEnd({ post, runId }: JobRun, { environment }: Drift): void {
   post("alert_routes", {
     id: `alertmanager-drift#${runId}#${environment}#in-step`,
     title: `The alert manager (${environment}) is in step with the routes again`,

@@ -1,7 +1,12 @@
 /** Whatever a fleet says enters here: cleaned and bounded, for every driver alike. */
 import { cleanText, isClean } from "#kernel/clean-text.ts";
 import type { Log } from "#kernel/log.ts";
-import { type Driver, type ListedSentinel, type Observation, UnreachableError } from "./driver.ts";
+import {
+  type Driver,
+  type ListedSentinel,
+  type SentinelObservation,
+  UnreachableError,
+} from "./driver.ts";
 
 const maxId = 300;
 const maxRegion = 100;
@@ -62,7 +67,11 @@ function cleanImage(image: string): string {
   return isClean(image, maxImage) ? image : "";
 }
 
-function cleanObservation({ running_image, reason, ...seen }: Observation): Observation {
+function cleanObservation({
+  running_image,
+  reason,
+  ...seen
+}: SentinelObservation): SentinelObservation {
   const running = running_image === undefined ? "" : cleanImage(running_image);
   return {
     ...seen,

@@ -10,7 +10,7 @@ export type ListedSentinel = {
 };
 
 /** What a sentinel does now. `reason` is a reason code, mostly with `": "` and a sentence. */
-export type Observation = {
+export type SentinelObservation = {
   status: "progressing" | "ready" | "failed";
   running_image?: string | undefined;
   reason?: string | undefined;
@@ -50,7 +50,7 @@ export type Driver = {
    */
   apply: (order: DeployOrder, call?: DriverCall) => Promise<ApplyResult>;
   /** How the replacement by `image` goes. Throws `UnreachableError` for trouble that may pass. */
-  observe: (order: DeployOrder, call?: DriverCall) => Promise<Observation>;
+  observe: (order: DeployOrder, call?: DriverCall) => Promise<SentinelObservation>;
   start: () => Promise<void>;
   stop: () => Promise<void>;
 };

@@ -8,7 +8,7 @@ import {
   type Driver,
   type DriverCall,
   type ListedSentinel,
-  type Observation,
+  type SentinelObservation,
   UnreachableError,
   UnwantedError,
 } from "./driver.ts";
@@ -154,7 +154,7 @@ async function listAll(call: Call): Promise<ListedSentinel[]> {
  * Ready means that this image runs: a fleet that is still at another deploy reports that one's
  * status, which says nothing about ours.
  */
-function judge(reported: z.infer<typeof Reported>, order: DeployOrder): Observation {
+function judge(reported: z.infer<typeof Reported>, order: DeployOrder): SentinelObservation {
   const { status, id, deploy_id: deployId } = reported;
   if (id !== order.sentinelId) throw malformed("id");
   const { running_image, reason } = reported;

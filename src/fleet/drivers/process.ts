@@ -3,7 +3,12 @@ import getPort from "get-port";
 import pLimit from "p-limit";
 import type { Log } from "#kernel/log.ts";
 import { endProcess, isAlive } from "#kernel/owned-process.ts";
-import { type DeployOrder, type Driver, type Observation, UnwantedError } from "./driver.ts";
+import {
+  type DeployOrder,
+  type Driver,
+  type SentinelObservation,
+  UnwantedError,
+} from "./driver.ts";
 import { markOfKey } from "./process-child.ts";
 import { type ReplacementParts, replaceProcess } from "./process-replacement.ts";
 import { createStateFiles, type SentinelState } from "./process-state.ts";
@@ -111,7 +116,7 @@ class ProcessFleet {
     if (state.runningImage !== state.image || !this.isServing(state.id)) this.#replace(state.id);
   }
 
-  observe({ sentinelId: id, image, deployId }: DeployOrder): Observation {
+  observe({ sentinelId: id, image, deployId }: DeployOrder): SentinelObservation {
     const state = this.#states.get(id);
     if (state === undefined) {
       return { status: "failed", reason: `target_gone: no sentinel ${id} here` };

@@ -1,12 +1,12 @@
 import type { RolloutMark } from "#alerts/contract.ts";
 import type { Definitions } from "#monitor/contract.ts";
 import type { RunCheck } from "#monitor/probe/run-check.ts";
-import type { Recorder } from "#monitor/records/recorder.ts";
+import type { CheckRecorder } from "#monitor/records/recorder.ts";
 
 /** What API checks need of others. */
 export type CheckParts = {
   definitions: Pick<Definitions, "apiChecks">;
-  recorder: Recorder;
+  recorder: CheckRecorder;
   /** The rollout that is under way; null: none. */
   readRollout: () => Promise<RolloutMark | null>;
   /** Of a run's locations, as in the settings. */

@@ -45,7 +45,7 @@ export async function ensure(
   check: ApiCheck,
   parts: CheckParts,
 ): Promise<null> {
-  await leaveOldChannel(ctx, check, standingOf(ctx));
+  await leaveOldChannel(ctx, check, stateAccess(ctx));
   if (!parts.activeChecks.has(check.id)) return pause(ctx);
   const grid = gridOf(check);
   const timer = await readTimer(ctx);
@@ -179,7 +179,7 @@ async function take(
   { check, run, isClosed, atMs }: RunReports,
   parts: CheckParts,
 ): Promise<void> {
-  await leaveOldChannel(ctx, check, standingOf(ctx));
+  await leaveOldChannel(ctx, check, stateAccess(ctx));
   const before = await readState(ctx, atMs);
   const isQuiet = quietUntilMs(await readQuiet(ctx), atMs) !== null;
   const { failedRunThreshold } = check;
@@ -215,11 +215,11 @@ function oneTick({ scheduledAtMs }: OpenRun): MissedRuns {
 
 /** The check is defined no longer: its alert ends, and so does what was to come. */
 export async function retire(ctx: ObjectContext): Promise<null> {
-  await endAlert(ctx, removed, standingOf(ctx));
+  await endAlert(ctx, removed, stateAccess(ctx));
   return pause(ctx);
 }
 
-function standingOf(ctx: ObjectContext) {
+function stateAccess(ctx: ObjectContext) {
   return {
     read: () => readState(ctx, 0),
     write: (state: CheckState) => writeState(ctx, state),

@@ -68,7 +68,7 @@ function toMessage({ overdue, atMs }: PassedDeadlines): DeadlinesPassed {
 }
 
 /** Over Restate's own ingress. What comes twice changes nothing. */
-export function createTellDeadlines(ingressUrl: string): Parts["tell"] {
+export function createSendDeadlines(ingressUrl: string): Parts["tell"] {
   return (passed) =>
     sendToRestate(`${ingressUrl}/${deadlineService.name}/passed`, passed, patience.caller);
 }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Log } from "#kernel/log.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
 import type { Ping } from "#monitor/contract.ts";
-import type { ToldPing } from "#monitor/internal.ts";
+import type { PingCall } from "#monitor/internal.ts";
 import { heartbeatService } from "#monitor/operations/contract.ts";
 import type { Inbox } from "./inbox.ts";
 
@@ -14,9 +14,9 @@ export type TakePing = (
 ) => Promise<{ status: number; body: string } | null>;
 
 /** Tells the heartbeat's object. Throws when it cannot be told within a few seconds. */
-export type TellObject = (id: string, ping: ToldPing) => Promise<void>;
+export type SendPing = (id: string, ping: PingCall) => Promise<void>;
 
-type Parts = { inbox: Inbox; tell: TellObject; log: Log; nowMs: () => number };
+type Parts = { inbox: Inbox; tell: SendPing; log: Log; nowMs: () => number };
 
 /** 32 bytes in base64url. */
 const address = /^\/([\w-]{43})(?:\/(start|fail|\d{1,3}))?\/?$/;
@@ -84,7 +84,7 @@ async function pass(
 }
 
 /** Over Restate's own ingress. A notice that comes twice changes nothing. */
-export function createTellObject(ingressUrl: string): TellObject {
+export function createSendPing(ingressUrl: string): SendPing {
   return (id, ping) =>
     sendToRestate(`${ingressUrl}/${heartbeatService}/${id}/ping`, ping, patience.caller);
 }

@@ -7,16 +7,16 @@ import { readState, writeState } from "./state.ts";
 
 /** Comes before whatever else is done about a heartbeat. */
 export function moveAlert(ctx: ObjectContext, heartbeat: Heartbeat): Promise<void> {
-  return leaveOldChannel(ctx, heartbeat, standingOf(ctx));
+  return leaveOldChannel(ctx, heartbeat, stateAccess(ctx));
 }
 
 /** The heartbeat is defined no longer. All else stays, should it come back. */
 export async function retire(ctx: ObjectContext): Promise<null> {
-  await endAlert(ctx, removed, standingOf(ctx));
+  await endAlert(ctx, removed, stateAccess(ctx));
   return null;
 }
 
-function standingOf(ctx: ObjectContext) {
+function stateAccess(ctx: ObjectContext) {
   return {
     read: () => readState(ctx),
     write: (state: HeartbeatState) => writeState(ctx, state),

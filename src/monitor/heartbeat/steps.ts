@@ -2,7 +2,7 @@
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { isAhead } from "#kernel/clock-fault.ts";
 import type { CheckResult, Heartbeat, HeartbeatState } from "#monitor/contract.ts";
-import type { AlarmRung, DeadlinePassed, ToldPing } from "#monitor/internal.ts";
+import type { AlarmCall, DeadlinePassed, PingCall } from "#monitor/internal.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { findAway } from "#monitor/rules/absences.ts";
 import { canExpire, type Clock, dueAtMs, expire, heardAtMs, newHeartbeatState, setRight, takePing } from "#monitor/rules/deadline.ts";
@@ -39,7 +39,7 @@ export async function begin(
 export async function ping(
   ctx: ObjectContext,
   given: HeartbeatCall,
-  received: ToldPing,
+  received: PingCall,
 ): Promise<null> {
   const { heartbeat, parts } = given;
   await begin(ctx, heartbeat, received.atMs);
@@ -56,7 +56,7 @@ export async function ping(
     takePing(heartbeat, before, { ping: received, isQuiet, rollout }),
   );
   const results = resultsOf(heartbeat, received, before);
-  await settle(ctx, given, { before, decision, results, nowMs });
+  await commitDecision(ctx, given, { before, decision, results, nowMs });
   // Written at the same time as this ping came, by whom nobody told to tell of it.
   if (successAtMs !== null && successAtMs >= received.atMs) {
     await ping(ctx, given, { kind: "success", atMs: successAtMs });
@@ -103,7 +103,7 @@ function withPing(heartbeat: Heartbeat, state: HeartbeatState, atMs: number): He
 export async function wake(
   ctx: ObjectContext,
   given: HeartbeatCall,
-  { generation, toldAtMs }: AlarmRung,
+  { generation, toldAtMs }: AlarmCall,
 ): Promise<null> {
   if (toldAtMs !== undefined) {
     await noteTold(ctx, { atMs: toldAtMs, nowMs: await ctx.date.now() });
@@ -141,7 +141,7 @@ export async function overdue(
   const before = lastPingAtMs === null ? known : withPing(heartbeat, known, lastPingAtMs);
   const isQuiet = await isQuietAt(ctx, nowMs);
   const decision = expire(heartbeat, before, { nowMs, away, isQuiet, rollout });
-  await settle(ctx, given, { before, decision, results: [], nowMs });
+  await commitDecision(ctx, given, { before, decision, results: [], nowMs });
   return null;
 }
 
@@ -198,7 +198,7 @@ async function look(ctx: ObjectContext, given: HeartbeatCall): Promise<void> {
   const decision = await withRollout(ctx, parts.readRollout, (rollout) =>
     expire(heartbeat, right, { nowMs, away: seen.away, isQuiet, rollout }),
   );
-  await settle(ctx, given, { before: known, decision, results: [], nowMs });
+  await commitDecision(ctx, given, { before: known, decision, results: [], nowMs });
 }
 
 type SeenPing = { known: HeartbeatState; pingAtMs: number; nowMs: number };
@@ -216,7 +216,7 @@ async function takeSeen(ctx: ObjectContext, given: HeartbeatCall, seen: SeenPing
     state: withPing(given.heartbeat, known, pingAtMs),
     transition: null,
   };
-  await settle(ctx, given, { before: known, decision, results: [], nowMs });
+  await commitDecision(ctx, given, { before: known, decision, results: [], nowMs });
 }
 
 /** Ends the watch, since nothing is amiss any more; a ping that came meanwhile is taken first. */
@@ -253,7 +253,7 @@ type Outcome = {
 };
 
 /** State, event and records leave together; then nobody need be told of what is plainly ok. */
-async function settle(
+async function commitDecision(
   ctx: ObjectContext,
   given: HeartbeatCall,
   { before, decision, results, nowMs }: Outcome,

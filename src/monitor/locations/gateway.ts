@@ -13,13 +13,13 @@ import { RunnerReport, reportPath, type Work, workPath } from "./contract.ts";
 import type { Runners } from "./runners.ts";
 
 /** Gives a check's object what a further place found. Throws when it cannot be reached. */
-export type TellReport = (checkId: string, report: Report) => Promise<void>;
+export type SendReport = (checkId: string, report: Report) => Promise<void>;
 
 type Parts = {
   runners: Pick<Runners, "greet">;
   checks: readonly ApiCheck[];
   baseUrl: string;
-  tell: TellReport;
+  tell: SendReport;
   nowMs: () => number;
 };
 
@@ -100,7 +100,7 @@ function readReport(body: unknown): CheckResult[] {
 }
 
 /** Over Restate's own ingress. A report that comes twice changes nothing. */
-export function createTellReport(ingressUrl: string): TellReport {
+export function createSendReport(ingressUrl: string): SendReport {
   return (checkId, report) =>
     sendToRestate(`${ingressUrl}/${apiCheckService}/${checkId}/report`, report, patience.caller);
 }

@@ -1,7 +1,7 @@
 /** One request, as a stranger would make it: on a connection of its own, with its parts timed. */
 import { Client, type Dispatcher } from "undici";
 import { readBody } from "#kernel/body.ts";
-import type { Observation } from "#monitor/contract.ts";
+import type { ProbeObservation } from "#monitor/contract.ts";
 import { noPhases } from "#monitor/rules/grade.ts";
 import { createConnector } from "./connection.ts";
 import { describeFault, ProbeFault } from "./fault.ts";
@@ -16,7 +16,7 @@ export type ProbeLimits = {
 };
 
 /** Never throws: what goes wrong is what was seen. Redirects are answers like others. */
-export type Probe = (request: ProbeRequest, limits: ProbeLimits) => Promise<Observation>;
+export type Probe = (request: ProbeRequest, limits: ProbeLimits) => Promise<ProbeObservation>;
 
 /** `ca`: certificates to trust besides those of the system (PEM). */
 export function createProbe(options: { ca?: string } = {}): Probe {
@@ -38,7 +38,7 @@ type Attempt = {
   ca?: string;
 };
 
-async function attempt(of: Attempt): Promise<Observation["outcome"]> {
+async function attempt(of: Attempt): Promise<ProbeObservation["outcome"]> {
   const { request, limits, timing, signal, ca } = of;
   let client: Client | undefined;
   try {
@@ -60,7 +60,7 @@ async function exchange(
   client: Client,
   path: string,
   { request, limits, timing, signal }: Attempt,
-): Promise<Observation["outcome"]> {
+): Promise<ProbeObservation["outcome"]> {
   const { method, headers, body } = request;
   const answer = await client.request({ path, method, headers, body, signal });
   const { connectedAtMs } = timing;

@@ -2,11 +2,11 @@
 import { whyUnwritable } from "#kernel/unwritable.ts";
 import type { CheckResult } from "#monitor/contract.ts";
 import type { Entry } from "#monitor/internal.ts";
-import type { Recorder } from "#monitor/records/recorder.ts";
+import type { CheckRecorder } from "#monitor/records/recorder.ts";
 
 /** Answers why parts of it cannot ever be written; empty: all is. Throws what may pass. */
 export async function writeEntry(
-  recorder: Recorder,
+  recorder: CheckRecorder,
   checkId: string,
   { results = [], missed, transition, snapshot }: Entry,
 ): Promise<string[]> {
@@ -20,7 +20,7 @@ export async function writeEntry(
 
 /** One result that cannot be kept does not take the others along. */
 async function writeResults(
-  recorder: Recorder,
+  recorder: CheckRecorder,
   results: readonly CheckResult[],
 ): Promise<string[]> {
   const faults = await attempt(() => recorder.results(results));

@@ -1,11 +1,11 @@
 /** Writes what was found, one entry of a check after the other, for as long as it takes. */
 import { implement } from "@restatedev/restate-sdk";
 import { checkRecords } from "#monitor/internal.ts";
-import type { Recorder } from "#monitor/records/recorder.ts";
+import type { CheckRecorder } from "#monitor/records/recorder.ts";
 import { forEver } from "#monitor/retry.ts";
 import { writeEntry } from "./entry.ts";
 
-export function createRecordsObject(recorder: Recorder) {
+export function createRecordsObject(recorder: CheckRecorder) {
   return implement(checkRecords, {
     handlers: {
       write: async (ctx, entry) => {

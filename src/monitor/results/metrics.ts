@@ -3,15 +3,15 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { inTime } from "#kernel/in-time.ts";
 import { type ApiCheck, checkStatuses, phaseNames } from "#monitor/contract.ts";
 import type { CheckList } from "./contract.ts";
-import type { NoteNew, Recorder } from "./record.ts";
+import type { NoteNew, ResultWriter } from "./record.ts";
 import type { ViewChecks } from "./view.ts";
 
 /** The recorder, counting what is new of what goes through it. */
 export function countRecords(
-  create: (noteNew: NoteNew) => Recorder,
+  create: (noteNew: NoteNew) => ResultWriter,
   registry: Registry,
   apiChecks: readonly Pick<ApiCheck, "id">[],
-): Recorder {
+): ResultWriter {
   const counters = createCounters(registry);
   // One that appears with its first value has not increased.
   for (const { id: check } of apiChecks) counters.missed.inc({ check }, 0);

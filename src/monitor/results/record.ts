@@ -10,7 +10,7 @@ import { movePings, type PlainPing } from "./pings.ts";
 
 export type MissedTicks = { checkId: string; fromMs: number; toMs: number; ticks: number };
 
-export type Recorder = ReturnType<typeof createRecorder>;
+export type ResultWriter = ReturnType<typeof createResultWriter>;
 
 /** Told of what was not known before. */
 export type NoteNew = {
@@ -18,7 +18,7 @@ export type NoteNew = {
   missed: (missed: MissedTicks) => void;
 };
 
-export function createRecorder(database: Database, noteNew?: NoteNew) {
+export function createResultWriter(database: Database, noteNew?: NoteNew) {
   // Every write of its own is one wait for the disk, and many checks are written at once.
   const writeResults = createJointWrites(async (lists: readonly (readonly CheckResult[])[]) => {
     const unknown = await keepResults(database, lists.flat());

@@ -6,8 +6,8 @@ import type {
   Cause,
   CheckResult,
   Grade,
-  Observation,
   Phases,
+  ProbeObservation,
 } from "#monitor/contract.ts";
 
 type GradeResult = { grade: Grade; cause: Cause | null; reason: string | null };
@@ -20,7 +20,7 @@ type Thresholds = Pick<ApiCheck, "degradedAboveMs" | "failedAboveMs">;
  */
 export function grade(
   check: Thresholds & Pick<ApiCheck, "assertions">,
-  seen: Observation,
+  seen: ProbeObservation,
 ): GradeResult {
   const { outcome } = seen;
   if (outcome.kind === "error") return { grade: "failed", cause: "error", reason: outcome.reason };
@@ -53,7 +53,7 @@ export function regrade(check: Thresholds, result: CheckResult): CheckResult {
 type RunAt = { location: string; scheduledAtMs: number; startedAtMs: number };
 
 /** The record of one run. */
-export function toResult(check: ApiCheck, run: RunAt, seen: Observation): CheckResult {
+export function toResult(check: ApiCheck, run: RunAt, seen: ProbeObservation): CheckResult {
   const { durationMs, phases, tlsDaysLeft, outcome } = seen;
   return {
     checkId: check.id,
@@ -75,7 +75,7 @@ export const noPhases: Phases = {
   transfer: null,
 };
 
-type Response = Extract<Observation["outcome"], { kind: "response" }>;
+type Response = Extract<ProbeObservation["outcome"], { kind: "response" }>;
 
 function findFault(assertion: Assertion, response: Response): string | null {
   switch (assertion.source) {

@@ -12,7 +12,7 @@ import { inTime } from "#kernel/in-time.ts";
 import type { ApiCheck, Heartbeat } from "#monitor/contract.ts";
 import { checkRecords, type Entry } from "#monitor/internal.ts";
 import { writeEntry } from "#monitor/records/entry.ts";
-import type { Recorder } from "#monitor/records/recorder.ts";
+import type { CheckRecorder } from "#monitor/records/recorder.ts";
 import type { Decision } from "#monitor/rules/verdict.ts";
 
 /** An alert does not wait for a database that is away, nor does the next run of a check. */
@@ -76,7 +76,7 @@ const clocksDifferMs = 60_000;
  */
 export async function writeAtOnce(
   ctx: ObjectContext,
-  recorder: Recorder,
+  recorder: CheckRecorder,
   checkId: string,
   entry: Entry,
 ): Promise<void> {

@@ -10,9 +10,9 @@ import {
 } from "#rollout/internal.ts";
 import {
   applyResults,
-  type Change,
   emptyOutcome,
   marksOf,
+  type OutcomeChange,
   previousImageOf,
   type RunKind,
   type Target,
@@ -131,7 +131,7 @@ export async function record(ctx: ObjectContext, request: RecordRequest): Promis
   if (!rollout.isCurrent && !after.open) clearLate(ctx, head.rolloutId, request.batch);
   if (request.closed) planHistory(ctx, head.rolloutId, batch);
   // The whole of it at its end: should a write before have been killed, history has it now.
-  tellHistory(ctx, stamped, request.closed ? marksOf(batch, after) : changes);
+  saveOutcomes(ctx, stamped, request.closed ? marksOf(batch, after) : changes);
   return null;
 }
 
@@ -143,7 +143,7 @@ function updateOpen(head: RolloutHead, request: RecordRequest): RolloutHead["ope
   return { ...others, [request.batch]: { ...open, inFlight: request.inFlight } };
 }
 
-function tellHistory(ctx: ObjectContext, head: RolloutHead, changes: Change[]): void {
+function saveOutcomes(ctx: ObjectContext, head: RolloutHead, changes: OutcomeChange[]): void {
   const { rolloutId, sequence, updatedAt, succeeded, failed, reverted } = head;
   const totals = { sequence, updatedAt, succeeded, failed, reverted };
   const atMs = Date.parse(updatedAt);
@@ -158,7 +158,7 @@ async function recordForgotten(ctx: ObjectContext, request: RecordRequest): Prom
   ctx.sendClient(rolloutHistory, request.rolloutId).outcomes({ changes, atMs, isLate: true });
 }
 
-function changesOf(request: RecordRequest): Change[] {
+function changesOf(request: RecordRequest): OutcomeChange[] {
   const [good, bad] = request.kind === "rollout" ? ["s", "f"] : ["r", "n"];
   return request.results.map(({ id, ok, reason }) => ({
     id,

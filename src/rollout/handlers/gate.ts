@@ -1,6 +1,6 @@
 /** The exclusive handler that opens the gate between two waves, keeps it closed, or pauses. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import type { GateReport, Instruction } from "#rollout/internal.ts";
+import type { GateReading, Instruction } from "#rollout/internal.ts";
 import { judgeGate, withReports } from "#rollout/rules/gate.ts";
 import { nextStep } from "#rollout/rules/progress.ts";
 import { type RolloutHead, readHead, writeHead } from "#rollout/state.ts";
@@ -8,7 +8,7 @@ import { announce } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import { startWave, stopSuperseded, stopWith } from "./waves.ts";
 
-export async function passGate(ctx: ObjectContext, request: GateReport): Promise<Instruction> {
+export async function passGate(ctx: ObjectContext, request: GateReading): Promise<Instruction> {
   const head = await readHead(ctx);
   if (head === null || head.rolloutId !== request.rolloutId) {
     return stopSuperseded(ctx, request.rolloutId);

@@ -7,7 +7,7 @@ import {
   type Run,
   type RunHandle,
   rolloutObject,
-  rolloutRunner,
+  rolloutRuns,
   rolloutWatch,
 } from "#rollout/internal.ts";
 import { nextStep, passOverFailures } from "#rollout/rules/progress.ts";
@@ -114,7 +114,7 @@ function withoutStop({
 
 /** Sent, not called: a run lives on when whoever waits for it is killed. */
 async function startRun(ctx: ObjectContext, run: Run): Promise<string> {
-  const runner = await ctx.sendClient(rolloutRunner).run(run).invocationId;
+  const runner = await ctx.sendClient(rolloutRuns).run(run).invocationId;
   ctx.sendClient(rolloutWatch).run({ rolloutId: run.rolloutId, runner });
   await armRepair(ctx, runner);
   return runner;

@@ -1,13 +1,7 @@
 /** The exclusive handlers that a run calls to move the rollout on. Short: they hold the key. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { Gate, RollbackResult } from "#rollout/contract.ts";
-import type {
-  Advance,
-  Instruction,
-  RunnerEnded,
-  ToCapture,
-  VersionStop,
-} from "#rollout/internal.ts";
+import type { Advance, Instruction, RunEnd, ToCapture, VersionStop } from "#rollout/internal.ts";
 import { newGateStatus } from "#rollout/rules/gate.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
 import { nextStep } from "#rollout/rules/progress.ts";
@@ -172,10 +166,7 @@ function isEmpty(openBatches: RolloutHead["openBatches"]): boolean {
 }
 
 /** A run has ended without leading the rollout to an end: it must not look as if it went on. */
-export async function runnerEnded(
-  ctx: ObjectContext,
-  request: RunnerEnded,
-): Promise<RollbackResult> {
+export async function runnerEnded(ctx: ObjectContext, request: RunEnd): Promise<RollbackResult> {
   const head = await readHead(ctx);
   const isOurs = head?.rolloutId === request.rolloutId && head.runner === request.runner;
   if (head === null || !isOurs || !isRunning(head.state)) return resultOf(ctx, request.rolloutId);

@@ -19,7 +19,7 @@ export type DeployOutcome = {
 export type Target = { index: number; id: string; image: string };
 
 /** One mark that a result has changed. */
-export type Change = { id: string; from: string; to: string; reason?: string };
+export type OutcomeChange = { id: string; from: string; to: string; reason?: string };
 
 export function emptyOutcome(batch: Batch): Outcome {
   return { marks: ".".repeat(batch.ids.length), reasons: {}, ofFleet: [], open: false };
@@ -56,8 +56,8 @@ function imageFor(batch: Batch, index: number, run: { kind: RunKind; image: stri
 export function marksOf(
   { ids }: Pick<Batch, "ids">,
   { marks, reasons }: Pick<Outcome, "marks" | "reasons">,
-): Change[] {
-  return ids.flatMap((id, i): Change[] => {
+): OutcomeChange[] {
+  return ids.flatMap((id, i): OutcomeChange[] => {
     const to = marks[i] ?? ".";
     if (to === ".") return [];
     // An id may be the name of what every object has.
@@ -71,10 +71,10 @@ export function applyResults(
   batch: Batch,
   outcome: Outcome,
   run: { kind: RunKind; results: readonly DeployOutcome[] },
-): { outcome: Outcome; changes: Change[] } {
+): { outcome: Outcome; changes: OutcomeChange[] } {
   const marks = [...outcome.marks];
   const reasons = new Map(Object.entries(outcome.reasons));
-  const changes: Change[] = [];
+  const changes: OutcomeChange[] = [];
   for (const result of run.results) {
     const from = marks[result.index] ?? "";
     const to = nextMark(run.kind, from, result.ok);
@@ -96,7 +96,7 @@ export function applyResults(
 /** Of an outcome that an earlier version began it is not kept. */
 function ofFleetAfter(
   before: readonly string[] | undefined,
-  changes: readonly Change[],
+  changes: readonly OutcomeChange[],
   results: readonly DeployOutcome[],
 ): Pick<Outcome, "ofFleet"> {
   if (before === undefined) return {};

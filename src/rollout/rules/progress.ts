@@ -7,7 +7,7 @@ import {
   reasonSampleLimit,
   type WaveProgress,
 } from "#rollout/state.ts";
-import { type Change, marksOf } from "./outcome.ts";
+import { marksOf, type OutcomeChange } from "./outcome.ts";
 import { type BatchStep, recount } from "./tally.ts";
 
 /**
@@ -28,7 +28,7 @@ export function applyStep(head: RolloutHead, step: BatchStep): RolloutHead {
 /** The list with those of the members that have the mark, and without the others of them. */
 function sample(
   list: SentinelReason[],
-  members: readonly Change[],
+  members: readonly OutcomeChange[],
   { mark, limit }: { mark: string; limit: number },
 ): SentinelReason[] {
   const unmarked = new Set(members.filter(({ to }) => to !== mark).map(({ id }) => id));
@@ -45,7 +45,7 @@ function sample(
   return [...listed, ...fresh].slice(0, limit);
 }
 
-function applyToLists(head: RolloutHead, members: readonly Change[]): Partial<RolloutHead> {
+function applyToLists(head: RolloutHead, members: readonly OutcomeChange[]): Partial<RolloutHead> {
   if (head.succeededIds === undefined || head.failedIds === undefined) return {};
   const withMarks = (list: string[], marks: string) => {
     const ids = members.filter(({ to }) => marks.includes(to)).map(({ id }) => id);

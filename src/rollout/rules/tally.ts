@@ -1,7 +1,7 @@
 /** How many of a batch have which outcome. Counts of a rollout are sums of these, never counted up. */
 
 import type { Batch, Outcome, RolloutHead, Tally } from "#rollout/state.ts";
-import { type Change, marksOf } from "./outcome.ts";
+import { marksOf, type OutcomeChange } from "./outcome.ts";
 
 type Results = Pick<Outcome, "marks" | "reasons" | "ofFleet">;
 
@@ -23,7 +23,7 @@ function tallyOf(batch: Pick<Batch, "ids">, outcome: Results): Tally {
 }
 
 /** Whether a deploy failed because the fleet could not be asked: nothing is said of the image then. */
-function isOfFleet({ id, to, reason = "" }: Change, { ofFleet }: Results): boolean {
+function isOfFleet({ id, to, reason = "" }: OutcomeChange, { ofFleet }: Results): boolean {
   if (to !== "f") return false;
   if (ofFleet !== undefined) return ofFleet.includes(id);
   // Earlier versions kept nothing but the words.

@@ -10,7 +10,7 @@ import {
   rolloutHistory,
   rolloutObject,
   rolloutRelease,
-  rolloutRunner,
+  rolloutRuns,
   rolloutWatch,
   type WedgedCall,
 } from "#rollout/internal.ts";
@@ -18,7 +18,7 @@ import {
 /** The services whose invocations hold a rollout up when they cannot go on. */
 export const releasedServices: readonly string[] = [
   rolloutObject.name,
-  rolloutRunner.name,
+  rolloutRuns.name,
   rolloutBatch.name,
   rolloutCapture.name,
   rolloutWatch.name,
@@ -110,7 +110,7 @@ export function planRelease(wedged: readonly WedgedCall[]): ReleasePlan {
 function isWork(call: WedgedCall): boolean {
   const { service, handler } = call;
   if (service === rolloutObject.name) return !besides.includes(nameOf(call));
-  const works: readonly string[] = [rolloutRunner.name, rolloutBatch.name, rolloutCapture.name];
+  const works: readonly string[] = [rolloutRuns.name, rolloutBatch.name, rolloutCapture.name];
   return works.includes(service) || isDeploy(service, handler);
 }
 

@@ -2,6 +2,7 @@
 
 import { type Environment, environments } from "#alerts/contract.ts";
 import type { AlertmanagerSettings } from "#routing/alertmanager/config.ts";
+import { describeChange, describeComparison } from "#routing/alertmanager/describe.ts";
 import { exportAlertmanager, writeAlertmanagerYaml } from "#routing/alertmanager/export.ts";
 import {
   bringInStep,
@@ -17,7 +18,6 @@ import {
   environmentsSharing,
   findSendings,
 } from "#routing/alertmanager/sendings.ts";
-import { tellChange, tellComparison } from "#routing/alertmanager/tell.ts";
 import { routes, sources } from "#routing/routes.ts";
 import { type Rotation, rotate, type Webhook } from "#routing/tokens/rotate.ts";
 import { createSourceTokens, type SourceAddress } from "#routing/tokens/source-tokens.ts";
@@ -116,7 +116,7 @@ export async function compareAlertmanager(
   environment: Environment,
 ): Promise<Comparison & { told: string[] }> {
   const comparison = await compare(findKept(settings, environment));
-  return { ...comparison, told: tellComparison(comparison) };
+  return { ...comparison, told: describeComparison(comparison) };
 }
 
 export async function bringAlertmanagerInStep(
@@ -130,7 +130,7 @@ export async function bringAlertmanagerInStep(
     reload: () => reload([]),
     withinMs: manager.reload_timeout_seconds * 1_000,
   });
-  return { ...brought, told: brought.changes.map(tellChange) };
+  return { ...brought, told: brought.changes.map(describeChange) };
 }
 
 /** Of an environment; also the other's, when the two share an alert manager. */

@@ -2,10 +2,10 @@
 import { parse } from "yaml";
 
 /** null: the field is not there. */
-export type Change = { path: string; before: string | null; after: string | null };
+export type SettingChange = { path: string; before: string | null; after: string | null };
 
 /** `before` null: there is no file. Empty: they say the same. Throws when `before` is no YAML. */
-export function diffConfigs(before: string | null, after: string): Change[] {
+export function diffConfigs(before: string | null, after: string): SettingChange[] {
   const old = before === null ? new Map<string, string>() : flatten(parse(before));
   const wanted = flatten(parse(after));
   const paths = [...new Set([...old.keys(), ...wanted.keys()])];

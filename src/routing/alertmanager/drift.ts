@@ -1,7 +1,7 @@
 /** Whether alert managers are in step with the routes, as the running program tells of it. */
 import { Gauge, type Registry } from "prom-client";
+import { describeComparison } from "./describe.ts";
 import type { Comparison } from "./keep.ts";
-import { tellComparison } from "./tell.ts";
 
 export type Drift = {
   environment: string;
@@ -21,7 +21,7 @@ export function readDrifts(looks: readonly Look[]): Promise<Drift[]> {
 async function readDrift({ environment, compare }: Look): Promise<Drift> {
   try {
     const comparison = await compare();
-    return { environment, state: stateOf(comparison), lines: tellComparison(comparison) };
+    return { environment, state: stateOf(comparison), lines: describeComparison(comparison) };
   } catch (error) {
     return { environment, state: "unknown", lines: [(error as Error).message] };
   }

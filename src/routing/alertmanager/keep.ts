@@ -1,6 +1,6 @@
 /** Keeps an alert manager in step with the routes: how it stands, and what brings it there. */
 import { readText, restoreText, writeText } from "#routing/tokens/mounted-file.ts";
-import { type Change, diffConfigs } from "./diff.ts";
+import { diffConfigs, type SettingChange } from "./diff.ts";
 import { awaitConfig, hashConfig, type RunningConfig } from "./running.ts";
 
 export type ManagedAlertmanager = {
@@ -20,7 +20,7 @@ type RunningVerdict = "in_step" | "not_reloaded" | "refused" | "unknown" | "not_
 
 export type Comparison = {
   /** What differs in the file. */
-  changes: Change[];
+  changes: SettingChange[];
   running: RunningVerdict;
   /** Why it is unknown. */
   reason?: string;
@@ -37,7 +37,7 @@ export async function compare({ wanted, file, running }: ManagedAlertmanager): P
   return { changes, ...told, isInStep };
 }
 
-function diffFile(found: string | null, wanted: string, file: string): Change[] {
+function diffFile(found: string | null, wanted: string, file: string): SettingChange[] {
   try {
     return diffConfigs(found, wanted);
   } catch (cause) {
@@ -69,7 +69,7 @@ export type SyncOrder = ManagedAlertmanager & {
 
 export type SyncResult = {
   outcome: "in_step" | "reloaded" | "written";
-  changes: Change[];
+  changes: SettingChange[];
   /** false: nobody could ask whether it works with the file now. */
   isConfirmed: boolean;
 };

@@ -9,8 +9,8 @@ export const Content = z.record(z.string(), Json);
 export type Content = z.infer<typeof Content>;
 
 /** A field that means something else. null: it is not there, or has its preset. */
-export const Change = z.object({ path: z.string(), before: Json, after: Json });
-export type Change = z.infer<typeof Change>;
+export const FieldChange = z.object({ path: z.string(), before: Json, after: Json });
+export type FieldChange = z.infer<typeof FieldChange>;
 
 export const ThreeWayChange = z.object({
   path: z.string(),
@@ -30,7 +30,7 @@ export const RoutePlan = z.object({
   base: z.object({ version: z.int(), digest: z.string(), content: Content }).nullable(),
   /** What the route is to say, without the fields that we say nothing about. */
   declared: Content,
-  changes: z.array(Change),
+  changes: z.array(FieldChange),
 });
 export type RoutePlan = z.infer<typeof RoutePlan>;
 
@@ -102,7 +102,7 @@ export const RouteResult = z.object({
   message: z.string().optional(),
   difference: z.array(ThreeWayChange).optional(),
   /** What the service keeps otherwise than it was told: from what is there to what was wanted. */
-  differs: z.array(Change).optional(),
+  differs: z.array(FieldChange).optional(),
 });
 export type RouteResult = z.infer<typeof RouteResult>;
 
@@ -141,7 +141,7 @@ const DriftedRoute = z.object({
   name: z.string(),
   why: z.enum(["changed", "deleted", "not_applied"]),
   /** From what is there to what the row says; the first 50. Absent when there is nothing to compare. */
-  changes: z.array(Change).optional(),
+  changes: z.array(FieldChange).optional(),
 });
 
 export const DriftReport = z.object({

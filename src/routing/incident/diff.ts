@@ -1,9 +1,9 @@
 /** Differences of routes, field by field. */
-import type { Change, Content, Json, ThreeWayChange } from "#routing/incident/contract.ts";
+import type { Content, FieldChange, Json, ThreeWayChange } from "#routing/incident/contract.ts";
 import { canonical, compareText, isObject } from "./content.ts";
 
 /** Every field that means something else in `after`; null: it is not there, or says what it says anyway. */
-export function diffContent(before: Content, after: Content): Change[] {
+export function diffContent(before: Content, after: Content): FieldChange[] {
   const [one, other] = [flatten(before), flatten(after)];
   return pathsOf(one, other).flatMap((path) => {
     const change = { path, before: one.get(path) ?? null, after: other.get(path) ?? null };

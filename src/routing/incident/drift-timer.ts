@@ -3,7 +3,7 @@ import { type ObjectContext, rpc } from "@restatedev/restate-sdk";
 import { chatChannel } from "#notify/contract.ts";
 import type { DriftReport } from "#routing/incident/contract.ts";
 import { announceDrift } from "./drift.ts";
-import { alertRoutesObject, alertRoutesRunner, type Tick } from "./internal.ts";
+import { alertRoutesObject, alertRoutesRuns, type Tick } from "./internal.ts";
 import { readTimer, readTold, writeDrift, writeTimer, writeTold } from "./state.ts";
 
 /** `nextMs`: when to look again after that, if sooner than usual. */
@@ -31,7 +31,7 @@ export async function tick(
 ): Promise<null> {
   if ((await readTimer(ctx))?.generation !== generation) return null;
   await arm(ctx, { checkEveryMs, afterMs: Math.min(nextMs ?? checkEveryMs, checkEveryMs) });
-  if (checkEveryMs > 0) ctx.sendClient(alertRoutesRunner, ctx.key).check({ readsOwned: true });
+  if (checkEveryMs > 0) ctx.sendClient(alertRoutesRuns, ctx.key).check({ readsOwned: true });
   return null;
 }
 

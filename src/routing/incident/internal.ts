@@ -75,7 +75,7 @@ export const alertRoutesObject = iface.object(
 );
 
 /** Talks to the incident service. The key's lock keeps two writers, and a check, apart. */
-export const alertRoutesRunner = iface.object("vedette.v1.AlertRoutesRunner", {
+export const alertRoutesRuns = iface.object("vedette.v1.AlertRoutesRunner", {
   apply: iface.json<ApplyWork, ApplyResult>(),
   check: iface.json<CheckWork, null>(),
 });

@@ -6,7 +6,7 @@ import { readIdsFile } from "./ids-file.ts";
 import { createShowDrift } from "./metrics.ts";
 import { createAlertRoutesObject } from "./object.ts";
 import type { Rows } from "./resolve.ts";
-import { createAlertRoutesRunner } from "./runner.ts";
+import { createApplyService } from "./run.ts";
 import { createSend } from "./transport.ts";
 
 export type AlertRoutesParts = {
@@ -30,7 +30,7 @@ export function createAlertRoutes(parts: AlertRoutesParts) {
   const backups = createBackupStore(database);
   return [
     createAlertRoutesObject({ incidentUrl, checkEveryMs, listLagMs, backups }),
-    createAlertRoutesRunner({
+    createApplyService({
       send: createSend(incident),
       incidentUrl,
       listLagMs,

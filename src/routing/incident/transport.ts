@@ -96,7 +96,7 @@ export async function ask(send: Send, call: Call): Promise<Reply> {
 
 function judge({ status, retryAfter, body }: Answer, nowMs: number): Reply {
   if (status < 300) return { kind: "done", body };
-  const reason = tellRefusal(status, body);
+  const reason = describeRefusal(status, body);
   // A 404 that is no JSON is somebody else's, of a proxy on the way: of a route it says nothing.
   if (status === 404) return { kind: body === undefined ? "lost" : "absent", reason };
   if (status === 429) {
@@ -124,7 +124,7 @@ const advice: Record<number, string> = {
   403: "incident.api_key may not do this: it needs the scopes to view data and to manage on-call resources",
 };
 
-function tellRefusal(status: number, body: unknown): string {
+function describeRefusal(status: number, body: unknown): string {
   const { data } = Envelope.safeParse(body);
   const faults = (data?.errors ?? []).map(({ message, source }) => {
     return source?.field === undefined ? message : `${source.field}: ${message}`;

@@ -5,7 +5,7 @@ import { endsWithin } from "#kernel/attach.ts";
 import { toIso } from "#kernel/time.ts";
 import type { ApplyRequest, ApplyResult } from "#routing/incident/contract.ts";
 import { listJobs } from "./apply.ts";
-import { type ApplyBegun, alertRoutesRunner, type Creation, type RouteNote } from "./internal.ts";
+import { type ApplyBegun, alertRoutesRuns, type Creation, type RouteNote } from "./internal.ts";
 import { problem } from "./problem.ts";
 import {
   type ApplyInProgress,
@@ -30,7 +30,7 @@ export async function begin(ctx: ObjectContext, request: ApplyRequest): Promise<
   const owned = await readOwned(ctx);
   const creations = await readCreations(ctx);
   const work = { applyId, startedAtMs, request, owned, creations };
-  const invocation = await ctx.sendClient(alertRoutesRunner, ctx.key).apply(work).invocationId;
+  const invocation = await ctx.sendClient(alertRoutesRuns, ctx.key).apply(work).invocationId;
   writeApplying(ctx, {
     apply_id: applyId,
     started_at: toIso(startedAtMs),

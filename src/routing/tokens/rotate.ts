@@ -33,7 +33,7 @@ export async function rotate(
   const changes = await prepare(webhooks, parts);
   const secrets = changes.flatMap(({ token, previous }) => [token, previous ?? ""]);
   const reload = () => parts.reload(secrets.filter((secret) => secret !== ""));
-  const written: Change[] = [];
+  const written: TokenReplacement[] = [];
   try {
     for (const change of changes) {
       writeToken(change, written);
@@ -46,7 +46,7 @@ export async function rotate(
   } catch (cause) {
     throw await putBack(written, { cause, reload });
   }
-  const outcomeOf = ({ token, previous }: Change) =>
+  const outcomeOf = ({ token, previous }: TokenReplacement) =>
     token === previous ? ("unchanged" as const) : ("replaced" as const);
   return {
     webhooks: changes.map((change) => ({ ...change.webhook, outcome: outcomeOf(change) })),
@@ -54,7 +54,7 @@ export async function rotate(
 }
 
 /** Also one that is unchanged: its file may be open to others. */
-function writeToken(change: Change, written: Change[]): void {
+function writeToken(change: TokenReplacement, written: TokenReplacement[]): void {
   const { webhook, token, previous } = change;
   try {
     writeSecret(webhook.file, token);
@@ -66,11 +66,14 @@ function writeToken(change: Change, written: Change[]): void {
   written.push(change);
 }
 
-type Change = { webhook: Webhook; token: string; previous: string | null };
+type TokenReplacement = { webhook: Webhook; token: string; previous: string | null };
 
 /** Everything that can go wrong without a change goes wrong here. */
-async function prepare(webhooks: readonly Webhook[], parts: RotationParts): Promise<Change[]> {
-  const changes: Change[] = [];
+async function prepare(
+  webhooks: readonly Webhook[],
+  parts: RotationParts,
+): Promise<TokenReplacement[]> {
+  const changes: TokenReplacement[] = [];
   for (const webhook of webhooks) {
     try {
       const previous = readSecret(webhook.file);
@@ -92,7 +95,7 @@ function checkToken(token: string): string {
 }
 
 async function putBack(
-  written: readonly Change[],
+  written: readonly TokenReplacement[],
   { cause, reload }: { cause: unknown; reload: () => Promise<void> },
 ): Promise<RotationError> {
   if (written.length === 0) {
@@ -115,7 +118,7 @@ async function putBack(
 }
 
 /** Whether the old token is there again, although it failed at its very end. */
-function isInPlace({ webhook, previous }: Change): boolean {
+function isInPlace({ webhook, previous }: TokenReplacement): boolean {
   try {
     return readSecret(webhook.file) === previous;
   } catch {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Recorder } from "#api/analytics/recorder.ts";
+import type { AnalyticsRecorder } from "#api/analytics/recorder.ts";
 import { Grants } from "#api/grants.ts";
 import type { Call } from "#api/procedure.ts";
 import { multiLimit } from "#api/ratelimit/limit.ts";
@@ -25,7 +25,7 @@ it("many limits with slow patterns let others have their turn in between", async
     ...neverAsked<RatelimitParts>(),
     namespaces: { ...neverAsked<RatelimitParts["namespaces"]>(), ensure: () => slowNamespace },
     limiter,
-    recorder: { ratelimit: () => {} } satisfies Pick<Recorder, "ratelimit">,
+    recorder: { ratelimit: () => {} } satisfies Pick<AnalyticsRecorder, "ratelimit">,
   };
   const call = {
     ...neverAsked<Call>(),

@@ -2,7 +2,7 @@
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { FleetConfig } from "#fleet/config.ts";
-import type { DeployOrder, Driver, Observation } from "#fleet/drivers/driver.ts";
+import type { DeployOrder, Driver, SentinelObservation } from "#fleet/drivers/driver.ts";
 import { UnwantedError } from "#fleet/drivers/driver.ts";
 import { drivers } from "#fleet/drivers/index.ts";
 import { createLog } from "#kernel/log.ts";
@@ -56,7 +56,7 @@ const parts = {
   log: createLog({ level: "silent", format: "json" }),
 };
 
-function untilSettled(driver: Driver, order: DeployOrder): Promise<Observation> {
+function untilSettled(driver: Driver, order: DeployOrder): Promise<SentinelObservation> {
   return waitFor(
     async () => {
       const seen = await driver.observe(order);

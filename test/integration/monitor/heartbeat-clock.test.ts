@@ -1,7 +1,7 @@
 /** Heartbeats that were pinged while a clock was ahead: it may not keep them unwatched until then. */
 import { expect, it } from "vitest";
 import { createLog } from "#kernel/log.ts";
-import { createTakePing, createTellObject } from "#monitor/heartbeat/pings.ts";
+import { createTakePing, createSendPing } from "#monitor/heartbeat/pings.ts";
 import { aHeartbeat } from "../../support/check-builders.ts";
 import { registerJob } from "../../support/heartbeat-job.ts";
 import { startMonitorBench } from "../../support/monitor-bench.ts";
@@ -17,7 +17,7 @@ async function startBench(periodSeconds = 1) {
   const { ping, token } = await registerJob(bench, "nightly");
   const takeEarly = createTakePing({
     inbox: bench.inbox,
-    tell: createTellObject(bench.restate.ingressUrl),
+    tell: createSendPing(bench.restate.ingressUrl),
     log,
     nowMs: () => Date.now() + dayMs,
   });

@@ -10,12 +10,12 @@ const size = 6;
 const edits = {
   caller: { file: "rollout/handlers/public.ts", from: '"resolve-image"', to: '"pin-image"' },
   runner: {
-    file: "rollout/services/runner.ts",
+    file: "rollout/services/run.ts",
     from: '  const stop = ctx.signal<null>("stop");',
     to: '  await ctx.run("new-step", () => 1);\n  const stop = ctx.signal<null>("stop");',
   },
   rollback: {
-    file: "rollout/services/runner.ts",
+    file: "rollout/services/run.ts",
     from: "  await drain(ctx, run.drain, settings.deployTimeoutMs);\n  const batches",
     to: '  await ctx.run("new-step", () => 1);\n  await drain(ctx, run.drain, settings.deployTimeoutMs);\n  const batches',
   },

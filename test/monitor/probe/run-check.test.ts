@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Observation } from "#monitor/contract.ts";
+import type { ProbeObservation } from "#monitor/contract.ts";
 import type { ProbeLimits } from "#monitor/probe/probe.ts";
 import type { ProbeRequest } from "#monitor/probe/request.ts";
 import { canRun, createRunCheck, timeLimitMs } from "#monitor/probe/run-check.ts";
@@ -8,7 +8,7 @@ import { anApiCheck, aResponse } from "../../support/check-builders.ts";
 const secrets = { KEY: "the-key", ROOT_KEY: "the-root-key" };
 const target = { baseUrl: "https://api.example.com", secrets };
 
-function startBench(seen: Observation) {
+function startBench(seen: ProbeObservation) {
   const asked: { request: ProbeRequest; limits: ProbeLimits }[] = [];
   const probe = async (request: ProbeRequest, limits: ProbeLimits) => {
     asked.push({ request, limits });

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { countRecords, showChecks } from "#monitor/results/metrics.ts";
-import type { Recorder } from "#monitor/results/record.ts";
+import type { ResultWriter } from "#monitor/results/record.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -19,7 +19,7 @@ it("a database that hangs takes no other metrics along", async () => {
 
 it("missed runs are counted from 0 on, so that the first ones are an increase", async () => {
   const registry = new Registry();
-  countRecords(() => ({}) as Recorder, registry, [{ id: "liveness" }]);
+  countRecords(() => ({}) as ResultWriter, registry, [{ id: "liveness" }]);
 
   const text = await registry.getSingleMetricAsString("vedette_check_missed_ticks_total");
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runningDatabaseUrl } from "#embedded/running.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { createRecorder, type Recorder } from "#monitor/results/record.ts";
+import { createResultWriter, type ResultWriter } from "#monitor/results/record.ts";
 import { aCheckResult, aSnapshot } from "../../../support/check-builders.ts";
 import { childLimitMs, runVedette } from "../../../support/command.ts";
 import { type Program, startProgram } from "../../../support/program.ts";
@@ -20,7 +20,7 @@ const entry = fileURLToPath(new URL("../../../../src/main.ts", import.meta.url))
 
 let program: Program;
 let database: Database;
-let recorder: Recorder;
+let recorder: ResultWriter;
 /** Two hours ago, on a full minute. */
 let startMs: number;
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
   program = await startProgram();
   const log = createLog({ level: "silent", format: "json" });
   database = openDatabase(runningDatabaseUrl(program.dataDir), log);
-  recorder = createRecorder(database);
+  recorder = createResultWriter(database);
   startMs = Math.floor(Date.now() / minute) * minute - 120 * minute;
   await recorder.results(
     Array.from({ length: 100 }, (_, i) =>

@@ -6,7 +6,7 @@ import { createLog } from "#kernel/log.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import { createPingDoor } from "#monitor/heartbeat/ping-gateway.ts";
 import { createRunnerClient, RunnerRefusedError } from "#monitor/locations/client.ts";
-import { createRunnerDoor, createTellReport } from "#monitor/locations/gateway.ts";
+import { createRunnerDoor, createSendReport } from "#monitor/locations/gateway.ts";
 import { gridOf, nextTick } from "#monitor/rules/grid.ts";
 import { aCheckResult, aHeartbeat, anApiCheck } from "../../../support/check-builders.ts";
 import { startMonitorBench } from "../../../support/monitor-bench.ts";
@@ -27,7 +27,7 @@ async function startDoors(options: BenchOptions) {
     runners: bench.runners,
     checks: options.apiChecks ?? [],
     baseUrl: bench.target.url,
-    tell: createTellReport(ingressUrl),
+    tell: createSendReport(ingressUrl),
     nowMs: Date.now,
   });
   const url = await serveDoors([createPingDoor(bench.takePing), runnerDoor], ingressUrl);

@@ -10,7 +10,7 @@ import { keepResults } from "#monitor/results/keep.ts";
 import { countRecords } from "#monitor/results/metrics.ts";
 import { keepPartitions } from "#monitor/results/partitions.ts";
 import { createResultReader } from "#monitor/results/read.ts";
-import { createRecorder } from "#monitor/results/record.ts";
+import { createResultWriter } from "#monitor/results/record.ts";
 import { readAlertTime, readDays } from "#monitor/results/uptime.ts";
 import { aCheckResult, aSnapshot } from "../../../support/check-builders.ts";
 import { startTestDatabase, type TestDatabase } from "../../../support/servers.ts";
@@ -42,7 +42,7 @@ beforeEach(async () => {
   );
 });
 
-const recorder = () => createRecorder(database);
+const recorder = () => createResultWriter(database);
 const reader = () => createResultReader(database, { failedAtPercent: 0 });
 const settings = { failedAtPercent: 0, resultDays: 30, minuteDays: 30, hourDays: 400 };
 const keep = (nowMs: number) => keepResults({ database, settings, nowMs: () => nowMs });
@@ -413,7 +413,7 @@ describe("the last 24 hours", () => {
 describe("the count of runs", () => {
   it("has each run of a place once, however often it is reported", async () => {
     const registry = new Registry();
-    const counted = countRecords((noteNew) => createRecorder(database, noteNew), registry, []);
+    const counted = countRecords((noteNew) => createResultWriter(database, noteNew), registry, []);
     const results = ["fra", "iad", "sin"].map((location) =>
       aCheckResult({ scheduledAtMs: noon, location }),
     );
@@ -432,7 +432,7 @@ describe("the count of runs", () => {
 
   it("has ticks that nobody ran once", async () => {
     const registry = new Registry();
-    const counted = countRecords((noteNew) => createRecorder(database, noteNew), registry, []);
+    const counted = countRecords((noteNew) => createResultWriter(database, noteNew), registry, []);
     const missed = { checkId: "verify-key", fromMs: noon, toMs: noon + minute, ticks: 2 };
 
     await counted.missed(missed);

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { CheckResult } from "#monitor/contract.ts";
-import { createRecorder } from "#monitor/results/record.ts";
+import { createResultWriter } from "#monitor/results/record.ts";
 import { RolloutStatus } from "#rollout/contract.ts";
 import { aCheckResult, aSnapshot } from "../../../support/check-builders.ts";
 import {
@@ -49,7 +49,7 @@ describe("a rollout with a gate", () => {
 
   /** What the check found at a tick, and that the run is over. */
   const report = async (atMs: number, of: Partial<CheckResult> = {}) => {
-    const recorder = createRecorder(bench.database);
+    const recorder = createResultWriter(bench.database);
     await recorder.results([
       aCheckResult({ checkId: "verify-key", scheduledAtMs: atMs, startedAtMs: atMs, ...of }),
     ]);
@@ -122,7 +122,7 @@ describe("a rollout with a gate", () => {
     await report(closedMs + 1_000, { grade: "degraded", cause: "slow", reason: "slow" });
     await report(closedMs + 2_000);
 
-    await createRecorder(bench.database).results([
+    await createResultWriter(bench.database).results([
       aCheckResult({ checkId: "verify-key", scheduledAtMs: closedMs + 3_000 }),
     ]);
     const status = await waitFor(

@@ -9,7 +9,7 @@ import type { GivenIds } from "./ids-file.ts";
 import {
   type ApplyWork,
   alertRoutesObject,
-  alertRoutesRunner,
+  alertRoutesRuns,
   type CheckWork,
   type Creation,
   type OwnedRoutes,
@@ -22,7 +22,7 @@ import { patience, type Steps } from "./steps.ts";
 import { readSurvey } from "./survey.ts";
 import { readOnly, refuseAll, type Send } from "./transport.ts";
 
-export type RunnerParts = {
+export type ApplyServiceParts = {
   send: Send;
   incidentUrl: string;
   rows: Rows;
@@ -34,8 +34,8 @@ export type RunnerParts = {
   showDrift: ShowDrift;
 };
 
-export function createAlertRoutesRunner(parts: RunnerParts) {
-  return implement(alertRoutesRunner, {
+export function createApplyService(parts: ApplyServiceParts) {
+  return implement(alertRoutesRuns, {
     handlers: {
       apply: (ctx, work) => apply(ctx, work, parts),
       check: (ctx, work) => check(ctx, work, parts),
@@ -57,7 +57,7 @@ function durable(ctx: ObjectContext): Steps {
 async function apply(
   ctx: ObjectContext,
   work: ApplyWork,
-  parts: RunnerParts,
+  parts: ApplyServiceParts,
 ): Promise<ApplyResult> {
   const { applyId, startedAtMs, creations } = work;
   let backup: string | null = null;
@@ -93,7 +93,7 @@ async function apply(
 }
 
 /** The settings may have changed since it began: what it says of one service is not written to another. */
-function sendFor({ request }: ApplyWork, { send, incidentUrl }: RunnerParts): Send {
+function sendFor({ request }: ApplyWork, { send, incidentUrl }: ApplyServiceParts): Send {
   const { incident_url: planned } = request.plan;
   if (planned === incidentUrl) return send;
   return refuseAll(`the plan is for ${planned}, and Vedette works with ${incidentUrl} now`);
@@ -117,7 +117,7 @@ const backupRetry = { maxRetryDuration: 120_000, maxRetryInterval: 5_000 };
 
 async function saveBackup(
   ctx: ObjectContext,
-  { applyId, details, parts }: { applyId: string; details: Content[]; parts: RunnerParts },
+  { applyId, details, parts }: { applyId: string; details: Content[]; parts: ApplyServiceParts },
 ): Promise<string | null> {
   const made_at = new Date(await ctx.date.now()).toISOString();
   const kept = { incident_url: parts.incidentUrl, made_at, alert_routes: details };
@@ -130,7 +130,7 @@ async function saveBackup(
   }
 }
 
-async function check(ctx: ObjectContext, work: CheckWork, parts: RunnerParts): Promise<null> {
+async function check(ctx: ObjectContext, work: CheckWork, parts: ApplyServiceParts): Promise<null> {
   const checked_at = new Date(await ctx.date.now()).toISOString();
   const look = { made_at: checked_at, readsOwned: work.readsOwned === true };
   const report: DriftReport = { checked_at, ...(await lookForDrift(ctx, look, parts)) };
@@ -142,7 +142,7 @@ async function check(ctx: ObjectContext, work: CheckWork, parts: RunnerParts): P
 async function lookForDrift(
   ctx: ObjectContext,
   { made_at, readsOwned }: { made_at: string; readsOwned: boolean },
-  { send, incidentUrl, rows, readGivenIds }: RunnerParts,
+  { send, incidentUrl, rows, readGivenIds }: ApplyServiceParts,
 ): Promise<Omit<DriftReport, "checked_at">> {
   const reader = createReader(readOnly(send));
   // Soon told rather than waited for: the next look comes by itself.

@@ -4,12 +4,12 @@ import { asTerminalError } from "#kernel/terminal.ts";
 import { chatChannel } from "#notify/contract.ts";
 import type { CronJobName, CronRun } from "./contract.ts";
 import type { PingHeartbeat } from "./heartbeat.ts";
-import { cronObject, cronRunner, type RunOrder } from "./internal.ts";
+import { cronObject, cronRuns, type RunOrder } from "./internal.ts";
 import type { Job, JobRun } from "./job.ts";
 import type { CronMetrics } from "./metrics.ts";
 import type { Jobs } from "./object.ts";
 
-export type RunnerParts = {
+export type JobRunParts = {
   jobs: Jobs;
   /** Of a job; undefined: it has none. */
   heartbeatUrlOf: (job: CronJobName) => string | undefined;
@@ -17,8 +17,8 @@ export type RunnerParts = {
   metrics: CronMetrics;
 };
 
-export function createCronRunner(parts: RunnerParts) {
-  return implement(cronRunner, {
+export function createJobRunService(parts: JobRunParts) {
+  return implement(cronRuns, {
     handlers: { run: (ctx, order) => run(ctx, order, parts) },
     options: {
       ingressPrivate: true,
@@ -29,7 +29,7 @@ export function createCronRunner(parts: RunnerParts) {
   });
 }
 
-async function run(ctx: ObjectContext, order: RunOrder, parts: RunnerParts): Promise<CronRun> {
+async function run(ctx: ObjectContext, order: RunOrder, parts: JobRunParts): Promise<CronRun> {
   const name = ctx.key as CronJobName;
   const job = parts.jobs[name];
   if (job === undefined) throw new TerminalError(`${name} is off by the settings`);
@@ -72,7 +72,7 @@ function jobRun(ctx: ObjectContext, { runId, startedAtMs }: RunOrder, job: Job):
 }
 
 /** Once, at the end of a run that went well. Whether it arrives is no matter of the job. */
-async function ping(ctx: ObjectContext, name: CronJobName, parts: RunnerParts): Promise<void> {
+async function ping(ctx: ObjectContext, name: CronJobName, parts: JobRunParts): Promise<void> {
   const url = parts.heartbeatUrlOf(name);
   if (url === undefined) return;
   const failure = await ctx.run("ping-heartbeat", () => parts.pingHeartbeat(url));

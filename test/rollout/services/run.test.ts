@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { shareOf } from "#rollout/services/runner.ts";
+import { shareOf } from "#rollout/services/run.ts";
 
 describe("shareOf", () => {
   it("splits the free slots by size", () => {

@@ -1,14 +1,14 @@
-import type { Change } from "./diff.ts";
+import type { SettingChange } from "./diff.ts";
 import type { Comparison } from "./keep.ts";
 
 /** For people, one line each: what differs in the file, and then what the alert manager works with. */
-export function tellComparison({ changes, running, reason }: Comparison): string[] {
+export function describeComparison({ changes, running, reason }: Comparison): string[] {
   const verdict = verdicts[running];
-  return [...changes.map(tellChange), reason === undefined ? verdict : `${verdict}: ${reason}`];
+  return [...changes.map(describeChange), reason === undefined ? verdict : `${verdict}: ${reason}`];
 }
 
 /** What stands there, and what is to stand there. */
-export function tellChange({ path, before, after }: Change): string {
+export function describeChange({ path, before, after }: SettingChange): string {
   return `${path}: ${before ?? "(not there)"} → ${after ?? "(not there)"}`;
 }
 

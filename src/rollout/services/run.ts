@@ -1,28 +1,12 @@
 /** The run: leads a rollout through its waves, or a rollback through its batches. */
-import {
-  CancelledError,
-  type Context,
-  type InvocationId,
-  InvocationIdParser,
-  implement,
-  RestatePromise,
-  TerminalError,
-} from "@restatedev/restate-sdk";
+import { CancelledError, type Context, implement, type InvocationId, InvocationIdParser, RestatePromise, TerminalError } from "@restatedev/restate-sdk";
 import { type RollbackResult, singletonKey } from "#rollout/contract.ts";
-import {
-  type CaptureResult,
-  type Instruction,
-  type Run,
-  type RunnerEnded,
-  rolloutCapture,
-  rolloutObject,
-  rolloutRunner,
-} from "#rollout/internal.ts";
+import { type CaptureResult, type Instruction, rolloutCapture, rolloutObject, rolloutRuns, type Run, type RunEnd } from "#rollout/internal.ts";
 import { gatePollMs, type ReadChecks } from "#rollout/rules/gate.ts";
 import type { RunKind } from "#rollout/rules/outcome.ts";
 import type { SizedBatch } from "#rollout/state.ts";
 
-export type RunnerSettings = {
+export type RunSettings = {
   /** Deploys in flight over the whole fleet. */
   maxParallel: number;
   /** What checks found since a time. */
@@ -37,14 +21,14 @@ const batchesAtOnce = 4;
 /** How often a batch that was killed is started anew before its wave is given up. */
 const batchAttempts = 3;
 
-export function createRunner(settings: RunnerSettings) {
-  return implement(rolloutRunner, {
+export function createRunService(settings: RunSettings) {
+  return implement(rolloutRuns, {
     handlers: { run: (ctx, run) => runToEnd(ctx, run, settings) },
     options: { ingressPrivate: true, journalRetention: { hours: 1 } },
   });
 }
 
-async function runToEnd(ctx: Context, run: Run, settings: RunnerSettings): Promise<RollbackResult> {
+async function runToEnd(ctx: Context, run: Run, settings: RunSettings): Promise<RollbackResult> {
   try {
     return await (run.kind === "rollout"
       ? runRollout(ctx, run, settings)
@@ -58,23 +42,19 @@ async function runToEnd(ctx: Context, run: Run, settings: RunnerSettings): Promi
 function endEarly(
   ctx: Context,
   { rolloutId }: Run,
-  why: Pick<RunnerEnded, "failure" | "cause">,
+  why: Pick<RunEnd, "failure" | "cause">,
 ): Promise<RollbackResult> {
   const ended = { rolloutId, runner: ctx.request().id, ...why };
   return ctx.client(rolloutObject, singletonKey).runnerEnded(ended);
 }
 
-function failureOf(error: TerminalError): Pick<RunnerEnded, "failure" | "cause"> {
+function failureOf(error: TerminalError): Pick<RunEnd, "failure" | "cause"> {
   const failure =
     error instanceof CancelledError ? "the run was cancelled in Restate" : error.message;
   return { failure, cause: "run" };
 }
 
-async function runRollout(
-  ctx: Context,
-  run: Run,
-  settings: RunnerSettings,
-): Promise<RollbackResult> {
+async function runRollout(ctx: Context, run: Run, settings: RunSettings): Promise<RollbackResult> {
   const { rolloutId } = run;
   const rollout = ctx.client(rolloutObject, singletonKey);
   const stop = ctx.signal<null>("stop");
@@ -112,7 +92,7 @@ async function capture(
 async function runRollback(
   ctx: Context,
   run: Run,
-  settings: RunnerSettings,
+  settings: RunSettings,
 ): Promise<RollbackResult> {
   const { rolloutId } = run;
   const rollout = ctx.client(rolloutObject, singletonKey);
@@ -132,7 +112,7 @@ type Wait = Extract<Instruction, { action: "wait" }> & {
 async function waitAtGate(
   ctx: Context,
   wait: Wait,
-  { readChecks }: RunnerSettings,
+  { readChecks }: RunSettings,
 ): Promise<Instruction> {
   const { rolloutId, finishedWave, gate, sinceMs, stop } = wait;
   await RestatePromise.race([ctx.sleep(gatePollMs(gate)).map(() => null), stop]);
@@ -161,7 +141,7 @@ function drain(
 type BatchesRun = { rolloutId: string; kind: RunKind; batches: SizedBatch[] };
 
 /** Runs batches, a few at once, until all have ended or one was told to stop. */
-async function runBatches(ctx: Context, run: BatchesRun, settings: RunnerSettings): Promise<void> {
+async function runBatches(ctx: Context, run: BatchesRun, settings: RunSettings): Promise<void> {
   const lanes = new BatchLanes(ctx, run, settings);
   while (lanes.hasWork()) {
     await lanes.fill();
@@ -181,7 +161,7 @@ class BatchLanes {
   #freeSlots: number;
   #isStopped = false;
 
-  constructor(ctx: Context, run: BatchesRun, settings: RunnerSettings) {
+  constructor(ctx: Context, run: BatchesRun, settings: RunSettings) {
     this.#ctx = ctx;
     this.#run = run;
     this.#waiting = run.batches.map((batch) => ({ ...batch, attempts: 1 }));
