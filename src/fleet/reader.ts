@@ -17,8 +17,6 @@ type SentinelRow = MappedSentinel & {
   updated_at: string;
 };
 
-export type FleetReader = ReturnType<typeof createFleetReader>;
-
 export function createFleetReader(database: Database) {
   return {
     /** All of them, ordered by region and id. */

@@ -4,8 +4,6 @@ import type { RolloutStatus } from "#rollout/contract.ts";
 import { planWaves } from "#rollout/rules/waves.ts";
 import type { Member, MessageView, Progress, RolloutDetail, WaveView } from "./contract.ts";
 
-export type RolloutReader = ReturnType<typeof createRolloutReader>;
-
 export function createRolloutReader(database: Database) {
   return {
     /** `status` is what the rollout itself says, which is ahead of history. */
