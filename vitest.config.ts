@@ -33,7 +33,12 @@ export default defineConfig({
         },
       },
       {
-        test: { ...serving, name: "integration", include: ["test/integration/**/*.test.ts"] },
+        test: {
+          ...serving,
+          name: "integration",
+          include: ["test/integration/**/*.test.ts"],
+          globalSetup: ["test/support/shared-postgres.ts"],
+        },
       },
       {
         // Its packages are its own: `npm run test:clients` installs them first.

@@ -7,12 +7,13 @@ import { onTestFinished } from "vitest";
 import type { AlertEventView, AlertOrder } from "#alerts/contract.ts";
 import { createAlertDelivery } from "#alerts/services.ts";
 import { createSourceOf, type SourceKind } from "#alerts/source.ts";
-import { migrate, openDatabase } from "#kernel/database.ts";
+import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { startAlertReceiver } from "./alert-receiver.ts";
-import { startTestDatabase, startTestRestate } from "./servers.ts";
+import { startTestRestate } from "./servers.ts";
+import { createTestDatabase } from "./shared-postgres.ts";
 import { makeTempDir } from "./temp-dir.ts";
 import { waitFor } from "./wait-for.ts";
 
@@ -23,6 +24,7 @@ type BenchOptions = {
   sourceKind?: SourceKind;
   /** The settings name no source. */
   isUnconfigured?: boolean;
+  killsPostgres?: boolean;
 };
 
 const hourMs = 60 * 60_000;
@@ -31,10 +33,9 @@ const hourMs = 60 * 60_000;
 export async function startAlertBench(options: BenchOptions = {}) {
   const receiver = await startAlertReceiver();
   onTestFinished(() => receiver.stop());
-  const server = await startTestDatabase();
+  const server = await createTestDatabase({ isKilled: options.killsPostgres === true });
   onTestFinished(server.stop);
   const silent = createLog({ level: "silent", format: "json" });
-  await migrate(server.url, silent);
   const database = openDatabase(server.url, silent);
   onTestFinished(() => database.end());
   const dir = makeTempDir();

@@ -1,8 +1,9 @@
-/** A Postgres with the schema of the program, for one test file. */
+/** A database with the schema of the program, for one test file. */
 import { afterAll, beforeAll } from "vitest";
-import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { startTestDatabase, type TestDatabase } from "./servers.ts";
+import type { TestDatabase } from "./servers.ts";
+import { createTestDatabase } from "./shared-postgres.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 
@@ -11,8 +12,7 @@ export function prepareDatabase(): { database: () => Database; url: () => string
   let server: TestDatabase | undefined;
   let database: Database | undefined;
   beforeAll(async () => {
-    server = await startTestDatabase();
-    await migrate(server.url, log);
+    server = await createTestDatabase();
     database = openDatabase(server.url, log);
   });
   afterAll(async () => {

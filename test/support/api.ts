@@ -9,10 +9,11 @@ import { createKeyRing } from "#api/keys/key-ring.ts";
 import type { ApiParts } from "#api/parts.ts";
 import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
 import { insertRootKey } from "#api/root-key.ts";
-import { type Database, inTransaction, migrate, openDatabase } from "#kernel/database.ts";
+import { type Database, inTransaction, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { checkedFetch, expectContract } from "./api-contract.ts";
-import { startTestDatabase, type TestDatabase } from "./servers.ts";
+import type { TestDatabase } from "./servers.ts";
+import { createTestDatabase } from "./shared-postgres.ts";
 import { waitFor } from "./wait-for.ts";
 
 const log = createLog({ level: process.env["TEST_LOG"] ?? "silent", format: "json" });
@@ -34,11 +35,10 @@ type TestAnswer = {
   body: any;
 };
 
-/** Starts Postgres and one process's worth of API on a free port. */
-export async function startTestApi(over: Partial<ApiParts> = {}) {
-  const server = await startTestDatabase();
+/** A database and one process's worth of API on a free port. */
+export async function startTestApi(over: Partial<ApiParts> = {}, { killsPostgres = false } = {}) {
+  const server = await createTestDatabase({ isKilled: killsPostgres });
   try {
-    await migrate(server.url, log);
     const first = await startApiNode(server.url, over);
     return { ...first, server, stop: () => first.stop().finally(server.stop) };
   } catch (error) {

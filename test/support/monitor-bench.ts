@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { implement } from "@restatedev/restate-sdk";
 import { onTestFinished } from "vitest";
 import { type AlertOrder, alertDelivery, type RolloutMark } from "#alerts/contract.ts";
-import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import type { ApiCheck, Heartbeat } from "#monitor/contract.ts";
 import { createSendDeadlines, watchDeadlines } from "#monitor/heartbeat/deadline-watch.ts";
@@ -21,7 +21,8 @@ import { createMonitorServices } from "#monitor/services.ts";
 import { retireRemoved, startMonitor } from "#monitor/start.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
-import { startTestDatabase, startTestRestate } from "./servers.ts";
+import { startTestRestate } from "./servers.ts";
+import { createTestDatabase } from "./shared-postgres.ts";
 import { waitFor } from "./wait-for.ts";
 
 type BenchOptions = {
@@ -41,9 +42,8 @@ const log = createLog({ level: "silent", format: "json" });
 export async function startMonitorBench(options: BenchOptions) {
   const { apiChecks = [], heartbeats = [], alwaysReplay = false, inactive = [] } = options;
   let definitions: Defined = { apiChecks, heartbeats };
-  const server = await startTestDatabase();
+  const server = await createTestDatabase();
   onTestFinished(server.stop);
-  await migrate(server.url, log);
   const database = openDatabase(server.url, log);
   onTestFinished(() => database.end());
   const target = await startTarget();

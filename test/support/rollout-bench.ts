@@ -5,7 +5,7 @@ import { createDeployer } from "#fleet/deployer.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
 import { createSentinelService } from "#fleet/service.ts";
 import { createFleetStore } from "#fleet/store.ts";
-import { migrate, openDatabase } from "#kernel/database.ts";
+import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
@@ -15,13 +15,19 @@ import { createRolloutServices } from "#rollout/services.ts";
 import { startFakeChat } from "./fake-chat.ts";
 import { createTestListing } from "./fleet-listing.ts";
 import { createMemoryFleet } from "./memory-fleet.ts";
-import { startTestDatabase, startTestRestate } from "./servers.ts";
+import { startTestRestate } from "./servers.ts";
+import { createTestDatabase } from "./shared-postgres.ts";
 
 export type RolloutBench = Awaited<ReturnType<typeof startRolloutBench>>;
 
 export type Answer = { status: number; body: Record<string, unknown> & { state?: string } };
 
-type BenchOptions = { size?: number; maxParallel?: number; alwaysReplay?: boolean };
+type BenchOptions = {
+  size?: number;
+  maxParallel?: number;
+  alwaysReplay?: boolean;
+  killsPostgres?: boolean;
+};
 
 const objectPath = "vedette.v1.SentinelRolloutService/singleton";
 
@@ -35,12 +41,11 @@ const testService = service({
 });
 
 export async function startRolloutBench(options: BenchOptions = {}) {
-  const { size = 12, maxParallel = 100, alwaysReplay = false } = options;
+  const { size = 12, maxParallel = 100, alwaysReplay = false, killsPostgres = false } = options;
   const log = createLog({ level: "silent", format: "json" });
   const fleet = createMemoryFleet(size);
   const chat = await startFakeChat();
-  const server = await startTestDatabase();
-  await migrate(server.url, log);
+  const server = await createTestDatabase({ isKilled: killsPostgres });
   const database = openDatabase(server.url, log);
   const store = createFleetStore(database);
   const listing = createTestListing(database, fleet.driver);

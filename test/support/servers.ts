@@ -44,11 +44,11 @@ const isDocker = process.env["TEST_ENGINE"] === "docker";
 const containers = () => import("./containers.ts");
 
 /** An empty Postgres. It forgets what it was just told when the machine fails, not when it is killed. */
-export async function startTestDatabase(): Promise<TestDatabase> {
+export async function startTestDatabase({ connections = 100 } = {}): Promise<TestDatabase> {
   if (isDocker) return (await containers()).startPostgresContainer();
   const dir = makeTempDir();
   // Not synchronous_commit=off: what was committed has to survive a kill -9.
-  const options = ["fsync=off", "full_page_writes=off"];
+  const options = ["fsync=off", "full_page_writes=off", `max_connections=${connections}`];
   const start = (port: number) => {
     const settings = { dataDir: dir.path, port, password: "test", options, log };
     return startPostgres(settings satisfies PostgresSettings);

@@ -8,7 +8,8 @@ import type { RolloutHandlerName } from "#rollout/contract.ts";
 import { startFakeChat } from "./fake-chat.ts";
 import { type FleetOutcome, startFakeFleet } from "./fake-fleet.ts";
 import { freePort } from "./free-port.ts";
-import { startTestDatabase, startTestRestate } from "./servers.ts";
+import { startTestRestate } from "./servers.ts";
+import { createTestDatabase } from "./shared-postgres.ts";
 import { makeTempDir } from "./temp-dir.ts";
 import { waitFor } from "./wait-for.ts";
 
@@ -23,7 +24,7 @@ const objectPath = "vedette.v1.SentinelRolloutService/singleton";
 /** `environment`: further settings of the workers. */
 export async function startVersionBench(size: number, environment: Record<string, string> = {}) {
   const chat = await startFakeChat();
-  const database = await startTestDatabase();
+  const database = await createTestDatabase({ isEmpty: true });
   const restate = await startTestRestate({ services: [] });
   const deploy = { readyAfterMs: 0 };
   const fleet = await startFakeFleet({ size, behave: (): FleetOutcome => deploy });

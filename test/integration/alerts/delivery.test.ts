@@ -196,7 +196,7 @@ describe("delivery of alert events", () => {
   });
 
   it("delivers while the database is down, and records it afterwards", async () => {
-    const bench = await startAlertBench();
+    const bench = await startAlertBench({ killsPostgres: true });
     await bench.server.kill9();
 
     await bench.enqueue(episodes(1));

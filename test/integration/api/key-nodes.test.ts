@@ -12,7 +12,7 @@ let rootKey: string;
 let apiId: string;
 
 beforeAll(async () => {
-  first = await startTestApi();
+  first = await startTestApi({}, { killsPostgres: true });
   second = await startApiNode(first.server.url);
   ({ rootKey } = await first.createWorkspace());
   ({ apiId } = (await first.client(rootKey).apis.createApi({ name: "payments" })).data);

@@ -5,10 +5,11 @@ import { createDeployer } from "#fleet/deployer.ts";
 import type { ListedSentinel } from "#fleet/drivers/driver.ts";
 import { createListStore } from "#fleet/list-store.ts";
 import { createFleetStore } from "#fleet/store.ts";
-import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createTestListing } from "../../support/fleet-listing.ts";
-import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
+import type { TestDatabase } from "../../support/servers.ts";
+import { createTestDatabase } from "../../support/shared-postgres.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const v1 = "registry.example.com/vedette/sentinel:v1";
@@ -19,8 +20,7 @@ let server: TestDatabase;
 let database: Database;
 
 beforeAll(async () => {
-  server = await startTestDatabase();
-  await migrate(server.url, log);
+  server = await createTestDatabase();
   database = openDatabase(server.url, log);
 });
 

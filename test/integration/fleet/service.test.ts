@@ -7,16 +7,12 @@ import { createHttpDriver } from "#fleet/drivers/http.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
 import { createSentinelService } from "#fleet/service.ts";
 import { createFleetStore } from "#fleet/store.ts";
-import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { type FakeFleet, startFakeFleet } from "../../support/fake-fleet.ts";
 import { createTestListing } from "../../support/fleet-listing.ts";
-import {
-  startTestDatabase,
-  startTestRestate,
-  type TestDatabase,
-  type TestRestate,
-} from "../../support/servers.ts";
+import { startTestRestate, type TestDatabase, type TestRestate } from "../../support/servers.ts";
+import { createTestDatabase } from "../../support/shared-postgres.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const v2 = "registry.example.com/vedette/sentinel:v2";
@@ -41,8 +37,7 @@ let id = "";
 
 beforeAll(async () => {
   fleet = await startFakeFleet({ size: 30 });
-  server = await startTestDatabase();
-  await migrate(server.url, log);
+  server = await createTestDatabase();
   database = openDatabase(server.url, log);
   const store = createFleetStore(database);
   const driver = createHttpDriver({ url: fleet.url, token: fleet.token });

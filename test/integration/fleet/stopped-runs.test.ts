@@ -7,7 +7,8 @@ import { createLog } from "#kernel/log.ts";
 import { createTestListing } from "../../support/fleet-listing.ts";
 import { createMemoryFleet } from "../../support/memory-fleet.ts";
 import { imageV1, imageV2 } from "../../support/rollout-builders.ts";
-import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
+import type { TestDatabase } from "../../support/servers.ts";
+import { createTestDatabase } from "../../support/shared-postgres.ts";
 
 const timeoutMs = 10_000;
 
@@ -19,7 +20,7 @@ describe("a deploy that is no longer wanted", () => {
   let deployer: Deployer;
 
   beforeAll(async () => {
-    server = await startTestDatabase();
+    server = await createTestDatabase();
     await migrate(server.url, createLog({ level: "silent", format: "json" }));
     database = openDatabase(server.url, createLog({ level: "silent", format: "json" }));
     store = createFleetStore(database);

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type App, startApp } from "#app/app.ts";
 import { readConfig } from "#config.ts";
 import { createLog } from "#kernel/log.ts";
-import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
+import type { TestDatabase } from "../../support/servers.ts";
+import { createTestDatabase } from "../../support/shared-postgres.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
 const dir = makeTempDir();
@@ -12,7 +13,7 @@ let database: TestDatabase;
 let app: App;
 
 beforeAll(async () => {
-  database = await startTestDatabase();
+  database = await createTestDatabase({ isEmpty: true });
   const environment = {
     VEDETTE_DATA_DIR: dir.path,
     DATABASE_URL: database.url,

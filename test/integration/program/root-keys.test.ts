@@ -7,7 +7,8 @@ import { readConfig } from "#config.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { runVedette } from "../../support/command.ts";
-import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
+import type { TestDatabase } from "../../support/servers.ts";
+import { createTestDatabase } from "../../support/shared-postgres.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -17,7 +18,7 @@ let server: TestDatabase;
 let database: Database;
 
 beforeAll(async () => {
-  server = await startTestDatabase();
+  server = await createTestDatabase({ isEmpty: true });
   database = openDatabase(server.url, log);
 });
 

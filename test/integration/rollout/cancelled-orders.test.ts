@@ -12,7 +12,7 @@ describe("orders of a run that stops", { retry: 0 }, () => {
   let bench: RolloutBench;
 
   beforeAll(async () => {
-    bench = await startRolloutBench({ maxParallel: 12 });
+    bench = await startRolloutBench({ maxParallel: 12, killsPostgres: true });
   });
 
   afterAll(() => bench.stop());

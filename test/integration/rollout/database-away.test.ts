@@ -8,7 +8,7 @@ describe("while Postgres is away", { retry: 0 }, () => {
   let bench: RolloutBench;
 
   beforeAll(async () => {
-    bench = await startRolloutBench({ size: 2 });
+    bench = await startRolloutBench({ size: 2, killsPostgres: true });
     await bench.call("Rollout", { image: imageV2 });
     await waitFor(async () => (await bench.database.query(endedStops)).rows[0].n === 1, {
       withinMs: 10_000,

@@ -1,12 +1,12 @@
 /** The deadlines of heartbeats that are ok, in a real Postgres. */
 import { createHash } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
-import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { aHeartbeat } from "../../../support/check-builders.ts";
-import { startTestDatabase } from "../../../support/servers.ts";
+import { createTestDatabase } from "../../../support/shared-postgres.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const log = createLog({ level: "silent", format: "json" });
@@ -17,9 +17,8 @@ const token = createHash("sha256").update("nightly").digest("hex");
 
 /** `nightly` has pinged `agoMs` ago, was ok then, and its object waits for nothing. */
 async function startBench(agoMs: number) {
-  const server = await startTestDatabase();
+  const server = await createTestDatabase();
   onTestFinished(server.stop);
-  await migrate(server.url, log);
   const database = openDatabase(server.url, log);
   onTestFinished(() => database.end());
   const heartbeats = ["nightly", "early", "never"].map((id) => ({ ...nightly, id }));

@@ -1,18 +1,17 @@
 /** What is noted of the listening for pings, in a real Postgres. */
 import { readFileSync } from "node:fs";
 import { expect, it, onTestFinished } from "vitest";
-import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createListener, readAbsences, startPresence } from "#monitor/heartbeat/presence.ts";
-import { startTestDatabase } from "../../../support/servers.ts";
+import { createTestDatabase } from "../../../support/shared-postgres.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 
 async function startBench() {
-  const server = await startTestDatabase();
+  const server = await createTestDatabase();
   onTestFinished(server.stop);
-  await migrate(server.url, log);
   const database = openDatabase(server.url, log);
   onTestFinished(() => database.end());
   return database;

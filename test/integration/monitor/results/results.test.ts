@@ -2,7 +2,7 @@
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { AlertTransition } from "#alerts/contract.ts";
-import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import type { CheckResult } from "#monitor/contract.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
@@ -13,7 +13,8 @@ import { createResultReader } from "#monitor/results/read.ts";
 import { createResultWriter } from "#monitor/results/record.ts";
 import { readAlertTime, readDays } from "#monitor/results/uptime.ts";
 import { aCheckResult, aSnapshot } from "../../../support/check-builders.ts";
-import { startTestDatabase, type TestDatabase } from "../../../support/servers.ts";
+import type { TestDatabase } from "../../../support/servers.ts";
+import { createTestDatabase } from "../../../support/shared-postgres.ts";
 const log = createLog({ level: "silent", format: "json" });
 const minute = 60_000;
 const hour = 60 * minute;
@@ -26,8 +27,7 @@ let server: TestDatabase;
 let database: Database;
 
 beforeAll(async () => {
-  server = await startTestDatabase();
-  await migrate(server.url, log);
+  server = await createTestDatabase();
   database = openDatabase(server.url, log);
 });
 
