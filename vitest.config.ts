@@ -3,6 +3,8 @@ import { defineConfig } from "vitest/config";
 /** What is deprecated fails: a warning in the midst of so much output is read by nobody. */
 const setupFiles = ["test/support/fail-on-deprecation.ts"];
 
+const sharedPostgres = "test/support/shared-postgres.ts";
+
 /** For tests with real servers. */
 const serving = {
   setupFiles,
@@ -26,7 +28,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/{integration,clients}/**"],
+          exclude: ["test/{integration,sweeps,clients}/**"],
           setupFiles,
           // Only what hangs ends here, as above.
           testTimeout: 120_000,
@@ -37,7 +39,16 @@ export default defineConfig({
           ...serving,
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
-          globalSetup: ["test/support/shared-postgres.ts"],
+          globalSetup: [sharedPostgres],
+        },
+      },
+      {
+        // What takes long because it tries much: models, kills at every step, random histories.
+        test: {
+          ...serving,
+          name: "sweeps",
+          include: ["test/sweeps/**/*.test.ts"],
+          globalSetup: [sharedPostgres],
         },
       },
       {
