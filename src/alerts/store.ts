@@ -27,7 +27,7 @@ export function createEventStore(database: Database, { keepDays }: { keepDays: n
     if (isOneAccepted) await database.query(dropOld, [keepDays]);
   });
   return {
-    /** Keeps how an event stands now, and lets go of what is too old. */
+    /** Writes the state of an event, and deletes events that are too old. */
     save: (record: EventRecord): Promise<void> => save(record),
 
     async list({ status, check, limit }: AlertEventListRequest): Promise<AlertEventList> {

@@ -17,7 +17,7 @@ export type Operator = ReturnType<typeof createOperator> & {
   keepRotated: (rotated: RootKeyRotation) => ReturnType<typeof keepRotated>;
 };
 
-/** Runs `work` and lets go of the database. */
+/** Runs `work` and closes the database. */
 export async function withOperator<Result>(
   source: OperatorSource,
   work: (operator: Operator) => Promise<Result>,

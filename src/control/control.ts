@@ -79,7 +79,7 @@ const bodyLimitBytes = 1024 * 1024;
 const healthPath = "/healthz";
 
 /**
- * The gateway, not listening yet. `close` answers what is short, and lets go of blocked callers: what
+ * The gateway, not listening yet. `close` answers what is short, and disconnects blocked callers: what
  * they started goes on.
  */
 export function createControl(settings: ControlSettings): FastifyInstance {

@@ -62,7 +62,7 @@ function countInterim(): () => void {
   };
 }
 
-/** A body in another coding than chunks would be passed on as it is, and nobody told of its coding. */
+/** A body in another coding than chunks would be passed on without the header that names its coding. */
 function requireReadable(answer: Dispatcher.ResponseData): void {
   if (isPlainlyCoded(answer.headers)) return;
   answer.body.on("error", () => {}).destroy();

@@ -86,7 +86,7 @@ export function createGateway(parts: GatewayParts): Gateway {
   return { server, drain };
 }
 
-/** An answer on a connection that the HTTP server has let go of; it is the last one there. */
+/** An answer on a connection that the HTTP server no longer manages; it is the last one there. */
 function answerOn(socket: Socket, incoming: IncomingMessage): ServerResponse {
   socket.on("error", () => socket.destroy());
   const outgoing = new ServerResponse(incoming);

@@ -1,4 +1,4 @@
-/** What a root key can be given: a slip of the pen is told, and not found out by whom it locks out. */
+/** What a root key can be given: a typing error is refused at once, and not noticed when the key is refused later. */
 
 /** `<type>.<id or *>.<action>`, by type. */
 const actions: Readonly<Record<string, readonly string[]>> = {

@@ -1,4 +1,4 @@
-/** `vedette checks`: what is watched, and what watching found. */
+/** `vedette checks`: what is checked, and with what results. */
 import { type Command, InvalidArgumentError } from "commander";
 import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";

@@ -73,7 +73,7 @@ export async function callBeside<Wanted extends Begin>(
       poll(connection, { ...wanted, signal, isEnd: isOurEnd }),
     ]);
   } finally {
-    // What still runs of the two is let go of; what was begun goes on.
+    // Of the two, the one that still runs is aborted; the rollout itself goes on.
     over.abort();
   }
 }

@@ -33,7 +33,7 @@ const largestVersion = 64 * 1_024;
 
 const withinMs = { ingress: 24 * 3_600_000, admin: 300_000 };
 
-/** Not listening yet. `close` answers the calls that do not block, and lets go of the others. */
+/** Not listening yet. `close` answers the calls that do not block, and disconnects the others. */
 export type Front = { server: Server; close: () => Promise<void> };
 
 /** It asks for the ingress token, or knows a program of the same user. */

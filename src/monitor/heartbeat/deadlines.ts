@@ -91,7 +91,7 @@ const adoptAllowances = `
  */
 export const untilAskedAgain = "interval '10 min'";
 
-/** A job does not mind; three writes for each ping would be most of what watching costs. */
+/** A job does not mind; three writes for each ping would be most of the cost of monitoring. */
 export const pingPaceMs = 100;
 
 /** A ping may wait so long until it is written, with others: a deadline that it met has not passed. */

@@ -57,7 +57,7 @@ export async function ping(
   );
   const results = resultsOf(heartbeat, received, before);
   await commitDecision(ctx, given, { before, decision, results, nowMs });
-  // Written at the same time as this ping came, by whom nobody told to tell of it.
+  // A success in the inbox that is as new as this ping: whoever wrote it did not call this object.
   if (successAtMs !== null && successAtMs >= received.atMs) {
     await ping(ctx, given, { kind: "success", atMs: successAtMs });
   }

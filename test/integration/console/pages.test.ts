@@ -180,6 +180,8 @@ describe.skipIf(!hasBrowser)("alert routes", () => {
 
     await page.getByLabel("severity").selectOption("info");
 
-    await page.getByText("Nobody is told: this alert is dropped without a word.").waitFor();
+    await page
+      .getByText("Nobody is notified: no route takes this alert, so it is dropped.")
+      .waitFor();
   });
 });

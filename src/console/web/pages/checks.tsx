@@ -20,7 +20,7 @@ export function ChecksPage() {
       <div class="page-head">
         <div>
           <h1>{headline(data.checks)}</h1>
-          <p>What watching finds, as of {ago(data.taken_at, nowMs.value)}.</p>
+          <p>Monitoring, updated {ago(data.taken_at, nowMs.value)}.</p>
         </div>
       </div>
       {error !== undefined && <Notice tone="warn">{error}</Notice>}

@@ -43,7 +43,9 @@ function Route({ route }: { route: Simulation["routes"][number] }) {
 
 function Outcome({ pages, channels }: Pick<Simulation, "pages" | "channels">) {
   if (pages.length === 0 && channels.length === 0) {
-    return <Notice tone="bad">Nobody is told: this alert is dropped without a word.</Notice>;
+    return (
+      <Notice tone="bad">Nobody is notified: no route takes this alert, so it is dropped.</Notice>
+    );
   }
   return (
     <div class="route-outcome">
