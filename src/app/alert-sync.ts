@@ -2,6 +2,7 @@
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Registry } from "prom-client";
 import type { Config } from "#config.ts";
+import { everyMinutes, nextTick } from "#cron/schedule.ts";
 import type { Database } from "#kernel/database.ts";
 import { createAlertRoutes } from "#routing/incident/services.ts";
 import { routes, sources } from "#routing/routes.ts";
@@ -16,9 +17,17 @@ export function createAlertSync(parts: SyncParts): EndpointOptions["services"] {
     incident: { url, apiKey },
     idsFile,
     checkEveryMs: drift_check_minutes * 60_000,
+    nextCheckAtMs: comparesRoutes(config)
+      ? (nowMs) => nextTick(everyMinutes(drift_check_minutes), nowMs)
+      : undefined,
     listLagMs: list_lag_seconds * 1_000,
     rows: { routes, sources },
     database,
     registry,
   });
+}
+
+/** Whether alert routes are compared with their rows by themselves. */
+export function comparesRoutes({ incident }: Config): boolean {
+  return incident.url !== "" && incident.api_key !== "" && incident.drift_check_minutes > 0;
 }

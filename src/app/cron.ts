@@ -10,6 +10,7 @@ import { createRefillKeys } from "#api/upkeep/refill.ts";
 import type { Config } from "#config.ts";
 import type { CronJobName } from "#cron/contract.ts";
 import { createPingHeartbeat } from "#cron/heartbeat.ts";
+import { createAlertRoutesDrift } from "#cron/jobs/alert-routes-drift.ts";
 import { createAlertmanagerDrift } from "#cron/jobs/alertmanager-drift.ts";
 import { createCertificateRenewal, type RenewCertificate } from "#cron/jobs/certificate-renewal.ts";
 import { createCountKeys as createCountKeysJob } from "#cron/jobs/count-keys.ts";
@@ -20,6 +21,9 @@ import { createCronMetrics } from "#cron/metrics.ts";
 import type { Jobs } from "#cron/object.ts";
 import { createCronServices } from "#cron/services.ts";
 import type { Database } from "#kernel/database.ts";
+import type { DriftReport } from "#routing/incident/contract.ts";
+import { driftCheck } from "#routing/incident/start.ts";
+import { comparesRoutes } from "./alert-sync.ts";
 import { watchAlertmanagers } from "./alertmanager-drift.ts";
 
 export type CronParts = {
@@ -46,6 +50,12 @@ export function createCron(parts: CronParts): EndpointOptions["services"] {
       }),
       ...(readDrifts !== undefined && {
         "alertmanager-drift": createAlertmanagerDrift(readDrifts),
+      }),
+      ...(comparesRoutes(config) && {
+        "alert-routes-drift": createAlertRoutesDrift({
+          minutes: config.incident.drift_check_minutes,
+          compare: (run) => run.call<DriftReport | null>(driftCheck),
+        }),
       }),
     },
     heartbeatUrlOf: (job) => config.cron[settingOf[job]].heartbeat_url || undefined,
@@ -74,4 +84,5 @@ const settingOf = {
   "key-last-used-sync": "key_last_used_sync",
   "certificate-renewal": "certificate_renewal",
   "alertmanager-drift": "alertmanager_drift",
+  "alert-routes-drift": "alert_routes_drift",
 } as const satisfies Record<CronJobName, keyof Config["cron"]>;

@@ -13,6 +13,7 @@ export const cronConfig = {
       key_last_used_sync: job(),
       certificate_renewal: job(),
       alertmanager_drift: job(),
+      alert_routes_drift: job(),
     })
     .prefault({}),
 };

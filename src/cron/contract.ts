@@ -9,6 +9,7 @@ export const cronJobs = [
   "key-last-used-sync",
   "certificate-renewal",
   "alertmanager-drift",
+  "alert-routes-drift",
 ] as const;
 export type CronJobName = (typeof cronJobs)[number];
 

@@ -2,6 +2,9 @@
 import type { ChatChannelName, ChatMessage } from "#notify/contract.ts";
 import type { Schedule } from "./schedule.ts";
 
+/** An exclusive handler of a virtual object, and what it is sent. */
+export type CallTarget = { service: string; key: string; handler: string; request: unknown };
+
 /** What a job is given for one run. */
 export type JobRun = {
   runId: string;
@@ -12,6 +15,8 @@ export type JobRun = {
    * it again, except a step that had not ended. A step that throws is repeated for a while.
    */
   step: <T>(name: string, action: () => Promise<T>) => Promise<T>;
+  /** Calls a handler of another service, and waits for its answer however long it takes. */
+  call: <Answer>(target: CallTarget) => Promise<Answer>;
   /** Kept from run to run. */
   recall: <T>(key: string) => Promise<T | null>;
   remember: <T>(key: string, value: T) => void;

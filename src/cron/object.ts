@@ -5,9 +5,9 @@ import {
   implement,
   type ObjectContext,
   type ObjectSharedContext,
-  rpc,
 } from "@restatedev/restate-sdk";
 import { endsWithin } from "#kernel/attach.ts";
+import { after } from "#kernel/durable-timer.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { toIso } from "#kernel/time.ts";
@@ -26,10 +26,9 @@ import {
   readLastRun,
   readLastSuccess,
   readRunning,
-  readTimer,
+  timers,
   writeEnd,
   writeRunning,
-  writeTimer,
 } from "./state.ts";
 
 /** The jobs of this installation. One that is absent is off: its timer stops by itself. */
@@ -61,7 +60,7 @@ export function createCronObject(jobs: Jobs) {
 async function start(ctx: ObjectContext, jobs: Jobs): Promise<null> {
   const job = findJob(ctx, jobs);
   if (job === undefined) return null;
-  const timer = await readTimer(ctx);
+  const timer = await timers.read(ctx);
   const { isArmed, dueAtMs } = dueAfterStart(timer, { ...job, nowMs: await ctx.date.now() });
   if (!isArmed) await arm(ctx, jobs, dueAtMs);
   return null;
@@ -69,9 +68,9 @@ async function start(ctx: ObjectContext, jobs: Jobs): Promise<null> {
 
 async function tick(ctx: ObjectContext, jobs: Jobs, generation: number): Promise<null> {
   const job = findJob(ctx, jobs);
-  const timer = await readTimer(ctx);
-  // Of an earlier timer, which another one has replaced; or of a job that was switched off.
-  if (job === undefined || timer?.generation !== generation) return null;
+  const timer = await timers.readCurrent(ctx, generation);
+  // Of a timer that another one has replaced, or of a job that was switched off.
+  if (job === undefined || timer === null) return null;
   // The clock that set the timer may be a little ahead: never the same grid point twice.
   const now = Math.max(await ctx.date.now(), timer.dueAtMs);
   await arm(ctx, jobs, nextTick(job.schedule, now));
@@ -86,10 +85,11 @@ async function tick(ctx: ObjectContext, jobs: Jobs, generation: number): Promise
 async function arm(ctx: ObjectContext, jobs: Jobs, dueAtMs: number): Promise<void> {
   const schedule = findJob(ctx, jobs)?.schedule;
   if (schedule === undefined) return;
-  const generation = ((await readTimer(ctx))?.generation ?? 0) + 1;
-  writeTimer(ctx, { generation, dueAtMs, schedule });
-  const delay = Math.max(0, dueAtMs - (await ctx.date.now()));
-  ctx.sendClient(cronObject, ctx.key).tick({ generation }, rpc.sendOpts({ delay }));
+  const before = await timers.read(ctx);
+  const delayMs = dueAtMs - (await ctx.date.now());
+  timers.set(ctx, { before, dueAtMs, schedule }, (generation) =>
+    ctx.sendClient(cronObject, ctx.key).tick({ generation }, after(delayMs)),
+  );
 }
 
 /** A timer may fire a moment early: then a run begins at its grid point all the same, and on its day. */
@@ -155,7 +155,7 @@ async function endOf(ctx: ObjectContext, running: JobRun): Promise<CronRun | und
 
 async function status(ctx: ObjectSharedContext, jobs: Jobs): Promise<CronStatus> {
   const job = findJob(ctx, jobs);
-  const timer = await readTimer(ctx);
+  const timer = await timers.read(ctx);
   const running = await readRunning(ctx);
   const lastRun = await readLastRun(ctx);
   const lastSuccess = await readLastSuccess(ctx);

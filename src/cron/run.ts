@@ -5,7 +5,7 @@ import { chatChannel } from "#notify/contract.ts";
 import type { CronJobName, CronRun } from "./contract.ts";
 import type { PingHeartbeat } from "./heartbeat.ts";
 import { cronObject, cronRuns, type RunOrder } from "./internal.ts";
-import type { Job, JobRun } from "./job.ts";
+import type { CallTarget, Job, JobRun } from "./job.ts";
 import type { CronMetrics } from "./metrics.ts";
 import type { Jobs } from "./object.ts";
 
@@ -63,12 +63,22 @@ function jobRun(ctx: ObjectContext, { runId, startedAtMs }: RunOrder, job: Job):
     runId,
     nowMs: startedAtMs,
     step: async (name, action) => await ctx.run(name, action, options),
+    call: (target) => call(ctx, target),
     recall: async (key) => await ctx.get(key),
     remember: (key, value) => ctx.set(key, value),
     post: (channel, message) => {
       ctx.sendClient(chatChannel, channel).Post(message);
     },
   };
+}
+
+async function call<Answer>(
+  ctx: ObjectContext,
+  { service, key, handler, request }: CallTarget,
+): Promise<Answer> {
+  const parameter = Buffer.from(JSON.stringify(request));
+  const answer = await ctx.genericCall({ service, key, method: handler, parameter });
+  return JSON.parse(Buffer.from(answer).toString()) as Answer;
 }
 
 /** Once, at the end of a run that went well. Whether it arrives is no matter of the job. */

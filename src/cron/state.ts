@@ -1,5 +1,6 @@
 /** The durable state of one job's timer: each key declared once. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
+import { durableTimer } from "#kernel/durable-timer.ts";
 import type { CronRun } from "./contract.ts";
 import type { Timer } from "./schedule.ts";
 
@@ -7,14 +8,12 @@ import type { Timer } from "./schedule.ts";
 export type JobRun = { runId: string; invocation: string; startedAtMs: number };
 
 const keys = {
-  timer: "timer",
   running: "running",
   lastRun: "lastRun",
   lastSuccessAt: "lastSuccessAt",
 } as const;
 
-export const readTimer = (ctx: ObjectSharedContext) => ctx.get<Timer>(keys.timer);
-export const writeTimer = (ctx: ObjectContext, timer: Timer) => ctx.set(keys.timer, timer);
+export const timers = durableTimer<Timer>("timer");
 
 export const readRunning = (ctx: ObjectSharedContext) => ctx.get<JobRun>(keys.running);
 export const writeRunning = (ctx: ObjectContext, run: JobRun) => ctx.set(keys.running, run);

@@ -1,14 +1,11 @@
 import { expect, it } from "vitest";
-import type { JobRun } from "#cron/job.ts";
 import { createAlertmanagerDrift, type ReadDrifts } from "#cron/jobs/alertmanager-drift.ts";
-import type { ChatMessage } from "#notify/contract.ts";
+import { createJobRun } from "../support/job-run.ts";
 
 type States = Partial<Record<"production" | "staging", "in_step" | "drifted" | "unknown">>;
 
 /** Runs the job once for each of these, and answers what each run said in the chat. */
 async function runWith(...all: States[]): Promise<string[][]> {
-  const memory = new Map<string, unknown>();
-  let posted: ChatMessage[] = [];
   let now: States = {};
   const read: ReadDrifts = async () =>
     Object.entries(now).map(([environment, state]) => ({
@@ -16,18 +13,11 @@ async function runWith(...all: States[]): Promise<string[][]> {
       state,
       lines: Array.from({ length: 20 }, (_, i) => `line ${i}`),
     }));
-  const run: JobRun = {
-    runId: "run-1",
-    nowMs: 0,
-    step: (_, action) => action(),
-    recall: async <T>(key: string) => (memory.get(key) as T | undefined) ?? null,
-    remember: (key, value) => void memory.set(key, value),
-    post: (_, message) => void posted.push(message),
-  };
+  const { run, posted } = createJobRun();
   const job = createAlertmanagerDrift(read);
   const said: string[][] = [];
   for (const states of all) {
-    posted = [];
+    posted.length = 0;
     now = states;
     await job.run(run);
     said.push(posted.map(({ title }) => title.replace(/^The alert manager /, "")));
@@ -70,20 +60,13 @@ it("forgets an alert manager that the settings no longer name", async () => {
 });
 
 it("shows as many lines as people read, and the command for the rest", async () => {
-  const posted: ChatMessage[] = [];
+  const { run, posted } = createJobRun();
   const lines = Array.from({ length: 20 }, (_, i) => `line ${i}`);
   const job = createAlertmanagerDrift(async () => [
     { environment: "staging", state: "drifted", lines },
   ]);
 
-  await job.run({
-    runId: "run-1",
-    nowMs: 0,
-    step: (_, action) => action(),
-    recall: async () => null,
-    remember: () => {},
-    post: (_, message) => void posted.push(message),
-  });
+  await job.run(run);
 
   expect(posted[0]?.lines).toEqual([
     ...lines.slice(0, 8),

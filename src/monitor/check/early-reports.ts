@@ -6,11 +6,11 @@ import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { CheckResult } from "#monitor/contract.ts";
 import type { Report } from "#monitor/internal.ts";
 import { nextTick } from "#monitor/rules/grid.ts";
-import { clearEarly, readEarly, readTimer, type Timer, writeEarly } from "./state.ts";
+import { clearEarly, readEarly, type Timer, timers, writeEarly } from "./state.ts";
 
 /** Keeps what is of a tick that is to come; all else is left alone. */
 export async function keepEarly(ctx: ObjectContext, given: Report): Promise<void> {
-  const timer = await readTimer(ctx);
+  const timer = await timers.read(ctx);
   if (timer === null || !isToCome(timer, given.scheduledAtMs)) return;
   const known = await readEarly(ctx);
   const isNew = (one: CheckResult) => !known.some((other) => isSameRun(one, other));

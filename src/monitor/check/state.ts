@@ -1,10 +1,10 @@
 /** The durable state of one API check: each key declared once. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
+import { durableTimer } from "#kernel/durable-timer.ts";
 import type { CheckResult, CheckState } from "#monitor/contract.ts";
 import type { Grid } from "#monitor/rules/grid.ts";
 import { newCheckState } from "#monitor/rules/verdict.ts";
 
-/** The timer that is set; one of another generation does nothing. */
 export type Timer = { generation: number; dueMs: number; grid: Grid };
 
 /** A run that still waits for reports. */
@@ -14,11 +14,9 @@ export type OpenRun = {
   results: CheckResult[];
 };
 
-const keys = { timer: "timer", run: "run", early: "early", state: "state" } as const;
+const keys = { run: "run", early: "early", state: "state" } as const;
 
-export const readTimer = (ctx: ObjectSharedContext) => ctx.get<Timer>(keys.timer);
-export const writeTimer = (ctx: ObjectContext, timer: Timer) => ctx.set(keys.timer, timer);
-export const clearTimer = (ctx: ObjectContext) => ctx.clear(keys.timer);
+export const timers = durableTimer<Timer>("timer");
 
 export const readRun = (ctx: ObjectSharedContext) => ctx.get<OpenRun>(keys.run);
 export const writeRun = (ctx: ObjectContext, run: OpenRun) => ctx.set(keys.run, run);

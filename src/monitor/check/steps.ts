@@ -1,43 +1,19 @@
 /** What the object of an API check does: ticks, takes reports, decides. */
-import { type ObjectContext, rpc } from "@restatedev/restate-sdk";
+import type { ObjectContext } from "@restatedev/restate-sdk";
+import { after } from "#kernel/durable-timer.ts";
 import type { ApiCheck, CheckResult, CheckSnapshot, CheckState } from "#monitor/contract.ts";
 import { runsAt } from "#monitor/definitions/locations.ts";
 import { apiCheckObject, checkProbe, type Report } from "#monitor/internal.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { timeLimitMs } from "#monitor/probe/run-check.ts";
-import {
-  type Grid,
-  gridOf,
-  isWithinReach,
-  type MissedRuns,
-  nextTick,
-  planWake,
-} from "#monitor/rules/grid.ts";
+import { type Grid, gridOf, isWithinReach, type MissedRuns, nextTick, planWake } from "#monitor/rules/grid.ts";
 import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import { decide } from "#monitor/rules/verdict.ts";
 import { endAlert, leaveOldChannel, removed } from "#monitor/transitions/end-alert.ts";
-import {
-  handOver,
-  nextTakenAtMs,
-  withRollout,
-  writeAtOnce,
-  writeDown,
-} from "#monitor/transitions/hand-over.ts";
+import { handOver, nextTakenAtMs, withRollout, writeAtOnce, writeDown } from "#monitor/transitions/hand-over.ts";
 import { keepEarly, takeEarly } from "./early-reports.ts";
 import type { CheckParts } from "./parts.ts";
-import {
-  clearEarly,
-  clearRun,
-  clearTimer,
-  type OpenRun,
-  readRun,
-  readState,
-  readTimer,
-  type Timer,
-  writeRun,
-  writeState,
-  writeTimer,
-} from "./state.ts";
+import { clearEarly, clearRun, type OpenRun, readRun, readState, type Timer, timers, writeRun, writeState } from "./state.ts";
 
 /** Sets the timer going if it is not. Called whenever a worker starts. */
 export async function ensure(
@@ -48,7 +24,7 @@ export async function ensure(
   await leaveOldChannel(ctx, check, stateAccess(ctx));
   if (!parts.activeChecks.has(check.id)) return pause(ctx);
   const grid = gridOf(check);
-  const timer = await readTimer(ctx);
+  const timer = await timers.read(ctx);
   const nowMs = await ctx.date.now();
   const isSame = timer?.grid.everyMs === grid.everyMs && timer.grid.offsetMs === grid.offsetMs;
   if (timer === null || !isSame || !isWithinReach(grid, { dueMs: timer.dueMs, nowMs })) {
@@ -67,8 +43,8 @@ export async function tick(
   { check, generation }: { check: ApiCheck; generation: number },
   parts: CheckParts,
 ): Promise<null> {
-  const timer = await readTimer(ctx);
-  if (timer?.generation !== generation) return null;
+  const timer = await timers.readCurrent(ctx, generation);
+  if (timer === null) return null;
   if (!parts.activeChecks.has(check.id)) return pause(ctx);
   await wake(ctx, { check, timer }, parts);
   return null;
@@ -99,10 +75,9 @@ function arm(
   { grid, dueMs, nowMs }: { grid: Grid; dueMs: number; nowMs: number },
   before: Timer | null,
 ): void {
-  const generation = (before?.generation ?? 0) + 1;
-  writeTimer(ctx, { generation, dueMs, grid });
-  const delay = Math.max(0, dueMs - nowMs);
-  ctx.sendClient(apiCheckObject, ctx.key).tick({ generation }, rpc.sendOpts({ delay }));
+  timers.set(ctx, { before, dueMs, grid }, (generation) =>
+    ctx.sendClient(apiCheckObject, ctx.key).tick({ generation }, after(dueMs - nowMs)),
+  );
 }
 
 /** Reports of further locations are waited for a little longer than a run may take. */
@@ -125,8 +100,8 @@ async function beginRun(
   if (here.length > 0) ctx.sendClient(checkProbe, check.id).run(order);
   // Without further locations the next tick closes what an own run has left open.
   if (others.length > 0) {
-    const delay = Math.max(0, runAtMs + timeLimitMs(check) + reportSlackMs - nowMs);
-    ctx.sendClient(apiCheckObject, ctx.key).close(order, rpc.sendOpts({ delay }));
+    const delayMs = runAtMs + timeLimitMs(check) + reportSlackMs - nowMs;
+    ctx.sendClient(apiCheckObject, ctx.key).close(order, after(delayMs));
   }
   if (results.length === 0) return;
   await take(ctx, { check, run, isClosed: isComplete(run), atMs: nowMs }, parts);
@@ -232,7 +207,7 @@ async function pause(ctx: ObjectContext): Promise<null> {
   const nowMs = await ctx.date.now();
   const state = await readState(ctx, nowMs);
   // Also of one that was set going again and has not run yet: it is shown as paused until then.
-  clearTimer(ctx);
+  timers.clear(ctx);
   clearRun(ctx);
   clearEarly(ctx);
   if (state.status === "paused") return null;

@@ -1,11 +1,12 @@
 /** The alarm of a heartbeat that is not plainly ok: a durable timer of its object. */
-import { type ObjectContext, rpc } from "@restatedev/restate-sdk";
+import type { ObjectContext } from "@restatedev/restate-sdk";
+import { after } from "#kernel/durable-timer.ts";
 import type { Heartbeat, HeartbeatState } from "#monitor/contract.ts";
 import { heartbeatObject } from "#monitor/internal.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { wakeAtMs } from "#monitor/rules/deadline.ts";
 import { untilWrittenMs } from "./deadlines.ts";
-import { readAlarm, readState, writeAlarm } from "./state.ts";
+import { alarms, readState } from "./state.ts";
 
 /** Whether pings need not be told: each would only move the deadline. */
 export function isPlain({ status, alert, startedAtMs, held }: HeartbeatState): boolean {
@@ -58,14 +59,12 @@ const longestTellingMs = 60_000;
 type Wake = { atMs: number; nowMs: number; toldAtMs?: number };
 
 async function setAlarm(ctx: ObjectContext, { atMs, nowMs, ...behind }: Wake): Promise<void> {
-  const alarm = await readAlarm(ctx);
-  if (alarm !== null && alarm.atMs > nowMs && alarm.atMs <= atMs) return;
-  const generation = (alarm?.generation ?? 0) + 1;
-  writeAlarm(ctx, { generation, atMs });
-  const delay = atMs > nowMs ? atMs - nowMs + untilWrittenMs : 0;
-  ctx
-    .sendClient(heartbeatObject, ctx.key)
-    .expire({ generation, ...behind }, rpc.sendOpts({ delay }));
+  const before = await alarms.read(ctx);
+  if (before !== null && before.atMs > nowMs && before.atMs <= atMs) return;
+  const delayMs = atMs > nowMs ? atMs - nowMs + untilWrittenMs : 0;
+  alarms.set(ctx, { before, atMs }, (generation) =>
+    ctx.sendClient(heartbeatObject, ctx.key).expire({ generation, ...behind }, after(delayMs)),
+  );
 }
 
 const longestDelayMs = 400 * 86_400_000;

@@ -1,14 +1,13 @@
 /** The durable state of one heartbeat: each key declared once. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
+import { durableTimer } from "#kernel/durable-timer.ts";
 import type { HeartbeatState } from "#monitor/contract.ts";
 
-/** The timer that is set; one of another generation does nothing. */
-export type Alarm = { generation: number; atMs: number };
+type Alarm = { generation: number; atMs: number };
 
-const keys = { alarm: "alarm", state: "state", toldAtMs: "told-at-ms" } as const;
+const keys = { state: "state", toldAtMs: "told-at-ms" } as const;
 
-export const readAlarm = (ctx: ObjectSharedContext) => ctx.get<Alarm>(keys.alarm);
-export const writeAlarm = (ctx: ObjectContext, alarm: Alarm) => ctx.set(keys.alarm, alarm);
+export const alarms = durableTimer<Alarm>("alarm");
 
 /** null: it has no ping URL yet, and nobody waits for it. */
 export const readState = (ctx: ObjectSharedContext) => ctx.get<HeartbeatState>(keys.state);

@@ -12,7 +12,7 @@ import { handOver, withRollout, writeDown } from "#monitor/transitions/hand-over
 import { isPlain, lookAfterTelling, lookSoon, rearm } from "./alarm.ts";
 import type { HeartbeatParts } from "./parts.ts";
 import { resultsOf, snapshotOf, writeSnapshot } from "./records.ts";
-import { readAlarm, readState, readToldAtMs, writeAlarm, writeState, writeToldAtMs } from "./state.ts";
+import { alarms, readState, readToldAtMs, writeState, writeToldAtMs } from "./state.ts";
 
 type HeartbeatCall = { heartbeat: Heartbeat; parts: HeartbeatParts };
 
@@ -108,10 +108,10 @@ export async function wake(
   if (toldAtMs !== undefined) {
     await noteTold(ctx, { atMs: toldAtMs, nowMs: await ctx.date.now() });
   }
-  const alarm = await readAlarm(ctx);
-  if (alarm?.generation !== generation) return null;
+  const before = await alarms.readCurrent(ctx, generation);
+  if (before === null) return null;
   // Used up, also when it rang a moment early.
-  writeAlarm(ctx, { generation, atMs: 0 });
+  alarms.set(ctx, { before, atMs: 0 });
   await look(ctx, given);
   return null;
 }
@@ -152,7 +152,7 @@ export async function overdue(
 export async function ensure(ctx: ObjectContext, given: HeartbeatCall): Promise<null> {
   const { heartbeat } = given;
   await begin(ctx, heartbeat);
-  const alarm = await readAlarm(ctx);
+  const alarm = await alarms.read(ctx);
   const nowMs = await ctx.date.now();
   const isLost = alarm === null || alarm.atMs + lostAfterMs < nowMs;
   if (isLost) await look(ctx, given);

@@ -36,9 +36,6 @@ export type CheckWork = { readsOwned?: true };
 /** `owned`: what is known of the route from now on; null: it is none of ours; absent: as before. */
 export type RouteNote = { applyId: string; result: RouteResult; owned?: OwnedRoute | null };
 
-/** `nextMs`: when to look again, if sooner than usual. */
-export type Tick = { generation: number; nextMs?: number };
-
 /** The one that is asked. Every exclusive handler is short. */
 export const alertRoutesObject = iface.object(
   alertRoutesName,
@@ -66,7 +63,8 @@ export const alertRoutesObject = iface.object(
     finished: iface.json<ApplyResult, null>(),
     lost: iface.json<{ applyId: string; reason: string }, ApplyResult>(),
     start: iface.json<Record<string, never>, null>(),
-    tick: iface.json<Tick, null>(),
+    /** Of versions whose timer was here; one may still come. It does nothing. */
+    tick: iface.json<unknown, null>(),
     /** Exclusive, so that it comes after all that was noted before. */
     readOwned: iface.json<Record<string, never>, OwnedRoutes>(),
     checked: iface.json<DriftReport, null>(),
@@ -77,5 +75,6 @@ export const alertRoutesObject = iface.object(
 /** Talks to the incident service. The key's lock keeps two writers, and a check, apart. */
 export const alertRoutesRuns = iface.object("vedette.v1.AlertRoutesRunner", {
   apply: iface.json<ApplyWork, ApplyResult>(),
-  check: iface.json<CheckWork, null>(),
+  /** null: of an earlier version. */
+  check: iface.json<CheckWork, DriftReport | null>(),
 });

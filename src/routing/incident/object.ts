@@ -3,6 +3,7 @@ import { implement, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { attachOrLost } from "#kernel/attach.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
+import { toIso } from "#kernel/time.ts";
 import type {
   ApplyRequest,
   ApplyResult,
@@ -10,7 +11,7 @@ import type {
   RoutesStatus,
 } from "#routing/incident/contract.ts";
 import type { BackupStore } from "./backups.ts";
-import { arm, checked, tick } from "./drift-timer.ts";
+import { checked, requestCheck } from "./drift-check.ts";
 import { alertRoutesObject, type OpenCreations } from "./internal.ts";
 import { problem } from "./problem.ts";
 import {
@@ -20,15 +21,14 @@ import {
   readDrift,
   readLastApply,
   readOwned,
-  readTimer,
 } from "./state.ts";
 import { begin, finish, intend, keepBackup, lost, note } from "./work.ts";
 
 export type ObjectParts = {
   /** Empty: nothing can be applied. */
   incidentUrl: string;
-  /** 0: drift is not looked for. */
-  checkEveryMs: number;
+  /** When drift is looked for next; undefined: it is not looked for. */
+  nextCheckAtMs: ((nowMs: number) => number) | undefined;
   /** How long a route may be there before lists show it. */
   listLagMs: number;
   backups: BackupStore;
@@ -41,10 +41,11 @@ const listing = databaseRead("list-backups", limits);
 const reading = databaseRead("read-backup", limits);
 
 export function createAlertRoutesObject(parts: ObjectParts) {
-  const { backups, checkEveryMs, listLagMs } = parts;
+  const { backups, listLagMs } = parts;
+  const looks = parts.nextCheckAtMs !== undefined;
   return implement(alertRoutesObject, {
     handlers: {
-      Status: status,
+      Status: (ctx) => status(ctx, parts),
       Apply: (ctx, request) => apply(ctx, request, parts),
       Backups: (ctx) => readNow(ctx, listing, backups.list),
       Backup: (ctx, { backup }) => readBackup(ctx, backup, backups),
@@ -54,12 +55,18 @@ export function createAlertRoutesObject(parts: ObjectParts) {
       keep: keepBackup,
       finished: async (ctx, result) => {
         await finish(ctx, result);
+        if (!looks) return null;
+        requestCheck(ctx, 0);
         // Once more when lists show all that it made.
-        return arm(ctx, { checkEveryMs, afterMs: 0, nextMs: listLagMs });
+        requestCheck(ctx, listLagMs);
+        return null;
       },
       lost,
-      start: (ctx) => arm(ctx, { checkEveryMs, afterMs: 0 }),
-      tick: (ctx, request) => tick(ctx, { ...request, checkEveryMs }),
+      start: async (ctx) => {
+        if (looks) requestCheck(ctx, 0);
+        return null;
+      },
+      tick: async () => null,
       readOwned: (ctx) => readOwned(ctx),
       checked,
     },
@@ -81,16 +88,17 @@ export function createAlertRoutesObject(parts: ObjectParts) {
   });
 }
 
-async function status(ctx: ObjectSharedContext): Promise<RoutesStatus> {
+async function status(
+  ctx: ObjectSharedContext,
+  { nextCheckAtMs }: ObjectParts,
+): Promise<RoutesStatus> {
   const applying = await readApplying(ctx);
-  const timer = await readTimer(ctx);
   const { invocation: _invocation, ...shown } = applying ?? ({} as ApplyInProgress);
   return {
     applying: applying === null ? null : shown,
     last_apply: await readLastApply(ctx),
     drift: await readDrift(ctx),
-    next_check_at:
-      timer === null || timer.dueAtMs === 0 ? null : new Date(timer.dueAtMs).toISOString(),
+    next_check_at: nextCheckAtMs === undefined ? null : toIso(nextCheckAtMs(await ctx.date.now())),
     owned: await readOwned(ctx),
     creations: sinceWhen(await readCreations(ctx)),
   };

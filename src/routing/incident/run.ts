@@ -130,13 +130,17 @@ async function saveBackup(
   }
 }
 
-async function check(ctx: ObjectContext, work: CheckWork, parts: ApplyServiceParts): Promise<null> {
+async function check(
+  ctx: ObjectContext,
+  work: CheckWork,
+  parts: ApplyServiceParts,
+): Promise<DriftReport> {
   const checked_at = new Date(await ctx.date.now()).toISOString();
   const look = { made_at: checked_at, readsOwned: work.readsOwned === true };
   const report: DriftReport = { checked_at, ...(await lookForDrift(ctx, look, parts)) };
   await ctx.run("show-drift", async () => parts.showDrift(report));
   ctx.sendClient(alertRoutesObject, ctx.key).checked(report);
-  return null;
+  return report;
 }
 
 async function lookForDrift(

@@ -13,8 +13,10 @@ export type AlertRoutesParts = {
   /** `url` without a slash at its end; one of the two empty: nothing is applied or looked at. */
   incident: { url: string; apiKey: string };
   idsFile: string;
-  /** 0: drift is not looked for. */
+  /** How often drift is looked for, by a timed job. */
   checkEveryMs: number;
+  /** When drift is looked for next; undefined: it is not looked for. */
+  nextCheckAtMs: ((nowMs: number) => number) | undefined;
   /** How long a route may be there before lists show it. */
   listLagMs: number;
   rows: Rows;
@@ -23,13 +25,12 @@ export type AlertRoutesParts = {
 };
 
 export function createAlertRoutes(parts: AlertRoutesParts) {
-  const { incident, idsFile, listLagMs, rows, database, registry } = parts;
+  const { incident, idsFile, nextCheckAtMs, listLagMs, rows, database, registry } = parts;
   const isConfigured = incident.url !== "" && incident.apiKey !== "";
   const incidentUrl = isConfigured ? incident.url : "";
-  const checkEveryMs = isConfigured ? parts.checkEveryMs : 0;
   const backups = createBackupStore(database);
   return [
-    createAlertRoutesObject({ incidentUrl, checkEveryMs, listLagMs, backups }),
+    createAlertRoutesObject({ incidentUrl, nextCheckAtMs, listLagMs, backups }),
     createApplyService({
       send: createSend(incident),
       incidentUrl,
@@ -37,7 +38,7 @@ export function createAlertRoutes(parts: AlertRoutesParts) {
       rows,
       readGivenIds: () => readIdsFile(idsFile),
       backups,
-      showDrift: createShowDrift(registry, checkEveryMs),
+      showDrift: createShowDrift(registry, parts.checkEveryMs),
     }),
   ];
 }

@@ -7,8 +7,6 @@ import type { OpenCreations, OwnedRoutes } from "./internal.ts";
 /** The apply at work, and the invocation by which to see whether it still is. */
 export type ApplyInProgress = NonNullable<RoutesStatus["applying"]> & { invocation: string };
 
-export type Timer = { generation: number; dueAtMs: number };
-
 const keys = {
   owned: "owned",
   creations: "creations",
@@ -16,7 +14,6 @@ const keys = {
   lastApply: "lastApply",
   drift: "drift",
   told: "told",
-  timer: "timer",
 } as const;
 
 export const readOwned = async (ctx: ObjectSharedContext): Promise<OwnedRoutes> =>
@@ -47,6 +44,3 @@ export const writeDrift = (ctx: ObjectContext, report: DriftReport) => ctx.set(k
 export const readTold = async (ctx: ObjectSharedContext): Promise<AnnouncedState> =>
   (await ctx.get<AnnouncedState>(keys.told)) ?? "in_step";
 export const writeTold = (ctx: ObjectContext, told: AnnouncedState) => ctx.set(keys.told, told);
-
-export const readTimer = (ctx: ObjectSharedContext) => ctx.get<Timer>(keys.timer);
-export const writeTimer = (ctx: ObjectContext, timer: Timer) => ctx.set(keys.timer, timer);

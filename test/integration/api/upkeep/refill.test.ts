@@ -4,6 +4,7 @@ import { createRefillKeys } from "#api/upkeep/refill.ts";
 import { createKeyRefill } from "#cron/jobs/key-refill.ts";
 import { prepareDatabase } from "../../../support/api-database.ts";
 import { insertKey, insertKeySpace } from "../../../support/api-rows.ts";
+import { createJobRun } from "../../../support/job-run.ts";
 
 const { database, url } = prepareDatabase();
 
@@ -130,17 +131,11 @@ describe("the job key-refill", () => {
   it("goes through all keys and says how many", async () => {
     await insertKey(database(), { remaining: 0, refill_amount: 10 });
     await insertKey(database(), { remaining: 0, refill_amount: 10, refill_day: 20 });
-    const memory = new Map<string, unknown>([["lastDayMs", Date.parse("2026-11-19T00:00:00Z")]]);
+    const { run, memory } = createJobRun({ nowMs: today + 3 * 60 * 60_000 });
+    memory.set("lastDayMs", Date.parse("2026-11-19T00:00:00Z"));
     const job = createKeyRefill(createRefillKeys(database()));
 
-    const summary = await job.run({
-      runId: "run",
-      nowMs: today + 3 * 60 * 60_000,
-      step: (_, action) => action(),
-      recall: async <T>(key: string) => (memory.get(key) ?? null) as T | null,
-      remember: (key, value) => memory.set(key, value),
-      post: () => {},
-    });
+    const summary = await job.run(run);
 
     expect(summary).toBe("2 keys refilled");
     expect(memory.get("lastDayMs")).toBe(today);

@@ -49,7 +49,7 @@ function servicesOf(away: Database) {
       present: () => undefined,
     }),
     createAlertRoutesObject({
-      ...{ incidentUrl: "", checkEveryMs: 0, listLagMs: 0 },
+      ...{ incidentUrl: "", nextCheckAtMs: undefined, listLagMs: 0 },
       backups: createBackupStore(away),
     }),
     createRunnerRegistry({ runners: createRunners(away), location: "local" }),

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type CronJobName, CronRun, cronServiceName } from "#cron/contract.ts";
 import { Plan, RoutesStatus } from "#routing/incident/contract.ts";
 import { runVedette } from "../../../support/command.ts";
 import { type FakeChat, startFakeChat } from "../../../support/fake-chat.ts";
@@ -80,6 +81,15 @@ const call = async (handler: string, body: unknown = {}) => {
 
 const status = async () => RoutesStatus.parse((await call("Status")).body);
 
+const runJob = async (job: CronJobName) => {
+  const answer = await fetch(`${program.endpoints().control}/${cronServiceName}/${job}/Run`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${program.token()}`, "content-type": "application/json" },
+    body: "{}",
+  });
+  return CronRun.parse(await answer.json());
+};
+
 const killRunner = async () => {
   const { restate_admin: admin } = program.endpoints();
   const authorization = { authorization: `Bearer ${program.token()}` };
@@ -149,6 +159,17 @@ describe("alert routes", () => {
     const text = await answer.text();
     expect(text).toContain("vedette_alert_routes_drifted 0\n");
     expect(text).toContain("vedette_alert_routes_unknown 0\n");
+  });
+
+  it("are compared with their rows by a timed job", async () => {
+    const { checked_at: before } = (await status()).drift ?? {};
+
+    const ran = await runJob("alert-routes-drift");
+
+    expect(ran).toMatchObject({ outcome: "succeeded", summary: "in step" });
+    const { drift, next_check_at } = await status();
+    expect(drift?.checked_at).not.toBe(before);
+    expect(next_check_at).toMatch(/:00:00\.000Z$/);
   });
 
   it("are not written when they are in step", async () => {
