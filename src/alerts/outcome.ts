@@ -1,5 +1,7 @@
 /** What an answer of the incident service means for an event, and how long to wait for the next attempt. */
+
 import { z } from "zod";
+import { backoffMs } from "#kernel/backoff.ts";
 import { isPage } from "#kernel/body.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 
@@ -131,12 +133,11 @@ function parseJson(text: string): unknown {
   }
 }
 
-const firstBackoffMs = 1_000;
-const longestBackoffMs = 5 * 60_000;
+const backoff = { firstMs: 1_000, longestMs: 5 * 60_000 };
 /** A token is put right by people, who wait for the first page that arrives. */
-const longestForTokenMs = 60_000;
+const forToken = { ...backoff, longestMs: 60_000 };
 /** However long the service asks us to wait, it is asked again after this long: somebody is to be paged. */
-const longestAskedWaitMs = longestBackoffMs;
+const longestAskedWaitMs = backoff.longestMs;
 
 type Wait = { random: number; afterMs?: number; isTokenRefused?: true };
 
@@ -145,12 +146,11 @@ type Wait = { random: number; afterMs?: number; isTokenRefused?: true };
  * or … 1 min for a token that is refused.
  * Up to a tenth more, by `random` from 0 to 1, so that not all checks come back in the same moment.
  */
-export function backoffMs(attempt: number, wait: Wait): number {
+export function retryWaitMs(attempt: number, wait: Wait): number {
   const { random, afterMs, isTokenRefused } = wait;
-  const longestMs = isTokenRefused === true ? longestForTokenMs : longestBackoffMs;
   const baseMs =
     afterMs === undefined
-      ? Math.min(firstBackoffMs * 2 ** Math.min(attempt, 20), longestMs)
+      ? backoffMs(attempt, isTokenRefused === true ? forToken : backoff)
       : Math.min(Math.max(afterMs, 100), longestAskedWaitMs);
   return Math.round(baseMs * (1 + random / 10));
 }

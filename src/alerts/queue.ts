@@ -6,7 +6,7 @@
 import type { AlertOrder, EventStatus } from "#alerts/contract.ts";
 import { invariant } from "#kernel/invariant.ts";
 import type { Environment } from "./contract.ts";
-import { backoffMs, type Outcome } from "./outcome.ts";
+import { type Outcome, retryWaitMs } from "./outcome.ts";
 
 export type RoutedOrder = AlertOrder & { channel: Environment };
 
@@ -143,7 +143,7 @@ export function applyOutcome(queue: Queue, settlement: Settlement, giveUpAfterMs
       const isFirst = tried === queue.waiting[0];
       // Out of turn it may have arrived, unless it was refused: then nothing older may follow it.
       const known = replace(isFirst || outcome.isTokenRefused ? inTurn : queue, entry);
-      const waitMs = backoffMs(tried.attempts, { ...settlement, ...outcome });
+      const waitMs = retryWaitMs(tried.attempts, { ...settlement, ...outcome });
       const lastedMs = atMs + waitMs - queuedAtMs;
       if (isTimeOver(entry, { lastedMs, giveUpAfterMs, dead: queue.dead })) {
         return bury(withoutProbe(known), { ...entry, cause: `${givenUp}${cause}` });

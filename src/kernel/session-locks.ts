@@ -8,6 +8,7 @@ import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
+import { backoffMs } from "./backoff.ts";
 import { connectDirectly } from "./direct-connection.ts";
 import { inTime } from "./in-time.ts";
 import type { Log } from "./log.ts";
@@ -48,7 +49,7 @@ const tryEveryMs = 200;
 const pingEveryMs = 5_000;
 /** Far more than a busy server takes. */
 const queryTimeoutMs = 15_000;
-const maxReconnectWaitMs = 2_000;
+const reconnecting = { firstMs: 100, longestMs: 2_000 };
 const endWithinMs = 1_000;
 
 /** A machine that has lost its power says no goodbye: its locks are free after six seconds. */
@@ -132,8 +133,7 @@ async function takeAgain(settings: LockHolder): Promise<pg.Client | undefined> {
         settings.onTaken(error);
         return undefined;
       }
-      const waitMs = Math.min(100 * 2 ** failures, maxReconnectWaitMs);
-      await pause(waitMs, signal);
+      await pause(backoffMs(failures, reconnecting), signal);
     }
   }
   return undefined;

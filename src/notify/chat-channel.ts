@@ -3,7 +3,7 @@ import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { renderMessage } from "./block-kit.ts";
 import { chatLog, type DeliveryRecord } from "./chat-log.ts";
 import { type ChatChannelName, type ChatMessage, chatChannel, chatChannels } from "./contract.ts";
-import { attemptDelivery, backoffMs } from "./delivery.ts";
+import { attemptDelivery, waitBeforeMs } from "./delivery.ts";
 
 export type ChatChannelParts = {
   /** The webhook URL of a channel; empty: messages to it are dropped. */
@@ -75,7 +75,7 @@ async function deliver(ctx: ObjectContext, message: ChatMessage, terms: Terms): 
       ctx.console.error("chat message refused", fields);
       return note({ outcome: "refused", attempts, detail });
     }
-    const waitMs = Math.max(backoffMs(attempt, delivery.afterMs), terms.spacingMs);
+    const waitMs = Math.max(waitBeforeMs(attempt, delivery.afterMs), terms.spacingMs);
     if (endedAtMs + waitMs > giveUpAtMs) {
       ctx.console.error("chat message given up", fields);
       return note({ outcome: "given_up", attempts, detail });

@@ -1,10 +1,12 @@
 /** One attempt to deliver a message, what its outcome means, and how long to wait for the next. */
+
 import {
   IncomingWebhook,
   IncomingWebhookHTTPError,
   IncomingWebhookRequestError,
   type IncomingWebhookSendArguments,
 } from "@slack/webhook";
+import { backoffMs } from "#kernel/backoff.ts";
 import { isPage, readBeginning } from "#kernel/body.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 
@@ -101,8 +103,7 @@ function describeFailure(error: unknown): string {
   return `not reached: ${typeof code === "string" ? code : original.name}`;
 }
 
-const firstBackoffMs = 1_000;
-const longestBackoffMs = 5 * 60_000;
+const backoff = { firstMs: 1_000, longestMs: 5 * 60_000 };
 /** However long a service asks us to wait, it is asked again after this long. */
 const longestAskedWaitMs = 60 * 60_000;
 
@@ -110,7 +111,7 @@ const longestAskedWaitMs = 60 * 60_000;
  * How long to wait after failed attempt number `attempt` (from 0): 1 s, 2 s, 4 s … 5 min, or as told where that
  * is longer. A service that says "at once" a thousand times would otherwise be asked all day.
  */
-export function backoffMs(attempt: number, askedMs = 0): number {
-  const ownMs = Math.min(firstBackoffMs * 2 ** Math.min(attempt, 20), longestBackoffMs);
+export function waitBeforeMs(attempt: number, askedMs = 0): number {
+  const ownMs = backoffMs(attempt, backoff);
   return Math.max(ownMs, Math.min(askedMs, longestAskedWaitMs));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { backoffMs, judgeAnswer, judgeSilence } from "#alerts/outcome.ts";
+import { judgeAnswer, judgeSilence, retryWaitMs } from "#alerts/outcome.ts";
 import { newYearMs } from "../support/alert-builders.ts";
 
 const answer = (status: number, body: unknown = "", retryAfter: string | null = null) =>
@@ -118,25 +118,25 @@ describe("judgeSilence", () => {
   });
 });
 
-describe("backoffMs", () => {
+describe("retryWaitMs", () => {
   it("doubles from a second to five minutes", () => {
-    const waits = [0, 1, 2, 8, 9, 1_000].map((attempt) => backoffMs(attempt, { random: 0 }));
+    const waits = [0, 1, 2, 8, 9, 1_000].map((attempt) => retryWaitMs(attempt, { random: 0 }));
 
     expect(waits).toEqual([1_000, 2_000, 4_000, 256_000, 300_000, 300_000]);
   });
 
   it("comes back within a minute to a receiver that refuses the token", () => {
-    const waits = [0, 5, 6, 1_000].map((n) => backoffMs(n, { random: 0, isTokenRefused: true }));
+    const waits = [0, 5, 6, 1_000].map((n) => retryWaitMs(n, { random: 0, isTokenRefused: true }));
 
     expect(waits).toEqual([1_000, 32_000, 60_000, 60_000]);
   });
 
   it("adds up to a tenth", () => {
-    expect(backoffMs(0, { random: 1 })).toBe(1_100);
+    expect(retryWaitMs(0, { random: 1 })).toBe(1_100);
   });
 
   it("waits as long as it is told, five minutes at most", () => {
-    const waits = [0, 7_000, 86_400_000].map((afterMs) => backoffMs(3, { random: 0, afterMs }));
+    const waits = [0, 7_000, 86_400_000].map((afterMs) => retryWaitMs(3, { random: 0, afterMs }));
 
     expect(waits).toEqual([100, 7_000, 300_000]);
   });

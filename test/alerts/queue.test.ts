@@ -101,7 +101,7 @@ describe("wake", () => {
   });
 });
 
-describe("settle", () => {
+describe("applyOutcome", () => {
   it("delivers the recovery once its failure is accepted", () => {
     const { post } = end(fill(...buildEpisode()), accepted);
 
@@ -201,7 +201,7 @@ describe("settle", () => {
     const outcome = { kind: "retry", cause: "status 500" } as const;
     const aWeekLater = { beganAtMs: 0, atMs: 8 * 24 * hourMs, random: 0 };
 
-    const step = settle(givenUp, { outcome, ...aWeekLater }, 7 * 24 * hourMs);
+    const step = applyOutcome(givenUp, { outcome, ...aWeekLater }, 7 * 24 * hourMs);
 
     expect(statuses(step)).toEqual([["verify-key:2:opened", "dead"]]);
   });

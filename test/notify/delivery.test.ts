@@ -1,6 +1,6 @@
 import { IncomingWebhookRequestError } from "@slack/webhook";
 import { describe, expect, it } from "vitest";
-import { backoffMs, judgeRefusal, judgeSilence } from "#notify/delivery.ts";
+import { judgeRefusal, judgeSilence, waitBeforeMs } from "#notify/delivery.ts";
 
 const nowMs = Date.parse("2026-01-01T00:00:00Z");
 
@@ -57,24 +57,24 @@ describe("judgeSilence", () => {
   });
 });
 
-describe("backoffMs", () => {
+describe("waitBeforeMs", () => {
   it("doubles from one second to five minutes", () => {
-    const waits = [0, 1, 2, 8, 9, 200].map((attempt) => backoffMs(attempt));
+    const waits = [0, 1, 2, 8, 9, 200].map((attempt) => waitBeforeMs(attempt));
 
     expect(waits).toEqual([1_000, 2_000, 4_000, 256_000, 300_000, 300_000]);
   });
 
   it("waits as long as the service asks", () => {
-    expect(backoffMs(0, 30_000)).toBe(30_000);
+    expect(waitBeforeMs(0, 30_000)).toBe(30_000);
   });
 
   it("waits longer each time for a service that always asks for next to nothing", () => {
-    const waits = [0, 1, 2, 9].map((attempt) => backoffMs(attempt, 100));
+    const waits = [0, 1, 2, 9].map((attempt) => waitBeforeMs(attempt, 100));
 
     expect(waits).toEqual([1_000, 2_000, 4_000, 300_000]);
   });
 
   it("asks again after an hour when the service asks for more", () => {
-    expect(backoffMs(0, 7 * 24 * 60 * 60_000)).toBe(60 * 60_000);
+    expect(waitBeforeMs(0, 7 * 24 * 60 * 60_000)).toBe(60 * 60_000);
   });
 });

@@ -8,6 +8,7 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
+import { backoffMs } from "#kernel/backoff.ts";
 import type { Log } from "#kernel/log.ts";
 import { endProcess, identifyProcess, type ProcessIdentity } from "#kernel/owned-process.ts";
 import { pause } from "#kernel/pause.ts";
@@ -29,7 +30,7 @@ export type EmbeddedEngine = { pid: () => number | undefined; stop: () => Promis
 
 const entry = fileURLToPath(new URL("./embedded-server.ts", import.meta.url));
 const readyWithinMs = 60_000;
-const maxRestartWaitMs = 5_000;
+const restarts = { firstMs: 100, longestMs: 5_000 };
 /** What it has answered is on disk: nothing is lost by a kill. */
 const endWithinMs = 5_000;
 
@@ -89,7 +90,7 @@ async function keepRunning({ settings, launch, signal }: EngineProcess): Promise
     settings.onAway();
     if (signal.aborted) break;
     settings.log.warn({ pid: child.pid, last_words: words() }, "analytics engine ended");
-    await pause(Math.min(100 * 2 ** failures, maxRestartWaitMs), signal);
+    await pause(backoffMs(failures, restarts), signal);
   }
   await endLeftover(pidFile);
 }

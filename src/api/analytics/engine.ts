@@ -1,6 +1,7 @@
 /** The store of the analytics, wherever it is: made ready in the background, and again after each loss. */
 
 import { setTimeout as delay } from "node:timers/promises";
+import { backoffMs } from "#kernel/backoff.ts";
 import type { Log } from "#kernel/log.ts";
 import { pause } from "#kernel/pause.ts";
 import type { Batch } from "./batch.ts";
@@ -32,7 +33,7 @@ export type EngineState = "starting" | "ready" | "away" | "absent";
 
 /** How long a query waits for a store that is about to be ready. */
 const patienceMs = 5_000;
-const maxPrepareWaitMs = 10_000;
+const preparing = { firstMs: 200, longestMs: 10_000 };
 
 /** Returns at once. */
 export function openEngine(settings: EngineSettings): Engine {
@@ -135,8 +136,7 @@ export class Engine {
       } catch (err) {
         if (signal.aborted) break;
         if (failures === 0) log.warn({ err }, "analytics store is not ready");
-        const waitMs = Math.min(200 * 2 ** failures, maxPrepareWaitMs);
-        await pause(waitMs, signal);
+        await pause(backoffMs(failures, preparing), signal);
       }
     }
     await client.close();

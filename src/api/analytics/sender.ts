@@ -1,4 +1,5 @@
 /** Brings what waits in the spool to the store, in order, for as long as it takes. */
+import { backoffMs } from "#kernel/backoff.ts";
 import type { Log } from "#kernel/log.ts";
 import type { Batch } from "./batch.ts";
 import { type Spool, SpoolDamagedError } from "./spool.ts";
@@ -135,7 +136,7 @@ export class Sender {
     if (this.#failures === 0) {
       log.warn({ err: error, rows: spool.rows() }, "analytics store is away, rows are spooled");
     }
-    const waitMs = Math.min(minRetryMs * 2 ** Math.min(this.#failures, 16), maxRetryMs);
+    const waitMs = backoffMs(this.#failures, { firstMs: minRetryMs, longestMs: maxRetryMs });
     this.#failures += 1;
     this.#retry = setTimeout(() => void this.drain(), waitMs);
     this.#retry.unref();

@@ -3,13 +3,14 @@
  * guards an update. A creation is written down first, and one of which nobody knows what came of it is
  * tried again only when a list that is no longer behind does not show it.
  */
+import { backoffMs } from "#kernel/backoff.ts";
 import type { Content, OwnedRoute, RouteResult } from "#routing/incident/contract.ts";
 import { decide, isMadeByUs, type RouteOrder } from "./decide.ts";
 import { diffContent } from "./diff.ts";
 import { findRoute, type RouteQuery } from "./find-route.ts";
 import { contentOver, isReached } from "./goal.ts";
 import type { FoundRoute } from "./service.ts";
-import { backoffMs, persist } from "./steps.ts";
+import { backoff, persist } from "./steps.ts";
 import type { ApplyTools } from "./tools.ts";
 import { isFinal, type WriteOutcome, writeRoute } from "./write-route.ts";
 
@@ -25,7 +26,7 @@ export async function applyRoute(order: RouteOrder, tools: ApplyTools): Promise<
     const outcome = await readAndWrite(order, soFar, tools);
     if ("result" in outcome) return outcome;
     soFar = outcome;
-    await tools.steps.sleep(Math.max(backoffMs(round), soFar.waitMs));
+    await tools.steps.sleep(Math.max(backoffMs(round, backoff), soFar.waitMs));
   }
   const reason = soFar.last?.reason ?? "others write it all the time";
   return failed(order.route.name, order.route.id, reason);

@@ -1,9 +1,10 @@
 /** What becomes of a route of ours that is no row any more. */
+import { backoffMs } from "#kernel/backoff.ts";
 import type { OwnedRoute } from "#routing/incident/contract.ts";
 import { type ApplyStep, failed, mostRounds } from "./apply-route.ts";
 import { decidePrune, type PruneNext } from "./decide.ts";
 import { persistWrite } from "./find-route.ts";
-import { backoffMs, persist } from "./steps.ts";
+import { backoff, persist } from "./steps.ts";
 import type { ApplyTools } from "./tools.ts";
 
 /** First disables a route of ours that is no row any more; deletes one that it has disabled before. */
@@ -30,7 +31,7 @@ export async function pruneRoute(
     }
     if (reply.kind !== "done") {
       reason = reply.reason;
-      await tools.steps.sleep(backoffMs(round));
+      await tools.steps.sleep(backoffMs(round, backoff));
     }
   }
   return failed(name, id, reason);

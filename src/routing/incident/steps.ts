@@ -1,5 +1,7 @@
 /** How the work of a sync is carried out: durably in a worker, plainly in a command. */
+
 import { setTimeout as delay } from "node:timers/promises";
+import { backoffMs } from "#kernel/backoff.ts";
 
 export type Steps = {
   /** Carries the action out, and keeps what it answers. The action never throws. */
@@ -50,11 +52,8 @@ export async function insist<T>(
     const answer = await attempt();
     if (answer.kind !== "later") return answer;
     if (tried === retries) return { kind: "failed", reason: answer.reason };
-    await steps.sleep(Math.min(answer.afterMs ?? backoffMs(tried), longestWaitMs));
+    await steps.sleep(Math.min(answer.afterMs ?? backoffMs(tried, backoff), longestWaitMs));
   }
 }
 
-/** 0.5 s, 1 s, 2 s … */
-export function backoffMs(tried: number): number {
-  return 500 * 2 ** Math.min(tried, 10);
-}
+export const backoff = { firstMs: 500, longestMs: 512_000 };

@@ -1,7 +1,9 @@
 /** The calls to the incident service that bring a token to its users: read it, try it. */
+
 import { setTimeout as delay } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { z } from "zod";
+import { backoffMs } from "#kernel/backoff.ts";
 import { listOf } from "#kernel/list-of.ts";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 import { testEvent } from "./test-event.ts";
@@ -102,6 +104,7 @@ type Call = Settings & {
 
 /** However long the service asks us to wait, someone sits before this command. */
 const longestWaitMs = 30_000;
+const backoff = { firstMs: 500, longestMs: longestWaitMs };
 
 async function callPatiently(call: Call): Promise<Answer> {
   const { attempts = 4 } = call;
@@ -121,7 +124,7 @@ function isPassing(status: number): boolean {
 
 function waitMs(attempt: number, retryAfter: string | undefined): number {
   const asked = readRetryAfter(retryAfter, Date.now());
-  return Math.min(asked ?? 250 * 2 ** attempt, longestWaitMs);
+  return asked === undefined ? backoffMs(attempt - 1, backoff) : Math.min(asked, longestWaitMs);
 }
 
 /** A list of sources is some KB. */
