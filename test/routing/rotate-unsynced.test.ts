@@ -1,8 +1,7 @@
 /** A rotation on a file system that replaces files, and cannot say that it has. */
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { expect, it, vi } from "vitest";
-import { rotate } from "#routing/tokens/rotate.ts";
+import { afterAll, expect, it, vi } from "vitest";
 import { tempDir } from "../support/temp-dir.ts";
 
 vi.mock("node:fs", async (original) => {
@@ -14,6 +13,14 @@ vi.mock("node:fs", async (original) => {
     return fs.openSync(...asked);
   };
   return { ...fs, openSync };
+});
+
+/** The files of this project share their modules: the one read here has the other file system. */
+vi.resetModules();
+const { rotate } = await import("#routing/tokens/rotate.ts");
+afterAll(() => {
+  vi.doUnmock("node:fs");
+  vi.resetModules();
 });
 
 it("puts the old token back", async () => {
