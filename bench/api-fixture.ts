@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { ensureOwnKey } from "#api/installation-keys.ts";
+import { ensureOwnKey } from "#api/operator/installation-keys.ts";
 import { startPostgres } from "#embedded/postgres.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";

@@ -13,7 +13,7 @@ import { Journal } from "#api/analytics/journal.ts";
 import { createRecorder } from "#api/analytics/recorder.ts";
 import { openSpool } from "#api/analytics/spool.ts";
 import { createApi } from "#api/api.ts";
-import { listenForInvalidations } from "#api/invalidation.ts";
+import { listenForInvalidations } from "#api/cache/invalidation.ts";
 import { createKeyRing } from "#api/keys/key-ring.ts";
 import { startLimiter } from "#api/ratelimit/start-limiter.ts";
 import { openDatabase } from "#kernel/database.ts";

@@ -1,27 +1,27 @@
 /** The public API put together: its caches, its namespaces and its server. */
 import type { FastifyInstance } from "fastify";
 import { Registry } from "prom-client";
-import { createAdmit } from "./admission.ts";
+import { createAuthenticate } from "./access/authenticate.ts";
 import { analyticsProcedures } from "./analytics/procedures.ts";
 import { apisProcedures } from "./apis/procedures.ts";
-import { createAuthenticate } from "./authenticate.ts";
-import { createMakeChange } from "./change.ts";
+import { loadKeyRecord, tagsOfKey } from "./cache/key-record.ts";
+import { LiveCache } from "./cache/live-cache.ts";
+import { createMissGuard } from "./cache/miss-guard.ts";
+import { createMakeChange } from "./changes/change.ts";
+import { createAdmit } from "./http/admission.ts";
+import { createServer } from "./http/server.ts";
 import { identitiesProcedures } from "./identities/procedures.ts";
 import { weightOfKey } from "./keys/cache-size.ts";
 import { readCredits, spendCredits } from "./keys/credits.ts";
 import { createFindKey } from "./keys/find-key.ts";
-import { loadKeyRecord, tagsOfKey } from "./keys/key-record.ts";
 import { keysProcedures } from "./keys/procedures.ts";
 import type { VerifyParts } from "./keys/verify.ts";
-import { LiveCache } from "./live-cache.ts";
 import { countCaches, showInvalidations } from "./metrics.ts";
-import { createMissGuard } from "./miss-guard.ts";
 import type { ApiParts, NamespaceParts } from "./parts.ts";
 import { permissionsProcedures } from "./permissions/procedures.ts";
 import type { Procedures } from "./procedure.ts";
 import { createNamespaceStore } from "./ratelimit/namespaces.ts";
 import { ratelimitProcedures } from "./ratelimit/procedures.ts";
-import { createServer } from "./server.ts";
 
 export function createApi(parts: ApiParts): FastifyInstance {
   const { database, invalidations } = parts;

@@ -2,15 +2,15 @@
 import type { Registry } from "prom-client";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
+import type { NoteUse } from "./access/key-uses.ts";
 import type { AnalyticsParts } from "./analytics/procedures.ts";
 import type { AnalyticsRecorder } from "./analytics/recorder.ts";
-import type { MakeChange } from "./change.ts";
-import type { Invalidations } from "./invalidation.ts";
-import type { NoteUse } from "./key-uses.ts";
-import type { KeyRecord } from "./keys/key-record.ts";
+import type { Invalidations } from "./cache/invalidation.ts";
+import type { KeyRecord } from "./cache/key-record.ts";
+import type { LiveCache } from "./cache/live-cache.ts";
+import type { MakeChange } from "./changes/change.ts";
 import type { KeyRing } from "./keys/key-ring.ts";
 import type { Limiter } from "./limiter.ts";
-import type { LiveCache } from "./live-cache.ts";
 import type { Namespaces } from "./ratelimit/namespaces.ts";
 
 export type ApiParts = {

@@ -1,9 +1,9 @@
 /** How a procedure is declared: one entry of a namespace's `procedures.ts`; its key is its name. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { z } from "zod";
-import { ApiError } from "./error.ts";
-import { describeMissing, type Grants, type Requirement } from "./grants.ts";
-import type { Pagination } from "./schema.ts";
+import { describeMissing, type Grants, type Requirement } from "#api/access/grants.ts";
+import { ApiError } from "#api/error.ts";
+import type { Pagination } from "#api/schemas/schema.ts";
 
 /** Who calls, from where, and what they may do. */
 export type Call = {

@@ -1,9 +1,9 @@
 /** Wires the public API. */
 import { getHeapStatistics } from "node:v8";
+import { createKeyUses } from "#api/access/key-uses.ts";
 import { createApi } from "#api/api.ts";
-import { closeGracefully } from "#api/close.ts";
-import { listenForInvalidations } from "#api/invalidation.ts";
-import { createKeyUses } from "#api/key-uses.ts";
+import { listenForInvalidations } from "#api/cache/invalidation.ts";
+import { closeGracefully } from "#api/http/close.ts";
 import { cachedKeysOf } from "#api/keys/cache-size.ts";
 import { startLimiter } from "#api/ratelimit/start-limiter.ts";
 import { listening } from "#kernel/listen.ts";

@@ -1,10 +1,10 @@
 /** Wires the timed jobs: which there are, and what each is given. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Registry } from "prom-client";
+import { createWriteLastUsed } from "#api/access/last-used.ts";
 import type { AnalyticsStore } from "#api/analytics/procedures.ts";
 import { createReadLastUses, createReadUsage } from "#api/analytics/usage.ts";
 import { createCountKeys } from "#api/upkeep/count-keys.ts";
-import { createWriteLastUsed } from "#api/upkeep/last-used.ts";
 import { createReadOverQuota } from "#api/upkeep/over-quota.ts";
 import { createRefillKeys } from "#api/upkeep/refill.ts";
 import type { Config } from "#config.ts";

@@ -1,8 +1,8 @@
 /** The keys that a process has of its own, registered at its start. */
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { ensureOwnKey, type OwnKey, type OwnKeyState } from "#api/installation-keys.ts";
-import { hashKey } from "#api/keys/key-record.ts";
+import { hashKey } from "#api/cache/key-record.ts";
+import { ensureOwnKey, type OwnKey, type OwnKeyState } from "#api/operator/installation-keys.ts";
 import type { RootKeyRotation } from "#api/operator/root-keys.ts";
 import { keepSecret, loadCredentials, renewSecret } from "#embedded/credentials.ts";
 import type { Database } from "#kernel/database.ts";

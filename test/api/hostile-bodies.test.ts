@@ -1,10 +1,10 @@
 /** Bodies of two million characters. They are looked at before it is looked what their key may do. */
 import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
+import { Grants } from "#api/access/grants.ts";
 import { createNamespaces } from "#api/api.ts";
-import { hasTooManyValues } from "#api/body-size.ts";
 import { ApiError } from "#api/error.ts";
-import { Grants } from "#api/grants.ts";
+import { hasTooManyValues } from "#api/http/body-size.ts";
 import type { NamespaceParts } from "#api/parts.ts";
 import { testServer } from "../support/api-server.ts";
 import { neverAsked } from "../support/never-asked.ts";

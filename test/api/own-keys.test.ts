@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type OwnRow, planOwnKey } from "#api/installation-keys.ts";
+import { type OwnRow, planOwnKey } from "#api/operator/installation-keys.ts";
 
 const row = (fields: Partial<OwnRow>): OwnRow => ({
   id: "key_other",

@@ -1,7 +1,7 @@
 /** The public API's HTTP side alone, for tests that need no database. */
-import { createAuthenticate } from "#api/authenticate.ts";
+import { createAuthenticate } from "#api/access/authenticate.ts";
+import { createServer, type ServerParts } from "#api/http/server.ts";
 import type { Procedures } from "#api/procedure.ts";
-import { createServer, type ServerParts } from "#api/server.ts";
 import { createLog } from "#kernel/log.ts";
 
 /** `parts` over those of a server that knows no key. */

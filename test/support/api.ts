@@ -2,13 +2,13 @@
 import { Unkey } from "@unkey/api";
 import { HTTPClient } from "@unkey/api/lib/http.js";
 import { Registry } from "prom-client";
+import { insertRootKey } from "#api/access/root-key.ts";
 import { createApi } from "#api/api.ts";
+import { type Invalidations, listenForInvalidations } from "#api/cache/invalidation.ts";
 import { newId } from "#api/ids.ts";
-import { type Invalidations, listenForInvalidations } from "#api/invalidation.ts";
 import { createKeyRing } from "#api/keys/key-ring.ts";
 import type { ApiParts } from "#api/parts.ts";
 import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
-import { insertRootKey } from "#api/root-key.ts";
 import { type Database, inTransaction, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { checkedFetch, expectContract } from "./api-contract.ts";

@@ -1,6 +1,6 @@
 /** Keys as the database would tell them, for tests of decisions. */
-import type { KeyRecord } from "#api/keys/key-record.ts";
-import type { RatelimitRule } from "#api/ratelimit-rules.ts";
+import type { KeyRecord } from "#api/cache/key-record.ts";
+import type { RatelimitRule } from "#api/schemas/ratelimit-rules.ts";
 
 type Overrides = Omit<Partial<KeyRecord>, "identity"> & {
   identity?: Partial<NonNullable<KeyRecord["identity"]>>;

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Limiter } from "#api/limiter.ts";
 import { type Call, type Procedures, procedure } from "#api/procedure.ts";
-import { text } from "#api/schema.ts";
+import { text } from "#api/schemas/schema.ts";
 import type { Database } from "#kernel/database.ts";
 import { conditionFor, ofWorkspace } from "./access.ts";
 import { notConfigured, toApiError } from "./answer.ts";

@@ -1,5 +1,5 @@
 /** APIs made and deleted. */
-import type { Change } from "#api/change.ts";
+import type { Change } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import { apiNotFound } from "#api/keys/key-access.ts";

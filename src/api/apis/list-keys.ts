@@ -1,7 +1,7 @@
 /** apis.listKeys. */
 
-import type { MakeChange } from "#api/change.ts";
-import { allOf, anyOf, type Requirement, tuple } from "#api/grants.ts";
+import { allOf, anyOf, type Requirement, tuple } from "#api/access/grants.ts";
+import type { MakeChange } from "#api/changes/change.ts";
 import {
   type ApiPlace,
   apiNotFound,
@@ -13,8 +13,8 @@ import { describeKey, type KeyDetails, loadKeyDetails } from "#api/keys/key-deta
 import type { KeyRing } from "#api/keys/key-ring.ts";
 import type { KeyResponse } from "#api/keys/schemas.ts";
 import { recordShown } from "#api/keys/shown.ts";
-import { toPage } from "#api/page.ts";
 import { type Answer, type Call, demand } from "#api/procedure.ts";
+import { toPage } from "#api/schemas/page.ts";
 import type { Database } from "#kernel/database.ts";
 
 type Parts = { change: MakeChange; database: Database; keyRing: KeyRing };

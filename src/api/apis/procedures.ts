@@ -1,11 +1,11 @@
 /** The namespace `apis`: what keys belong to. */
 import { z } from "zod";
-import { tuple } from "#api/grants.ts";
+import { tuple } from "#api/access/grants.ts";
 import { findApi } from "#api/keys/key-access.ts";
 import { KeyResponse } from "#api/keys/schemas.ts";
 import type { NamespaceParts } from "#api/parts.ts";
 import { type Procedures, procedure } from "#api/procedure.ts";
-import { ApiId, Empty, pageSize, text } from "#api/schema.ts";
+import { ApiId, Empty, pageSize, text } from "#api/schemas/schema.ts";
 import { createApi, deleteApi } from "./api-changes.ts";
 import { listKeys } from "./list-keys.ts";
 

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { type ErrorCode, errorCatalogue } from "#api/error.ts";
 import type { Procedure, Procedures } from "#api/procedure.ts";
-import { Pagination } from "#api/schema.ts";
+import { Pagination } from "#api/schemas/schema.ts";
 import { errorPages } from "./error-pages.ts";
 
 type Json = { readonly [member: string]: unknown };

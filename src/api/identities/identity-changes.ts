@@ -1,12 +1,12 @@
 /** Identities made, changed and deleted. */
-import type { AuditEntry } from "#api/audit.ts";
-import type { Change } from "#api/change.ts";
+import type { AuditEntry } from "#api/changes/audit.ts";
+import type { Change } from "#api/changes/change.ts";
+import { replaceRatelimits } from "#api/changes/owned-ratelimits.ts";
 import { ApiError } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
-import { checkMetaSize } from "#api/meta-size.ts";
-import { replaceRatelimits } from "#api/owned-ratelimits.ts";
 import type { Call } from "#api/procedure.ts";
-import type { RatelimitRequest } from "#api/schema.ts";
+import { checkMetaSize } from "#api/schemas/meta-size.ts";
+import type { RatelimitRequest } from "#api/schemas/schema.ts";
 import { findIdentity, type IdentityRow, identityNotFound } from "./identity-store.ts";
 
 type Meta = Record<string, unknown>;

@@ -1,7 +1,7 @@
 /** The table `identities`, as it is answered. */
 import type { ClientBase, Pool } from "pg";
 import { ApiError } from "#api/error.ts";
-import { type RatelimitRule, rulesOf } from "#api/ratelimit-rules.ts";
+import { type RatelimitRule, rulesOf } from "#api/schemas/ratelimit-rules.ts";
 
 export type IdentityRow = {
   id: string;

@@ -1,9 +1,9 @@
 /** The namespace `identities`: who holds keys, with limits that all their keys share. */
 import { z } from "zod";
-import type { MakeChange } from "#api/change.ts";
-import { list } from "#api/list.ts";
-import { likePattern, toPage } from "#api/page.ts";
+import type { MakeChange } from "#api/changes/change.ts";
 import { demand, type Procedures, procedure } from "#api/procedure.ts";
+import { list } from "#api/schemas/list.ts";
+import { likePattern, toPage } from "#api/schemas/page.ts";
 import {
   ExternalId,
   IdentityResponse,
@@ -11,7 +11,7 @@ import {
   pageSize,
   RatelimitRequest,
   text,
-} from "#api/schema.ts";
+} from "#api/schemas/schema.ts";
 import type { Database } from "#kernel/database.ts";
 import { describeIdentity } from "./describe-identity.ts";
 import { createIdentity, deleteIdentity, updateIdentity } from "./identity-changes.ts";

@@ -1,5 +1,5 @@
 /** Which grants cover identities: plain permissions, or URNs with wildcards. */
-import { anyOf, type Requirement, tuple } from "#api/grants.ts";
+import { anyOf, type Requirement, tuple } from "#api/access/grants.ts";
 import type { Call } from "#api/procedure.ts";
 
 type Action = `${"create" | "read" | "update" | "delete"}_identity`;

@@ -1,4 +1,4 @@
-import type { Change } from "#api/change.ts";
+import type { Change } from "#api/changes/change.ts";
 import { newId } from "#api/ids.ts";
 
 /** One try more than an identity that is deleted while it is asked for may cost. */

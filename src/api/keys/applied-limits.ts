@@ -1,8 +1,9 @@
 /** Which rate limits a verification counts against. */
+
+import type { KeyRecord } from "#api/cache/key-record.ts";
 import { ApiError, invalidInput } from "#api/error.ts";
 import type { LimitRequest } from "#api/limiter.ts";
-import type { RatelimitRule } from "#api/ratelimit-rules.ts";
-import type { KeyRecord } from "./key-record.ts";
+import type { RatelimitRule } from "#api/schemas/ratelimit-rules.ts";
 
 /** What a verification asks for by name. */
 export type AskedLimit = {

@@ -1,6 +1,6 @@
 /** The permissions of a key as they are shown. */
 import type { ClientBase } from "pg";
-import type { PermissionResponse } from "#api/schema.ts";
+import type { PermissionResponse } from "#api/schemas/schema.ts";
 
 type PermissionRow = { id: string; name: string; slug: string; description: string | null };
 

@@ -1,10 +1,8 @@
 /** What gives keys permissions and roles, and takes them away. */
 import { z } from "zod";
-import type { Change } from "#api/change.ts";
+import { allOf, anyOf, type Requirement } from "#api/access/grants.ts";
+import type { Change } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
-import { allOf, anyOf, type Requirement } from "#api/grants.ts";
-import { list } from "#api/list.ts";
-import { pageBytes } from "#api/page.ts";
 import {
   ensurePermissions,
   findPermissions,
@@ -13,7 +11,15 @@ import {
 } from "#api/permissions/resolve.ts";
 import { rolesOfKey } from "#api/permissions/role-store.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
-import { KeyId, PermissionResponse, PermissionSlug, RoleName, RoleResponse } from "#api/schema.ts";
+import { list } from "#api/schemas/list.ts";
+import { pageBytes } from "#api/schemas/page.ts";
+import {
+  KeyId,
+  PermissionResponse,
+  PermissionSlug,
+  RoleName,
+  RoleResponse,
+} from "#api/schemas/schema.ts";
 import { permissionsOfKey } from "./attached.ts";
 import { lockKey, onKey } from "./key-access.ts";
 import type { KeyDetails } from "./key-details.ts";

@@ -1,5 +1,5 @@
 /** How many keys to keep in memory when the settings do not say, and how many of them one is worth. */
-import type { KeyRecord } from "./key-record.ts";
+import type { KeyRecord } from "#api/cache/key-record.ts";
 
 const bytesPerKey = 620;
 const mostKeys = 1_000_000;

@@ -1,10 +1,10 @@
 /** keys.createKey. */
 import { z } from "zod";
-import type { Change } from "#api/change.ts";
-import { allOf } from "#api/grants.ts";
+import { allOf } from "#api/access/grants.ts";
+import type { Change } from "#api/changes/change.ts";
 import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
 import { type Call, procedure } from "#api/procedure.ts";
-import { ExternalId, KeyId, patterned, whole } from "#api/schema.ts";
+import { ExternalId, KeyId, patterned, whole } from "#api/schemas/schema.ts";
 import { insertKeys, type KeyToInsert } from "./insert-keys.ts";
 import { type ApiPlace, apiNotFound, findApi, onApi, requireRecoverable } from "./key-access.ts";
 import { defaultBytes, type KeyMaterial, newKeyMaterial } from "./key-material.ts";

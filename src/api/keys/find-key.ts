@@ -1,9 +1,9 @@
-import type { LiveCache } from "#api/live-cache.ts";
-import { type Asker, askerAt } from "#api/miss-guard.ts";
+import { hashKey, type KeyRecord } from "#api/cache/key-record.ts";
+import type { LiveCache } from "#api/cache/live-cache.ts";
+import { type Asker, askerAt } from "#api/cache/miss-guard.ts";
 import type { Call } from "#api/procedure.ts";
 import type { Database } from "#kernel/database.ts";
 import { clientAddress } from "./client-address.ts";
-import { hashKey, type KeyRecord } from "./key-record.ts";
 import { adoptMigratedKey } from "./migration.ts";
 import type { VerifyInput } from "./verify-schemas.ts";
 

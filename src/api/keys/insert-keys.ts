@@ -1,10 +1,10 @@
 /** Puts new keys into the database, with all that they carry. */
-import type { Change } from "#api/change.ts";
+import type { Change } from "#api/changes/change.ts";
+import { replaceRatelimits } from "#api/changes/owned-ratelimits.ts";
 import { ensureIdentities } from "#api/identities/upsert.ts";
 import { newId } from "#api/ids.ts";
-import { toBigint } from "#api/int64.ts";
-import { checkMetaSize } from "#api/meta-size.ts";
-import { replaceRatelimits } from "#api/owned-ratelimits.ts";
+import { toBigint } from "#api/schemas/int64.ts";
+import { checkMetaSize } from "#api/schemas/meta-size.ts";
 import { addLinks } from "./links.ts";
 import { refillColumns, requireRemaining } from "./refill-rules.ts";
 import type { NewKey } from "./schemas.ts";

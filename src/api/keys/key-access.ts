@@ -1,7 +1,7 @@
 /** Finding a key for a caller, and what the caller must hold to act on it. */
 import type { ClientBase } from "pg";
+import { anyOf, type Requirement } from "#api/access/grants.ts";
 import { ApiError } from "#api/error.ts";
-import { anyOf, type Requirement } from "#api/grants.ts";
 import type { Call } from "#api/procedure.ts";
 import type { Database } from "#kernel/database.ts";
 import { type KeyDetails, loadKeyDetails } from "./key-details.ts";

@@ -1,11 +1,11 @@
 /** A key with all that is shown of it. */
 import type { ClientBase } from "pg";
 import { z } from "zod";
+import { KeyRecord, keyColumns, keyTables } from "#api/cache/key-record.ts";
 import { describeIdentity } from "#api/identities/describe-identity.ts";
-import { present } from "#api/present.ts";
-import { describeRules } from "#api/ratelimit-rules.ts";
+import { present } from "#api/schemas/present.ts";
+import { describeRules } from "#api/schemas/ratelimit-rules.ts";
 import type { Database } from "#kernel/database.ts";
-import { KeyRecord, keyColumns, keyTables } from "./key-record.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { CreditsResponse, KeyResponse } from "./schemas.ts";
 

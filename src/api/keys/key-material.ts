@@ -1,7 +1,7 @@
 /** New keys: random bytes in base58, behind a prefix. */
 import { randomBytes } from "node:crypto";
 import bs58 from "bs58";
-import { hashKey } from "./key-record.ts";
+import { hashKey } from "#api/cache/key-record.ts";
 
 export type KeyMaterial = {
   /** The key itself: shown once, never stored in clear text. */

@@ -1,5 +1,5 @@
 /** The permissions and roles that a key has directly. */
-import type { Change } from "#api/change.ts";
+import type { Change } from "#api/changes/change.ts";
 import { invalidInput } from "#api/error.ts";
 import { refuseTooManyByRoles } from "#api/permissions/role-permissions.ts";
 

@@ -1,13 +1,13 @@
 /** keys.migrateKeys: keys of another program, known by their hashes alone. */
 import { z } from "zod";
-import type { Change } from "#api/change.ts";
+import { tuple } from "#api/access/grants.ts";
+import type { Change } from "#api/changes/change.ts";
 import { ApiError, invalidInput } from "#api/error.ts";
-import { tuple } from "#api/grants.ts";
 import { newId } from "#api/ids.ts";
-import { list } from "#api/list.ts";
 import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
 import { type Call, procedure } from "#api/procedure.ts";
-import { text } from "#api/schema.ts";
+import { list } from "#api/schemas/list.ts";
+import { text } from "#api/schemas/schema.ts";
 import { insertKeys, type KeyToInsert } from "./insert-keys.ts";
 import { findApi } from "./key-access.ts";
 import { storedHash } from "./migration.ts";

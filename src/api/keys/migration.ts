@@ -1,7 +1,7 @@
 /** Keys of another program: how their hashes are read, and how one of them becomes ours. */
 import { hash } from "node:crypto";
+import { hashKey } from "#api/cache/key-record.ts";
 import type { Database } from "#kernel/database.ts";
-import { hashKey } from "./key-record.ts";
 
 const prefixed = "github.com/seamapi/prefixed-api-key";
 

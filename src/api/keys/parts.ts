@@ -1,5 +1,5 @@
 /** What the procedures of the namespace `keys` are given. */
-import type { MakeChange } from "#api/change.ts";
+import type { MakeChange } from "#api/changes/change.ts";
 import type { Database } from "#kernel/database.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { VerifyParts } from "./verify.ts";

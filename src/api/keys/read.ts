@@ -1,11 +1,11 @@
 /** keys.getKey and keys.whoami. */
 import { z } from "zod";
+import { hashKey } from "#api/cache/key-record.ts";
 import { ApiError } from "#api/error.ts";
 import { demand, procedure } from "#api/procedure.ts";
-import { KeyId, text } from "#api/schema.ts";
+import { KeyId, text } from "#api/schemas/schema.ts";
 import { findKey, keyNotFound, onKey, requireRecoverable } from "./key-access.ts";
 import { describeKey, loadKeyDetails } from "./key-details.ts";
-import { hashKey } from "./key-record.ts";
 import type { KeyParts } from "./parts.ts";
 import { KeyResponse } from "./schemas.ts";
 import { recordShown } from "./shown.ts";

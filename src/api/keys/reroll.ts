@@ -1,10 +1,10 @@
 /** keys.rerollKey: a new secret with all that the old key carried. */
 import { z } from "zod";
-import type { Change } from "#api/change.ts";
-import { allOf, type Requirement } from "#api/grants.ts";
+import { allOf, type Requirement } from "#api/access/grants.ts";
+import type { Change } from "#api/changes/change.ts";
 import { newId } from "#api/ids.ts";
 import { demand, procedure } from "#api/procedure.ts";
-import { KeyId, whole } from "#api/schema.ts";
+import { KeyId, whole } from "#api/schemas/schema.ts";
 import { NewKeyOutput, storeSealed } from "./create.ts";
 import { lockKey, onKey } from "./key-access.ts";
 import type { KeyDetails } from "./key-details.ts";

@@ -1,6 +1,6 @@
 /** Bodies of the namespace keys that more than one procedure has. */
 import { z } from "zod";
-import { list } from "#api/list.ts";
+import { list } from "#api/schemas/list.ts";
 import {
   ExternalId,
   IdentityResponse,
@@ -12,7 +12,7 @@ import {
   RoleName,
   text,
   whole,
-} from "#api/schema.ts";
+} from "#api/schemas/schema.ts";
 
 export const Refill = z.strictObject({
   interval: z.enum(["daily", "monthly"]),

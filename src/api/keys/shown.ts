@@ -1,4 +1,4 @@
-import type { MakeChange } from "#api/change.ts";
+import type { MakeChange } from "#api/changes/change.ts";
 import type { Call } from "#api/procedure.ts";
 import type { KeyResponse } from "./schemas.ts";
 

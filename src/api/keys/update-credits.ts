@@ -1,9 +1,9 @@
 /** keys.updateCredits. */
 import { z } from "zod";
 import { invalidInput } from "#api/error.ts";
-import { bigintMax, toBigint } from "#api/int64.ts";
 import { demand, procedure } from "#api/procedure.ts";
-import { int64Max, text, whole } from "#api/schema.ts";
+import { bigintMax, toBigint } from "#api/schemas/int64.ts";
+import { int64Max, text, whole } from "#api/schemas/schema.ts";
 import { lockKey, onKey } from "./key-access.ts";
 import { describeCredits, type KeyDetails } from "./key-details.ts";
 import type { KeyParts } from "./parts.ts";

@@ -1,14 +1,14 @@
 /** keys.updateKey and keys.deleteKey. */
 import { z } from "zod";
-import type { Change } from "#api/change.ts";
+import type { Change } from "#api/changes/change.ts";
+import { replaceRatelimits } from "#api/changes/owned-ratelimits.ts";
 import { invalidInput } from "#api/error.ts";
 import { ensureIdentities } from "#api/identities/upsert.ts";
-import { toBigint } from "#api/int64.ts";
-import { checkMetaSize } from "#api/meta-size.ts";
-import { replaceRatelimits } from "#api/owned-ratelimits.ts";
 import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
-import { Empty, ExternalId, int64Max, KeyId, Meta, whole } from "#api/schema.ts";
+import { toBigint } from "#api/schemas/int64.ts";
+import { checkMetaSize } from "#api/schemas/meta-size.ts";
+import { Empty, ExternalId, int64Max, KeyId, Meta, whole } from "#api/schemas/schema.ts";
 import { lockKey, onKey } from "./key-access.ts";
 import type { KeyDetails } from "./key-details.ts";
 import { replaceLinks } from "./links.ts";

@@ -1,10 +1,10 @@
 /** How a verdict is told; empty values are left out, as the wire contract has it. */
 
+import type { KeyRecord } from "#api/cache/key-record.ts";
 import { describeIdentity } from "#api/identities/describe-identity.ts";
 import type { TakeAnswer } from "#api/limiter.ts";
-import { present, presentList } from "#api/present.ts";
+import { present, presentList } from "#api/schemas/present.ts";
 import type { AppliedLimit } from "./applied-limits.ts";
-import type { KeyRecord } from "./key-record.ts";
 import type { VerifyCode, VerifyOutput, VerifyRatelimit } from "./verify-schemas.ts";
 
 /** What the checks found, as far as they went. */

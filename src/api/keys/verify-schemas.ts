@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { list } from "#api/list.ts";
-import { IdentityResponse, Meta, text, whole } from "#api/schema.ts";
+import { list } from "#api/schemas/list.ts";
+import { IdentityResponse, Meta, text, whole } from "#api/schemas/schema.ts";
 
 export const VerifyInput = z.strictObject({
   key: text({ min: 1, max: 512 }),

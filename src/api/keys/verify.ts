@@ -3,13 +3,13 @@
  * fails first gives the code, and what comes after it is neither counted nor spent.
  */
 import type { AnalyticsRecorder } from "#api/analytics/recorder.ts";
+import type { KeyRecord } from "#api/cache/key-record.ts";
 import type { Limiter } from "#api/limiter.ts";
 import type { Answer, Call } from "#api/procedure.ts";
 import { isListed } from "#kernel/address.ts";
 import { type AppliedLimit, chooseLimits, toLimitRequest } from "./applied-limits.ts";
 import { clientAddress } from "./client-address.ts";
 import type { Payment } from "./credits.ts";
-import type { KeyRecord } from "./key-record.ts";
 import { answersQuery, type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
 import { describeVerification, type Verdict } from "./verify-answer.ts";
 import type { VerifyCode, VerifyInput, VerifyOutput } from "./verify-schemas.ts";

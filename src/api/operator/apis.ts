@@ -1,6 +1,7 @@
 /** What an operator sets of an API and its keys: no procedure of the contract does. */
-import { auditSystem } from "#api/audit.ts";
-import { announce } from "#api/invalidation.ts";
+
+import { announce } from "#api/cache/invalidation.ts";
+import { auditSystem } from "#api/changes/audit.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 
 /** Absent: as it is; null: none. */

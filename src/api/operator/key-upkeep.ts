@@ -1,5 +1,5 @@
 /** Keys brought from elsewhere. */
-import { auditSystem } from "#api/audit.ts";
+import { auditSystem } from "#api/changes/audit.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 
 /** How the hashes of another program's keys were made. */

@@ -1,9 +1,9 @@
 /** Root keys that an operator makes for other programs, sees, replaces and takes away. */
 import { randomBytes } from "node:crypto";
 import type { PoolClient } from "pg";
-import { auditSystem } from "#api/audit.ts";
-import { announce } from "#api/invalidation.ts";
-import { insertRootKey, type Origin, type RootKey, replaceRootKey } from "#api/root-key.ts";
+import { insertRootKey, type Origin, type RootKey, replaceRootKey } from "#api/access/root-key.ts";
+import { announce } from "#api/cache/invalidation.ts";
+import { auditSystem } from "#api/changes/audit.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 import { invariant } from "#kernel/invariant.ts";
 import { requireKnownPermissions } from "./root-permissions.ts";

@@ -1,7 +1,8 @@
 /** What an operator does to workspaces, straight in the database: no API of the contract does. */
-import { auditSystem } from "#api/audit.ts";
+
+import { announce } from "#api/cache/invalidation.ts";
+import { auditSystem } from "#api/changes/audit.ts";
 import { newId } from "#api/ids.ts";
-import { announce } from "#api/invalidation.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 
 export type Workspace = {

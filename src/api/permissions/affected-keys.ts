@@ -1,6 +1,6 @@
 /** Which keys a change of a role or a permission concerns, so that caches forget them. */
 import type { ClientBase } from "pg";
-import type { Stale } from "#api/invalidation.ts";
+import type { Stale } from "#api/cache/invalidation.ts";
 
 /** Above it, it is cheaper for all processes to forget the workspace's keys than to be told of each. */
 const maxNamedKeys = 1_000;

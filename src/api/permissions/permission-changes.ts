@@ -1,6 +1,6 @@
 /** Permissions made and deleted. */
-import type { AuditEntry } from "#api/audit.ts";
-import type { Change } from "#api/change.ts";
+import type { AuditEntry } from "#api/changes/audit.ts";
+import type { Change } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import type { Call } from "#api/procedure.ts";

@@ -1,7 +1,7 @@
 /** The table `permissions`, as it is answered. */
 import type { ClientBase, Pool } from "pg";
 import { ApiError } from "#api/error.ts";
-import type { PermissionResponse } from "#api/schema.ts";
+import type { PermissionResponse } from "#api/schemas/schema.ts";
 
 /** A page of a list: `pattern` for ILIKE, `cursor` the first id, "" for the beginning. */
 export type ListQuery = { workspaceId: string; limit: number; cursor: string; pattern: string };

@@ -1,10 +1,10 @@
 /** The namespace `permissions`: what keys may be allowed, and roles that bundle it. */
 import { z } from "zod";
-import type { MakeChange } from "#api/change.ts";
-import { allOf } from "#api/grants.ts";
-import { list } from "#api/list.ts";
-import { likePattern, toPage } from "#api/page.ts";
+import { allOf } from "#api/access/grants.ts";
+import type { MakeChange } from "#api/changes/change.ts";
 import { type Procedures, procedure } from "#api/procedure.ts";
+import { list } from "#api/schemas/list.ts";
+import { likePattern, toPage } from "#api/schemas/page.ts";
 import {
   Empty,
   PermissionResponse,
@@ -14,7 +14,7 @@ import {
   RoleName,
   RoleResponse,
   text,
-} from "#api/schema.ts";
+} from "#api/schemas/schema.ts";
 import type { Database } from "#kernel/database.ts";
 import { createPermission, deletePermission } from "./permission-changes.ts";
 import { findPermission, listPermissions } from "./permission-store.ts";

@@ -1,5 +1,5 @@
 /** Permissions and roles by the names that callers use; neither is told apart by its case. */
-import type { Change } from "#api/change.ts";
+import type { Change } from "#api/changes/change.ts";
 import { ApiError, invalidInput } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import { type Call, demand } from "#api/procedure.ts";

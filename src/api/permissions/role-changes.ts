@@ -1,10 +1,10 @@
 /** Roles made, changed and deleted. */
-import type { AuditEntry } from "#api/audit.ts";
-import type { Change } from "#api/change.ts";
+import type { AuditEntry } from "#api/changes/audit.ts";
+import type { Change } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import type { Call } from "#api/procedure.ts";
-import type { PermissionResponse } from "#api/schema.ts";
+import type { PermissionResponse } from "#api/schemas/schema.ts";
 import { keysWithRole, staleKeys } from "./affected-keys.ts";
 import { toPermission } from "./permission-store.ts";
 import { ensurePermissions, refuseTooMany } from "./resolve.ts";

@@ -1,5 +1,5 @@
 /** How many permissions keys have by their roles: all of them are read, and answered, at each look at a key. */
-import type { Change } from "#api/change.ts";
+import type { Change } from "#api/changes/change.ts";
 import { invalidInput } from "#api/error.ts";
 
 const maxByRoles = 20_000;

@@ -1,7 +1,7 @@
 /** The table `roles`, as it is answered. */
 import type { ClientBase, Pool } from "pg";
 import { ApiError } from "#api/error.ts";
-import type { RoleResponse } from "#api/schema.ts";
+import type { RoleResponse } from "#api/schemas/schema.ts";
 import { type ListQuery, type PermissionRow, toPermission } from "./permission-store.ts";
 
 type RoleRow = {

@@ -1,12 +1,12 @@
 /** ratelimit.limit and ratelimit.multiLimit. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
+import { tuple } from "#api/access/grants.ts";
 import type { RatelimitRow } from "#api/analytics/recorder.ts";
-import { tuple } from "#api/grants.ts";
 import type { LimitAnswer, LimitRequest } from "#api/limiter.ts";
-import { list } from "#api/list.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
-import { text, whole } from "#api/schema.ts";
+import { list } from "#api/schemas/list.ts";
+import { text, whole } from "#api/schemas/schema.ts";
 import type { Namespace } from "./namespaces.ts";
 import type { Override } from "./overrides.ts";
 import type { RatelimitParts } from "./parts.ts";

@@ -1,9 +1,10 @@
 /** Namespaces of rate limits, with their overrides. */
-import type { MakeChange } from "#api/change.ts";
+
+import type { Invalidations, Stale } from "#api/cache/invalidation.ts";
+import { LiveCache } from "#api/cache/live-cache.ts";
+import type { MakeChange } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
-import type { Invalidations, Stale } from "#api/invalidation.ts";
-import { LiveCache } from "#api/live-cache.ts";
 import { type Call, demand } from "#api/procedure.ts";
 import type { Database } from "#kernel/database.ts";
 import { compileOverrides, type FindOverride, type Override } from "./overrides.ts";

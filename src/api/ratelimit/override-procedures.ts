@@ -1,12 +1,12 @@
 /** ratelimit.setOverride, getOverride, listOverrides and deleteOverride. */
 import { z } from "zod";
+import { tuple } from "#api/access/grants.ts";
 import { ApiError } from "#api/error.ts";
-import { tuple } from "#api/grants.ts";
 import { newId } from "#api/ids.ts";
-import { toBigint } from "#api/int64.ts";
-import { toPage } from "#api/page.ts";
 import { demand, procedure } from "#api/procedure.ts";
-import { Empty, pageSize, text, whole } from "#api/schema.ts";
+import { toBigint } from "#api/schemas/int64.ts";
+import { toPage } from "#api/schemas/page.ts";
+import { Empty, pageSize, text, whole } from "#api/schemas/schema.ts";
 import type { Override } from "./overrides.ts";
 import type { RatelimitParts } from "./parts.ts";
 import { refuseExcessPattern } from "./pattern-bounds.ts";

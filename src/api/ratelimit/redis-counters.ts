@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Redis } from "ioredis";
+import { createTimeLimit } from "#api/http/time-limit.ts";
 import type { LimitRequest } from "#api/limiter.ts";
-import { createTimeLimit } from "#api/time-limit.ts";
 import type { Cell, Look } from "./window.ts";
 
 const script = readFileSync(new URL("./take.lua", import.meta.url), "utf8");

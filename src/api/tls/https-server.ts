@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:https";
 import { promisify } from "node:util";
 import type { FastifyInstance } from "fastify";
 import { Gauge, type Registry } from "prom-client";
-import { drain } from "#api/close.ts";
+import { drain } from "#api/http/close.ts";
 import type { Log } from "#kernel/log.ts";
 import { createPipelineLimit } from "#kernel/pipelines.ts";
 import type { Certificate } from "./certificate-store.ts";

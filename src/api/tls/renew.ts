@@ -1,7 +1,7 @@
 /** Gets a certificate of the API's own names by ACME (RFC 8555), proven by HTTP-01. */
 import { X509Certificate } from "node:crypto";
 import acme from "acme-client";
-import { createTimeLimit } from "#api/time-limit.ts";
+import { createTimeLimit } from "#api/http/time-limit.ts";
 import { invariant } from "#kernel/invariant.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Certificate, CertificateStore } from "./certificate-store.ts";

@@ -1,7 +1,7 @@
 /** Gives keys their credits back, some hundred in a transaction. */
 import type { PoolClient } from "pg";
-import { auditSystem } from "#api/audit.ts";
-import { announce, type Stale } from "#api/invalidation.ts";
+import { announce, type Stale } from "#api/cache/invalidation.ts";
+import { auditSystem } from "#api/changes/audit.ts";
 import { aheadInSql } from "#kernel/clock-fault.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { Grants } from "#api/access/grants.ts";
 import type { VerificationRow } from "#api/analytics/recorder.ts";
-import { Grants } from "#api/grants.ts";
-import type { KeyRecord } from "#api/keys/key-record.ts";
+import type { KeyRecord } from "#api/cache/key-record.ts";
 import { createVerify } from "#api/keys/verify.ts";
 import { VerifyInput } from "#api/keys/verify-schemas.ts";
 import type { Call } from "#api/procedure.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Requirement } from "#api/grants.ts";
+import type { Requirement } from "#api/access/grants.ts";
 import { requireKnownPermissions } from "#api/operator/root-permissions.ts";
 import { servedProcedures } from "../../support/served-procedures.ts";
 

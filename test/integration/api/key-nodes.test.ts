@@ -1,6 +1,6 @@
 /** Two processes' worth of API on one database: what one changes, the other obeys. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { insertRootKey } from "#api/root-key.ts";
+import { insertRootKey } from "#api/access/root-key.ts";
 import { inTransaction, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { startApiNode, startTestApi, type TestApi } from "../../support/api.ts";

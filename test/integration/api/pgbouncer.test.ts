@@ -1,6 +1,6 @@
 /** Two processes' worth of API behind a real PgBouncer that lends a server for one transaction at a time. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { listenForInvalidations } from "#api/invalidation.ts";
+import { listenForInvalidations } from "#api/cache/invalidation.ts";
 import { startApp } from "#app/app.ts";
 import { readConfig } from "#config.ts";
 import { type Database, inTransaction, migrate, openDatabase } from "#kernel/database.ts";

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { beforeAll, beforeEach, expect, it } from "vitest";
+import { createWriteLastUsed } from "#api/access/last-used.ts";
 import { createCountKeys } from "#api/upkeep/count-keys.ts";
-import { createWriteLastUsed } from "#api/upkeep/last-used.ts";
 import { createReadOverQuota } from "#api/upkeep/over-quota.ts";
 import { prepareDatabase } from "../../../support/api-database.ts";
 import { insertKey, insertKeySpace } from "../../../support/api-rows.ts";

@@ -1,0 +1,98 @@
+/** Who calls: the root key in the Authorization header. */
+
+import { hashKey, type KeyRecord } from "#api/cache/key-record.ts";
+import { type Asker, askerAt } from "#api/cache/miss-guard.ts";
+import { ApiError, invalidInput } from "#api/error.ts";
+import { Grants } from "./grants.ts";
+import type { NoteUse } from "./key-uses.ts";
+
+/** A root key as it may be used now. */
+export type Caller = {
+  keyId: string;
+  name: string | undefined;
+  workspaceId: string;
+  grants: Grants;
+  /** Calls that its workspace may make in a minute; undefined: as many as it likes. */
+  limitPerMinute: number | undefined;
+};
+
+/** `header` as it came, `address` of who sent it. Throws what the wire contract has for a bad key. */
+export type Authenticate = (
+  header: string | undefined,
+  nowMs: number,
+  address: string,
+) => Caller | Promise<Caller>;
+
+type FoundKey = KeyRecord | undefined;
+
+/** `asker`: from where it is asked for, see `MissGuard`. */
+type Keys = { get: (keyHash: string, asker: () => Asker) => FoundKey | Promise<FoundKey> };
+
+const malformed =
+  "You must provide a valid root key in the Authorization header in the format " +
+  "'Bearer ROOT_KEY'. Your authorization header is missing the 'Bearer ' prefix.";
+
+/** Answers the caller, or throws what the wire contract has for each way in which a key is bad. */
+export function createAuthenticate(keys: Keys, noteUse?: NoteUse): Authenticate {
+  const grantsOf = new WeakMap<KeyRecord, Grants>();
+  const toCaller = (record: KeyRecord | undefined, nowMs: number): Caller => {
+    const key = usable(record, nowMs);
+    noteUse?.(key.id, nowMs);
+    let grants = grantsOf.get(key);
+    if (grants === undefined) {
+      grants = new Grants(key.permissions);
+      grantsOf.set(key, grants);
+    }
+    return {
+      keyId: key.id,
+      name: key.name ?? undefined,
+      workspaceId: key.forWorkspaceId,
+      grants,
+      limitPerMinute: key.forWorkspaceLimitPerMinute ?? undefined,
+    };
+  };
+  return (header, nowMs, address) => {
+    const found = keys.get(hashKey(readToken(header)), () => [askerAt(address)]);
+    return found instanceof Promise
+      ? found.then((record) => toCaller(record, nowMs))
+      : toCaller(found, nowMs);
+  };
+}
+
+function readToken(header: string | undefined): string {
+  if (header === undefined || header === "") {
+    throw invalidInput("Authorization header for 'bearer' scheme");
+  }
+  const token = /^bearer +(\S.*)$/i.exec(header)?.[1]?.trim();
+  if (token === undefined) throw new ApiError("unkey/authentication/malformed", malformed);
+  return token;
+}
+
+const invalid = "The provided root key is invalid.";
+
+type RootKey = KeyRecord & { forWorkspaceId: string };
+
+function isRootKey(record: KeyRecord): record is RootKey {
+  return record.forWorkspaceId !== null;
+}
+
+function usable(record: KeyRecord | undefined, nowMs: number): RootKey {
+  if (record === undefined || record.isDeleted) {
+    const detail = `${invalid} We could not find the requested key.`;
+    throw new ApiError("unkey/authentication/key_not_found", detail);
+  }
+  if (!isRootKey(record)) throw new ApiError("unkey/authentication/key_not_found", invalid);
+  if (!record.isEnabled) {
+    throw new ApiError("unkey/authorization/key_disabled", `${invalid} The key is disabled.`);
+  }
+  if (record.expiresMs !== null && record.expiresMs <= nowMs) {
+    const when = new Date(record.expiresMs).toISOString();
+    const detail = `${invalid} the key has expired on ${when}`;
+    throw new ApiError("unkey/authorization/forbidden", detail);
+  }
+  if (!record.isForWorkspaceEnabled) {
+    const detail = `${invalid} The workspace is disabled.`;
+    throw new ApiError("unkey/authorization/workspace_disabled", detail);
+  }
+  return record;
+}

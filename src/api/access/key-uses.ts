@@ -1,0 +1,53 @@
+/** When root keys were last used, noted in memory and written together: a call must not cost a write. */
+
+import { createWriteLastUsed } from "#api/access/last-used.ts";
+import type { Database } from "#kernel/database.ts";
+import { inTime } from "#kernel/in-time.ts";
+import type { Log } from "#kernel/log.ts";
+
+/** `nowMs`: unix milliseconds. */
+export type NoteUse = (keyId: string, nowMs: number) => void;
+
+export type KeyUses = { note: NoteUse; close: () => Promise<void> };
+
+const writeEveryMs = 10_000;
+const closeWithinMs = 2_000;
+
+const minuteMs = 60_000;
+
+/** Notes to the minute; the list shows a use a few seconds after it. */
+export function createKeyUses(database: Database, log: Log): KeyUses {
+  const write = createWriteLastUsed(database);
+  /** As many as there are root keys: the minute of each one's last use. */
+  const lastMinutes = new Map<string, number>();
+  let unwritten = new Map<string, number>();
+  const flush = async (): Promise<void> => {
+    if (unwritten.size === 0) return;
+    const batch = unwritten;
+    unwritten = new Map();
+    try {
+      await write([...batch].map(([keyId, timeMs]) => ({ keyId, timeMs })));
+    } catch (error) {
+      log.warn({ detail: (error as Error).message }, "uses of root keys not written yet");
+      for (const [keyId, timeMs] of batch) {
+        if (!unwritten.has(keyId)) unwritten.set(keyId, timeMs);
+      }
+    }
+  };
+  let running = Promise.resolve();
+  const timer = setInterval(() => {
+    running = running.then(flush);
+  }, writeEveryMs).unref();
+  return {
+    note: (keyId, nowMs) => {
+      const minute = Math.floor(nowMs / minuteMs);
+      if (lastMinutes.get(keyId) === minute) return;
+      lastMinutes.set(keyId, minute);
+      unwritten.set(keyId, nowMs);
+    },
+    close: async () => {
+      clearInterval(timer);
+      await inTime(() => running.then(flush), { limitMs: closeWithinMs, otherwise: undefined });
+    },
+  };
+}

@@ -1,0 +1,135 @@
+/** What is known of a key to decide whether it may be used: one row of one query. */
+import { hash } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import { z } from "zod";
+import type { Stale } from "#api/cache/invalidation.ts";
+import { RatelimitRule, rulesOf } from "#api/schemas/ratelimit-rules.ts";
+import type { Database } from "#kernel/database.ts";
+
+/** As it was stored. A record of zod's would leave out what is called "__proto__". */
+const Json = z.custom<Record<string, unknown>>((value) => typeof value === "object");
+
+export const KeyRecord = z.object({
+  id: z.string(),
+  workspaceId: z.string(),
+  keySpaceId: z.string(),
+  forWorkspaceId: z.string().nullable(),
+  /** Null for root keys, which belong to no API. */
+  apiId: z.string().nullable(),
+  isApiDeleted: z.boolean(),
+  isWorkspaceEnabled: z.boolean(),
+  /** Of the workspace that a root key acts on. */
+  isForWorkspaceEnabled: z.boolean(),
+  forWorkspaceLimitPerMinute: z.coerce.number().nullable(),
+  name: z.string().nullable(),
+  start: z.string(),
+  isEnabled: z.boolean(),
+  isDeleted: z.boolean(),
+  expiresMs: z.coerce.number().nullable(),
+  hasCredits: z.boolean(),
+  meta: Json.nullable(),
+  ipAllowlist: z.array(z.string()).nullable(),
+  /** Direct and by roles, without duplicates, sorted. */
+  permissions: z.array(z.string()),
+  roles: z.array(z.string()),
+  ratelimits: z.array(RatelimitRule),
+  identity: z
+    .object({
+      id: z.string(),
+      externalId: z.string(),
+      meta: Json.nullable(),
+      ratelimits: z.array(RatelimitRule),
+    })
+    .nullable(),
+});
+export type KeyRecord = z.infer<typeof KeyRecord>;
+
+/** What a key is stored and looked up by. */
+export function hashKey(key: string): string {
+  return hash("sha256", key, "base64");
+}
+
+/** The key with this hash, also when it is deleted; undefined when there is none. */
+export async function loadKeyRecord(
+  database: Database,
+  keyHash: string,
+): Promise<KeyRecord | undefined> {
+  const { rows } = await database.query({
+    name: "load-key-record",
+    text: `SELECT ${keyColumns} ${keyTables} WHERE k.hash = $1`,
+    values: [keyHash],
+  });
+  return rows[0] === undefined ? undefined : slim(KeyRecord.parse(rows[0]));
+}
+
+/** A process keeps up to a million records: what many have in common is there once. */
+function slim(record: KeyRecord): KeyRecord {
+  const { workspaceId, keySpaceId, apiId, permissions, roles, ratelimits } = record;
+  return {
+    ...record,
+    workspaceId: shared(workspaceId),
+    keySpaceId: shared(keySpaceId),
+    apiId: apiId === null ? null : shared(apiId),
+    permissions: permissions.length === 0 ? none : permissions,
+    roles: roles.length === 0 ? none : roles,
+    ratelimits: ratelimits.length === 0 ? none : ratelimits,
+  };
+}
+
+const none: never[] = [];
+Object.freeze(none);
+
+const sharedTexts = new LRUCache<string, string>({ max: 10_000 });
+
+function shared(text: string): string {
+  const known = sharedTexts.get(text);
+  if (known === undefined) sharedTexts.set(text, text);
+  return known ?? text;
+}
+
+/** What makes a cached key stale. */
+export function tagsOfKey(record: KeyRecord): Stale[] {
+  const tags: Stale[] = [
+    `key:${record.id}`,
+    `keySpace:${record.keySpaceId}`,
+    `workspace:${record.workspaceId}`,
+  ];
+  if (record.forWorkspaceId !== null) tags.push(`workspace:${record.forWorkspaceId}`);
+  if (record.identity !== null) tags.push(`identity:${record.identity.id}`);
+  return tags;
+}
+
+/** The columns of a `KeyRecord`, over `keyTables`. */
+export const keyColumns = `k.id, k.workspace_id AS "workspaceId", k.key_space_id AS "keySpaceId",
+  k.for_workspace_id AS "forWorkspaceId", a.id AS "apiId",
+  a.deleted_at IS NOT NULL AS "isApiDeleted",
+  w.enabled AS "isWorkspaceEnabled",
+  coalesce(f.enabled, true) AS "isForWorkspaceEnabled",
+  f.api_requests_per_minute AS "forWorkspaceLimitPerMinute",
+  k.name, k.start, k.enabled AS "isEnabled", k.deleted_at IS NOT NULL AS "isDeleted",
+  extract(epoch FROM k.expires_at) * 1000 AS "expiresMs",
+  k.remaining IS NOT NULL AS "hasCredits", k.meta, a.ip_allowlist AS "ipAllowlist",
+  ARRAY(
+    SELECT p.slug FROM key_permissions kp JOIN permissions p ON p.id = kp.permission_id
+    WHERE kp.key_id = k.id
+    UNION
+    SELECT p.slug FROM key_roles kr
+    JOIN role_permissions rp ON rp.role_id = kr.role_id
+    JOIN permissions p ON p.id = rp.permission_id WHERE kr.key_id = k.id
+    ORDER BY 1
+  ) AS permissions,
+  ARRAY(
+    SELECT r.name FROM key_roles kr JOIN roles r ON r.id = kr.role_id
+    WHERE kr.key_id = k.id ORDER BY 1
+  ) AS roles,
+  ${rulesOf("r.key_id = k.id")} AS ratelimits,
+  CASE WHEN i.id IS NULL THEN NULL ELSE jsonb_build_object('id', i.id,
+    'externalId', i.external_id, 'meta', i.meta,
+    'ratelimits', ${rulesOf("r.identity_id = i.id")}) END AS identity`;
+
+export const keyTables = `
+FROM keys k
+JOIN workspaces w ON w.id = k.workspace_id
+LEFT JOIN workspaces f ON f.id = k.for_workspace_id
+LEFT JOIN apis a ON a.key_space_id = k.key_space_id
+LEFT JOIN identities i ON i.id = k.identity_id AND i.deleted_at IS NULL`;

@@ -1,0 +1,240 @@
+/** Records that are in use, so that most calls ask no database, and that are never believed wrongly. */
+import { LRUCache } from "lru-cache";
+import { ApiError } from "#api/error.ts";
+import type { Invalidations, Stale } from "./invalidation.ts";
+import { type Mark, Marks, versionOf } from "./marks.ts";
+import type { Asker, MissGuard } from "./miss-guard.ts";
+
+export type LiveCacheSettings<Value> = {
+  /** Answers undefined for what is not there. */
+  load: (name: string) => Promise<Value | undefined>;
+  /** What makes a record stale. */
+  tagsOf: (value: Value) => Stale[];
+  invalidations: Pick<Invalidations, "isLive" | "subscribe">;
+  maxEntries: number;
+  /** How many ordinary records one takes the room of, a whole number from 1; absent: each its own. */
+  weightOf?: (value: Value) => number;
+  /** Bounds what those cost who ask for what is not there; absent: nothing does. */
+  guard?: MissGuard;
+};
+
+/**
+ * A record as it was loaded. Of an older generation than the cache's it has to be loaded anew; when
+ * the version of its marks has grown it is wrong.
+ */
+type Entry<Value> = {
+  value: Value;
+  generation: number;
+  marks: Mark[];
+  version: number;
+  /** When it was loaded, and until when it is believed at the most; by `performance.now()`. */
+  loadedAt: number;
+  staleAt: number;
+};
+
+/** `meanwhile`: what became stale since. */
+type Load = { meanwhile: Set<Stale | undefined>; loadedAt: number };
+
+/** In any case a record is loaded anew after about so long: not all of them in one moment. */
+const believedMs = { least: 240_000, most: 360_000 };
+
+/** So long while changes are not heard: within the second in which a change holds everywhere. */
+const believedWhileDeafMs = 250;
+
+/** What is not known is remembered for so long: someone who guesses does not load Postgres. */
+const unknownMs = 1_000;
+const maxUnknown = 10_000;
+
+/** While the database does not answer, what was known is used for at most so long. */
+const outageMs = 10 * 60_000;
+const outageLoadTimeoutMs = 1_000;
+
+/** After a failed load the database is left alone for so long. */
+const restAfterFailureMs = 500;
+
+export class LiveCache<Value extends object> {
+  readonly counters = { hits: 0, misses: 0, outage: 0 };
+  readonly #settings: LiveCacheSettings<Value>;
+  readonly #known: LRUCache<string, Entry<Value>>;
+  readonly #unknown = new LRUCache<string, true>({ max: maxUnknown, ttl: unknownMs });
+  readonly #marks = new Marks();
+  readonly #loading = new Map<string, Promise<Value | undefined>>();
+  /** What waits for the guard, or has just been let through. */
+  readonly #asked = new Map<string, Promise<Value | undefined>>();
+  /** What became stale while a load ran, for each that runs. */
+  readonly #staleMeanwhile = new Set<Set<Stale | undefined>>();
+  #generation = 0;
+  #failedAt = Number.NEGATIVE_INFINITY;
+  /** Since when the database has not answered, and how it failed first. */
+  #outage: { since: number; error: unknown } | undefined;
+
+  constructor(settings: LiveCacheSettings<Value>) {
+    this.#settings = settings;
+    const { maxEntries, weightOf } = settings;
+    this.#known = new LRUCache({
+      max: maxEntries,
+      ...(weightOf !== undefined && {
+        maxSize: maxEntries,
+        sizeCalculation: ({ value }) => weightOf(value),
+      }),
+      dispose: ({ marks }) => this.#marks.release(marks),
+    });
+    settings.invalidations.subscribe((stale) => this.#forget(stale));
+  }
+
+  /**
+   * The record of this name; undefined when there is none. With a guard `asker` is who asks: within a
+   * budget the database is asked each time, so that what has just been made is there at once.
+   */
+  get(name: string, asker?: () => Asker): Value | undefined | Promise<Value | undefined> {
+    const entry = this.#known.get(name);
+    if (entry === undefined) return this.#loadUnknown(name, asker);
+    if (entry.version !== versionOf(entry.marks)) {
+      // Nobody guessed its name: when many become stale at once, no budget is asked about them.
+      this.counters.misses += 1;
+      return this.#loadOnce(name);
+    }
+    if (entry.generation === this.#generation && this.#isFresh(entry)) {
+      this.counters.hits += 1;
+      this.#outage = undefined;
+      return entry.value;
+    }
+    return this.#reload(name, entry.value);
+  }
+
+  #loadUnknown(name: string, by?: () => Asker): undefined | Promise<Value | undefined> {
+    const { guard } = this.#settings;
+    const asker = guard === undefined ? undefined : by?.();
+    const isRemembered = asker === undefined || guard?.isOver(asker) === true;
+    if (isRemembered && this.#unknown.has(name)) return undefined;
+    this.counters.misses += 1;
+    const running = this.#loading.get(name);
+    if (running !== undefined) return running;
+    return asker === undefined ? this.#loadOnce(name) : this.#loadAsked(name, asker);
+  }
+
+  /** Who asks for the same name waits for the guard in one place; its refusal is that of one asker alone. */
+  #loadAsked(name: string, asker: Asker): Promise<Value | undefined> {
+    const ask = () =>
+      this.guarded(asker, () => {
+        this.#asked.delete(name);
+        return this.#loadOnce(name);
+      });
+    const asked = this.#asked.get(name);
+    if (asked !== undefined) {
+      return asked.catch((error) => {
+        if (error instanceof ApiError) return ask();
+        throw error;
+      });
+    }
+    const asking = ask().finally(() => {
+      if (this.#asked.get(name) === asking) this.#asked.delete(name);
+    });
+    this.#asked.set(name, asking);
+    return asking;
+  }
+
+  /** Does what may turn out to be for nothing within the budget of who asks. Throws the guard's 429. */
+  guarded(asker: Asker, load: () => Promise<Value | undefined>): Promise<Value | undefined> {
+    const { guard } = this.#settings;
+    return guard === undefined ? load() : guard.load(asker, load);
+  }
+
+  #isFresh({ loadedAt, staleAt }: Entry<Value>): boolean {
+    const now = performance.now();
+    if (this.#settings.invalidations.isLive()) return now < staleAt;
+    return now - loadedAt < believedWhileDeafMs;
+  }
+
+  /** There is a record of this name now. */
+  forgetUnknown(name: string): void {
+    this.#unknown.delete(name);
+  }
+
+  #forget(stale: Stale | undefined): void {
+    for (const meanwhile of this.#staleMeanwhile) meanwhile.add(stale);
+    this.#unknown.clear();
+    // They may have read what was there before: for those who waited, not for who asks from now on.
+    this.#loading.clear();
+    if (stale === undefined) this.#generation += 1;
+    else this.#marks.touch(stale);
+  }
+
+  /** Asks the database; what was known stands in when it does not answer. */
+  async #reload(name: string, last: Value): Promise<Value | undefined> {
+    if (performance.now() - this.#failedAt < restAfterFailureMs) return this.#standIn(last);
+    try {
+      return await withTimeLimit(this.#loadOnce(name), outageLoadTimeoutMs);
+    } catch (error) {
+      this.#failedAt = performance.now();
+      this.#outage ??= { since: this.#failedAt, error };
+      return this.#standIn(last);
+    }
+  }
+
+  #standIn(last: Value): Value {
+    if (this.#outage !== undefined && performance.now() - this.#outage.since > outageMs) {
+      throw this.#outage.error;
+    }
+    this.counters.outage += 1;
+    return last;
+  }
+
+  #loadOnce(name: string): Promise<Value | undefined> {
+    const running = this.#loading.get(name);
+    if (running !== undefined) return running;
+    const run = this.#loadAndKeep(name).finally(() => {
+      if (this.#loading.get(name) === run) this.#loading.delete(name);
+    });
+    this.#loading.set(name, run);
+    return run;
+  }
+
+  async #loadAndKeep(name: string): Promise<Value | undefined> {
+    const meanwhile = new Set<Stale | undefined>();
+    const loadedAt = performance.now();
+    this.#staleMeanwhile.add(meanwhile);
+    try {
+      const value = await this.#settings.load(name);
+      this.#outage = undefined;
+      this.#keep(name, value, { meanwhile, loadedAt });
+      return value;
+    } finally {
+      this.#staleMeanwhile.delete(meanwhile);
+    }
+  }
+
+  /** Keeps what was loaded, unless it changed while it was. */
+  #keep(name: string, value: Value | undefined, { meanwhile, loadedAt }: Load): void {
+    if (value === undefined) {
+      this.#known.delete(name);
+      if (meanwhile.size === 0) this.#unknown.set(name, true);
+      return;
+    }
+    const { tagsOf, weightOf, maxEntries } = this.#settings;
+    if (weightOf !== undefined && weightOf(value) > maxEntries) {
+      this.#known.delete(name);
+      return;
+    }
+    const tags = tagsOf(value);
+    if (meanwhile.has(undefined) || tags.some((tag) => meanwhile.has(tag))) return;
+    const marks = this.#marks.hold(tags);
+    const version = versionOf(marks);
+    const staleAt =
+      loadedAt + believedMs.least + Math.random() * (believedMs.most - believedMs.least);
+    this.#known.set(name, {
+      value,
+      generation: this.#generation,
+      marks,
+      version,
+      loadedAt,
+      staleAt,
+    });
+  }
+}
+
+async function withTimeLimit<Value>(promise: Promise<Value>, ms: number): Promise<Value> {
+  const { promise: limit, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`timeout: no answer within ${ms} ms`)), ms);
+  return Promise.race([promise, limit]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,65 @@
+/** A change: its rows, its audit entries and its invalidations commit together or not at all. */
+import type { PoolClient } from "pg";
+import type { Invalidations, Stale } from "#api/cache/invalidation.ts";
+import type { Call } from "#api/procedure.ts";
+import { type Database, inTransaction } from "#kernel/database.ts";
+import { type AuditEntry, audit } from "./audit.ts";
+
+export type Change = {
+  transaction: PoolClient;
+  /** Writes an audit entry of this change. */
+  record: (entry: AuditEntry) => void;
+  /** Names what caches of any process may hold and no longer should. */
+  stale: (...tags: Stale[]) => void;
+};
+
+/** `work` may run more than once: what it does outside of the transaction must bear that. */
+export type MakeChange = <Result>(
+  call: Call,
+  work: (change: Change) => Promise<Result>,
+) => Promise<Result>;
+
+/**
+ * What another change at the same time has brought about, and what a second look does not meet again:
+ * two that wait for each other's rows, a row that was deleted before it was linked.
+ */
+const passing = new Set(["40P01", "40001", "23503"]);
+const maxTries = 4;
+
+/** When the promise fulfils, the change is committed and this process answers by it. */
+export function createMakeChange(parts: {
+  database: Database;
+  invalidations: Invalidations;
+}): MakeChange {
+  return async (call, work) => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await makeOnce(parts, call, work);
+      } catch (error) {
+        const { code } = error as { code?: string };
+        if (!passing.has(code ?? "") || tries === maxTries) throw error;
+      }
+    }
+  };
+}
+
+async function makeOnce<Result>(
+  { database, invalidations }: { database: Database; invalidations: Invalidations },
+  call: Call,
+  work: (change: Change) => Promise<Result>,
+): Promise<Result> {
+  const entries: AuditEntry[] = [];
+  const stale: Stale[] = [];
+  const result = await inTransaction(database, async (transaction) => {
+    const done = await work({
+      transaction,
+      record: (entry) => entries.push(entry),
+      stale: (...tags) => stale.push(...tags),
+    });
+    await audit(transaction, call, entries);
+    await invalidations.announce(transaction, stale);
+    return done;
+  });
+  invalidations.apply(stale);
+  return result;
+}

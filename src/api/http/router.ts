@@ -1,0 +1,106 @@
+/** From a request to a procedure and back: check the body, then the key, then the permission. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import type { Authenticate, Caller } from "#api/access/authenticate.ts";
+import { ApiError } from "#api/error.ts";
+import { type Answer, type Call, demand, type Procedure, type Procedures } from "#api/procedure.ts";
+import { Pagination } from "#api/schemas/schema.ts";
+import { faultsOf } from "./faults.ts";
+import { createAskFirst } from "./large-bodies.ts";
+import type { TimeLimit } from "./time-limit.ts";
+
+type Headers = Record<string, string>;
+
+export type RouterParts = {
+  authenticate: Authenticate;
+  /** Counts a call against its workspace's limit; answers headers, or throws the 429. */
+  admit: (caller: Caller, nowMs: number) => Headers | undefined | Promise<Headers>;
+  /** Ends a request that takes too long. */
+  limitTime: TimeLimit;
+  /** In tests: an answer that is not what its procedure declares is a 500. */
+  validatesAnswers: boolean;
+};
+
+/** `/v2/<namespace>.<name>` for each procedure of each namespace. */
+export function mountProcedures(
+  app: FastifyInstance,
+  namespaces: Record<string, Procedures>,
+  parts: RouterParts,
+): void {
+  const preParsing = createAskFirst(parts.authenticate);
+  for (const [namespace, procedures] of Object.entries(namespaces)) {
+    for (const [name, procedure] of Object.entries(procedures)) {
+      const path = `/v2/${namespace}.${name}`;
+      app.post(
+        path,
+        {
+          schema: { response: { 200: answerSchema(procedure) } },
+          config: { procedure },
+          preParsing,
+        },
+        createHandler({ path, procedure }, parts),
+      );
+    }
+  }
+}
+
+type Route = { path: string; procedure: Procedure };
+
+function createHandler({ path, procedure }: Route, parts: RouterParts) {
+  const handle = async (request: FastifyRequest, reply: FastifyReply) => {
+    const nowMs = Date.now();
+    const input = parseBody(procedure, path, request.body);
+    const found = parts.authenticate(request.headers.authorization, nowMs, request.ip);
+    const caller = found instanceof Promise ? await found : found;
+    const admitted = parts.admit(caller, nowMs);
+    if (admitted !== undefined) reply.headers(await admitted);
+    const call = toCall(request, caller, nowMs);
+    if (procedure.permission !== undefined) demand(call, procedure.permission(input));
+    const answering = procedure.handle(input, call);
+    const answer = answering instanceof Promise ? await answering : answering;
+    if (parts.validatesAnswers) procedure.output?.parse(answer.data);
+    return envelope(answer, call.requestId);
+  };
+  return (request: FastifyRequest, reply: FastifyReply) => parts.limitTime(handle(request, reply));
+}
+
+function envelope(answer: Answer<unknown>, requestId: string) {
+  const { data, pagination } = answer;
+  return { meta: { requestId }, data, pagination };
+}
+
+function parseBody(procedure: Procedure, path: string, body: unknown): unknown {
+  const result = procedure.input.safeParse(body, { reportInput: true });
+  if (result.success) return result.data;
+  throw unreadableBody(path, faultsOf(result.error));
+}
+
+/** The 400 of a body that is not what the procedure takes. */
+export function unreadableBody(path: string, faults: ReturnType<typeof faultsOf>): ApiError {
+  const detail = `POST request body for '${path}' failed to validate schema`;
+  return new ApiError("unkey/application/invalid_input", detail, { faults });
+}
+
+function toCall(request: FastifyRequest, caller: Caller, nowMs: number): Call {
+  return {
+    requestId: request.id,
+    workspaceId: caller.workspaceId,
+    grants: caller.grants,
+    actor: { id: caller.keyId, name: caller.name },
+    remoteIp: request.ip,
+    userAgent: request.headers["user-agent"] ?? "",
+    headers: request.headers,
+    nowMs,
+  };
+}
+
+/** Fastify writes answers by this schema, which is quicker than asking each value what it is. */
+function answerSchema(procedure: Procedure): unknown {
+  const body = z.object({
+    meta: z.object({ requestId: z.string() }),
+    ...(procedure.output !== undefined && { data: procedure.output }),
+    pagination: Pagination.optional(),
+  });
+  const { $schema: _, ...schema } = z.toJSONSchema(body, { target: "draft-7", io: "output" });
+  return schema;
+}

@@ -1,0 +1,86 @@
+/** The public API's HTTP side: `/v2/{service}.{procedure}`. */
+import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
+import type { Registry } from "prom-client";
+import { mountDocs } from "#api/docs/routes.ts";
+import { boundBodies } from "#api/http/body-size.ts";
+import { newId } from "#api/ids.ts";
+import { countRequests } from "#api/metrics.ts";
+import type { Procedure, Procedures } from "#api/procedure.ts";
+import type { Log } from "#kernel/log.ts";
+import { limitPipelines } from "#kernel/pipelines.ts";
+import { boundBodies } from "#api/body-size.ts";
+import { createRefuseBrokenRequest } from "./broken-request.ts";
+import { livenessBody } from "./liveness.ts";
+import { answerRefusals } from "./refusal.ts";
+import { logRequests } from "./request-log.ts";
+import { mountProcedures, type RouterParts } from "./router.ts";
+import { createTimeLimit } from "./time-limit.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Set on the routes of procedures. */
+    procedure?: Procedure;
+  }
+}
+
+/**
+ * Limits of the wire contract: 10 MiB of body, 10 s to receive a request, a minute to answer it. A
+ * client that does not read what it is sent is cut off after a longer silence than any of these, so
+ * that answers do not pile up in memory.
+ */
+const bodyLimitBytes = 10 * 1024 * 1024;
+const limits = { receiveTimeoutMs: 10_000, answerTimeoutMs: 60_000, silenceTimeoutMs: 80_000 };
+
+export type ServerParts = Omit<RouterParts, "limitTime"> & {
+  log: Log;
+  /** Where the pages of the error codes are, no trailing slash; empty: on this server. */
+  docsUrl: string;
+  /** Proxies in front, whose X-Forwarded-For is believed; false: none. */
+  trustProxy: boolean | string[];
+  namespaces: Record<string, Procedures>;
+  /** Where requests are counted; absent: nowhere. */
+  registry?: Registry;
+  /** A log line per request. */
+  logsRequests?: boolean;
+  /** Whether this process is about to end, which callers are told so that they go elsewhere. */
+  isLeaving?: () => boolean;
+  /** Over those of the contract, for tests. */
+  limits?: Partial<typeof limits>;
+};
+
+/** The API without a listener: `listen` and `close` are the caller's. CORS is off. */
+export function createServer(parts: ServerParts): FastifyInstance {
+  const { receiveTimeoutMs, answerTimeoutMs, silenceTimeoutMs } = { ...limits, ...parts.limits };
+  const app = fastify({
+    bodyLimit: bodyLimitBytes,
+    requestTimeout: receiveTimeoutMs,
+    connectionTimeout: silenceTimeoutMs,
+    http: { headersTimeout: receiveTimeoutMs, connectionsCheckingInterval: 500 },
+    // Closing lets requests in flight finish, also those that come on a connection kept alive.
+    forceCloseConnections: "idle",
+    return503OnClosing: false,
+    clientErrorHandler: createRefuseBrokenRequest(parts.docsUrl),
+    // An address that cannot be decoded, which comes before every hook.
+    frameworkErrors: (_error, _request, reply) =>
+      (reply as FastifyReply).code(400).type("text/plain").send("400 bad request\n"),
+    trustProxy: parts.trustProxy,
+    genReqId: () => newId("request"),
+  });
+  limitPipelines(app);
+  boundBodies(app);
+  // Before the first route, to see them all.
+  if (parts.registry !== undefined) countRequests(app, parts.registry);
+  if (parts.logsRequests === true) logRequests(app, parts.log);
+  const { isLeaving = () => false } = parts;
+  app.addHook("onRequest", async (_, reply) => {
+    if (isLeaving()) reply.header("connection", "close");
+  });
+  app.get("/v2/liveness", async (request, reply) => {
+    if (isLeaving()) reply.code(503);
+    return livenessBody(request.id, isLeaving());
+  });
+  answerRefusals(app, parts);
+  mountProcedures(app, parts.namespaces, { ...parts, limitTime: createTimeLimit(answerTimeoutMs) });
+  mountDocs(app, parts.namespaces);
+  return app;
+}

@@ -1,0 +1,151 @@
+/** The root keys that an installation makes for itself: one with all permissions, and its gateways'. */
+import type { PoolClient } from "pg";
+import {
+  defaultWorkspaceId,
+  insertRootKey,
+  type Origin,
+  replaceRootKey,
+} from "#api/access/root-key.ts";
+import { hashKey } from "#api/cache/key-record.ts";
+import { auditSystem } from "#api/changes/audit.ts";
+import { type Database, inTransaction } from "#kernel/database.ts";
+import { invariant } from "#kernel/invariant.ts";
+
+export type OwnKey = {
+  key: string;
+  origin: "setting" | "generated" | "sentinels";
+  /**
+   * What it does to keys of the same kind that other processes have registered: ends them, leaves it
+   * at them, or stands beside them.
+   */
+  others: "end" | "yield" | "join";
+  /** For so long the ones that it replaces go on. */
+  graceSeconds: number;
+};
+
+/**
+ * How an own key stands. `ended`: it was replaced, revoked or has expired, which a start never undoes;
+ * `replaced`: by another one, and it goes on until `endsAt`. `taken`: another process has registered
+ * its own, and this one is not known.
+ */
+export type OwnKeyState =
+  | { state: "current"; keyId: string; replaced: readonly string[] }
+  | { state: "replaced"; keyId: string; endsAt: Date | null }
+  | { state: "ended"; keyId: string }
+  | { state: "taken"; keyId: string };
+
+/** A root key of an installation, as it is stored. */
+export type OwnRow = {
+  id: string;
+  isThisKey: boolean;
+  isRoot: boolean;
+  origin: Origin | null;
+  hasEnded: boolean;
+  endsAt: Date | null;
+};
+
+const kinds = {
+  setting: { name: "of this installation", permissions: ["*"], also: ["setting", "generated"] },
+  generated: { name: "of this installation", permissions: ["*"], also: ["setting", "generated"] },
+  sentinels: {
+    name: "of the local fleet",
+    permissions: ["api.*.verify_key"],
+    also: ["sentinels"],
+  },
+} as const;
+
+/**
+ * Makes an own root key usable, unless it is known to have ended, and ends those in whose place it
+ * comes. Of processes that start together each sees what the one before it did.
+ */
+export async function ensureOwnKey(database: Database, own: OwnKey): Promise<OwnKeyState> {
+  return inTransaction(database, async (transaction) => {
+    await transaction.query("SELECT pg_advisory_xact_lock($1)", [lockKey]);
+    const step = planOwnKey(await readRows(transaction, own), own);
+    if (step.state !== "current") return step;
+    const keyId = step.keyId ?? (await insertOrFind(transaction, own));
+    await claim(transaction, keyId, own);
+    for (const id of step.ends) {
+      await replaceRootKey(transaction, { id, graceSeconds: own.graceSeconds });
+    }
+    await recordReplaced(transaction, keyId, step.ends);
+    return { state: "current", keyId, replaced: step.ends };
+  });
+}
+
+/** Any number that nobody else locks. */
+const lockKey = 4_707_015;
+
+type Step =
+  | Exclude<OwnKeyState, { state: "current" }>
+  /** `keyId` undefined: it is to be inserted. */
+  | { state: "current"; keyId: string | undefined; ends: string[] };
+
+/** What is to be done so that an own key stands as it should; `rows` are its own and those like it. */
+export function planOwnKey(rows: readonly OwnRow[], own: Pick<OwnKey, "others">): Step {
+  const mine = rows.find((row) => row.isThisKey);
+  const others = rows.filter((row) => !row.isThisKey && !row.hasEnded && row.origin !== "replaced");
+  if (mine !== undefined) {
+    const { id: keyId, endsAt } = mine;
+    if (mine.hasEnded || !mine.isRoot) return { state: "ended", keyId };
+    if (mine.origin === "replaced") return { state: "replaced", keyId, endsAt };
+  }
+  const first = others[0];
+  if (mine === undefined && own.others === "yield" && first !== undefined) {
+    return { state: "taken", keyId: first.id };
+  }
+  const ends = own.others === "end" ? others.map(({ id }) => id) : [];
+  return { state: "current", keyId: mine?.id, ends };
+}
+
+/** Earlier versions noted no origin: theirs are known by the name that they gave. */
+async function readRows(transaction: PoolClient, own: OwnKey): Promise<OwnRow[]> {
+  const { name, also } = kinds[own.origin];
+  const { rows } = await transaction.query<OwnRow>(
+    `SELECT id, hash = $1 AS "isThisKey", for_workspace_id IS NOT NULL AS "isRoot", origin,
+       (deleted_at IS NOT NULL OR NOT enabled OR coalesce(expires_at <= now(), false)) AS "hasEnded",
+       expires_at AS "endsAt"
+     FROM keys
+     WHERE hash = $1
+        OR (for_workspace_id IS NOT NULL AND deleted_at IS NULL
+            AND (origin = ANY ($2) OR (origin IS NULL AND name = $3)))
+     ORDER BY created_at, id`,
+    [hashKey(own.key), also, name],
+  );
+  return rows;
+}
+
+/** A process of an earlier version takes no lock: it may have inserted the key a moment sooner. */
+async function insertOrFind(transaction: PoolClient, own: OwnKey): Promise<string> {
+  const { key, origin } = own;
+  const { name, permissions } = kinds[origin];
+  const forWorkspaceId = defaultWorkspaceId;
+  const rootKey = { key, forWorkspaceId, name, permissions, origin };
+  const id =
+    (await insertRootKey(transaction, rootKey)) ??
+    (await readRows(transaction, own)).find((row) => row.isThisKey)?.id;
+  invariant(id !== undefined, "a key that is not inserted is there");
+  return id;
+}
+
+/** What an operator made by hand is from now on the installation's own. */
+async function claim(transaction: PoolClient, keyId: string, { origin }: OwnKey): Promise<void> {
+  await transaction.query("UPDATE keys SET origin = $2 WHERE id = $1", [keyId, origin]);
+}
+
+async function recordReplaced(
+  transaction: PoolClient,
+  keyId: string,
+  ends: readonly string[],
+): Promise<void> {
+  const entries = ends.map((id) => ({
+    workspaceId: defaultWorkspaceId,
+    event: "key.update" as const,
+    description: `Root key ${id} was replaced by ${keyId} of the settings`,
+    targets: [
+      { type: "key", id },
+      { type: "key", id: keyId },
+    ],
+  }));
+  await auditSystem(transaction, "start", entries);
+}
