@@ -4,7 +4,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { type Operation, rolloutServiceName, RolloutStatus, singletonKey } from "#rollout/contract.ts";
+import {
+  type Operation,
+  RolloutStatus,
+  rolloutServiceName,
+  singletonKey,
+} from "#rollout/contract.ts";
 import { type ConsoleAccess, OperationOrder, StartOrder } from "./contract.ts";
 import type { Guard } from "./guard.ts";
 import type { Live } from "./live.ts";

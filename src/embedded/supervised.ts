@@ -7,7 +7,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import pRetry from "p-retry";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
 import type { Log } from "#kernel/log.ts";
-import { endProcess, identifyProcess, isAlive, type ProcessIdentity, signalProcess } from "#kernel/owned-process.ts";
+import {
+  endProcess,
+  identifyProcess,
+  isAlive,
+  type ProcessIdentity,
+  signalProcess,
+} from "#kernel/owned-process.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
 import { askAtExit } from "./end-with-us.ts";
 import { readIdentity } from "./identity-file.ts";

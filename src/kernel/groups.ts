@@ -29,6 +29,16 @@ export function createGroups<Item, Result>(
   let isAsking = false;
   let nextAtMs = 0;
 
+  const askNext = async () => {
+    const items = waiting.slice(0, maxGroup).map(({ item }) => item);
+    const size = idOf === undefined ? items.length : distinctPrefix(items.map(idOf));
+    const beganMs = performance.now();
+    const failure = await askGroup(waiting.splice(0, size), { answerAll, failsAlone });
+    if (failure === undefined || performance.now() - beganMs <= silentAfterMs) return;
+    // They would wait as long for the same, and more would come: they piled up.
+    for (const { done } of waiting.splice(0)) done.reject(failure.error);
+  };
+
   const askAll = async () => {
     isAsking = true;
     while (waiting.length > 0) {
@@ -37,13 +47,7 @@ export function createGroups<Item, Result>(
       const earlyMs = nextAtMs - performance.now();
       if (earlyMs > 0) await delay(earlyMs);
       nextAtMs = performance.now() + paceMs;
-      const items = waiting.slice(0, maxGroup).map(({ item }) => item);
-      const size = idOf === undefined ? items.length : distinctPrefix(items.map(idOf));
-      const beganMs = performance.now();
-      const failure = await askGroup(waiting.splice(0, size), { answerAll, failsAlone });
-      if (failure === undefined || performance.now() - beganMs <= silentAfterMs) continue;
-      // They would wait as long for the same, and more would come: they piled up.
-      for (const { done } of waiting.splice(0)) done.reject(failure.error);
+      await askNext();
     }
     isAsking = false;
   };

@@ -2,7 +2,19 @@
 import { iface } from "@restatedev/restate-sdk";
 import type { ChatMessage } from "#notify/contract.ts";
 import type { Actor } from "./actor.ts";
-import { EmptyRequest, type Gate, HistoryRequest, type RollbackResult, RollbackResult as RollbackResultSchema, RolloutHistory, RolloutPlan, RolloutRequest, rolloutServiceName, type RolloutStatus, RolloutStatus as RolloutStatusSchema } from "./contract.ts";
+import {
+  EmptyRequest,
+  type Gate,
+  HistoryRequest,
+  type RollbackResult,
+  RollbackResult as RollbackResultSchema,
+  RolloutHistory,
+  RolloutPlan,
+  RolloutRequest,
+  type RolloutStatus,
+  RolloutStatus as RolloutStatusSchema,
+  rolloutServiceName,
+} from "./contract.ts";
 import type { CheckReport } from "./rules/gate.ts";
 import type { RolloutEvent } from "./rules/messages.ts";
 import type { DeployOutcome, OutcomeChange, RunKind, Target } from "./rules/outcome.ts";

@@ -2,8 +2,8 @@
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { expect, it } from "vitest";
 import { closeLostBatches } from "#rollout/handlers/batches.ts";
-import { emptyOutcome } from "#rollout/rules/outcome.ts";
 import type { KeptRollout } from "#rollout/handlers/superseded.ts";
+import { emptyOutcome } from "#rollout/rules/outcome.ts";
 import { buildBatch, buildHead, imageV1, imageV2 } from "../support/rollout-builders.ts";
 
 /** Whose deploys are said to be over: the sentinel and the image. */

@@ -4,8 +4,8 @@
  */
 import { isIP } from "node:net";
 import { LRUCache } from "lru-cache";
-import pLimit from "p-limit";
 import type { LimitFunction } from "p-limit";
+import pLimit from "p-limit";
 import { ApiError } from "#api/error.ts";
 
 /** How many misses are free at once, and how many more each second. */

@@ -1,6 +1,7 @@
 /** The public API's HTTP side: `/v2/{service}.{procedure}`. */
 import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import type { Registry } from "prom-client";
+import { boundBodies } from "#api/body-size.ts";
 import { mountDocs } from "#api/docs/routes.ts";
 import { boundBodies } from "#api/http/body-size.ts";
 import { newId } from "#api/ids.ts";
@@ -8,7 +9,6 @@ import { countRequests } from "#api/metrics.ts";
 import type { Procedure, Procedures } from "#api/procedure.ts";
 import type { Log } from "#kernel/log.ts";
 import { limitPipelines } from "#kernel/pipelines.ts";
-import { boundBodies } from "#api/body-size.ts";
 import { createRefuseBrokenRequest } from "./broken-request.ts";
 import { livenessBody } from "./liveness.ts";
 import { answerRefusals } from "./refusal.ts";

@@ -10,6 +10,7 @@ import { Empty, pageSize, text, whole } from "#api/schemas/schema.ts";
 import type { Override } from "./overrides.ts";
 import type { RatelimitParts } from "./parts.ts";
 import { refuseExcessPattern } from "./pattern-bounds.ts";
+
 const target = {
   namespace: text({ min: 1, max: 512 }),
   identifier: text({ min: 1, max: 512 }),

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { read, type Reads } from "./api.ts";
+import { type Reads, read } from "./api.ts";
 
 export type ReadState<Data> = {
   /** The newest answer to the present question. */

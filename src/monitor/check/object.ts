@@ -2,12 +2,12 @@
 import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
-import { isRemoved } from "#monitor/transitions/end-alert.ts";
 import { apiCheckObject } from "#monitor/internal.ts";
 import type { RunNowAnswer } from "#monitor/operations/contract.ts";
 import { createOperatorHandlers, type OperatedCheck } from "#monitor/operations/handlers.ts";
 import { refusal } from "#monitor/operations/rules.ts";
 import { forEver, soonForgotten } from "#monitor/retry.ts";
+import { isRemoved } from "#monitor/transitions/end-alert.ts";
 import type { CheckParts } from "./parts.ts";
 import { readState, writeState } from "./state.ts";
 import { close, ensure, report, retire, tick, writeSnapshot } from "./steps.ts";

@@ -6,14 +6,37 @@ import { runsAt } from "#monitor/definitions/locations.ts";
 import { apiCheckObject, checkProbe, type Report } from "#monitor/internal.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { timeLimitMs } from "#monitor/probe/run-check.ts";
-import { type Grid, gridOf, isWithinReach, type MissedRuns, nextTick, planWake } from "#monitor/rules/grid.ts";
+import {
+  type Grid,
+  gridOf,
+  isWithinReach,
+  type MissedRuns,
+  nextTick,
+  planWake,
+} from "#monitor/rules/grid.ts";
 import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import { decide } from "#monitor/rules/verdict.ts";
 import { endAlert, leaveOldChannel, removed } from "#monitor/transitions/end-alert.ts";
-import { handOver, nextTakenAtMs, withRollout, writeAtOnce, writeDown } from "#monitor/transitions/hand-over.ts";
+import {
+  handOver,
+  nextTakenAtMs,
+  withRollout,
+  writeAtOnce,
+  writeDown,
+} from "#monitor/transitions/hand-over.ts";
 import { keepEarly, takeEarly } from "./early-reports.ts";
 import type { CheckParts } from "./parts.ts";
-import { clearEarly, clearRun, type OpenRun, readRun, readState, type Timer, timers, writeRun, writeState } from "./state.ts";
+import {
+  clearEarly,
+  clearRun,
+  type OpenRun,
+  readRun,
+  readState,
+  type Timer,
+  timers,
+  writeRun,
+  writeState,
+} from "./state.ts";
 
 /** Sets the timer going if it is not. Called whenever a worker starts. */
 export async function ensure(

@@ -1,6 +1,12 @@
 /** What is written down of a heartbeat. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import type { CheckResult, CheckSnapshot, Heartbeat, HeartbeatState, Ping } from "#monitor/contract.ts";
+import type {
+  CheckResult,
+  CheckSnapshot,
+  Heartbeat,
+  HeartbeatState,
+  Ping,
+} from "#monitor/contract.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { dueAtMs, newHeartbeatState } from "#monitor/rules/deadline.ts";
 import { noPhases } from "#monitor/rules/grade.ts";

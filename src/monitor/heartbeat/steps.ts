@@ -5,7 +5,16 @@ import type { CheckResult, Heartbeat, HeartbeatState } from "#monitor/contract.t
 import type { AlarmCall, DeadlinePassed, PingCall } from "#monitor/internal.ts";
 import { readQuiet } from "#monitor/operations/quiet-state.ts";
 import { findAway } from "#monitor/rules/absences.ts";
-import { canExpire, type Clock, dueAtMs, expire, heardAtMs, newHeartbeatState, setRight, takePing } from "#monitor/rules/deadline.ts";
+import {
+  type Clock,
+  canExpire,
+  dueAtMs,
+  expire,
+  heardAtMs,
+  newHeartbeatState,
+  setRight,
+  takePing,
+} from "#monitor/rules/deadline.ts";
 import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import type { Decision } from "#monitor/rules/verdict.ts";
 import { handOver, withRollout, writeDown } from "#monitor/transitions/hand-over.ts";

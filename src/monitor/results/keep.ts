@@ -2,7 +2,7 @@
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import { keepPartitions } from "./partitions.ts";
-import { rollUp, type RollupSettings } from "./rollups.ts";
+import { type RollupSettings, rollUp } from "./rollups.ts";
 
 type Retention = {
   database: Database;

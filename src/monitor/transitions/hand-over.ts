@@ -1,9 +1,9 @@
 /** The end of every handler that may change what is known of a check: alerts out, records on their way. */
 import type { Context, ObjectContext } from "@restatedev/restate-sdk";
 import {
-  alertDelivery,
   type AlertOrder,
   type AlertTransition,
+  alertDelivery,
   type Environment,
   type RolloutMark,
 } from "#alerts/contract.ts";

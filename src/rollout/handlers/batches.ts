@@ -22,10 +22,10 @@ import { applyStep } from "#rollout/rules/progress.ts";
 import {
   type Batch,
   type Outcome,
+  type RolloutHead,
   readBatch,
   readHead,
   readOutcome,
-  type RolloutHead,
   writeHead,
   writeOutcome,
 } from "#rollout/state.ts";

@@ -8,8 +8,8 @@ import { nextStep } from "#rollout/rules/progress.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
 import {
   type Batch,
-  readHead,
   type RolloutHead,
+  readHead,
   type SizedBatch,
   startBatch,
   type WaveProgress,

@@ -1,7 +1,23 @@
 /** The run: leads a rollout through its waves, or a rollback through its batches. */
-import { CancelledError, type Context, implement, type InvocationId, InvocationIdParser, RestatePromise, TerminalError } from "@restatedev/restate-sdk";
+import {
+  CancelledError,
+  type Context,
+  type InvocationId,
+  InvocationIdParser,
+  implement,
+  RestatePromise,
+  TerminalError,
+} from "@restatedev/restate-sdk";
 import { type RollbackResult, singletonKey } from "#rollout/contract.ts";
-import { type CaptureResult, type Instruction, rolloutCapture, rolloutObject, rolloutRuns, type Run, type RunEnd } from "#rollout/internal.ts";
+import {
+  type CaptureResult,
+  type Instruction,
+  type Run,
+  type RunEnd,
+  rolloutCapture,
+  rolloutObject,
+  rolloutRuns,
+} from "#rollout/internal.ts";
 import { gatePollMs, type ReadChecks } from "#rollout/rules/gate.ts";
 import type { RunKind } from "#rollout/rules/outcome.ts";
 import type { SizedBatch } from "#rollout/state.ts";
@@ -89,11 +105,7 @@ async function capture(
   return null;
 }
 
-async function runRollback(
-  ctx: Context,
-  run: Run,
-  settings: RunSettings,
-): Promise<RollbackResult> {
+async function runRollback(ctx: Context, run: Run, settings: RunSettings): Promise<RollbackResult> {
   const { rolloutId } = run;
   const rollout = ctx.client(rolloutObject, singletonKey);
   await drain(ctx, run.drain, settings.deployTimeoutMs);

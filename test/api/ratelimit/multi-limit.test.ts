@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { AnalyticsRecorder } from "#api/analytics/recorder.ts";
 import { Grants } from "#api/access/grants.ts";
+import type { AnalyticsRecorder } from "#api/analytics/recorder.ts";
 import type { Call } from "#api/procedure.ts";
 import { multiLimit } from "#api/ratelimit/limit.ts";
 import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";

@@ -1,7 +1,7 @@
 /** Heartbeats that were pinged while a clock was ahead: it may not keep them unwatched until then. */
 import { expect, it } from "vitest";
 import { createLog } from "#kernel/log.ts";
-import { createTakePing, createSendPing } from "#monitor/heartbeat/pings.ts";
+import { createSendPing, createTakePing } from "#monitor/heartbeat/pings.ts";
 import { aHeartbeat } from "../../support/check-builders.ts";
 import { registerJob } from "../../support/heartbeat-job.ts";
 import { startMonitorBench } from "../../support/monitor-bench.ts";

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { createReader } from "#routing/incident/service.ts";
 import { patience, persist } from "#routing/incident/steps.ts";
 import { type Answer, ask, readOnly, refuseAll, type Send } from "#routing/incident/transport.ts";
+
 const answering =
   (answer: Partial<Answer>): Send =>
   async () => ({ status: 200, retryAfter: undefined, body: {}, ...answer });

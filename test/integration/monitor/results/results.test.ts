@@ -15,6 +15,7 @@ import { readAlertTime, readDays } from "#monitor/results/uptime.ts";
 import { aCheckResult, aSnapshot } from "../../../support/check-builders.ts";
 import type { TestDatabase } from "../../../support/servers.ts";
 import { createTestDatabase } from "../../../support/shared-postgres.ts";
+
 const log = createLog({ level: "silent", format: "json" });
 const minute = 60_000;
 const hour = 60 * minute;
