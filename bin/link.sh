@@ -6,3 +6,5 @@ ln -sfn ../../bin/vedette.js vedette
 for node in ../node-*/bin/node; do
   if [ -x "$node" ]; then ln -sfn "$node" node; fi
 done
+# Headers for native addons, 67 MB: nothing here compiles any.
+rm -rf ../node-*/include
