@@ -155,7 +155,8 @@ it("takes a deleted permission from a key that is given a role with it at the sa
   const permission = await newPermission("docs.read");
   const role = await newRole("editor", ["docs.read"]);
   const { key, keyId, permissionsNow } = await newKey({});
-  const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+  const waiting =
+    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
   const waitersAre = (count: number) =>
     api.database.query(waiting).then(({ rowCount }) => rowCount === count);
   const holder = await api.database.connect();

@@ -190,7 +190,8 @@ describe("whoever writes many rows", () => {
     await other.query("BEGIN");
     await other.query("UPDATE sentinels SET region = 'us' WHERE id = 'gw-1'");
     const written = write();
-    const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    const waiting =
+      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
     await waitFor(async () => (await database.query(waiting)).rowCount === 1, {
       withinMs: 30_000,
       what: "the writer to wait for the first row",

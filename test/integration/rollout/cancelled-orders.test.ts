@@ -77,7 +77,7 @@ describe("orders of a run that stops", { retry: 0 }, () => {
 
   const waitingWrites = async () => {
     const { rows } = await bench.database.query(
-      "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
+      "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
     );
     return rows[0].n as number;
   };

@@ -265,7 +265,8 @@ it.each(["told", "adopt"] as const)(
   },
 );
 
-const isOneWaiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+const isOneWaiting =
+  "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
 it("reads what is near, and not all that there are", async () => {
   const { database } = await startBench(1_000);
