@@ -1,7 +1,6 @@
 /** The public API's HTTP side: `/v2/{service}.{procedure}`. */
 import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import type { Registry } from "prom-client";
-import { boundBodies } from "#api/body-size.ts";
 import { mountDocs } from "#api/docs/routes.ts";
 import { boundBodies } from "#api/http/body-size.ts";
 import { newId } from "#api/ids.ts";
