@@ -1,17 +1,17 @@
 /** One attempt to deliver an event: a request with a time limit, and what its answer means. */
 import { Agent, request } from "undici";
 import { readBeginning } from "#kernel/body.ts";
-import { judgeAnswer, judgeSilence, type Outcome } from "./outcome.ts";
+import { judgeAnswer, judgeNetworkError, type Outcome } from "./outcome.ts";
 import { type LinkToCheck, renderEvent } from "./payload.ts";
 import type { RoutedOrder } from "./queue.ts";
 import type { Source, SourceOf } from "./source.ts";
 
-/** Delivers once. Never throws, and lets no token into its answer. */
+/** Delivers once. Never throws; the outcome never contains a token. */
 export type Attempt = (order: RoutedOrder) => Promise<Outcome>;
 
 type AttemptParts = { sourceOf: SourceOf; linkTo: LinkToCheck; timeoutMs: number };
 
-/** Of an answer no more is read: what it says of itself stands at its beginning. */
+/** No more of an answer is read: its error codes are at the beginning. */
 const readBytes = 16_384;
 
 export function createAttempt({ sourceOf, linkTo, timeoutMs }: AttemptParts): Attempt {
@@ -23,17 +23,17 @@ export function createAttempt({ sourceOf, linkTo, timeoutMs }: AttemptParts): At
     const token = readToken(source);
     if (token === undefined) return { kind: "retry", cause: "the token file cannot be read" };
     const post = (secret: string) =>
-      postOnce(source.url, { token: secret, body, agent, timeoutMs }).catch(judgeSilence);
+      postOnce(source.url, { token: secret, body, agent, timeoutMs }).catch(judgeNetworkError);
     const outcome = await post(token);
     if (!("isTokenRefused" in outcome)) return outcome;
-    // Refused under a token that was replaced in that very moment: the new one decides.
+    // The token was replaced while this attempt ran: try once more with the new one.
     const newToken = readToken(source);
     return newToken === undefined || newToken === token ? outcome : post(newToken);
   };
 }
 
-/** Answers where an event is posted, and as what; undefined: the settings name no source for it. */
-export function createPresent({ sourceOf, linkTo }: Omit<AttemptParts, "timeoutMs">) {
+/** The preview of an event: its address and body; undefined: the settings name no source for it. */
+export function createPreview({ sourceOf, linkTo }: Omit<AttemptParts, "timeoutMs">) {
   return (order: RoutedOrder) => {
     const source = sourceOf(order.channel);
     if (source === undefined) return undefined;
@@ -65,11 +65,11 @@ async function postOnce(url: string, { token, body, agent, timeoutMs }: Post): P
       "user-agent": "vedette",
     },
     body,
-    // For the request as a whole, also for an answer that comes drop by drop.
+    // Bounds the whole request, including an answer that arrives byte by byte.
     signal: AbortSignal.timeout(timeoutMs),
   });
   const retryAfter = [headers["retry-after"]].flat()[0] ?? null;
-  // Also of one that is too long, hangs or breaks off: a login's page is no delivery either way.
+  // Also read when the answer is too long, hangs or breaks off: a login page must be recognized.
   const beginning = await readBeginning(answer, readBytes);
   const text = new TextDecoder().decode(beginning);
   return judgeAnswer({ status: statusCode, retryAfter, body: text }, Date.now());

@@ -10,7 +10,7 @@ const source = () =>
       source_kind: z.enum(sourceKinds).default("checkly"),
       /** The source's `secret_token`. */
       token: optionalText(),
-      /** A file with that token, read at every delivery: a new one counts without a restart. */
+      /** A file with that token, read at every delivery: a new token needs no restart. */
       token_file: optionalText(),
     })
     .prefault({});
@@ -22,10 +22,10 @@ export const alertEventsConfig = {
       staging: source(),
       /** Where people reach the console, to which events link. Empty: `control.public_url`, else where it listens. */
       console_url: optionalUrl(),
-      /** An event that the service did not accept for so long becomes a dead letter. */
+      /** An event that the service has not accepted after this time becomes a dead letter. */
       give_up_after_days: wholeNumber({ min: 1, max: 90, default: 7 }),
       attempt_timeout_seconds: wholeNumber({ min: 1, max: 60, default: 10 }),
-      /** How long is kept what became of events. */
+      /** Events are deleted after so many days, except pending ones and dead letters. */
       keep_days: wholeNumber({ min: 1, max: 4_000, default: 400 }),
     })
     .prefault({}),

@@ -1,4 +1,4 @@
-/** Alert events on their way to the incident service: how they are handed over, and what became of them. */
+/** Alert events on their way to the incident service: how they are enqueued, and their delivery status. */
 import { iface } from "@restatedev/restate-sdk";
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
@@ -6,7 +6,7 @@ import { isClean } from "#kernel/clean-text.ts";
 export const environments = ["production", "staging"] as const;
 export type Environment = (typeof environments)[number];
 
-/** The rollout that was under way when an alert opened. */
+/** The rollout that was in progress when an alert opened. */
 export const RolloutMark = z.object({ rolloutId: z.string(), wave: z.int() });
 export type RolloutMark = z.infer<typeof RolloutMark>;
 
@@ -19,13 +19,13 @@ export const AlertTransition = z.object({
   episode: z.int(),
   atMs: z.int(),
   openedAtMs: z.int(),
-  /** Opened: what failed. Resolved: what it failed with when it opened. */
+  /** What failed; a resolved transition repeats the reason of the one that opened the alert. */
   reason: z.string(),
   locations: z.array(z.string()),
-  /** Of a heartbeat that resolves: the pings that did not come; else null. */
+  /** When the alert of a heartbeat resolves: the number of pings missed; else null. */
   missedPings: z.int().nullable(),
   rollout: RolloutMark.nullable(),
-  /** Resolved without a recovery: why, for example `the check was removed`. */
+  /** Only when the alert closed without a recovery: why, for example `the check was removed`. */
   endedBecause: z.string().optional(),
 });
 export type AlertTransition = z.infer<typeof AlertTransition>;
@@ -34,31 +34,31 @@ export type AlertTransition = z.infer<typeof AlertTransition>;
 export const AlertOrder = z.object({
   transition: AlertTransition,
   environment: z.enum(environments),
-  /** Of the check; null: nobody is told, and the order is dropped. */
+  /** The check's channel; null: nobody is notified, and the order is dropped. */
   channel: z.enum(environments).nullable(),
-  /** Of the check, for people. */
+  /** The check's display name. */
   name: z.string(),
 });
 export type AlertOrder = z.infer<typeof AlertOrder>;
 
 /**
- * One object per check, keyed by its id: events leave in the order in which they were sent to it, at
- * least once each, however long the receiver is away.
+ * One object per check, keyed by its id. It delivers events in the order in which they were enqueued, at
+ * least once each, however long the receiver is down.
  */
 export const alertDelivery = iface.object("vedette.v1.AlertDelivery", {
   /**
-   * Takes an event over. Send to it one way: it makes the first attempt itself, however long that takes.
-   * An event it knows already counts once.
+   * Adds an event to the queue. Send it one way: it makes the first attempt itself, however long that
+   * takes. An event that is known already is ignored.
    */
   enqueue: iface.schemas({ input: AlertOrder, output: z.null() }),
-  /** Makes the attempt that is due next at once, whatever became of the one that was under way. */
+  /** Makes the next attempt at once, even if an earlier attempt has not ended. */
   goOn: iface.json<Record<string, never>, null>(),
 });
 
 /**
- * What became of an event. dead: refused, or given up; it can be sent again. superseded: it was dead,
- * and a later event of the check was accepted since, so that it would tell what is no longer so.
- * not_posted: there is nowhere to post it, or its failure was not posted either.
+ * The delivery status of an event. dead: refused, or its retries ran out; it can be sent again.
+ * superseded: dropped, because a later event of the check was accepted and this one is out of date, or
+ * because the queue was full. not_posted: no source is configured, or its failure was not posted either.
  */
 export const eventStatuses = ["pending", "accepted", "dead", "superseded", "not_posted"] as const;
 export type EventStatus = (typeof eventStatuses)[number];
@@ -73,24 +73,24 @@ const AlertEventView = z.object({
   environment: z.enum(environments),
   channel: z.enum(environments),
   status: z.enum(eventStatuses),
-  /** Deliveries tried so far. */
+  /** Delivery attempts so far. */
   attempts: z.int(),
-  /** Why it is not accepted, when something is known. */
+  /** Why it is not accepted, if known. */
   cause: z.string().nullable(),
   /** When the alert opened or resolved. */
   event_at: z.iso.datetime(),
   queued_at: z.iso.datetime(),
-  /** Of one that waits to be tried again. */
+  /** Only while it waits for a retry. */
   next_attempt_at: z.iso.datetime().nullable(),
   accepted_at: z.iso.datetime().nullable(),
-  /** From the alert's change to the acceptance; null: not accepted. */
+  /** From the alert's transition to the acceptance; null: not accepted. */
   delay_ms: z.int().nullable(),
 });
 export type AlertEventView = z.infer<typeof AlertEventView>;
 
-/** No database takes all others. */
+/** Postgres does not store every character. */
 const isName = (text: string) => isClean(text, text.length);
-const noName = "has characters that no check is named by";
+const noName = "has characters that cannot occur in the name of a check";
 
 const AlertEventListRequest = z
   .strictObject({
@@ -115,7 +115,7 @@ const AlertEventRequest = z
   .meta({ title: "AlertEventRequest", examples: [{ event_id: "verify-key:3:opened" }] });
 
 const AlertEventDetail = AlertEventView.extend({
-  /** Where it goes; null: the settings name no source for it. */
+  /** Where it is posted; null: the settings name no source for it. */
   address: z.string().nullable(),
   /** What is posted there; null without an address. */
   body: z.record(z.string(), z.unknown()).nullable(),
@@ -126,7 +126,7 @@ const AlertRetryRequest = z
   .strictObject({ event_id: EventId })
   .meta({ title: "AlertRetryRequest", examples: [{ event_id: "verify-key:3:opened" }] });
 
-/** The events that are on their way again: with a failure also its recovery, in order. */
+/** The events that are queued again, in order; a failure includes its recovery. */
 export const AlertRetry = z.object({ event_ids: z.array(z.string()) });
 export type AlertRetry = z.infer<typeof AlertRetry>;
 
@@ -137,7 +137,7 @@ export const alertEventHandlers = {
   Retry: { input: AlertRetryRequest, output: AlertRetry },
 } as const;
 
-/** What `Show` and `Retry` refuse with. */
+/** The error codes of `Show` and `Retry`. */
 export type AlertEventProblemCode = "unknown_event" | "superseded_event";
 
 export const alertEvents = iface.service("vedette.v1.AlertEvents", {

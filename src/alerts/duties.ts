@@ -1,4 +1,4 @@
-/** What becomes of invocations of alert events that another version of the program has begun. */
+/** How to replace invocations of the alert delivery that another version of the program began. */
 import { type Duties, dutiesOf } from "#kernel/duty.ts";
 import { alertEvents } from "./contract.ts";
 import { alertQueue, alertRecord } from "./internal.ts";
@@ -7,7 +7,7 @@ const again = { isCalledAgain: true } as const;
 
 export const alertsDuties: Duties = {
   ...dutiesOf(alertQueue, {
-    // An event that was written down already is known: it is its queue that has to go on.
+    // An event may be in the queue already, which then ignores the second call: `goOn` continues delivery.
     enqueue: { ...again, restoredBy: "goOn" },
     wake: { restoredBy: "goOn" },
     retry: { restoredBy: "goOn" },

@@ -1,4 +1,4 @@
-/** What the parts of the delivery call on each other. */
+/** Handlers that the parts of the delivery call on each other. */
 import { iface } from "@restatedev/restate-sdk";
 import { z } from "zod";
 import { AlertOrder, type AlertRetry, alertDelivery } from "#alerts/contract.ts";
@@ -11,7 +11,7 @@ export const alertQueue = iface.object(alertDelivery.name, {
   goOn: iface.json<Record<string, never>, null>(),
 });
 
-/** One object per check writes down what became of its events, in order. */
+/** One object per check stores the delivery status of its events, in order. */
 export const alertRecord = iface.object("vedette.v1.AlertRecord", {
   save: iface.json<{ records: EventRecord[] }, null>(),
 });

@@ -1,14 +1,14 @@
-/** What Prometheus is told of alert events; how long deliveries take is told with the checks. */
+/** Metrics of alert events; the metrics of the checks have how long deliveries take. */
 import { Counter, Gauge, type Registry } from "prom-client";
 import { inTime } from "#kernel/in-time.ts";
 import type { Attempt } from "./attempt.ts";
 import type { EventCounts } from "./store.ts";
 
-/** The attempt, counting how it ends. */
+/** Wraps an attempt to count its outcomes. */
 export function countAttempts(attempt: Attempt, registry: Registry): Attempt {
   const attempts = new Counter({
     name: "vedette_alert_attempts_total",
-    help: "Deliveries of alert events that were tried, by how they ended.",
+    help: "Delivery attempts of alert events, by outcome.",
     labelNames: ["channel", "outcome"],
     registers: [registry],
   });
@@ -21,9 +21,9 @@ export function countAttempts(attempt: Attempt, registry: Registry): Attempt {
 
 type Count = () => Promise<EventCounts>;
 
-/** Asked of the database when someone asks us; when it does not answer these metrics are absent. */
+/** Queries the database at each scrape; while it does not answer, these metrics are absent. */
 export function showEvents(count: Count, registry: Registry): void {
-  const ask = askTogether(count);
+  const countOnce = shareCall(count);
   const show = (name: string, help: string, of: (counts: EventCounts) => number) =>
     new Gauge({
       name,
@@ -31,7 +31,7 @@ export function showEvents(count: Count, registry: Registry): void {
       registers: [registry],
       async collect() {
         this.reset();
-        const counts = await ask();
+        const counts = await countOnce();
         if (counts === null) this.remove();
         else this.set(of(counts));
       },
@@ -47,21 +47,21 @@ export function showEvents(count: Count, registry: Registry): void {
     "Alert events on their way that the receiver refused for the source's token.",
     (counts) => counts.tokenRefused,
   );
-  show("vedette_alert_dead_letters", "Alert events that nobody accepted.", ({ dead }) => dead);
+  show("vedette_alert_dead_letters", "Alert events that are dead letters.", ({ dead }) => dead);
 }
 
-/** Whoever asks for metrics waits for all of them: a database that hangs must not take them along. */
-const patienceMs = 2_000;
+/** A scrape waits for all metrics: a database that hangs must not cost it the others. */
+const countTimeoutMs = 2_000;
 
-/** One question for all who ask while it is open; null: no answer, or none in time. */
-function askTogether(count: Count): () => Promise<EventCounts | null> {
+/** Concurrent callers share one query; null: it failed or timed out. */
+function shareCall(count: Count): () => Promise<EventCounts | null> {
   let open: Promise<EventCounts | null> | undefined;
-  const askOnce = () =>
-    inTime(count, { limitMs: patienceMs, otherwise: null }).finally(() => {
+  const call = () =>
+    inTime(count, { limitMs: countTimeoutMs, otherwise: null }).finally(() => {
       open = undefined;
     });
   return () => {
-    open ??= askOnce();
+    open ??= call();
     return open;
   };
 }

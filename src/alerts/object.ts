@@ -1,7 +1,7 @@
 /**
- * The queue of a check's alert events, as a virtual object. It makes its requests itself, one per call: the
- * key's lock is what keeps two apart, whatever happens, and an event costs no more than one call. A
- * receiver that hangs holds up the events of the one check, for as long as an attempt may take.
+ * The queue of a check's alert events, as a virtual object. It makes the HTTP requests itself, one per
+ * invocation: the key's lock prevents concurrent requests, and an event costs one invocation. A receiver
+ * that hangs delays only the events of this check, for at most one attempt's timeout.
  */
 import { implement, type ObjectContext, rpc } from "@restatedev/restate-sdk";
 import type { AlertEventProblemCode } from "#alerts/contract.ts";
@@ -34,7 +34,7 @@ export function createAlertQueue(parts: QueueParts) {
         if (channel === null) return null;
         const queue = await readQueue(ctx);
         const routed = { ...order, channel };
-        // To ask for the time is a step of its own, which most events do without.
+        // Reading the clock is a journal entry of its own, which most events do not need.
         const nowMs = isDueAtOnce(queue, routed) ? null : await ctx.date.now();
         return proceed(ctx, add(queue, routed, nowMs), parts);
       },
@@ -45,11 +45,11 @@ export function createAlertQueue(parts: QueueParts) {
         return proceed(ctx, wake(queue, queue.generation), parts);
       },
       retry: async (ctx, { eventId }) => {
-        const answer = retry(await readQueue(ctx), eventId, await ctx.date.now());
-        if (answer === null) throw refuse(unknownEvent(eventId));
-        if (answer === "superseded") throw refuse(supersededEvent(eventId));
-        proceedLater(ctx, answer.step);
-        return { event_ids: answer.eventIds };
+        const result = retry(await readQueue(ctx), eventId, await ctx.date.now());
+        if (result === null) throw refuse(unknownEvent(eventId));
+        if (result === "superseded") throw refuse(supersededEvent(eventId));
+        proceedLater(ctx, result.step);
+        return { event_ids: result.eventIds };
       },
     },
     options: {
@@ -67,8 +67,8 @@ async function readQueue(ctx: ObjectContext): Promise<Queue> {
 }
 
 /**
- * Makes the attempt that is due. What was decided is written down before, with a timer: should somebody
- * kill this call, the timer makes the attempt again.
+ * Makes the attempt that is due. The decision is stored first, together with a timer that repeats the
+ * attempt if this invocation is killed.
  */
 async function proceed(
   ctx: ObjectContext,
@@ -78,19 +78,19 @@ async function proceed(
   carryOut(ctx, step);
   const { queue, post } = step;
   if (post === null) return null;
-  // Not in the journal when we crash: then it is made again, before anything newer.
+  // After a crash the journal lacks this step: the attempt is repeated before anything newer.
   const ended = await ctx.run("post-event", async () => ({
     beganAtMs: Date.now(),
     outcome: await attempt(post.order),
     atMs: Date.now(),
   }));
   report(ctx, post.order, ended.outcome);
-  const settlement = { ...ended, random: ctx.rand.random() };
-  proceedLater(ctx, applyOutcome(queue, settlement, giveUpAfterMs));
+  const result = { ...ended, random: ctx.rand.random() };
+  proceedLater(ctx, applyOutcome(queue, result, giveUpAfterMs));
   return null;
 }
 
-/** What is due next is due in a call of its own: each is short, and what comes between is not kept waiting. */
+/** Makes the next attempt in an invocation of its own: each is short, so that other calls run in between. */
 function proceedLater(ctx: ObjectContext, step: Step): void {
   carryOut(ctx, step);
   const { generation } = step.queue;
@@ -138,7 +138,7 @@ function unknownEvent(eventId: string) {
   return new ProblemError<AlertEventProblemCode>({
     status: 404,
     code: "unknown_event",
-    detail: `${eventId} is no dead letter and waits for nothing; \`vedette alerts dead-letters\` lists those that do`,
+    detail: `${eventId} is neither a dead letter nor waiting; \`vedette alerts dead-letters\` lists the dead letters`,
   });
 }
 
@@ -146,6 +146,6 @@ function supersededEvent(eventId: string) {
   return new ProblemError<AlertEventProblemCode>({
     status: 409,
     code: "superseded_event",
-    detail: `${eventId} is followed by a newer event that is on its way; sent now, it would arrive after it`,
+    detail: `${eventId} cannot be sent again: a newer event of the check is being delivered, and this one would arrive after it`,
   });
 }

@@ -1,4 +1,4 @@
-/** The body of an alert event, built as an object: text in it can break nothing. */
+/** The body of an alert event, built as an object, so that any text in it is escaped. */
 
 import { createHash } from "node:crypto";
 import { formatDuration } from "#kernel/duration.ts";
@@ -7,18 +7,18 @@ import type { AlertTransition } from "./contract.ts";
 import type { RoutedOrder } from "./queue.ts";
 import type { SourceKind } from "./source.ts";
 
-/** What the incident service takes at a source of the kinds `http` and `checkly`. */
+/** What the incident service accepts at a source of the kinds `http` and `checkly`. */
 type HttpEvent = {
   title: string;
   description: string;
-  /** The check's id: its alerts are one, and a recovery resolves it. */
+  /** The check's id: groups its alerts into one, which the recovery resolves. */
   deduplication_key: string;
   status: "firing" | "resolved";
   source_url?: string;
   metadata: Record<string, unknown>;
 };
 
-/** Answers the address of a check's page; undefined: it is not known where the console is. */
+/** Returns the address of a check's page; undefined: the console's address is not known. */
 export type LinkToCheck = (checkId: string) => string | undefined;
 
 type Terms = { kind: SourceKind; linkTo: LinkToCheck };
@@ -40,7 +40,7 @@ function toHttpEvent(order: RoutedOrder, linkTo: LinkToCheck): HttpEvent {
     status: kind === "opened" ? "firing" : "resolved",
     ...(link !== undefined && { source_url: link }),
     metadata: {
-      // As the hosted monitor calls them, so that a source set up for it reads ours.
+      // The hosted monitor's names, so that a source set up for it can read ours.
       alertType: kind === "opened" ? "ALERT_FAILURE" : "ALERT_RECOVERY",
       ...(link !== undefined && { resultLink: link }),
       event_id: eventId,
@@ -75,14 +75,14 @@ function describe({ transition }: RoutedOrder): string {
 function describeChange(transition: AlertTransition): string {
   const { kind, reason, atMs, openedAtMs, endedBecause } = transition;
   if (kind === "opened") return reason;
-  // The clock may have gone back.
+  // The clock may have been set back.
   const openFor = formatDuration(Math.max(0, atMs - openedAtMs));
   return endedBecause === undefined
     ? `Recovered after ${openFor}. It had failed: ${reason}`
     : `Closed after ${openFor}: ${endedBecause}. It had failed: ${reason}`;
 }
 
-/** "It has not ended", as Go writes a time that is not set. */
+/** How Go writes a time that is not set: the alert has not ended. */
 const notEnded = "0001-01-01T00:00:00Z";
 
 /** What Alertmanager posts to a webhook (version 4), for a source of its kind. */
@@ -104,7 +104,7 @@ function toAlertmanagerMessage(order: RoutedOrder, event: HttpEvent): object {
     startsAt: toIso(transition.openedAtMs),
     endsAt: status === "firing" ? notEnded : toIso(transition.atMs),
     generatorURL: event.source_url ?? "",
-    // 16 digits, the same for each event of the check: by it the service tells alerts apart.
+    // 16 hex digits, the same for every event of the check: the service identifies alerts by it.
     fingerprint: createHash("sha256").update(transition.checkId).digest("hex").slice(0, 16),
   };
   return {

@@ -1,7 +1,7 @@
 /**
- * What becomes of a check's events: pure decisions over its durable queue. The first one that waits is
- * the one that is being delivered; nothing overtakes it but the newest failure, when the receiver takes
- * that and not the first. Times are Unix ms.
+ * The queue of a check's events: pure decisions over durable state. The first waiting event is the one
+ * being delivered. Only the newest failure may overtake it, when the receiver refuses the first one's
+ * token but accepts the newest failure. Times are Unix ms.
  */
 import type { AlertOrder, EventStatus } from "#alerts/contract.ts";
 import { invariant } from "#kernel/invariant.ts";
@@ -12,29 +12,29 @@ export type RoutedOrder = AlertOrder & { channel: Environment };
 
 type Entry = {
   order: RoutedOrder;
-  /** Counts the check's events in the order in which they were handed over. */
+  /** Numbers the check's events in the order in which they were enqueued. */
   sequence: number;
-  /** When it was handed over, or by hand sent again; null: its first attempt, due at once, will tell. */
+  /** When it was enqueued, or sent again by an operator; null: set by its first attempt, due at once. */
   queuedAtMs: number | null;
   attempts: number;
   cause: string | null;
 };
 
 export type Queue = {
-  /** Of the last event handed over. */
+  /** Of the last event enqueued. */
   sequence: number;
-  /** Counts attempts and waits: a timer of an earlier one does nothing. */
+  /** Incremented with each attempt and wait: a timer of an earlier generation does nothing. */
   generation: number;
   waiting: Entry[];
-  /** The sequence of the one that is being tried out of turn; absent: the first is tried. */
+  /** The sequence of the event that is tried out of order; absent: the first one is tried. */
   probe?: number;
-  /** Refused or given up, oldest first; each may be sent again until a later event is accepted. */
+  /** Dead letters, oldest first; each may be sent again until a later event is accepted. */
   dead: Entry[];
   /** The last event that the receiver accepted; null before the first. */
   accepted: { eventId: string; episode: number; kind: string } | null;
 };
 
-/** What is written down of an event whenever something happens to it. */
+/** What is stored about an event whenever its status changes. */
 export type EventRecord = {
   entry: Entry;
   status: EventStatus;
@@ -42,10 +42,10 @@ export type EventRecord = {
   acceptedAtMs: number | null;
 };
 
-/** A decision: the queue from now on, and what is to be done. */
+/** A decision: the new queue, and the actions to take. */
 export type Step = {
   queue: Queue;
-  /** Due now: how the attempt at it ends is told to `settle`. */
+  /** The event to attempt now; the outcome goes to `applyOutcome`. null: none. */
   post: Entry | null;
   /** When to call `wake` with the queue's generation; null: no timer. */
   wakeAfterMs: number | null;
@@ -60,15 +60,15 @@ export const emptyQueue: Queue = {
   accepted: null,
 };
 
-/** A delivery that says nothing for so long was killed: it is made again. Longer than any attempt. */
+/** An attempt without an outcome after this time was killed and is repeated. Longer than any attempt. */
 const lostAfterMs = 5 * 60_000;
 const hourMs = 60 * 60_000;
-/** More than any operator looks through; the oldest are let go. */
-const mostDead = 100;
+/** The maximum of dead letters, more than an operator reads; the oldest are dropped. */
+const maxDead = 100;
 
 const idOf = ({ order }: Entry) => order.transition.eventId;
 
-/** Whether this event, coming now, is due at once. */
+/** Whether this event would be attempted at once if it were added now. */
 export function isDueAtOnce(queue: Queue, order: RoutedOrder): boolean {
   return isIdle(queue) && !isOrphan(queue, order);
 }
@@ -77,28 +77,28 @@ function isIdle({ waiting }: Queue): boolean {
   return waiting.length === 0;
 }
 
-/** Takes over an event; one that is known already changes nothing. `nowMs`: null when it is due at once. */
+/** Adds an event; ignores one that is known already. `nowMs`: null when it is due at once. */
 export function add(queue: Queue, order: RoutedOrder, nowMs: number | null): Step {
   const { eventId } = order.transition;
   const known = [...queue.waiting, ...queue.dead].map(idOf);
-  if (known.includes(eventId) || queue.accepted?.eventId === eventId) return nothing(queue);
+  if (known.includes(eventId) || queue.accepted?.eventId === eventId) return unchanged(queue);
   const sequence = queue.sequence + 1;
   const entry = { order, sequence, queuedAtMs: nowMs, attempts: 0, cause: null };
   const longer = { ...queue, sequence, waiting: [...queue.waiting, entry] };
-  // The end of an attempt that follows at once is all there is to record.
+  // The attempt follows at once, and its outcome is recorded: no record of the wait is needed.
   if (isIdle(queue)) return advance(longer);
-  const gone = findSurplus(longer);
-  const waiting = longer.waiting.filter((one) => !gone.includes(one));
-  const superseded = gone.map((one) => record(one, "superseded"));
-  return withRecords([record(entry, "pending"), ...superseded], nothing({ ...longer, waiting }));
+  const surplus = findSurplus(longer);
+  const waiting = longer.waiting.filter((one) => !surplus.includes(one));
+  const superseded = surplus.map((one) => record(one, "superseded"));
+  return withRecords([record(entry, "pending"), ...superseded], unchanged({ ...longer, waiting }));
 }
 
-/** Of a check that flaps while the receiver is away: what is kept of it has to stay small. */
-const mostWaiting = 1_000;
+/** Bounds the state of a check that flaps while the receiver is down. */
+const maxWaiting = 1_000;
 
-/** Of too many the oldest episode that is over, but for the one that is being tried. */
+/** If too many wait: the oldest episode that has ended, except one that is being attempted. */
 function findSurplus({ waiting, probe }: Queue): Entry[] {
-  if (waiting.length <= mostWaiting) return [];
+  if (waiting.length <= maxWaiting) return [];
   const at = waiting.findIndex(
     (entry, i) => i > 0 && entry.sequence !== probe && isRecovery(waiting[i + 1], entry),
   );
@@ -110,24 +110,24 @@ function isRecovery(later: Entry | undefined, { order: { transition: failure } }
   return failure.kind === "opened" && kind === "resolved" && episode === failure.episode;
 }
 
-/** A timer went off: the first event is tried again, unless something else happened since. */
+/** Handles a timer: tries the first event again, unless the timer is of an earlier generation. */
 export function wake(queue: Queue, generation: number): Step {
-  return generation === queue.generation ? advance(queue) : nothing(queue);
+  return generation === queue.generation ? advance(queue) : unchanged(queue);
 }
 
-export type Settlement = {
+export type AttemptResult = {
   outcome: Outcome;
   beganAtMs: number;
   atMs: number;
-  /** From 0 to 1: keeps checks that wait for the same receiver apart. */
+  /** From 0 to 1: jitter, so that checks do not retry the same receiver at the same moment. */
   random: number;
 };
 
-/** The attempt at the first event ended. */
-export function applyOutcome(queue: Queue, settlement: Settlement, giveUpAfterMs: number): Step {
-  const { outcome, beganAtMs, atMs } = settlement;
+/** Applies the outcome of the attempt that was due. */
+export function applyOutcome(queue: Queue, result: AttemptResult, giveUpAfterMs: number): Step {
+  const { outcome, beganAtMs, atMs } = result;
   const tried = findDue(queue);
-  invariant(tried !== undefined, "an attempt ended that was none at an event");
+  invariant(tried !== undefined, "an attempt ended although no event was waiting");
   const cause = "cause" in outcome ? outcome.cause : null;
   const queuedAtMs = tried.queuedAtMs ?? beganAtMs;
   const entry = { ...tried, queuedAtMs, attempts: tried.attempts + 1, cause };
@@ -136,17 +136,18 @@ export function applyOutcome(queue: Queue, settlement: Settlement, giveUpAfterMs
     case "accepted":
       return accept(inTurn, entry, atMs);
     case "refused":
-      return bury(inTurn, entry);
+      return addDeadLetter(inTurn, entry);
     case "unconfigured":
       return withRecords([record(entry, "not_posted")], advance(without(inTurn, entry)));
     case "retry": {
       const isFirst = tried === queue.waiting[0];
-      // Out of turn it may have arrived, unless it was refused: then nothing older may follow it.
+      // An event tried out of order may have arrived, unless its token was refused: keep trying it, since
+      // no older event may arrive after it.
       const known = replace(isFirst || outcome.isTokenRefused ? inTurn : queue, entry);
-      const waitMs = retryWaitMs(tried.attempts, { ...settlement, ...outcome });
+      const waitMs = retryWaitMs(tried.attempts, { ...result, ...outcome });
       const lastedMs = atMs + waitMs - queuedAtMs;
-      if (isTimeOver(entry, { lastedMs, giveUpAfterMs, dead: queue.dead })) {
-        return bury(withoutProbe(known), { ...entry, cause: `${givenUp}${cause}` });
+      if (hasExpired(entry, { lastedMs, giveUpAfterMs, dead: queue.dead })) {
+        return addDeadLetter(withoutProbe(known), { ...entry, cause: `${givenUp}${cause}` });
       }
       const probe = outcome.isTokenRefused ? findProbe(known, entry) : undefined;
       if (probe === undefined) return postpone(known, entry, { waitMs, atMs });
@@ -158,10 +159,11 @@ export function applyOutcome(queue: Queue, settlement: Settlement, giveUpAfterMs
 const givenUp = "given up: ";
 
 /**
- * Many fewer attempts than fit into the time: a clock that jumps days ahead makes no dead letter of a fresh event.
- * What waited behind one that was given up waited for that long, too.
+ * Whether the time for retries is over. A minimum of attempts, far fewer than fit into that time, keeps a
+ * clock that jumps days ahead from making a dead letter of a new event. After another event was given up
+ * there is no minimum: those behind it have waited as long.
  */
-function isTimeOver(
+function hasExpired(
   { attempts }: Entry,
   {
     lastedMs,
@@ -175,14 +177,14 @@ function isTimeOver(
 }
 
 /**
- * After so many refusals of the token, a few seconds, it may be this one event that the receiver does not take.
- * People are to hear that the check fails again: the newest failure is tried as well from then on.
+ * After so many refusals of the token, a few seconds, the receiver may be refusing this one event. People
+ * must be notified that the check fails again: from then on the newest failure is tried as well.
  */
-const heldUpAfter = 3;
+const probeAfterAttempts = 3;
 
-/** The sequence of the newest failure behind the first event; undefined: none waits, or it is not time yet. */
+/** The sequence of the newest failure behind the first event; undefined: none waits, or it is too early. */
 function findProbe({ waiting: [first, ...later] }: Queue, tried: Entry): number | undefined {
-  if (tried !== first || tried.attempts < heldUpAfter) return undefined;
+  if (tried !== first || tried.attempts < probeAfterAttempts) return undefined;
   return later.findLast(({ order }) => order.transition.kind === "opened")?.sequence;
 }
 
@@ -190,19 +192,19 @@ function findDue({ waiting, probe }: Queue): Entry | undefined {
   return waiting.find(({ sequence }) => sequence === probe) ?? waiting[0];
 }
 
-/** null: the event is not known. `superseded`: it would tell what is no longer so. */
+/** null: the event is not known. `superseded`: a newer event makes it out of date. */
 export type Retry = { step: Step; eventIds: string[] } | "superseded" | null;
 
-/** Sends a dead letter again, a failure with its recovery; or the first that waits, at once. */
+/** Enqueues a dead letter again, a failure with its recovery; for a waiting event, retries at once. */
 export function retry(queue: Queue, eventId: string, nowMs: number): Retry {
   if (queue.waiting.some((entry) => idOf(entry) === eventId)) {
     return { step: advance(withoutProbe(queue)), eventIds: [eventId] };
   }
-  const asked = queue.dead.find((entry) => idOf(entry) === eventId);
-  if (asked === undefined) return null;
-  // What is newer and waits may be accepted at any moment.
-  if (queue.waiting.some(({ sequence }) => sequence > asked.sequence)) return "superseded";
-  const { episode } = asked.order.transition;
+  const requested = queue.dead.find((entry) => idOf(entry) === eventId);
+  if (requested === undefined) return null;
+  // A newer event that waits may be accepted at any moment.
+  if (queue.waiting.some(({ sequence }) => sequence > requested.sequence)) return "superseded";
+  const { episode } = requested.order.transition;
   const isOfEpisode = (entry: Entry) => entry.order.transition.episode === episode;
   const again = queue.dead
     .filter(isOfEpisode)
@@ -210,32 +212,32 @@ export function retry(queue: Queue, eventId: string, nowMs: number): Retry {
   const dead = queue.dead.filter((entry) => !isOfEpisode(entry));
   const records = again.map((entry) => record(entry, "pending"));
   const longer = { ...queue, waiting: [...queue.waiting, ...again], dead };
-  const step = withRecords(records, isIdle(queue) ? advance(longer) : nothing(longer));
+  const step = withRecords(records, isIdle(queue) ? advance(longer) : unchanged(longer));
   return { step, eventIds: again.map(idOf) };
 }
 
-/** The first event is delivered; a recovery whose failure nobody accepted is taken out first. */
+/** Attempts the first event, after removing recoveries whose failure was not accepted. */
 function advance(queue: Queue): Step {
   const head = queue.waiting[0];
-  if (head === undefined) return nothing(queue);
+  if (head === undefined) return unchanged(queue);
   if (isOrphan(queue, head.order)) return withdraw(queue, head);
   const next = { ...queue, generation: queue.generation + 1 };
   return { queue: next, post: findDue(queue) ?? head, wakeAfterMs: lostAfterMs, records: [] };
 }
 
-/** Never a recovery before its failure was delivered: the alert would stay open for ever. */
+/** A recovery without a delivered failure. Sent before its failure, it would leave the alert open for ever. */
 function isOrphan({ accepted }: Queue, { transition }: RoutedOrder): boolean {
   const { kind, episode } = transition;
   if (kind === "opened") return false;
   return accepted?.kind !== "opened" || accepted.episode !== episode;
 }
 
-/** With its failure among the dead letters it goes there too: the two are sent again together. */
+/** If the failure is a dead letter the recovery becomes one too, so that both are sent again together. */
 function withdraw(queue: Queue, head: Entry): Step {
   const { episode } = head.order.transition;
   const isFailureDead = queue.dead.some(({ order }) => order.transition.episode === episode);
   const entry = { ...head, cause: "its failure was not delivered" };
-  if (isFailureDead) return bury(queue, entry);
+  if (isFailureDead) return addDeadLetter(queue, entry);
   return withRecords([record(entry, "not_posted")], advance(without(queue, head)));
 }
 
@@ -252,12 +254,12 @@ function accept(queue: Queue, entry: Entry, atMs: number): Step {
   return withRecords([accepted, ...superseded], advance(rest));
 }
 
-function bury(queue: Queue, entry: Entry): Step {
+function addDeadLetter(queue: Queue, entry: Entry): Step {
   const all = [...queue.dead, entry];
-  const dead = all.slice(-mostDead);
-  const forgotten = all.slice(0, -mostDead).map((old) => record(old, "superseded"));
+  const dead = all.slice(-maxDead);
+  const dropped = all.slice(0, -maxDead).map((old) => record(old, "superseded"));
   const rest = advance({ ...without(queue, entry), dead });
-  return withRecords([record(entry, "dead"), ...forgotten], rest);
+  return withRecords([record(entry, "dead"), ...dropped], rest);
 }
 
 function postpone(queue: Queue, entry: Entry, wait: { waitMs: number; atMs: number }): Step {
@@ -291,6 +293,6 @@ function withRecords(records: EventRecord[], step: Step): Step {
   return { ...step, records: [...records, ...step.records] };
 }
 
-function nothing(queue: Queue): Step {
+function unchanged(queue: Queue): Step {
   return { queue, post: null, wakeAfterMs: null, records: [] };
 }

@@ -1,4 +1,4 @@
-/** Writes down what becomes of events, off the path of the delivery: a database that is down holds up nothing else. */
+/** Stores the delivery status of events apart from the delivery, which a database that is down must not delay. */
 import { implement } from "@restatedev/restate-sdk";
 import { whyUnwritable } from "#kernel/unwritable.ts";
 import type { AlertTransition } from "./contract.ts";
@@ -6,7 +6,7 @@ import { alertRecord } from "./internal.ts";
 import type { EventRecord } from "./queue.ts";
 import type { EventStore } from "./store.ts";
 
-/** Told when the receiver accepted an event; twice when a crash comes between. */
+/** Called when the receiver has accepted an event; twice after a crash in between. */
 export type NoteAccepted = (event: AlertTransition, atMs: number) => Promise<void>;
 
 type RecorderParts = { store: Pick<EventStore, "save">; noteAccepted: NoteAccepted };
@@ -26,7 +26,7 @@ export function createAlertRecorder({ store, noteAccepted }: RecorderParts) {
             ]),
           ),
         );
-        for (const fault of faults.filter((known) => known !== null)) {
+        for (const fault of faults.filter((one) => one !== null)) {
           ctx.console.error("alert record given up", { fault });
         }
         return null;

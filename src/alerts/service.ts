@@ -1,4 +1,4 @@
-/** What operators ask and do, as a Restate service: reached through the gateway like the rest. */
+/** The operators' queries and actions as a Restate service, called through the gateway like the rest. */
 import { implement } from "@restatedev/restate-sdk";
 import { type AlertEventProblemCode, alertEvents } from "#alerts/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -14,18 +14,18 @@ const finding = databaseRead("find-event", limits);
 
 type Parts = {
   store: Pick<EventStore, "list" | "find">;
-  /** Where an event goes, and as what; undefined: nowhere. */
-  present: (order: RoutedOrder) => { address: string; body: object } | undefined;
+  /** Where an event is posted, and its body; undefined: no source is configured. */
+  preview: (order: RoutedOrder) => { address: string; body: object } | undefined;
 };
 
-export function createAlertEvents({ store, present }: Parts) {
+export function createAlertEvents({ store, preview }: Parts) {
   return implement(alertEvents, {
     handlers: {
       List: (ctx, request) => readNow(ctx, listing, () => store.list(request)),
       Show: async (ctx, { event_id }) => {
         const found = await readNow(ctx, finding, () => store.find(event_id));
         if (found === null) throw toTerminalError(unknownEvent(event_id));
-        const { address, body } = present(found.order) ?? { address: null, body: null };
+        const { address, body } = preview(found.order) ?? { address: null, body: null };
         return { ...found.view, address, body: body as Record<string, unknown> | null };
       },
       Retry: (ctx, { event_id }) =>
@@ -35,7 +35,7 @@ export function createAlertEvents({ store, present }: Parts) {
   });
 }
 
-/** Of `<check id>:<episode>:<kind>`. */
+/** The check's id in `<check id>:<episode>:<kind>`. */
 function checkOf(eventId: string): string {
   return eventId.replace(/:\d+:\w+$/, "");
 }
@@ -44,6 +44,6 @@ function unknownEvent(eventId: string) {
   return new ProblemError<AlertEventProblemCode>({
     status: 404,
     code: "unknown_event",
-    detail: `there is no event ${eventId}; \`vedette alerts events\` lists those there are`,
+    detail: `there is no event ${eventId}; \`vedette alerts events\` lists the events`,
   });
 }

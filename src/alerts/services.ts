@@ -1,7 +1,7 @@
-/** Everything of the delivery of alert events that Restate calls, put together. */
+/** Creates all objects and services of the alert delivery. */
 import type { Registry } from "prom-client";
 import type { Database } from "#kernel/database.ts";
-import { createAttempt, createPresent } from "./attempt.ts";
+import { createAttempt, createPreview } from "./attempt.ts";
 import { countAttempts, showEvents } from "./metrics.ts";
 import { createAlertQueue } from "./object.ts";
 import type { LinkToCheck } from "./payload.ts";
@@ -25,11 +25,11 @@ export function createAlertDelivery(parts: AlertDeliveryParts) {
   const { database, registry, giveUpAfterMs, noteAccepted, keepDays } = parts;
   const store = createEventStore(database, { keepDays });
   const attempt = createAttempt({ ...parts, timeoutMs: parts.attemptTimeoutMs });
-  const present = createPresent(parts);
+  const preview = createPreview(parts);
   showEvents(store.count, registry);
   return [
     createAlertQueue({ attempt: countAttempts(attempt, registry), giveUpAfterMs }),
     createAlertRecorder({ store, noteAccepted }),
-    createAlertEvents({ store, present }),
+    createAlertEvents({ store, preview }),
   ];
 }

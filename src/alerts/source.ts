@@ -9,7 +9,7 @@ export type SourceKind = (typeof sourceKinds)[number];
 export type Source = {
   url: string;
   kind: SourceKind;
-  /** Read anew at every call, never kept. Throws when its file cannot be read or is empty. */
+  /** Reads the token at every call, without a cache. Throws when its file cannot be read or is empty. */
   readToken: () => string;
 };
 
@@ -22,7 +22,7 @@ type SourceSettings = {
 
 export type SourceOf = (channel: Environment) => Source | undefined;
 
-/** Answers undefined for an environment that has no address, no source or no token. */
+/** Returns undefined for an environment that has no address, no source or no token. */
 export function createSourceOf(
   incidentUrl: string,
   settings: Record<Environment, SourceSettings>,
@@ -38,7 +38,7 @@ export function createSourceOf(
   };
 }
 
-/** A file that is being replaced may be absent or empty for a moment: the event is tried again. */
+/** While the file is being replaced it may be absent or empty for a moment: the event is retried. */
 function readTokenFile(file: string): string {
   const token = readFileSync(file, "utf8").trim();
   if (token === "") throw new Error(`token file ${file} is empty`);

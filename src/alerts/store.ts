@@ -1,4 +1,4 @@
-/** The table `alert_events`. Every write may come twice and changes nothing then. */
+/** The table `alert_events`. Every write is idempotent. */
 import type { AlertEventList, AlertEventListRequest, AlertEventView } from "#alerts/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import { createJointWrites } from "#kernel/groups.ts";
@@ -8,19 +8,19 @@ import type { EventRecord, RoutedOrder } from "./queue.ts";
 
 export type EventStore = ReturnType<typeof createEventStore>;
 
-/** How many events stand where an operator should look. */
+/** The numbers of events that an operator has to watch. */
 export type EventCounts = {
   pending: number;
   dead: number;
   oldestPendingSeconds: number;
-  /** Of those on their way, the ones whose last attempt was refused for the source's token. */
+  /** How many of the pending ones failed their last attempt because the source's token was refused. */
   tokenRefused: number;
 };
 
 export type FoundEvent = { view: AlertEventView; order: RoutedOrder };
 
 export function createEventStore(database: Database, { keepDays }: { keepDays: number }) {
-  // Every write of its own is one wait for the disk, and many checks alert at once.
+  // Batched: a separate write each would wait for the disk each time, and many checks alert at once.
   const save = createJointWrites(async (records: readonly EventRecord[]) => {
     await saveAll(database, records);
     const isOneAccepted = records.some(({ status }) => status === "accepted");
@@ -35,7 +35,7 @@ export function createEventStore(database: Database, { keepDays }: { keepDays: n
       return { events: rows.map(toView) };
     },
 
-    /** The event, and what it was made of; null: it is not known, or too old. */
+    /** The event and the order it was rendered from; null: it is unknown, or deleted after `keepDays`. */
     async find(eventId: string): Promise<FoundEvent | null> {
       const { rows } = await database.query(findEvent, [eventId]);
       return rows.map(toFound)[0] ?? null;
@@ -48,7 +48,7 @@ export function createEventStore(database: Database, { keepDays }: { keepDays: n
   };
 }
 
-/** Of several records of one event the last counts. */
+/** Writes one row per event: the last of its records. */
 async function saveAll(database: Database, records: readonly EventRecord[]): Promise<void> {
   const rows = new Map(records.map((record) => [record.entry.order.transition.eventId, record]));
   await database.query(saveEvents, [JSON.stringify([...rows.values()].map(toRow))]);
@@ -76,7 +76,7 @@ function toRow({ entry, status, nextAttemptAtMs, acceptedAtMs }: EventRecord) {
   };
 }
 
-// Rows are locked in one order, that of the ids: two processes never wait for each other.
+// Rows are locked in the order of their ids, so that two processes never deadlock.
 const saveEvents = `
   INSERT INTO alert_events (event_id, check_id, name, episode, kind, environment, channel, transition,
     status, attempts, cause, event_at, queued_at, next_attempt_at, accepted_at)
@@ -89,7 +89,7 @@ const saveEvents = `
     status = excluded.status, attempts = excluded.attempts, cause = excluded.cause,
     queued_at = excluded.queued_at, next_attempt_at = excluded.next_attempt_at,
     accepted_at = excluded.accepted_at
-  -- One that was held up may come after newer ones.
+  -- A delayed write must not overwrite a newer one.
   WHERE excluded.queued_at <> alert_events.queued_at
     OR excluded.attempts > alert_events.attempts
     OR excluded.attempts = alert_events.attempts

@@ -12,7 +12,7 @@ describe("showEvents", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it("shows what is pending, for how long, and what is dead, by one question", async () => {
+  it("shows pending events, their age and dead letters by a single query", async () => {
     const registry = new Registry();
     const count = vi.fn(async () => ({
       pending: 3,
@@ -40,7 +40,7 @@ describe("showEvents", () => {
     expect(await valuesOf(registry)).toEqual({});
   });
 
-  it("does not wait for a database that hangs, and asks it again the next time", async () => {
+  it("does not wait for a database that hangs, and queries it again the next time", async () => {
     const registry = new Registry();
     const count = vi.fn(() => new Promise<never>(() => {}));
     showEvents(count, registry);

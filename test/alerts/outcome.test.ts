@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { judgeAnswer, judgeSilence, retryWaitMs } from "#alerts/outcome.ts";
+import { judgeAnswer, judgeNetworkError, retryWaitMs } from "#alerts/outcome.ts";
 import { newYearMs } from "../support/alert-builders.ts";
 
 const answer = (status: number, body: unknown = "", retryAfter: string | null = null) =>
@@ -98,20 +98,20 @@ describe("judgeAnswer", () => {
   });
 
   it.each(["", "null", "[]", '{"errors":[null]}', '{"errors":"x"}', "{"])(
-    "bears the body %s",
+    "tolerates the body %s",
     (body) => {
       expect(answer(500, body)).toEqual({ kind: "retry", cause: "status 500" });
     },
   );
 });
 
-describe("judgeSilence", () => {
+describe("judgeNetworkError", () => {
   it("names the code of the cause, and nothing of the message", () => {
     const cause = Object.assign(new Error("connect to secret.example.com"), {
       code: "ECONNREFUSED",
     });
 
-    expect(judgeSilence(new Error("fetch failed", { cause }))).toEqual({
+    expect(judgeNetworkError(new Error("fetch failed", { cause }))).toEqual({
       kind: "retry",
       cause: "not reached: ECONNREFUSED",
     });
@@ -125,7 +125,7 @@ describe("retryWaitMs", () => {
     expect(waits).toEqual([1_000, 2_000, 4_000, 256_000, 300_000, 300_000]);
   });
 
-  it("comes back within a minute to a receiver that refuses the token", () => {
+  it("retries within a minute when the receiver refuses the token", () => {
     const waits = [0, 5, 6, 1_000].map((n) => retryWaitMs(n, { random: 0, isTokenRefused: true }));
 
     expect(waits).toEqual([1_000, 32_000, 60_000, 60_000]);
@@ -135,7 +135,7 @@ describe("retryWaitMs", () => {
     expect(retryWaitMs(0, { random: 1 })).toBe(1_100);
   });
 
-  it("waits as long as it is told, five minutes at most", () => {
+  it("waits as long as Retry-After says, five minutes at most", () => {
     const waits = [0, 7_000, 86_400_000].map((afterMs) => retryWaitMs(3, { random: 0, afterMs }));
 
     expect(waits).toEqual([100, 7_000, 300_000]);

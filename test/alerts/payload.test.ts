@@ -25,7 +25,7 @@ describe("an event for the synthetic monitor's source", () => {
     });
   });
 
-  it("has a recovery resolve under the same key, and tells how long it took", () => {
+  it("has a recovery resolve under the same key, and says how long the alert was open", () => {
     const order = buildOrder({ kind: "resolved", openedAtMs: newYearMs, atMs: newYearMs + 90_000 });
 
     expect(render(order)).toMatchObject({
@@ -37,7 +37,7 @@ describe("an event for the synthetic monitor's source", () => {
     });
   });
 
-  it("has nothing take less than no time, also where the clock went back", () => {
+  it("has no negative duration after the clock was set back", () => {
     const order = buildOrder({ kind: "resolved", openedAtMs: newYearMs, atMs: newYearMs - 90_000 });
 
     expect(render(order).description).toContain("Recovered after 0 ms.");
@@ -53,7 +53,7 @@ describe("an event for the synthetic monitor's source", () => {
     expect(event.description).toContain("During rollout r-7, wave 2");
   });
 
-  it("tells of the pings that a heartbeat missed", () => {
+  it("has the number of pings that a heartbeat missed", () => {
     const order = buildOrder({ kind: "resolved" });
 
     const event = render({

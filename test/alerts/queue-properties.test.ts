@@ -124,7 +124,7 @@ it("no recovery arrives before its failure", () => {
   );
 });
 
-it("an event is recorded as accepted when the receiver has it, and but once", () => {
+it("an event is recorded as accepted once, when the receiver has it", () => {
   fc.assert(
     fc.property(histories, (happenings) => {
       const { received, accepted } = play(happenings);
@@ -136,7 +136,7 @@ it("an event is recorded as accepted when the receiver has it, and but once", ()
   );
 });
 
-it("once the receiver is well every event has arrived, but for refusals", () => {
+it("every event arrives once the receiver is up again, except refused ones", () => {
   fc.assert(
     fc.property(histories, (happenings) => {
       const hasRefusals = happenings.some(({ end }) => end === "refused" || end === "token");

@@ -42,11 +42,11 @@ describe("add", () => {
     expect(wakeAfterMs).toBe(300_000);
   });
 
-  it("records nothing of an event that is due: the end of the attempt does", () => {
+  it("records an event that is due only when its attempt ends", () => {
     expect(add(emptyQueue, buildOrder(), 0).records).toEqual([]);
   });
 
-  it("lets later events wait for the first, on record", () => {
+  it("queues later events behind the first, and records them", () => {
     const { post, queue, records } = add(fill(buildOrder()), buildOrder({ kind: "resolved" }), 0);
 
     expect(post).toBeNull();
@@ -68,7 +68,7 @@ describe("add", () => {
 });
 
 describe("a check that flaps while the receiver is away", () => {
-  it("keeps what is being tried and what is newest, and supersedes old episodes in between", () => {
+  it("keeps the event being tried and the newest, and supersedes old episodes in between", () => {
     const flapping = Array.from({ length: 600 }, (_, i) => [
       buildOrder({ episode: i + 1 }),
       buildOrder({ kind: "resolved", episode: i + 1 }),
@@ -94,7 +94,7 @@ describe("wake", () => {
     expect(post?.attempts).toBe(1);
   });
 
-  it("does nothing for a timer of before", () => {
+  it("does nothing for an earlier timer", () => {
     const waiting = end(fill(buildOrder()), failed).queue;
 
     expect(wake(waiting, waiting.generation - 1).post).toBeNull();
@@ -135,7 +135,7 @@ describe("applyOutcome", () => {
     expect(step.post?.order.transition.eventId).toBe("verify-key:2:opened");
   });
 
-  it("tries the newest failure too when the first goes on being refused for its token", () => {
+  it("tries the newest failure too when the token is refused repeatedly for the first", () => {
     const later = [buildOrder({ episode: 2 }), buildOrder({ kind: "resolved", episode: 2 })];
     const queue = fill(...buildEpisode(), ...later, buildOrder({ episode: 3 }));
 
@@ -146,7 +146,7 @@ describe("applyOutcome", () => {
     expect(wake(back, back.generation).post?.order.transition.eventId).toBe("verify-key:1:opened");
   });
 
-  it("supersedes what waits before the newest failure when that is accepted", () => {
+  it("supersedes the events before the newest failure when that is accepted", () => {
     const queue = fill(...buildEpisode(), buildOrder({ episode: 2 }));
 
     const step = end(endAll(queue, token, token, token), accepted);
@@ -196,7 +196,7 @@ describe("applyOutcome", () => {
     expect(statuses(step)).toEqual([["verify-key:1:opened", "pending"]]);
   });
 
-  it("gives up what waited behind one that was given up for as long", () => {
+  it("gives up an event that waited as long behind one that was given up", () => {
     const givenUp = end(fill(buildOrder(), buildOrder({ episode: 2 })), failed, hourMs).queue;
     const outcome = { kind: "retry", cause: "status 500" } as const;
     const aWeekLater = { beganAtMs: 0, atMs: 8 * 24 * hourMs, random: 0 };
@@ -224,7 +224,7 @@ describe("applyOutcome", () => {
 });
 
 describe("retry", () => {
-  it("sends a dead failure with its recovery, with their time begun anew", () => {
+  it("sends a dead failure with its recovery, and restarts their time limit", () => {
     const dead = endAll(fill(...buildEpisode()), refused);
 
     const answer = retry(dead, "verify-key:1:opened", 5_000);

@@ -7,7 +7,7 @@ const episodes = (count: number) =>
   Array.from({ length: count }, (_, i) => buildEpisode({ episode: i + 1 })).flat();
 
 describe("events that are not accepted", () => {
-  it("makes a refused failure and its recovery dead letters, and goes on with the next", async () => {
+  it("makes a refused failure and its recovery dead letters, and continues with the next", async () => {
     const bench = await startAlertBench();
     bench.receiver.script.push({ status: 422, body: { type: "validation_error" } });
 
@@ -55,7 +55,7 @@ describe("events that are not accepted", () => {
     expect(JSON.stringify(body)).not.toContain("secret-part");
   });
 
-  it("refuses to show an event that there is not", async () => {
+  it("refuses to show an unknown event", async () => {
     const bench = await startAlertBench();
 
     const { status, body } = await bench.show("verify-key:9:opened");
@@ -77,7 +77,7 @@ describe("events that are not accepted", () => {
     expect(bench.receivedIds()).toEqual(eventIdsOf(2).slice(2));
   });
 
-  it("tries a waiting event at once when it is asked to", async () => {
+  it("retries a waiting event at once on request", async () => {
     const bench = await startAlertBench();
     bench.receiver.script.push({ status: 503, headers: { "retry-after": "600" } });
     await bench.enqueue([buildOrder()]);

@@ -52,7 +52,7 @@ describe("delivery of alert events", () => {
     });
   });
 
-  it("counts an event once however often it is handed over", async () => {
+  it("delivers an event once however often it is enqueued", async () => {
     const bench = await startAlertBench();
     const [opened, resolved] = buildEpisode() as [never, never];
 
@@ -73,7 +73,7 @@ describe("delivery of alert events", () => {
     expect(bench.receivedIds()).toEqual(["verify-key:2:opened"]);
   });
 
-  it("tries again after errors, broken connections and silence, later each time", async () => {
+  it("retries after errors, broken connections and timeouts, later each time", async () => {
     const bench = await startAlertBench({ attemptTimeoutMs: 300 });
     bench.receiver.script.push({ status: 500 }, "reset", "hang");
 
@@ -127,7 +127,7 @@ describe("delivery of alert events", () => {
     expect(bench.receivedIds()).toEqual(["verify-key:1:opened", ...eventIdsOf(1)]);
   });
 
-  it("takes events over at once while the receiver hangs, and delivers other checks'", async () => {
+  it("enqueues events at once while the receiver hangs, and delivers those of other checks", async () => {
     const bench = await startAlertBench({ attemptTimeoutMs: 20_000 });
     bench.receiver.script.push("hang");
     await bench.enqueue([buildOrder()]);
@@ -207,7 +207,7 @@ describe("delivery of alert events", () => {
     expect(bench.receivedIds()).toEqual(eventIdsOf(1));
   });
 
-  it("records later events although no database takes what an earlier one says", async () => {
+  it("records later events although Postgres cannot store the text of an earlier one", async () => {
     const bench = await startAlertBench();
 
     await bench.enqueue([buildOrder({ reason: "\0" }), buildOrder({ kind: "resolved" })]);
@@ -216,7 +216,7 @@ describe("delivery of alert events", () => {
     expect(bench.receivedIds()).toEqual(eventIdsOf(1));
   });
 
-  it("shows what is on its way and what is dead to Prometheus", async () => {
+  it("shows pending events and dead letters to Prometheus", async () => {
     const bench = await startAlertBench();
     bench.receiver.script.push({ status: 404 }, { status: 503 });
     await bench.enqueue([buildOrder(), buildOrder({ checkId: "liveness" })]);

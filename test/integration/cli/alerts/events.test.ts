@@ -126,7 +126,7 @@ describe("vedette alerts", () => {
     const { stdout, code } = await vedette("redeliver", `${checkId}:1:opened`);
 
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^\S+ not sent: \S+ is no dead letter and waits for nothing; .*\n$/);
+    expect(stdout).toMatch(/^\S+ not sent: \S+ is neither a dead letter nor waiting; .*\n$/);
   });
 
   it.each([

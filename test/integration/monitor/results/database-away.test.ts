@@ -46,7 +46,7 @@ function servicesOf(away: Database) {
     }),
     createAlertEvents({
       store: createEventStore(away, { keepDays: 30 }),
-      present: () => undefined,
+      preview: () => undefined,
     }),
     createAlertRoutesObject({
       ...{ incidentUrl: "", nextCheckAtMs: undefined, listLagMs: 0 },
