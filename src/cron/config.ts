@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { optionalUrl } from "#kernel/setting.ts";
 
-/** `heartbeat_url` is requested once after each run that went well; it is a secret. Empty: none. */
+/** `heartbeat_url` is requested once after each successful run; it is a secret. Empty: none. */
 const job = () => z.strictObject({ heartbeat_url: optionalUrl() }).prefault({});
 
 export const cronConfig = {

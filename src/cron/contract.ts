@@ -17,7 +17,7 @@ export const cronServiceName = "vedette.v1.CronService";
 
 const CronRequest = z.strictObject({}).meta({ title: "Empty request" });
 
-/** How a run ended. `lost`: it was killed, and nobody knows how far it came. */
+/** How a run ended. `lost`: it was killed, and its progress is unknown. */
 const CronOutcome = z.enum(["succeeded", "failed", "lost"]);
 
 export const CronRun = z.object({
@@ -42,7 +42,7 @@ export const CronStatus = z.object({
 });
 export type CronStatus = z.infer<typeof CronStatus>;
 
-/** What control lets through, by handler. `Run` answers when the run has ended. */
+/** The handlers that control forwards. `Run` answers when the run has ended. */
 export const cronHandlers = {
   Status: { input: CronRequest, output: CronStatus },
   Run: { input: CronRequest, output: CronRun },

@@ -1,8 +1,8 @@
-/** Tells a monitor that a job has done its work. */
+/** Pings the heartbeat of a job after a successful run. */
 import pRetry, { AbortError } from "p-retry";
 import { request } from "undici";
 
-/** Requests the URL once; again only when nothing came of it. Answers what failed, or null. */
+/** Requests the URL; retries only a transient failure. Returns the failure, or null after success. */
 export type PingHeartbeat = (url: string) => Promise<string | null>;
 
 const attemptTimeoutMs = 10_000;
@@ -19,13 +19,13 @@ export function createPingHeartbeat(retry = { minTimeout: 1_000, maxTimeout: 10_
   return ping;
 }
 
-/** No message of ours or of the client's ever has the URL in it: its path is a token. */
+/** No error message contains the URL, neither ours nor the client's: its path is a token. */
 async function attempt(url: string): Promise<void> {
   const status = await statusOf(url);
   if (status < 300) return;
   const error = new Error(`status ${status}`);
-  const isPassing = status >= 500 || status === 408 || status === 429;
-  throw isPassing ? error : new AbortError(error);
+  const isTransient = status >= 500 || status === 408 || status === 429;
+  throw isTransient ? error : new AbortError(error);
 }
 
 async function statusOf(url: string): Promise<number> {

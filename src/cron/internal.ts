@@ -1,11 +1,11 @@
-/** What the parts of a timed job call on each other. Control lets through `Status` and `Run` only. */
+/** Handlers that the parts of a timed job call on each other. Control forwards only `Status` and `Run`. */
 import { iface } from "@restatedev/restate-sdk";
 import { type CronRun, cronHandlers, cronServiceName } from "./contract.ts";
 
 /** `runId` names the run in messages and in the log. */
 export type RunOrder = { runId: string; startedAtMs: number };
 
-/** One object per job: its timer, and who runs. Every exclusive handler is short. */
+/** One object per job: its timer and its current run. Every exclusive handler is short. */
 export const cronObject = iface.object(
   cronServiceName,
   {
@@ -25,7 +25,7 @@ export const cronObject = iface.object(
   { description: "A timed job; the key is its name." },
 );
 
-/** One object per job: runs it. The key's lock is what keeps two runs apart, whatever happens. */
+/** One object per job: runs it. The key's lock prevents concurrent runs in any case. */
 export const cronRuns = iface.object("vedette.v1.CronRunner", {
   run: iface.json<RunOrder, CronRun>(),
 });

@@ -1,35 +1,35 @@
-/** What a job is, free of the machinery that runs it. */
+/** The definition of a job, independent of how it is run. */
 import type { ChatChannelName, ChatMessage } from "#notify/contract.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** An exclusive handler of a virtual object, and what it is sent. */
+/** An exclusive handler of a virtual object, and the request for it. */
 export type CallTarget = { service: string; key: string; handler: string; request: unknown };
 
 /** What a job is given for one run. */
 export type JobRun = {
   runId: string;
-  /** When the run began, unix milliseconds: later than its grid point when everything was down. */
+  /** When the run began, unix milliseconds: later than its grid point if the program was down then. */
   nowMs: number;
   /**
-   * Does something with an effect. Its result is kept: a run that goes on after a crash does not do
-   * it again, except a step that had not ended. A step that throws is repeated for a while.
+   * Runs a side effect and journals its result: a run that continues after a crash repeats only the step
+   * that had not ended. A step that throws is retried for `retryForMs`.
    */
   step: <T>(name: string, action: () => Promise<T>) => Promise<T>;
-  /** Calls a handler of another service, and waits for its answer however long it takes. */
+  /** Calls a handler of another service, and waits for its answer without a timeout. */
   call: <Answer>(target: CallTarget) => Promise<Answer>;
-  /** Kept from run to run. */
+  /** Reads a value that an earlier run stored with `remember`; null: none. */
   recall: <T>(key: string) => Promise<T | null>;
   remember: <T>(key: string, value: T) => void;
-  /** Sends a chat message, in order and at least once; waits for nothing. */
+  /** Sends a chat message, in order and at least once; does not wait for the delivery. */
   post: (channel: ChatChannelName, message: ChatMessage) => void;
 };
 
 export type Job = {
   schedule: Schedule;
-  /** The first run of all comes at once, and not at the next grid point. */
+  /** The very first run starts at once instead of at the next grid point. */
   runsAtOnce?: true;
-  /** How long a failing step is repeated before the run has failed. */
+  /** How long a failing step is retried before the run fails. */
   retryForMs: number;
-  /** Does the work and answers one line about it. */
+  /** Does the work and returns a summary of one line. */
   run: (run: JobRun) => Promise<string>;
 };

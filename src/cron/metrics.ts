@@ -12,7 +12,7 @@ export function createCronMetrics(registry: Registry): CronMetrics {
   });
   const lastSuccess = new Gauge({
     name: "vedette_cron_last_success_timestamp_seconds",
-    help: "When the last run that went well has ended, as far as this process knows.",
+    help: "When the last successful run ended, as far as this process knows.",
     labelNames: ["job"],
     registers: [registry],
   });

@@ -1,4 +1,4 @@
-/** The timers: one virtual object per job, which survive whatever ends a process. */
+/** The timers of the jobs: one virtual object per job, so that they survive restarts and crashes. */
 
 import {
   InvocationIdParser,
@@ -22,7 +22,7 @@ import { cronObject, cronRuns } from "./internal.ts";
 import type { Job } from "./job.ts";
 import { describeSchedule, dueAfterStart, isStuck, nextTick } from "./schedule.ts";
 import {
-  type JobRun,
+  type ActiveRun,
   readLastRun,
   readLastSuccess,
   readRunning,
@@ -31,7 +31,7 @@ import {
   writeRunning,
 } from "./state.ts";
 
-/** The jobs of this installation. One that is absent is off: its timer stops by itself. */
+/** The jobs of this installation. An absent job is off: its timer stops at its next tick. */
 export type Jobs = Partial<Record<CronJobName, Job>>;
 
 export function createCronObject(jobs: Jobs) {
@@ -56,7 +56,7 @@ export function createCronObject(jobs: Jobs) {
   });
 }
 
-/** Sets the timer going if it is not. Called whenever a worker starts, and again and again. */
+/** Starts the timer if it is not running. Called when a worker starts, and every 5 minutes after that. */
 async function start(ctx: ObjectContext, jobs: Jobs): Promise<null> {
   const job = findJob(ctx, jobs);
   if (job === undefined) return null;
@@ -69,13 +69,13 @@ async function start(ctx: ObjectContext, jobs: Jobs): Promise<null> {
 async function tick(ctx: ObjectContext, jobs: Jobs, generation: number): Promise<null> {
   const job = findJob(ctx, jobs);
   const timer = await timers.readCurrent(ctx, generation);
-  // Of a timer that another one has replaced, or of a job that was switched off.
+  // The timer was replaced by another one, or the job was switched off.
   if (job === undefined || timer === null) return null;
-  // The clock that set the timer may be a little ahead: never the same grid point twice.
+  // The clock that set the timer may be slightly ahead of ours: never run the same grid point twice.
   const now = Math.max(await ctx.date.now(), timer.dueAtMs);
   await arm(ctx, jobs, nextTick(job.schedule, now));
-  if (await isAtWork(ctx)) {
-    ctx.console.warn("cron job still at work, run skipped", { job: ctx.key });
+  if (await isRunning(ctx)) {
+    ctx.console.warn("cron job still running, run skipped", { job: ctx.key });
     return null;
   }
   await launchRun(ctx, timer.dueAtMs);
@@ -92,7 +92,7 @@ async function arm(ctx: ObjectContext, jobs: Jobs, dueAtMs: number): Promise<voi
   );
 }
 
-/** A timer may fire a moment early: then a run begins at its grid point all the same, and on its day. */
+/** A timer may fire slightly early: the run is then dated at its grid point, so that its day is right. */
 async function launchRun(ctx: ObjectContext, notBeforeMs = 0): Promise<string> {
   const runId = ctx.rand.uuidv4();
   const startedAtMs = Math.max(await ctx.date.now(), notBeforeMs);
@@ -102,10 +102,10 @@ async function launchRun(ctx: ObjectContext, notBeforeMs = 0): Promise<string> {
   return invocation;
 }
 
-/** The operator's run: at once, and only when none is at work. */
+/** Starts a run for the operator, unless one is running. */
 async function launch(ctx: ObjectContext): Promise<{ invocation: string }> {
-  if (await isAtWork(ctx)) {
-    throw problem(409, "already_running", `${ctx.key} runs already; one run at a time`);
+  if (await isRunning(ctx)) {
+    throw problem(409, "already_running", `${ctx.key} is already running; one run at a time`);
   }
   return { invocation: await launchRun(ctx) };
 }
@@ -120,16 +120,16 @@ async function runNow(ctx: ObjectSharedContext, jobs: Jobs): Promise<CronRun> {
 
 async function finished(ctx: ObjectContext, run: CronRun): Promise<null> {
   const running = await readRunning(ctx);
-  // A run that was taken for lost may still say so itself: then the newer one counts.
+  // A run that was taken for lost may still report its end: then the newer run counts.
   if (running?.runId === run.run_id) writeEnd(ctx, run);
   return null;
 }
 
-/** How long a run may take to say that it is over: it is asked only where one should have ended. */
-const askRunMs = 250;
+/** How long to wait for the end of a run, by attaching to it, before it counts as running. */
+const attachTimeoutMs = 250;
 
-/** Whether a run is at work. One that was killed is noticed here, and closed as lost. */
-async function isAtWork(ctx: ObjectContext): Promise<boolean> {
+/** Whether a run is active. Detects a run that was killed, and closes it as lost. */
+async function isRunning(ctx: ObjectContext): Promise<boolean> {
   const running = await readRunning(ctx);
   if (running === null) return false;
   const end = await endOf(ctx, running);
@@ -138,9 +138,9 @@ async function isAtWork(ctx: ObjectContext): Promise<boolean> {
   return false;
 }
 
-async function endOf(ctx: ObjectContext, running: JobRun): Promise<CronRun | undefined> {
+async function endOf(ctx: ObjectContext, running: ActiveRun): Promise<CronRun | undefined> {
   const { invocation, runId, startedAtMs } = running;
-  const [end] = (await endsWithin<CronRun>(ctx, [invocation], askRunMs)) ?? [];
+  const [end] = (await endsWithin<CronRun>(ctx, [invocation], attachTimeoutMs)) ?? [];
   if (end === undefined) return undefined;
   if (end.result !== undefined) return end.result;
   ctx.console.error("cron run lost", { job: ctx.key, runId, detail: end.failure });
@@ -173,7 +173,7 @@ async function status(ctx: ObjectSharedContext, jobs: Jobs): Promise<CronStatus>
   };
 }
 
-/** The job of this key, or undefined when it is off. Throws 404 for a key that is no job. */
+/** The job of this key; undefined: it is off. Throws 404 `unknown_job` for a key that is not a job. */
 function findJob(ctx: ObjectSharedContext, jobs: Jobs): Job | undefined {
   const name = cronJobs.find((known) => known === ctx.key);
   if (name !== undefined) return jobs[name];

@@ -1,21 +1,21 @@
-/** Who is to be told of, because a workspace uses more than was agreed. */
+/** For which workspaces to send a notice that they are over their quota. */
 
 export type Usage = {
   workspaceId: string;
   name: string;
   /** Billable verifications and limit decisions of this month. */
   used: number;
-  /** Of a month. */
+  /** Per month. */
   quota: number;
 };
 
-/** When a workspace was last told of, by its id. */
+/** When the last notice about a workspace was sent, by its id. */
 export type Notices = Record<string, { month: string; atMs: number }>;
 
-/** A little less than seven days, so that a check at the same hour reminds on the seventh. */
+/** A little less than seven days, so that a run at the same hour sends the reminder on the seventh. */
 const remindAfterMs = (6 * 24 + 20) * 60 * 60_000;
 
-/** Those over their quota that nobody was told of this month, or not for about a week. */
+/** The workspaces over their quota without a notice in this month or in the last week or so. */
 export function noticesDue(usages: readonly Usage[], notices: Notices, nowMs: number): Usage[] {
   const month = monthOf(nowMs);
   return usages.filter(({ workspaceId, used, quota }) => {
@@ -25,12 +25,12 @@ export function noticesDue(usages: readonly Usage[], notices: Notices, nowMs: nu
   });
 }
 
-/** The notices after `told` were told of; those of other months are forgotten. */
-export function withNotices(notices: Notices, told: readonly Usage[], nowMs: number): Notices {
+/** Adds the notices that were sent now for `usages`, and drops those of other months. */
+export function withNotices(notices: Notices, usages: readonly Usage[], nowMs: number): Notices {
   const month = monthOf(nowMs);
-  const kept = Object.entries(notices).filter(([, notice]) => notice.month === month);
-  const fresh = told.map(({ workspaceId }) => [workspaceId, { month, atMs: nowMs }] as const);
-  return Object.fromEntries([...kept, ...fresh]);
+  const ofMonth = Object.entries(notices).filter(([, notice]) => notice.month === month);
+  const added = usages.map(({ workspaceId }) => [workspaceId, { month, atMs: nowMs }] as const);
+  return Object.fromEntries([...ofMonth, ...added]);
 }
 
 /** `2026-11` */

@@ -1,8 +1,8 @@
-/** Which keys a refill is due for, by the calendar (UTC). */
+/** On which days of the month a refill is due, by the calendar (UTC). */
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** Longer than any month: after such an absence every day of the month has come up. */
+/** At least as long as any month: after such a downtime every day of the month has passed. */
 const maxDaysBack = 31;
 
 export function startOfDay(atMs: number): number {
@@ -10,9 +10,9 @@ export function startOfDay(atMs: number): number {
 }
 
 /**
- * The days of the month (1 to 31) whose monthly refill falls on `todayMs`, or fell on a day since
- * `lastDayMs`, the last day that was taken care of. On the last day of a month those follow that it
- * does not have: a key with day 31 is refilled on the 30th of April.
+ * The days of the month (1 to 31) whose monthly refill is due on `todayMs`, or was due on a day after
+ * `lastDayMs`, the last day that was processed (null: none). The last day of a month includes the days
+ * that this month does not have: a key with day 31 is refilled on the 30th of April.
  */
 export function refillDaysDue(todayMs: number, lastDayMs: number | null): number[] {
   const earliest = todayMs - (maxDaysBack - 1) * dayMs;

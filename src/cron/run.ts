@@ -1,4 +1,4 @@
-/** Runs one job from beginning to end, then pings its heartbeat. */
+/** Runs one job to its end; after success, pings its heartbeat. */
 import { implement, type ObjectContext, TerminalError } from "@restatedev/restate-sdk";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { chatChannel } from "#notify/contract.ts";
@@ -11,7 +11,7 @@ import type { Jobs } from "./object.ts";
 
 export type JobRunParts = {
   jobs: Jobs;
-  /** Of a job; undefined: it has none. */
+  /** undefined: the job has no heartbeat. */
   heartbeatUrlOf: (job: CronJobName) => string | undefined;
   pingHeartbeat: PingHeartbeat;
   metrics: CronMetrics;
@@ -22,7 +22,7 @@ export function createJobRunService(parts: JobRunParts) {
     handlers: { run: (ctx, order) => run(ctx, order, parts) },
     options: {
       ingressPrivate: true,
-      // Long enough for whoever attaches; every minute a run leaves one behind.
+      // Long enough for callers that attach. Not longer, since some jobs leave a journal every minute.
       journalRetention: { minutes: 10 },
       asTerminalError,
     },
@@ -81,7 +81,7 @@ async function call<Answer>(
   return JSON.parse(Buffer.from(answer).toString()) as Answer;
 }
 
-/** Once, at the end of a run that went well. Whether it arrives is no matter of the job. */
+/** Pings once, after a successful run. A ping that fails does not fail the run. */
 async function ping(ctx: ObjectContext, name: CronJobName, parts: JobRunParts): Promise<void> {
   const url = parts.heartbeatUrlOf(name);
   if (url === undefined) return;
@@ -94,7 +94,7 @@ async function report(
   name: CronJobName,
   { result, metrics }: { result: CronRun; metrics: CronMetrics },
 ): Promise<void> {
-  // Journaled, so that a run that is replayed is counted once.
+  // Journaled, so that a replayed run is counted once.
   await ctx.run("count-run", async () => metrics.count(name, result));
   const fields = { job: name, runId: result.run_id, summary: result.summary };
   if (result.outcome === "succeeded") ctx.console.info("cron job done", fields);

@@ -1,4 +1,4 @@
-/** When a job is due: on a fixed grid of UTC time, so that a late run never moves the next one. */
+/** When a job is due: on a fixed grid of UTC time, so that a late run never delays the next one. */
 
 /** A grid point is `offsetMs + n * everyMs` after 1970-01-01T00:00Z. */
 export type Schedule = { everyMs: number; offsetMs: number };
@@ -16,7 +16,7 @@ export function dailyAt(hour: number): Schedule {
   return { everyMs: dayMs, offsetMs: hour * hourMs };
 }
 
-/** The first grid point after `afterMs`: those in between are skipped, not made up for. */
+/** The first grid point after `afterMs`: missed ones are skipped. */
 export function nextTick({ everyMs, offsetMs }: Schedule, afterMs: number): number {
   return (Math.floor((afterMs - offsetMs) / everyMs) + 1) * everyMs + offsetMs;
 }
@@ -33,7 +33,7 @@ export function describeSchedule({ everyMs, offsetMs }: Schedule): string {
 
 export type Timer = { generation: number; dueAtMs: number; schedule: Schedule };
 
-/** What a start finds: a timer that is set well, one whose time has passed, or none that fits. */
+/** Whether the timer is set correctly (`isArmed`), and else when it is due: now, if a run was missed. */
 export function dueAfterStart(
   timer: Timer | null,
   { schedule, runsAtOnce, nowMs }: { schedule: Schedule; runsAtOnce?: true; nowMs: number },
@@ -41,24 +41,24 @@ export function dueAfterStart(
   const next = nextTick(schedule, nowMs);
   if (timer === null && runsAtOnce) return { isArmed: false, dueAtMs: nowMs };
   if (timer === null || !isSame(timer.schedule, schedule)) return { isArmed: false, dueAtMs: next };
-  // Missed while everything was down: the run is made up for, once.
+  // Missed while the program was down: one run makes up for it.
   if (timer.dueAtMs <= nowMs) return { isArmed: false, dueAtMs: nowMs };
   return { isArmed: !isTooFar(timer, schedule, nowMs), dueAtMs: next };
 }
 
-/** So far apart may the clocks of those be who set timers. */
+/** How far apart the clocks of the processes that set timers may be. */
 const clockSlackMs = 60_000;
 
-/** A tick may come so much before its time, where Restate's clock is ahead of ours. */
+/** How early a tick may come when Restate's clock is ahead of ours. */
 const longestEarlyMs = 600_000;
 
-/** Further away than the grid has it: the timer was set by a clock that was ahead. */
+/** Due later than the grid allows: the timer was set by a clock that was ahead. */
 function isTooFar({ dueAtMs }: Timer, schedule: Schedule, nowMs: number): boolean {
   const earlyMs = Math.min(schedule.everyMs, longestEarlyMs);
   return dueAtMs > nextTick(schedule, nowMs + clockSlackMs + earlyMs);
 }
 
-/** Whether a timer is long overdue, having been killed, or too far away: it is set going again. */
+/** Whether a timer has to be set again: it is missing, long overdue (it was killed), or due too late. */
 export function isStuck(timer: Timer | null, schedule: Schedule, nowMs: number): boolean {
   if (timer === null || timer.dueAtMs + clockSlackMs < nowMs) return true;
   return isTooFar(timer, schedule, nowMs);

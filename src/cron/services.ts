@@ -1,4 +1,4 @@
-/** Everything of the timed jobs that Restate calls, put together. */
+/** Creates all objects of the timed jobs. */
 import { createCronObject } from "./object.ts";
 import { createJobRunService, type JobRunParts } from "./run.ts";
 

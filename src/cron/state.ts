@@ -4,8 +4,8 @@ import { durableTimer } from "#kernel/durable-timer.ts";
 import type { CronRun } from "./contract.ts";
 import type { Timer } from "./schedule.ts";
 
-/** The run at work, and the invocation by which to see whether it still is. */
-export type JobRun = { runId: string; invocation: string; startedAtMs: number };
+/** The active run, and the invocation to attach to. */
+export type ActiveRun = { runId: string; invocation: string; startedAtMs: number };
 
 const keys = {
   running: "running",
@@ -15,13 +15,13 @@ const keys = {
 
 export const timers = durableTimer<Timer>("timer");
 
-export const readRunning = (ctx: ObjectSharedContext) => ctx.get<JobRun>(keys.running);
-export const writeRunning = (ctx: ObjectContext, run: JobRun) => ctx.set(keys.running, run);
+export const readRunning = (ctx: ObjectSharedContext) => ctx.get<ActiveRun>(keys.running);
+export const writeRunning = (ctx: ObjectContext, run: ActiveRun) => ctx.set(keys.running, run);
 
 export const readLastRun = (ctx: ObjectSharedContext) => ctx.get<CronRun>(keys.lastRun);
 export const readLastSuccess = (ctx: ObjectSharedContext) => ctx.get<string>(keys.lastSuccessAt);
 
-/** Closes the run at work. */
+/** Closes the active run. */
 export function writeEnd(ctx: ObjectContext, run: CronRun): void {
   ctx.clear(keys.running);
   ctx.set(keys.lastRun, run);

@@ -28,7 +28,7 @@ async function runWith(...all: States[]): Promise<string[][]> {
 const out = "(production) is out of step with the routes";
 const back = "(production) is in step with the routes again";
 
-it("tells once when an alert manager is out of step, and once when that is over", async () => {
+it("notifies once when an alert manager drifts, and once when it is in step again", async () => {
   const production = ["in_step", "drifted", "drifted", "in_step", "in_step"] as const;
 
   const said = await runWith(...production.map((state) => ({ production: state })));
@@ -36,7 +36,7 @@ it("tells once when an alert manager is out of step, and once when that is over"
   expect(said).toEqual([[], [out], [], [back], []]);
 });
 
-it("keeps to what it told while nobody knows", async () => {
+it("announces nothing while the state is unknown", async () => {
   const production = ["drifted", "unknown", "drifted", "unknown", "in_step"] as const;
 
   const said = await runWith(...production.map((state) => ({ production: state })));
@@ -44,7 +44,7 @@ it("keeps to what it told while nobody knows", async () => {
   expect(said).toEqual([[out], [], [], [], [back]]);
 });
 
-it("tells of each environment by itself", async () => {
+it("announces each environment separately", async () => {
   const said = await runWith(
     { production: "drifted", staging: "in_step" },
     { production: "drifted", staging: "drifted" },

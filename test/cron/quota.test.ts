@@ -10,13 +10,13 @@ const usage = (used: number, quota: number): Usage => ({
 });
 
 describe("noticesDue", () => {
-  it("tells of a workspace that has reached its quota", () => {
+  it("has a notice for a workspace that has reached its quota", () => {
     const due = noticesDue([usage(100, 100)], {}, at("2026-11-21T15:00:00Z"));
 
     expect(due).toHaveLength(1);
   });
 
-  it("tells of none that is below it", () => {
+  it("has none for a workspace below it", () => {
     const due = noticesDue([usage(99, 100)], {}, at("2026-11-21T15:00:00Z"));
 
     expect(due).toEqual([]);
@@ -38,7 +38,7 @@ describe("noticesDue", () => {
   });
 });
 
-it("forgets the notices of other months", () => {
+it("drops the notices of other months", () => {
   const notices = { ws_old: { month: "2026-10", atMs: at("2026-10-30T15:00:00Z") } };
 
   const kept = withNotices(notices, [usage(2, 1)], at("2026-11-21T15:00:00Z"));

@@ -1,21 +1,21 @@
-/** Compares alert routes with their rows again and again. The routes themselves tell people of a change. */
+/** Compares alert routes with their rows on a schedule. The routes' object notifies people of drift. */
 import type { Job, JobRun } from "#cron/job.ts";
 import { everyMinutes } from "#cron/schedule.ts";
 
 type Drift = {
   state: "in_step" | "drifted" | "unknown";
   routes: readonly { name: string }[];
-  /** Why nobody knows. */
+  /** Why the state is unknown. */
   reason?: string | undefined;
 };
 
-/** How often, and what a comparison found; null: an earlier version of the program made it. */
+/** The interval, and the comparison; its result is null if an earlier version of the program made it. */
 type Parts = { minutes: number; compare: (run: JobRun) => Promise<Drift | null> };
 
 export function createAlertRoutesDrift({ minutes, compare }: Parts): Job {
   return {
     schedule: everyMinutes(minutes),
-    // The comparison repeats its requests itself.
+    // The comparison retries its requests itself.
     retryForMs: 0,
     run: async (run) => summarize(await compare(run)),
   };

@@ -1,18 +1,19 @@
-/** Tells people once when an alert manager is out of step with the routes, and once when that is over. */
+/** Notifies people once when an alert manager drifts from the routes, and once when it is in step again. */
 import type { Job, JobRun } from "#cron/job.ts";
 import { everyMinutes } from "#cron/schedule.ts";
 
 type Drift = {
   environment: string;
   state: "in_step" | "drifted" | "unknown";
-  /** What differs, or why nobody knows. */
+  /** What differs, or why the state is unknown. */
   lines: string[];
 };
 
 /** Of every alert manager that the settings name. */
 export type ReadDrifts = () => Promise<Drift[]>;
 
-const toldKey = "told";
+/** The environments whose drift was announced. */
+const announcedKey = "told";
 
 export function createAlertmanagerDrift(readDrifts: ReadDrifts): Job {
   return {
@@ -20,13 +21,13 @@ export function createAlertmanagerDrift(readDrifts: ReadDrifts): Job {
     retryForMs: 60_000,
     run: async (run) => {
       const drifts = await run.step("read-drifts", readDrifts);
-      const told = (await run.recall<string[]>(toldKey)) ?? [];
+      const announced = (await run.recall<string[]>(announcedKey)) ?? [];
       for (const drift of drifts) {
-        const isTold = told.includes(drift.environment);
-        if (drift.state === "drifted" && !isTold) announceDrift(run, drift);
-        if (drift.state === "in_step" && isTold) announceEnd(run, drift);
+        const isAnnounced = announced.includes(drift.environment);
+        if (drift.state === "drifted" && !isAnnounced) announceDrift(run, drift);
+        if (drift.state === "in_step" && isAnnounced) announceEnd(run, drift);
       }
-      run.remember(toldKey, toldAfter(told, drifts));
+      run.remember(announcedKey, announcedAfter(announced, drifts));
       return drifts.map(({ environment, state }) => `${environment} ${words[state]}`).join(", ");
     },
   };
@@ -34,14 +35,14 @@ export function createAlertmanagerDrift(readDrifts: ReadDrifts): Job {
 
 const words = { in_step: "in step", drifted: "out of step", unknown: "unknown" };
 
-/** What is unknown stays as it was told last. */
-function toldAfter(told: readonly string[], drifts: readonly Drift[]): string[] {
+/** While a state is unknown, the last announcement counts. */
+function announcedAfter(announced: readonly string[], drifts: readonly Drift[]): string[] {
   const isOut = ({ environment, state }: Drift) =>
-    state === "drifted" || (state === "unknown" && told.includes(environment));
+    state === "drifted" || (state === "unknown" && announced.includes(environment));
   return drifts.filter(isOut).map(({ environment }) => environment);
 }
 
-/** As much as people read; the command shows the rest. */
+/** The most lines of a message; the command shows the rest. */
 const maxLines = 8;
 
 function announceDrift({ post, runId }: JobRun, { environment, lines }: Drift): void {
@@ -61,7 +62,7 @@ function announceEnd({ post, runId }: JobRun, { environment }: Drift): void {
     id: `alertmanager-drift#${runId}#${environment}#in-step`,
     title: `The alert manager (${environment}) is in step with the routes again`,
     tone: "success",
-    lines: ["Its file and what it works with are as the routes have them."],
+    lines: ["Its file and its running configuration match the routes."],
     fields: [],
   });
 }

@@ -1,14 +1,14 @@
-/** Keeps the certificate of the API's own names from running out. */
+/** Renews the certificate of the API's own names before it expires. */
 import type { Job } from "#cron/job.ts";
 import { everyMinutes } from "#cron/schedule.ts";
 
 /**
- * Looks at the certificate, and gets a new one when it is due. Throws a `ProblemError` when the
- * authority refuses, and anything else for what may go better in a moment.
+ * Checks the certificate, and gets a new one when it is due. Throws a `ProblemError` when the
+ * authority refuses, and any other error for a failure that a retry may fix.
  */
 export type RenewCertificate = () => Promise<{ isNew: boolean; expiresMs: number }>;
 
-/** Hourly, so that a name that is new does not wait for long; authorities count what they refuse. */
+/** Hourly, so that a new name gets a certificate soon; not more often, since authorities limit failures. */
 export function createCertificateRenewal(renew: RenewCertificate): Job {
   return {
     schedule: everyMinutes(60),

@@ -1,10 +1,10 @@
-/** Keeps the number of keys of each key space, which is too dear to count when someone asks. */
+/** Stores the number of keys of each key space: counting them at each request would be too expensive. */
 import type { Job } from "#cron/job.ts";
 import { everyMinutes } from "#cron/schedule.ts";
 
 export type CountKeys = () => Promise<{ keySpaces: number; keys: number }>;
 
-/** Every 5 minutes, as the period of its heartbeat `workflows-count-keys` is. */
+/** Every 5 minutes, which is the period of its heartbeat `workflows-count-keys`. */
 export function createCountKeys(countKeys: CountKeys): Job {
   return {
     schedule: everyMinutes(5),

@@ -1,8 +1,8 @@
-/** Writes to each key when it was last used, which only analytics know. */
+/** Copies the time of each key's last use from analytics to the key. */
 import type { Job } from "#cron/job.ts";
 import { everyMinutes } from "#cron/schedule.ts";
 
-/** Syncs one batch from where `cursor` stands; `isDone`: nothing more is there for now. */
+/** Syncs one batch from `cursor` on (null: from the beginning); `isDone`: no more rows for now. */
 export type SyncLastUsed = (
   cursor: string | null,
 ) => Promise<{ synced: number; cursor: string | null; isDone: boolean }>;
@@ -22,7 +22,7 @@ export function createKeyLastUsedSync(syncLastUsed: SyncLastUsed): Job {
         synced += batch.synced;
         cursor = batch.cursor;
         isDone = batch.isDone;
-        // Batch by batch: what was synced is not synced again by the next run.
+        // After each batch, so that the next run does not sync it again.
         if (cursor !== null) remember(cursorKey, cursor);
       }
       return `${synced} keys synced`;

@@ -1,18 +1,18 @@
-/** Gives keys their credits back: every day, or on their day of the month. */
+/** Refills the credits of keys: daily, or on their day of the month. */
 import type { Job } from "#cron/job.ts";
 import { refillDaysDue, startOfDay } from "#cron/refill-days.ts";
 import { dailyAt } from "#cron/schedule.ts";
 
 type RefillOrder = {
-  /** Start of today, UTC: a key that was refilled since is left alone. */
+  /** Start of today, UTC: a key that was refilled since then is skipped. */
   todayMs: number;
   /** Days of the month that are due. */
   days: number[];
-  /** The last key that was looked at. */
+  /** The last key of the batch before. */
   after: string;
 };
 
-/** Refills some keys, in order of their ids. `after` undefined: none is left. */
+/** Refills a batch of keys, in the order of their ids. `after` undefined: no key is left. */
 export type RefillKeys = (
   order: RefillOrder,
 ) => Promise<{ refilled: number; after: string | undefined }>;

@@ -1,4 +1,4 @@
-/** Tells the operator which workspaces are over their quota. It stops nobody. */
+/** Notifies the operator of workspaces that are over their quota. It blocks no requests. */
 import type { Job, JobRun } from "#cron/job.ts";
 import {
   monthOf,
@@ -24,14 +24,14 @@ export function createQuotaCheck(readOverQuota: ReadOverQuota): Job {
       const usages = await step("read-usage", () => readOverQuota(startOfMonth(nowMs)));
       const notices = (await recall<Notices>(noticesKey)) ?? {};
       const due = noticesDue(usages, notices, nowMs);
-      for (const usage of due) tell(run, usage);
+      for (const usage of due) notify(run, usage);
       remember(noticesKey, withNotices(notices, due, nowMs));
-      return `${usages.length} workspaces over their quota, told of ${due.length}`;
+      return `${usages.length} workspaces over their quota, ${due.length} notices sent`;
     },
   };
 }
 
-function tell({ post, runId, nowMs }: JobRun, usage: Usage): void {
+function notify({ post, runId, nowMs }: JobRun, usage: Usage): void {
   const { workspaceId, name, used, quota } = usage;
   post("quota_check", {
     id: `quota-check#${runId}#${workspaceId}`,

@@ -22,7 +22,7 @@ describe("the job certificate-renewal", () => {
     expect(asked).toBe(1);
     const lastRun = await waitFor(
       async () => (await bench.call("certificate-renewal", "Status")).body["last_run"],
-      { withinMs: 10_000, what: "the run to be told of" },
+      { withinMs: 10_000, what: "the run to be recorded" },
     );
     expect(lastRun).toMatchObject({
       outcome: "succeeded",

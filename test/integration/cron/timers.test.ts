@@ -93,7 +93,7 @@ describe("a timed job", () => {
     expect(body).toMatchObject({ job: "count-keys", schedule: "every day at 00:00 UTC" });
   });
 
-  it("goes on after Restate and the worker were killed, skipping what was missed", async () => {
+  it("continues after Restate and the worker were killed, and skips missed ticks", async () => {
     const { job, runsAtMs } = notingJob(everySecond);
     const bench = await startCronBench({ jobs: { "count-keys": job } });
     await bench.start();
@@ -129,7 +129,7 @@ describe("a timed job", () => {
 
     await untilRuns(runsAtMs, 3);
     expect(most).toBe(1);
-    expect(bench.logLines.join("")).toContain("cron job still at work, run skipped");
+    expect(bench.logLines.join("")).toContain("cron job still running, run skipped");
   });
 
   it("is refused to an operator while it runs, and run at once when it does not", async () => {
@@ -223,7 +223,7 @@ describe("a timed job", () => {
 });
 
 describe("a heartbeat", () => {
-  it("is asked again when it did not take the ping", async () => {
+  it("is pinged again when the first request failed", async () => {
     const { job } = notingJob(never);
     const bench = await startCronBench({ jobs: { "count-keys": job }, pingAnswers: [503, 500] });
 
