@@ -1,4 +1,4 @@
-/** A message as Slack's Block Kit has it, within Slack's limits. */
+/** Renders a message as Slack's Block Kit, within Slack's limits. */
 import type { IncomingWebhookSendArguments } from "@slack/webhook";
 import type { ChatMessage } from "./contract.ts";
 
@@ -16,8 +16,8 @@ const marks: Record<ChatMessage["tone"], string> = {
 };
 
 /**
- * `text` is what notifications and readers without blocks show. The message's id stands in the last
- * block for people and in the metadata for programs: a repetition has the same.
+ * `text` is for notifications and clients that show no blocks. The message's id is in the last block for
+ * people and in the metadata for programs: a repeated delivery has the same id.
  */
 export function renderMessage(message: ChatMessage): IncomingWebhookSendArguments {
   const title = `${marks[message.tone]} ${message.title.toWellFormed()}`;
@@ -51,13 +51,13 @@ function section(text: string) {
   };
 }
 
-/** The three characters that mean something to Slack; half a pair of surrogates is no text to it. */
+/** Escapes Slack's three special characters, and replaces lone surrogates, which Slack rejects. */
 function escapeText(given: string): string {
   const text = given.toWellFormed();
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** Shortens without leaving half an escape or half a surrogate pair at the end. */
+/** Shortens without cutting an escape or a surrogate pair in two. */
 function cut(text: string, limit: number): string {
   if (text.length <= limit) return text;
   return `${text.slice(0, limit - 1).replace(/(?:&[a-z]{0,3}|[\uD800-\uDBFF])$/, "")}…`;

@@ -8,11 +8,11 @@ import { attemptDelivery, waitBeforeMs } from "./delivery.ts";
 export type ChatChannelParts = {
   /** The webhook URL of a channel; empty: messages to it are dropped. */
   webhookUrlOf: (channel: ChatChannelName) => string;
-  /** The least time between two attempts on a channel: Slack takes about one message a second. */
+  /** The minimum time between two attempts on a channel: Slack accepts about one message a second. */
   spacingMs: number;
-  /** A message that could not be delivered for so long is given up, for those behind it. One day. */
+  /** After this time a message is given up, so that those behind it are delivered. Default: one day. */
   giveUpAfterMs?: number;
-  /** Whether a `chatLog` is served beside it, and told how each delivery stands. */
+  /** Whether the status of each delivery is sent to the `chatLog`. */
   keepsLog?: boolean;
 };
 
@@ -21,7 +21,7 @@ const oneDayMs = 24 * 60 * 60_000;
 /** When the channel's last attempt ended, in ms since 1970; null before the first. */
 const lastAttemptKey = "lastAttemptMs";
 
-/** While it waits, the channel's other messages wait in their order: it takes one at a time. */
+/** Delivers one message at a time: while it waits for a retry, the later messages queue behind it. */
 export function createChatChannel(parts: ChatChannelParts) {
   const { webhookUrlOf, spacingMs, giveUpAfterMs = oneDayMs } = parts;
   return implement(chatChannel, {
@@ -46,7 +46,7 @@ export function createChatChannel(parts: ChatChannelParts) {
 type LogEntry = Pick<DeliveryRecord, "outcome" | "attempts"> & { detail?: string | undefined };
 type Note = (noted: LogEntry) => Promise<void>;
 
-/** Tells the log one way, so that a database that is down holds no message up. */
+/** Sends to the log one way, so that a database that is down delays no message. */
 function createNote(ctx: ObjectContext, message: ChatMessage, keepsLog: boolean): Note {
   return async ({ outcome, attempts, detail }) => {
     if (!keepsLog) return;

@@ -1,18 +1,18 @@
-/** Keeps in Postgres how the delivery of each chat message stands, off the path of the messages. */
+/** Stores the delivery status of each chat message in Postgres, apart from the delivery itself. */
 import { iface, implement } from "@restatedev/restate-sdk";
 import type { Database } from "#kernel/database.ts";
 
 export type DeliveryRecord = {
   channel: string;
-  /** `sending` after an attempt that failed and is going to be repeated. */
+  /** `sending`: an attempt failed, and a retry follows. */
   outcome: "sending" | "delivered" | "dropped" | "refused" | "given_up";
-  /** What the last attempt ran into. */
+  /** Why the last attempt failed, or why the message was dropped; null: it was delivered. */
   detail: string | null;
   attempts: number;
   atMs: number;
 };
 
-/** One object per message, so that what is written of it keeps its order. */
+/** One object per message, so that writes about it keep their order. */
 export const chatLog = iface.object("vedette.v1.ChatLog", {
   save: iface.json<DeliveryRecord, null>(),
 });
@@ -37,6 +37,6 @@ const saveDelivery = `
   VALUES ($1, $2, $3, $4, $5, $6)
   ON CONFLICT (message_id) DO UPDATE SET outcome = excluded.outcome, detail = excluded.detail,
     attempts = excluded.attempts, updated_at = excluded.updated_at
-  -- One that was held up may come after newer ones.
+  -- A delayed write must not overwrite a newer one.
   WHERE excluded.outcome <> 'sending'
     OR (chat_deliveries.outcome = 'sending' AND chat_deliveries.updated_at <= excluded.updated_at)`;

@@ -1,9 +1,9 @@
 import { iface } from "@restatedev/restate-sdk";
 import { z } from "zod";
 
-/** A message for people in a chat channel, free of any chat service's format. */
+/** A message for people in a chat channel, independent of any chat service's format. */
 export const ChatMessage = z.object({
-  /** The same for every delivery of this message, so that a reader can tell a repetition. */
+  /** The same for every delivery of this message, so that a reader can recognize a repeated one. */
   id: z.string(),
   title: z.string(),
   tone: z.enum(["info", "success", "warning", "danger"]),
@@ -17,7 +17,7 @@ export type ChatMessage = z.infer<typeof ChatMessage>;
 export const chatChannels = ["sentinel_rollout", "quota_check", "alert_routes"] as const;
 export type ChatChannelName = (typeof chatChannels)[number];
 
-/** One object per channel, keyed by its name: messages leave in the order in which they were sent to it. */
+/** One object per channel, keyed by its name: delivers messages in the order in which they were sent to it. */
 export const chatChannel = iface.object("vedette.v1.ChatChannel", {
   /** Delivers one message, at least once. Send to it one way: it waits, paces and retries. */
   Post: iface.schemas({ input: ChatMessage, output: z.null() }),

@@ -1,4 +1,4 @@
-/** One attempt to deliver a message, what its outcome means, and how long to wait for the next. */
+/** One attempt to deliver a message, what its outcome means, and the backoff before the next. */
 
 import {
   IncomingWebhook,
@@ -13,14 +13,14 @@ import { readRetryAfter } from "#kernel/retry-after.ts";
 /** `cause` is for the log: a status or a network error's code, never a part of the URL. */
 export type Delivery =
   | { outcome: "delivered" }
-  /** Tried again later; `afterMs` only when the service said when. */
+  /** Retried later; `afterMs` only when the service sent a Retry-After. */
   | { outcome: "retry"; cause: string; afterMs?: number }
-  /** The service will not take this message, however often it is sent. */
+  /** The service rejects this message; a retry does not help. */
   | { outcome: "refused"; cause: string };
 
 const attemptTimeoutMs = 5_000;
 
-/** Posts once. Never throws, and never lets the URL, which is a secret, into its answer. */
+/** Posts once. Never throws; the result never contains the URL, which is a secret. */
 export async function attemptDelivery(
   url: string,
   message: IncomingWebhookSendArguments,
@@ -28,9 +28,9 @@ export async function attemptDelivery(
   let retryAfter: string | null = null;
   const webhook = new IncomingWebhook(url, {
     timeout: attemptTimeoutMs,
-    // The library's error does not carry the header, so it is caught on the way.
+    // The library's error does not have the header, so it is read here.
     fetch: async (input, init) => {
-      // Not followed, and no network error either, as which the library would have it.
+      // A redirect is not followed. By default the library would report it as a network error.
       const answer = await fetch(input, { ...init, redirect: "manual" });
       retryAfter = answer.headers.get("retry-after");
       return shorten(answer);
@@ -38,20 +38,20 @@ export async function attemptDelivery(
   });
   try {
     const { text } = await webhook.send(message);
-    // The service says "ok": a proxy or a login has answered in its place.
+    // The service itself answers "ok": this page is from a proxy or a login.
     if (isPage(text)) return { outcome: "retry", cause: "status 200 with a page" };
     return { outcome: "delivered" };
   } catch (error) {
-    if (!(error instanceof IncomingWebhookHTTPError)) return judgeSilence(error);
+    if (!(error instanceof IncomingWebhookHTTPError)) return judgeNetworkError(error);
     const { statusCode, body } = error;
     return judgeRefusal({ status: statusCode, body, retryAfter }, Date.now());
   }
 }
 
-/** Far more than the word or two that a chat service answers with. */
+/** A chat service answers with a word or two. */
 const maxAnswerBytes = 1_024;
 
-/** The answer with the start of its body; of a success that breaks off what came before. */
+/** The response with the start of its body; a successful one that breaks off keeps what arrived. */
 async function shorten({ ok, status, body }: Response): Promise<Response> {
   if (body === null) return new Response(null, { status });
   const start = ok ? await readBeginning(body, maxAnswerBytes) : await readStart(body);
@@ -69,16 +69,16 @@ async function readStart(body: ReadableStream<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(chunks).subarray(0, maxAnswerBytes);
 }
 
-/** No answer, or none in time: the message may have arrived all the same. It is sent again. */
-export function judgeSilence(error: unknown): Delivery {
+/** A network error or a timeout: the message may have arrived all the same. It is sent again. */
+export function judgeNetworkError(error: unknown): Delivery {
   return { outcome: "retry", cause: describeFailure(error) };
 }
 
 export type Refusal = { status: number; body: string; retryAfter: string | null };
 
-/** What an answer other than success means (docs.slack.dev/messaging/sending-messages-using-incoming-webhooks). */
+/** What an unsuccessful answer means (docs.slack.dev/messaging/sending-messages-using-incoming-webhooks). */
 export function judgeRefusal({ status, body, retryAfter }: Refusal, nowMs: number): Delivery {
-  // Slack names its reason in one word; anything longer may quote what was sent to it.
+  // Slack gives the reason in one word; anything longer may quote the request.
   const reason = /^[a-z_]{1,40}$/.test(body) ? ` ${body}` : "";
   const advice = isRedirect(status) ? ": a redirect, which is not followed" : "";
   const cause = `status ${status}${reason}${advice}`;
@@ -86,11 +86,11 @@ export function judgeRefusal({ status, body, retryAfter }: Refusal, nowMs: numbe
     const afterMs = readRetryAfter(retryAfter, nowMs);
     return { outcome: "retry", cause, ...(afterMs !== undefined && { afterMs }) };
   }
-  const isPassing = status >= 500 || status === 408;
-  return { outcome: isPassing ? "retry" : "refused", cause };
+  const isTransient = status >= 500 || status === 408;
+  return { outcome: isTransient ? "retry" : "refused", cause };
 }
 
-/** Where it leads is not said: it may have the secret of the URL in it. */
+/** The target of the redirect is not reported: it may contain the secret of the URL. */
 function isRedirect(status: number): boolean {
   return status >= 300 && status < 400;
 }
@@ -104,14 +104,14 @@ function describeFailure(error: unknown): string {
 }
 
 const backoff = { firstMs: 1_000, longestMs: 5 * 60_000 };
-/** However long a service asks us to wait, it is asked again after this long. */
-const longestAskedWaitMs = 60 * 60_000;
+/** The upper bound for a Retry-After. */
+const maxRetryAfterMs = 60 * 60_000;
 
 /**
- * How long to wait after failed attempt number `attempt` (from 0): 1 s, 2 s, 4 s … 5 min, or as told where that
- * is longer. A service that says "at once" a thousand times would otherwise be asked all day.
+ * The backoff after failed attempt number `attempt` (from 0): 1 s, 2 s, 4 s … 5 min, or the Retry-After
+ * if that is longer. A service that always asks for an immediate retry would else be called all day.
  */
-export function waitBeforeMs(attempt: number, askedMs = 0): number {
+export function waitBeforeMs(attempt: number, retryAfterMs = 0): number {
   const ownMs = backoffMs(attempt, backoff);
-  return Math.max(ownMs, Math.min(askedMs, longestAskedWaitMs));
+  return Math.max(ownMs, Math.min(retryAfterMs, maxRetryAfterMs));
 }

@@ -1,9 +1,9 @@
-/** What becomes of the chat log's invocations that another version of the program has begun. */
+/** How to replace invocations of the chat channels and their log that another version of the program began. */
 import { type Duties, dutiesOf } from "#kernel/duty.ts";
 import { chatLog } from "./chat-log.ts";
 import { chatChannel } from "./contract.ts";
 
-/** The messages themselves are freed together with the rollouts that send most of them. */
+/** The chat channels' invocations are ended together with those of rollouts, which send most messages. */
 export const notifyDuties: Duties = {
   ...dutiesOf(chatLog, { save: { isCalledAgain: true } }),
   ...dutiesOf(chatChannel, { Post: { isCalledAgain: true } }),

@@ -1,6 +1,6 @@
 import { IncomingWebhookRequestError } from "@slack/webhook";
 import { describe, expect, it } from "vitest";
-import { judgeRefusal, judgeSilence, waitBeforeMs } from "#notify/delivery.ts";
+import { judgeNetworkError, judgeRefusal, waitBeforeMs } from "#notify/delivery.ts";
 
 const nowMs = Date.parse("2026-01-01T00:00:00Z");
 
@@ -42,18 +42,24 @@ describe("judgeRefusal", () => {
   });
 });
 
-describe("judgeSilence", () => {
+describe("judgeNetworkError", () => {
   it("names the network error without its message", () => {
     const cause = Object.assign(new Error("connect to secret.example"), { code: "ECONNREFUSED" });
     const error = new IncomingWebhookRequestError(new TypeError("fetch failed", { cause }));
 
-    expect(judgeSilence(error)).toEqual({ outcome: "retry", cause: "not reached: ECONNREFUSED" });
+    expect(judgeNetworkError(error)).toEqual({
+      outcome: "retry",
+      cause: "not reached: ECONNREFUSED",
+    });
   });
 
   it("names a time-out", () => {
     const error = new IncomingWebhookRequestError(new DOMException("too late", "TimeoutError"));
 
-    expect(judgeSilence(error)).toEqual({ outcome: "retry", cause: "not reached: TimeoutError" });
+    expect(judgeNetworkError(error)).toEqual({
+      outcome: "retry",
+      cause: "not reached: TimeoutError",
+    });
   });
 });
 

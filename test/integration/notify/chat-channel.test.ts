@@ -106,7 +106,7 @@ describe("chat channel", () => {
     expect(bench.receivedIds()).toEqual(["a", "a", "b"]);
   });
 
-  it("drops a message that the chat service refuses, and goes on with the next", async () => {
+  it("drops a message that the chat service refuses, and continues with the next", async () => {
     const bench = await startChatBench({ replies: [{ status: 400, body: "invalid_blocks" }] });
 
     await bench.send(messagesOf("a", "b"));
@@ -122,7 +122,7 @@ describe("chat channel", () => {
     });
   });
 
-  it("gives a message up when its time is over, and goes on with the next", async () => {
+  it("gives a message up when its time is over, and continues with the next", async () => {
     const unavailable = { status: 503 };
     const bench = await startChatBench({
       replies: [unavailable, unavailable],
