@@ -4,7 +4,7 @@ import { port } from "#kernel/setting.ts";
 export const metricsConfig = {
   metrics: z
     .strictObject({
-      /** Loopback unless the operator says otherwise: there is no authentication. */
+      /** Loopback by default, because there is no authentication. */
       host: z.string().min(1).default("127.0.0.1"),
       port: port(7072),
     })

@@ -1,11 +1,11 @@
 /**
- * Asks every few seconds whether what we depend on answers, and keeps the result as a metric. Nothing
- * that serves a request waits for it: liveness stays quick when a dependency is away.
+ * Polls the dependencies every few seconds and records their state as a metric. No request waits for a
+ * poll: the liveness check answers quickly while a dependency is down.
  */
 import { Gauge, type Registry } from "prom-client";
 import type { Log } from "#kernel/log.ts";
 
-/** `ask` resolves when the dependency answers, and throws when it does not. */
+/** `ask` resolves when the dependency answers, and rejects when it does not. */
 export type Dependency = { name: string; ask: () => Promise<unknown> };
 
 export type ProberSettings = {
@@ -17,7 +17,7 @@ export type ProberSettings = {
 };
 
 export type Prober = {
-  /** Asks all of them once; also what the timer does. Never throws. */
+  /** Polls every dependency once, as the timer does. Never throws. */
   probe: () => Promise<void>;
   stop: () => void;
 };
@@ -33,7 +33,7 @@ export function startProber(settings: ProberSettings): Prober {
     const isUp = failure === undefined;
     gauges.up.set({ dependency: name }, isUp ? 1 : 0);
     gauges.seconds.set({ dependency: name }, (performance.now() - startedAtMs) / 1_000);
-    // A dependency that is up from the start needs no line.
+    // A dependency that is up from the start is not logged.
     if (isUp !== (states.get(name) ?? true)) {
       if (isUp) log.info({ dependency: name }, "dependency is back");
       else log.warn({ dependency: name, detail: failure }, "dependency is down");
@@ -72,7 +72,7 @@ function createGauges(registry: Registry) {
   };
 }
 
-/** A name or code of what went wrong: a message could quote an address with its password. */
+/** The name or code of the error, not its message, which could quote an address with its password. */
 async function failureOf(
   ask: () => Promise<unknown>,
   timeoutMs: number,

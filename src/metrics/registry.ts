@@ -1,11 +1,11 @@
 /**
- * The one registry of a process. A slice adds its own numbers in a `metrics.ts` of its folder:
- * `new Counter({ name: "vedette_<slice>_…", registers: [registry], … })`; app/ hands it the registry.
+ * The one registry of a process. A slice declares its own metrics in a `metrics.ts` of its folder:
+ * `new Counter({ name: "vedette_<slice>_…", registers: [registry], … })`; app/ passes in the registry.
  */
 import { readFileSync } from "node:fs";
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 
-/** With the numbers of the process itself: processor, memory, event loop, garbage collection. */
+/** Includes the metrics of the process itself: processor, memory, event loop, garbage collection. */
 export function createRegistry(roles: readonly string[]): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

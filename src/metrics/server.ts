@@ -5,7 +5,7 @@ import { limitPipelines } from "#kernel/pipelines.ts";
 
 const receiveTimeoutMs = 10_000;
 
-/** Without a listener: `listen` and `close` are the caller's. */
+/** Does not listen yet: the caller calls `listen` and `close`. */
 export function createMetricsServer(registry: Registry): FastifyInstance {
   const app = fastify({
     requestTimeout: receiveTimeoutMs,

@@ -38,7 +38,7 @@ it("says 0 of a dependency that does not answer in time", async () => {
   expect(text).toContain('vedette_dependency_up{dependency="clickhouse"} 0');
 });
 
-it("asks one dependency only once at a time", async () => {
+it("polls a dependency only once at a time", async () => {
   let asked = 0;
   const ask = async () => {
     asked += 1;

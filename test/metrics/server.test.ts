@@ -12,7 +12,7 @@ it("answers in the text format of Prometheus", async () => {
   expect(answer.body).toMatch(/^vedette_build_info\{version="[\d.]+",roles="api,worker"\} 1$/m);
 });
 
-it("tells of the process itself", async () => {
+it("has metrics of the process itself", async () => {
   const answer = await createMetricsServer(registry).inject("/metrics");
 
   expect(answer.body).toMatch(/^nodejs_eventloop_lag_p99_seconds \d/m);
