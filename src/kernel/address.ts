@@ -8,7 +8,7 @@ export function isListed(entries: readonly string[], address: string): boolean {
   return listOf(entries).check(address, family);
 }
 
-/** Whether an entry of a list is an address, or a range with as many bits as there are. */
+/** Whether an entry of a list is an address, or a range whose prefix length is valid. */
 export function isNetwork(entry: string): boolean {
   const [address = "", bits, ...rest] = entry.split("/");
   const family = familyOf(address);
@@ -30,7 +30,7 @@ function listOf(entries: readonly string[]): BlockList {
 function add(list: BlockList, entry: string): void {
   const [address = "", bits] = entry.split("/", 2);
   const family = familyOf(address);
-  // An entry that is no address allows nothing, rather than everything.
+  // An invalid entry matches no address, rather than every address.
   if (family === undefined) return;
   if (bits === undefined) list.addAddress(address, family);
   else if (isPrefix(bits, family)) list.addSubnet(address, Number(bits), family);
@@ -46,21 +46,21 @@ function familyOf(address: string): "ipv4" | "ipv6" | undefined {
   return version === 4 ? "ipv4" : "ipv6";
 }
 
-/** An address of `X-Forwarded-For`, which may come in brackets and with a port, without them. */
+/** An address of `X-Forwarded-For`, without the brackets and the port that it may have there. */
 export function bareAddress(text: string): string {
   const bracketed = /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1];
   if (bracketed !== undefined) return bracketed;
   return /^[\d.]+:\d+$/.test(text) ? (text.split(":", 1)[0] as string) : text;
 }
 
-/** The address of what listens at a host and port: an IPv6 host comes in brackets there. */
+/** The URL of a server at a host and port. An IPv6 host is put in brackets. */
 export function httpUrl({ host, port }: { host: string; port: number }): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 const thisMachine = ["127.0.0.0/8", "::1", "0.0.0.0", "::"];
 
-/** Whether a call to the host of a URL stays on this machine: IPv6 has its brackets there. */
+/** Whether the host of a URL is this machine; an IPv6 host may be in brackets. */
 export function isThisMachine(hostname: string): boolean {
   return hostname === "localhost" || isListed(thisMachine, hostname.replace(/^\[|\]$/g, ""));
 }

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 
-/** Writes a file whole or not at all, readable by its owner only: a crash leaves the old or the new. */
+/** Writes a file atomically, readable by its owner only: after a crash it has the old content or the new. */
 export function writeFileAtomically(path: string, text: string): void {
   const draft = `${path}.${process.pid}.new`;
   try {
@@ -15,7 +15,7 @@ export function writeFileAtomically(path: string, text: string): void {
 function writeDraft(draft: string, text: string): void {
   const file = openSync(draft, "w", 0o600);
   try {
-    // Not writeSync: on a disk that is almost full that writes a part and is content.
+    // Not writeSync: on an almost full disk that writes a part of the text without an error.
     writeFileSync(file, text);
     fsyncSync(file);
   } finally {

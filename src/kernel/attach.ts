@@ -10,7 +10,7 @@ import {
 
 type AnyContext = Context | ObjectSharedContext;
 
-/** Its result; `lost` answers for one that ended without, and is told why. */
+/** The result of the invocation, or that of `lost`, called with the reason when it ended without one. */
 export async function attachOrLost<Result>(
   ctx: AnyContext,
   invocation: string,
@@ -24,10 +24,10 @@ export async function attachOrLost<Result>(
   }
 }
 
-/** `result` is absent when it ended early: then `failure` says why. */
+/** `result` is absent when the invocation ended without one: then `failure` says why. */
 export type InvocationEnd<Result> = { result?: Result; failure?: string };
 
-/** How they ended; undefined: some are still at work after `withinMs`. */
+/** How the invocations ended; undefined: some are still running after `withinMs`. */
 export async function endsWithin<Result>(
   ctx: AnyContext,
   invocations: readonly string[],

@@ -1,4 +1,4 @@
-/** Begins work that goes on until it is stopped: then its signal is aborted, and `stop` waits for its end. */
+/** Starts work that runs until `stop` is called, which aborts its signal and waits for its end. */
 export function startBackground(work: (signal: AbortSignal) => Promise<void>): {
   stop: () => Promise<void>;
 } {

@@ -1,6 +1,7 @@
 /**
- * How long to wait after so many failures before this one: `firstMs`, then twice as long each time, up to
- * `longestMs`. For waits that p-retry cannot make: durable ones, and those between attempts without end.
+ * Exponential backoff: the wait after a failure that `failures` others came before. It is `firstMs` at
+ * first, then doubles each time up to `longestMs`. For what p-retry cannot do: durable waits, and retries
+ * without a limit.
  */
 export function backoffMs(
   failures: number,

@@ -1,8 +1,8 @@
-/** Bodies of requests and answers, read within a limit. */
+/** Reads bodies of requests and responses up to a limit of bytes. */
 
 type Body = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** The whole of it; undefined when it has more than `maxBytes`: it is then read no further. */
+/** The whole body; undefined when it is longer than `maxBytes`: reading stops there. */
 export async function readBody(body: Body, maxBytes: number): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -14,7 +14,7 @@ export async function readBody(body: Body, maxBytes: number): Promise<Buffer | u
   return Buffer.concat(chunks);
 }
 
-/** At most its first `maxBytes`; of one that breaks off what came before. Never throws. */
+/** At most the first `maxBytes` of a body, or what came before its connection broke. Never throws. */
 export async function readBeginning(body: Body, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -25,12 +25,12 @@ export async function readBeginning(body: Body, maxBytes: number): Promise<Buffe
       if (bytes >= maxBytes) break;
     }
   } catch {
-    // What came before it broke off is all there is.
+    // What came before the error is returned.
   }
   return Buffer.concat(chunks).subarray(0, maxBytes);
 }
 
-/** Whether it begins as HTML does: proxies and logins answer people so, in the place of a service. */
+/** Whether a body begins like HTML: proxies and login pages answer so instead of the service. */
 export function isPage(text: string): boolean {
   return page.test(text);
 }

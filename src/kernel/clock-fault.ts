@@ -1,6 +1,7 @@
 /**
- * Times that another clock wrote, or ours before it was set right. Clocks that work differ by far less than
- * this: what lies further ahead is no time to wait for, nor the newest until then.
+ * Times that a wrong clock wrote: another machine's, or ours before it was corrected. Working clocks differ
+ * by far less than `clockFaultMs`. A time further ahead than that is neither waited for nor taken as the
+ * newest.
  */
 const clockFaultMs = 600_000;
 
@@ -8,7 +9,7 @@ export function isAhead(atMs: number, nowMs: number): boolean {
   return atMs - nowMs > clockFaultMs;
 }
 
-/** The same in SQL, of a timestamptz and by the clock of Postgres unless told otherwise. null is not. */
+/** `isAhead` in SQL, of a timestamptz; `now` is the clock of Postgres by default. False for null. */
 export function aheadInSql(time: string, now = "clock_timestamp()"): string {
   return `coalesce(${time} > ${now} + interval '${clockFaultMs} ms', false)`;
 }

@@ -8,15 +8,15 @@ import { refuseInvalidTimes } from "./valid-times.ts";
 
 export type Database = pg.Pool;
 
-/** Every statement ends after this long, so that a stuck server is an error and not a silence. */
+/** The timeout of every statement, so that a stuck server causes an error. */
 const statementTimeoutMs = 30_000;
 const connectTimeoutMs = 30_000;
-/** How long another process may take for its migration. */
+/** How long to wait while another process migrates. */
 const lockTimeoutMs = 300_000;
 
 /**
- * A pool over `url` (postgres://…), which may be that of a pooler. Idle connections that break are
- * replaced, not thrown.
+ * A connection pool for `url` (postgres://…), which may be that of a pooler. Idle connections that break
+ * are replaced; they cause no error.
  */
 export function openDatabase(url: string, log: Log): Database {
   const pool = new pg.Pool({
@@ -27,7 +27,7 @@ export function openDatabase(url: string, log: Log): Database {
     application_name: "vedette",
     onConnect: (client) => prepareConnection(client, { statementTimeoutMs }),
   });
-  // The pool listens on idle connections alone; the loss of another would end the process.
+  // The pool handles errors of idle connections only; one of another would end the process.
   pool.on("connect", (client) => {
     client.on("error", ignoreLoss);
     refuseInvalidTimes(client);
@@ -39,10 +39,10 @@ export function openDatabase(url: string, log: Log): Database {
 }
 
 /**
- * Brings the schema to the newest of `migrations/`: numbered SQL files, forward only, each that has not run
- * yet, in the order of their numbers. Of several processes that start together one does it, and the others
- * wait for it. Throws when a newer version has migrated it further than this one knows, and when `url` is a
- * pooler's, unless that may be.
+ * Runs the SQL files of `migrations/` that have not run yet, in the order of their numbers; they go forward
+ * only. When several processes start together, one migrates and the others wait for it. Throws when a
+ * newer version has run migrations that this one doesn't have, and when `url` is a pooler's, unless
+ * `mayBePooled`.
  */
 export async function migrate(
   url: string,
@@ -56,7 +56,7 @@ export async function migrate(
   try {
     if (isPooled(client)) {
       log.warn(
-        "database.direct_url leads to a connection pooler: it must lend a server for a session",
+        "database.direct_url leads to a connection pooler: it must pool by session, not by transaction",
       );
     }
     await client.query(`SET lock_timeout = ${lockTimeoutMs}`);
@@ -74,7 +74,7 @@ async function runMigrations(dbClient: pg.Client, log: Log): Promise<void> {
     dir: migrationsDir,
     direction: "up",
     migrationsTable,
-    // Those of branches that were joined later have lower numbers than some that have run already.
+    // Migrations of branches that were merged later may have lower numbers than some that have run.
     checkOrder: false,
     logger: {
       debug: () => {},
@@ -87,7 +87,7 @@ async function runMigrations(dbClient: pg.Client, log: Log): Promise<void> {
 
 /**
  * Runs `work` in one transaction on a connection of its own: committed when it returns, rolled back
- * when it throws. A connection that cannot even roll back is thrown away.
+ * when it throws. A connection whose rollback fails is closed.
  */
 export async function inTransaction<Result>(
   database: Database,
@@ -114,5 +114,5 @@ export async function inTransaction<Result>(
   }
 }
 
-/** The statement that runs, or the next one, fails by itself. */
+/** Nothing to do here: the running statement, or the next one, fails with this error. */
 function ignoreLoss(): void {}

@@ -1,9 +1,9 @@
-/** That this process is about to end: said for a while, so that nobody sends it anything more. */
+/** Announces that this process is about to end, so that load balancers stop sending it requests. */
 import { pause } from "./pause.ts";
 
 export type Departure = {
   isAnnounced: () => boolean;
-  /** Resolves when it has been said for `seconds`, or at once when `failed` resolves. */
+  /** Resolves `seconds` after the announcement, or as soon as `failed` resolves. */
   announce: (seconds: number, failed: Promise<unknown>) => Promise<void>;
 };
 
@@ -13,9 +13,9 @@ export function createDeparture(): Departure {
     isAnnounced: () => isAnnounced,
     announce: async (seconds, failed) => {
       isAnnounced = true;
-      const said = new AbortController();
-      const over = pause(seconds * 1_000, said.signal);
-      await Promise.race([over, failed]).finally(() => said.abort());
+      const waiting = new AbortController();
+      const over = pause(seconds * 1_000, waiting.signal);
+      await Promise.race([over, failed]).finally(() => waiting.abort());
     },
   };
 }

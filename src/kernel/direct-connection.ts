@@ -1,4 +1,4 @@
-/** One connection to Postgres itself, for what a pooler that lends servers by transaction cannot carry. */
+/** One direct connection to Postgres, for what doesn't work through a pooler that pools by transaction. */
 import pRetry from "p-retry";
 import pg from "pg";
 import { isPooled, prepareConnection } from "./pooler.ts";
@@ -7,23 +7,23 @@ const connectTimeoutMs = 10_000;
 const attempts = 3;
 
 export type DirectSettings = {
-  /** What Postgres tells of the connection: 63 characters at most. */
+  /** Shown by Postgres for the connection: at most 63 characters. */
   applicationName: string;
-  /** Of every statement; absent: none. */
+  /** Timeout of every statement; absent: none. */
   queryTimeoutMs?: number;
-  /** Whether `url` may be a pooler's: the operator says that it lends a server for a session. */
+  /** Whether `url` may be a pooler's: the operator says that it pools by session. */
   mayBePooled: boolean;
-  /** Aborted when it is no longer wanted. */
+  /** Aborted when the connection is no longer needed. */
   signal?: AbortSignal;
 };
 
-/** Throws when there is no server, and what to set when `url` is a pooler's and may not be. */
+/** Throws when no server answers; when `url` is a pooler's and may not be, the error says what to set. */
 export async function connectDirectly(url: string, settings: DirectSettings): Promise<pg.Client> {
   const client = await pRetry(() => connect(url, settings), {
     retries: attempts - 1,
     minTimeout: 200,
     ...(settings.signal !== undefined && { signal: settings.signal }),
-    // A server that is busy; one that is not there, or refuses, is said at once.
+    // Retries while the server is busy. One that is absent or refuses is an error at once.
     shouldRetry: ({ error }) => /timeout/i.test(error.message),
   });
   try {
@@ -43,13 +43,13 @@ async function connect(url: string, settings: DirectSettings): Promise<pg.Client
     ...(settings.queryTimeoutMs !== undefined && { query_timeout: settings.queryTimeoutMs }),
     application_name: settings.applicationName,
   });
-  // The statement that runs, or the next one, fails by itself.
+  // Nothing to do here: the running statement, or the next one, fails with this error.
   client.on("error", () => {});
   await client.connect();
   return client;
 }
 
-/** Locks of a session are nothing to a pooler that lends servers for a transaction at a time. */
+/** A pooler that pools by transaction doesn't support session locks. */
 function poolerFound(): Error {
   return new Error(
     "database.url leads to a connection pooler: set database.direct_url to the Postgres behind it, " +

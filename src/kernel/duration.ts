@@ -2,14 +2,14 @@
 
 const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** The milliseconds of `2s` or `1.5h`; undefined when the text is no such length. */
+/** The milliseconds of `2s` or `1.5h`; undefined when the text is not a duration. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/.exec(text.trim());
   if (match === null) return undefined;
   return Math.round(Number(match[1]) * unitMs[match[2] as keyof typeof unitMs]);
 }
 
-/** For people, in the largest unit that fits, to three digits: `340 ms`, `1.2 s`, `26 h`, `3 days`. */
+/** For people, in the largest suitable unit, with three digits: `340 ms`, `1.2 s`, `26 h`, `3 days`. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 2 * unitMs.m) return `${trim(ms / unitMs.s)} s`;

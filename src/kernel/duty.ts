@@ -1,17 +1,18 @@
-/** What is done about an invocation that the program of today cannot go on with, besides ending it. */
+/** What is done for an invocation that was ended because this version cannot continue it. */
 export type Duty = {
   /**
-   * It is called once more with what it was called with. Only for what may come twice: what it wrote
-   * down and sent before stays.
+   * The handler is called once more with the same argument. Only for handlers that may run twice: what the
+   * first call stored and sent is not undone.
    */
   isCalledAgain?: true;
-  /** A handler of the same key, called without anything: it makes good what was begun. */
+  /** A handler of the same key, called without an argument: it repairs what was left incomplete. */
   restoredBy?: string;
 };
 
 /**
- * By `<service>/<handler>`. One that is not here is only ended: its caller is told, or it comes again by
- * itself. Whatever is here may also be sent again when its sender is ended before it has begun.
+ * By `<service>/<handler>`. An invocation of a handler without a duty is only ended: its caller gets an
+ * error, or something calls it again anyway. A call of a handler with a duty may also be repeated when the
+ * invocation that sent it is ended before the call has started.
  */
 export type Duties = Readonly<Record<string, Duty>>;
 

@@ -1,78 +1,78 @@
-/** What comes in while an answer is on its way is asked together, next. */
+/** Groups requests: those that arrive while one is running are sent together as the next one. */
 import { setTimeout as delay } from "node:timers/promises";
 import { isOfData } from "./unwritable.ts";
 
-/** The most that is asked at once. */
+/** The most items of one request. */
 const maxGroup = 1_000;
 
 type QueuedItem<Item, Result> = { item: Item; done: PromiseWithResolvers<Result> };
 
-type AnswerAll<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>;
+type RequestAll<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>;
 
 type Options<Item> = {
-  /** Groups follow each other by this much at least: what comes alone is asked at once, what comes often together. */
+  /** Least time between the starts of two groups. An item that comes after a longer pause is sent at once. */
   paceMs?: number;
-  /** Two items of one id never go into the same group, so that the later one comes later. */
+  /** Two items with the same id never go into the same group, so that their order is kept. */
   idOf?: (item: Item) => string;
-  /** When the data of one item is at fault, each is asked by itself, so that it fails alone. */
+  /** When the data of an item is invalid, each item is sent by itself, so that only this one fails. */
   failsAlone?: boolean;
-  /** What fails after so long was asked of somebody who does not answer: who waits meanwhile fails as well. */
-  silentAfterMs?: number;
+  /** When a group fails after more than this, the other side is down: all waiting items fail as well. */
+  unresponsiveAfterMs?: number;
 };
 
-/** `answerAll` answers in the order of the items; when it throws, all of that group fail. */
+/** `requestAll` returns the results in the order of the items; when it throws, all of that group fail. */
 export function createGroups<Item, Result>(
-  answerAll: AnswerAll<Item, Result>,
-  { paceMs = 0, idOf, failsAlone = false, silentAfterMs = 5_000 }: Options<Item> = {},
+  requestAll: RequestAll<Item, Result>,
+  { paceMs = 0, idOf, failsAlone = false, unresponsiveAfterMs = 5_000 }: Options<Item> = {},
 ): (item: Item) => Promise<Result> {
   const waiting: QueuedItem<Item, Result>[] = [];
-  let isAsking = false;
+  let isSending = false;
   let nextAtMs = 0;
 
-  const askNext = async () => {
+  const sendNext = async () => {
     const items = waiting.slice(0, maxGroup).map(({ item }) => item);
     const size = idOf === undefined ? items.length : distinctPrefix(items.map(idOf));
     const beganMs = performance.now();
-    const failure = await askGroup(waiting.splice(0, size), { answerAll, failsAlone });
-    if (failure === undefined || performance.now() - beganMs <= silentAfterMs) return;
-    // They would wait as long for the same, and more would come: they piled up.
+    const failure = await sendGroup(waiting.splice(0, size), { requestAll, failsAlone });
+    if (failure === undefined || performance.now() - beganMs <= unresponsiveAfterMs) return;
+    // They would wait as long for the same failure, while ever more items queue up.
     for (const { done } of waiting.splice(0)) done.reject(failure.error);
   };
 
-  const askAll = async () => {
-    isAsking = true;
+  const sendAll = async () => {
+    isSending = true;
     while (waiting.length > 0) {
-      // Whatever arrives in the same turn of the event loop still comes along.
+      // Items that arrive in the same turn of the event loop still join the group.
       await new Promise((resolve) => setImmediate(resolve));
       const earlyMs = nextAtMs - performance.now();
       if (earlyMs > 0) await delay(earlyMs);
       nextAtMs = performance.now() + paceMs;
-      await askNext();
+      await sendNext();
     }
-    isAsking = false;
+    isSending = false;
   };
 
   return (item) => {
     const done = Promise.withResolvers<Result>();
     waiting.push({ item, done });
-    if (!isAsking) void askAll();
+    if (!isSending) void sendAll();
     return done.promise;
   };
 }
 
-type GroupOptions<Item, Result> = { answerAll: AnswerAll<Item, Result>; failsAlone: boolean };
+type GroupOptions<Item, Result> = { requestAll: RequestAll<Item, Result>; failsAlone: boolean };
 
-/** Answers why none of the group was answered, if so. */
-async function askGroup<Item, Result>(
+/** Returns the error when the whole group failed. */
+async function sendGroup<Item, Result>(
   group: readonly QueuedItem<Item, Result>[],
-  asking: GroupOptions<Item, Result>,
+  options: GroupOptions<Item, Result>,
 ): Promise<{ error: unknown } | undefined> {
   try {
-    const results = await asking.answerAll(group.map(({ item }) => item));
+    const results = await options.requestAll(group.map(({ item }) => item));
     group.forEach(({ done }, i) => void done.resolve(results[i] as Result));
   } catch (error) {
-    if (asking.failsAlone && group.length > 1 && isOfData(error)) {
-      for (const one of group) await askGroup([one], asking);
+    if (options.failsAlone && group.length > 1 && isOfData(error)) {
+      for (const one of group) await sendGroup([one], options);
       return undefined;
     }
     for (const { done } of group) done.reject(error);
@@ -81,7 +81,7 @@ async function askGroup<Item, Result>(
   return undefined;
 }
 
-/** How many ids from the start on are all different. */
+/** The length of the longest prefix whose ids are all different. */
 export function distinctPrefix(ids: readonly string[]): number {
   const seen = new Set<string>();
   for (const id of ids) {
@@ -91,7 +91,7 @@ export function distinctPrefix(ids: readonly string[]): number {
   return seen.size;
 }
 
-/** Writes together what comes in together; what can never be written fails alone. */
+/** Writes items in groups. An item whose data can never be written fails alone. */
 export function createJointWrites<Item>(
   writeAll: (items: readonly Item[]) => Promise<void>,
 ): (item: Item) => Promise<void> {

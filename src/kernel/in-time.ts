@@ -1,6 +1,6 @@
-/** For what is better done without than waited for. */
+/** A timeout for requests whose answer is not essential. */
 
-/** The answer; `otherwise` when there is none within `limitMs`, or it fails. */
+/** The answer; `otherwise` when the request takes longer than `limitMs`, or fails. */
 export async function inTime<Answer>(
   ask: () => Promise<Answer>,
   { limitMs, otherwise }: { limitMs: number; otherwise: Answer },

@@ -1,14 +1,14 @@
 import type { Socket } from "node:net";
 
-/** How long a peer has to read them and to close the connection itself. */
+/** How long a peer has to read the last message and to close the connection itself. */
 const lingerMs = 1_000;
 
 /**
- * Says why a connection ends, and ends it, also when its peer does not: whoever neither closes it nor
- * falls silent would keep it open, and a file handle of ours with it, for as long as they like.
+ * Sends a last message and closes the connection, even if the peer doesn't: a peer that keeps sending and
+ * never closes would hold the connection, and a file descriptor of ours, for as long as it likes.
  */
-export function endWith(socket: Socket, words: string): void {
-  socket.end(words);
+export function endWith(socket: Socket, message: string): void {
+  socket.end(message);
   const timer = setTimeout(() => socket.destroy(), lingerMs);
   socket.once("close", () => clearTimeout(timer));
 }

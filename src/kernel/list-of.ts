@@ -1,9 +1,9 @@
-/** Lists that another system sends: each may be long, and every item of it may be wrong. */
+/** Schemas for lists from another system, which may be long and may have invalid items only. */
 import { z } from "zod";
 
 /**
- * An array of at most so many items, read up to the first wrong one: `z.array` keeps a description of
- * each wrong item, and some million of them are more than a process has room for.
+ * An array of at most `most` items, parsed up to the first invalid one: `z.array` collects an issue for
+ * every invalid item, and some million of them are more than a process has memory for.
  */
 export function listOf<Item extends z.ZodType>(item: Item, most: number) {
   return z.custom<unknown[]>(Array.isArray, "no list").transform((given, context) => {

@@ -1,10 +1,10 @@
-/** The one clear line about a port that another program has. */
+/** The error for a port that another program uses; `setting` is the one that names the port. */
 export function portTaken(port: number, setting: string, options?: ErrorOptions): Error {
   const advice = `end it or set ${setting} (0 takes a free port)`;
   return new Error(`port ${port} is taken by another program; ${advice}`, options);
 }
 
-/** Awaits a server that begins to listen. Throws `portTaken` when it cannot. */
+/** Waits until a server listens. Throws `portTaken` when its port is in use. */
 export async function listening<T>(
   start: Promise<T>,
   at: { port: number; setting: string },

@@ -12,7 +12,7 @@ const secretPaths = ["authorization", "token", "key", "secret", "password"].flat
   `*.*.${name}`,
 ]);
 
-/** One JSON object per line on stdout; on a terminal the same lines for people. */
+/** One JSON object per line on stdout; on a terminal the same lines in a readable form. */
 export function createLog(settings: LogSettings): Log {
   const options = { level: settings.level, base: null, redact: secretPaths };
   const isPretty =

@@ -1,18 +1,18 @@
-/** Processes that outlive the one that started them: found again by pid and start time, never by name. */
+/** Processes that outlive their parent: identified by pid and start time, never by name. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, readlinkSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * A pid alone may have been given to someone else since; with its start time it is one process, as long as
- * the machine runs: pids and times since its start come again after the next one, and on other machines.
+ * A pid alone may belong to another process by now. Pid and start time are unique until the machine restarts:
+ * start times count from the boot, so the same pair may exist after the next boot or on another machine.
  */
 export type ProcessIdentity = {
   pid: number;
   startedAt: string;
-  /** Missing where the machine tells none, and where an earlier version wrote it down. */
+  /** Missing where the machine has none, and in files of earlier versions. */
   bootId?: string | undefined;
-  /** In which pids are counted: another one in each container. Missing as above. */
+  /** The namespace of the pid, which differs in each container. Missing as above. */
   pidNamespace?: string | undefined;
 };
 
@@ -29,27 +29,27 @@ export function identifyProcess(pid: number): ProcessIdentity | undefined {
   };
 }
 
-/** Whether it would be seen here if it ran: not that of another container, or of another machine. */
+/** Whether we could see the process if it ran: false for another container, machine or boot. */
 export function isInSight(identity: ProcessIdentity): boolean {
   const isOfThisBoot = identity.bootId === undefined || identity.bootId === bootId;
   const { pidNamespace: namespace } = identity;
   return isOfThisBoot && (namespace === undefined || namespace === pidNamespace);
 }
 
-/** Whether exactly this process still runs, within sight (a zombie does not). */
+/** Whether exactly this process still runs and is in sight. A zombie doesn't count as running. */
 export function isAlive(identity: ProcessIdentity): boolean {
   if (!isInSight(identity)) return false;
-  // A file that tells no start must not be taken for a process that is not there, nor for all of them.
+  // A damaged file may lack the start time: it must match neither an absent process nor any other.
   const running = identifyProcess(identity.pid);
   return running !== undefined && running.startedAt === identity.startedAt;
 }
 
-/** Whether it is certain that it runs no more: of one out of sight nothing is. */
+/** Whether the process has certainly ended. Of one out of sight nothing is certain. */
 export function isGone(identity: ProcessIdentity): boolean {
   return isInSight(identity) && !isAlive(identity);
 }
 
-/** Of the machine since its last start; undefined where it tells none. */
+/** Changes at each start of the machine; undefined where the machine has none. */
 const bootId = unlessThrown(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
 const pidNamespace = unlessThrown(() => readlinkSync("/proc/self/ns/pid"));
 
@@ -61,7 +61,7 @@ function unlessThrown<Value>(read: () => Value): Value | undefined {
   }
 }
 
-/** Sends a signal to exactly this process; nothing when it is gone. */
+/** Sends a signal to exactly this process; does nothing when it is gone. */
 export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): void {
   if (!isAlive(identity)) return;
   try {

@@ -1,32 +1,32 @@
-/** Requests that are sent on one connection without waiting for the answers before them. */
+/** Limits HTTP pipelining: requests sent on one connection before earlier ones are answered. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 
 /**
- * More than any client sends ahead. A thousand short requests fit one packet: all of them would be worked
- * on in one go, while everybody else waits, and their answers held in memory until someone reads them.
+ * More than any client pipelines. A thousand short requests fit one packet: all of them would be handled in
+ * one go while other clients wait, and their responses would stay in memory until the client reads them.
  */
 const unansweredAtMost = 32;
 
 export type PipelineLimit = {
   /**
-   * Whether a request is to be worked on; the connection of one that is not is gone by then. For each request
-   * of a server, before anything is done about it.
+   * Whether to handle a request. When not, its connection has been destroyed. Must be called for each
+   * request of a server, before anything else.
    */
   admit: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** Whether all that came on the request's connection before it is answered. */
+  /** Whether all earlier requests of the same connection have been answered. */
   isInTurn: (request: IncomingMessage) => boolean;
 };
 
-/** Cuts off who sends more ahead. */
+/** Destroys connections with more than `unansweredAtMost` unanswered requests. */
 export function createPipelineLimit(): PipelineLimit {
   const unanswered = new WeakMap<Socket, number>();
   const countOf = (socket: Socket) => unanswered.get(socket) ?? 0;
   return {
     admit: ({ socket }, response) => {
       if (countOf(socket) >= unansweredAtMost) {
-        // Without a word: it would come amid the answers that are still to be given.
+        // Without a response, which would mix with the pending ones.
         socket.destroy();
         return false;
       }
@@ -38,9 +38,9 @@ export function createPipelineLimit(): PipelineLimit {
   };
 }
 
-/** The same for all of Fastify's requests. Before all other hooks. */
+/** Applies the limit to all requests of a Fastify app. Must be called before any other hook is added. */
 export function limitPipelines(app: FastifyInstance): void {
-  // At the server: what the router itself refuses, since it cannot decode it, comes to no hook.
+  // On the server: requests that the router refuses, because it cannot decode them, reach no hook.
   app.server.prependListener("request", createPipelineLimit().admit);
   app.addHook("onRequest", ({ raw }, _reply, done) => {
     if (!raw.socket.destroyed) done();

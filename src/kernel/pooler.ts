@@ -1,10 +1,10 @@
 /**
- * Connections that may run through a pooler such as PgBouncer, which lends a server for one transaction
- * at a time: what is set, prepared, locked or listened to on the server is then somebody else's.
+ * Connections that may run through a pooler such as PgBouncer, which assigns a server connection for one
+ * transaction at a time: settings, prepared statements, locks and LISTEN then affect other clients.
  */
 import type pg from "pg";
 
-/** Those that run through a pooler. */
+/** The clients that are connected through a pooler. */
 const pooled = new WeakSet<object>();
 
 export function isPooled(client: pg.ClientBase): boolean {
@@ -12,10 +12,10 @@ export function isPooled(client: pg.ClientBase): boolean {
 }
 
 /**
- * Makes a new connection fit for what is between: statements end after `statementTimeoutMs` where that
- * can be set for good, and keep their names where the server does. A pooler is known by this: it
- * has told another process id than the server's own. Nothing goes into the startup message, whose
- * parameters a pooler refuses.
+ * Prepares a new connection: a direct one gets a statement timeout for the session and may name prepared
+ * statements, a pooled one may not. A pooler is detected by its startup message, which gives another
+ * process id than that of the server. We set nothing in our startup message, because poolers refuse
+ * parameters there.
  */
 export async function prepareConnection(
   client: pg.ClientBase,
@@ -24,24 +24,24 @@ export async function prepareConnection(
   const { rows } = await client.query<{ isDirect: boolean }>(
     `SELECT pg_backend_pid() = $1 AS "isDirect",
        set_config('statement_timeout', $2, pg_backend_pid() <> $1)`,
-    [toldProcessId(client), String(statementTimeoutMs)],
+    [startupProcessId(client), String(statementTimeoutMs)],
   );
   if (rows[0]?.isDirect === true) return;
   pooled.add(client);
-  forgetNames(client);
+  removeStatementNames(client);
 }
 
-function toldProcessId(client: pg.ClientBase): number {
+function startupProcessId(client: pg.ClientBase): number {
   return (client as unknown as { processID: number | null }).processID ?? -1;
 }
 
-/** Begins a transaction with the time limit that a pooled connection cannot keep. */
+/** Begins a transaction; on a pooled connection with the statement timeout, which no session has there. */
 export function beginStatement(client: pg.ClientBase, statementTimeoutMs: number): string {
   return isPooled(client) ? `BEGIN; SET LOCAL statement_timeout = ${statementTimeoutMs}` : "BEGIN";
 }
 
-/** A name that one server knows is nothing to the next. */
-function forgetNames(client: pg.ClientBase): void {
+/** A statement prepared on one server connection does not exist on the next. */
+function removeStatementNames(client: pg.ClientBase): void {
   type Query = (...given: unknown[]) => unknown;
   const query = client.query.bind(client) as Query;
   const nameless: Query = (config, ...rest) =>

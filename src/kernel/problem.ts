@@ -1,4 +1,4 @@
-/** The body of every refusal, as RFC 9457 has it, with a stable `code` for programs. */
+/** The body of every error response (RFC 9457), with a stable `code` for programs. */
 export type Problem = {
   type: string;
   title: string;
@@ -11,7 +11,7 @@ type ProblemInit<Code extends string> = { status: number; code: Code; detail: st
 
 /**
  * A refusal that the caller can act on: `detail` says what is wrong and what to do.
- * Anything else that is thrown is a bug, and is answered without its message.
+ * Any other error is a bug or an outage, and its message isn't sent to the caller.
  */
 export class ProblemError<Code extends string = string> extends Error {
   readonly status: number;
@@ -42,7 +42,7 @@ const titles: Record<number, string> = {
   504: "Gateway timeout",
 };
 
-/** The HTTP body of a refusal. A throw that is no `ProblemError` becomes a plain 500. */
+/** The HTTP body of an error. One that is not a `ProblemError` becomes a plain 500. */
 export function toProblem(error: unknown): Problem {
   if (!(error instanceof ProblemError)) {
     return describeProblem({

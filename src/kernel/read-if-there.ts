@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * The text of a file; undefined when there is none. Throws a line that says why it cannot be read: that is
- * something else than a file whose content is damaged.
+ * The text of a file; undefined when there is none. Throws an error that says why the file cannot be read,
+ * so that it is not mistaken for damaged content.
  */
 export function readIfThere(file: string): string | undefined {
   try {

@@ -1,19 +1,19 @@
-/** Reads for somebody who waits: what cannot be read is refused soon, and as what it is. */
+/** Reads for a caller who is waiting: a failing read becomes a 503 within seconds instead of endless retries. */
 import { type Context, TerminalError } from "@restatedev/restate-sdk";
 import pRetry from "p-retry";
 import { ProblemError } from "./problem.ts";
 import { unlessLate } from "./unless-aborted.ts";
 
 type ReadSettings = {
-  /** Of the step. */
+  /** Name of the journaled step. */
   name: string;
   /** How long all attempts together may take. */
   limitMs: number;
-  /** What the caller is told, from the last attempt's error. */
+  /** The message for the caller, from the last attempt's error. */
   describe: (error: Error) => string;
 };
 
-/** Of a read of the database; `problem` is what is not possible without it: "backups cannot be read". */
+/** Settings for reading the database; `problem` says what fails without it: "backups cannot be read". */
 export function databaseRead(
   name: string,
   { limitMs, problem }: { limitMs: number; problem: string },
@@ -23,8 +23,8 @@ export function databaseRead(
 }
 
 /**
- * One journaled step, tried again for some seconds: a server that starts anew is waited for. Throws a 503
- * (`unavailable`) when there is no answer; a `ProblemError` of `read` at once, as it is.
+ * One journaled step, retried for some seconds in case a server is restarting. Throws a 503 (`unavailable`)
+ * when all attempts fail; a `ProblemError` of `read` is thrown at once, unchanged.
  */
 export function readNow<Answer>(
   ctx: Pick<Context, "run" | "console">,
@@ -37,7 +37,7 @@ export function readNow<Answer>(
     } catch (error) {
       if (error instanceof ProblemError) throw error;
       ctx.console.warn("not read", { step: name, err: error });
-      // A fault of ours, which no attempt puts right, and nobody else's business.
+      // A bug of ours: retries don't help, and callers need no details.
       if (error instanceof TypeError) throw new TerminalError("internal error", { errorCode: 500 });
       const detail = `${describe(error as Error)}: try again in a moment`;
       throw new ProblemError({ status: 503, code: "unavailable", detail }, { cause: error });
@@ -45,7 +45,7 @@ export function readNow<Answer>(
   });
 }
 
-/** What fails at once is given up after some three seconds; what is refused is refused again. */
+/** About three seconds in all when every attempt fails at once. A refusal is not retried. */
 const attempts = {
   retries: 4,
   minTimeout: 200,
@@ -53,7 +53,7 @@ const attempts = {
   shouldRetry: ({ error }: { error: Error }) => !(error instanceof ProblemError),
 };
 
-/** An attempt that does not end is left behind: it has a limit of its own. */
+/** An attempt still running at the limit is abandoned; its own timeout ends it. */
 function readWithin<Answer>(limitMs: number, read: () => Promise<Answer>): Promise<Answer> {
   const late = new Error(`no answer within ${limitMs / 1_000} seconds`);
   return unlessLate((signal) => pRetry(read, { ...attempts, signal }), { limitMs, late });

@@ -1,16 +1,16 @@
-/** Where Restate is: an http address, or a unix socket written as one (`http+unix://<path>/…`). */
+/** Restate's address: an http URL, or a unix socket written as `http+unix://<path>/…`. */
 import { Agent, request } from "undici";
 
 const socketScheme = "http+unix://";
 
-/** The address of a server at a unix socket; a path may follow it as after any other address. */
+/** The address of a server at a unix socket. A URL path may be appended to it. */
 export function socketAddress(socketPath: string): string {
   return `${socketScheme}${encodeURIComponent(socketPath)}`;
 }
 
 export type RestateAddress = { url: string; socketPath: string | undefined };
 
-/** What to ask for, and the socket to ask at: undefined for an address that is plain http. */
+/** The URL to request and the socket to connect to, which is undefined for a plain http address. */
 export function reachAddress(address: string): RestateAddress {
   if (!address.startsWith(socketScheme)) return { url: address, socketPath: undefined };
   const [host = "", ...path] = address.slice(socketScheme.length).split("/");
@@ -30,7 +30,7 @@ export function requestRestate(
 
 const agents = new Map<string, Agent>();
 
-/** One for each socket: a program has two, and idle connections keep no process alive. */
+/** One agent per socket, never closed: a program has two, and idle connections keep no process alive. */
 function agentOf(socketPath: string): Agent {
   const known = agents.get(socketPath);
   if (known !== undefined) return known;

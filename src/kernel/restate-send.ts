@@ -1,17 +1,17 @@
-/** Hands calls to Restate's own ingress, which keeps them from then on. */
+/** Sends calls to Restate's own ingress; once accepted they are durable. */
 import pRetry from "p-retry";
 import { requestRestate } from "./restate-address.ts";
 
 const sendTimeoutMs = 5_000;
 const answerTimeoutMs = 60_000;
 
-/** How long Restate is waited for: while it starts, or while somebody waits for an answer. */
+/** Retries until Restate accepts: while it starts, or while a caller waits for an answer. */
 export const patience = {
   start: { retries: 8, minTimeout: 100, maxTimeout: 8_000 },
   caller: { retries: 3, minTimeout: 200, maxTimeout: 2_000 },
 } as const;
 
-/** `address` without `/send`. Sent again when an answer is lost: the call may come twice. */
+/** `address` without `/send`. Retried when the response is lost, so the call may be made twice. */
 export async function sendToRestate(
   address: string,
   body: object,
@@ -20,7 +20,7 @@ export async function sendToRestate(
   await pRetry(() => post(`${address}/send`, body, sendTimeoutMs), retries);
 }
 
-/** Calls once and waits for the end. Throws when it does not come within a minute: it may come yet. */
+/** Calls once and waits for the end. Throws after a minute; the call may still end later. */
 export async function callRestate(address: string, body: object): Promise<void> {
   await post(address, body, answerTimeoutMs);
 }

@@ -1,6 +1,6 @@
 /**
- * How long a `Retry-After` header asks to wait, in ms: it is seconds or a date (RFC 9110, section
- * 10.2.3). undefined when there is none, or when it is neither.
+ * The wait of a `Retry-After` header in ms; its value is seconds or a date (RFC 9110, section 10.2.3).
+ * undefined when there is no header, or when it is neither.
  */
 export function readRetryAfter(
   header: string | null | undefined,

@@ -1,6 +1,6 @@
 /**
- * How Restate tries a call again that failed: until it works or is cancelled. Without this a server with
- * settings of its own parks it after 70 attempts, where it stays when what failed is well again.
+ * Restate retries a failed call until it succeeds or is cancelled. Without this policy a server with other
+ * settings pauses it after 70 attempts, and it stays paused even when the cause of the failure is gone.
  */
 export const untilDone = {
   initialInterval: 50,

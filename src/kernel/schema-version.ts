@@ -1,4 +1,4 @@
-/** Whether a database's schema is this program's: migrations go forward only. */
+/** Compares a database's schema with the migrations of this version, which go forward only. */
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { ClientBase, Pool } from "pg";
@@ -17,7 +17,7 @@ export function compareSchema(of: { run: readonly string[]; known: readonly stri
   };
 }
 
-/** Throws one clear line when a newer version has migrated the database. */
+/** Throws an error that says what to do when a newer version has migrated the database. */
 export async function refuseNewerSchema(connection: ClientBase | Pool): Promise<void> {
   const { unknown } = await readSchema(connection);
   if (unknown.length === 0) return;
@@ -27,7 +27,7 @@ export async function refuseNewerSchema(connection: ClientBase | Pool): Promise<
   );
 }
 
-/** As `refuseNewerSchema`, and also when the database has not been migrated so far yet. */
+/** Like `refuseNewerSchema`; also throws when migrations of this version have not run yet. */
 export async function requireKnownSchema(connection: ClientBase | Pool): Promise<void> {
   await refuseNewerSchema(connection);
   const { missing } = await readSchema(connection);

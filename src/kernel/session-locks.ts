@@ -1,7 +1,7 @@
 /**
- * Locks in Postgres that a process holds for as long as it lives, by a connection of its own: when it is
- * killed they are free at once. After a loss of the connection they are taken again; in between nobody
- * misses them but a process that starts just then.
+ * Advisory locks in Postgres that a process holds for its lifetime on a connection of its own: when it is
+ * killed they are free at once. When the connection is lost the locks are taken again; in between only a
+ * process that starts at that moment could take them.
  */
 
 import { randomBytes } from "node:crypto";
@@ -16,21 +16,21 @@ import { pause } from "./pause.ts";
 import { isPooled } from "./pooler.ts";
 
 export type SessionLock = {
-  /** Its own among the locks of the program, for good. */
+  /** Unique among the locks of the program; must never change. */
   number: number;
-  /** The line for whoever finds that `holder` has it. */
+  /** The error message for a process that finds the lock held by `holder`. */
   refusal: (holder: string) => string;
 };
 
 export type SessionLockSettings = {
   url: string;
-  /** Through a pooler nothing is locked: who holds a lock there cannot be told. */
+  /** Through a pooler nothing is locked, because its server connections are shared. */
   mayBePooled: boolean;
   locks: readonly SessionLock[];
   log: Log;
   /** Called, at most once, when another process has taken a lock while the connection was lost. */
   onTaken: (error: LockTakenError) => void;
-  /** How long somebody may hold it who is about to end, or of whose end Postgres has not heard. */
+  /** How long to wait for a holder that is about to end, or whose end Postgres has not noticed yet. */
   waitMs?: number;
 };
 
@@ -39,28 +39,28 @@ export type SessionLocks = { release: () => Promise<void> };
 /** Another process has the lock. */
 export class LockTakenError extends Error {}
 
-/** Sets the locks of this program apart from others' in the same database: "vede". */
+/** Separates the locks of this program from others in the same database: "vede" in ASCII. */
 const lockClass = 0x76656465;
 
-/** More than it takes Postgres to notice that the machine of a holder is gone. */
+/** More than Postgres takes to notice that the machine of a holder is gone. */
 const takenAfterMs = 10_000;
 const tryEveryMs = 200;
 
 const pingEveryMs = 5_000;
-/** Far more than a busy server takes. */
+/** Far more than a busy server needs. */
 const queryTimeoutMs = 15_000;
 const reconnecting = { firstMs: 100, longestMs: 2_000 };
 const endWithinMs = 1_000;
 
-/** A machine that has lost its power says no goodbye: its locks are free after six seconds. */
+/** A machine that loses power doesn't close its connection: keepalive frees its locks after six seconds. */
 const noticeLostPeers = `SELECT set_config('tcp_keepalives_idle', '3', false),
   set_config('tcp_keepalives_interval', '1', false), set_config('tcp_keepalives_count', '3', false)`;
 
-/** A proxy in between may keep up a connection that we have lost, and with it the locks. */
+/** A proxy in between may keep a connection open that we have lost, and with it the locks. */
 const endOwnLeftovers = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE application_name = $1 AND pid <> pg_backend_pid()`;
 
-/** Throws `LockTakenError` when somebody goes on holding one of the locks. */
+/** Throws `LockTakenError` when another process still holds one of the locks after `waitMs`. */
 export async function holdSessionLocks(settings: SessionLockSettings): Promise<SessionLocks> {
   if (settings.locks.length === 0) return { release: async () => {} };
   const closing = new AbortController();
@@ -70,20 +70,20 @@ export async function holdSessionLocks(settings: SessionLockSettings): Promise<S
   return {
     release: async () => {
       closing.abort();
-      // A server that does not answer is not waited for.
+      // Limited, because the server may not answer.
       await inTime(() => kept, { limitMs: 2 * endWithinMs, otherwise: undefined });
     },
   };
 }
 
 type LockHolder = SessionLockSettings & {
-  /** Of all connections that hold these locks, one after the other. */
+  /** Application name of the connection that holds these locks, and of those that replace it. */
   name: string;
-  /** Aborted when they are no longer wanted. */
+  /** Aborted when the locks are no longer needed. */
   signal: AbortSignal;
 };
 
-/** Tells the holder to people, and apart from all others. Postgres cuts it at 63 characters. */
+/** A unique name by which people recognize the holder. Postgres cuts it at 63 characters. */
 function newName(): string {
   const random = randomBytes(4).toString("hex");
   return `vedette ${hostname().slice(0, 30)} pid ${process.pid} ${random}`;
@@ -101,7 +101,7 @@ async function keepLocks(first: pg.Client, settings: LockHolder): Promise<void> 
   }
 }
 
-/** Answers why it was lost; returns as well when `signal` is aborted. */
+/** Returns why the connection was lost; also returns when `signal` is aborted. */
 async function untilLost(client: pg.Client, signal: AbortSignal): Promise<string> {
   const ended = new AbortController();
   client.once("end", () => ended.abort());
@@ -110,7 +110,7 @@ async function untilLost(client: pg.Client, signal: AbortSignal): Promise<string
     await pause(pingEveryMs, over);
     if (over.aborted) break;
     try {
-      // A peer that is gone without a word is found by this alone.
+      // Only this detects a peer that is gone without closing the connection.
       await client.query("SELECT 1");
     } catch (error) {
       return (error as Error).message;
@@ -119,7 +119,7 @@ async function untilLost(client: pg.Client, signal: AbortSignal): Promise<string
   return "connection ended";
 }
 
-/** Undefined when they are no longer wanted, or another process has a lock by now. */
+/** Undefined when the locks are no longer needed, or another process has one by now. */
 async function takeAgain(settings: LockHolder): Promise<pg.Client | undefined> {
   const { signal } = settings;
   for (let failures = 0; !signal.aborted; failures += 1) {
@@ -150,7 +150,7 @@ async function takeLocks(settings: LockHolder): Promise<pg.Client> {
   try {
     if (isPooled(client)) return client;
     await client.query(noticeLostPeers);
-    // Where that is not allowed, they are waited for as anybody's.
+    // Where this is not permitted, `takeLock` waits for them as for any other holder.
     await client.query(endOwnLeftovers, [name]).catch(() => {});
     const deadlineMs = performance.now() + waitMs;
     for (const lock of locks) await takeLock(client, lock, { deadlineMs, signal });
@@ -178,7 +178,7 @@ async function takeLock(
   throw new LockTakenError(lock.refusal(await findHolder(client, lock)));
 }
 
-/** Who has it, as far as this user of Postgres may know. */
+/** The holder of a lock, as far as this Postgres user may see it. */
 async function findHolder(client: pg.Client, lock: SessionLock): Promise<string> {
   const { rows } = await client.query<{ name: string | null; since: Date | null }>(
     `SELECT application_name AS name, backend_start AS since
@@ -188,13 +188,13 @@ async function findHolder(client: pg.Client, lock: SessionLock): Promise<string>
     [lockClass, lock.number],
   );
   const { name, since } = rows[0] ?? {};
-  if (!name) return "which one cannot be told";
+  if (!name) return "an unknown process";
   return since ? `${name}, since ${since.toISOString()}` : name;
 }
 
 async function endClient(client: pg.Client): Promise<void> {
   await inTime(() => client.end(), { limitMs: endWithinMs, otherwise: undefined });
-  // What is said to a peer that is gone would keep the process alive.
+  // Unsent data for a peer that is gone would keep the process alive.
   const { connection } = client as unknown as { connection: { stream: { destroy(): void } } };
   connection.stream.destroy();
 }

@@ -1,10 +1,10 @@
-/** Building blocks for settings, which arrive typed from TOML and as text from the environment. */
+/** Schemas for settings, which are typed in TOML and text in the environment. */
 import { z } from "zod";
 import { isNetwork } from "./address.ts";
 
 /**
- * A whole number; `"12"` from the environment counts. What is empty, as a variable that nobody has set, or
- * of another type is an error: it would be 0 otherwise.
+ * A whole number; `"12"` from the environment is one. An empty value, as of a variable that is set to
+ * nothing, and a value of another type are errors: they would be read as 0 otherwise.
  */
 export const wholeNumberIn = ({ min, max }: { min: number; max: number }) =>
   z.preprocess(
@@ -17,7 +17,7 @@ export const wholeNumberIn = ({ min, max }: { min: number; max: number }) =>
       .max(max),
   );
 
-/** The same with a value for when it is absent. */
+/** The same with a default. */
 export const wholeNumber = (range: { min: number; max: number; default: number }) =>
   wholeNumberIn(range).default(range.default);
 

@@ -1,6 +1,6 @@
 /**
- * The name of a caller on its way through Restate. Whoever reaches Restate's own ingress may write any
- * header, so the gateway signs the name, and the signature holds for this one request alone.
+ * The name of a caller on its way through Restate. Any client that reaches Restate's own ingress can send
+ * any header, so the gateway signs the name, and a signature is valid for one request only.
  */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
@@ -13,7 +13,7 @@ export type SignedRequest = {
   body: Uint8Array | string;
 };
 
-/** The headers by which the worker knows who called. */
+/** The headers from which the worker learns who called. */
 export function signActor(
   actor: string,
   request: SignedRequest,
@@ -22,7 +22,7 @@ export function signActor(
   return { [actorHeader]: actor, [actorProofHeader]: proofOf(actor, request, key) };
 }
 
-/** Whether the gateway vouches for the name in these headers, for this request. */
+/** Whether these headers have a name and the gateway's valid signature of it for this request. */
 export function isSigned(
   headers: ReadonlyMap<string, string>,
   request: SignedRequest,

@@ -1,7 +1,7 @@
 import { TerminalError } from "@restatedev/restate-sdk";
 import { ProblemError } from "./problem.ts";
 
-/** A refusal inside a Restate handler: answered at once with its status, never retried. */
+/** A refusal inside a Restate handler: the caller gets its status at once, and Restate doesn't retry. */
 export function toTerminalError(problem: ProblemError): TerminalError {
   return new TerminalError(problem.message, {
     errorCode: problem.status,
@@ -9,7 +9,7 @@ export function toTerminalError(problem: ProblemError): TerminalError {
   });
 }
 
-/** The option of that name of every service that refuses: whatever else is thrown is tried again. */
+/** For the option `asTerminalError` of every service that refuses calls: any other error is retried. */
 export function asTerminalError(error: unknown): TerminalError | undefined {
   return error instanceof ProblemError ? toTerminalError(error) : undefined;
 }

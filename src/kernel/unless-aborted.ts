@@ -1,6 +1,6 @@
-/** For work that nobody waits for any more once a signal is aborted, or a time is over. */
+/** Stops waiting for work when a signal is aborted or a timeout is over. */
 
-/** The result of `work`; as soon as the signal is aborted its reason is thrown, and the work left to itself. */
+/** The result of `work`. Throws the signal's reason as soon as it is aborted; the work isn't stopped. */
 export async function unlessAborted<Result>(
   work: Promise<Result>,
   signal: AbortSignal | undefined,
@@ -17,7 +17,7 @@ export async function unlessAborted<Result>(
   }
 }
 
-/** The result of `work`, which is aborted after `limitMs` with the error `late`, and left to itself. */
+/** The result of `work`. Throws `late` after `limitMs` and aborts the work's signal without waiting for it. */
 export async function unlessLate<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
   { limitMs, late }: { limitMs: number; late: Error },

@@ -1,6 +1,6 @@
-/** What a database can never keep, however often it is tried: it must not keep what follows it waiting. */
+/** Recognizes data that a database will always refuse, so that it doesn't block the data after it. */
 
-/** Why it can never be written; null: it is written. What may pass is thrown. */
+/** Why the data can never be written; null: it was written. Throws errors that may be temporary. */
 export async function whyUnwritable(write: () => Promise<unknown>): Promise<string | null> {
   try {
     await write();
@@ -13,9 +13,8 @@ export async function whyUnwritable(write: () => Promise<unknown>): Promise<stri
 }
 
 /**
- * Whether the data of a write is at fault, so that it can never be written however often it is tried:
- * SQLSTATE classes 22 (a value out of range, no text), 23 (a rule of the table) and 54 (too large),
- * or a time that is none.
+ * Whether a write failed because of its data, so that retries are useless: SQLSTATE classes 22 (a value
+ * out of range, invalid text), 23 (a constraint of the table) and 54 (too large), or an invalid time.
  */
 export function isOfData(error: unknown): boolean {
   const { code } = error as { code?: unknown };

@@ -1,14 +1,14 @@
-/** Keeps times that are none from the database: pg would send them as text that no type takes. */
+/** Keeps invalid `Date`s from the database: pg would send them as text that no type accepts. */
 import type { ClientBase } from "pg";
 
 type Query = (...args: unknown[]) => unknown;
 
-/** A query with such a time fails with a RangeError, and the connection stays as it is. */
+/** A query with such a time fails with a RangeError, and the connection remains usable. */
 export function refuseInvalidTimes(client: ClientBase): void {
   const send = client.query.bind(client) as Query;
   const query: Query = (...args) => {
     if (!valuesOf(args).some(isInvalidTime)) return send(...args);
-    const error = new RangeError("a time that is none is not sent to the database");
+    const error = new RangeError("an invalid time is not sent to the database");
     const callback = args.findLast((arg) => typeof arg === "function");
     if (callback === undefined) return Promise.reject(error);
     queueMicrotask(() => callback(error));
@@ -17,7 +17,7 @@ export function refuseInvalidTimes(client: ClientBase): void {
   Object.assign(client, { query });
 }
 
-/** Given beside the text, or within one object with it. */
+/** The values are an argument of their own, or part of a query object. */
 function valuesOf([query, values]: unknown[]): unknown[] {
   if (Array.isArray(values)) return values;
   const { values: within } = (query ?? {}) as { values?: unknown };

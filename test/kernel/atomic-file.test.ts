@@ -8,7 +8,7 @@ import { tempDir } from "../support/temp-dir.ts";
 
 const module = fileURLToPath(new URL("../../src/kernel/atomic-file.ts", import.meta.url));
 
-it("writes a file for its owner only, in the place of the one before", () => {
+it("replaces a file by one that only its owner may read", () => {
   const file = path.join(tempDir(), "credentials.json");
   writeFileSync(file, "before", { mode: 0o644 });
 
@@ -18,10 +18,10 @@ it("writes a file for its owner only, in the place of the one before", () => {
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-/** Where a file may have 4 KiB and not one byte more: so far a write goes, as on a disk that fills up. */
+/** Limits files to 4 KiB: a longer write stops there, as on a full disk. */
 const almostFull = "trap '' XFSZ; ulimit -f 8; exec \"$@\"";
 
-it("keeps the file before, and nothing else, where there is room for a part of the new one", () => {
+it("keeps the old file, and no draft, when the disk has room for a part of the new one only", () => {
   const directory = tempDir();
   const file = path.join(directory, "credentials.json");
   writeFileSync(file, "before");

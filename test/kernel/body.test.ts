@@ -29,7 +29,7 @@ it("is read no further than its limit", async () => {
   expect([read, hasEnded]).toEqual([3, true]);
 });
 
-it("begins with what came before it broke off", async () => {
+it("has as its beginning what came before its connection broke", async () => {
   async function* breaking() {
     yield Buffer.from("ab");
     throw new Error("reset");

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cleanText, isClean } from "#kernel/clean-text.ts";
 
-/** Also halves of characters. */
+/** Including lone surrogates. */
 const anyText = fc
   .array(fc.nat(0xffff), { maxLength: 60 })
   .map((units) => String.fromCharCode(...units));
@@ -24,7 +24,7 @@ describe("cleanText", () => {
     expect(cleanText(text, 100)).toBe(text);
   });
 
-  it("never answers more than asked for, nor what Postgres refuses, nor another text the second time", () => {
+  it("never returns a text that is too long, that Postgres refuses, or that a second call would change", () => {
     fc.assert(
       fc.property(anyText, fc.nat(50), (text, max) => {
         const clean = cleanText(text, max);

@@ -4,7 +4,7 @@ import { createDeparture } from "#kernel/departure.ts";
 const never = new Promise(() => {});
 const hourSeconds = 3_600;
 
-it("says that it leaves from the moment on at which it is announced", async () => {
+it("is announced at once", async () => {
   const departure = createDeparture();
   const before = departure.isAnnounced();
 
@@ -13,7 +13,7 @@ it("says that it leaves from the moment on at which it is announced", async () =
   expect([before, departure.isAnnounced()]).toEqual([false, true]);
 });
 
-it("is over at once when the program cannot go on", async () => {
+it("ends at once when the program fails", async () => {
   const failure = Promise.withResolvers<Error>();
   const announced = createDeparture().announce(hourSeconds, failure.promise);
 

@@ -7,11 +7,11 @@ it.each([
   ["1.5h", 5_400_000],
   ["7d", 604_800_000],
   [" 15 m ", 900_000],
-])("%s is a length of time", (text, ms) => {
+])("%s is a duration", (text, ms) => {
   expect(parseDuration(text)).toBe(ms);
 });
 
-it.each(["", "2", "s", "-2s", "2 weeks", "1e3s"])("%j is none", (text) => {
+it.each(["", "2", "s", "-2s", "2 weeks", "1e3s"])("%j is not a duration", (text) => {
   expect(parseDuration(text)).toBeUndefined();
 });
 

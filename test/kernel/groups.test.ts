@@ -1,7 +1,7 @@
 import { expect, it, vi } from "vitest";
 import { createGroups, createJointWrites, distinctPrefix } from "#kernel/groups.ts";
 
-it("asks together what comes in at once, and answers each its own", async () => {
+it("sends items together that arrive at once, and returns each its own result", async () => {
   const asked: number[][] = [];
   const ask = createGroups(async (items: readonly number[]) => {
     asked.push([...items]);
@@ -14,7 +14,7 @@ it("asks together what comes in at once, and answers each its own", async () => 
   expect(answers).toEqual([2, 4, 6]);
 });
 
-it("asks at once for what comes alone, and together for what follows on its heels", async () => {
+it("sends a single item at once, and together those that follow within the pace", async () => {
   const asked: { items: number[]; atMs: number }[] = [];
   const ask = createGroups(
     async (items: readonly number[]) => {
@@ -34,7 +34,7 @@ it("asks at once for what comes alone, and together for what follows on its heel
   expect((next?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(80);
 });
 
-it("asks next what comes in while an answer is on its way", async () => {
+it("sends items that arrive during a request as the next one", async () => {
   const asked: number[][] = [];
   const gate = Promise.withResolvers<void>();
   const ask = createGroups(async (items: readonly number[]) => {
@@ -52,7 +52,7 @@ it("asks next what comes in while an answer is on its way", async () => {
   expect(asked).toEqual([[1], [2, 3]]);
 });
 
-it("tells all of a group that failed, and goes on with the next", async () => {
+it("rejects all items of a group that failed, and continues with the next", async () => {
   let calls = 0;
   const ask = createGroups(async (items: readonly number[]) => {
     calls += 1;
@@ -66,7 +66,7 @@ it("tells all of a group that failed, and goes on with the next", async () => {
   expect(await ask(3)).toBe(3);
 });
 
-it("asks at most a thousand at once", async () => {
+it("sends at most a thousand items at once", async () => {
   const sizes: number[] = [];
   const ask = createGroups(async (items: readonly number[]) => {
     sizes.push(items.length);
@@ -80,7 +80,7 @@ it("asks at most a thousand at once", async () => {
 
 const refusal = (code: string) => Object.assign(new Error("refused"), { code });
 
-it("writes each by itself when the data of one is at fault, which fails alone", async () => {
+it("writes each item by itself when the data of one is invalid, and only that one fails", async () => {
   const written: string[] = [];
   const write = createJointWrites(async (items: readonly string[]) => {
     if (items.includes("bad")) throw refusal("22021");
@@ -93,7 +93,7 @@ it("writes each by itself when the data of one is at fault, which fails alone", 
   expect(written).toEqual(["a", "b"]);
 });
 
-it("tries none by itself while the database is away", async () => {
+it("tries no item by itself while the database is down", async () => {
   let tries = 0;
   const write = createJointWrites(async (_items: readonly string[]) => {
     tries += 1;
@@ -106,7 +106,7 @@ it("tries none by itself while the database is away", async () => {
   expect(tries).toBe(1);
 });
 
-it("keeps nobody waiting behind a question that was not answered for long", async () => {
+it("rejects all waiting items when a request fails after a long time", async () => {
   const asked: number[][] = [];
   const gate = Promise.withResolvers<never>();
   const ask = createGroups(
@@ -114,7 +114,7 @@ it("keeps nobody waiting behind a question that was not answered for long", asyn
       asked.push([...items]);
       return gate.promise;
     },
-    { silentAfterMs: -1 },
+    { unresponsiveAfterMs: -1 },
   );
   const first = ask(1);
   await vi.waitFor(() => expect(asked).toEqual([[1]]));
@@ -127,7 +127,7 @@ it("keeps nobody waiting behind a question that was not answered for long", asyn
   expect(asked).toEqual([[1]]);
 });
 
-it("never asks for two items of one id together", async () => {
+it("never sends two items with the same id together", async () => {
   const asked: string[][] = [];
   const ask = createGroups(
     async (items: readonly { id: string; value: string }[]) => {

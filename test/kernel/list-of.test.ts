@@ -10,13 +10,13 @@ it("reads what is well formed", () => {
   });
 });
 
-it("tells of the first wrong item and of no other", () => {
+it("reports the first invalid item and no other", () => {
   const { error } = Page.safeParse({ items: [{ id: "a" }, ...Array(999_999).fill({ id: 0 })] });
 
   expect(error?.issues.map(({ path }) => path)).toEqual([["items", 1, "id"]]);
 });
 
-it("refuses more items than it was told, and what is no list", () => {
+it("refuses more items than allowed, and what is not a list", () => {
   const Short = listOf(z.string(), 2);
 
   expect(Short.safeParse(["a", "b", "c"]).error?.issues[0]?.message).toBe("more than 2 items");

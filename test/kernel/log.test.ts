@@ -11,7 +11,7 @@ function logFromChild(call: string): string {
   return execFileSync(process.execPath, args, { timeout: 20_000 }).toString();
 }
 
-it("writes one JSON object per line when nobody watches", () => {
+it("writes one JSON object per line where there is no terminal", () => {
   const lines = logFromChild('log.info({ wave: 1 }, "starting wave"); log.info("second");');
 
   const parsed = lines

@@ -13,26 +13,26 @@ function identifySelf() {
   return self;
 }
 
-it("a process is itself by pid, start and the machine's own start", () => {
+it("a process is identified by pid, start time and boot", () => {
   expect(isAlive(identifySelf())).toBe(true);
 });
 
-it("a process that an earlier version wrote down is known by pid and start", () => {
+it("a process that an earlier version recorded is identified by pid and start time", () => {
   const { pid, startedAt } = identifySelf();
 
   expect(isAlive({ pid, startedAt })).toBe(true);
 });
 
-it("a process of another machine, or of before a restart, is nobody here", () => {
+it("a process of another machine, or from before a restart, is not alive here", () => {
   expect(isAlive({ ...identifySelf(), bootId: "another" })).toBe(false);
 });
 
-it("a process that started at another time is somebody else", () => {
+it("a process that started at another time is another process", () => {
   expect(isAlive({ ...identifySelf(), startedAt: "1" })).toBe(false);
 });
 
 it.each([1e99, -1, 0, 1.5, 2 ** 31])(
-  "nobody is alive under %d, also where no start is known",
+  "no process has the pid %d, also when no start time is recorded",
   (pid) => {
     const identity = { pid } as unknown as ProcessIdentity;
 

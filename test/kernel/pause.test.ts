@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { expect, it } from "vitest";
 import { pause } from "#kernel/pause.ts";
 
-it("leaves nothing with the signal, however often it is waited", async () => {
+it("leaves no listener on the signal, however many waits it ends", async () => {
   const { signal } = new AbortController();
 
   for (let i = 0; i < 20; i += 1) await pause(0, signal);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ProblemError, toProblem } from "#kernel/problem.ts";
 
 describe("toProblem", () => {
-  it("answers a refusal with its status, code and detail", () => {
+  it("describes a refusal by its status, code and detail", () => {
     const error = new ProblemError({ status: 409, code: "illegal_operation", detail: "not now" });
 
     expect(toProblem(error)).toEqual({
@@ -14,7 +14,7 @@ describe("toProblem", () => {
     });
   });
 
-  it("answers a bug with a plain 500 that says nothing of it", () => {
+  it("describes a bug as a plain 500 without its message", () => {
     const problem = toProblem(new Error("password is hunter2"));
 
     expect(problem.status).toBe(500);

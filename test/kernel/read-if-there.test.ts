@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { readIfThere } from "#kernel/read-if-there.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
-it("answers the text of a file, and nothing of one that is not there", () => {
+it("returns the text of a file, and undefined when there is none", () => {
   const directory = tempDir();
   const file = path.join(directory, "file");
   writeFileSync(file, "text");
@@ -14,7 +14,7 @@ it("answers the text of a file, and nothing of one that is not there", () => {
   expect(readIfThere(path.join(file, "below"))).toBeUndefined();
 });
 
-it("says why what is there cannot be read", () => {
+it("says why an existing file cannot be read", () => {
   const directory = path.join(tempDir(), "directory");
   mkdirSync(directory);
 

@@ -41,13 +41,13 @@ describe("what is read for a caller", () => {
     });
   });
 
-  it("answers a fault of ours with 500, and says nothing of it", async () => {
+  it("answers a bug with 500, without its message", async () => {
     const answer = readNow(ctx, reading, () => Promise.reject(new TypeError("x is undefined")));
 
     await expect(answer).rejects.toMatchObject({ code: 500, message: "internal error" });
   });
 
-  it("is refused at once with the refusal of who was asked", async () => {
+  it("is refused at once with the refusal that the read throws", async () => {
     const refusal = new ProblemError({ status: 409, code: "fleet_list_refused", detail: "short" });
     let attempts = 0;
 

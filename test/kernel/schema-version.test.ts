@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { compareSchema } from "#kernel/schema-version.ts";
 
-it("tells what a newer version has run, and what is still to be run", () => {
+it("lists the migrations of a newer version, and those that have not run yet", () => {
   const compared = compareSchema({
     run: ["0001_a", "0003_c", "0009_z"],
     known: ["0001_a", "0002_b", "0003_c"],

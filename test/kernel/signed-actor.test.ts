@@ -6,7 +6,7 @@ const asked = { target: "S/k/H", body: "{}" };
 const headersOf = (headers: Record<string, string>) => new Map(Object.entries(headers));
 const signed = signActor("alice", asked, key);
 
-it("knows a name that the gateway signed", () => {
+it("accepts a name that the gateway signed", () => {
   expect(isSigned(headersOf(signed), asked, key)).toBe(true);
 });
 
@@ -15,11 +15,11 @@ it.each([
   ["without a name", {}],
   ["with the signature of another name", { ...signed, "x-vedette-actor": "bob" }],
   ["with a signature of another length", { ...signed, "x-vedette-actor-proof": "x" }],
-])("knows none %s", (_how, headers) => {
+])("accepts none %s", (_how, headers) => {
   expect(isSigned(headersOf(headers), asked, key)).toBe(false);
 });
 
-it("holds for one handler, one body and one key alone", () => {
+it("is valid for one handler, one body and one key only", () => {
   expect(isSigned(headersOf(signed), { ...asked, target: "S/k/Other" }, key)).toBe(false);
   expect(isSigned(headersOf(signed), { ...asked, body: "{ }" }, key)).toBe(false);
   expect(isSigned(headersOf(signed), asked, Buffer.alloc(32, 2))).toBe(false);

@@ -22,7 +22,7 @@ it.each([
   expect(send).not.toHaveBeenCalled();
 });
 
-it("tells whoever waits for a callback", async () => {
+it("passes the error to a callback", async () => {
   const { send, query } = aClient();
 
   const error = await new Promise((resolve) => query("SELECT $1", [none], resolve));

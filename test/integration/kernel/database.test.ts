@@ -1,4 +1,4 @@
-/** Connections that break and processes that start together, at a real Postgres. */
+/** Broken connections and processes that start together, with a real Postgres. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import type pg from "pg";
@@ -40,7 +40,7 @@ it("is brought to the newest schema once by processes that start together", asyn
   expect(rows[0].names).toBeGreaterThan(5);
 });
 
-/** Before the server, and silent to the first who connects. */
+/** A proxy before the server that never answers its first connection. */
 async function startSilentAtFirst(url: string): Promise<string> {
   let connections = 0;
   const { port, hostname } = new URL(url);
@@ -64,14 +64,14 @@ it("is migrated although the server was too busy for the first connection", asyn
   await expect(migrate(url, log)).resolves.toBeUndefined();
 });
 
-it("says at once that there is no server", async () => {
+it("fails at once when there is no server", async () => {
   await expect(migrate("postgres://vedette:x@127.0.0.1:9/vedette", log)).rejects.toThrow(
     "ECONNREFUSED",
   );
 });
 
-// An error event that nobody listens to would end the process, and fail this file.
-it("loses a connection that waits between two statements of a transaction as one error", async () => {
+// An error event without a listener would end the process and fail this file.
+it("fails once when its connection is lost between two statements of a transaction", async () => {
   const work = inTransaction(database, async (client) => {
     await cut(client);
     await client.query("SELECT 1");
@@ -81,7 +81,7 @@ it("loses a connection that waits between two statements of a transaction as one
   expect((await database.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
 });
 
-it("loses a connection that somebody holds as an error of its next statement", async () => {
+it("fails the next statement when the connection of a caller is lost", async () => {
   const client = await database.connect();
   await cut(client);
 

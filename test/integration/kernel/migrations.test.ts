@@ -1,4 +1,4 @@
-/** Databases as earlier versions have left them, brought to today's schema. */
+/** Migrates databases of earlier versions to today's schema. */
 import { cpSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { runner } from "node-pg-migrate";
@@ -42,7 +42,7 @@ async function createDatabase(name: string): Promise<string> {
   return url.href;
 }
 
-/** A database in which these migrations have run, by the beginnings of their names, and then `changes`. */
+/** A database after the migrations whose names begin so, and after the statements of `changes`. */
 async function createEarlier(
   name: string,
   { numbers, changes = "" }: { numbers: readonly string[]; changes?: string },
@@ -59,7 +59,7 @@ async function createEarlier(
   return url;
 }
 
-/** Every column, constraint and index, whatever order they came in. */
+/** Every column, constraint and index, in an order of their own. */
 async function describeSchema(url: string): Promise<string[]> {
   return withClient(url, async (client) => {
     const { rows } = await client.query<{ line: string }>(`
@@ -126,7 +126,7 @@ it.each([
   expect(await describeSchema(url)).toEqual(newest);
 });
 
-it("keeps the alert events that an early version has noted", async () => {
+it("keeps the alert events that an early version recorded", async () => {
   const changes = `ALTER TABLE alert_events DROP COLUMN transition;
     ALTER TABLE check_runners DROP COLUMN seen_at;
     INSERT INTO alert_events (event_id, check_id, name, episode, kind, environment, channel, status,

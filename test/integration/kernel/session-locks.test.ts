@@ -1,4 +1,4 @@
-/** Locks that a process holds while it lives, at a real Postgres. */
+/** Locks that a process holds for its lifetime, with a real Postgres. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import pg from "pg";
@@ -28,7 +28,7 @@ afterAll(() => server?.stop());
 
 let lastNumber = 100;
 
-/** One that no other test has. */
+/** A lock that no other test uses. */
 function newLock(): SessionLock {
   lastNumber += 1;
   return { number: lastNumber, refusal: (holder) => `held by ${holder}` };
@@ -57,7 +57,7 @@ async function connectAs(application_name: string): Promise<pg.Client> {
   return client;
 }
 
-/** Connections that have the lock. */
+/** The connections that hold the lock. */
 async function holders(lock: SessionLock): Promise<number[]> {
   const client = new pg.Client({ connectionString: server.url });
   client.on("error", () => {});
@@ -86,7 +86,7 @@ const untilHeldAnew = (lock: SessionLock, before: number) =>
     what: "the lock to be held again",
   });
 
-it("is refused while another process has it, which the line names", async () => {
+it("is refused while another process holds it, and the error names that process", async () => {
   const lock = newLock();
   const other = await connectAs("vedette web-7 pid 42");
   await other.query("SELECT pg_advisory_lock($1, $2)", [lockClass, lock.number]);
@@ -97,7 +97,7 @@ it("is refused while another process has it, which the line names", async () => 
   await expect(second).rejects.toBeInstanceOf(LockTakenError);
 });
 
-it("is had by one of three that ask in the same instant", async () => {
+it("is taken by one of three processes that request it at the same moment", async () => {
   const lock = newLock();
 
   const ends = await Promise.allSettled([hold(lock), hold(lock), hold(lock)]);
@@ -110,7 +110,7 @@ it("is had by one of three that ask in the same instant", async () => {
   expect(await holders(lock)).toHaveLength(1);
 });
 
-it("waits for one who is about to end", async () => {
+it("waits for a holder that is about to end", async () => {
   const lock = newLock();
   const other = await connectAs("leaving");
   await other.query("SELECT pg_advisory_lock($1, $2)", [lockClass, lock.number]);
@@ -141,7 +141,7 @@ it("is taken again when its connection was cut", async () => {
   expect(held.taken).toEqual([]);
 });
 
-it("tells when another process has taken it while the connection was cut", async () => {
+it("reports when another process has taken it while the connection was cut", async () => {
   const lock = newLock();
   const held = await hold(lock);
   const other = await connectAs("vedette web-8 pid 7");
@@ -175,7 +175,7 @@ it("is taken again after a restart of Postgres", async () => {
   expect(held.taken).toEqual([]);
 });
 
-it("is taken again when what stands between keeps up a connection that has gone silent", async () => {
+it("is taken again when a proxy keeps a dead connection open", async () => {
   const lock = newLock();
   const { port, hostname } = new URL(server.url);
   let connections = 0;
@@ -186,7 +186,7 @@ it("is taken again when what stands between keeps up a connection that has gone 
     socket.pipe(behind).pipe(socket);
     connections += 1;
     if (connections > 1) return;
-    // Nothing passes any more, and the side of Postgres stays open.
+    // The proxy forwards nothing any more and leaves its connection to Postgres open.
     silence = () => {
       socket.unpipe(behind);
       behind.unpipe(socket);
@@ -232,7 +232,7 @@ it("is no longer waited for once it is released", async () => {
   expect(held.taken).toEqual([]);
 });
 
-it("is let go at once when Postgres is away", async () => {
+it("is released at once when Postgres is down", async () => {
   const held = await hold(newLock());
   await server.kill9();
 
@@ -242,7 +242,7 @@ it("is let go at once when Postgres is away", async () => {
 });
 
 describe.skipIf(!hasPrograms("pgbouncer"))("behind PgBouncer, which lends servers", () => {
-  it("is refused without the address of Postgres itself", async () => {
+  it("is refused without a direct address of Postgres", async () => {
     const pooler = await startPgbouncer(server.url);
     onTestFinished(pooler.stop);
 
@@ -251,7 +251,7 @@ describe.skipIf(!hasPrograms("pgbouncer"))("behind PgBouncer, which lends server
     await expect(held).rejects.toThrow("set database.direct_url");
   });
 
-  it("locks nothing where the operator names a pooler as Postgres itself", async () => {
+  it("locks nothing where the operator gives a pooler as the direct address", async () => {
     const pooler = await startPgbouncer(server.url);
     onTestFinished(pooler.stop);
     const lock = newLock();
