@@ -7,12 +7,12 @@ export const embeddedConfig = {
       /** Empty: the embedded server. */
       ingress_url: optionalUrl(),
       admin_url: optionalUrl(),
-      /** Where Restate is found by people and programs: guarded, in front of the server itself. */
+      /** Where people and programs reach Restate: through the guard in front of the server itself. */
       ingress_port: port(8480),
       admin_port: port(9470),
-      /** With an external Restate: the host at which `control` guards it too. Empty: it does not. */
+      /** With an external Restate: the host on which `control` serves the guard for it. Empty: none. */
       front_host: optionalText(),
-      /** Public keys (`publickeyv1_…`) of an external Restate; the embedded one brings its own. */
+      /** Public keys (`publickeyv1_…`) of an external Restate; the embedded one has its own. */
       identity_keys: textList(),
       /** A file with such a key, as `vedette identity` writes it. Empty: none. */
       identity_key_file: optionalText(),
@@ -29,7 +29,7 @@ export const embeddedConfig = {
       port: port(5480),
     })
     .refine((database) => database.url !== "" || database.direct_url === "", {
-      error: "direct_url is of use beside url only: set database.url as well",
+      error: "direct_url needs url: set database.url as well",
     })
     .prefault({}),
 };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A process as it is written down in a file. */
+/** A process as it is recorded in a file. */
 export const Process = z.object({
   pid: z.int().positive(),
   startedAt: z.string(),
@@ -12,7 +12,7 @@ export const Process = z.object({
 export const Endpoints = z.object({
   api: z.string().optional(),
   control: z.string().optional(),
-  /** Of a process that serves the public API alone there is none. */
+  /** Absent for a process that serves the public API only. */
   restate_ingress: z.string().optional(),
   restate_admin: z.string().optional(),
   worker: z.string().optional(),
@@ -20,14 +20,14 @@ export const Endpoints = z.object({
   /** The embedded Postgres, without user and password. */
   database: z.string().optional(),
   pid: z.int(),
-  /** The process beyond doubt: a pid is given to others after it. An earlier version names none. */
+  /** Identifies the process, because pids are reused. Absent in files of earlier versions. */
   process: Process.optional(),
 });
 export type Endpoints = z.infer<typeof Endpoints>;
 
 /**
- * `<data_dir>/credentials.json`, mode 0600: what was generated on the first start. All secret. What a newer
- * version keeps here besides stays, also when this one writes the file.
+ * `<data_dir>/credentials.json`, mode 0600: generated on the first start, all of it secret. Further fields of
+ * a newer version are kept when this version writes the file.
  */
 export const Credentials = z.looseObject({
   ingress_token: z.string().min(1),

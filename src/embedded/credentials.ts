@@ -7,9 +7,8 @@ import { readIfThere } from "#kernel/read-if-there.ts";
 import { Credentials } from "./contract.ts";
 
 /**
- * Reads `<dataDir>/credentials.json`, or generates it on the first start, and what a newer version
- * needs beside it. A file that cannot be read is an error: new secrets in its place would lock
- * everyone out.
+ * Reads `<dataDir>/credentials.json`. Generates it on the first start, and fields that an older version did
+ * not write yet. A file that cannot be read is an error: replacing its secrets would lock everyone out.
  */
 export function loadCredentials(dataDir: string): Credentials {
   const file = path.join(dataDir, "credentials.json");
@@ -23,7 +22,7 @@ export function loadCredentials(dataDir: string): Credentials {
 
 type Source = { file: string; generated: Credentials };
 
-/** `generated` stands in for what the file, if it is an older one, does not have yet. */
+/** Fields that a file of an older version lacks are taken from `generated`. */
 function readCredentials(text: string, { file, generated }: Source): Credentials {
   const { encryption_key, sentinel_key } = generated;
   try {
@@ -47,17 +46,17 @@ function generateCredentials(): Credentials {
   };
 }
 
-/** A new root key, which nothing knows yet. */
+/** A new root key, not registered anywhere yet. */
 function newRootKey(): string {
   return `vedette_root_${randomBytes(32).toString("base64url")}`;
 }
 
-/** Keeps a new secret in the place of the one under `name`. Answers it. */
+/** Replaces the secret `name` by a new one and returns it. */
 export function renewSecret(dataDir: string, name: "root_key" | "sentinel_key"): string {
   return keepSecret(dataDir, name, newRootKey());
 }
 
-/** Keeps `secret` under `name`, in the file alone: who has read it before goes on with the old one. */
+/** Stores `secret` under `name`, in the file only: processes that have read the file keep the old secret. */
 export function keepSecret(
   dataDir: string,
   name: "root_key" | "sentinel_key",
@@ -69,7 +68,7 @@ export function keepSecret(
   return secret;
 }
 
-/** Writes the identity key where restate-server reads it, and answers the file's path. */
+/** Writes the identity key where restate-server reads it, and returns the file's path. */
 export function writeIdentityKey(dataDir: string, credentials: Credentials): string {
   const file = path.resolve(dataDir, "restate-identity.pem");
   writeFileAtomically(file, credentials.restate_identity_key);

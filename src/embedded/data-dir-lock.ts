@@ -1,4 +1,4 @@
-/** The file that says which program has a data directory. */
+/** The lock file of a data directory: it names the program that uses the directory. */
 import { randomUUID } from "node:crypto";
 import {
   linkSync,
@@ -20,14 +20,14 @@ import {
 import { readIdentity } from "./identity-file.ts";
 
 export type LockSettings = {
-  /** Called once when another program has the lock all the same; absent: it is not looked after. */
+  /** Called once when another program has taken the lock nevertheless; absent: no notice. */
   onLost?: () => void;
-  /** Called before a wait of `watchMs`. */
+  /** Called before waiting for `watchMs`. */
   onWatch?: (watchMs: number) => void;
   touchEveryMs?: number;
-  /** How long a lock is watched whose holder cannot be seen from here. */
+  /** How long to watch a lock whose holder is in another container or on another machine. */
   watchMs?: number;
-  /** Aborted when the lock is no longer wanted. */
+  /** Aborted when the lock is no longer needed. */
   signal?: AbortSignal | undefined;
 };
 
@@ -44,14 +44,14 @@ export class LockHeldError extends Error {
 }
 
 /**
- * Takes the lock and shows that it is held, until the answer is called. Throws `LockHeldError`. What a
- * killed program left behind is taken over: at once where it can be seen that it is gone, else when
- * nobody has touched it for a while.
+ * Takes the lock and touches it regularly until the returned function is called. Throws `LockHeldError`. The
+ * lock of a killed program is taken over: at once when we can see that the program is gone, otherwise when
+ * the lock has not been touched for `watchMs`.
  */
 export async function takeLock(lock: string, settings: LockSettings = {}): Promise<() => void> {
   const self = identifyProcess(process.pid);
   invariant(self !== undefined, "this process has an identity");
-  // Each round that does not take the lock has met one holder less, or ends with the holder's pid.
+  // Each round takes the lock, removes a stale one, or throws with the holder's pid.
   while (!createLock(lock, self)) {
     const judged = contentOf(lock);
     const holder = readIdentity(lock);
@@ -79,20 +79,20 @@ async function isHeld(
   return false;
 }
 
-/** Which file it is and when it was touched last; undefined: there is none. */
+/** Identifies the file and its last touch; undefined: there is no file. */
 function touchedAt(lock: string): string | undefined {
   const found = statSync(lock, { throwIfNoEntry: false });
   return found && `${found.ino} ${found.mtimeMs}`;
 }
 
-/** Touches it, so that whoever does not see this process sees that its lock is held. Answers the release. */
+/** Touches the lock regularly, as a sign for programs that cannot see this process. Returns the release. */
 function keep(lock: string, { touchEveryMs = 1_000, onLost }: LockSettings): () => void {
-  // Not which file it is: its number is given to the next one as soon as this one is gone.
+  // The content and not the inode, which the next file may get as soon as this one is removed.
   const own = contentOf(lock);
   const touch = () => {
     const found = contentOf(lock);
     if (found === own) utimesSync(lock, new Date(), new Date());
-    // Without a lock there is nobody else; without its directory there is nothing to share.
+    // Without a lock file no other program holds it; without the directory there is nothing to share.
     if (found === own || found === undefined) return;
     clearInterval(touching);
     onLost?.();
@@ -104,7 +104,7 @@ function keep(lock: string, { touchEveryMs = 1_000, onLost }: LockSettings): () 
   };
 }
 
-/** undefined: there is no lock, or no directory that it could be in. */
+/** undefined: there is no lock, or its directory doesn't exist. */
 function contentOf(lock: string): string | undefined {
   try {
     return readFileSync(lock, "utf8");
@@ -115,7 +115,7 @@ function contentOf(lock: string): string | undefined {
   }
 }
 
-/** What is removed, or cannot be written for a moment, is looked at again the next time. */
+/** Ignores file errors: a file that is gone, or not writable for a moment, is tried again next time. */
 function unlessGone(touch: () => void): void {
   try {
     touch();
@@ -124,7 +124,7 @@ function unlessGone(touch: () => void): void {
   }
 }
 
-/** Puts the lock in place with its content, so that nobody ever reads half of one. */
+/** Creates the lock atomically with its content, so that no other program reads a partial one. */
 function createLock(lock: string, self: ProcessIdentity): boolean {
   const draft = `${lock}.${randomUUID()}.new`;
   try {
@@ -135,7 +135,7 @@ function createLock(lock: string, self: ProcessIdentity): boolean {
   }
 }
 
-/** Removes the lock by moving it aside first: two programs that both found it stale cannot both win. */
+/** Removes the lock by renaming it first: two programs that both found it stale cannot both remove it. */
 function removeStaleLock(lock: string, judged: string | undefined): void {
   const aside = `${lock}.${randomUUID()}.stale`;
   try {
@@ -144,8 +144,8 @@ function removeStaleLock(lock: string, judged: string | undefined): void {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
     throw error;
   }
-  // In between someone else, seen from here or not, has replaced the stale lock by his own: it goes back,
-  // unless a third one was there first; the holder of the one that was moved finds that out.
+  // Another program has replaced the stale lock by its own in the meantime: we put that lock back, unless a
+  // third program was faster; then the holder of the moved lock notices that it has lost it.
   if (contentOf(aside) !== judged) linkUnlessThere(aside, lock);
   rmSync(aside, { force: true });
 }

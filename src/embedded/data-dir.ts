@@ -1,4 +1,4 @@
-/** The directory that holds everything an installation keeps: used by one program at a time. */
+/** The directory with all local data of an installation, used by one program at a time. */
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { LockHeldError, type LockSettings, takeLock } from "./data-dir-lock.ts";
@@ -10,8 +10,8 @@ export type DataDir = {
 };
 
 /**
- * Creates the directory if need be, private to its owner, and takes it until `release`. Throws one
- * clear line when another program has it; what a killed program left behind is taken over.
+ * Creates the directory if necessary, accessible to its owner only, and locks it until `release`. Throws an
+ * error that says what to do when another program uses it; the lock of a killed program is taken over.
  */
 export async function openDataDir(directory: string, settings?: LockSettings): Promise<DataDir> {
   const absolute = path.resolve(directory);

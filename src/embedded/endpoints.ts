@@ -5,7 +5,7 @@ import { identifyProcess } from "#kernel/owned-process.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
 import type { Endpoints } from "./contract.ts";
 
-/** Writes `<dataDir>/endpoints.json`; the answer removes it again, unless another program has written its own. */
+/** Writes `<dataDir>/endpoints.json`; the returned function removes it, unless another program replaced it. */
 export function publishEndpoints(dataDir: string, endpoints: Endpoints): () => void {
   const file = path.join(dataDir, "endpoints.json");
   const own = `${JSON.stringify({ ...endpoints, process: identifyProcess(process.pid) }, null, 2)}\n`;

@@ -1,15 +1,15 @@
 /**
- * Servers that the program leaves behind when it ends without having stopped them: at the second signal, or
- * by a fault of its own. They are asked to end, and do so by themselves.
+ * Signals to servers that are still running when the program exits without having stopped them: at the
+ * second signal, or after an error of its own. The servers then shut down by themselves.
  */
-const asks = new Set<() => void>();
+const signals = new Set<() => void>();
 
 process.on("exit", () => {
-  for (const ask of asks) ask();
+  for (const signal of signals) signal();
 });
 
-/** `ask` is called, and not waited for, when the program ends before the answer is called. */
-export function askAtExit(ask: () => void): () => void {
-  asks.add(ask);
-  return () => asks.delete(ask);
+/** Calls `signal`, without waiting, when the program exits before the returned function was called. */
+export function signalAtExit(signal: () => void): () => void {
+  signals.add(signal);
+  return () => signals.delete(signal);
 }

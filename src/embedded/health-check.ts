@@ -1,7 +1,7 @@
 /**
- * Asks a running program whether it is well, for a container's health check: exit code 0 when each
- * role that this data directory's program serves answers, else 1 and a line that says which does not.
- * A program of its own, which loads nothing: it is started every few seconds.
+ * A container's health check: exit code 0 when all roles that the program of this data directory serves
+ * answer, otherwise 1 and a line for each that doesn't. A separate program with few imports, because it is
+ * started every few seconds.
  */
 import { readFileSync } from "node:fs";
 import { connect } from "node:http2";
@@ -9,27 +9,27 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Endpoints } from "./contract.ts";
 
-/** For all of it; the image's own limit is 3 s. */
+/** Of the whole check; the image's own limit is 3 s. */
 const limitMs = 2_500;
 
-type Ask = (url: string) => Promise<void>;
+type Probe = (url: string) => Promise<void>;
 
-/** What each role serves without asking who it is. */
-const asks = {
-  api: (url) => askHttp(new URL("/v2/liveness", url)),
-  control: (url) => askHttp(new URL("/healthz", url)),
-  // Its requests come from Restate, by HTTP/2 without TLS, which fetch does not speak.
-  worker: (url) => askHttp2(url, "/health"),
-} as const satisfies Partial<Record<keyof Endpoints, Ask>>;
+/** An address of each role that needs no authentication. */
+const probes = {
+  api: (url) => probeHttp(new URL("/v2/liveness", url)),
+  control: (url) => probeHttp(new URL("/healthz", url)),
+  // The worker speaks HTTP/2 without TLS, as Restate does; fetch cannot.
+  worker: (url) => probeHttp2(url, "/health"),
+} as const satisfies Partial<Record<keyof Endpoints, Probe>>;
 
-/** One line for each role that does not answer as it should; none: all is well. */
+/** One line for each role that doesn't answer as it should; empty: all are healthy. */
 export async function findFaults(endpoints: Partial<Endpoints>): Promise<string[]> {
-  const served = Object.entries(asks).flatMap(([role, ask]) => {
-    const url = endpoints[role as keyof typeof asks];
-    return url === undefined ? [] : [{ role, asked: ask(url) }];
+  const served = Object.entries(probes).flatMap(([role, probe]) => {
+    const url = endpoints[role as keyof typeof probes];
+    return url === undefined ? [] : [{ role, probed: probe(url) }];
   });
   if (served.length === 0) return ["no role is served"];
-  const outcomes = await Promise.allSettled(served.map(({ asked }) => asked));
+  const outcomes = await Promise.allSettled(served.map(({ probed }) => probed));
   return outcomes.flatMap((outcome, index) =>
     outcome.status === "fulfilled" ? [] : [`${served[index]?.role}: ${reasonOf(outcome.reason)}`],
   );
@@ -40,13 +40,13 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? `${message} (${cause.message})` : message;
 }
 
-async function askHttp(url: URL): Promise<void> {
+async function probeHttp(url: URL): Promise<void> {
   const answer = await fetch(url, { signal: AbortSignal.timeout(limitMs), redirect: "manual" });
   await answer.body?.cancel();
   requireOk(answer.status);
 }
 
-async function askHttp2(url: string, target: string): Promise<void> {
+async function probeHttp2(url: string, target: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const session = connect(url);
   const timer = setTimeout(() => reject(new Error(`no answer in ${limitMs} ms`)), limitMs);
@@ -66,10 +66,10 @@ async function askHttp2(url: string, target: string): Promise<void> {
 }
 
 function requireOk(status: number): void {
-  if (status !== 200) throw new Error(`it answers ${status}`);
+  if (status !== 200) throw new Error(`answered ${status}`);
 }
 
-/** Where the program says it listens; it says so once it is ready. */
+/** The addresses that the program publishes once it is ready. */
 function readEndpoints(dataDir: string): Partial<Endpoints> {
   return JSON.parse(readFileSync(path.join(dataDir, "endpoints.json"), "utf8"));
 }

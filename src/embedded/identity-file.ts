@@ -1,9 +1,9 @@
-/** A process written down in a file, so that a later start finds out whether it still runs. */
+/** A process recorded in a file, so that a later start can check whether it still runs. */
 import { readFileSync } from "node:fs";
 import type { ProcessIdentity } from "#kernel/owned-process.ts";
 import { Process } from "./contract.ts";
 
-/** The process that the file names; undefined when it is absent or names none. */
+/** The process that the file names; undefined when the file is absent or invalid. */
 export function readIdentity(path: string): ProcessIdentity | undefined {
   try {
     return Process.parse(JSON.parse(readFileSync(path, "utf8")));

@@ -5,7 +5,7 @@ import { portTaken } from "#kernel/listen.ts";
 
 const host = "127.0.0.1";
 
-/** The port to use: `wanted`, or a free one for 0. Throws one clear line when it is taken. */
+/** The port to use: `wanted`, or a free one for 0. Throws `portTaken` when it is in use. */
 export async function takePort(wanted: number, setting: string): Promise<number> {
   if (wanted === 0) return getPort({ host });
   const isFree = await canListen(wanted);
@@ -13,7 +13,7 @@ export async function takePort(wanted: number, setting: string): Promise<number>
   throw portTaken(wanted, setting);
 }
 
-/** Starts again where a free port was taken by someone else between the choice and the start. */
+/** Retries when another program took the chosen free port before the server listened on it. */
 export function startOnFreePorts<T>(start: () => Promise<T>): Promise<T> {
   return pRetry(start, {
     retries: 2,

@@ -1,4 +1,4 @@
-/** The files of a Postgres server: written on the first start, made startable after a crash. */
+/** The files of the embedded Postgres: created on the first start, cleaned up after a crash. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,13 +8,13 @@ import { promisify } from "node:util";
 import { endProcess, identifyProcess } from "#kernel/owned-process.ts";
 import { giveTo, type RunAs, spawnIdentity } from "./postgres-user.ts";
 
-/** The only role of a new cluster, and the database of the program. */
+/** The only role of a new cluster; the program connects as this user. */
 export const databaseUser = "vedette";
 
 export type Binaries = { initdb: string; postgres: string };
 
 /**
- * Where the binaries are. The package's own class is not used: importing it installs exit hooks
+ * The paths of the binaries. We don't use the package's own class: importing it installs exit hooks
  * that end the server on the first SIGTERM, while the parts that still need it are shutting down.
  */
 export async function findBinaries(): Promise<Binaries> {
@@ -32,7 +32,7 @@ export async function findBinaries(): Promise<Binaries> {
   }
 }
 
-/** Postgres gets nothing of our environment: it holds secrets, and a PG… variable would be obeyed. */
+/** Postgres doesn't inherit our environment, which has secrets and may have PG… variables that it obeys. */
 export const postgresEnvironment = { PATH: process.env["PATH"], LC_ALL: "C", TZ: "UTC" };
 
 type NewCluster = {
@@ -44,8 +44,8 @@ type NewCluster = {
 };
 
 /**
- * Writes a new cluster beside its place and moves it there whole, so that a crash leaves none or all. Each
- * has a draft of its own: a setup outlives the kill of the program that began it, and writes on.
+ * Creates a new cluster in a draft directory and renames it at the end, so that a crash leaves either none or
+ * a complete one. Each call has its own draft: initdb survives a kill of this program and continues to write.
  */
 export async function createCluster(cluster: NewCluster): Promise<void> {
   const { directory, runAs, signal } = cluster;
@@ -67,25 +67,25 @@ export async function createCluster(cluster: NewCluster): Promise<void> {
 
 const draftSuffix = ".new";
 
-/** Removes what setups have left that were killed. What one still writes to is left to a later start. */
+/** Removes the drafts of killed setups. A draft that initdb still writes to is left for a later start. */
 export function removeDrafts(directory: string): void {
   const { dir, base } = path.parse(directory);
-  // An earlier version had one draft, and its password beside it.
+  // An earlier version had a single draft and a password file beside it.
   const isDraft = (name: string) =>
     name.startsWith(`${base}${draftSuffix}`) || name === `${base}.password`;
   for (const name of readdirSync(dir).filter(isDraft)) {
     try {
       rmSync(path.join(dir, name), { recursive: true, force: true });
     } catch (error) {
-      if (!passing.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
+      if (!transient.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
     }
   }
 }
 
-/** Of a directory that somebody writes to while it is removed. */
-const passing = new Set(["ENOTEMPTY", "EEXIST", "EBUSY"]);
+/** Errors of removing a directory that another process is writing to. */
+const transient = new Set(["ENOTEMPTY", "EEXIST", "EBUSY"]);
 
-/** Seconds where nothing else runs; on a machine that is busy with much else, minutes. */
+/** It takes seconds on an idle machine, minutes on a busy one. */
 const setUpWithinMs = 300_000;
 
 type Setup = { runAs: RunAs; signal: AbortSignal | undefined };
@@ -93,7 +93,7 @@ type Setup = { runAs: RunAs; signal: AbortSignal | undefined };
 async function runInitdb(command: string[], { runAs, signal }: Setup): Promise<void> {
   const [file = "", ...args] = [...runAs.prefix, ...command];
   args.push(`--username=${databaseUser}`, "--auth=scram-sha-256", "--encoding=UTF8");
-  // Postgres's own Unicode rules: the same on every machine, whatever locales that has.
+  // Postgres's own Unicode rules: the same on every machine, independent of its locales.
   args.push("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8");
   const options = { ...spawnIdentity(runAs), env: postgresEnvironment, timeout: setUpWithinMs };
   const running = promisify(execFile)(file, args, options);
@@ -112,15 +112,15 @@ async function runInitdb(command: string[], { runAs, signal }: Setup): Promise<v
   }
 }
 
-/** It ends after the step that it is at. */
+/** initdb ends after its current step. */
 function endSetup(pid: number | undefined): void {
   const setup = pid === undefined ? undefined : identifyProcess(pid);
   if (setup !== undefined) void endProcess(setup, { signal: "SIGTERM", graceMs: 3_000 });
 }
 
 /**
- * Whether the server of this directory itself says that it takes connections on this port. What answers
- * there may be another one, that took the port in the moment between the choice and the start.
+ * Whether the server of this directory says in its lock file that it listens on this port. A connection
+ * proves nothing: another server may have taken the port between our choice and the start.
  */
 export function isListening(directory: string, port: number): boolean {
   try {

@@ -1,4 +1,4 @@
-/** The lock that a Postgres server leaves in its directory when it is killed. */
+/** The lock file that a killed Postgres server leaves in its directory. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
@@ -7,10 +7,9 @@ import { endProcess, identifyProcess, type ProcessIdentity } from "#kernel/owned
 import { postgresEnvironment } from "./postgres-cluster.ts";
 
 /**
- * Postgres does not start while the pid in its lock file is alive. That may be a server of ours
- * that nobody wrote down: it is ended. Or a stranger who got the pid since: the lock is removed.
- * A pid that is nobody's, or of which nothing certain is known, is left to Postgres, which goes on or
- * says what is in its way.
+ * Postgres does not start while the pid in its lock file is alive. When it is a server of ours that no pid
+ * file names, we end it. When it is another program that got the pid since, we remove the lock. When no
+ * process has the pid, or nothing certain is known of it, Postgres decides: it starts or says why it can't.
  */
 export async function clearStaleLock(directory: string, stopWithinMs: number): Promise<void> {
   const lock = path.join(directory, "postmaster.pid");
@@ -23,35 +22,35 @@ export async function clearStaleLock(directory: string, stopWithinMs: number): P
   }
   const owner = judgeHolder(readTraits(holder, directory), readLockTime(lock));
   if (owner === "ours") await endProcess(holder, { signal: "SIGINT", graceMs: stopWithinMs });
-  if (owner === "stranger") rmSync(lock, { force: true });
+  if (owner === "other") rmSync(lock, { force: true });
 }
 
-/** What a process is seen to be; undefined: the machine does not say, or not to us. */
+/** What we can find out about a process; undefined: the machine doesn't show it, or not to us. */
 export type Traits = {
   executable: string | undefined;
-  /** Whether it works in the directory of the data. */
+  /** Whether its working directory is the data directory. */
   isInside: boolean | undefined;
   startedAtMs: number | undefined;
 };
 
-/** Either may be rounded, and a server writes its lock a little after its start. */
+/** Both times may be rounded, and a server writes its lock shortly after its start. */
 const sameStartMs = 60_000;
 
-/** Every process of a Postgres works in the directory of its data; no other program counts as one. */
+/** Every process of a Postgres server has the executable `postgres` and works in its data directory. */
 export function judgeHolder(
   { executable, isInside, startedAtMs }: Traits,
   lockedAtMs: number | undefined,
-): "ours" | "stranger" | "unknown" {
-  // A binary that an upgrade has replaced is shown as deleted.
+): "ours" | "other" | "unknown" {
+  // Linux marks a binary that an upgrade has replaced as deleted.
   const program = executable && path.basename(executable).replace(/ \(deleted\)$/, "");
-  if (program !== undefined && program !== "postgres") return "stranger";
-  if (isInside === false) return "stranger";
+  if (program !== undefined && program !== "postgres") return "other";
+  if (isInside === false) return "other";
   if (program !== undefined && isInside === true) return "ours";
   if (startedAtMs === undefined || lockedAtMs === undefined) return "unknown";
-  return Math.abs(startedAtMs - lockedAtMs) > sameStartMs ? "stranger" : "unknown";
+  return Math.abs(startedAtMs - lockedAtMs) > sameStartMs ? "other" : "unknown";
 }
 
-/** By what the machine says; where it says nothing to us, by how the process was started. */
+/** From /proc; where that isn't readable, from the command line of the process. */
 function readTraits({ pid, startedAt }: ProcessIdentity, directory: string): Traits {
   const startedAtMs = readWallClock(startedAt);
   const executable = readLink(`/proc/${pid}/exe`);
@@ -69,7 +68,7 @@ function readTraits({ pid, startedAt }: ProcessIdentity, directory: string): Tra
   };
 }
 
-/** By what they are: a container may have another directory at the same path, and this one at another. */
+/** Compares device and inode: in a container the same path may be another directory, and the reverse. */
 function isSameDirectory(one: string, other: string): boolean | undefined {
   try {
     const [a, b] = [statSync(one), statSync(other)];
@@ -79,13 +78,13 @@ function isSameDirectory(one: string, other: string): boolean | undefined {
   }
 }
 
-/** Of `ps`. What Linux tells counts from the machine's start, and is no time of any clock. */
+/** The start time that `ps` prints. That of Linux counts from the boot and is not a date. */
 function readWallClock(startedAt: string): number | undefined {
   const ms = /^\d+$/.test(startedAt) ? Number.NaN : Date.parse(startedAt);
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** When the server that wrote the lock began, by its third line. */
+/** When the server that wrote the lock started: its third line. */
 function readLockTime(lock: string): number | undefined {
   const seconds = Number(readFileSync(lock, "utf8").split("\n")[2]);
   return Number.isInteger(seconds) && seconds > 0 ? seconds * 1_000 : undefined;
@@ -102,9 +101,9 @@ function readLink(link: string): string | undefined {
 type ZombieLock = { pid: number; directory: string; withinMs: number };
 
 /**
- * A killed server whose parent is gone stays a zombie where nobody reaps it, as in a container
- * without an init: Postgres takes its pid for alive, for ever. Its sessions end by themselves; the
- * lock, which guards their memory, is removed once they have.
+ * A killed server whose parent is gone remains a zombie where no process reaps it, as in a container
+ * without an init: Postgres would consider its pid alive for ever. Its sessions end by themselves; then we
+ * remove the lock, which guards their shared memory.
  */
 async function clearZombieLock(lock: string, zombie: ZombieLock): Promise<void> {
   if (!existsSync(`/proc/${zombie.pid}`)) return;
@@ -113,14 +112,14 @@ async function clearZombieLock(lock: string, zombie: ZombieLock): Promise<void> 
   if (!hasSessions(zombie.directory)) rmSync(lock, { force: true });
 }
 
-/** Whether a process works in the cluster's directory, as every one of Postgres does. */
+/** Whether any process works in the cluster's directory, as every process of Postgres does. */
 function hasSessions(directory: string): boolean {
   return readdirSync("/proc").some(
     (entry) => /^\d+$/.test(entry) && isSameDirectory(`/proc/${entry}/cwd`, directory) === true,
   );
 }
 
-/** Of `ps` the program alone: it does not say where an argument ends. Empty: nothing is known. */
+/** The command line; from `ps` only the program, since it doesn't separate arguments. Empty: unknown. */
 function argumentsOf(pid: number): string[] {
   try {
     if (existsSync("/proc/self/cmdline")) {

@@ -1,4 +1,4 @@
-/** Postgres refuses to run as root: then it runs as another user, who may still reach its files. */
+/** Postgres refuses to run as root: then it runs as another user that can still reach its files. */
 import { execFileSync } from "node:child_process";
 import { chownSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
@@ -13,10 +13,10 @@ export type RunAs = {
 type User = { uid: number; gid: number };
 
 /**
- * How to start Postgres here. As an ordinary user: as it is. As root: as `postgres`, or else
- * `nobody`. Where that user cannot reach a file of `needed` (a data directory below /root, a
- * private temporary directory) with one capability more, the smallest that this machine grants.
- * Throws one clear line when there is no way.
+ * How to start Postgres. An ordinary user starts it as itself; root as `postgres`, or else as `nobody`.
+ * When that user cannot reach a path of `needed` (a data directory below /root, a private temporary
+ * directory) it gets one additional capability, the smallest that this machine grants. Throws an error
+ * that says what to do when nothing works.
  */
 export function runPostgresAs(needed: { program: string; directory: string }): RunAs {
   if (process.getuid?.() !== 0) return { prefix: [] };
@@ -39,7 +39,7 @@ export function giveTo(runAs: RunAs, file: string): void {
   if (runAs.uid !== undefined && runAs.gid !== undefined) chownSync(file, runAs.uid, runAs.gid);
 }
 
-/** Options for `spawn`: the user is set by us only where `setpriv` does not do it. */
+/** Options for `spawn`: the user is set here only when `setpriv` doesn't set it. */
 export function spawnIdentity(runAs: RunAs): { uid?: number; gid?: number } {
   if (runAs.prefix.length > 0 || runAs.uid === undefined || runAs.gid === undefined) return {};
   return { uid: runAs.uid, gid: runAs.gid };
@@ -51,7 +51,7 @@ function withCapability({ uid, gid }: User, capability: string): string[] {
     `--reuid=${uid}`,
     `--regid=${gid}`,
     "--clear-groups",
-    // Without it access(2) asks as a user without capabilities, and initdb finds no binaries.
+    // Without it access(2) checks without capabilities, and initdb finds no binaries.
     "--securebits=+no_setuid_fixup",
     `--inh-caps=${capability}`,
     `--ambient-caps=${capability}`,
@@ -66,7 +66,7 @@ function isReachable(file: string, user: User): boolean {
   return mayEnter(statSync(real), user) && isReachable(real, user);
 }
 
-/** Decides by the mode bits of a directory, as the kernel does for a user without further groups. */
+/** Checks the mode bits of a directory as the kernel does for a user without supplementary groups. */
 export function mayEnter(
   directory: { mode: number; uid: number; gid: number },
   user: User,
@@ -85,7 +85,7 @@ function findUser(): User {
   throw new Error("Postgres does not run as root, and there is neither a user postgres nor nobody");
 }
 
-/** Far more than these programs take: no answer would be taken for a no. */
+/** Far more than these programs need, because a timeout counts as a failure. */
 const askTimeoutMs = 60_000;
 
 function idOf(option: string, name: string): number | undefined {

@@ -1,4 +1,4 @@
-/** The Postgres server that npm brings, for a machine that has no other. */
+/** The Postgres server from npm, for machines without another one. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
@@ -22,12 +22,12 @@ export type PostgresSettings = {
   dataDir: string;
   /** 0 takes a free port. */
   port: number;
-  /** Of the database; it has to be the one of the first start. */
+  /** Of the database user; must be that of the first start. */
   password: string;
-  /** Further `name=value` settings of the server, over ours. */
+  /** Further `name=value` settings of the server; they override ours. */
   options?: string[];
   log: Log;
-  /** Aborted when it is no longer wanted, while it starts: then it throws, and leaves no process. */
+  /** Aborts a start: it then throws and leaves no process. */
   signal?: AbortSignal | undefined;
 };
 
@@ -38,12 +38,12 @@ export type PostgresServer = SupervisedServer & {
 
 const database = "vedette";
 
-// A fast shutdown: sessions are ended, what they committed is kept.
+// SIGINT is a fast shutdown: it ends the sessions and keeps what they committed.
 const ending = { stopSignal: "SIGINT", stopWithinMs: 20_000 } as const;
 
 /**
- * Starts the server on loopback and keeps it running. Its data is in `<dataDir>/postgres`. A server
- * of an earlier, killed run is ended first. Throws one clear line when it cannot start.
+ * Starts the server on loopback and keeps it running. Its data is in `<dataDir>/postgres`. Ends a server
+ * that a killed program left running first. Throws an error that says why it cannot start.
  */
 export async function startPostgres(settings: PostgresSettings): Promise<PostgresServer> {
   const directory = path.resolve(settings.dataDir, "postgres");
@@ -71,7 +71,7 @@ type Service = {
   port: number;
   pidFile: string;
   settings: PostgresSettings;
-  /** Whether it is this server that listens. */
+  /** Whether this server, and no other, listens on the port. */
   isOurs: () => boolean;
   launch: () => ChildProcess;
 };
@@ -91,14 +91,14 @@ async function serve({
     pidFile,
     launch,
     isReady: async () => isOurs() && (await canConnect(url("postgres"))),
-    // A crash may leave a long log to replay before the server takes connections.
+    // After a crash the server may have to replay a long log before it takes connections.
     readyWithinMs: 120_000,
-    isPassing: isHeldByLastProcesses,
+    isTransient: isMemoryInUse,
     log: settings.log,
     signal: settings.signal,
   });
   try {
-    // Where much else runs a server that is ready may be slow with its next connection.
+    // On a busy machine even a ready server may be slow to accept the next connection.
     await pRetry(() => createDatabase(url("postgres")), { retries: 5, minTimeout: 200 });
   } catch (error) {
     await server.stop();
@@ -110,7 +110,7 @@ async function serve({
 function serverOptions(port: number, settings: PostgresSettings): string[] {
   const ours = [
     "listen_addresses=127.0.0.1",
-    // No sockets: their directory may be one that the server's user cannot write.
+    // No sockets: the server's user may be unable to write to their directory.
     "unix_socket_directories=",
     `port=${port}`,
     "max_connections=60",
@@ -132,12 +132,12 @@ function launch(command: string[], runAs: RunAs): ChildProcess {
   });
 }
 
-/** After a kill -9 of the main process its children take a moment to notice and go. */
-function isHeldByLastProcesses(lastWords: string): boolean {
-  return lastWords.includes("pre-existing shared memory block");
+/** After a kill -9 of the main process its children need a moment to notice and exit. */
+function isMemoryInUse(lastOutput: string): boolean {
+  return lastOutput.includes("pre-existing shared memory block");
 }
 
-/** Of the SQLSTATE codes: the password is wrong, and stays so however long one waits. */
+/** SQLSTATE: the password is wrong, so waiting doesn't help. */
 const invalidPassword = "28P01";
 
 async function canConnect(url: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** The Restate server that npm brings, for a machine that has no other. */
+/** The Restate server from npm, for machines without another one. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmodSync, mkdirSync, realpathSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -12,15 +12,15 @@ import { endLeftover, type SupervisedServer, superviseServer } from "./supervise
 
 export type RestateSettings = {
   dataDir: string;
-  /** On loopback, 0 takes a free one. Both absent: unix sockets, which only this user can open. */
+  /** On loopback; 0 takes a free port. Both absent: unix sockets, which only this user can open. */
   ingressPort?: number;
   adminPort?: number;
   /** PEM file with the private key that signs every request to the worker. */
   identityKeyFile?: string;
-  /** Further `RESTATE_…` variables, over those of `restate.toml`. */
+  /** Further `RESTATE_…` variables; they override `restate.toml`. */
   environment?: Record<string, string>;
   log: Log;
-  /** Aborted when it is no longer wanted, while it starts: then it throws, and leaves no process. */
+  /** Aborts a start: it then throws and leaves no process. */
   signal?: AbortSignal | undefined;
 };
 
@@ -29,8 +29,8 @@ export type RestateServer = SupervisedServer & { ingressUrl: string; adminUrl: s
 const ending = { stopSignal: "SIGTERM", stopWithinMs: 10_000 } as const;
 
 /**
- * Starts the server and keeps it running. Its data is in `<dataDir>/restate`. A server of an earlier,
- * killed run is ended first. Throws one clear line when it cannot start.
+ * Starts the server and keeps it running. Its data is in `<dataDir>/restate`. Ends a server that a killed
+ * program left running first. Throws an error that says why it cannot start.
  */
 export async function startRestate(settings: RestateSettings): Promise<RestateServer> {
   const baseDir = makeBaseDir(settings.dataDir);
@@ -39,15 +39,15 @@ export async function startRestate(settings: RestateSettings): Promise<RestateSe
   rmSync(temporaryDir(baseDir), { recursive: true, force: true });
   mkdirSync(temporaryDir(baseDir));
   return startOnFreePorts(async () => {
-    const places = await choosePlaces(baseDir, settings);
-    const { ingressUrl, adminUrl } = places;
+    const addresses = await chooseAddresses(baseDir, settings);
+    const { ingressUrl, adminUrl } = addresses;
     const server = await superviseServer({
       ...ending,
       name: "restate",
       pidFile,
-      launch: () => launch(baseDir, serverEnvironment(baseDir, places, settings)),
+      launch: () => launch(baseDir, serverEnvironment(baseDir, addresses, settings)),
       isReady: () => isReady(adminUrl),
-      // Seconds where nothing else runs.
+      // It takes seconds on an idle machine.
       readyWithinMs: 300_000,
       log: settings.log,
       signal: settings.signal,
@@ -56,7 +56,7 @@ export async function startRestate(settings: RestateSettings): Promise<RestateSe
   });
 }
 
-/** Private, whatever the data directory around it is: who can open the sockets in it needs no token. */
+/** Private even if the data directory is not: a process that can open the sockets needs no token. */
 function makeBaseDir(dataDir: string): string {
   const baseDir = path.resolve(dataDir, "restate");
   mkdirSync(baseDir, { recursive: true, mode: 0o700 });
@@ -64,15 +64,15 @@ function makeBaseDir(dataDir: string): string {
   return realpathSync(baseDir);
 }
 
-type Places = { ingressUrl: string; adminUrl: string; environment: Record<string, string> };
+/** `environment`: the variables that make the server listen there. */
+type Addresses = { ingressUrl: string; adminUrl: string; environment: Record<string, string> };
 
-/** Where the server listens, and how it is told. */
-async function choosePlaces(baseDir: string, settings: RestateSettings): Promise<Places> {
+async function chooseAddresses(baseDir: string, settings: RestateSettings): Promise<Addresses> {
   const { ingressPort, adminPort } = settings;
-  if (ingressPort === undefined || adminPort === undefined) return socketPlaces(baseDir);
+  if (ingressPort === undefined || adminPort === undefined) return socketAddresses(baseDir);
   const ingress = await takePort(ingressPort, "restate.ingress_port");
   const admin = await takePort(adminPort, "restate.admin_port");
-  // Where the servers of a cluster talk to each other: of no use to one server alone.
+  // For the traffic between servers of a cluster; required, but unused by a single server.
   const fabric = await takePort(0, "");
   return {
     ingressUrl: `http://127.0.0.1:${ingress}`,
@@ -86,8 +86,8 @@ async function choosePlaces(baseDir: string, settings: RestateSettings): Promise
   };
 }
 
-/** The server makes its sockets in the folder of its data, which has the name of its node. */
-function socketPlaces(baseDir: string): Places {
+/** The server creates its sockets in its data folder, which has the name of its node. */
+function socketAddresses(baseDir: string): Addresses {
   const own = path.join(baseDir, "vedette");
   const folder = socketFolder(own, path.join(baseDir, "socket-folder"));
   return {
@@ -95,13 +95,13 @@ function socketPlaces(baseDir: string): Places {
     adminUrl: socketAddress(path.join(folder, "admin.sock")),
     environment: {
       RESTATE_LISTEN_MODE: "unix",
-      // It calls itself there, by the whole path unless it is told a shorter one.
+      // The server connects to itself at this address; the default is the whole path, which is too long.
       ...(folder !== own && { RESTATE_ADVERTISED_ADDRESS: `unix:${folder}/fabric.sock` }),
     },
   };
 }
 
-/** In its own directory, from where it makes its sockets by their short names. */
+/** Runs in its own directory, so that it can create its sockets by short relative names. */
 function launch(baseDir: string, environment: NodeJS.ProcessEnv): ChildProcess {
   return spawn(restateBinary(), ["--no-logo", "--config-file", configFile], {
     cwd: baseDir,
@@ -115,18 +115,18 @@ function temporaryDir(baseDir: string): string {
   return path.join(baseDir, "tmp");
 }
 
-/** Nothing of our own environment: it holds secrets, and a RESTATE_… variable would be obeyed. */
+/** Restate doesn't inherit our environment, which has secrets and maybe RESTATE_… variables that it obeys. */
 function serverEnvironment(
   baseDir: string,
-  places: Places,
+  addresses: Addresses,
   settings: RestateSettings,
 ): NodeJS.ProcessEnv {
   return {
     PATH: process.env["PATH"],
     RESTATE_BASE_DIR: baseDir,
-    // A killed server leaves its temporary files: here they are found again, and removed.
+    // A killed server leaves temporary files; the next start removes this directory.
     TMPDIR: temporaryDir(baseDir),
-    ...places.environment,
+    ...addresses.environment,
     ...(settings.identityKeyFile !== undefined && {
       RESTATE_WORKER__INVOKER__REQUEST_IDENTITY_PRIVATE_KEY_PEM_FILE: settings.identityKeyFile,
     }),
@@ -134,7 +134,7 @@ function serverEnvironment(
   };
 }
 
-/** The platform's own binary: npm's wrapper around it would be one more process to watch. */
+/** The platform's own binary: npm's wrapper around it would be one more process to supervise. */
 function restateBinary(): string {
   const platform = `@restatedev/restate-server-${process.platform}-${process.arch}`;
   try {
@@ -153,7 +153,7 @@ function restateBinary(): string {
 
 const configFile = fileURLToPath(new URL("../../restate.toml", import.meta.url));
 
-/** Ready means that the partitions answer: the health address answers earlier. */
+/** Ready means that the partitions answer; the health endpoint answers earlier than that. */
 async function isReady(adminUrl: string): Promise<boolean> {
   try {
     const answer = await requestRestate(`${adminUrl}/query`, {

@@ -1,4 +1,4 @@
-/** The database of a program that runs on this machine. */
+/** Finds the database of a Vedette that runs on this machine. */
 import path from "node:path";
 import { isGone } from "#kernel/owned-process.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
@@ -6,8 +6,8 @@ import { Credentials, Endpoints } from "./contract.ts";
 import { databaseUser } from "./postgres-cluster.ts";
 
 /**
- * The embedded Postgres of the Vedette that runs on `dataDir`, with its password: a secret. Throws
- * one clear line when none runs there.
+ * The URL of the embedded Postgres of the Vedette that runs on `dataDir`, with its password: a secret.
+ * Throws an error that says what to do when none runs there.
  */
 export function runningDatabaseUrl(dataDir: string): string {
   const wanted = Endpoints.pick({ database: true, process: true });
@@ -22,7 +22,7 @@ export function runningDatabaseUrl(dataDir: string): string {
   return url.href;
 }
 
-/** The address as it may be shown: without user and password. */
+/** The URL without user and password, safe to show. */
 export function withoutCredentials(databaseUrl: string): string {
   const url = new URL(databaseUrl);
   url.username = "";

@@ -1,4 +1,4 @@
-/** A folder for unix sockets whose path is short enough to open them by. */
+/** A folder for unix sockets whose path is short enough for them. */
 import {
   lstatSync,
   mkdtempSync,
@@ -11,14 +11,14 @@ import os from "node:os";
 import path from "node:path";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
 
-/** A socket's path has 104 bytes on macOS and 108 on Linux, with the byte that ends it. */
+/** A socket's path has at most 104 bytes on macOS and 108 on Linux, including the final zero byte. */
 const longestPath = 103;
 const longestName = "/ingress.sock".length;
 
 /**
- * The path by which the sockets in `folder` are opened: the folder itself, or, where that is too long, a
- * link to it in a temporary directory that only this user can enter. `note` is the file that remembers the
- * link, so that a start after a kill uses it again.
+ * The path by which to open the sockets in `folder`: the folder itself or, when that is too long, a symbolic
+ * link to it in a temporary directory that only this user can enter. `note` is a file with the path of the
+ * link, so that a start after a kill uses the same one.
  */
 export function socketFolder(folder: string, note: string): string {
   if (fits(folder)) return folder;
@@ -34,7 +34,7 @@ function fits(folder: string): boolean {
   return Buffer.byteLength(folder) + longestName <= longestPath;
 }
 
-/** mkdtemp's directories have mode 0700; a long TMPDIR would be no help. */
+/** mkdtemp's directories have mode 0700. A long TMPDIR is of no use, so it falls back to /tmp. */
 function shortRoot(): string {
   const root = realpathSync(os.tmpdir());
   return fits(path.join(root, "vedette-XXXXXX", "s")) ? root : "/tmp";
@@ -48,7 +48,7 @@ function readNote(note: string): string | undefined {
   }
 }
 
-/** The temporary directory is everybody's: what stands at the remembered place need not be what we left. */
+/** All users can write to the temporary directory, so the noted path may no longer be our link. */
 function isOurs(link: string, folder: string): boolean {
   try {
     const parent = lstatSync(path.dirname(link));

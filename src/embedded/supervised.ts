@@ -1,4 +1,4 @@
-/** A server process that is kept running: started, watched, started again, ended. */
+/** Supervises a server process: starts it, restarts it when it exits, and ends it. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
@@ -15,35 +15,35 @@ import {
   signalProcess,
 } from "#kernel/owned-process.ts";
 import { unlessAborted } from "#kernel/unless-aborted.ts";
-import { askAtExit } from "./end-with-us.ts";
+import { signalAtExit } from "./exit-signals.ts";
 import { readIdentity } from "./identity-file.ts";
 
 export type ServerProgram = {
   /** For log lines and errors, for example `restate`. */
   name: string;
-  /** Where the running process is written down, for a start after a crash of ours. */
+  /** Names the running process, for the next start after a crash of ours. */
   pidFile: string;
   /**
-   * Starts the process with stderr piped and `detached`: a Ctrl-C on the terminal would reach it
-   * otherwise at the same moment as us, and end it under the parts that still need it.
+   * Starts the process with stderr piped and `detached`: otherwise a Ctrl-C on the terminal would reach it
+   * at the same moment as us, and end it while other parts still need it.
    */
   launch: () => ChildProcess;
-  /** Whether the server does its work; asked until it does. Throws what waiting will not mend. */
+  /** Whether the server is ready; polled until it is. Throws errors that waiting doesn't fix. */
   isReady: () => Promise<boolean>;
   readyWithinMs: number;
-  /** Whether a start that failed with these last words is worth another try at once. */
-  isPassing?: (lastWords: string) => boolean;
-  /** The polite way to end it. */
+  /** Whether the cause of a failed start is temporary, by the server's last output: it is then retried. */
+  isTransient?: (lastOutput: string) => boolean;
+  /** Makes the server shut down in an orderly way. */
   stopSignal: NodeJS.Signals;
   stopWithinMs: number;
   log: Log;
-  /** Aborted when it is no longer wanted, while it starts for the first time. */
+  /** Aborts the first start. */
   signal?: AbortSignal | undefined;
 };
 
 export type SupervisedServer = { pid: () => number; stop: () => Promise<void> };
 
-/** Ends what an earlier, killed run left behind, if anything. */
+/** Ends the server that an earlier, killed run left running, if any. */
 export async function endLeftover(
   program: Pick<ServerProgram, "pidFile" | "stopSignal" | "stopWithinMs">,
 ): Promise<void> {
@@ -55,8 +55,8 @@ export async function endLeftover(
 }
 
 /**
- * Starts the server and keeps it running until `stop`. Throws with the server's last words when
- * the first start fails; later it is started again for as long as it takes.
+ * Starts the server and keeps it running until `stop`. Throws with the server's last output when the first
+ * start fails; later starts are retried without a limit.
  */
 export async function superviseServer(program: ServerProgram): Promise<SupervisedServer> {
   const stopping = new AbortController();
@@ -65,7 +65,7 @@ export async function superviseServer(program: ServerProgram): Promise<Supervise
     while (!stopping.signal.aborted) {
       const ending = await current.ended;
       if (stopping.signal.aborted) return;
-      const fields = { server: program.name, ending, last_words: current.lastWords() };
+      const fields = { server: program.name, ending, last_words: current.lastOutput() };
       program.log.warn(fields, "server ended unasked, starting it again");
       current = (await startAgain(program, stopping.signal)) ?? current;
     }
@@ -74,7 +74,7 @@ export async function superviseServer(program: ServerProgram): Promise<Supervise
   const stop = async () => {
     stopping.abort();
     await end(program, current);
-    // A restart that was under way when the stop came has put another process in place.
+    // A restart that had begun before the stop may have started another process.
     await watched;
     await end(program, current);
   };
@@ -95,9 +95,9 @@ function isNamed(pidFile: string, { pid, startedAt }: ProcessIdentity): boolean 
 
 type Supervision = {
   identity: ProcessIdentity;
-  /** How it ended, in words. */
+  /** Resolves when it ends, with a description of how. */
   ended: Promise<string>;
-  lastWords: () => string;
+  lastOutput: () => string;
 };
 
 function startFirst(program: ServerProgram): Promise<Supervision> {
@@ -107,11 +107,11 @@ function startFirst(program: ServerProgram): Promise<Supervision> {
     minTimeout: 50,
     maxTimeout: 500,
     maxRetryTime: program.readyWithinMs,
-    shouldRetry: ({ error }) => program.isPassing?.(error.message) === true,
+    shouldRetry: ({ error }) => program.isTransient?.(error.message) === true,
   });
 }
 
-/** Resolves with nothing when the stop comes first. */
+/** Resolves with undefined when the supervision is stopped first. */
 async function startAgain(
   program: ServerProgram,
   signal: AbortSignal,
@@ -123,7 +123,7 @@ async function startAgain(
       maxTimeout: 5_000,
       signal,
       onFailedAttempt: ({ error }) => {
-        const level = program.isPassing?.(error.message) === true ? "debug" : "error";
+        const level = program.isTransient?.(error.message) === true ? "debug" : "error";
         program.log[level]({ server: program.name, err: error }, "server did not start again");
       },
     });
@@ -141,13 +141,13 @@ async function startOnce(
 ): Promise<Supervision> {
   signal?.throwIfAborted();
   const child = program.launch();
-  const lastWords = collectOutput(child, program);
+  const lastOutput = collectOutput(child, program);
   const ended = awaitEnd(child);
   const identity = child.pid === undefined ? undefined : identifyProcess(child.pid);
-  if (identity === undefined) throw startError(program, await ended, lastWords());
-  const running = { identity, ended, lastWords };
-  const forget = askAtExit(() => signalProcess(identity, program.stopSignal));
-  void ended.then(forget);
+  if (identity === undefined) throw startError(program, await ended, lastOutput());
+  const running = { identity, ended, lastOutput };
+  const unregister = signalAtExit(() => signalProcess(identity, program.stopSignal));
+  void ended.then(unregister);
   try {
     writeFileAtomically(program.pidFile, JSON.stringify(identity));
     await becomeReady(program, running, signal);
@@ -165,22 +165,22 @@ async function becomeReady(
 ): Promise<void> {
   const deadline = performance.now() + program.readyWithinMs;
   while (performance.now() < deadline) {
-    // One that has ended is not ready, whoever answers in its place.
+    // A process that has ended is not ready, even if another one answers on its port.
     const isReady = await unlessAborted(program.isReady(), signal);
     if (!isAlive(running.identity)) {
-      throw startError(program, await running.ended, running.lastWords());
+      throw startError(program, await running.ended, running.lastOutput());
     }
     if (isReady) return;
     await delay(20);
   }
   const ms = program.readyWithinMs;
-  throw startError(program, `it did not answer within ${ms} ms`, running.lastWords());
+  throw startError(program, `it did not answer within ${ms} ms`, running.lastOutput());
 }
 
 async function end(program: ServerProgram, { identity }: Supervision): Promise<void> {
   const { pidFile, stopSignal, stopWithinMs } = program;
   await endProcess(identity, { signal: stopSignal, graceMs: stopWithinMs });
-  // Where the data directory was lost it may name the server of the program that has it now.
+  // If another program took over the data directory, the file may name that program's server.
   if (isNamed(pidFile, identity)) rmSync(pidFile, { force: true });
 }
 
@@ -188,7 +188,7 @@ async function awaitEnd(child: ChildProcess): Promise<string> {
   const streamsClosed = once(child, "close").catch(() => []);
   try {
     const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
-    // Its last words may come after its end; children of its own may keep the stream open longer.
+    // Its last output may arrive after the exit; its own children may keep the stream open longer.
     await Promise.race([streamsClosed, delay(200)]);
     return signal === null ? `it exited with code ${code}` : `it was ended by ${signal}`;
   } catch (error) {
@@ -196,17 +196,17 @@ async function awaitEnd(child: ChildProcess): Promise<string> {
   }
 }
 
-function startError(program: ServerProgram, ending: string, lastWords: string): Error {
-  const words = lastWords === "" ? "" : `; its last words: ${lastWords}`;
-  return new Error(`${program.name} did not start: ${ending}${words}`);
+function startError(program: ServerProgram, ending: string, lastOutput: string): Error {
+  const output = lastOutput === "" ? "" : `; its last output: ${lastOutput}`;
+  return new Error(`${program.name} did not start: ${ending}${output}`);
 }
 
-/** Keeps the last lines of what the server says, so that its end can be explained. */
+/** Keeps the last lines that the server prints to stderr, for errors and log lines. */
 function collectOutput(child: ChildProcess, program: ServerProgram): () => string {
   const lines: string[] = [];
   if (child.stderr !== null) {
     createInterface({ input: child.stderr }).on("line", (line) => {
-      program.log.debug({ server: program.name, line }, "server said");
+      program.log.debug({ server: program.name, line }, "server output");
       lines.push(line.trim().slice(0, 500));
       if (lines.length > 5) lines.shift();
     });

@@ -50,7 +50,7 @@ it("writes the secrets for the owner only", () => {
 });
 
 it.each(["", "{", '{"ingress_token":"s3cret"}', '{"ingress_token": s3cret}'])(
-  "refuses the damaged file %j, keeps it and quotes nothing of it",
+  "refuses the damaged file %j, keeps it and does not quote it",
   (content) => {
     const directory = tempDir();
     const file = path.join(directory, "credentials.json");
@@ -63,7 +63,7 @@ it.each(["", "{", '{"ingress_token":"s3cret"}', '{"ingress_token": s3cret}'])(
   },
 );
 
-it("says of a file that cannot be read why, and not that it is to be deleted", () => {
+it("says why a file cannot be read, and does not advise to delete it", () => {
   const directory = tempDir();
   mkdirSync(path.join(directory, "credentials.json"));
 

@@ -16,7 +16,7 @@ it("creates the directory with its parents, for the owner only", async () => {
   expect(statSync(directory).mode & 0o777).toBe(0o700);
 });
 
-it("refuses a directory in use with one line that names the process", async () => {
+it("refuses a directory in use with an error that names the process", async () => {
   const directory = tempDir();
   await openDataDir(directory);
 
@@ -49,7 +49,7 @@ it("takes over the lock of a process that is gone", async () => {
   await expect(open()).resolves.toBeDefined();
 });
 
-it("takes over the lock of a process whose pid is another's now", async () => {
+it("takes over the lock of a process whose pid another process has now", async () => {
   const directory = tempDir();
   const lock = { pid: process.pid, startedAt: "1" };
   writeFileSync(path.join(directory, "vedette.lock"), JSON.stringify(lock));
@@ -79,7 +79,7 @@ it("leaves nothing behind after release", async () => {
   expect(existsSync(lock)).toBe(false);
 });
 
-it("says in one line why a directory cannot be used", async () => {
+it("says why a directory cannot be used", async () => {
   const file = path.join(tempDir(), "file");
   writeFileSync(file, "");
 
@@ -88,7 +88,7 @@ it("says in one line why a directory cannot be used", async () => {
   await expect(open()).rejects.toThrow(`data_dir ${file}/data cannot be used (ENOTDIR)`);
 });
 
-describe("a lock of another container, where pids mean something else", () => {
+describe("a lock of another container, where pids are different", () => {
   const patience = { touchEveryMs: 20, watchMs: 1_000 };
 
   function lockFromElsewhere(): { directory: string; lock: string } {
@@ -112,7 +112,7 @@ describe("a lock of another container, where pids mean something else", () => {
     );
   });
 
-  it("is taken over when nobody touches it, and whoever waits is told before", async () => {
+  it("is taken over when it is no longer touched, after a notice about the wait", async () => {
     const { directory } = lockFromElsewhere();
     const waits: number[] = [];
 
@@ -123,7 +123,7 @@ describe("a lock of another container, where pids mean something else", () => {
   });
 });
 
-it("shows that it holds its lock, by touching it", async () => {
+it("is touched while it is held", async () => {
   const directory = tempDir();
   const opened = await openDataDir(directory, { touchEveryMs: 10 });
   onTestFinished(opened.release);
@@ -133,7 +133,7 @@ it("shows that it holds its lock, by touching it", async () => {
   await vi.waitFor(() => expect(statSync(lock).mtimeMs).toBeGreaterThan(1_000), 10_000);
 });
 
-it("says when another program has taken its lock, and leaves that one's lock alone", async () => {
+it("reports when another program has taken the lock, and does not remove that lock", async () => {
   const directory = tempDir();
   const lost = Promise.withResolvers<void>();
   const opened = await openDataDir(directory, { touchEveryMs: 10, onLost: lost.resolve });
@@ -147,7 +147,7 @@ it("says when another program has taken its lock, and leaves that one's lock alo
   expect(existsSync(lock)).toBe(true);
 });
 
-it("also when that one's lock is the same file to the file system", async () => {
+it("does so even when the other lock has the same inode", async () => {
   const directory = tempDir();
   const lost = Promise.withResolvers<void>();
   const opened = await openDataDir(directory, { touchEveryMs: 10, onLost: lost.resolve });
@@ -168,7 +168,7 @@ it("leaves nothing behind where the disk is full", () => {
     await openDataDir(${JSON.stringify(directory)});`;
   const command = [process.execPath, "--input-type=module", "--eval", program];
 
-  // No file may have a single byte.
+  // Limits every file to zero bytes.
   const script = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
   const { status } = spawnSync("sh", ["-c", script, "sh", ...command]);
 

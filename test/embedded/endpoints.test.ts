@@ -15,7 +15,7 @@ const endpoints = {
   pid: 42,
 };
 
-it("publishes the addresses as the contract has them", () => {
+it("publishes the addresses in the form of the contract", () => {
   const directory = tempDir();
 
   publishEndpoints(directory, endpoints);
@@ -25,7 +25,7 @@ it("publishes the addresses as the contract has them", () => {
   expect(Endpoints.parse(JSON.parse(text))).toEqual({ ...endpoints, process });
 });
 
-it("takes the addresses back on stop", () => {
+it("removes the addresses on stop", () => {
   const directory = tempDir();
   const withdraw = publishEndpoints(directory, endpoints);
 
@@ -34,7 +34,7 @@ it("takes the addresses back on stop", () => {
   expect(existsSync(path.join(directory, "endpoints.json"))).toBe(false);
 });
 
-it("leaves the addresses of a program that has taken the directory meanwhile", () => {
+it("keeps the addresses of a program that has taken over the directory", () => {
   const directory = tempDir();
   const file = path.join(directory, "endpoints.json");
   const withdraw = publishEndpoints(directory, endpoints);

@@ -16,13 +16,13 @@ function aCluster({ pid = process.pid, port = 5480, status = "ready   " }: Lock)
   return directory;
 }
 
-it("a server listens once it says so itself", () => {
+it("a server listens once its lock file says so", () => {
   expect(isListening(aCluster({}), 5480)).toBe(true);
 });
 
 it.each([
   { what: "is still starting", lock: { status: "starting" } },
-  { what: "has another port, as a stranger may have this one", lock: { port: 5481 } },
+  { what: "has another port, while another program may have this one", lock: { port: 5481 } },
   { what: "was killed and left its file", lock: { pid: gonePid } },
 ])("a server that $what does not listen", ({ lock }) => {
   expect(isListening(aCluster(lock), 5480)).toBe(false);
@@ -40,19 +40,19 @@ const later = lockedAtMs + 3_600_000;
 it.each([
   { executable: postgres, isInside: true, startedAtMs: undefined, who: "ours" },
   { executable: `${postgres} (deleted)`, isInside: true, startedAtMs: undefined, who: "ours" },
-  { executable: postgres, isInside: false, startedAtMs: undefined, who: "stranger" },
-  { executable: "/usr/bin/tail", isInside: true, startedAtMs: undefined, who: "stranger" },
+  { executable: postgres, isInside: false, startedAtMs: undefined, who: "other" },
+  { executable: "/usr/bin/tail", isInside: true, startedAtMs: undefined, who: "other" },
   { executable: postgres, isInside: undefined, startedAtMs: undefined, who: "unknown" },
   { executable: undefined, isInside: true, startedAtMs: undefined, who: "unknown" },
   { executable: undefined, isInside: undefined, startedAtMs: undefined, who: "unknown" },
   { executable: postgres, isInside: undefined, startedAtMs: atStart, who: "unknown" },
-  { executable: postgres, isInside: undefined, startedAtMs: later, who: "stranger" },
-  { executable: undefined, isInside: undefined, startedAtMs: later, who: "stranger" },
+  { executable: postgres, isInside: undefined, startedAtMs: later, who: "other" },
+  { executable: undefined, isInside: undefined, startedAtMs: later, who: "other" },
 ])("$executable, inside $isInside, started at $startedAtMs, is $who", ({ who, ...traits }) => {
   expect(judgeHolder(traits, lockedAtMs)).toBe(who);
 });
 
-it("nobody is a stranger by a time that the lock does not tell", () => {
+it("without a time in the lock no process is judged by its start", () => {
   const traits = { executable: postgres, isInside: undefined, startedAtMs: later };
 
   expect(judgeHolder(traits, undefined)).toBe("unknown");

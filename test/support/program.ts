@@ -86,7 +86,7 @@ export async function startProgram(environment: Record<string, string> = {}) {
         running.kill("SIGKILL");
         throw new Error(`${what}, which said: ${output.slice(-4_000)}`, { cause });
       });
-      // Its last words may come after its end.
+      // Its last output may come after its end.
       await closed;
     }
     return running?.exitCode ?? null;

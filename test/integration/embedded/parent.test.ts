@@ -1,4 +1,4 @@
-/** Both servers under a program of their own, which is ended in the ways that programs are. */
+/** Both servers under a program of their own, which is ended in several ways. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
@@ -56,7 +56,7 @@ it.each([
   expect(identifyProcess(up.restate)).toBeUndefined();
 });
 
-it("a start after a kill -9 of the program ends what was left and goes on", async () => {
+it("a start after a kill -9 of the program ends the servers left running and continues", async () => {
   const dataDir = tempDataDir();
   const first = await startParent(dataDir);
   first.child.kill("SIGKILL");
@@ -71,7 +71,7 @@ it("a start after a kill -9 of the program ends what was left and goes on", asyn
   expect(identifyProcess(second.up.restate)).toBeDefined();
 });
 
-it("a start ends a Postgres that was left behind before it was written down", async () => {
+it("a start ends a Postgres that was left running before its pid file was written", async () => {
   const dataDir = tempDataDir();
   const first = await startParent(dataDir);
   first.child.kill("SIGKILL");
@@ -84,7 +84,7 @@ it("a start ends a Postgres that was left behind before it was written down", as
   expect(identifyProcess(second.up.postgres)).toBeDefined();
 });
 
-it("the servers end by themselves when the program ends by a fault of its own", async () => {
+it("the servers end by themselves when the program crashes", async () => {
   const { child, up } = await startParent(tempDataDir());
 
   child.kill("SIGUSR2");

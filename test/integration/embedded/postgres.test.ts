@@ -63,7 +63,7 @@ it("comes back on the same port with its data after a kill -9", async () => {
   expect(await query(server.url, "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
 });
 
-it("starts on the data of a server that was killed with all its processes around", async () => {
+it("starts on the data of a server that was killed while its other processes still run", async () => {
   const database = await startTestDatabase();
   onTestFinished(database.stop);
   await query(database.url, "CREATE TABLE kept AS SELECT 42 AS answer");
@@ -76,7 +76,7 @@ it("starts on the data of a server that was killed with all its processes around
   await busy;
 });
 
-it("waits for the last process of a killed server to let go of its memory", async () => {
+it("waits until the last process of a killed server has released its memory", async () => {
   const dataDir = tempDir();
   const killed = await start(dataDir);
   const [row] = await query(
@@ -100,36 +100,36 @@ it("waits for the last process of a killed server to let go of its memory", asyn
   expect(await query(server.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
 });
 
-it("starts although its old pid is a stranger's now", async () => {
+it("starts although another program has its old pid now", async () => {
   const dataDir = tempDir();
   await (await start(dataDir)).stop();
-  const stranger = spawn("sleep", ["60"], { stdio: "ignore" });
-  onTestFinished(() => void stranger.kill("SIGKILL"));
+  const other = spawn("sleep", ["60"], { stdio: "ignore" });
+  onTestFinished(() => void other.kill("SIGKILL"));
   const lock = path.join(dataDir, "postgres", "postmaster.pid");
-  writeFileSync(lock, `${stranger.pid}\n${dataDir}/postgres\n0\n5480\n\n127.0.0.1\n`);
+  writeFileSync(lock, `${other.pid}\n${dataDir}/postgres\n0\n5480\n\n127.0.0.1\n`);
 
   const server = await start(dataDir);
 
   expect(await query(server.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
 });
 
-it("leaves a stranger alone who has its old pid and names its directory", async () => {
+it("does not end another program that has its old pid and names its directory", async () => {
   const dataDir = tempDir();
   await (await start(dataDir)).stop();
   const directory = path.join(dataDir, "postgres");
   const reader = ["-f", path.join(directory, "postgresql.conf")];
-  const stranger = spawn("tail", reader, { stdio: "ignore", cwd: directory });
-  onTestFinished(() => void stranger.kill("SIGKILL"));
+  const other = spawn("tail", reader, { stdio: "ignore", cwd: directory });
+  onTestFinished(() => void other.kill("SIGKILL"));
   const lock = path.join(directory, "postmaster.pid");
-  writeFileSync(lock, `${stranger.pid}\n${directory}\n0\n5480\n\n127.0.0.1\n`);
+  writeFileSync(lock, `${other.pid}\n${directory}\n0\n5480\n\n127.0.0.1\n`);
 
   const server = await start(dataDir);
 
   expect(await query(server.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
-  expect(stranger.exitCode ?? stranger.signalCode).toBeNull();
+  expect(other.exitCode ?? other.signalCode).toBeNull();
 });
 
-it("says in one line that its port is taken", async () => {
+it("says that its port is taken", async () => {
   const port = await getPort({ host: "127.0.0.1" });
   const other = createServer().listen(port, "127.0.0.1");
   onTestFinished(() => void other.close());
@@ -153,7 +153,7 @@ it("says that the password is not the one of the first start", async () => {
 it("is set up although a setup that was killed still writes beside it", async () => {
   const dataDir = tempDir();
   const draft = path.join(dataDir, "postgres.new");
-  // As an initdb does, which outlives the kill of the program that started it.
+  // Like an initdb, which survives a kill of the program that started it.
   const script = `while :; do mkdir -p "$1/base"; true > "$1/base/$((n += 1))"; done`;
   const straggler = spawn("sh", ["-c", script, "sh", draft], { stdio: "ignore" });
   onTestFinished(() => void straggler.kill("SIGKILL"));
@@ -168,7 +168,7 @@ it("is set up although a setup that was killed still writes beside it", async ()
   expect(straggler.exitCode).toBeNull();
 });
 
-it("removes what a setup that was killed has left", async () => {
+it("removes the draft of a killed setup", async () => {
   const dataDir = tempDir();
   for (const name of ["postgres.new", "postgres.new-AbC123"]) mkdirSync(path.join(dataDir, name));
   for (const name of ["postgres.password", "postgres.new-AbC123.password"]) {

@@ -58,7 +58,7 @@ it("comes back on the same ports with its data after a kill -9", async () => {
   expect(await add(server.ingressUrl)).toBe(2);
 });
 
-it("is refused to a second installation, which takes nothing over", async () => {
+it("refuses a second installation, which takes nothing over", async () => {
   const ours = service({ name: "vedette.v1.Ours", handlers: { ask: async () => 1 } });
   const settings = { host: "127.0.0.1", port: 0, identityKeys: [], log };
   const endpoint = await serveEndpoint({ ...settings, services: [ours] });
@@ -145,7 +145,7 @@ it("signs its requests to the worker with the identity key", async () => {
 it.each([
   ["ingressPort", "restate.ingress_port"],
   ["adminPort", "restate.admin_port"],
-])("says in one line that its %s is taken", async (name, setting) => {
+])("says that its %s is taken", async (name, setting) => {
   const port = await getPort({ host: "127.0.0.1" });
   const other = createServer().listen(port, "127.0.0.1");
   onTestFinished(() => void other.close());
@@ -158,7 +158,7 @@ it.each([
   );
 });
 
-it("says with the server's last words why it did not start", async () => {
+it("says why it did not start, with the server's last output", async () => {
   const environment = { RESTATE_DEFAULT_NUM_PARTITIONS: "many" };
   const ports = { ingressPort: 0, adminPort: 0 };
 

@@ -32,7 +32,7 @@ async function supervise(program: ServerProgram) {
   return server;
 }
 
-it("starts the server again when it dies unasked", async () => {
+it("restarts the server when it exits unexpectedly", async () => {
   const server = await supervise(shellProgram("exec sleep 60"));
   const first = server.pid();
 
@@ -42,7 +42,7 @@ it("starts the server again when it dies unasked", async () => {
   expect(identifyProcess(server.pid())).toBeDefined();
 });
 
-it("leaves a server down that was stopped", async () => {
+it("does not restart a server that was stopped", async () => {
   const server = await superviseServer(shellProgram("exec sleep 60"));
 
   await server.stop();
@@ -50,7 +50,7 @@ it("leaves a server down that was stopped", async () => {
   expect(identifyProcess(server.pid())).toBeUndefined();
 });
 
-it("kills a server that does not end when asked", async () => {
+it("kills a server that ignores the stop signal", async () => {
   const script = "trap '' TERM; while :; do sleep 0.05; done";
   const server = await superviseServer(shellProgram(script, { stopWithinMs: 100 }));
 
@@ -81,10 +81,10 @@ it("stops in the middle of a restart and leaves no process", async () => {
   expect(pids.map(identifyProcess)).toEqual([undefined, undefined]);
 });
 
-it("stops while it waits for the next try of a restart", async () => {
+it("stops while it waits for the next attempt of a restart", async () => {
   const marker = path.join(tempDir(), "broken");
   const program = shellProgram(`test -e ${marker} && exit 1; exec sleep 60`, {
-    // Not ready at once, so that the broken start is seen to end.
+    // Not ready at once, so that the test sees the failed start end.
     isReady: async () => !existsSync(marker),
   });
   const server = await superviseServer(program);
@@ -100,7 +100,7 @@ it("stops while it waits for the next try of a restart", async () => {
   expect(existsSync(program.pidFile)).toBe(false);
 });
 
-it("says why a server did not start, with its last words", async () => {
+it("says why a server did not start, with its last output", async () => {
   const program = shellProgram("echo the disk is full >&2; exit 3", {
     isReady: async () => false,
   });
@@ -108,11 +108,11 @@ it("says why a server did not start, with its last words", async () => {
   const start = superviseServer(program);
 
   await expect(start).rejects.toThrow(
-    "dummy did not start: it exited with code 3; its last words: the disk is full",
+    "dummy did not start: it exited with code 3; its last output: the disk is full",
   );
 });
 
-it("takes no answer of a stranger on its port for that of a server that has ended", async () => {
+it("does not take the answer of another server on its port for a server that has ended", async () => {
   let child: ReturnType<ServerProgram["launch"]> | undefined;
   const dummy = shellProgram("echo address in use >&2; exit 1");
   const program: ServerProgram = {
@@ -129,7 +129,7 @@ it("takes no answer of a stranger on its port for that of a server that has ende
 
   const start = superviseServer(program);
 
-  await expect(start).rejects.toThrow("exited with code 1; its last words: address in use");
+  await expect(start).rejects.toThrow("exited with code 1; its last output: address in use");
 });
 
 it("says why a program could not be run", async () => {
@@ -162,12 +162,12 @@ it("gives up on a server that never answers, and ends it", async () => {
   expect(identifyProcess(pid)).toBeUndefined();
 });
 
-it("tries a first start again when the cause is passing", async () => {
+it("retries a first start when the cause is transient", async () => {
   const marker = path.join(tempDir(), "tried");
   const script = `test -e ${marker} && exec sleep 60; touch ${marker}; echo held >&2; exit 1`;
   const program = shellProgram(script, {
-    isPassing: (words) => words.includes("held"),
-    // Asked of the second process only: the first one is gone by then.
+    isTransient: (words) => words.includes("held"),
+    // Called for the second process only: the first one has ended by then.
     isReady: async () => existsSync(`${marker}.ready`),
     launch: () => {
       if (existsSync(marker)) writeFileSync(`${marker}.ready`, "");
@@ -191,13 +191,13 @@ it("ends the process that an earlier run left behind", async () => {
   expect(identifyProcess(leftover.pid ?? 0)).toBeUndefined();
 });
 
-it("leaves a stranger alone who has the pid of an earlier run", async () => {
+it("does not end another program that has the pid of an earlier run", async () => {
   const program = shellProgram("");
-  const stranger = spawn("sleep", ["60"], { stdio: "ignore" });
-  onTestFinished(() => void stranger.kill("SIGKILL"));
-  writeFileSync(program.pidFile, JSON.stringify({ pid: stranger.pid, startedAt: "1" }));
+  const other = spawn("sleep", ["60"], { stdio: "ignore" });
+  onTestFinished(() => void other.kill("SIGKILL"));
+  writeFileSync(program.pidFile, JSON.stringify({ pid: other.pid, startedAt: "1" }));
 
   await endLeftover(program);
 
-  expect(identifyProcess(stranger.pid ?? 0)).toBeDefined();
+  expect(identifyProcess(other.pid ?? 0)).toBeDefined();
 });
