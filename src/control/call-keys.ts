@@ -1,6 +1,6 @@
 /**
- * Which body an idempotency key came with. Restate answers a repeated key with the first result, whatever
- * the body is: who sends another one must not take that for the answer to it.
+ * Remembers the body of each idempotency key. Restate answers a repeated key with the first result, whatever
+ * the body is: a caller that sends another body must not take that result for its own.
  */
 import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
@@ -10,14 +10,14 @@ import type { Log } from "#kernel/log.ts";
 import { targetOfPath } from "#kernel/signed-actor.ts";
 import { pathOf, reusedKey } from "./refusal.ts";
 
-/** `key`: of one caller, for one handler. */
+/** `key` is unique per caller and handler. */
 type KeyedCall = { key: string; body: string };
 
-/** Notes a call, and answers whether its key came with another body before. */
+/** Records a call. Returns whether its key came with another body before. */
 export type IsKeyReused = (call: KeyedCall) => Promise<boolean>;
 
-/** A rollout has to stay in reach while Postgres is away: then nobody is refused. */
-const patienceMs = 2_000;
+/** Operators must be able to control a rollout while Postgres is away: after this timeout no call is refused. */
+const timeoutMs = 2_000;
 
 export function createIsKeyReused(database: Database, log: Log): IsKeyReused {
   const ask = async ({ key, body }: KeyedCall): Promise<boolean> => {
@@ -31,13 +31,14 @@ export function createIsKeyReused(database: Database, log: Log): IsKeyReused {
           log.warn({ detail: error.message }, "idempotency key not looked up");
           return false;
         }),
-      { limitMs: patienceMs, otherwise: false },
+      { limitMs: timeoutMs, otherwise: false },
     );
 }
 
 /**
- * The caller's own key, told apart from ours and from the same key of somebody else, who must not get
- * this one's answer; a caller without one still gets its call made once. Throws the 422.
+ * The key that Restate gets. It differs from the keys that we generate, and from the same key of another
+ * caller, who must not get this caller's answer. Without a key of its own a call is still made only once.
+ * Throws the 422.
  */
 export async function idempotencyKey(
   request: FastifyRequest,
@@ -54,7 +55,7 @@ export async function idempotencyKey(
   return `caller-${createHash("sha256").update(key).digest("hex")}`;
 }
 
-/** As it came: what we make of it may change with our version. */
+/** The body as received: our parsing of it may change between versions. */
 function bodyOf({ body = {} }: FastifyRequest): string {
   return JSON.stringify(body);
 }
@@ -63,7 +64,7 @@ function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-// A week is longer than Restate remembers any result: a day from the end of a call of a day.
+// A week is longer than Restate retains any result: one day after the end of a call, which lasts a day at most.
 const noteCall = `
   WITH old AS (
     DELETE FROM control_call_keys WHERE key_hash IN (

@@ -1,4 +1,4 @@
-/** What the log says of calls. */
+/** The log lines about calls. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Log } from "#kernel/log.ts";
 import { pathOf } from "./refusal.ts";
@@ -6,9 +6,9 @@ import { findRoute } from "./routes.ts";
 
 type CallOutcome = { request: FastifyRequest; reply: FastifyReply; actor: string | undefined };
 
-/** Who changed something, and who was kept out, is worth a line; who only looked is not. */
+/** Writes and refused callers are logged by default; reads only at level debug. */
 export function recordCall(log: Log, { request, reply, actor }: CallOutcome): void {
-  // The address of a ping is its secret, also when it is misspelt.
+  // A ping URL contains its token, also when the URL is misspelt.
   const path = pathOf(request)
     .slice(0, 200)
     .replace(/[\w-]{40,}/g, "***");

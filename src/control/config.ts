@@ -11,7 +11,7 @@ const operatorName = z
     error: "is the name of the ingress token itself, or of callers without a token",
   });
 
-/** The token itself is never in the settings: `printf %s "$TOKEN" | sha256sum` makes its hash. */
+/** The settings have the hash, never the token: `printf %s "$TOKEN" | sha256sum` makes it. */
 const tokenHash = z
   .string()
   .trim()
@@ -24,13 +24,13 @@ export const controlConfig = {
     .strictObject({
       host: z.string().min(1).default("127.0.0.1"),
       port: port(7071),
-      /** Empty: generated on the first start and kept in `<data_dir>/credentials.json`. */
+      /** Empty: generated on the first start and stored in `<data_dir>/credentials.json`. */
       ingress_token: optionalText(),
-      /** People with a token of their own, name to hash: history says which of them did what. */
+      /** Operators with a token of their own, name to hash: history records who did what. */
       operators: z.record(operatorName, tokenHash).default({}),
-      /** The address that browsers use when a proxy stands before us; with https the cookie is Secure. */
+      /** The address that browsers use when there is a proxy in front of us; with https the cookie is Secure. */
       public_url: optionalUrl(),
-      /** Proxies (addresses or CIDR) whose X-Forwarded-For is believed: limits and logs go by it. */
+      /** Proxies (addresses or CIDR) whose X-Forwarded-For is trusted: limits and logs use it. */
       trusted_proxies: networkList(),
     })
     .prefault({}),

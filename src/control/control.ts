@@ -1,6 +1,6 @@
 /**
- * The gateway in front of the Restate ingress, which itself asks nobody who they are. Nothing
- * reaches Restate but an authenticated, listed and well-formed call.
+ * The gateway in front of the Restate ingress, which does not authenticate callers itself. Only
+ * authenticated, listed and well-formed calls reach Restate.
  */
 import { createHmac, randomBytes, randomUUID } from "node:crypto";
 import {
@@ -19,10 +19,10 @@ import {
 import type { Log } from "#kernel/log.ts";
 import { limitPipelines } from "#kernel/pipelines.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { noteAnswers } from "./answers.ts";
 import { type IsKeyReused, idempotencyKey } from "./call-keys.ts";
 import { recordCall } from "./call-log.ts";
 import { createIngress, type Ingress, type IngressLimits } from "./ingress.ts";
+import { trackResponses } from "./open-responses.ts";
 import {
   createRefuse,
   noQuery,
@@ -39,37 +39,37 @@ import { bearerOf, createIdentify, type Identify, tokenMarks } from "./token.ts"
 export type ControlSettings = {
   ingressUrl: string;
   ingressToken: string;
-  /** Shared with the worker: callers' names are signed with it. Absent: no worker believes them. */
+  /** Shared with the worker: callers' names are signed with it. Absent: workers ignore the names. */
   actorKey?: Uint8Array;
   /** Named operators: the SHA-256 of each one's token, in hex. */
   operators?: Readonly<Record<string, string>>;
   log: Log;
-  /** Whether this process is about to end, which callers are told so that they go elsewhere. */
+  /** Whether this process is about to end: responses then close the connection, so that clients move on. */
   isLeaving?: () => boolean;
-  /** Whose X-Forwarded-For is believed; absent: nobody's. */
+  /** The proxies whose X-Forwarded-For is trusted; absent: none. */
   trustedProxies?: readonly string[];
   /** How long a caller may take to send its headers and its body. */
   receiveTimeoutMs?: number;
-  /** How long a caller may be silent while its answer is sent; absent: the default. */
+  /** How long a connection may be idle while a response is sent; absent: the default. */
   silenceMs?: number;
-  /** How long what is being answered may take when the gateway closes; absent: the default. */
+  /** How long closing waits for short responses; absent: the default. */
   closeGraceMs?: number;
-  /** How long Restate is waited for; absent ones are the defaults. */
+  /** Timeouts of calls to Restate; absent ones are the defaults. */
   ingressLimits?: Partial<IngressLimits>;
-  /** What anyone may see, without a token; absent: nothing. */
+  /** Pages that need no token; absent: there are none. */
   findPublicPage?: FindPublicPage;
-  /** Whether an idempotency key came with another body before; absent: nobody remembers. */
+  /** Whether an idempotency key came with another body before; absent: bodies are not compared. */
   isKeyReused?: IsKeyReused;
-  /** Ways in that ask by a token of their own who it is. */
+  /** Doors: they authenticate callers by tokens of their own. */
   doors?: readonly Door[];
-  /** The page for people, which asks by a session of its own who they are; absent: there is none. */
+  /** The console, which authenticates people by a session of its own; absent: there is none. */
   console?: ConsolePlugin;
 };
 
-/** What is served beside the gateway, to callers who are neither operators nor Restate's. */
+/** Routes that are served beside the gateway, to callers that are neither operators nor Restate's. */
 export type Door = { isMine: (path: string) => boolean; plugin: FastifyPluginAsync };
 
-/** The page at a path; null: there is none, and the path is treated like any other. */
+/** The page at a path; null: there is none, and the path is handled like any other. */
 type FindPublicPage = (
   path: string,
 ) => Promise<{ status: number; type: string; body: string } | null>;
@@ -79,8 +79,8 @@ const bodyLimitBytes = 1024 * 1024;
 const healthPath = "/healthz";
 
 /**
- * The gateway, not listening yet. `close` answers what is short, and disconnects blocked callers: what
- * they started goes on.
+ * The gateway, not listening yet. `close` finishes short responses and disconnects blocked callers; the
+ * work that those have started continues.
  */
 export function createControl(settings: ControlSettings): FastifyInstance {
   const { log, receiveTimeoutMs = 10_000 } = settings;
@@ -93,21 +93,21 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   const refuse = createRefuse(log);
   const app = fastify({
     bodyLimit: bodyLimitBytes,
-    trustProxy: believed(settings),
+    trustProxy: trustedProxiesOf(settings),
     requestTimeout: receiveTimeoutMs,
     http: {
       headersTimeout: receiveTimeoutMs,
       connectionsCheckingInterval: 500,
-      // A call may block for hours: this is how the end of a caller's machine is noticed.
+      // A call may block for hours: TCP keep-alive detects that the caller's machine is gone.
       keepAlive: true,
       keepAliveInitialDelay: 30_000,
     },
-    // What is not answered when the grace is over is cut off: what it started goes on.
+    // Connections without a response after the grace are closed; the work that they started continues.
     forceCloseConnections: true,
     return503OnClosing: false,
     genReqId: () => randomUUID(),
     clientErrorHandler: refuseBrokenRequest,
-    // The router's own refusals, of an address that it cannot decode, come before every hook.
+    // The router refuses an address that it cannot decode before any hook runs.
     frameworkErrors: (_error, request, reply) =>
       refuse(
         actorOf(request as FastifyRequest, identify) ? noSuchHandler() : unauthorized(),
@@ -116,8 +116,8 @@ export function createControl(settings: ControlSettings): FastifyInstance {
       ),
   });
   limitPipelines(app);
-  const answers = noteAnswers(app.server, { isLong, silenceMs: settings.silenceMs });
-  app.addHook("preClose", () => answers.finish(settings.closeGraceMs));
+  const responses = trackResponses(app.server, { isLong, silenceMs: settings.silenceMs });
+  app.addHook("preClose", () => responses.finish(settings.closeGraceMs));
   app.addHook("onClose", () => ingress.close());
   const isLeaving = () => settings.isLeaving?.() === true;
   app.addHook("onRequest", async (_, reply) => {
@@ -140,12 +140,13 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     isLeaving() ? reply.code(503).send({ status: "closing" }) : { status: "ok" },
   );
   if (settings.console !== undefined) {
-    app.register(settings.console(lend(settings, { identify, ingress })), { prefix: consolePath });
+    const access = consoleAccess(settings, { identify, ingress });
+    app.register(settings.console(access), { prefix: consolePath });
   }
   for (const { plugin } of settings.doors ?? []) app.register(plugin);
   app.post("/*", (request, reply) => {
     const actor = actorOf(request, identify) ?? "";
-    return passOn(request, reply, { ingress, actor, isKeyReused: settings.isKeyReused });
+    return forward(request, reply, { ingress, actor, isKeyReused: settings.isKeyReused });
   });
   app.setNotFoundHandler((request) => {
     requireRoute(request);
@@ -153,7 +154,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   return app;
 }
 
-/** Whether the answer at a path comes when a rollout stands still, or is a stream that nothing ends. */
+/** Whether a path responds only when a rollout has stopped or paused, or is an endless stream. */
 function isLong(path: string): boolean {
   return isBlocking(path) || path === `${consolePath}${livePath}`;
 }
@@ -163,8 +164,8 @@ async function publicPageOf(request: FastifyRequest, { findPublicPage }: Control
   return (await findPublicPage?.(pathOf(request))) ?? null;
 }
 
-/** No address is believed where no proxy is named. */
-function believed({ trustedProxies = [] }: ControlSettings): string[] | false {
+/** Without named proxies X-Forwarded-For is ignored. */
+function trustedProxiesOf({ trustedProxies = [] }: ControlSettings): string[] | false {
   return trustedProxies.length > 0 ? [...trustedProxies] : false;
 }
 
@@ -172,15 +173,15 @@ function actorOf(request: FastifyRequest, identify: Identify): string | undefine
   return identify(bearerOf(request.headers.authorization));
 }
 
-/** Whether somebody else asks who the caller is, wherever that is needed. */
+/** Whether a door or the console authenticates the caller of this path, and not the gateway. */
 function hasOwnDoor(request: FastifyRequest, { console, doors = [] }: ControlSettings): boolean {
   const path = pathOf(request);
   if (doors.some(({ isMine }) => isMine(path))) return true;
   return console !== undefined && (path === consolePath || path.startsWith(`${consolePath}/`));
 }
 
-/** What the console is given: who people are, and calls in their name. */
-function lend(
+/** The console's access: it identifies operators, and makes calls in their name. */
+function consoleAccess(
   settings: ControlSettings,
   { identify, ingress }: { identify: Identify; ingress: Ingress },
 ): ConsoleAccess {
@@ -203,7 +204,7 @@ function lend(
   };
 }
 
-/** Shown inside other sites and kept by their caches for a moment. */
+/** Other sites may embed the page, and caches keep it for ten seconds. */
 function sendPage(reply: FastifyReply, page: { status: number; type: string; body: string }) {
   return reply
     .code(page.status)
@@ -218,7 +219,7 @@ function isHealthCheck(request: FastifyRequest): boolean {
   return request.method === "GET" && pathOf(request) === healthPath;
 }
 
-/** JSON and nothing else. No body at all is left to the handler's schema. */
+/** Accepts JSON only. The handler's schema decides about an empty body. */
 function readBodiesAsJson(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser("error", "error");
   app.removeAllContentTypeParsers();
@@ -232,7 +233,7 @@ function readBodiesAsJson(app: FastifyInstance): void {
   );
 }
 
-/** Finds the row for a request. Throws what is wrong with its address or method. */
+/** Finds the row for a request. Throws a problem for a wrong address or method. */
 function requireRoute(request: FastifyRequest): Route {
   const path = pathOf(request);
   const route = findRoute(path);
@@ -248,19 +249,19 @@ function requireRoute(request: FastifyRequest): Route {
   return route;
 }
 
-type Way = { ingress: Ingress; actor: string; isKeyReused: IsKeyReused | undefined };
+type Forwarding = { ingress: Ingress; actor: string; isKeyReused: IsKeyReused | undefined };
 
-async function passOn(request: FastifyRequest, reply: FastifyReply, way: Way) {
-  const { ingress, actor } = way;
+async function forward(request: FastifyRequest, reply: FastifyReply, forwarding: Forwarding) {
+  const { ingress, actor } = forwarding;
   const route = requireRoute(request);
   const path = pathOf(request);
-  // Before anything is waited for: of a caller who has left already nothing tells any more.
+  // Before the first await: `close` is not emitted again for a caller that has disconnected already.
   const signal = signalOf(reply);
   const answer = await ingress.call({
     path,
     body: readBody(request, route, actor),
     actor,
-    idempotencyKey: route.isWrite ? await idempotencyKey(request, way) : undefined,
+    idempotencyKey: route.isWrite ? await idempotencyKey(request, forwarding) : undefined,
     blocks: isBlocking(path),
     signal,
   });

@@ -1,4 +1,4 @@
-/** Calls the Restate ingress for a caller, and does not let go when the way there breaks. */
+/** Calls the Restate ingress for a caller, and retries when the connection to it breaks. */
 import { setTimeout as delay } from "node:timers/promises";
 import { Agent, errors, request } from "undici";
 import { readBody } from "#kernel/body.ts";
@@ -9,13 +9,13 @@ import { signActor, targetOfPath } from "#kernel/signed-actor.ts";
 type IngressCall = {
   path: string;
   body: unknown;
-  /** The name under which the call is kept in history. */
+  /** The caller's name, as history records it. */
   actor: string;
-  /** With it a repeated call is attached to the first one; undefined for a call that only reads. */
+  /** With it a repeated call attaches to the first one; undefined for a call that only reads. */
   idempotencyKey: string | undefined;
   /** Whether the answer may take hours. */
   blocks: boolean;
-  /** Aborted when the caller goes away. What was started goes on. */
+  /** Aborted when the caller disconnects. The work that the call started continues. */
   signal: AbortSignal;
 };
 
@@ -27,17 +27,17 @@ export type Ingress = {
 };
 
 export type IngressLimits = {
-  /** How long one attempt waits for an answer before it attaches anew. */
+  /** How long one attempt waits for an answer before it attaches again. */
   attemptMs: number;
-  /** How long a call that does not block may take, and how long Restate may be out of reach at first. */
-  patienceMs: number;
-  /** How long a caller may be blocked in all: rollouts of large fleets take hours. */
+  /** Timeout of a call that does not block; also how long Restate may be unreachable before it takes a call. */
+  timeoutMs: number;
+  /** How long a caller may be blocked in total: rollouts of large fleets take hours. */
   totalMs: number;
 };
 
 const defaults: IngressLimits = {
   attemptMs: 60_000,
-  patienceMs: 30_000,
+  timeoutMs: 30_000,
   totalMs: 24 * 3_600_000,
 };
 
@@ -52,7 +52,7 @@ type IngressSettings = Partial<IngressLimits> & {
 export function createIngress(settings: IngressSettings): Ingress {
   const limits = { ...defaults, ...settings };
   const { url, socketPath } = reachAddress(settings.url);
-  // No bound on connections: callers that block must not keep a Cancel waiting for one.
+  // No limit on connections: a Cancel must not wait for a connection that a blocked caller holds.
   const agent = new Agent({
     connect: { timeout: 5_000, ...(socketPath !== undefined && { socketPath }) },
     pipelining: 1,
@@ -71,7 +71,7 @@ export function createIngress(settings: IngressSettings): Ingress {
       if (attempt.outcome === "answered") return attempt.answer;
       isTaken ||= attempt.outcome !== "absent";
       const afterMs = performance.now() - startedMs;
-      const refusal = giveUp({ afterMs, isTaken, blocks: wanted.blocks }, limits);
+      const refusal = refusalAfter({ afterMs, isTaken, blocks: wanted.blocks }, limits);
       if (refusal !== undefined) throw refusal;
       if (attempt.outcome !== "waiting") await delay(retryEveryMs);
     }
@@ -88,31 +88,31 @@ type WaitOptions = {
 };
 
 /**
- * Whether to stop trying, and what the caller is told. A blocking call that Restate may have is
- * followed as long as a rollout may take: Restate can be away for minutes while it is upgraded.
+ * The problem with which retrying ends; undefined: try again. A blocking call that Restate may have is
+ * retried for as long as a rollout may take: Restate can be down for minutes during an upgrade.
  */
-export function giveUp(
+export function refusalAfter(
   { afterMs, isTaken, blocks }: WaitOptions,
-  { patienceMs, totalMs }: IngressLimits,
+  { timeoutMs, totalMs }: IngressLimits,
 ): ProblemError | undefined {
-  if (!isTaken) return afterMs >= patienceMs ? unreachable() : undefined;
-  return afterMs >= (blocks ? totalMs : patienceMs) ? tooLong() : undefined;
+  if (!isTaken) return afterMs >= timeoutMs ? unreachable() : undefined;
+  return afterMs >= (blocks ? totalMs : timeoutMs) ? tooLong() : undefined;
 }
 
 type Attempt =
   | { outcome: "answered"; answer: IngressAnswer }
-  /** Restate has the call and is at it. */
+  /** Restate has the call and is executing it. */
   | { outcome: "waiting" }
-  /** The connection broke, or Restate itself could not take the call now: it may have it. */
+  /** The connection broke, or Restate could not accept the call now: it may have the call. */
   | { outcome: "broken" }
-  /** There was no connection: Restate has nothing. */
+  /** There was no connection: Restate does not have the call. */
   | { outcome: "absent" };
 
-type Way = { url: string; actorKey: Uint8Array; agent: Agent; limits: IngressLimits };
+type Transport = { url: string; actorKey: Uint8Array; agent: Agent; limits: IngressLimits };
 
-async function attemptCall(wanted: IngressCall, way: Way): Promise<Attempt> {
+async function attemptCall(wanted: IngressCall, transport: Transport): Promise<Attempt> {
   try {
-    return readAttempt(await post(wanted, way));
+    return readAttempt(await post(wanted, transport));
   } catch (error) {
     if (wanted.signal.aborted || error instanceof ProblemError) throw error;
     if (error instanceof errors.HeadersTimeoutError) return { outcome: "waiting" };
@@ -120,18 +120,18 @@ async function attemptCall(wanted: IngressCall, way: Way): Promise<Attempt> {
   }
 }
 
-async function post(wanted: IngressCall, way: Way): Promise<IngressAnswer> {
-  const { url, agent, limits } = way;
+async function post(wanted: IngressCall, transport: Transport): Promise<IngressAnswer> {
+  const { url, agent, limits, actorKey } = transport;
   const { idempotencyKey, blocks } = wanted;
   const body = JSON.stringify(wanted.body);
   const target = targetOfPath(wanted.path) ?? "";
-  const timeoutMs = blocks ? limits.attemptMs : Math.min(limits.attemptMs, limits.patienceMs);
+  const timeoutMs = blocks ? limits.attemptMs : Math.min(limits.attemptMs, limits.timeoutMs);
   const answer = await request(`${url}${wanted.path}`, {
     dispatcher: agent,
     method: "POST",
     headers: {
       "content-type": "application/json",
-      ...signActor(wanted.actor, { target, body }, way.actorKey),
+      ...signActor(wanted.actor, { target, body }, actorKey),
       ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
     },
     body,
@@ -147,7 +147,7 @@ async function post(wanted: IngressCall, way: Way): Promise<IngressAnswer> {
   };
 }
 
-/** Restate's own 5xx, as while it starts, is no answer of the handler. */
+/** A 5xx of Restate itself, for example while it starts, is not an answer of the handler. */
 function readAttempt(answer: IngressAnswer): Attempt {
   const { source } = (answer.body ?? {}) as { source?: string };
   if (answer.status >= 500 && source === "ingress") return { outcome: "broken" };
@@ -158,7 +158,7 @@ const withoutConnection = new Set([
   "ECONNREFUSED",
   "EHOSTUNREACH",
   "ENETUNREACH",
-  // There is no such socket: Restate has not started yet.
+  // The socket does not exist: Restate has not started yet.
   "ENOENT",
   "ENOTFOUND",
   "EAI_AGAIN",
@@ -169,13 +169,13 @@ function isWithoutConnection(error: unknown): boolean {
   return withoutConnection.has((error as { code?: string }).code ?? "");
 }
 
-/** More than any handler answers: asked again, one that is longer would be no shorter. */
+/** More than any handler returns. A longer answer is an error and not retried: it would be as long again. */
 const answerLimitBytes = 64 * 1024 * 1024;
 
 async function readAnswer(body: AsyncIterable<Uint8Array>): Promise<string> {
   const read = await readBody(body, answerLimitBytes);
   if (read !== undefined) return read.toString("utf8");
-  const detail = "the call was made, but its answer is larger than 64 MiB and cannot be passed on";
+  const detail = "the call was made, but its answer is larger than 64 MiB and cannot be forwarded";
   throw new ProblemError({ status: 502, code: "bad_gateway", detail });
 }
 
@@ -194,7 +194,7 @@ function unreachable(): ProblemError {
 
 function tooLong(): ProblemError {
   const detail =
-    "there was no answer in time. If Restate has taken the call it goes on by itself: ask Status, and " +
-    "call again with the same idempotency-key if it has not";
+    "there was no answer in time. If Restate has accepted the call, its work continues: call Status to see, " +
+    "and repeat the call with the same idempotency-key if it has not";
   return new ProblemError({ status: 504, code: "timeout", detail });
 }

@@ -1,4 +1,4 @@
-/** How the gateway says no: one body for every refusal, and never what is inside. */
+/** How the gateway refuses a request: one body for every refusal, without internal details. */
 import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -8,7 +8,7 @@ import type { Log } from "#kernel/log.ts";
 import { describeProblem, type Problem, ProblemError, toProblem } from "#kernel/problem.ts";
 import type { IngressAnswer } from "./ingress.ts";
 
-/** With every answer: not for caches, not for frames, and no other type than it says. */
+/** Sent with every response: no caching, no frames, no content sniffing. */
 export const safetyHeaders = {
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -16,11 +16,11 @@ export const safetyHeaders = {
   "x-content-type-options": "nosniff",
 };
 
-/** Answers an error as a problem, and logs it when it is ours. */
+/** Sends an error as a problem, and logs it when it is a server error. */
 export function createRefuse(log: Log) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     if (reply.raw.destroyed) return;
-    const problem = toProblem(inOurWords(error));
+    const problem = toProblem(translate(error));
     if (problem.status >= 500) {
       log.error({ err: error, requestId: request.id, path: pathOf(request) }, "call failed");
     }
@@ -41,7 +41,7 @@ function bodyOf(problem: Problem, requestId: string): string {
   return JSON.stringify({ ...problem, message: problem.detail, requestId });
 }
 
-/** Files are refused with 403 where their names lead elsewhere: there are none of these names. */
+/** The file plugin refuses paths that lead outside of its folder with 403: no such files exist. */
 const noSuchFile = { status: 404, code: "not_found", detail: "there is nothing here" };
 
 const frameworkProblems: Record<number, { status?: number; code: string; detail: string }> = {
@@ -52,17 +52,18 @@ const frameworkProblems: Record<number, { status?: number; code: string; detail:
   415: { code: "unsupported_media_type", detail: "send the body as application/json" },
 };
 
-function inOurWords(error: unknown): unknown {
+/** An error of the framework as one of our problems; any other error as it is. */
+function translate(error: unknown): unknown {
   const status = (error as { statusCode?: number }).statusCode;
   const known = status === undefined ? undefined : frameworkProblems[status];
   if (error instanceof ProblemError || known === undefined || status === undefined) return error;
   return new ProblemError({ status, ...known });
 }
 
-/** What Restate refused, without anything of ours that its 5xx may carry. */
+/** Restate's refusal as a problem, without the internal details that its 5xx may carry. */
 export function refuseForIngress({ status, body }: IngressAnswer): ProblemError {
   const { message, metadata, source } = (body ?? {}) as Partial<IngressRefusal>;
-  // Our own handlers' refusals carry a code; their message is meant for the caller.
+  // A refusal by one of our handlers carries a code; its message is meant for the caller.
   if (metadata?.code !== undefined && message !== undefined) {
     return new ProblemError({ status, code: metadata.code, detail: message });
   }
@@ -78,7 +79,7 @@ export function refuseForIngress({ status, body }: IngressAnswer): ProblemError 
 
 type IngressRefusal = { message: string; metadata: { code?: string }; source: string };
 
-/** The allow-list has the handler and Restate does not: no worker has told it yet. */
+/** The allow-list has the handler, but Restate does not know it: no worker has registered it yet. */
 function notRegistered(message: string | undefined): ProblemError {
   const detail = "no worker has registered this service with Restate yet; try again in a moment";
   const cause = new Error(message);
@@ -94,16 +95,16 @@ export function noSuchHandler(detail = "there is no such handler here"): Problem
   return new ProblemError({ status: 404, code: "not_found", detail });
 }
 
-/** Restate's own ingress knows some, a delay for example: better refused than left out unsaid. */
+/** Restate's ingress has query parameters, such as a delay: refused, and not silently ignored. */
 export function noQuery(): ProblemError {
-  const detail = "query parameters are not taken here";
+  const detail = "query parameters are not supported here";
   return new ProblemError({ status: 400, code: "invalid_request", detail });
 }
 
 export function reusedKey(): ProblemError {
   const detail =
-    "this idempotency-key came with another body before, and stands for that call: nothing was started " +
-    "by this one. Send another call with a key of its own";
+    "this idempotency-key came with another body before and belongs to that call: nothing was started " +
+    "by this one. Send it with a new key";
   return new ProblemError({ status: 422, code: "idempotency_key_reused", detail });
 }
 
@@ -126,7 +127,7 @@ const notHttp = {
   detail: "this is not a valid HTTP request",
 };
 
-/** A request that never became one: too slow, too long, or not HTTP. */
+/** Refuses a request that could not be parsed: too slow, too long, or not HTTP. */
 export function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable) return;
   const problem = brokenRequests[error.code ?? ""] ?? notHttp;

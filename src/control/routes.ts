@@ -1,4 +1,4 @@
-/** The allow-list: every way through the gateway is a row here. */
+/** The allow-list: the gateway forwards a call only if it matches a row here. */
 import type { z } from "zod";
 import { alertEventHandlers, alertEvents } from "#alerts/contract.ts";
 import { cronHandlers, cronJobs, cronServiceName } from "#cron/contract.ts";
@@ -32,19 +32,19 @@ export type Route = {
   input: z.ZodType;
   /**
    * Whether the call changes something. Such a call carries an idempotency key, so that it is made
-   * once however often the way to Restate breaks; one that only reads is simply made again.
+   * once however often the connection to Restate breaks; a call that only reads is simply repeated.
    */
   isWrite: boolean;
-  /** Whether the call answers when the rollout stands still, which may take hours. */
+  /** Whether the call answers only when its work is over, which may take hours. */
   blocks: boolean;
-  /** Puts the caller's name into a body that has a place for one: not what the caller says. */
+  /** Writes the caller's authenticated name into a body that has a field for it, whatever the caller sent. */
   sign?: (body: unknown, actor: string) => unknown;
 };
 
 const readers = new Set(["Status", "Plan", "History"]);
 const blocking = new Set(["Rollout", "Resume", "RollbackAll"]);
 
-/** A segment of one or two dots is resolved on the way, also where they are encoded. */
+/** A path segment of one or two dots is resolved before it arrives, even when the dots are encoded. */
 const dots = "(?:\\.|%2[eE]){1,2}";
 
 const routes: readonly Route[] = [
@@ -85,7 +85,7 @@ const routes: readonly Route[] = [
     { service: heartbeatService, handlers: heartbeatHandlers },
   ].flatMap(({ service, handlers }) =>
     Object.entries(handlers).map(([handler, { input }]) => ({
-      // A check's id is one path segment.
+      // The id of a check is one path segment.
       path: new RegExp(`^/${escapeDots(service)}/[a-z0-9-]{1,100}/${handler}(?:/send)?$`),
       input,
       isWrite: handler !== "Run",
@@ -112,7 +112,7 @@ const routes: readonly Route[] = [
     blocks: handler === "Apply",
   })),
   {
-    // A push from whatever runs a sentinel; its id is one path segment, and none that leads elsewhere.
+    // A push from the platform that runs a sentinel; its id is one path segment, and not of dots alone.
     path: new RegExp(
       `^/${escapeDots(sentinelService.name)}/(?!${dots}/)[\\w.~%-]{1,300}/NotifyReady(?:/send)?$`,
     ),
@@ -122,7 +122,7 @@ const routes: readonly Route[] = [
   },
 ];
 
-/** The ingress token is shared: beside it stands whom its holder says he is. */
+/** The ingress token is shared: its name is followed by the name that the caller has given. */
 function signAcknowledge(body: unknown, actor: string): unknown {
   const { by, ...rest } = body as { by: string };
   const isShared = actor === ingressActor && by !== actor;
@@ -133,12 +133,12 @@ export function findRoute(path: string): Route | undefined {
   return routes.find((route) => route.path.test(path));
 }
 
-/** Whether a call at this path is answered when its work is over, which may take hours. */
+/** Whether a call at this path is answered only when its work is over, which may take hours. */
 export function isBlocking(path: string): boolean {
   return findRoute(path)?.blocks === true && !isSend(path);
 }
 
-/** Whether the path names the rollout service with a key that it does not have. */
+/** Whether the path names the rollout service with a key other than its only one. */
 export function isForeignKey(path: string): boolean {
   const [, service, key] = path.split("/");
   return service === rolloutServiceName && key !== undefined && key !== singletonKey;

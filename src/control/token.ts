@@ -1,7 +1,7 @@
-/** Who a caller is, by the token that it shows. */
+/** Identifies a caller by its token. */
 import { createHash, timingSafeEqual } from "node:crypto";
 
-/** The name of whoever has the ingress token. It is shared, so that it names no person. */
+/** The actor of a call with the ingress token. The token is shared, so the name is not a person's. */
 export const ingressActor = "ingress-token";
 
 export type Tokens = {
@@ -12,7 +12,7 @@ export type Tokens = {
 
 export type Identify = (token: string) => string | undefined;
 
-/** Answers the name that belongs to a token. Takes as long for a wrong one as for a right one. */
+/** Returns the name that belongs to a token. Takes as long for a wrong token as for a right one. */
 export function createIdentify(tokens: Tokens): Identify {
   const known = [...digestsOf(tokens)];
   return (token) => {
@@ -24,8 +24,8 @@ export function createIdentify(tokens: Tokens): Identify {
 }
 
 /**
- * A mark per name that changes when its token is replaced, and tells nothing of it: what was signed
- * in with the old token ends with it.
+ * A mark per name that changes when its token is replaced, and reveals nothing about the token: sessions
+ * that were signed in with the old token become invalid.
  */
 export function tokenMarks(tokens: Tokens): Map<string, string> {
   const marks = [...digestsOf(tokens)].map(([name, value]): [string, string] => [
@@ -49,7 +49,7 @@ function* digestsOf({ ingressToken, operators = {} }: Tokens): Generator<[string
   for (const [name, hash] of Object.entries(operators)) yield [name, Buffer.from(hash, "hex")];
 }
 
-/** Digests have one length, which a comparison in constant time needs. */
+/** Digests all have the same length, which a comparison in constant time needs. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

@@ -1,4 +1,4 @@
-/** The console's files, asked for in odd ways by somebody whom nobody knows. */
+/** Requests for the console's files with unusual paths, without a session. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";

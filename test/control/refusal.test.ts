@@ -19,18 +19,18 @@ describe("refuseForIngress", () => {
     });
   });
 
-  it("says conflict for a 409 that has no code, as of a killed invocation", () => {
+  it("answers conflict for a 409 without a code, as of a killed invocation", () => {
     expect(refuse(409, { message: "killed" })).toMatchObject({ code: "conflict" });
   });
 
-  it("passes on nothing that a failed handler said, and keeps it for the log", () => {
+  it("forwards nothing of a failed handler's message, and keeps it for the log", () => {
     const refusal = refuse(500, { message: "TypeError at object.ts" });
 
     expect(refusal.message).not.toContain("TypeError");
     expect(String(refusal.cause)).toContain("TypeError");
   });
 
-  it("takes a listed handler that Restate does not know for a worker that is not there yet", () => {
+  it("answers 503 for a listed handler that no worker has registered with Restate yet", () => {
     const body = { message: "service 'x' not found", source: "ingress" };
 
     expect(refuse(404, body)).toMatchObject({ status: 503, code: "unavailable" });

@@ -17,7 +17,7 @@ describe("createIdentify", () => {
     },
   );
 
-  it("knows an operator by the hash of the token", () => {
+  it("identifies an operator by the hash of the token", () => {
     expect(identify("alices")).toBe("alice");
   });
 
@@ -32,7 +32,7 @@ describe("createIdentify", () => {
     "Basic the-token",
     "Bearer the-token the-token",
     `Bearer ${hashOf("alices")}`,
-  ])("knows nobody by %j", (header) => {
+  ])("identifies no caller by %j", (header) => {
     expect(identifyHeader(header)).toBeUndefined();
   });
 });

@@ -1,11 +1,11 @@
-/** What is read of a request to Restate's ports, and how it is refused. */
+/** Reads the token of a request to Restate's ports, and refuses requests. */
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import { bearerOf } from "#control/token.ts";
-import { frontHeaders } from "./pass.ts";
+import { frontHeaders } from "./forward.ts";
 
 /**
- * The token of `Authorization: Bearer`, or the password of `Authorization: Basic`, which browsers ask for
- * by themselves and keep for this one address: a cookie would go to every port of the machine.
+ * The token of `Authorization: Bearer`, or the password of `Authorization: Basic`. Browsers prompt for the
+ * password themselves and send it only to this address; they would send a cookie to every port of the machine.
  */
 export function readToken(authorization: string): string {
   const encoded = /^Basic +(\S+)$/i.exec(authorization)?.[1];
@@ -16,7 +16,7 @@ export function readToken(authorization: string): string {
 
 type Refusal = { status: number; detail: string };
 
-/** One shape for every refusal; `message` is where callers of Restate look. */
+/** Every refusal has the same shape; clients of Restate read `message`. */
 export function answerRefusal(response: ServerResponse, { status, detail }: Refusal): void {
   if (response.headersSent) {
     response.destroy();
@@ -28,7 +28,7 @@ export function answerRefusal(response: ServerResponse, { status, detail }: Refu
     ...(status === 401 && { "www-authenticate": challenges }),
     ...(status === 405 && { allow: "POST" }),
     "content-type": "application/problem+json",
-    // What was not read of the request is not waited for.
+    // The rest of the request is not read.
     connection: "close",
   });
   response.end(JSON.stringify({ type: "about:blank", title, status, detail, message: detail }));

@@ -1,9 +1,10 @@
 /**
  * The addresses of Restate's ingress, and of its admin interface with the web console. Restate itself
- * listens where only this user can reach it, because it asks nobody who they are and lets any page ask.
+ * listens where only this user can reach it, because it neither authenticates callers nor checks the origin
+ * of web pages.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { noteAnswers } from "#control/answers.ts";
+import { trackResponses } from "#control/open-responses.ts";
 import { findRoute, isBlocking } from "#control/routes.ts";
 import type { Identify } from "#control/token.ts";
 import { readBody } from "#kernel/body.ts";
@@ -11,12 +12,12 @@ import type { Log } from "#kernel/log.ts";
 import { createPipelineLimit } from "#kernel/pipelines.ts";
 import { signActor, targetOfPath } from "#kernel/signed-actor.ts";
 import { answerRefusal, readToken } from "./exchange.ts";
+import { answerHeaders, forwardedHeaders, requestRestate, sendAnswer } from "./forward.ts";
 import { isPlainProgram, type Refusal, refuseCallByGet, refuseForeign } from "./guard.ts";
-import { answerHeaders, askRestate, passBack, passedHeaders } from "./pass.ts";
 import { isOwnUser } from "./peer-user.ts";
 
 export type FrontSettings = {
-  /** Of Restate itself. */
+  /** The addresses of Restate itself. */
   ingressUrl: string;
   adminUrl: string;
   identify: Identify;
@@ -25,39 +26,39 @@ export type FrontSettings = {
   log: Log;
 };
 
-/** The console calls the ingress below its own address, so that it is one page with one origin. */
-const ingressBelow = "/ingress";
+/** The Restate console calls the ingress below its own address, so that both have one origin. */
+const ingressPrefix = "/ingress";
 
 const largestBody = 10 * 1_024 * 1_024;
 const largestVersion = 64 * 1_024;
 
 const withinMs = { ingress: 24 * 3_600_000, admin: 300_000 };
 
-/** Not listening yet. `close` answers the calls that do not block, and disconnects the others. */
+/** Not listening yet. `close` finishes the responses to short calls, and disconnects the others. */
 export type Front = { server: Server; close: () => Promise<void> };
 
-/** It asks for the ingress token, or knows a program of the same user. */
+/** Requires a token, or a connection from a program of the same user. */
 export function createIngressFront(settings: FrontSettings): Front {
-  return createFront(settings, (asked) => passToIngress(settings, asked));
+  return createFront(settings, (call) => forwardToIngress(settings, call));
 }
 
-/** Also has the ingress, below `/ingress`. */
+/** Also serves the ingress, below `/ingress`. */
 export function createAdminFront(settings: FrontSettings): Front {
-  return createFront(settings, (asked) => {
-    const { path } = asked;
+  return createFront(settings, (call) => {
+    const { path } = call;
     const ingressPath = belowIngress(path);
     return ingressPath === undefined
-      ? passToAdmin(settings, asked)
-      : passToIngress(settings, { ...asked, path: ingressPath });
+      ? forwardToAdmin(settings, call)
+      : forwardToIngress(settings, { ...call, path: ingressPath });
   });
 }
 
 function belowIngress(path: string): string | undefined {
-  if (path === ingressBelow) return "/";
-  return path.startsWith(`${ingressBelow}/`) ? path.slice(ingressBelow.length) : undefined;
+  if (path === ingressPrefix) return "/";
+  return path.startsWith(`${ingressPrefix}/`) ? path.slice(ingressPrefix.length) : undefined;
 }
 
-/** What is not ours may wait for the end of anything. */
+/** A path that is not in our allow-list may block for any time. */
 function isLong(path: string): boolean {
   const own = belowIngress(path) ?? path;
   return findRoute(own) === undefined || isBlocking(own);
@@ -73,16 +74,16 @@ type FrontRequest = {
   signal: AbortSignal;
 };
 
-type Pass = (asked: FrontRequest) => Promise<unknown>;
+type Forward = (call: FrontRequest) => Promise<unknown>;
 
-function createFront(settings: FrontSettings, pass: Pass): Front {
+function createFront(settings: FrontSettings, forward: Forward): Front {
   const pipelines = createPipelineLimit();
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     if (!pipelines.admit(request, response)) return;
     const gone = new AbortController();
     response.once("close", () => gone.abort());
     try {
-      await admit({ request, response, signal: gone.signal }, settings, pass);
+      await admit({ request, response, signal: gone.signal }, settings, forward);
     } catch (error) {
       if (gone.signal.aborted) return;
       const { pathname: path } = addressOf(request);
@@ -94,9 +95,9 @@ function createFront(settings: FrontSettings, pass: Pass): Front {
     { requestTimeout: 30_000, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     (request, response) => void answer(request, response),
   );
-  const answers = noteAnswers(server, { isLong });
+  const responses = trackResponses(server, { isLong });
   const close = async () => {
-    await answers.finish();
+    await responses.finish();
     server.closeAllConnections();
   };
   return { server, close };
@@ -105,7 +106,7 @@ function createFront(settings: FrontSettings, pass: Pass): Front {
 async function admit(
   given: Pick<FrontRequest, "request" | "response" | "signal">,
   settings: FrontSettings,
-  pass: Pass,
+  forward: Forward,
 ): Promise<unknown> {
   const { request, response } = given;
   const { method = "", headers } = request;
@@ -114,10 +115,10 @@ async function admit(
   if (refused !== undefined) return answerRefusal(response, refused);
   const caller = await findCaller(request, settings);
   if (caller === undefined) return answerRefusal(response, unauthorized);
-  return pass({ ...given, path, search, actor: caller.actor });
+  return forward({ ...given, path, search, actor: caller.actor });
 }
 
-/** Resolved first: the path that is judged is the one that Restate gets. */
+/** The resolved address, so that the path that is checked is the one that Restate gets. */
 function addressOf(request: IncomingMessage): Pick<URL, "pathname" | "search"> {
   return URL.parse(request.url ?? "", "http://localhost") ?? { pathname: "/", search: "" };
 }
@@ -127,7 +128,7 @@ const unauthorized = {
   detail: 'send the ingress token, or your own, as "Authorization: Bearer" or as the password',
 } as const;
 
-/** undefined: somebody who may not ask. */
+/** undefined: the caller is not authorized. */
 async function findCaller(
   request: IncomingMessage,
   { identify, log }: FrontSettings,
@@ -137,54 +138,54 @@ async function findCaller(
   if (authorization !== undefined) {
     const actor = identify(readToken(authorization));
     if (actor === undefined)
-      log.warn({ path: path.split("?")[0] }, "restate asked with no valid token");
+      log.warn({ path: path.split("?")[0] }, "restate called without a valid token");
     return actor === undefined ? undefined : { actor };
   }
   const isKnown = isPlainProgram({ method, path, headers }) && (await isOwnUser(request.socket));
   return isKnown ? { actor: undefined } : undefined;
 }
 
-async function passToIngress(settings: FrontSettings, asked: FrontRequest): Promise<void> {
-  const { request, response, path, search, actor, signal } = asked;
+async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Promise<void> {
+  const { request, response, path, search, actor, signal } = call;
   const { method = "", headers } = request;
   const refused: Refusal | undefined = refuseCallByGet({ method, path, headers });
   if (refused !== undefined) return answerRefusal(response, refused);
   const body = await readBody(request, largestBody);
   if (body === undefined) return answerRefusal(response, tooLarge);
   const signed = { target: targetOfPath(path) ?? "", body };
-  const answer = await askRestate({
+  const answer = await requestRestate({
     address: `${settings.ingressUrl}${path}${search}`,
     method,
     headers: {
-      ...passedHeaders(headers, body),
+      ...forwardedHeaders(headers, body),
       ...(actor !== undefined && signActor(actor, signed, settings.actorKey)),
     },
     body,
     withinMs: withinMs.ingress,
     signal,
   });
-  await passBack(answer, response);
+  await sendAnswer(answer, response);
 }
 
 const tooLarge = { status: 413, detail: "the body is larger than 10 MiB" } as const;
 
-async function passToAdmin(settings: FrontSettings, asked: FrontRequest): Promise<void> {
-  const { request, response, path, search, signal } = asked;
+async function forwardToAdmin(settings: FrontSettings, call: FrontRequest): Promise<void> {
+  const { request, response, path, search, signal } = call;
   const body = await readBody(request, largestBody);
   if (body === undefined) return answerRefusal(response, tooLarge);
-  const answer = await askRestate({
+  const answer = await requestRestate({
     address: `${settings.adminUrl}${path}${search}`,
     method: request.method ?? "",
-    headers: passedHeaders(request.headers, body),
+    headers: forwardedHeaders(request.headers, body),
     body,
     withinMs: withinMs.admin,
     signal,
   });
-  if (path !== "/version" || answer.statusCode !== 200) return passBack(answer, response);
-  // From here the console learns where the ingress is.
-  const said = await readBody(answer, largestVersion);
-  const version: unknown = JSON.parse(said?.toString("utf8") ?? "");
-  const ingress_endpoint = `http://${request.headers.host}${ingressBelow}`;
+  if (path !== "/version" || answer.statusCode !== 200) return sendAnswer(answer, response);
+  // The Restate console reads the address of the ingress from this answer.
+  const original = await readBody(answer, largestVersion);
+  const version: unknown = JSON.parse(original?.toString("utf8") ?? "");
+  const ingress_endpoint = `http://${request.headers.host}${ingressPrefix}`;
   const { "content-length": _, ...kept } = answerHeaders(answer.headers);
   response.writeHead(200, kept).end(JSON.stringify({ ...(version as object), ingress_endpoint }));
 }

@@ -1,4 +1,4 @@
-/** Which requests may pass to Restate's own ports, decided on their headers alone. */
+/** Decides by method, path and headers which requests may reach Restate's own ports. */
 import type { IncomingHttpHeaders } from "node:http";
 
 export type FrontRequest = { method: string; path: string; headers: IncomingHttpHeaders };
@@ -8,37 +8,37 @@ export type Refusal = { status: 403 | 405 | 421; detail: string };
 const loopbackNames = new Set(["127.0.0.1", "localhost", "[::1]"]);
 
 /**
- * Refuses what a web page of somebody else could send: under a name that is not this machine's (a name
- * that was pointed here after the page was loaded), or from another origin than the console's own.
+ * Refuses requests that a foreign web page could send: with a host name that is not this machine's (DNS
+ * rebinding), or from another origin than the console's own.
  */
 export function refuseForeign(request: FrontRequest): Refusal | undefined {
   const { host, origin } = request.headers;
   const site = request.headers["sec-fetch-site"];
   if (!loopbackNames.has(hostNameOf(host))) {
-    return { status: 421, detail: "ask for this at 127.0.0.1 or localhost" };
+    return { status: 421, detail: "use 127.0.0.1 or localhost as the host" };
   }
   if (origin !== undefined && origin.toLowerCase() !== `http://${host}`.toLowerCase()) {
-    return { status: 403, detail: "pages of other addresses may not ask Restate" };
+    return { status: 403, detail: "pages of other origins may not call Restate" };
   }
   const isOwnPage = site === undefined || site === "same-origin" || site === "none";
   if (!isOwnPage && !isLinkToConsole(request)) {
-    return { status: 403, detail: "pages of other addresses may not ask Restate" };
+    return { status: 403, detail: "pages of other origins may not call Restate" };
   }
   return undefined;
 }
 
-/** A link elsewhere may open the console: opening it changes nothing, and nobody can frame it. */
+/** A link on another site may open the console: that changes nothing, and no site can frame it. */
 function isLinkToConsole({ method, path, headers }: FrontRequest): boolean {
   const isPage = path === "/" || path.startsWith("/ui/") || path === "/ui";
   const isVisit = headers["sec-fetch-mode"] === "navigate";
   return method === "GET" && isPage && isVisit && headers["sec-fetch-dest"] === "document";
 }
 
-/** What Restate's ingress has to read: its health, and what became of calls. */
+/** The reads of Restate's ingress: its health, and the outcome of calls. */
 const reads =
   /^\/(?:openapi|restate\/(?:health|lookup|(?:attach|output)\/.+|(?:invocation|workflow)\/.+\/(?:attach|output)))$/;
 
-/** Restate takes a GET for a call, which an image in a page could make: only its own reads are left. */
+/** Restate accepts calls by GET, which an image in a page could make: GET is allowed for reads only. */
 export function refuseCallByGet({ method, path }: FrontRequest): Refusal | undefined {
   const isByGet = method === "GET" || method === "HEAD";
   if (!isByGet || reads.test(path)) return undefined;
@@ -46,8 +46,8 @@ export function refuseCallByGet({ method, path }: FrontRequest): Refusal | undef
 }
 
 /**
- * Whether a request without a token may count as that of a program of this user: no browser, which
- * would carry it for a page, and no proxy, which would carry it for somebody else.
+ * Whether a request without a token may be accepted as one from a program of this user. Not from a browser,
+ * which sends requests on behalf of pages, and not from a proxy, which sends them on behalf of others.
  */
 export function isPlainProgram({ headers }: FrontRequest): boolean {
   const marks = [

@@ -1,12 +1,12 @@
-/** Which user of this machine is at the other end of a connection over loopback. */
+/** Finds out which user of this machine has opened a connection over loopback. */
 import { readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { endianness } from "node:os";
 
-/** Linux shows every connection with its owner; elsewhere nobody is recognised. */
+/** Linux lists every connection with its owner; on other systems no user is recognised. */
 const tables = ["/proc/net/tcp", "/proc/net/tcp6"];
 
-/** Whether the other end is a program of the user that we run as. False when it cannot be told. */
+/** Whether the other end is a program of the user that we run as. False when that is unknown. */
 export async function isOwnUser(socket: Socket): Promise<boolean> {
   const uid = process.geteuid?.();
   if (uid === undefined) return false;
@@ -16,17 +16,17 @@ export async function isOwnUser(socket: Socket): Promise<boolean> {
 
 type Ends = Pick<Socket, "remoteAddress" | "remotePort" | "localAddress" | "localPort">;
 
-/** The user id of the other end in these tables; undefined when it is not there, or has gone. */
+/** The user id of the other end in these tables; undefined when it is not listed, or is closed. */
 export function ownerOf(ends: Ends, texts: readonly string[]): number | undefined {
   const { remoteAddress, remotePort, localAddress, localPort } = ends;
-  // Of the other end's own entry, in which it is the local one.
+  // We look for the other end's own entry, in which it is the local one.
   const from = writeEnd(remoteAddress, remotePort);
   const to = writeEnd(localAddress, localPort);
   if (from === undefined || to === undefined) return undefined;
   for (const line of texts.flatMap((text) => text.split("\n"))) {
     const [, local = "", remote = "", state, , , , uid, , inode] = line.trim().split(/\s+/);
     if (!isEnd(local, from) || !isEnd(remote, to)) continue;
-    // One that is closed belongs to nobody any more, and is shown as that of user 0.
+    // A closed connection has no owner any more; the table then shows user 0.
     if (state !== established || inode === "0") return undefined;
     return Number(uid);
   }
@@ -45,7 +45,7 @@ function writeEnd(address: string | undefined, port: number | undefined): string
   return `${bytes.toString("hex")}:${portText}`.toUpperCase();
 }
 
-/** Also where a program speaks IPv4 over a socket for IPv6: the last four bytes are the address. */
+/** Also true for IPv4 over an IPv6 socket: the last four bytes are then the address. */
 function isEnd(entry: string, end: string): boolean {
   return entry === end || (entry.length > end.length && entry.endsWith(end));
 }

@@ -45,7 +45,7 @@ const visit = {
   "sec-fetch-dest": "document",
 };
 
-it("lets a link elsewhere open the console, and nothing else", () => {
+it("lets a link on another site open the console, and nothing else", () => {
   expect(refuseForeign(of(visit, "GET", "/ui/overview"))).toBeUndefined();
   expect(refuseForeign(of(visit, "GET", "/query"))?.status).toBe(403);
   expect(refuseForeign(of(visit, "POST", "/ui/overview"))?.status).toBe(403);
@@ -78,7 +78,7 @@ it.each([
   expect(refuseCallByGet(of({}, method, path))?.status).toBe(status);
 });
 
-it("takes neither a browser nor a proxy for a program of this user", () => {
+it("accepts neither a browser nor a proxy as a program of this user", () => {
   expect(isPlainProgram(of({ "user-agent": "curl/8" }))).toBe(true);
   expect(isPlainProgram(of({ "user-agent": "node", "sec-fetch-mode": "cors" }))).toBe(true);
   for (const name of ["origin", "referer", "cookie", "sec-fetch-site", "via", "x-forwarded-for"]) {

@@ -21,7 +21,7 @@ it("finds the owner of the other end", () => {
   expect(ownerOf(ends, [[head, us, other, row(theirs, ours)].join("\n")])).toBe(1000);
 });
 
-it("finds the owner of one that speaks IPv4 over a socket for IPv6", () => {
+it("finds the owner of a connection with IPv4 over an IPv6 socket", () => {
   const mapped = "0000000000000000FFFF0000";
 
   expect(ownerOf(ends, [head, row(`${mapped}${theirs}`, `${mapped}${ours}`)])).toBe(1000);
@@ -30,11 +30,11 @@ it("finds the owner of one that speaks IPv4 over a socket for IPv6", () => {
 it.each([
   ["closed by its owner", { state: "04", uid: 0 }],
   ["left behind by its owner", { inode: 0, uid: 0 }],
-])("knows nobody at an end that is %s", (_how, entry) => {
+])("finds no owner for an end that is %s", (_how, entry) => {
   expect(ownerOf(ends, [row(theirs, ours, entry)])).toBeUndefined();
 });
 
-it("knows nobody whose connection is not in the tables", () => {
+it("finds no owner for a connection that is not in the tables", () => {
   expect(ownerOf(ends, [head, us, other])).toBeUndefined();
   expect(ownerOf({ ...ends, remoteAddress: "::1" }, [row(theirs, ours)])).toBeUndefined();
 });

@@ -88,7 +88,7 @@ it("signs the caller's name for this very call", async () => {
   expect(isSigned(sent, { target, body }, actorKey)).toBe(true);
 });
 
-it("names in the log who made a call", async () => {
+it("logs the name of the caller", async () => {
   await bench.call(`${rollout}/Cancel`, "of-bob");
 
   expect(bench.lines).toContainEqual(

@@ -74,7 +74,7 @@ it("refuses a key that came with another body, at another gateway and as a send 
   expect(reached).toEqual([rollout]);
 });
 
-it("takes a key again with the same body, and with another one for another handler", async () => {
+it("accepts a key again with the same body, and with another body for another handler", async () => {
   const { url } = await startIngress();
   const call = await startGateway(url, database());
 
@@ -87,7 +87,7 @@ it("takes a key again with the same body, and with another one for another handl
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
 });
 
-it("takes one of two bodies that come with one key at once", async () => {
+it("accepts one of two bodies that come with the same key at once", async () => {
   const { url, reached } = await startIngress();
   const call = await startGateway(url, database());
 
@@ -109,7 +109,7 @@ it("forgets a key that was not seen for a week", async () => {
   expect(rows).toEqual([{ keys: 1 }]);
 });
 
-it("takes another body for a key that was not seen for a week", async () => {
+it("accepts another body for a key that was not seen for a week", async () => {
   const { url } = await startIngress();
   const call = await startGateway(url, database());
   await call(rollout, "key-7", first);
@@ -119,7 +119,7 @@ it("takes another body for a key that was not seen for a week", async () => {
   expect((await call(rollout, "key-7", first)).status).toBe(422);
 });
 
-it("keeps nobody from calling while Postgres is away", async () => {
+it("refuses no call while Postgres is away", async () => {
   const { url } = await startIngress();
   const away = openDatabase("postgres://nobody@127.0.0.1:1/none", log);
   onTestFinished(() => away.end());
@@ -128,7 +128,7 @@ it("keeps nobody from calling while Postgres is away", async () => {
   expect((await call(rollout, "key-6", first)).status).toBe(200);
 });
 
-it("calls nothing for a caller who left while the key was looked up", async () => {
+it("makes no call for a caller that disconnected while the key was looked up", async () => {
   const { url, reached } = await startIngress();
   const asked = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<boolean>();

@@ -1,4 +1,4 @@
-/** Calls that are under way when the gateway closes, and callers who do not read. */
+/** Calls that have started when the gateway closes, and callers that do not read. */
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
@@ -75,7 +75,7 @@ async function begin(url: string, handler: string, body: object = {}) {
 const begun = { image: "registry.example.com/a:v1" };
 
 it.each(["Status", "Cancel", "Rollout/send"])(
-  "answers a %s that is under way when it closes",
+  "answers a %s that has started when it closes",
   async (handler) => {
     const url = await startControl();
     const { answered } = await begin(url, handler, handler === "Rollout/send" ? begun : {});
@@ -98,7 +98,7 @@ it("does not wait for a Rollout, which may take hours", async () => {
   expect(await answered).toBe("cut off");
 });
 
-it("lets go of a call that Restate does not answer when the grace is over", async () => {
+it("aborts a call that Restate does not answer when the grace is over", async () => {
   graceMs = 100;
   const { answered } = await begin(await startControl(), "Status");
 
@@ -107,7 +107,7 @@ it("lets go of a call that Restate does not answer when the grace is over", asyn
   expect(await answered).toBe("cut off");
 });
 
-it("waits for no caller who only keeps a connection", async () => {
+it("does not wait for idle connections", async () => {
   graceMs = 3_600_000;
   const { port, hostname } = new URL(await startControl());
   const idle = connect(Number(port), hostname);
@@ -120,7 +120,7 @@ it("waits for no caller who only keeps a connection", async () => {
   await waitFor(() => idle.closed, { withinMs: 10_000, what: "the connection to be closed" });
 });
 
-it("cuts off who does not read an answer, and nobody who waits for a long one", async () => {
+it("closes a connection that does not read its answer, and none that waits for a long one", async () => {
   silenceMs = 100;
   const url = await startControl();
   const { answered } = await begin(url, "Rollout", begun);

@@ -1,4 +1,4 @@
-/** Calls that are under way at Restate's guarded addresses when the program stops. */
+/** Calls that have started at Restate's guarded addresses when the program stops. */
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -51,7 +51,7 @@ async function listen(server: ReturnType<typeof createServer>): Promise<string> 
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-it("answers a Status that is under way when it closes", async () => {
+it("answers a Status that has started when it closes", async () => {
   const { front, begin, answer } = await startFront();
   const { answered } = await begin("Status");
 

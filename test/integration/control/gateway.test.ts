@@ -35,7 +35,7 @@ async function startBench(replies: IngressReply[] = [], ingressLimits: Limits = 
     ingressUrl: `http://127.0.0.1:${port}`,
     ingressToken: token,
     log: createLog({ level: "silent", format: "json" }),
-    // No shorter, so that a machine that stands still for a moment cuts off nobody else.
+    // No shorter, so that a short pause of the machine closes no other connection.
     receiveTimeoutMs: 1_500,
     ingressLimits,
   });
@@ -74,7 +74,7 @@ let bench: Awaited<ReturnType<typeof startBench>>;
 
 afterEach(() => bench.stop());
 
-describe("what the gateway keeps from Restate", () => {
+describe("requests that the gateway refuses", () => {
   beforeEach(async () => {
     bench = await startBench();
   });
@@ -96,7 +96,7 @@ describe("what the gateway keeps from Restate", () => {
     expect(body).toMatchObject({ status: 401, code: "unauthorized", message: body.detail });
   });
 
-  it("tells a stranger nothing of which paths there are", async () => {
+  it("answers the same for every path without a valid token", async () => {
     const headers = { authorization: "Bearer wrong" };
 
     const answers = await Promise.all(
@@ -109,7 +109,7 @@ describe("what the gateway keeps from Restate", () => {
   });
 
   it.each([`POST ${rollout}/Rollout HTTP/1.1`, "GET /%zz HTTP/1.1"])(
-    "cuts off a stranger who sends a thousand requests ahead, as %s",
+    "closes the connection of an unknown caller that sends a thousand requests ahead, as %s",
     async (line) => {
       const stranger = await dial(bench.url);
       stranger.send(`${line}\r\nhost: x\r\ncontent-length: 0\r\n\r\n`.repeat(1_000));
@@ -119,7 +119,7 @@ describe("what the gateway keeps from Restate", () => {
     },
   );
 
-  it("stops reading from a stranger who does not stop sending", async () => {
+  it("stops reading from an unknown caller that does not stop sending", async () => {
     const answer = await streamForever(bench.url);
 
     expect(answer).toContain("401");
@@ -138,7 +138,7 @@ describe("what the gateway keeps from Restate", () => {
     expect((await bench.call(path)).status).toBe(404);
   });
 
-  it("says which key there is when another one is named", async () => {
+  it("names the only key when another one is called", async () => {
     const { body } = await bench.call("/vedette.v1.SentinelRolloutService/other/Rollout");
 
     expect(body.detail).toContain('"singleton"');
@@ -150,7 +150,7 @@ describe("what the gateway keeps from Restate", () => {
     expect(status).toBe(400);
   });
 
-  it("takes no body for a Rollout without an image", async () => {
+  it("refuses a Rollout without an image", async () => {
     const { status, body } = await bench.call(`${rollout}/Rollout`, { body: "" });
 
     expect(status).toBe(400);
@@ -214,7 +214,7 @@ describe("what the gateway keeps from Restate", () => {
     expect((await bench.call(`${rollout}/Rollout`, { body })).status).toBe(413);
   });
 
-  it("cuts off a caller that does not send its body", async () => {
+  it("closes the connection of a caller that does not send its body", async () => {
     const answer = await rawRequest(bench.url, [
       `POST ${rollout}/Status HTTP/1.1`,
       "host: x",
@@ -229,7 +229,7 @@ describe("what the gateway keeps from Restate", () => {
     expect(answer).toContain('"code":"timeout"');
   });
 
-  it("cuts off a caller that does not finish its headers", async () => {
+  it("closes the connection of a caller that does not finish its headers", async () => {
     const answer = await rawRequest(bench.url, [`POST ${rollout}/Status HTTP/1.1`, "host: x"]);
 
     expect(answer).toContain("408");
@@ -244,8 +244,8 @@ describe("what the gateway keeps from Restate", () => {
   });
 });
 
-describe("what the gateway passes on", () => {
-  it("passes a call on with its actor, and nothing of the caller's headers", async () => {
+describe("requests that the gateway forwards", () => {
+  it("forwards a call with its actor, and none of the caller's headers", async () => {
     bench = await startBench();
     const body = JSON.stringify({ image });
 
@@ -257,7 +257,7 @@ describe("what the gateway passes on", () => {
     expect(call?.headers.authorization).toBeUndefined();
   });
 
-  it("takes no body for an empty one where the handler needs nothing", async () => {
+  it("treats a missing body as an empty one where the handler needs nothing", async () => {
     bench = await startBench();
 
     const { status } = await bench.call(`${rollout}/Cancel`, { body: "" });
@@ -276,7 +276,7 @@ describe("what the gateway passes on", () => {
     expect(answer.headers.get("x-restate-id")).toBe("inv_1");
   });
 
-  it("passes a refusal on with its status and message, as a problem", async () => {
+  it("forwards a refusal with its status and message, as a problem", async () => {
     const refusal = {
       code: 409,
       message: "Resume is not legal in state idle; legal now: Rollout",
@@ -294,7 +294,7 @@ describe("what the gateway passes on", () => {
     });
   });
 
-  it("never passes on what a failed handler said", async () => {
+  it("never forwards the message of a failed handler", async () => {
     const body = { message: "TypeError at /srv/app/object.ts:12", stacktrace: "at begin (…)" };
     bench = await startBench([{ status: 500, body }]);
 
@@ -304,7 +304,7 @@ describe("what the gateway passes on", () => {
     expect(answer.text).not.toMatch(/object\.ts|TypeError|at begin/);
   });
 
-  it("passes on no answer that is longer than 64 MiB, and does not ask for it again", async () => {
+  it("forwards no answer that is longer than 64 MiB, and does not repeat the call", async () => {
     bench = await startBench([{ status: 200, body: "x".repeat(65 * 1024 * 1024) }]);
 
     const { status, body } = await bench.call(`${rollout}/Cancel`);
@@ -314,7 +314,7 @@ describe("what the gateway passes on", () => {
     expect(bench.reached).toHaveLength(1);
   });
 
-  it("makes a call again under the same key when the way to Restate breaks", async () => {
+  it("repeats a call under the same key when the connection to Restate breaks", async () => {
     bench = await startBench(["reset", "reset"]);
 
     const { status } = await bench.call(`${rollout}/Rollout`, { body: JSON.stringify({ image }) });
@@ -325,7 +325,7 @@ describe("what the gateway passes on", () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  it("attaches again under the same key when an answer takes its time", async () => {
+  it("attaches again under the same key when an answer takes long", async () => {
     bench = await startBench(["hang", "hang"], { attemptMs: 300 });
 
     const { status } = await bench.call(`${rollout}/Rollout`, { body: JSON.stringify({ image }) });
@@ -336,7 +336,7 @@ describe("what the gateway passes on", () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  it("makes a call again while Restate itself cannot take it", async () => {
+  it("repeats a call while Restate itself cannot accept it", async () => {
     const starting = { status: 503, body: { message: "no leader yet", source: "ingress" } };
     bench = await startBench([starting]);
 
@@ -344,7 +344,7 @@ describe("what the gateway passes on", () => {
     expect(bench.reached).toHaveLength(2);
   });
 
-  it("follows a blocked call no longer than its limit, and says how it goes on", async () => {
+  it("retries a blocked call no longer than its limit, and says what to do then", async () => {
     bench = await startBench(["hang", "hang", "hang"], { attemptMs: 200, totalMs: 500 });
 
     const answer = await bench.call(`${rollout}/Rollout`, { body: JSON.stringify({ image }) });
@@ -353,14 +353,14 @@ describe("what the gateway passes on", () => {
     expect(answer.body.detail).toContain("Status");
   });
 
-  it("does not let a Status wait for long", async () => {
-    bench = await startBench(["hang"], { patienceMs: 300 });
+  it("times out a Status soon", async () => {
+    bench = await startBench(["hang"], { timeoutMs: 300 });
 
     expect((await bench.call(`${rollout}/Status`)).status).toBe(504);
   });
 
-  it("says 503 and when to come back while Restate cannot be reached", async () => {
-    bench = await startBench([], { patienceMs: 300 });
+  it("answers 503 with retry-after while Restate cannot be reached", async () => {
+    bench = await startBench([], { timeoutMs: 300 });
     await bench.stopIngress();
 
     const { status, headers } = await bench.call(`${rollout}/Cancel`);
@@ -369,7 +369,7 @@ describe("what the gateway passes on", () => {
     expect(headers.get("retry-after")).toBe("5");
   });
 
-  it("keeps a Cancel from waiting behind callers that are blocked", async () => {
+  it("does not let a Cancel wait behind blocked callers", async () => {
     bench = await startBench(Array.from({ length: 300 }, () => "hang" as const));
     const gone = new AbortController();
     const init = { body: JSON.stringify({ image }), signal: gone.signal };
@@ -385,7 +385,7 @@ describe("what the gateway passes on", () => {
     expect(status).toBe(200);
   });
 
-  it("gives the same key for the same caller's key, and not the key itself", async () => {
+  it("derives the same key from the same caller's key, and does not send the key itself", async () => {
     bench = await startBench();
     const headers = { "idempotency-key": "build-42" };
 
@@ -397,7 +397,7 @@ describe("what the gateway passes on", () => {
     expect(keys[0]).not.toContain("build-42");
   });
 
-  it("lets go of Restate when the caller goes away", async () => {
+  it("aborts the call to Restate when the caller disconnects", async () => {
     bench = await startBench(["hang"]);
     const controller = new AbortController();
     const { signal } = controller;
@@ -410,7 +410,7 @@ describe("what the gateway passes on", () => {
     expect(bench.reached).toHaveLength(1);
   });
 
-  it("says that it is there to anyone who asks", async () => {
+  it("answers health checks without a token", async () => {
     bench = await startBench();
 
     const answer = await fetch(`${bench.url}/healthz`);

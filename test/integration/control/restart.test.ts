@@ -12,7 +12,7 @@ let restate: TestRestate;
 const invocations = new Set<string>();
 const finish = Promise.withResolvers<void>();
 
-/** Answers when the test says so, whichever attempt of it is under way then. */
+/** Answers when the test says so, whichever attempt is running then. */
 const rollout = object({
   name: rolloutServiceName,
   handlers: {

@@ -1,4 +1,4 @@
-/** Passes a request on to a socket or port of Restate, and its answer back. */
+/** Forwards a request to a socket or port of Restate, and sends the answer back. */
 import {
   request as httpRequest,
   type IncomingHttpHeaders,
@@ -15,26 +15,26 @@ export type ForwardOptions = {
   method: string;
   headers: OutgoingHttpHeaders;
   body: Buffer;
-  /** For the whole of it: a call may block while a rollout runs. */
+  /** Timeout of the whole request: a call may block while a rollout runs. */
   withinMs: number;
-  /** Aborted when the caller goes away. */
+  /** Aborted when the caller disconnects. */
   signal: AbortSignal;
 };
 
-/** Asks Restate. Rejects when there is no answer. */
-export function askRestate(passed: ForwardOptions): Promise<IncomingMessage> {
-  const { address, method, headers, body, withinMs } = passed;
+/** Sends the request to Restate. Rejects when there is no answer. */
+export function requestRestate(forwarded: ForwardOptions): Promise<IncomingMessage> {
+  const { address, method, headers, body, withinMs } = forwarded;
   const { url, socketPath } = reachAddress(address);
-  const signal = AbortSignal.any([passed.signal, AbortSignal.timeout(withinMs)]);
+  const signal = AbortSignal.any([forwarded.signal, AbortSignal.timeout(withinMs)]);
   const options = { method, headers, signal, ...(socketPath !== undefined && { socketPath }) };
   return new Promise((resolve, reject) => {
-    const asked = httpRequest(url, options, resolve);
-    asked.once("error", reject);
-    asked.end(body);
+    const request = httpRequest(url, options, resolve);
+    request.once("error", reject);
+    request.end(body);
   });
 }
 
-/** With every answer: for nobody's frame, nobody's page and no other type than it says. */
+/** Sent with every response: no frames, no use by other origins, no content sniffing. */
 export const frontHeaders = {
   "cache-control": "no-store",
   "content-security-policy": "frame-ancestors 'none'",
@@ -44,12 +44,13 @@ export const frontHeaders = {
   "x-frame-options": "DENY",
 };
 
-export async function passBack(answer: IncomingMessage, response: ServerResponse): Promise<void> {
+/** Writes Restate's answer to the response, with our own headers. */
+export async function sendAnswer(answer: IncomingMessage, response: ServerResponse): Promise<void> {
   response.writeHead(answer.statusCode ?? 502, answerHeaders(answer.headers));
   await pipeline(answer, response);
 }
 
-/** What holds for one connection, or is said by us. */
+/** Headers that are valid for one connection only, or that we set ourselves. */
 const ownHeaders =
   /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|access-control-.*|vary|cache-control)$/;
 
@@ -58,13 +59,16 @@ export function answerHeaders(given: IncomingHttpHeaders): OutgoingHttpHeaders {
   return { ...Object.fromEntries(kept), ...frontHeaders };
 }
 
-/** Neither who the caller is nor what a browser says of it: both are settled by now. Nor what it can unpack. */
-const settledHeaders =
+/**
+ * Headers of the request that Restate does not get: the caller's credentials and what browsers and proxies
+ * add, which are checked by now, and accept-encoding.
+ */
+const checkedHeaders =
   /^(?:host|accept-encoding|authorization|cookie|origin|referer|sec-.*|content-length|expect|forwarded|via|x-forwarded-.*|x-real-ip|x-vedette-.*)$/;
 
-export function passedHeaders(given: IncomingHttpHeaders, body: Buffer): OutgoingHttpHeaders {
+export function forwardedHeaders(given: IncomingHttpHeaders, body: Buffer): OutgoingHttpHeaders {
   const kept = Object.entries(given).filter(
-    ([name]) => !ownHeaders.test(name) && !settledHeaders.test(name),
+    ([name]) => !ownHeaders.test(name) && !checkedHeaders.test(name),
   );
   const length = body.length > 0 ? { "content-length": body.length } : {};
   return { ...Object.fromEntries(kept), ...length, host: "localhost" };

@@ -1,26 +1,26 @@
-/** The calls that a server is answering, so that it closes after them. */
+/** Tracks the responses that a server has not finished, so that closing waits for them. */
 import type { Server, ServerResponse } from "node:http";
 
-/** More than a call takes that does not block; a supervisor waits longer before it kills. */
+/** Longer than a call takes that does not block; shorter than a supervisor waits before it kills. */
 const graceMs = 5_000;
 
-export type Answers = {
-  /** Takes no connection any more. Resolves when what is short has been answered, after 5 s at the latest. */
+export type OpenResponses = {
+  /** Accepts no more connections. Resolves when all short responses are finished, after 5 s at the latest. */
   finish: (withinMs?: number) => Promise<void>;
 };
 
-/** Longer than any short call takes: who is silent for so long does not read what it is sent. */
+/** Longer than any short call takes: a connection that is idle for so long does not read its response. */
 const silenceMs = 80_000;
 
-type AnswerSettings = {
-  /** Of a path, whether its answer may take hours. What is long is not waited for. */
+type TrackingSettings = {
+  /** Whether the response at a path may take hours. Closing does not wait for such a response. */
   isLong: (path: string) => boolean;
-  /** Absent: the default. */
+  /** How long a connection may be idle during a short response. Absent: the default. */
   silenceMs?: number | undefined;
 };
 
-/** Also cuts off who does not read a short answer: nothing else would end such a connection. */
-export function noteAnswers(server: Server, watched: AnswerSettings): Answers {
+/** Also closes connections that do not read a short response: nothing else would end them. */
+export function trackResponses(server: Server, watched: TrackingSettings): OpenResponses {
   const open = new Set<ServerResponse>();
   let noteEmpty = () => {};
   server.on("request", ({ url = "", socket }, response) => {
