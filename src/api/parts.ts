@@ -9,7 +9,7 @@ import type { Invalidations } from "./cache/invalidation.ts";
 import type { KeyRecord } from "./cache/key-record.ts";
 import type { LiveCache } from "./cache/live-cache.ts";
 import type { MakeChange } from "./changes/change.ts";
-import type { KeyRing } from "./keys/key-ring.ts";
+import type { KeyRing } from "./keys/recoverable/key-ring.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Namespaces } from "./ratelimit/namespaces.ts";
 

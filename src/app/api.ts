@@ -2,9 +2,9 @@
 import { getHeapStatistics } from "node:v8";
 import { createKeyUses } from "#api/access/key-uses.ts";
 import { createApi } from "#api/api.ts";
+import { cachedKeysOf } from "#api/cache/cache-size.ts";
 import { listenForInvalidations } from "#api/cache/invalidation.ts";
 import { closeGracefully } from "#api/http/close.ts";
-import { cachedKeysOf } from "#api/keys/cache-size.ts";
 import { startLimiter } from "#api/ratelimit/start-limiter.ts";
 import { listening } from "#kernel/listen.ts";
 import type { Analytics } from "./analytics.ts";

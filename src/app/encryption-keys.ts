@@ -1,5 +1,10 @@
 /** Whether this process has the encryption keys of the others on its database. */
-import { claimRing, compareRing, refuseForeign, type Verdict } from "#api/keys/ring-claim.ts";
+import {
+  claimRing,
+  compareRing,
+  refuseForeign,
+  type Verdict,
+} from "#api/keys/recoverable/ring-claim.ts";
 import { findSealed } from "#api/operator/reseal.ts";
 import type { Config } from "#config.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";

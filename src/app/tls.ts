@@ -1,6 +1,6 @@
 /** Wires HTTPS for the API's own names, and what keeps its certificate from running out. */
 import type { FastifyInstance } from "fastify";
-import { createKeyRing, type KeyRing } from "#api/keys/key-ring.ts";
+import { createKeyRing, type KeyRing } from "#api/keys/recoverable/key-ring.ts";
 import { type CertificateStore, createCertificateStore } from "#api/tls/certificate-store.ts";
 import { createChallengeServer } from "#api/tls/challenge-server.ts";
 import { startHttpsServer } from "#api/tls/https-server.ts";

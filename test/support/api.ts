@@ -6,7 +6,7 @@ import { insertRootKey } from "#api/access/root-key.ts";
 import { createApi } from "#api/api.ts";
 import { type Invalidations, listenForInvalidations } from "#api/cache/invalidation.ts";
 import { newId } from "#api/ids.ts";
-import { createKeyRing } from "#api/keys/key-ring.ts";
+import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
 import type { ApiParts } from "#api/parts.ts";
 import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
 import { type Database, inTransaction, openDatabase } from "#kernel/database.ts";

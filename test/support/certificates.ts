@@ -4,7 +4,7 @@ import { type FastifyInstance, fastify } from "fastify";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { onTestFinished } from "vitest";
-import { createKeyRing } from "#api/keys/key-ring.ts";
+import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
 import { createCertificateStore } from "#api/tls/certificate-store.ts";
 import { createChallengeServer } from "#api/tls/challenge-server.ts";
 import { startHttpsServer } from "#api/tls/https-server.ts";

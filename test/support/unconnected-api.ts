@@ -1,6 +1,6 @@
 /** The whole API with nothing behind it: for what it says of itself. */
 import { createApi } from "#api/api.ts";
-import { createKeyRing } from "#api/keys/key-ring.ts";
+import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
 import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
 import { createLog } from "#kernel/log.ts";
 

@@ -2,7 +2,7 @@
 import type { Change } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
-import { apiNotFound } from "#api/keys/key-access.ts";
+import { apiNotFound } from "#api/keys/store/key-access.ts";
 import type { Call } from "#api/procedure.ts";
 
 /** Answers the new API's id. Names may be used more than once. */

@@ -2,17 +2,17 @@
 
 import { allOf, anyOf, type Requirement, tuple } from "#api/access/grants.ts";
 import type { MakeChange } from "#api/changes/change.ts";
+import type { KeyRing } from "#api/keys/recoverable/key-ring.ts";
+import { recordShown } from "#api/keys/recoverable/shown.ts";
+import type { KeyResponse } from "#api/keys/schemas.ts";
 import {
   type ApiPlace,
   apiNotFound,
   findApi,
   onApi,
   requireRecoverable,
-} from "#api/keys/key-access.ts";
-import { describeKey, type KeyDetails, loadKeyDetails } from "#api/keys/key-details.ts";
-import type { KeyRing } from "#api/keys/key-ring.ts";
-import type { KeyResponse } from "#api/keys/schemas.ts";
-import { recordShown } from "#api/keys/shown.ts";
+} from "#api/keys/store/key-access.ts";
+import { describeKey, type KeyDetails, loadKeyDetails } from "#api/keys/store/key-details.ts";
 import { type Answer, type Call, demand } from "#api/procedure.ts";
 import { toPage } from "#api/schemas/page.ts";
 import type { Database } from "#kernel/database.ts";

@@ -1,8 +1,8 @@
 /** The namespace `apis`: what keys belong to. */
 import { z } from "zod";
 import { tuple } from "#api/access/grants.ts";
-import { findApi } from "#api/keys/key-access.ts";
 import { KeyResponse } from "#api/keys/schemas.ts";
+import { findApi } from "#api/keys/store/key-access.ts";
 import type { NamespaceParts } from "#api/parts.ts";
 import { type Procedures, procedure } from "#api/procedure.ts";
 import { ApiId, Empty, pageSize, text } from "#api/schemas/schema.ts";

@@ -1,8 +1,13 @@
 /** What the procedures of the namespace `keys` are given. */
+import type { AnalyticsRecorder } from "#api/analytics/recorder.ts";
+import type { KeyRecord } from "#api/cache/key-record.ts";
 import type { MakeChange } from "#api/changes/change.ts";
+import type { Limiter } from "#api/limiter.ts";
+import type { Call } from "#api/procedure.ts";
 import type { Database } from "#kernel/database.ts";
-import type { KeyRing } from "./key-ring.ts";
-import type { VerifyParts } from "./verify.ts";
+import type { KeyRing } from "./recoverable/key-ring.ts";
+import type { Payment } from "./verify/credits.ts";
+import type { VerifyInput } from "./verify/schemas.ts";
 
 export type KeyParts = {
   database: Database;
@@ -11,3 +16,15 @@ export type KeyParts = {
   keyRing: KeyRing;
   verify: VerifyParts;
 };
+
+export type VerifyParts = {
+  findKey: (key: string, input: VerifyInput, call: Call) => FoundKey | Promise<FoundKey>;
+  limiter: Limiter;
+  recorder: Pick<AnalyticsRecorder, "verification">;
+  /** Where this process runs, for analytics. */
+  region: string;
+  spendCredits: (keyId: string, cost: number) => Promise<Payment>;
+  readCredits: (keyId: string) => Promise<number | null>;
+};
+
+type FoundKey = KeyRecord | undefined;

@@ -1,22 +1,17 @@
 /** The namespace `keys`: the key of an entry is the procedure's name. */
-import { type Procedures, procedure } from "#api/procedure.ts";
-import {
-  addPermissions,
-  addRoles,
-  removePermissions,
-  removeRoles,
-  setPermissions,
-  setRoles,
-} from "./authorize.ts";
-import { createKey } from "./create.ts";
-import { migrateKeys } from "./migrate.ts";
+import type { Procedures } from "#api/procedure.ts";
+import { createKey } from "./create-key.ts";
+import { deleteKey } from "./delete-key.ts";
+import { addPermissions, removePermissions, setPermissions } from "./edit-permissions.ts";
+import { addRoles, removeRoles, setRoles } from "./edit-roles.ts";
+import { getKey } from "./get-key.ts";
+import { migrateKeys } from "./migrate-keys.ts";
 import type { KeyParts } from "./parts.ts";
-import { getKey, whoami } from "./read.ts";
-import { rerollKey } from "./reroll.ts";
-import { deleteKey, updateKey } from "./update.ts";
+import { rerollKey } from "./reroll-key.ts";
 import { updateCredits } from "./update-credits.ts";
-import { createVerify } from "./verify.ts";
-import { VerifyInput, VerifyOutput } from "./verify-schemas.ts";
+import { updateKey } from "./update-key.ts";
+import { verifyKey } from "./verify-key.ts";
+import { whoami } from "./whoami.ts";
 
 export function keysProcedures(parts: KeyParts): Procedures {
   return {
@@ -33,13 +28,7 @@ export function keysProcedures(parts: KeyParts): Procedures {
     setRoles: setRoles(parts),
     updateCredits: updateCredits(parts),
     updateKey: updateKey(parts),
-    verifyKey: procedure({
-      summary: "Tells whether a key may be used now, and counts that it was.",
-      input: VerifyInput,
-      output: VerifyOutput,
-      refusals: [412],
-      handle: createVerify(parts.verify),
-    }),
+    verifyKey: verifyKey(parts),
     whoami: whoami(parts),
   };
 }

@@ -50,6 +50,8 @@ export const newKeyFields = {
 export const NewKey = z.strictObject({ ...newKeyFields, externalId: ExternalId.optional() });
 export type NewKey = z.infer<typeof NewKey>;
 
+export const NewKeyOutput = z.object({ keyId: z.string(), key: z.string() });
+
 export const CreditsResponse = z.object({
   remaining: whole().nullable(),
   refill: z

@@ -1,14 +1,13 @@
-/** keys.updateCredits. */
 import { z } from "zod";
 import { invalidInput } from "#api/error.ts";
 import { demand, procedure } from "#api/procedure.ts";
 import { bigintMax, toBigint } from "#api/schemas/int64.ts";
 import { int64Max, text, whole } from "#api/schemas/schema.ts";
-import { lockKey, onKey } from "./key-access.ts";
-import { describeCredits, type KeyDetails } from "./key-details.ts";
 import type { KeyParts } from "./parts.ts";
 import { CreditsResponse } from "./schemas.ts";
-import { recordKey } from "./update.ts";
+import { lockKey, onKey } from "./store/key-access.ts";
+import { describeCredits, type KeyDetails } from "./store/key-details.ts";
+import { recordKey } from "./store/record-key.ts";
 
 const Input = z.strictObject({
   keyId: text({ min: 3 }),

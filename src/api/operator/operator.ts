@@ -1,6 +1,11 @@
 /** What operator commands do with the database of the API. */
-import { createKeyRing } from "#api/keys/key-ring.ts";
-import { claimRing, compareRing, forgetRing, refuseForeign } from "#api/keys/ring-claim.ts";
+import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
+import {
+  claimRing,
+  compareRing,
+  forgetRing,
+  refuseForeign,
+} from "#api/keys/recoverable/ring-claim.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 import { type ApiChange, changeApi } from "./apis.ts";
 import { createAuditReader } from "./audit-log.ts";

@@ -1,7 +1,7 @@
 /** What is sealed at rest, sealed anew after a rotation. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { PoolClient } from "pg";
-import type { KeyRing } from "#api/keys/key-ring.ts";
+import type { KeyRing } from "#api/keys/recoverable/key-ring.ts";
 import { accountName, certificateName } from "#api/tls/certificate-store.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 

@@ -1,5 +1,5 @@
 /** Certificates, accounts and challenges in Postgres, where all processes find them. */
-import type { KeyRing } from "#api/keys/key-ring.ts";
+import type { KeyRing } from "#api/keys/recoverable/key-ring.ts";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 

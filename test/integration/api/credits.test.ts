@@ -1,6 +1,6 @@
 /** Credits that are spent while others are added: every one is paid for, over two processes. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { spendCredits } from "#api/keys/credits.ts";
+import { spendCredits } from "#api/keys/verify/credits.ts";
 import { createRefillKeys } from "#api/upkeep/refill.ts";
 import type { Database } from "#kernel/database.ts";
 import { startApiNode, startTestApi, type TestApi } from "../../support/api.ts";

@@ -1,7 +1,7 @@
 /** Recoverable keys that were sealed with an encryption key which a process does not have. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createKeyRing } from "#api/keys/key-ring.ts";
+import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
 import { startApiNode, startTestApi, type TestApi } from "../../support/api.ts";
 
 let api: TestApi;

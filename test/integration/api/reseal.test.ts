@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createKeyRing } from "#api/keys/key-ring.ts";
+import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
 import { resealKeys } from "#api/operator/reseal.ts";
 import { createCertificateStore } from "#api/tls/certificate-store.ts";
 import { inTransaction } from "#kernel/database.ts";

@@ -1,7 +1,7 @@
 /** `api` processes on one database, each with encryption keys of its own or with the same. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { createKeyRing } from "#api/keys/key-ring.ts";
+import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
 import { createCertificateStore } from "#api/tls/certificate-store.ts";
 import { type App, startApp } from "#app/app.ts";
 import { readConfig } from "#config.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { cachedKeysOf, weightOfKey } from "#api/keys/cache-size.ts";
+import { cachedKeysOf, weightOfKey } from "#api/cache/cache-size.ts";
 import { buildKeyRecord } from "../../support/key-builders.ts";
 
 const megabytes = 1024 * 1024;

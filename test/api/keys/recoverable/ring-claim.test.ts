@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { createKeyRing } from "#api/keys/key-ring.ts";
-import { compareMarks, refuseForeign } from "#api/keys/ring-claim.ts";
+import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
+import { compareMarks, refuseForeign } from "#api/keys/recoverable/ring-claim.ts";
 
 /** A ring of keys such as "new" or "new!2": after the mark comes another key of that name. */
 const marksOf = (...names: string[]) =>

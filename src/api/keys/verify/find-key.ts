@@ -1,11 +1,11 @@
 import { hashKey, type KeyRecord } from "#api/cache/key-record.ts";
 import type { LiveCache } from "#api/cache/live-cache.ts";
 import { type Asker, askerAt } from "#api/cache/miss-guard.ts";
+import { adoptMigratedKey } from "#api/keys/migration.ts";
 import type { Call } from "#api/procedure.ts";
 import type { Database } from "#kernel/database.ts";
 import { clientAddress } from "./client-address.ts";
-import { adoptMigratedKey } from "./migration.ts";
-import type { VerifyInput } from "./verify-schemas.ts";
+import type { VerifyInput } from "./schemas.ts";
 
 type FoundKey = KeyRecord | undefined;
 

@@ -1,17 +1,21 @@
-/** keys.createKey. */
 import { z } from "zod";
 import { allOf } from "#api/access/grants.ts";
 import type { Change } from "#api/changes/change.ts";
 import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
 import { type Call, procedure } from "#api/procedure.ts";
 import { ExternalId, KeyId, patterned, whole } from "#api/schemas/schema.ts";
-import { insertKeys, type KeyToInsert } from "./insert-keys.ts";
-import { type ApiPlace, apiNotFound, findApi, onApi, requireRecoverable } from "./key-access.ts";
 import { defaultBytes, type KeyMaterial, newKeyMaterial } from "./key-material.ts";
-import type { KeyRing } from "./key-ring.ts";
 import type { KeyParts } from "./parts.ts";
-import { requireOwnRing } from "./ring-claim.ts";
-import { newKeyFields } from "./schemas.ts";
+import { storeSealed } from "./recoverable/store-sealed.ts";
+import { NewKeyOutput, newKeyFields } from "./schemas.ts";
+import { insertKeys, type KeyToInsert } from "./store/insert-keys.ts";
+import {
+  type ApiPlace,
+  apiNotFound,
+  findApi,
+  onApi,
+  requireRecoverable,
+} from "./store/key-access.ts";
 
 const CreateInput = z.strictObject({
   apiId: KeyId,
@@ -22,8 +26,6 @@ const CreateInput = z.strictObject({
   recoverable: z.boolean().default(false),
 });
 type CreateInput = z.infer<typeof CreateInput>;
-
-export const NewKeyOutput = z.object({ keyId: z.string(), key: z.string() });
 
 export function createKey({ change, database, keyRing }: KeyParts) {
   return procedure({
@@ -72,19 +74,4 @@ async function toInsert(
     roleIds: [...(await findRoleIds(change, call.workspaceId, roles)).values()],
     permissionIds: permissions.map(({ id }) => id),
   };
-}
-
-/** Keeps a key so that it can be shown again. */
-export async function storeSealed(
-  { transaction }: Change,
-  call: Call,
-  of: { id: string; key: string; keyRing: KeyRing },
-): Promise<void> {
-  await requireOwnRing(transaction, of.keyRing.marks);
-  const { encryptionKeyId, sealed } = of.keyRing.seal(of.key, of.id);
-  await transaction.query(
-    `INSERT INTO encrypted_keys (key_id, workspace_id, encryption_key_id, sealed)
-     VALUES ($1, $2, $3, $4)`,
-    [of.id, call.workspaceId, encryptionKeyId, sealed],
-  );
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { createKeyRing } from "#api/keys/key-ring.ts";
+import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
 
 const entry = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
 

@@ -2,29 +2,29 @@
  * keys.verifyKey: whether a key may be used now. The order of the checks is the wire contract's: what
  * fails first gives the code, and what comes after it is neither counted nor spent.
  */
-import type { AnalyticsRecorder } from "#api/analytics/recorder.ts";
 import type { KeyRecord } from "#api/cache/key-record.ts";
-import type { Limiter } from "#api/limiter.ts";
-import type { Answer, Call } from "#api/procedure.ts";
+import { type Answer, type Call, procedure } from "#api/procedure.ts";
 import { isListed } from "#kernel/address.ts";
-import { type AppliedLimit, chooseLimits, toLimitRequest } from "./applied-limits.ts";
-import { clientAddress } from "./client-address.ts";
-import type { Payment } from "./credits.ts";
-import { answersQuery, type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
-import { describeVerification, type Verdict } from "./verify-answer.ts";
-import type { VerifyCode, VerifyInput, VerifyOutput } from "./verify-schemas.ts";
+import type { KeyParts, VerifyParts } from "./parts.ts";
+import { describeVerification, type Verdict } from "./verify/answer.ts";
+import { type AppliedLimit, chooseLimits, toLimitRequest } from "./verify/applied-limits.ts";
+import { clientAddress } from "./verify/client-address.ts";
+import {
+  answersQuery,
+  type PermissionQuery,
+  parsePermissionQuery,
+} from "./verify/permission-query.ts";
+import { type VerifyCode, VerifyInput, VerifyOutput } from "./verify/schemas.ts";
 
-export type VerifyParts = {
-  findKey: (key: string, input: VerifyInput, call: Call) => FoundKey | Promise<FoundKey>;
-  limiter: Limiter;
-  recorder: Pick<AnalyticsRecorder, "verification">;
-  /** Where this process runs, for analytics. */
-  region: string;
-  spendCredits: (keyId: string, cost: number) => Promise<Payment>;
-  readCredits: (keyId: string) => Promise<number | null>;
-};
-
-type FoundKey = KeyRecord | undefined;
+export function verifyKey({ verify }: KeyParts) {
+  return procedure({
+    summary: "Tells whether a key may be used now, and counts that it was.",
+    input: VerifyInput,
+    output: VerifyOutput,
+    refusals: [412],
+    handle: createVerify(verify),
+  });
+}
 
 export function createVerify(parts: VerifyParts) {
   return async (input: VerifyInput, call: Call): Promise<Answer<VerifyOutput>> => {

@@ -3,11 +3,11 @@ import type { Change } from "#api/changes/change.ts";
 import { replaceRatelimits } from "#api/changes/owned-ratelimits.ts";
 import { ensureIdentities } from "#api/identities/upsert.ts";
 import { newId } from "#api/ids.ts";
+import type { NewKey } from "#api/keys/schemas.ts";
 import { toBigint } from "#api/schemas/int64.ts";
 import { checkMetaSize } from "#api/schemas/meta-size.ts";
 import { addLinks } from "./links.ts";
 import { refillColumns, requireRemaining } from "./refill-rules.ts";
-import type { NewKey } from "./schemas.ts";
 
 export type KeyToInsert = Omit<NewKey, "roles" | "permissions"> & {
   hash: string;

@@ -5,7 +5,7 @@ import { describeIdentity } from "#api/identities/describe-identity.ts";
 import type { TakeAnswer } from "#api/limiter.ts";
 import { present, presentList } from "#api/schemas/present.ts";
 import type { AppliedLimit } from "./applied-limits.ts";
-import type { VerifyCode, VerifyOutput, VerifyRatelimit } from "./verify-schemas.ts";
+import type { VerifyCode, VerifyOutput, VerifyRatelimit } from "./schemas.ts";
 
 /** What the checks found, as far as they went. */
 export type Verdict = {

@@ -1,4 +1,4 @@
-/** keys.migrateKeys: keys of another program, known by their hashes alone. */
+/** Keys of another program, known by their hashes alone. */
 import { z } from "zod";
 import { tuple } from "#api/access/grants.ts";
 import type { Change } from "#api/changes/change.ts";
@@ -8,11 +8,11 @@ import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
 import { type Call, procedure } from "#api/procedure.ts";
 import { list } from "#api/schemas/list.ts";
 import { text } from "#api/schemas/schema.ts";
-import { insertKeys, type KeyToInsert } from "./insert-keys.ts";
-import { findApi } from "./key-access.ts";
 import { storedHash } from "./migration.ts";
 import type { KeyParts } from "./parts.ts";
 import { newKeyFields } from "./schemas.ts";
+import { insertKeys, type KeyToInsert } from "./store/insert-keys.ts";
+import { findApi } from "./store/key-access.ts";
 
 const KeyToMigrate = z.strictObject({
   hash: text({ min: 3 }),

@@ -2,8 +2,8 @@ import { expect, it, vi } from "vitest";
 import type { KeyRecord } from "#api/cache/key-record.ts";
 import { LiveCache } from "#api/cache/live-cache.ts";
 import { createMissGuard } from "#api/cache/miss-guard.ts";
-import { createFindKey } from "#api/keys/find-key.ts";
-import type { VerifyInput } from "#api/keys/verify-schemas.ts";
+import { createFindKey } from "#api/keys/verify/find-key.ts";
+import type { VerifyInput } from "#api/keys/verify/schemas.ts";
 import type { Call } from "#api/procedure.ts";
 import type { Database } from "#kernel/database.ts";
 

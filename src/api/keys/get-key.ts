@@ -1,14 +1,12 @@
-/** keys.getKey and keys.whoami. */
 import { z } from "zod";
-import { hashKey } from "#api/cache/key-record.ts";
 import { ApiError } from "#api/error.ts";
 import { demand, procedure } from "#api/procedure.ts";
-import { KeyId, text } from "#api/schemas/schema.ts";
-import { findKey, keyNotFound, onKey, requireRecoverable } from "./key-access.ts";
-import { describeKey, loadKeyDetails } from "./key-details.ts";
+import { KeyId } from "#api/schemas/schema.ts";
 import type { KeyParts } from "./parts.ts";
+import { recordShown } from "./recoverable/shown.ts";
 import { KeyResponse } from "./schemas.ts";
-import { recordShown } from "./shown.ts";
+import { findKey, onKey, requireRecoverable } from "./store/key-access.ts";
+import { describeKey } from "./store/key-details.ts";
 
 export function getKey({ change, database, keyRing }: KeyParts) {
   return procedure({
@@ -35,22 +33,4 @@ function notOpened(): ApiError {
     "unkey/application/precondition_failed",
     "This key was sealed with an encryption key that this server does not have.",
   );
-}
-
-export function whoami({ database }: KeyParts) {
-  return procedure({
-    summary: "Shows a key by the key itself; nothing is spent.",
-    input: z.strictObject({ key: text({ min: 1, max: 512 }) }),
-    output: KeyResponse,
-    refusals: [404],
-    handle: async (input, call) => {
-      const where = `k.hash = $1 AND k.workspace_id = $2 AND k.deleted_at IS NULL
-        AND (a.id IS NULL OR a.deleted_at IS NULL)`;
-      const values = [hashKey(input.key), call.workspaceId];
-      const [key] = await loadKeyDetails(database, where, values);
-      // Who may not see it is told the same as who asks for nothing.
-      if (key === undefined || !call.grants.allow(onKey(key, "read_key"))) throw keyNotFound();
-      return { data: describeKey(key) };
-    },
-  });
 }

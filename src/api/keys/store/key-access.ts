@@ -1,6 +1,6 @@
 /** Finding a key for a caller, and what the caller must hold to act on it. */
 import type { ClientBase } from "pg";
-import { anyOf, type Requirement } from "#api/access/grants.ts";
+import { allOf, anyOf, type Requirement } from "#api/access/grants.ts";
 import { ApiError } from "#api/error.ts";
 import type { Call } from "#api/procedure.ts";
 import type { Database } from "#kernel/database.ts";
@@ -17,6 +17,16 @@ export function onKey(key: Place, action: string): Requirement {
     `api.${apiId}.${action}`,
     `unkey:v1:${workspaceId}:keyspaces/${keySpaceId}/keys/${id}#${action}`,
   );
+}
+
+/**
+ * What giving a key permissions or roles, or taking them away, needs. The URN grant suffices; by plain
+ * permissions, those on roles and permissions (`rbac`) are needed too.
+ */
+export function mayLink(key: Place, ...rbac: string[]): Requirement {
+  const urn = `unkey:v1:${key.workspaceId}:keyspaces/${key.keySpaceId}/keys/${key.id}#update_key`;
+  const plain = anyOf("api.*.update_key", `api.${key.apiId}.update_key`);
+  return anyOf(urn, allOf(plain, ...rbac));
 }
 
 export type ApiPlace = {

@@ -1,6 +1,6 @@
 /** What credits may be asked for that no schema can state. */
 import { invalidInput } from "#api/error.ts";
-import type { Refill } from "./schemas.ts";
+import type { Refill } from "#api/keys/schemas.ts";
 
 /** How a refill is stored. Throws a 400 when day and interval do not fit. */
 export function refillColumns(refill: Refill | null | undefined): {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answersQuery, parsePermissionQuery } from "#api/keys/permission-query.ts";
+import { answersQuery, parsePermissionQuery } from "#api/keys/verify/permission-query.ts";
 
 const answers = (query: string, ...permissions: string[]) =>
   answersQuery(parsePermissionQuery(query), new Set(permissions));

@@ -1,15 +1,16 @@
-/** keys.rerollKey: a new secret with all that the old key carried. */
+/** A new secret with all that the old key carried. */
 import { z } from "zod";
 import { allOf, type Requirement } from "#api/access/grants.ts";
 import type { Change } from "#api/changes/change.ts";
 import { newId } from "#api/ids.ts";
 import { demand, procedure } from "#api/procedure.ts";
 import { KeyId, whole } from "#api/schemas/schema.ts";
-import { NewKeyOutput, storeSealed } from "./create.ts";
-import { lockKey, onKey } from "./key-access.ts";
-import type { KeyDetails } from "./key-details.ts";
 import { defaultBytes, newKeyMaterial, prefixOf } from "./key-material.ts";
 import type { KeyParts } from "./parts.ts";
+import { storeSealed } from "./recoverable/store-sealed.ts";
+import { NewKeyOutput } from "./schemas.ts";
+import { lockKey, onKey } from "./store/key-access.ts";
+import type { KeyDetails } from "./store/key-details.ts";
 
 const minuteMs = 60_000;
 

@@ -1,4 +1,3 @@
-/** keys.updateKey and keys.deleteKey. */
 import { z } from "zod";
 import type { Change } from "#api/changes/change.ts";
 import { replaceRatelimits } from "#api/changes/owned-ratelimits.ts";
@@ -9,12 +8,13 @@ import { type Call, demand, procedure } from "#api/procedure.ts";
 import { toBigint } from "#api/schemas/int64.ts";
 import { checkMetaSize } from "#api/schemas/meta-size.ts";
 import { Empty, ExternalId, int64Max, KeyId, Meta, whole } from "#api/schemas/schema.ts";
-import { lockKey, onKey } from "./key-access.ts";
-import type { KeyDetails } from "./key-details.ts";
-import { replaceLinks } from "./links.ts";
 import type { KeyParts } from "./parts.ts";
-import { refillColumns } from "./refill-rules.ts";
 import { Expires, KeyName, PermissionSlugs, Ratelimits, Refill, RoleNames } from "./schemas.ts";
+import { lockKey, onKey } from "./store/key-access.ts";
+import type { KeyDetails } from "./store/key-details.ts";
+import { replaceLinks } from "./store/links.ts";
+import { recordKey } from "./store/record-key.ts";
+import { refillColumns } from "./store/refill-rules.ts";
 
 /** Absent: kept; null: cleared; else: set. */
 const UpdateInput = z.strictObject({
@@ -135,38 +135,4 @@ async function replaceAttachments(change: Change, call: Call, input: UpdateInput
     const ids = permissions.map(({ id }) => id);
     await replaceLinks(change, { keyId, kind: "permission", ids });
   }
-}
-
-export function deleteKey({ change }: KeyParts) {
-  return procedure({
-    summary: "Deletes a key; `permanent` also removes all that is known of it.",
-    input: z.strictObject({ keyId: KeyId, permanent: z.boolean().default(false) }),
-    output: Empty,
-    refusals: [404],
-    handle: ({ keyId, permanent }, call) =>
-      change(call, async (made) => {
-        const key = await lockKey(made.transaction, call, keyId);
-        demand(call, onKey(key, "delete_key"));
-        await made.transaction.query(
-          permanent
-            ? "DELETE FROM keys WHERE id = $1"
-            : "UPDATE keys SET deleted_at = now(), updated_at = now() WHERE id = $1",
-          [keyId],
-        );
-        made.stale(`key:${keyId}`);
-        const how = permanent ? "permanently" : "softly";
-        recordKey(made, "key.delete", { id: keyId, description: `Deleted key ${keyId} ${how}` });
-        return { data: {} };
-      }),
-  });
-}
-
-/** An audit entry of one key. */
-export function recordKey(
-  change: Change,
-  event: "key.update" | "key.delete",
-  of: { id: string; description: string },
-): void {
-  const { id, description } = of;
-  change.record({ event, description, targets: [{ type: "key", id }] });
 }

@@ -1,6 +1,6 @@
 import type { MakeChange } from "#api/changes/change.ts";
+import type { KeyResponse } from "#api/keys/schemas.ts";
 import type { Call } from "#api/procedure.ts";
-import type { KeyResponse } from "./schemas.ts";
 
 /**
  * Writes down which keys a caller is about to be shown in clear text. Without it nothing is shown: when

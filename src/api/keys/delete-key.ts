@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { demand, procedure } from "#api/procedure.ts";
+import { Empty, KeyId } from "#api/schemas/schema.ts";
+import type { KeyParts } from "./parts.ts";
+import { lockKey, onKey } from "./store/key-access.ts";
+import { recordKey } from "./store/record-key.ts";
+
+export function deleteKey({ change }: KeyParts) {
+  return procedure({
+    summary: "Deletes a key; `permanent` also removes all that is known of it.",
+    input: z.strictObject({ keyId: KeyId, permanent: z.boolean().default(false) }),
+    output: Empty,
+    refusals: [404],
+    handle: ({ keyId, permanent }, call) =>
+      change(call, async (made) => {
+        const key = await lockKey(made.transaction, call, keyId);
+        demand(call, onKey(key, "delete_key"));
+        await made.transaction.query(
+          permanent
+            ? "DELETE FROM keys WHERE id = $1"
+            : "UPDATE keys SET deleted_at = now(), updated_at = now() WHERE id = $1",
+          [keyId],
+        );
+        made.stale(`key:${keyId}`);
+        const how = permanent ? "permanently" : "softly";
+        recordKey(made, "key.delete", { id: keyId, description: `Deleted key ${keyId} ${how}` });
+        return { data: {} };
+      }),
+  });
+}

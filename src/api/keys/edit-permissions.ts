@@ -1,0 +1,116 @@
+/** keys.addPermissions, removePermissions and setPermissions: one procedure with three edits. */
+import type { ClientBase } from "pg";
+import { z } from "zod";
+import type { Change } from "#api/changes/change.ts";
+import { ApiError } from "#api/error.ts";
+import { ensurePermissions, findPermissions, refuseTooMany } from "#api/permissions/resolve.ts";
+import { type Call, demand, procedure } from "#api/procedure.ts";
+import { list } from "#api/schemas/list.ts";
+import { KeyId, PermissionResponse, PermissionSlug } from "#api/schemas/schema.ts";
+import type { KeyParts } from "./parts.ts";
+import { lockKey, mayLink } from "./store/key-access.ts";
+import { addLinks, removeLinks, replaceLinks } from "./store/links.ts";
+import { recordKey } from "./store/record-key.ts";
+
+const PermissionsInput = z.strictObject({ keyId: KeyId, permissions: list(PermissionSlug) });
+const SomePermissionsInput = z.strictObject({
+  keyId: KeyId,
+  permissions: list(PermissionSlug, { min: 1, max: 1_000 }),
+});
+
+export function addPermissions(parts: KeyParts) {
+  return permissionEdit(parts, {
+    summary: "Gives a key permissions; unknown ones are made.",
+    input: SomePermissionsInput,
+    requires: ["rbac.*.add_permission_to_key"],
+    edit: async ({ made, call, keyId, names }) => {
+      const found = await ensurePermissions(made, call, {
+        slugs: names,
+        mayCreate: "withPermission",
+      });
+      await addLinks(made, { keyId, kind: "permission", ids: found.map(({ id }) => id) });
+    },
+  });
+}
+
+export function removePermissions(parts: KeyParts) {
+  return permissionEdit(parts, {
+    summary: "Takes permissions from a key.",
+    input: SomePermissionsInput,
+    requires: ["rbac.*.remove_permission_from_key"],
+    edit: async ({ made, call, keyId, names }) => {
+      const found = await findPermissions(made, call.workspaceId, names);
+      const unknown = names.find((slug) => !found.has(slug.toLowerCase()));
+      if (unknown !== undefined) {
+        const detail = `Permission '${unknown}' was not found.`;
+        throw new ApiError("unkey/data/permission_not_found", detail);
+      }
+      const ids = [...found.values()].map(({ id }) => id);
+      await removeLinks(made, { keyId, kind: "permission", ids });
+    },
+  });
+}
+
+export function setPermissions(parts: KeyParts) {
+  return permissionEdit(parts, {
+    summary: "Makes these the direct permissions of a key; unknown ones are made.",
+    input: PermissionsInput,
+    requires: ["rbac.*.add_permission_to_key", "rbac.*.remove_permission_from_key"],
+    edit: async ({ made, call, keyId, names }) => {
+      refuseTooMany(names, "A key");
+      const found = await ensurePermissions(made, call, {
+        slugs: names,
+        mayCreate: "withPermission",
+      });
+      await replaceLinks(made, { keyId, kind: "permission", ids: found.map(({ id }) => id) });
+    },
+  });
+}
+
+type Edit = { made: Change; call: Call; keyId: string; names: string[] };
+
+type PermissionEdit = {
+  summary: string;
+  input: typeof PermissionsInput;
+  requires: string[];
+  edit: (edit: Edit) => Promise<void>;
+};
+
+function permissionEdit({ change }: KeyParts, { summary, input, requires, edit }: PermissionEdit) {
+  return procedure({
+    summary,
+    input,
+    output: z.array(PermissionResponse),
+    refusals: [404],
+    handle: ({ keyId, permissions: names }, call) =>
+      change(call, async (made) => {
+        const key = await lockKey(made.transaction, call, keyId);
+        demand(call, mayLink(key, ...requires));
+        await edit({ made, call, keyId, names });
+        made.stale(`key:${keyId}`);
+        const description = `Changed the permissions of key ${keyId}`;
+        recordKey(made, "key.update", { id: keyId, description });
+        return { data: await permissionsOfKey(made.transaction, keyId) };
+      }),
+  });
+}
+
+type PermissionRow = { id: string; name: string; slug: string; description: string | null };
+
+/** Those that the key has directly, by slug. */
+async function permissionsOfKey(
+  transaction: ClientBase,
+  keyId: string,
+): Promise<PermissionResponse[]> {
+  const { rows } = await transaction.query<PermissionRow>(
+    `SELECT p.id, p.name, p.slug, p.description
+     FROM key_permissions kp JOIN permissions p ON p.id = kp.permission_id
+     WHERE kp.key_id = $1 ORDER BY p.slug`,
+    [keyId],
+  );
+  return rows.map(describePermission);
+}
+
+function describePermission({ description, ...permission }: PermissionRow): PermissionResponse {
+  return { ...permission, description: description ?? undefined };
+}

@@ -1,0 +1,26 @@
+import { z } from "zod";
+import { hashKey } from "#api/cache/key-record.ts";
+import { procedure } from "#api/procedure.ts";
+import { text } from "#api/schemas/schema.ts";
+import type { KeyParts } from "./parts.ts";
+import { KeyResponse } from "./schemas.ts";
+import { keyNotFound, onKey } from "./store/key-access.ts";
+import { describeKey, loadKeyDetails } from "./store/key-details.ts";
+
+export function whoami({ database }: KeyParts) {
+  return procedure({
+    summary: "Shows a key by the key itself; nothing is spent.",
+    input: z.strictObject({ key: text({ min: 1, max: 512 }) }),
+    output: KeyResponse,
+    refusals: [404],
+    handle: async (input, call) => {
+      const where = `k.hash = $1 AND k.workspace_id = $2 AND k.deleted_at IS NULL
+        AND (a.id IS NULL OR a.deleted_at IS NULL)`;
+      const values = [hashKey(input.key), call.workspaceId];
+      const [key] = await loadKeyDetails(database, where, values);
+      // Who may not see it is told the same as who asks for nothing.
+      if (key === undefined || !call.grants.allow(onKey(key, "read_key"))) throw keyNotFound();
+      return { data: describeKey(key) };
+    },
+  });
+}
