@@ -1,10 +1,7 @@
-/** apis.listKeys. */
-
+import { z } from "zod";
 import { allOf, anyOf, type Requirement, tuple } from "#api/access/grants.ts";
-import type { MakeChange } from "#api/changes/change.ts";
-import type { KeyRing } from "#api/keys/recoverable/key-ring.ts";
 import { recordShown } from "#api/keys/recoverable/shown.ts";
-import type { KeyResponse } from "#api/keys/schemas.ts";
+import { KeyResponse } from "#api/keys/schemas.ts";
 import {
   type ApiPlace,
   apiNotFound,
@@ -13,23 +10,36 @@ import {
   requireRecoverable,
 } from "#api/keys/store/key-access.ts";
 import { describeKey, type KeyDetails, loadKeyDetails } from "#api/keys/store/key-details.ts";
-import { type Answer, type Call, demand } from "#api/procedure.ts";
+import { type Answer, type Call, demand, procedure } from "#api/procedure.ts";
 import { toPage } from "#api/schemas/page.ts";
+import { pageSize, text } from "#api/schemas/schema.ts";
 import type { Database } from "#kernel/database.ts";
+import type { ApisParts } from "./parts.ts";
 
-type Parts = { change: MakeChange; database: Database; keyRing: KeyRing };
+const Input = z.strictObject({
+  apiId: text({ min: 1 }),
+  limit: pageSize(100),
+  cursor: text().optional(),
+  externalId: text({ min: 1 }).optional(),
+  decrypt: z.boolean().default(false),
+  // Nothing here is cached.
+  revalidateKeysCache: z.boolean().default(false),
+});
+type Input = z.infer<typeof Input>;
 
-type Input = {
-  apiId: string;
-  limit: number;
-  cursor?: string | undefined;
-  externalId?: string | undefined;
-  decrypt: boolean;
-};
+export function listKeys(parts: ApisParts) {
+  return procedure({
+    summary: "Lists the keys of an API by id, a page at a time.",
+    input: Input,
+    output: z.array(KeyResponse),
+    refusals: [404, 412],
+    handle: (input, call) => readPage(parts, call, input),
+  });
+}
 
 /** Who may not list an API's keys is told that there is no such API. */
-export async function listKeys(
-  { change, database, keyRing }: Parts,
+async function readPage(
+  { change, database, keyRing }: ApisParts,
   call: Call,
   input: Input,
 ): Promise<Answer<KeyResponse[]>> {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Change } from "#api/changes/change.ts";
 import { replaceRatelimits } from "#api/changes/owned-ratelimits.ts";
 import { invalidInput } from "#api/error.ts";
-import { ensureIdentities } from "#api/identities/upsert.ts";
+import { ensureIdentities } from "#api/identities/ensure-identities.ts";
 import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
 import { toBigint } from "#api/schemas/int64.ts";

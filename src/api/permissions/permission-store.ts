@@ -1,10 +1,8 @@
 /** The table `permissions`, as it is answered. */
 import type { ClientBase, Pool } from "pg";
+import type { AuditEntry } from "#api/changes/audit.ts";
 import { ApiError } from "#api/error.ts";
 import type { PermissionResponse } from "#api/schemas/schema.ts";
-
-/** A page of a list: `pattern` for ILIKE, `cursor` the first id, "" for the beginning. */
-export type ListQuery = { workspaceId: string; limit: number; cursor: string; pattern: string };
 
 export type PermissionRow = { id: string; name: string; slug: string; description: string | null };
 
@@ -36,17 +34,11 @@ export function permissionNotFound(idOrSlug: string): ApiError {
   return new ApiError("unkey/data/permission_not_found", detail);
 }
 
-/** A page and the first row of the next one. */
-export async function listPermissions(
-  database: Pool,
-  { workspaceId, limit, cursor, pattern }: ListQuery,
-): Promise<PermissionResponse[]> {
-  const { rows } = await database.query<PermissionRow>(
-    `SELECT ${permissionColumns} FROM permissions p
-     WHERE p.workspace_id = $1 AND p.id >= $2
-       AND (p.id ILIKE $3 OR p.name ILIKE $3 OR p.slug ILIKE $3 OR p.description ILIKE $3)
-     ORDER BY p.id LIMIT $4`,
-    [workspaceId, cursor, pattern, limit + 1],
-  );
-  return rows.map(toPermission);
+/** The audit entry of a permission that was made. */
+export function permissionCreated(id: string, slug: string): AuditEntry {
+  return {
+    event: "permission.create",
+    description: `Created permission ${slug} (${id})`,
+    targets: [{ type: "permission", id, name: slug }],
+  };
 }

@@ -3,8 +3,7 @@ import type { Change } from "#api/changes/change.ts";
 import { ApiError, invalidInput } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import { type Call, demand } from "#api/procedure.ts";
-import { permissionCreated } from "./permission-changes.ts";
-import { type PermissionRow, permissionColumns } from "./permission-store.ts";
+import { type PermissionRow, permissionColumns, permissionCreated } from "./permission-store.ts";
 
 type PermissionQuery = { slugs: readonly string[]; mayCreate: "always" | "withPermission" };
 

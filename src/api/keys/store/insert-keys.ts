@@ -1,7 +1,7 @@
 /** Puts new keys into the database, with all that they carry. */
 import type { Change } from "#api/changes/change.ts";
 import { replaceRatelimits } from "#api/changes/owned-ratelimits.ts";
-import { ensureIdentities } from "#api/identities/upsert.ts";
+import { ensureIdentities } from "#api/identities/ensure-identities.ts";
 import { newId } from "#api/ids.ts";
 import type { NewKey } from "#api/keys/schemas.ts";
 import { toBigint } from "#api/schemas/int64.ts";

@@ -1,45 +1,27 @@
-/** Permissions made and deleted. */
-import type { AuditEntry } from "#api/changes/audit.ts";
+import { z } from "zod";
 import type { Change } from "#api/changes/change.ts";
-import { ApiError } from "#api/error.ts";
-import { newId } from "#api/ids.ts";
-import type { Call } from "#api/procedure.ts";
+import { type Call, procedure } from "#api/procedure.ts";
+import { Empty, PermissionSlug } from "#api/schemas/schema.ts";
 import { keysWithPermission, staleKeys } from "./affected-keys.ts";
+import type { PermissionsParts } from "./parts.ts";
 import { findPermission, permissionNotFound } from "./permission-store.ts";
 
-type NewPermission = { name: string; slug: string; description?: string | undefined };
-
-/** Answers the new permission's id. Throws the 409 when the slug is taken, whatever its case. */
-export async function createPermission(
-  change: Change,
-  { workspaceId }: Call,
-  { name, slug, description }: NewPermission,
-): Promise<string> {
-  const id = newId("permission");
-  const { rowCount } = await change.transaction.query(
-    `INSERT INTO permissions (id, workspace_id, name, slug, description)
-     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (workspace_id, lower(slug)) DO NOTHING`,
-    [id, workspaceId, name, slug, description || null],
-  );
-  if (rowCount === 0) {
-    const detail = `A permission with slug '${slug}' already exists in this workspace.`;
-    throw new ApiError("unkey/data/permission_already_exists", detail);
-  }
-  change.record(permissionCreated(id, slug));
-  return id;
-}
-
-/** The audit entry of a permission that was made. */
-export function permissionCreated(id: string, slug: string): AuditEntry {
-  return {
-    event: "permission.create",
-    description: `Created permission ${slug} (${id})`,
-    targets: [{ type: "permission", id, name: slug }],
-  };
+export function deletePermission({ change }: PermissionsParts) {
+  return procedure({
+    summary: "Deletes a permission, also from the keys and roles that have it.",
+    input: z.strictObject({ permission: PermissionSlug }),
+    output: Empty,
+    permission: () => "rbac.*.delete_permission",
+    refusals: [404],
+    handle: async (input, call) => {
+      await change(call, (made) => removePermission(made, call, input.permission));
+      return { data: {} };
+    },
+  });
 }
 
 /** Deletes it by id or slug from roles and keys too. Throws the 404. */
-export async function deletePermission(
+async function removePermission(
   change: Change,
   { workspaceId }: Call,
   idOrSlug: string,

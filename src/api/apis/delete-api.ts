@@ -1,38 +1,30 @@
-/** APIs made and deleted. */
+import { z } from "zod";
+import { tuple } from "#api/access/grants.ts";
 import type { Change } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
-import { newId } from "#api/ids.ts";
 import { apiNotFound } from "#api/keys/store/key-access.ts";
-import type { Call } from "#api/procedure.ts";
+import { type Call, procedure } from "#api/procedure.ts";
+import { ApiId, Empty } from "#api/schemas/schema.ts";
+import type { ApisParts } from "./parts.ts";
 
-/** Answers the new API's id. Names may be used more than once. */
-export async function createApi(
-  { transaction, record }: Change,
-  { workspaceId }: Call,
-  name: string,
-): Promise<string> {
-  const id = newId("api");
-  const keySpaceId = newId("keySpace");
-  await transaction.query("INSERT INTO key_spaces (id, workspace_id) VALUES ($1, $2)", [
-    keySpaceId,
-    workspaceId,
-  ]);
-  await transaction.query(
-    "INSERT INTO apis (id, workspace_id, key_space_id, name) VALUES ($1, $2, $3, $4)",
-    [id, workspaceId, keySpaceId, name],
-  );
-  record({
-    event: "api.create",
-    description: `Created API ${name} (${id})`,
-    targets: [{ type: "api", id, name }],
+export function deleteApi({ change }: ApisParts) {
+  return procedure({
+    summary: "Deletes an API; its keys are not valid any more.",
+    input: z.strictObject({ apiId: ApiId }),
+    output: Empty,
+    permission: ({ apiId }) => tuple("api", apiId, "delete_api"),
+    refusals: [404, 412],
+    handle: async ({ apiId }, call) => {
+      await change(call, (made) => markDeleted(made, call, apiId));
+      return { data: {} };
+    },
   });
-  return id;
 }
 
 type LockedApi = { name: string; keySpaceId: string; isProtected: boolean };
 
 /** Its keys stop verifying everywhere. Throws the 404, and the 412 of one that is protected. */
-export async function deleteApi(
+async function markDeleted(
   { transaction, record, stale }: Change,
   { workspaceId }: Call,
   id: string,

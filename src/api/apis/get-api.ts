@@ -1,0 +1,20 @@
+import { z } from "zod";
+import { tuple } from "#api/access/grants.ts";
+import { findApi } from "#api/keys/store/key-access.ts";
+import { procedure } from "#api/procedure.ts";
+import { ApiId } from "#api/schemas/schema.ts";
+import type { ApisParts } from "./parts.ts";
+
+export function getApi({ database }: ApisParts) {
+  return procedure({
+    summary: "Answers an API by its id.",
+    input: z.strictObject({ apiId: ApiId }),
+    output: z.object({ id: z.string(), name: z.string() }),
+    permission: ({ apiId }) => tuple("api", apiId, "read_api"),
+    refusals: [404],
+    handle: async ({ apiId }, call) => {
+      const { name } = await findApi(database, call, apiId);
+      return { data: { id: apiId, name } };
+    },
+  });
+}

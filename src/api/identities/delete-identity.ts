@@ -1,0 +1,32 @@
+import { z } from "zod";
+import type { Change } from "#api/changes/change.ts";
+import { type Call, demand, procedure } from "#api/procedure.ts";
+import { identityEntry, lockIdentity } from "./identity-change.ts";
+import type { IdentitiesParts } from "./parts.ts";
+import { ofIdentities } from "./requirement.ts";
+import { IdentityRef } from "./schemas.ts";
+
+export function deleteIdentity({ change }: IdentitiesParts) {
+  return procedure({
+    summary: "Deletes an identity; its keys go on without it.",
+    input: z.strictObject({ identity: IdentityRef }),
+    output: undefined,
+    errorsAreProblems: true,
+    refusals: [404],
+    handle: async (input, call) => {
+      demand(call, ofIdentities(call, "delete_identity"));
+      await change(call, (made) => markDeleted(made, call, input.identity));
+      return { data: undefined };
+    },
+  });
+}
+
+/** Its keys stay, and its external id can be used anew. Throws the 404. */
+async function markDeleted(change: Change, call: Call, identity: string): Promise<void> {
+  const found = await lockIdentity(change, call, identity);
+  await change.transaction.query("UPDATE identities SET deleted_at = now() WHERE id = $1", [
+    found.id,
+  ]);
+  change.record(identityEntry("delete", found));
+  change.stale(`identity:${found.id}`);
+}

@@ -1,0 +1,22 @@
+import { z } from "zod";
+import { demand, procedure } from "#api/procedure.ts";
+import { IdentityResponse } from "#api/schemas/schema.ts";
+import { describeIdentity } from "./describe-identity.ts";
+import { findIdentity } from "./identity-store.ts";
+import type { IdentitiesParts } from "./parts.ts";
+import { ofIdentity } from "./requirement.ts";
+import { IdentityRef } from "./schemas.ts";
+
+export function getIdentity({ database }: IdentitiesParts) {
+  return procedure({
+    summary: "Answers an identity by its id or external id.",
+    input: z.strictObject({ identity: IdentityRef }),
+    output: IdentityResponse,
+    refusals: [404],
+    handle: async (input, call) => {
+      const identity = await findIdentity(database, call.workspaceId, input.identity);
+      demand(call, ofIdentity(call, identity.id, "read_identity"));
+      return { data: describeIdentity(identity) };
+    },
+  });
+}

@@ -1,0 +1,54 @@
+import { z } from "zod";
+import type { Change } from "#api/changes/change.ts";
+import { replaceRatelimits } from "#api/changes/owned-ratelimits.ts";
+import { type Call, demand, procedure } from "#api/procedure.ts";
+import { checkMetaSize } from "#api/schemas/meta-size.ts";
+import { IdentityResponse, Meta } from "#api/schemas/schema.ts";
+import { describeIdentity } from "./describe-identity.ts";
+import { identityEntry, lockIdentity, ownerOf } from "./identity-change.ts";
+import { findIdentity, type IdentityRow } from "./identity-store.ts";
+import type { IdentitiesParts } from "./parts.ts";
+import { ofIdentities } from "./requirement.ts";
+import { IdentityRef, Ratelimits } from "./schemas.ts";
+
+const Input = z.strictObject({
+  identity: IdentityRef,
+  meta: Meta.optional(),
+  ratelimits: Ratelimits.optional(),
+});
+type Input = z.infer<typeof Input>;
+
+export function updateIdentity({ change }: IdentitiesParts) {
+  return procedure({
+    summary: "Changes an identity's metadata, its limits, or both.",
+    input: Input,
+    output: IdentityResponse,
+    refusals: [404],
+    handle: async (input, call) => {
+      demand(call, ofIdentities(call, "update_identity"));
+      const identity = await change(call, (made) => storeChanges(made, call, input));
+      // As the contract's own server has it: only metadata that was sent is echoed.
+      return { data: describeIdentity({ ...identity, meta: input.meta ?? null }) };
+    },
+  });
+}
+
+/** What is not given stays as it is. Answers the identity as it is then. Throws the 404. */
+async function storeChanges(
+  change: Change,
+  call: Call,
+  { identity, meta, ratelimits }: Input,
+): Promise<IdentityRow> {
+  const { transaction } = change;
+  const found = await lockIdentity(change, call, identity);
+  await transaction.query(
+    "UPDATE identities SET meta = coalesce($2, meta), updated_at = now() WHERE id = $1",
+    [found.id, meta === undefined ? null : checkMetaSize(meta)],
+  );
+  change.record(identityEntry("update", found));
+  if (ratelimits !== undefined) {
+    await replaceRatelimits(change, ownerOf(call, found.id), ratelimits);
+  }
+  change.stale(`identity:${found.id}`);
+  return findIdentity(transaction, call.workspaceId, found.id);
+}

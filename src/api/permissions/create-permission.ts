@@ -1,0 +1,49 @@
+import { z } from "zod";
+import type { Change } from "#api/changes/change.ts";
+import { ApiError } from "#api/error.ts";
+import { newId } from "#api/ids.ts";
+import { type Call, procedure } from "#api/procedure.ts";
+import { PermissionSlug, text } from "#api/schemas/schema.ts";
+import type { PermissionsParts } from "./parts.ts";
+import { permissionCreated } from "./permission-store.ts";
+import { Description } from "./schemas.ts";
+
+const Input = z.strictObject({
+  name: text({ min: 1, max: 512 }),
+  slug: PermissionSlug,
+  description: Description.optional(),
+});
+type Input = z.infer<typeof Input>;
+
+export function createPermission({ change }: PermissionsParts) {
+  return procedure({
+    summary: "Creates a permission that keys and roles can be given.",
+    input: Input,
+    output: z.object({ permissionId: z.string() }),
+    permission: () => "rbac.*.create_permission",
+    refusals: [409],
+    handle: async (input, call) => ({
+      data: { permissionId: await change(call, (made) => insertPermission(made, call, input)) },
+    }),
+  });
+}
+
+/** Answers the new permission's id. Throws the 409 when the slug is taken, whatever its case. */
+async function insertPermission(
+  change: Change,
+  { workspaceId }: Call,
+  { name, slug, description }: Input,
+): Promise<string> {
+  const id = newId("permission");
+  const { rowCount } = await change.transaction.query(
+    `INSERT INTO permissions (id, workspace_id, name, slug, description)
+     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (workspace_id, lower(slug)) DO NOTHING`,
+    [id, workspaceId, name, slug, description || null],
+  );
+  if (rowCount === 0) {
+    const detail = `A permission with slug '${slug}' already exists in this workspace.`;
+    throw new ApiError("unkey/data/permission_already_exists", detail);
+  }
+  change.record(permissionCreated(id, slug));
+  return id;
+}

@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { allOf } from "#api/access/grants.ts";
+import type { Change } from "#api/changes/change.ts";
+import { ApiError } from "#api/error.ts";
+import { newId } from "#api/ids.ts";
+import { type Call, procedure } from "#api/procedure.ts";
+import { list } from "#api/schemas/list.ts";
+import { PermissionSlug, RoleName } from "#api/schemas/schema.ts";
+import type { PermissionsParts } from "./parts.ts";
+import { connect, permissionsFor } from "./role-links.ts";
+import { Description } from "./schemas.ts";
+
+const Input = z.strictObject({
+  name: RoleName,
+  description: Description.optional(),
+  permissions: list(PermissionSlug).optional(),
+});
+type Input = z.infer<typeof Input>;
+
+export function createRole({ change }: PermissionsParts) {
+  return procedure({
+    summary: "Creates a role, with permissions that are created where they are missing.",
+    input: Input,
+    output: z.object({ roleId: z.string() }),
+    permission: ({ permissions = [] }) =>
+      permissions.length === 0
+        ? "rbac.*.create_role"
+        : allOf("rbac.*.create_role", "rbac.*.add_permission_to_role"),
+    refusals: [409],
+    handle: async (input, call) => ({
+      data: { roleId: await change(call, (made) => insertRole(made, call, input)) },
+    }),
+  });
+}
+
+/** Answers the new role's id. Throws the 409 when the name is taken, whatever its case. */
+async function insertRole(change: Change, call: Call, input: Input): Promise<string> {
+  const role = { id: newId("role"), name: input.name };
+  const { rowCount } = await change.transaction.query(
+    `INSERT INTO roles (id, workspace_id, name, description)
+     VALUES ($1, $2, $3, $4) ON CONFLICT (workspace_id, lower(name)) DO NOTHING`,
+    [role.id, call.workspaceId, role.name, input.description || null],
+  );
+  if (rowCount === 0) {
+    const detail = `A role with name '${role.name}' already exists in this workspace.`;
+    throw new ApiError("unkey/data/role_already_exists", detail);
+  }
+  change.record({
+    event: "role.create",
+    description: `Created role ${role.name} (${role.id})`,
+    targets: [{ type: "role", ...role }],
+  });
+  await connect(change, role, await permissionsFor(change, call, input.permissions ?? []));
+  return role.id;
+}

@@ -1,0 +1,37 @@
+import type { Pool } from "pg";
+import { z } from "zod";
+import { procedure } from "#api/procedure.ts";
+import { likePattern, toPage } from "#api/schemas/page.ts";
+import { PermissionResponse } from "#api/schemas/schema.ts";
+import type { PermissionsParts } from "./parts.ts";
+import { type PermissionRow, permissionColumns, toPermission } from "./permission-store.ts";
+import { type ListQuery, PageInput } from "./schemas.ts";
+
+export function listPermissions({ database }: PermissionsParts) {
+  return procedure({
+    summary: "Lists permissions by id, a page at a time.",
+    input: PageInput,
+    output: z.array(PermissionResponse),
+    permission: () => "rbac.*.read_permission",
+    handle: async ({ limit, cursor = "", search }, { workspaceId }) => {
+      const query = { workspaceId, limit, cursor, pattern: likePattern(search) };
+      const { rows, pagination } = toPage(await readPermissions(database, query), limit);
+      return { data: rows, pagination };
+    },
+  });
+}
+
+/** A page and the first row of the next one. */
+async function readPermissions(
+  database: Pool,
+  { workspaceId, limit, cursor, pattern }: ListQuery,
+): Promise<PermissionResponse[]> {
+  const { rows } = await database.query<PermissionRow>(
+    `SELECT ${permissionColumns} FROM permissions p
+     WHERE p.workspace_id = $1 AND p.id >= $2
+       AND (p.id ILIKE $3 OR p.name ILIKE $3 OR p.slug ILIKE $3 OR p.description ILIKE $3)
+     ORDER BY p.id LIMIT $4`,
+    [workspaceId, cursor, pattern, limit + 1],
+  );
+  return rows.map(toPermission);
+}
