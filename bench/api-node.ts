@@ -15,7 +15,7 @@ import { openSpool } from "#api/analytics/spool.ts";
 import { createApi } from "#api/api.ts";
 import { listenForInvalidations } from "#api/cache/invalidation.ts";
 import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
-import { startLimiter } from "#api/ratelimit/start-limiter.ts";
+import { startLimiter } from "#api/ratelimit/limiter/start-limiter.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 

@@ -5,7 +5,7 @@ import { createApi } from "#api/api.ts";
 import { cachedKeysOf } from "#api/cache/cache-size.ts";
 import { listenForInvalidations } from "#api/cache/invalidation.ts";
 import { closeGracefully } from "#api/http/close.ts";
-import { startLimiter } from "#api/ratelimit/start-limiter.ts";
+import { startLimiter } from "#api/ratelimit/limiter/start-limiter.ts";
 import { listening } from "#kernel/listen.ts";
 import type { Analytics } from "./analytics.ts";
 import type { Base } from "./base.ts";

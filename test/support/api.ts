@@ -8,7 +8,7 @@ import { type Invalidations, listenForInvalidations } from "#api/cache/invalidat
 import { newId } from "#api/ids.ts";
 import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
 import type { ApiParts } from "#api/parts.ts";
-import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
+import { createLocalLimiter } from "#api/ratelimit/limiter/local-limiter.ts";
 import { type Database, inTransaction, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { checkedFetch, expectContract } from "./api-contract.ts";

@@ -1,7 +1,7 @@
 /** The whole API with nothing behind it: for what it says of itself. */
 import { createApi } from "#api/api.ts";
 import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
-import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
+import { createLocalLimiter } from "#api/ratelimit/limiter/local-limiter.ts";
 import { createLog } from "#kernel/log.ts";
 
 export function unconnectedApi() {

@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import { Grants } from "#api/access/grants.ts";
 import type { AnalyticsRecorder } from "#api/analytics/recorder.ts";
 import type { Call } from "#api/procedure.ts";
-import { multiLimit } from "#api/ratelimit/limit.ts";
-import { createLocalLimiter } from "#api/ratelimit/local-limiter.ts";
+import { createLocalLimiter } from "#api/ratelimit/limiter/local-limiter.ts";
+import { multiLimit } from "#api/ratelimit/multi-limit.ts";
 import type { RatelimitParts } from "#api/ratelimit/parts.ts";
 import { neverAsked } from "../../support/never-asked.ts";
 

@@ -1,0 +1,99 @@
+/** One limit of a call: whom it is about, what is counted, what is answered and what is recorded. */
+import { z } from "zod";
+import { tuple } from "#api/access/grants.ts";
+import type { RatelimitRow } from "#api/analytics/recorder.ts";
+import type { LimitAnswer, LimitRequest } from "#api/limiter.ts";
+import { type Call, demand } from "#api/procedure.ts";
+import { text, whole } from "#api/schemas/schema.ts";
+import type { Namespace } from "./namespaces.ts";
+import type { Override } from "./overrides.ts";
+import type { RatelimitParts } from "./parts.ts";
+
+export const LimitInput = z.strictObject({
+  namespace: text({ min: 1, max: 512 }),
+  identifier: text({ min: 1, max: 512 }),
+  limit: whole({ min: 1 }),
+  duration: whole({ min: 1_000, max: 2_592_000_000 }),
+  cost: whole({ min: 0 }).default(1),
+});
+export type LimitInput = z.infer<typeof LimitInput>;
+
+export const limitFields = {
+  limit: whole(),
+  remaining: whole(),
+  /** Unix milliseconds. */
+  reset: whole(),
+  overrideId: z.string().optional(),
+};
+
+export type Subject = { input: LimitInput; namespace: Namespace; override: Override | undefined };
+
+/** Answers at once when the namespace is known. */
+export function findSubject(
+  parts: RatelimitParts,
+  call: Call,
+  input: LimitInput,
+): Subject | Promise<Subject> {
+  const toSubject = (namespace: Namespace): Subject => {
+    demand(call, tuple("ratelimit", namespace.id, "limit"));
+    return { input, namespace, override: namespace.findOverride(input.identifier) };
+  };
+  const finding = parts.namespaces.ensure(call, input.namespace);
+  return finding instanceof Promise ? finding.then(toSubject) : toSubject(finding);
+}
+
+export function describeDecision(
+  { override }: Subject,
+  { limit }: LimitRequest,
+  answer: LimitAnswer,
+) {
+  const { remaining, resetMs: reset } = answer;
+  return { limit, remaining, reset, overrideId: override?.id };
+}
+
+/** The identifier comes last: it alone may hold any character. */
+export function toRequest(
+  workspaceId: string,
+  { input, namespace, override }: Subject,
+): LimitRequest {
+  return {
+    key: `${workspaceId}/${namespace.id}/${input.identifier}`,
+    limit: override?.limit ?? input.limit,
+    durationMs: override?.durationMs ?? input.duration,
+    cost: input.cost,
+  };
+}
+
+type LimitDecision = {
+  subject: Subject;
+  request: LimitRequest;
+  answer: LimitAnswer;
+  startedAt: number;
+};
+
+export function recordDecision(
+  { recorder }: RatelimitParts,
+  call: Call,
+  taken: LimitDecision,
+): Promise<void> | void {
+  if (call.headers["x-unkey-metrics"] === "disabled") return;
+  return recorder.ratelimit(toRow(call, taken));
+}
+
+function toRow(call: Call, { subject, request, answer, startedAt }: LimitDecision): RatelimitRow {
+  const { input, namespace, override } = subject;
+  return {
+    request_id: call.requestId,
+    time: call.nowMs,
+    workspace_id: call.workspaceId,
+    namespace_id: namespace.id,
+    identifier: input.identifier,
+    passed: answer.passed,
+    latency: performance.now() - startedAt,
+    override_id: override?.id ?? "",
+    limit: request.limit,
+    remaining: answer.remaining,
+    reset_at: answer.resetMs,
+    tokens: input.cost,
+  };
+}

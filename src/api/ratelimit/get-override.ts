@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { tuple } from "#api/access/grants.ts";
+import { procedure } from "#api/procedure.ts";
+import {
+  describeOverride,
+  OverrideOutput,
+  overrideNotFound,
+  overrideTarget,
+} from "./override-schemas.ts";
+import type { RatelimitParts } from "./parts.ts";
+
+export function getOverride({ namespaces }: RatelimitParts) {
+  return procedure({
+    summary: "Shows the override that applies to an identifier.",
+    input: z.strictObject(overrideTarget),
+    output: OverrideOutput,
+    refusals: [404],
+    handle: async (input, call) => {
+      const namespace = await namespaces.require(call, input.namespace);
+      const urn = `unkey:v1:${call.workspaceId}:ratelimit/namespaces/${namespace.id}#read_override`;
+      const mayRead =
+        call.grants.allow(tuple("ratelimit", namespace.id, "read_override")) ||
+        call.grants.allow(urn);
+      const override = namespace.findOverride(input.identifier);
+      // Who may not read it is told the same as who asks for nothing.
+      if (override === undefined || !mayRead) throw overrideNotFound();
+      return { data: describeOverride(override) };
+    },
+  });
+}

@@ -1,0 +1,37 @@
+import { z } from "zod";
+import { tuple } from "#api/access/grants.ts";
+import { demand, procedure } from "#api/procedure.ts";
+import { toPage } from "#api/schemas/page.ts";
+import { pageSize, text } from "#api/schemas/schema.ts";
+import { describeOverride, OverrideOutput, overrideTarget } from "./override-schemas.ts";
+import type { Override } from "./overrides.ts";
+import type { RatelimitParts } from "./parts.ts";
+
+export function listOverrides({ namespaces, database }: RatelimitParts) {
+  return procedure({
+    summary: "Lists the overrides of a namespace.",
+    input: z.strictObject({
+      namespace: overrideTarget.namespace,
+      cursor: text().optional(),
+      limit: pageSize(10),
+    }),
+    output: z.array(OverrideOutput),
+    refusals: [404],
+    handle: async ({ namespace: name, cursor = "", limit }, call) => {
+      const namespace = await namespaces.require(call, name);
+      demand(call, tuple("ratelimit", namespace.id, "read_override"));
+      const { rows } = await database.query<{ [Column in keyof Override]: string }>(
+        `SELECT id, identifier, "limit", duration_ms AS "durationMs" FROM ratelimit_overrides
+         WHERE namespace_id = $1 AND id >= $2 ORDER BY id LIMIT $3`,
+        [namespace.id, cursor, limit + 1],
+      );
+      const page = toPage(rows, limit);
+      const overrides = page.rows.map((row) => ({
+        ...row,
+        limit: Number(row.limit),
+        durationMs: Number(row.durationMs),
+      }));
+      return { data: overrides.map(describeOverride), pagination: page.pagination };
+    },
+  });
+}

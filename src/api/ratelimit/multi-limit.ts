@@ -1,0 +1,67 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { z } from "zod";
+import type { LimitAnswer, LimitRequest } from "#api/limiter.ts";
+import { type Call, procedure } from "#api/procedure.ts";
+import { list } from "#api/schemas/list.ts";
+import {
+  describeDecision,
+  findSubject,
+  LimitInput,
+  limitFields,
+  recordDecision,
+  type Subject,
+  toRequest,
+} from "./decision.ts";
+import type { RatelimitParts } from "./parts.ts";
+
+const CheckOutput = z.object({
+  ...limitFields,
+  namespace: z.string(),
+  identifier: z.string(),
+  passed: z.boolean(),
+});
+
+export function multiLimit(parts: RatelimitParts) {
+  return procedure({
+    summary: "Counts against several limits, all or none.",
+    input: list(LimitInput, { min: 1, max: 100 }),
+    output: z.object({ passed: z.boolean(), limits: z.array(CheckOutput) }),
+    refusals: [404, 410],
+    handle: async (inputs, call) => {
+      const startedAt = performance.now();
+      const subjects = await findSubjects(parts, call, inputs);
+      const requests = subjects.map((subject) => toRequest(call.workspaceId, subject));
+      const { answers } = await parts.limiter.take(requests, call.nowMs);
+      const recorded: unknown[] = [];
+      const limits = subjects.map((subject, index) => {
+        const request = requests[index] as LimitRequest;
+        const answer = answers[index] as LimitAnswer;
+        recorded.push(recordDecision(parts, call, { subject, request, answer, startedAt }));
+        const { namespace, identifier } = subject.input;
+        const described = describeDecision(subject, request, answer);
+        return { ...described, namespace, identifier, passed: answer.passed };
+      });
+      await Promise.all(recorded);
+      return { data: { passed: limits.every(({ passed }) => passed), limits } };
+    },
+  });
+}
+
+/** To try many patterns on many identifiers takes its time: after so long others have their turn. */
+const turnMs = 5;
+
+async function findSubjects(
+  parts: RatelimitParts,
+  call: Call,
+  inputs: readonly LimitInput[],
+): Promise<Subject[]> {
+  const subjects: Subject[] = [];
+  let turnAt = performance.now();
+  for (const input of inputs) {
+    subjects.push(await findSubject(parts, call, input));
+    if (performance.now() - turnAt < turnMs) continue;
+    await nextTurn();
+    turnAt = performance.now();
+  }
+  return subjects;
+}

@@ -1,0 +1,53 @@
+import { z } from "zod";
+import { tuple } from "#api/access/grants.ts";
+import { newId } from "#api/ids.ts";
+import { demand, procedure } from "#api/procedure.ts";
+import { toBigint } from "#api/schemas/int64.ts";
+import { whole } from "#api/schemas/schema.ts";
+import { overrideTarget } from "./override-schemas.ts";
+import type { RatelimitParts } from "./parts.ts";
+import { refuseExcessPattern } from "./pattern-bounds.ts";
+
+export function setOverride({ namespaces, change }: RatelimitParts) {
+  return procedure({
+    summary: "Sets the limit of an identifier, or of all that a pattern with `*` matches.",
+    input: z.strictObject({
+      ...overrideTarget,
+      limit: whole({ min: 0 }),
+      duration: whole({ min: 1_000 }),
+    }),
+    output: z.object({ overrideId: z.string() }),
+    refusals: [404],
+    handle: async (input, call) => {
+      const namespace = await namespaces.require(call, input.namespace);
+      demand(call, tuple("ratelimit", namespace.id, "set_override"));
+      return change(call, async ({ transaction, record, stale }) => {
+        await refuseExcessPattern(transaction, namespace.id, input.identifier);
+        const { rows } = await transaction.query<{ id: string }>(
+          `INSERT INTO ratelimit_overrides
+             (id, workspace_id, namespace_id, identifier, "limit", duration_ms)
+           VALUES ($1, $2, $3, $4, $5, $6)
+           ON CONFLICT (namespace_id, identifier) DO UPDATE SET "limit" = excluded."limit",
+             duration_ms = excluded.duration_ms, updated_at = now()
+           RETURNING id`,
+          [
+            newId("override"),
+            call.workspaceId,
+            namespace.id,
+            input.identifier,
+            toBigint(input.limit),
+            toBigint(input.duration),
+          ],
+        );
+        const { id } = rows[0] as { id: string };
+        stale(`namespace:${namespace.id}`);
+        record({
+          event: "ratelimit.set_override",
+          description: `Set the override of ${input.identifier} in ${namespace.name}`,
+          targets: [{ type: "ratelimitOverride", id, name: input.identifier }],
+        });
+        return { data: { overrideId: id } };
+      });
+    },
+  });
+}
