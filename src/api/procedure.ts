@@ -1,4 +1,4 @@
-/** How a procedure is declared: one entry of a namespace's `procedures.ts`; its key is its name. */
+/** How a procedure is declared: a file of its namespace; its key in `procedures.ts` is its name. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { z } from "zod";
 import { describeMissing, type Grants, type Requirement } from "#api/access/grants.ts";

@@ -1,12 +1,12 @@
 /** Wires analytics: what is recorded, where it waits, and the store that it is read from. */
 import path from "node:path";
-import { openEngine } from "#api/analytics/engine.ts";
-import { Journal, recoverJournals } from "#api/analytics/journal.ts";
+import { openEngine } from "#api/analytics/engine/engine.ts";
 import { countAnalytics } from "#api/analytics/metrics.ts";
-import type { AnalyticsParts } from "#api/analytics/procedures.ts";
-import { type AnalyticsRecorder, createRecorder } from "#api/analytics/recorder.ts";
+import type { AnalyticsParts } from "#api/analytics/parts.ts";
+import { Journal, recoverJournals } from "#api/analytics/recording/journal.ts";
+import { type AnalyticsRecorder, createRecorder } from "#api/analytics/recording/recorder.ts";
+import { openSpool } from "#api/analytics/recording/spool.ts";
 import { retentionFrom } from "#api/analytics/retention.ts";
-import { openSpool } from "#api/analytics/spool.ts";
 import type { Base } from "./base.ts";
 import type { Stops } from "./stops.ts";
 

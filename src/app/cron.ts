@@ -2,7 +2,7 @@
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Registry } from "prom-client";
 import { createWriteLastUsed } from "#api/access/last-used.ts";
-import type { AnalyticsStore } from "#api/analytics/procedures.ts";
+import type { AnalyticsStore } from "#api/analytics/parts.ts";
 import { createReadLastUses, createReadUsage } from "#api/analytics/usage.ts";
 import { createCountKeys } from "#api/upkeep/count-keys.ts";
 import { createReadOverQuota } from "#api/upkeep/over-quota.ts";

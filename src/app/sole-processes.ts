@@ -1,5 +1,5 @@
 /** What only one process of a database may do, held by locks in it. */
-import { hasEmbeddedEngine } from "#api/analytics/embedded-engine.ts";
+import { hasEmbeddedEngine } from "#api/analytics/engine/embedded-engine.ts";
 import type { Config } from "#config.ts";
 import { holdSessionLocks, type SessionLock } from "#kernel/session-locks.ts";
 import type { Base } from "./base.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Batch, batchesOf, encodeRow, type RecordedTable } from "#api/analytics/batch.ts";
-import type { RatelimitRow, VerificationRow } from "#api/analytics/recorder.ts";
+import type { RatelimitRow, VerificationRow } from "#api/analytics/recording/recorder.ts";
 
 /** A verification of workspace `ws_1`; the fields given stand over it. */
 export function verificationRow(fields: Partial<VerificationRow> = {}): VerificationRow {

@@ -1,5 +1,5 @@
 /** The real store of analytics, embedded, in a directory of its own. */
-import { openEngine } from "#api/analytics/engine.ts";
+import { openEngine } from "#api/analytics/engine/engine.ts";
 import { retentionFrom } from "#api/analytics/retention.ts";
 import { createLog } from "#kernel/log.ts";
 import { makeTempDir } from "./temp-dir.ts";

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import type { EngineState } from "./engine.ts";
-import type { RecorderCounters } from "./recorder.ts";
+import type { EngineState } from "./engine/engine.ts";
+import type { RecorderCounters } from "./recording/recorder.ts";
 
 /** What became of recorded events, and whether the store is there. */
 export function countAnalytics(

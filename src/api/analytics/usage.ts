@@ -1,5 +1,5 @@
 /** What the program itself reads of analytics, over all workspaces or one. */
-import type { AnalyticsStore } from "./procedures.ts";
+import type { AnalyticsStore } from "./parts.ts";
 import { writeOneOf, writeText } from "./sql/write.ts";
 
 /** An answer of the store has 10,000 rows at most. */

@@ -1,7 +1,7 @@
 /** One limit of a call: whom it is about, what is counted, what is answered and what is recorded. */
 import { z } from "zod";
 import { tuple } from "#api/access/grants.ts";
-import type { RatelimitRow } from "#api/analytics/recorder.ts";
+import type { RatelimitRow } from "#api/analytics/recording/recorder.ts";
 import type { LimitAnswer, LimitRequest } from "#api/limiter.ts";
 import { type Call, demand } from "#api/procedure.ts";
 import { text, whole } from "#api/schemas/schema.ts";

@@ -1,5 +1,5 @@
 /** What the procedures of the namespace `ratelimit` are given. */
-import type { AnalyticsRecorder } from "#api/analytics/recorder.ts";
+import type { AnalyticsRecorder } from "#api/analytics/recording/recorder.ts";
 import type { MakeChange } from "#api/changes/change.ts";
 import type { Limiter } from "#api/limiter.ts";
 import type { Database } from "#kernel/database.ts";

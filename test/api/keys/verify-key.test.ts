@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Grants } from "#api/access/grants.ts";
-import type { VerificationRow } from "#api/analytics/recorder.ts";
+import type { VerificationRow } from "#api/analytics/recording/recorder.ts";
 import type { KeyRecord } from "#api/cache/key-record.ts";
 import { VerifyInput } from "#api/keys/verify/schemas.ts";
 import { createVerify } from "#api/keys/verify-key.ts";

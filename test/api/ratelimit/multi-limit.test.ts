@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { Grants } from "#api/access/grants.ts";
-import type { AnalyticsRecorder } from "#api/analytics/recorder.ts";
+import type { AnalyticsRecorder } from "#api/analytics/recording/recorder.ts";
 import type { Call } from "#api/procedure.ts";
 import { createLocalLimiter } from "#api/ratelimit/limiter/local-limiter.ts";
 import { multiLimit } from "#api/ratelimit/multi-limit.ts";

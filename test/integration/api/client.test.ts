@@ -2,7 +2,7 @@
 import type { Unkey } from "@unkey/api";
 import * as errors from "@unkey/api/models/errors";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openEngine } from "#api/analytics/engine.ts";
+import { openEngine } from "#api/analytics/engine/engine.ts";
 import { retentionFrom } from "#api/analytics/retention.ts";
 import { createLog } from "#kernel/log.ts";
 import { startTestApi, type TestApi } from "../../support/api.ts";

@@ -1,5 +1,5 @@
 /** Writes parts of a statement for the store. */
-import { quoteText } from "#api/analytics/engine-client.ts";
+import { quoteText } from "#api/analytics/engine/engine-client.ts";
 
 /** A name, so that it is never taken for a keyword. What may be in one was checked before. */
 export function writeName(name: string): string {

@@ -1,10 +1,11 @@
 /** The store of the analytics, wherever it is: made ready in the background, and again after each loss. */
 
 import { setTimeout as delay } from "node:timers/promises";
+import type { Batch } from "#api/analytics/batch.ts";
+import type { Retention } from "#api/analytics/retention.ts";
 import { backoffMs } from "#kernel/backoff.ts";
 import type { Log } from "#kernel/log.ts";
 import { pause } from "#kernel/pause.ts";
-import type { Batch } from "./batch.ts";
 import { startEmbeddedEngine } from "./embedded-engine.ts";
 import {
   type EngineAddress,
@@ -16,7 +17,6 @@ import {
 import { engineError } from "./engine-error.ts";
 import { readerCount } from "./http-interface.ts";
 import { createLanes, type TakeLane } from "./lanes.ts";
-import type { Retention } from "./retention.ts";
 import { schemaStatements } from "./schema.ts";
 
 export type EngineSettings = {

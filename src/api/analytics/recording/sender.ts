@@ -1,7 +1,8 @@
 /** Brings what waits in the spool to the store, in order, for as long as it takes. */
+
+import type { Batch } from "#api/analytics/batch.ts";
 import { backoffMs } from "#kernel/backoff.ts";
 import type { Log } from "#kernel/log.ts";
-import type { Batch } from "./batch.ts";
 import { type Spool, SpoolDamagedError } from "./spool.ts";
 
 /** The store will never take this batch, however often it is sent. */

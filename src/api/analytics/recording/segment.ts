@@ -2,8 +2,8 @@
 import { type FileHandle, open, readFile } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
+import { type Batch, recordedTables } from "#api/analytics/batch.ts";
 import { invariant } from "#kernel/invariant.ts";
-import { type Batch, recordedTables } from "./batch.ts";
 
 export type Segment = {
   path: string;

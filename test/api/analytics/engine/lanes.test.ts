@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createLanes } from "#api/analytics/lanes.ts";
+import { createLanes } from "#api/analytics/engine/lanes.ts";
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 

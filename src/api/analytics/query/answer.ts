@@ -1,6 +1,7 @@
 /** What the store says, as the wire contract has it. */
+
+import { EngineError, type EngineFailure } from "#api/analytics/engine/engine-error.ts";
 import { ApiError, type ErrorCode } from "#api/error.ts";
-import { EngineError, type EngineFailure } from "./engine-error.ts";
 
 const codes: Record<EngineFailure, ErrorCode> = {
   invalid: "user/bad_request/invalid_analytics_query",

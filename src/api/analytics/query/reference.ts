@@ -1,14 +1,14 @@
 /** What a caller has to know to write a query: told on the reference page, from what is enforced. */
-import type { RecordedTable } from "./batch.ts";
-import { queryLimits } from "./engine-client.ts";
+import type { RecordedTable } from "#api/analytics/batch.ts";
+import { queryLimits } from "#api/analytics/engine/engine-client.ts";
+import { columnsOf } from "#api/analytics/engine/schema.ts";
+import type { Retention } from "#api/analytics/retention.ts";
+import { functionNames } from "#api/analytics/sql/functions.ts";
+import { maxFilledRows } from "#api/analytics/sql/order.ts";
+import type { QueryFamily } from "#api/analytics/sql/tables.ts";
+import { tablesOf } from "#api/analytics/sql/tables.ts";
+import { queryBounds } from "#api/analytics/sql/tokens.ts";
 import { queriesPerHour, slowQueryCost } from "./quota.ts";
-import type { Retention } from "./retention.ts";
-import { columnsOf } from "./schema.ts";
-import { functionNames } from "./sql/functions.ts";
-import { maxFilledRows } from "./sql/order.ts";
-import type { QueryFamily } from "./sql/tables.ts";
-import { tablesOf } from "./sql/tables.ts";
-import { queryBounds } from "./sql/tokens.ts";
 
 const recorded = {
   verifications: "key_verifications_v1",

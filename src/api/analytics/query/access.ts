@@ -1,8 +1,9 @@
 /** Which rows of analytics a caller may read: the condition that is put to every table. */
+
+import type { QueryFamily } from "#api/analytics/sql/tables.ts";
+import { writeOneOf, writeText } from "#api/analytics/sql/write.ts";
 import { type Call, demand } from "#api/procedure.ts";
 import type { Database } from "#kernel/database.ts";
-import type { QueryFamily } from "./sql/tables.ts";
-import { writeOneOf, writeText } from "./sql/write.ts";
 
 type Access = {
   /** Of the permissions: `<type>.<id>.read_analytics`. */

@@ -1,6 +1,6 @@
 /** The tables of the store, in the order in which they are created. Any statement may run again. */
-import type { RecordedTable } from "./batch.ts";
-import { type Retention, type Rollup, rollups } from "./retention.ts";
+import type { RecordedTable } from "#api/analytics/batch.ts";
+import { type Retention, type Rollup, rollups } from "#api/analytics/retention.ts";
 
 /** How many batches back a second sending of one is noticed, per table. */
 const deduplicationWindow = 10_000;

@@ -6,11 +6,11 @@ import {
   createClient,
   type SettingsMap,
 } from "@clickhouse/client";
+import type { Batch } from "#api/analytics/batch.ts";
+import { BatchRefusedError } from "#api/analytics/recording/sender.ts";
 import { readBody } from "#kernel/body.ts";
-import type { Batch } from "./batch.ts";
 import { engineError, explainQueryError, isRefusal } from "./engine-error.ts";
 import { maxStatementBytes } from "./http-interface.ts";
-import { BatchRefusedError } from "./sender.ts";
 
 export type EngineAddress = {
   /** May carry a user, a password and a database. */

@@ -1,6 +1,7 @@
 /** What the hot path calls to record a verification or a limit decision. */
+
+import { type Batch, batchesOf, encodeRow, type RecordedTable } from "#api/analytics/batch.ts";
 import type { Log } from "#kernel/log.ts";
-import { type Batch, batchesOf, encodeRow, type RecordedTable } from "./batch.ts";
 import type { Journal, Lines } from "./journal.ts";
 import { type InsertBatch, Sender } from "./sender.ts";
 import type { Spool } from "./spool.ts";

@@ -3,18 +3,18 @@ import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Batch } from "#api/analytics/batch.ts";
-import { Journal, recoverJournals } from "#api/analytics/journal.ts";
+import { Journal, recoverJournals } from "#api/analytics/recording/journal.ts";
 import {
   createRecorder,
   type RecorderCounters,
   type RecorderSettings,
-} from "#api/analytics/recorder.ts";
-import { BatchRefusedError } from "#api/analytics/sender.ts";
-import { openSpool } from "#api/analytics/spool.ts";
+} from "#api/analytics/recording/recorder.ts";
+import { BatchRefusedError } from "#api/analytics/recording/sender.ts";
+import { openSpool } from "#api/analytics/recording/spool.ts";
 import { createLog } from "#kernel/log.ts";
-import { ratelimitRow, verificationRow } from "../../support/analytics-rows.ts";
-import { tempDir } from "../../support/temp-dir.ts";
-import { waitFor } from "../../support/wait-for.ts";
+import { ratelimitRow, verificationRow } from "../../../support/analytics-rows.ts";
+import { tempDir } from "../../../support/temp-dir.ts";
+import { waitFor } from "../../../support/wait-for.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 

@@ -1,14 +1,14 @@
 /** How much of the store one workspace may have. */
 import { describe, expect, it } from "vitest";
 import { Grants } from "#api/access/grants.ts";
-import type { EngineQuery, Row } from "#api/analytics/engine-client.ts";
-import { engineError } from "#api/analytics/engine-error.ts";
+import type { EngineQuery, Row } from "#api/analytics/engine/engine-client.ts";
+import { engineError } from "#api/analytics/engine/engine-error.ts";
 import { analyticsProcedures } from "#api/analytics/procedures.ts";
+import { createTurns } from "#api/analytics/query/turns.ts";
 import { retentionFrom } from "#api/analytics/retention.ts";
-import { createTurns } from "#api/analytics/turns.ts";
 import type { LimitRequest } from "#api/limiter.ts";
 import type { Call } from "#api/procedure.ts";
-import { neverAsked } from "../../support/never-asked.ts";
+import { neverAsked } from "../../../support/never-asked.ts";
 
 /** Lets what has been resolved go on. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));

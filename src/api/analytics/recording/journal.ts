@@ -7,8 +7,8 @@
 import { randomUUID } from "node:crypto";
 import { type FileHandle, open, readdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
+import { batchesOf, type RecordedTable, recordedTables } from "#api/analytics/batch.ts";
 import type { Log } from "#kernel/log.ts";
-import { batchesOf, type RecordedTable, recordedTables } from "./batch.ts";
 import type { Spool } from "./spool.ts";
 
 export type JournalSettings = {

@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from "vitest";
-import { startEmbeddedEngine } from "#api/analytics/embedded-engine.ts";
-import type { EngineAddress } from "#api/analytics/engine-client.ts";
+import { startEmbeddedEngine } from "#api/analytics/engine/embedded-engine.ts";
+import type { EngineAddress } from "#api/analytics/engine/engine-client.ts";
 import { createLog } from "#kernel/log.ts";
-import { makeTempDir } from "../../../support/temp-dir.ts";
-import { waitFor } from "../../../support/wait-for.ts";
+import { makeTempDir } from "../../../../support/temp-dir.ts";
+import { waitFor } from "../../../../support/wait-for.ts";
 
 /** One call of a function that goes through hundreds of megabytes again and again: no limit looks into it. */
 const endless =

@@ -1,8 +1,8 @@
 /** Whose query runs when: no workspace takes all that the store has for as long as it likes. */
 import { LRUCache } from "lru-cache";
 import pLimit, { type LimitFunction } from "p-limit";
-import { engineError } from "./engine-error.ts";
-import { patienceMs } from "./lanes.ts";
+import { engineError } from "#api/analytics/engine/engine-error.ts";
+import { patienceMs } from "#api/analytics/engine/lanes.ts";
 
 /** The embedded store answers three queries at a time: one of them is always for somebody else. */
 const atOnce = 2;

@@ -5,7 +5,7 @@
  */
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { Batch } from "./batch.ts";
+import type { Batch } from "#api/analytics/batch.ts";
 import { createSegment, readRecord, type Segment, scanSegment, writeRecord } from "./segment.ts";
 
 export type SpoolSettings = {

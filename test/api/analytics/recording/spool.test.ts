@@ -16,8 +16,8 @@ import {
   SpoolDamagedError,
   SpoolFullError,
   type SpoolSettings,
-} from "#api/analytics/spool.ts";
-import { tempDir } from "../../support/temp-dir.ts";
+} from "#api/analytics/recording/spool.ts";
+import { tempDir } from "../../../support/temp-dir.ts";
 
 const maxBytes = 1_000_000;
 
@@ -223,7 +223,7 @@ it("takes no segment for damaged because the process has no file handles left", 
   const dir = tempDir();
   const script = `
     import { closeSync, openSync } from "node:fs";
-    import { openSpool } from "#api/analytics/spool.ts";
+    import { openSpool } from "#api/analytics/recording/spool.ts";
     const settings = { dir: ${JSON.stringify(dir)}, maxBytes: 1_000_000 };
     const body = Buffer.from("x\\n");
     await (await openSpool(settings)).append({ token: "kept", table: "ratelimits_v1", rows: 1, body });

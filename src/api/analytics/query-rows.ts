@@ -1,0 +1,73 @@
+/** analytics.getVerifications and getRatelimits: a query of the caller over one family of tables. */
+import { type Call, procedure } from "#api/procedure.ts";
+import type { EngineQuery, Row } from "./engine/engine-client.ts";
+import { EngineError } from "./engine/engine-error.ts";
+import type { AnalyticsParts } from "./parts.ts";
+import { conditionFor, ofWorkspace } from "./query/access.ts";
+import { notConfigured, toApiError } from "./query/answer.ts";
+import { spendQuery, spendSlowQuery } from "./query/quota.ts";
+import { describeQueries } from "./query/reference.ts";
+import type { TakeTurn } from "./query/turns.ts";
+import { QueryInput, QueryOutput } from "./schemas.ts";
+import { guardQuery } from "./sql/guard.ts";
+import { type QueryFamily, queryFamilies, tablesOf } from "./sql/tables.ts";
+
+/** `takeTurn` is that of all procedures: it bounds the queries of a workspace, whatever they read. */
+type QueryParts = { parts: AnalyticsParts; takeTurn: TakeTurn };
+
+export function getVerifications(shared: QueryParts) {
+  return query(shared, "verifications", "Reads verifications of keys by SQL.");
+}
+
+export function getRatelimits(shared: QueryParts) {
+  return query(shared, "ratelimits", "Reads rate limit decisions by SQL.");
+}
+
+function query(shared: QueryParts, family: QueryFamily, summary: string) {
+  const { parts } = shared;
+  const tables = tablesOf(family);
+  return procedure({
+    summary,
+    description: () => describeQueries(family, parts.analytics?.retention),
+    input: QueryInput,
+    output: QueryOutput,
+    refusals: family === "ratelimits" ? [412, 422, 503] : [422, 503],
+    handle: async (input, call) => {
+      const condition = await conditionFor(family, call, parts.database);
+      if (parts.analytics === undefined) throw notConfigured();
+      const { store, retention } = parts.analytics;
+      const { database } = store;
+      const { nowMs } = call;
+      const sql = guardQuery(input.query, { database, tables, condition, retention, nowMs });
+      await spendQuery(parts.limiter, call);
+      const filters = filtersFor(family, database, call);
+      const ask = (waitAtMostMs: number) => store.query({ sql, filters, waitAtMostMs });
+      return { data: await run(shared, call, ask) };
+    },
+  });
+}
+
+type Ask = (waitAtMostMs: number) => Promise<Row[]>;
+
+async function run({ takeTurn, parts }: QueryParts, call: Call, ask: Ask) {
+  try {
+    return await takeTurn(call.workspaceId, ask);
+  } catch (error) {
+    if (error instanceof EngineError && error.failure === "timeout") {
+      await spendSlowQuery(parts.limiter, call);
+    }
+    throw toApiError(error);
+  }
+}
+
+/** A second lock, which the store keeps: for every table there is, found in the query or not. */
+function filtersFor(family: QueryFamily, database: string, call: Call): EngineQuery["filters"] {
+  const own = ofWorkspace(call.workspaceId);
+  const filters = queryFamilies.flatMap((one) =>
+    [...tablesOf(one).keys()].map((name) => [
+      `${database}.${name}`,
+      one === family ? own : "1 = 0",
+    ]),
+  );
+  return Object.fromEntries(filters);
+}
