@@ -1,13 +1,13 @@
-/** Wires the look at alert managers: whether they are in step with the routes. */
+/** Wires the drift check of alert managers: whether they are in step with the routes. */
 import type { Registry } from "prom-client";
 import { environments } from "#alerts/contract.ts";
 import type { Config } from "#config.ts";
-import { findKept } from "#routing/alertmanager/commands.ts";
+import { findManaged } from "#routing/alertmanager/commands.ts";
+import { environmentsSharing } from "#routing/alertmanager/deliveries.ts";
 import { type Drift, readDrifts, showDrifts } from "#routing/alertmanager/drift.ts";
 import { compare } from "#routing/alertmanager/keep.ts";
-import { environmentsSharing } from "#routing/alertmanager/sendings.ts";
 
-/** undefined: the settings name no alert manager. One that environments share is looked at once. */
+/** undefined: the settings name no alert manager. One that environments share is checked once. */
 export function watchAlertmanagers(
   config: Config,
   registry: Registry,
@@ -17,11 +17,11 @@ export function watchAlertmanagers(
     .filter((name) => alertmanager[name].config_file !== "" || alertmanager[name].url !== "")
     .filter((name) => environmentsSharing(name, alertmanager, environments)[0] === name);
   if (watched.length === 0) return undefined;
-  const looks = watched.map((environment) => ({
+  const checks = watched.map((environment) => ({
     environment,
-    compare: async () => compare(findKept(config, environment)),
+    compare: async () => compare(findManaged(config, environment)),
   }));
-  const read = () => readDrifts(looks);
+  const read = () => readDrifts(checks);
   showDrifts(read, registry);
   return read;
 }

@@ -1,4 +1,4 @@
-/** The route that takes what no other takes, as a row to paste. */
+/** Suggests a route that takes the alerts that no other route takes, as a row to paste. */
 
 import type { AlertRoute, AlertSource, Condition } from "./contract.ts";
 import { anyOther, type Coverage, notSet } from "./coverage.ts";
@@ -26,8 +26,8 @@ export function suggestCatchAll(
 }
 
 /**
- * Ways to ask for exactly these values, of which any one is to hold. `none_of` always stands beside
- * `is_set`: what it says of a label that is missing nobody has written down.
+ * Alternative conditions that together match exactly these values. `none_of` always comes with `is_set`:
+ * the incident service does not document what `none_of` means for a missing label.
  */
 function conditionsFor(label: string, values: string[], domain: Coverage["domain"]): Condition[][] {
   const ways: Condition[][] = [];
@@ -60,7 +60,7 @@ function freeName(wanted: string, routes: readonly AlertRoute[]): string {
   return name;
 }
 
-/** The row as it stands in `routes.ts`. */
+/** The row as source text for `routes.ts`. */
 export function printRow(route: AlertRoute): string {
   const sources = route.sources.map(
     ({ source, conditions }) =>

@@ -1,13 +1,13 @@
-/** What commands about alert routes work with: the rows alone, no server. */
+/** What the commands about alert routes do with the rows alone, without a server. */
 
 import { readIdsFile } from "#routing/incident/ids-file.ts";
 import { type LintReport, lintRoutes } from "#routing/lint.ts";
 import { type Alert, simulate } from "#routing/match.ts";
-import { leftOut, mustPage } from "#routing/promises.ts";
+import { leftOut, mustPage } from "#routing/requirements.ts";
 import { routes, sources } from "#routing/routes.ts";
 import { type RoutedCheck, type Walk, walkToPage } from "#routing/walk.ts";
 
-/** Asks nobody. With `incident.ids_file` set it also finds channels that have no id there. */
+/** Calls no service. With `incident.ids_file` set it also finds channels that have no id there. */
 export function lintAlertRoutes(incident: {
   ids_file: string;
 }): LintReport & { routes: number; sources: number } {
@@ -15,13 +15,13 @@ export function lintAlertRoutes(incident: {
   const report = lintRoutes(
     incident.ids_file === ""
       ? table
-      : // The service tells the ids of escalation paths: they may be missing here.
+      : // The file may lack ids of escalation paths, because the service can be queried for those.
         { ...table, known: { channels: Object.keys(readIdsFile(incident.ids_file).channels) } },
   );
   return { routes: routes.length, sources: sources.length, ...report };
 }
 
-/** Throws when there is no such source. `unasked` are labels that no route asks of it. */
+/** Throws when there is no such source. `unasked` are labels that the source's row does not have. */
 export function simulateAlert(alert: Alert) {
   const source = sources.find(({ name }) => name === alert.source);
   if (source === undefined) {
@@ -32,7 +32,7 @@ export function simulateAlert(alert: Alert) {
   return { simulation: simulate(alert, routes), unasked };
 }
 
-/** Every API check and heartbeat with whoever is told when it fails. */
+/** For every API check and heartbeat, who is notified when it fails. */
 export function walkAll(watched: readonly RoutedCheck[]): Walk[] {
   return watched.map((check) => walkToPage(check, { sources, routes }));
 }

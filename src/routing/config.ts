@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { optionalText, optionalUrl, wholeNumber } from "#kernel/setting.ts";
 
-/** The incident service, as everything that talks to it shares it. */
+/** The incident service, for everything that calls it. */
 export const incidentConfig = {
   incident: z
     .strictObject({
@@ -9,11 +9,11 @@ export const incidentConfig = {
       url: optionalUrl(),
       /** Manages alert routes and sources; alert events have tokens of their own. */
       api_key: optionalText(),
-      /** A TOML file with ids that cannot be looked up: of chat channels above all. */
+      /** A TOML file with ids that cannot be looked up, mainly those of chat channels. */
       ids_file: optionalText(),
-      /** How often routes are held against their rows; 0: never. */
+      /** How often routes are compared with their rows; 0: never. */
       drift_check_minutes: wholeNumber({ min: 0, max: 10_080, default: 60 }),
-      /** How long a route that was made may be missing in the service's lists. */
+      /** How long after its creation a route may be missing in the service's lists. */
       list_lag_seconds: wholeNumber({ min: 0, max: 600, default: 30 }),
     })
     .prefault({}),

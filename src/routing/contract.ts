@@ -1,8 +1,8 @@
-/** What an alert source and an alert route are, as rows of data. */
+/** Schemas of the rows: alert sources and alert routes. */
 import { z } from "zod";
 import { environments } from "#alerts/contract.ts";
 
-/** How a source is told of alerts; `alertmanager` and `checkly` are also parts of its events' address. */
+/** How a source receives alerts; `alertmanager` and `checkly` are also part of its events' URL. */
 const sourceKinds = ["alertmanager", "checkly", "email", "http", "status_page_views"] as const;
 
 /** Where alerts come from. Its id at the incident service is looked up by `title`. */
@@ -11,9 +11,9 @@ export const AlertSource = z.strictObject({
   /** Its name at the incident service. */
   title: z.string(),
   kind: z.enum(sourceKinds),
-  /** null: it belongs to none. */
+  /** null: it belongs to no environment. */
   environment: z.enum(environments).nullable(),
-  /** The labels that routes may ask for, each with the values that are in use. */
+  /** The labels that conditions of routes may name, each with the values in use. */
   labels: z.record(z.string(), z.array(z.string())),
 });
 export type AlertSource = z.infer<typeof AlertSource>;
@@ -37,7 +37,7 @@ export type Condition = z.infer<typeof Condition>;
 
 const RouteSource = z.strictObject({
   source: z.string(),
-  /** All have to hold; none: every alert of the source. */
+  /** All have to match; empty: every alert of the source. */
   conditions: z.array(Condition),
 });
 

@@ -1,22 +1,22 @@
 /**
- * What becomes of every alert that a source can send. Conditions only compare labels with values that
- * they name, so that all values that nobody names fare alike: one of them stands for the others, and
- * trying each named value, the other ones and none at all is a proof and no sample.
+ * Which routes take each alert that a source can send. Conditions only compare labels with values that
+ * they name, so all unnamed values of a label are equivalent and one of them represents the rest.
+ * Trying every named value, one unnamed value and no value is therefore a proof, not a sample.
  */
 
 import type { AlertRoute, AlertSource } from "./contract.ts";
-import { type Simulation, simulate } from "./match.ts";
+import { simulate } from "./match.ts";
 
-/** Stands for every value that no row names; shown as it stands. */
+/** Represents every value that no row names; shown to people as it is. */
 export const anyOther = "(any other value)";
-/** Stands for a label that the alert lacks; shown as it stands. */
+/** Represents a label that the alert lacks; shown to people as it is. */
 export const notSet = "(not set)";
 
-/** Label values that fare alike, for example severity: info, (any other value). */
+/** Label values with the same routes, for example severity: info, (any other value). */
 export type Region = { source: string; labels: Record<string, string[]> };
 
 export type Coverage = {
-  /** Alerts that no route takes: they reach nobody. */
+  /** Alerts that no route takes: nobody is notified of them. */
   holes: Region[];
   /** Alerts that two routes or more take, with the names of the routes. */
   overlaps: (Region & { routes: string[] })[];
@@ -32,22 +32,22 @@ const maxCombinations = 20_000;
 /** Throws a RangeError when a source's labels have more combinations than can be tried. */
 export function coverSource(source: AlertSource, routes: readonly AlertRoute[]): Coverage {
   const domain = domainOf(source, routes);
-  const fates = combineDomain(domain).map((labels) => ({
+  const kinds = combineDomain(domain).map((labels) => ({
     labels,
-    fate: fateOf(source, labels, routes),
+    takers: takersOf(source, labels, routes),
   }));
-  const byFate = Map.groupBy(fates, ({ fate }) => fate.join("\n"));
-  const coverage: Coverage = { holes: [], overlaps: [], domain, tried: fates.length };
-  for (const alike of byFate.values()) {
-    const taken = alike[0]?.fate ?? [];
-    if (taken.length === 1) continue;
+  const byTakers = Map.groupBy(kinds, ({ takers }) => takers.join("\n"));
+  const coverage: Coverage = { holes: [], overlaps: [], domain, tried: kinds.length };
+  for (const alike of byTakers.values()) {
+    const takers = alike[0]?.takers ?? [];
+    if (takers.length === 1) continue;
     for (const labels of describe(
       alike.map(({ labels }) => labels),
       domain,
     )) {
       const region = { source: source.name, labels };
-      if (taken.length === 0) coverage.holes.push(region);
-      else coverage.overlaps.push({ ...region, routes: taken });
+      if (takers.length === 0) coverage.holes.push(region);
+      else coverage.overlaps.push({ ...region, routes: takers });
     }
   }
   return coverage;
@@ -64,8 +64,8 @@ function domainOf(source: AlertSource, routes: readonly AlertRoute[]): Domain {
     .flatMap((entry) => entry.conditions);
   const names = new Set([...Object.keys(source.labels), ...conditions.map(({ label }) => label)]);
   const valuesOf = (name: string) => {
-    const asked = conditions.filter(({ label }) => label === name);
-    const named = asked.flatMap((one) => ("values" in one ? one.values : []));
+    const onLabel = conditions.filter(({ label }) => label === name);
+    const named = onLabel.flatMap((one) => ("values" in one ? one.values : []));
     return [...new Set([...(source.labels[name] ?? []), ...named]), anyOther, notSet];
   };
   return Object.fromEntries([...names].map((name) => [name, valuesOf(name)]));
@@ -85,7 +85,7 @@ export function combineDomain(domain: Domain): Labels[] {
   );
 }
 
-/** A value that can stand on an alert; for `anyOther` one that is none of `named`. */
+/** A value that an alert can have; for `anyOther` one that is not in `named`. */
 export function standIn(value: string, named: readonly string[]): string {
   if (value !== anyOther) return value;
   let other = "other";
@@ -93,19 +93,17 @@ export function standIn(value: string, named: readonly string[]): string {
   return other;
 }
 
-function fateOf(source: AlertSource, labels: Labels, routes: readonly AlertRoute[]): string[] {
-  return takers(simulate({ source: source.name, labels: withoutUnset(labels) }, routes));
-}
-
-function takers({ routes }: Simulation): string[] {
-  return routes.filter(({ matches }) => matches).map(({ route }) => route);
+/** The names of the routes that take the alert. */
+function takersOf(source: AlertSource, labels: Labels, routes: readonly AlertRoute[]): string[] {
+  const simulation = simulate({ source: source.name, labels: withoutUnset(labels) }, routes);
+  return simulation.routes.filter(({ matches }) => matches).map(({ route }) => route);
 }
 
 function withoutUnset(labels: Labels): Labels {
   return Object.fromEntries(Object.entries(labels).filter(([, value]) => value !== notSet));
 }
 
-/** The fewest regions that are easily told: a label whose value makes no difference is left out. */
+/** Few regions that are short to describe: a label whose value makes no difference is left out. */
 function describe(alike: readonly Labels[], domain: Domain): Domain[] {
   const names = Object.keys(domain).filter((name) => !isIndifferent(name, alike, domain));
   const last = names.pop();
@@ -119,7 +117,7 @@ function describe(alike: readonly Labels[], domain: Domain): Domain[] {
   });
 }
 
-/** Whether the combinations stay the same with any other value of the label put in. */
+/** Whether `alike` has every combination also with every other value of the label. */
 function isIndifferent(name: string, alike: readonly Labels[], domain: Domain): boolean {
   const rest = ({ [name]: _, ...others }: Labels) => JSON.stringify(others);
   const counts = new Map<string, number>();

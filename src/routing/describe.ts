@@ -1,4 +1,4 @@
-/** What the console shows of routes. */
+/** The routing data that the console shows. */
 import { ProblemError } from "#kernel/problem.ts";
 import { type Alert, simulate } from "./match.ts";
 import { routes, sources } from "./routes.ts";

@@ -1,17 +1,17 @@
-/** What is wrong with the rows of routes and sources, found without asking anyone. */
+/** Finds mistakes in the rows of routes and sources, without calling any service. */
 import { printRow, suggestCatchAll } from "./catch-all.ts";
 import type { AlertRoute, AlertSource } from "./contract.ts";
 import { type Coverage, coverSource, type Region } from "./coverage.ts";
 import { simulate } from "./match.ts";
-import type { leftOut, mustPage } from "./promises.ts";
+import type { leftOut, mustPage } from "./requirements.ts";
 
-/** An error pages the wrong people, or nobody; a warning is for people to think about. */
+/** An error: the wrong people are paged, or nobody is. A warning may be intended. */
 type Finding = {
   level: "error" | "warning";
   /** The name of the route or source. */
   about: string;
   message: string;
-  /** The row that mends it, as it would stand in `routes.ts`. */
+  /** The row that fixes it, as source text for `routes.ts`. */
   paste?: string;
 };
 
@@ -20,24 +20,24 @@ export type Table = {
   routes: readonly AlertRoute[];
   mustPage: typeof mustPage;
   leftOut: typeof leftOut;
-  /** Names with an id at the incident service; absent: nobody has looked. */
+  /** Names that have an id at the incident service; absent: not looked up. */
   known?: { escalations?: readonly string[]; channels?: readonly string[] };
 };
 
 export type LintReport = {
   findings: Finding[];
-  /** How many kinds of alerts were tried to prove what is dropped. */
+  /** How many kinds of alerts were simulated to find those that no route takes. */
   tried: number;
 };
 
-/** Errors first; no findings: all is well. */
+/** Errors first. */
 export function lintRoutes(table: Table): LintReport {
   const covered = table.sources.map((source) => lintCoverage(source, table));
   const findings = [
     ...lintNames(table),
     ...table.routes.flatMap((route) => lintRoute(route, table)),
     ...table.sources.flatMap((source) => lintSource(source, table)),
-    ...table.mustPage.flatMap((promise) => lintPromise(promise, table)),
+    ...table.mustPage.flatMap((required) => lintRequirement(required, table)),
     ...covered.flatMap(({ findings }) => findings),
   ];
   const isError = ({ level }: Finding) => level === "error";
@@ -80,25 +80,28 @@ function lintRoute(route: AlertRoute, { sources, known }: Table): Finding[] {
   const rows = named.flatMap((source) => sources.find((row) => row.name === source) ?? []);
   const unknown = named.filter((source) => !sources.some((row) => row.name === source));
   const staging = rows.filter(({ environment }) => environment === "staging");
-  const says = (message: string | false) => (message === false ? [] : [error(name, message)]);
+  const errorIf = (message: string | false) => (message === false ? [] : [error(name, message)]);
   const { escalations, channels } = known ?? {};
   return [
-    ...unknown.flatMap((source) => says(`there is no source ${source}; sources are rows too`)),
-    ...says(named.length === 0 && "it takes alerts of no source"),
+    ...unknown.flatMap((source) => errorIf(`there is no source ${source}; sources are rows too`)),
+    ...errorIf(named.length === 0 && "it takes alerts of no source"),
     ...duplicates(route.sources.map((entry) => JSON.stringify(entry))).flatMap(() =>
-      says("it takes the same alerts of one source twice"),
+      errorIf("it takes the same alerts of one source twice"),
     ),
-    ...says(
+    ...errorIf(
       staging.length > 0 &&
         escalation !== null &&
         `alerts of ${staging.map((row) => row.name).join(", ")} would page ${escalation}; staging pages nobody`,
     ),
-    ...says(
+    ...errorIf(
       escalation !== null &&
         escalations?.includes(escalation) === false &&
-        `nobody has an id for the escalation path ${escalation}`,
+        `the escalation path ${escalation} has no id at the incident service`,
     ),
-    ...says(channels?.includes(channel) === false && `nobody has an id for the channel ${channel}`),
+    ...errorIf(
+      channels?.includes(channel) === false &&
+        `the channel ${channel} has no id in incident.ids_file`,
+    ),
     ...lintConditions(route, sources),
   ];
 }
@@ -115,24 +118,27 @@ function lintConditions(route: AlertRoute, sources: readonly AlertSource[]): Fin
 
 function lintSource({ name }: AlertSource, { routes }: Table): Finding[] {
   const isTaken = routes.some(({ sources }) => sources.some(({ source }) => source === name));
-  return isTaken ? [] : [error(name, "no route takes its alerts: they reach nobody")];
+  return isTaken ? [] : [error(name, "no route takes its alerts: nobody is notified")];
 }
 
-function lintPromise(promise: Table["mustPage"][number], { sources, routes }: Table): Finding[] {
-  const { source, labels } = promise;
-  const told = tell(labels);
+function lintRequirement(
+  required: Table["mustPage"][number],
+  { sources, routes }: Table,
+): Finding[] {
+  const { source, labels } = required;
+  const labelled = describeLabels(labels);
   if (!sources.some(({ name }) => name === source)) {
-    return [error(source, `its alerts${told} have to page, and there is no such source`)];
+    return [error(source, `its alerts${labelled} have to page, and there is no such source`)];
   }
-  const { pages, routes: asked } = simulate(promise, routes);
+  const { pages, routes: tried } = simulate(required, routes);
   if (pages.length > 0) return [];
-  const takers = asked.filter(({ matches }) => matches).map(({ route }) => route);
+  const takers = tried.filter(({ matches }) => matches).map(({ route }) => route);
   const why =
     takers.length === 0 ? "no route takes them" : `${takers.join(", ")} has no escalation`;
-  return [error(takers[0] ?? source, `alerts of ${source}${told} have to page: ${why}`)];
+  return [error(takers[0] ?? source, `alerts of ${source}${labelled} have to page: ${why}`)];
 }
 
-function tell(labels: Record<string, string>): string {
+function describeLabels(labels: Record<string, string>): string {
   const pairs = Object.entries(labels).map(([label, value]) => `${label}=${value}`);
   return pairs.length === 0 ? "" : ` with ${pairs.join(" and ")}`;
 }
@@ -163,14 +169,14 @@ function describeCoverage(source: AlertSource, coverage: Coverage, table: Table)
   );
   if (holes.length === 0) return overlaps;
   const row = suggestCatchAll(source, { holes, domain: coverage.domain }, table.routes);
-  const told = holes.map(describeRegion).join("; ");
-  const message = `${told} matches no route: the alert is dropped and nobody is told`;
+  const dropped = holes.map(describeRegion).join("; ");
+  const message = `${dropped} matches no route: the alert is dropped and nobody is notified`;
   return [{ ...warning(source.name, message), paste: printRow(row) }, ...overlaps];
 }
 
 function describeRegion({ labels }: Region): string {
-  const told = Object.entries(labels).map(([label, values]) => `${label}=${values.join(", ")}`);
-  return told.join(" with ") || "every alert";
+  const pairs = Object.entries(labels).map(([label, values]) => `${label}=${values.join(", ")}`);
+  return pairs.join(" with ") || "every alert";
 }
 
 function duplicates(values: readonly string[]): string[] {

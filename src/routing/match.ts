@@ -4,7 +4,7 @@ import type { AlertRoute, Condition } from "./contract.ts";
 export type Alert = {
   /** The name of a row of `sources`. */
   source: string;
-  /** What the alert carries; a label that is empty is one that it lacks, as Prometheus has it. */
+  /** The alert's labels; an empty one counts as missing, as in Prometheus. */
   labels: Readonly<Record<string, string>>;
 };
 
@@ -26,7 +26,7 @@ export type Simulation = Alert & {
   channels: readonly string[];
 };
 
-/** An alert that no route takes is dropped without a word: then `pages` and `channels` are empty. */
+/** An alert that no route takes is dropped silently: then `pages` and `channels` are empty. */
 export function simulate(alert: Alert, routes: readonly AlertRoute[]): Simulation {
   const verdicts = routes.flatMap((route) => judgeRoute(alert, route) ?? []);
   const taken = verdicts.filter(({ matches }) => matches);
@@ -60,7 +60,7 @@ function judgeAll(labels: Alert["labels"], conditions: readonly Condition[]): Ju
 
 function judge(labels: Alert["labels"], condition: Condition): Judgement {
   const { label, operation } = condition;
-  // Own members alone: no alert has a label because every object has a `constructor`.
+  // Own properties only: every object has a `constructor`, and no alert has that label by it.
   const value = Object.hasOwn(labels, label) ? labels[label] || null : null;
   const found = value === null ? `${label} is not set` : `${label} is ${value}`;
   switch (operation) {

@@ -1,7 +1,7 @@
 /** Where alerts come from and where they go (docs/alert-routing.md). To add a route, add a row. */
 import type { AlertRoute, AlertSource, Condition } from "./contract.ts";
 
-/** What alert rules set; `info` is what many write besides. */
+/** The values that alert rules set; `info` is common too. */
 const severity = ["critical", "warning", "info"];
 
 export const sources: readonly AlertSource[] = [

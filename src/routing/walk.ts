@@ -1,16 +1,16 @@
-/** From a check to whoever is told when it fails: channel, source, routes, people. */
+/** The way of an alert from a failing check to the people notified: channel, source, routes. */
 
 import type { Environment } from "#alerts/contract.ts";
 import type { AlertRoute, AlertSource } from "./contract.ts";
 import { type Simulation, simulate } from "./match.ts";
 
-/** What of an API check or a heartbeat decides who is told. */
+/** The fields of an API check or a heartbeat that decide who is notified. */
 export type RoutedCheck = { id: string; environment: Environment; channel: Environment | null };
 
 export type Walk = {
   check: string;
   environment: Environment;
-  /** null: the check has none, and its alerts are seen on the console alone. */
+  /** null: the check has none, and only the console shows its alerts. */
   channel: Environment | null;
   /** The source that the channel posts to; null without a channel. */
   source: string | null;
@@ -23,13 +23,13 @@ type Rows = { sources: readonly AlertSource[]; routes: readonly AlertRoute[] };
 /** A channel posts to the synthetic monitor's source of its environment. */
 export function walkToPage(check: RoutedCheck, { sources, routes }: Rows): Walk {
   const { id, environment, channel } = check;
-  const source = sources.find((row) => row.kind === "checkly" && row.environment === channel);
-  const told = channel === null ? undefined : source;
+  const ofChannel = sources.find((row) => row.kind === "checkly" && row.environment === channel);
+  const source = channel === null ? undefined : ofChannel;
   return {
     check: id,
     environment,
     channel,
-    source: told?.name ?? null,
-    simulation: told === undefined ? null : simulate({ source: told.name, labels: {} }, routes),
+    source: source?.name ?? null,
+    simulation: source === undefined ? null : simulate({ source: source.name, labels: {} }, routes),
   };
 }

@@ -56,7 +56,7 @@ it("refuses to try more combinations than it can", () => {
   expect(() => coverSource(aSource({ labels }), [aRoute()])).toThrow(RangeError);
 });
 
-it("tells of every alert whether no route, one or several take it", () => {
+it("says of every alert whether no route, one or several take it", () => {
   fc.assert(
     fc.property(anyRoutes, anyLabels, (rows, labels) => {
       const { holes, overlaps, domain } = coverSource(source, rows);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { lintRoutes, type Table } from "#routing/lint.ts";
-import { leftOut, mustPage } from "#routing/promises.ts";
+import { leftOut, mustPage } from "#routing/requirements.ts";
 import { routes, sources } from "#routing/routes.ts";
 import { aRoute, aSource } from "../support/route-rows.ts";
 
@@ -20,7 +20,7 @@ it("finds nothing but the dropped severities in the rows of src/routing/routes.t
       level: "warning",
       about: "alertmanager-production",
       message:
-        "severity=info, (any other value) matches no route: the alert is dropped and nobody is told",
+        "severity=info, (any other value) matches no route: the alert is dropped and nobody is notified",
       paste: [
         "  {",
         '    name: "Other Alerts of Alertmanager (production)",',
@@ -35,7 +35,7 @@ it("finds nothing but the dropped severities in the rows of src/routing/routes.t
   ]);
 });
 
-it("has nothing to say once the suggested row is there", () => {
+it("finds nothing once the suggested row is added", () => {
   const paste = lintRoutes({ sources, routes, mustPage, leftOut }).findings[0]?.paste ?? "";
   const row = new Function(`return [${paste}][0]`)();
 
@@ -44,7 +44,7 @@ it("has nothing to say once the suggested row is there", () => {
   expect(findings).toEqual([]);
 });
 
-it("finds nothing in rows that are well", () => {
+it("finds nothing in correct rows", () => {
   expect(lint({})).toEqual([]);
 });
 
@@ -79,7 +79,7 @@ it.each(routes.filter(({ escalation }) => escalation !== null).map(({ name }) =>
 it("finds a source that no route takes", () => {
   const found = errors({ sources: [aSource(), aSource({ name: "b", title: "B" })] });
 
-  expect(found).toEqual(["error: b: no route takes its alerts: they reach nobody"]);
+  expect(found).toEqual(["error: b: no route takes its alerts: nobody is notified"]);
 });
 
 it("finds names that are taken twice", () => {
@@ -94,7 +94,7 @@ it("finds names that are taken twice", () => {
   );
 });
 
-it("finds a source, a label, an escalation and a channel that nobody knows", () => {
+it("finds a source, a label, an escalation and a channel that do not exist", () => {
   const conditions = [{ label: "severty", operation: "is_set" as const }];
   const sources = [
     { source: "metrics", conditions: [] },
@@ -106,8 +106,8 @@ it("finds a source, a label, an escalation and a channel that nobody knows", () 
 
   expect(errors({ routes: [route], known })).toEqual([
     "error: All: there is no source metricks; sources are rows too",
-    "error: All: nobody has an id for the escalation path On-Cal",
-    "error: All: nobody has an id for the channel #alert",
+    "error: All: the escalation path On-Cal has no id at the incident service",
+    "error: All: the channel #alert has no id in incident.ids_file",
     "error: All: metrics has no label severty",
   ]);
 });
@@ -118,7 +118,7 @@ it("finds alerts that two routes take", () => {
   expect(found).toEqual(["warning: metrics: every alert goes to All and Also"]);
 });
 
-it("is content with alerts that are meant to be left out", () => {
+it("accepts alerts that are left out on purpose", () => {
   const conditions = [{ label: "severity", operation: "one_of" as const, values: ["critical"] }];
   const narrow = [aRoute({ sources: [{ source: "metrics", conditions }] })];
 

@@ -36,7 +36,7 @@ describe("every check and heartbeat, from its definition to the page", () => {
     },
   );
 
-  it.each(of(({ check }) => check.channel === null))("%s is told to nobody", (_, walk) => {
+  it.each(of(({ check }) => check.channel === null))("%s notifies nobody", (_, walk) => {
     expect(walk).toMatchObject({ source: null, simulation: null });
   });
 

@@ -45,9 +45,9 @@ export async function exportRoutes(options: ExportOptions): Promise<number> {
 export async function plan(options: OfEnvironment): Promise<number> {
   const { environment, json } = options;
   const compared = await compareAlertmanager(settingsOf(options), environment);
-  const { isInStep, told, ...comparison } = compared;
+  const { isInStep, lines, ...comparison } = compared;
   if (json) printJson({ environment, in_step: isInStep, ...comparison });
-  else printLines(told);
+  else printLines(lines);
   if (isInStep) return 0;
   return comparison.changes.length === 0 && comparison.running === "unknown" ? 1 : 2;
 }
@@ -55,13 +55,13 @@ export async function plan(options: OfEnvironment): Promise<number> {
 export async function apply(options: OfEnvironment): Promise<number> {
   const { environment, json } = options;
   const settings = settingsOf(options);
-  const { isConfirmed, told, ...brought } = await bringAlertmanagerInStep(settings, environment);
+  const { isConfirmed, lines, ...result } = await bringAlertmanagerInStep(settings, environment);
   if (json) {
-    printJson({ environment, confirmed: isConfirmed, ...brought });
+    printJson({ environment, confirmed: isConfirmed, ...result });
     return 0;
   }
-  printLines(told);
-  const end = ends[brought.outcome];
+  printLines(lines);
+  const end = ends[result.outcome];
   print(isConfirmed ? end : `${end} Nobody could ask it: no url is set.`);
   return 0;
 }

@@ -1,7 +1,12 @@
-/** What commands about the metrics alert manager work with: its files, itself, the incident service. */
+/** The commands about the metrics alert manager: token rotation, export, comparison, sync. */
 
 import { type Environment, environments } from "#alerts/contract.ts";
 import type { AlertmanagerSettings } from "#routing/alertmanager/config.ts";
+import {
+  environmentsInUse,
+  environmentsSharing,
+  findDeliveries,
+} from "#routing/alertmanager/deliveries.ts";
 import { describeChange, describeComparison } from "#routing/alertmanager/describe.ts";
 import { exportAlertmanager, writeAlertmanagerYaml } from "#routing/alertmanager/export.ts";
 import {
@@ -13,23 +18,18 @@ import {
 } from "#routing/alertmanager/keep.ts";
 import { createReload } from "#routing/alertmanager/reload.ts";
 import { connectRunning } from "#routing/alertmanager/running.ts";
-import {
-  environmentsInUse,
-  environmentsSharing,
-  findSendings,
-} from "#routing/alertmanager/sendings.ts";
 import { routes, sources } from "#routing/routes.ts";
 import { type Rotation, rotate, type Webhook } from "#routing/tokens/rotate.ts";
 import { createSourceTokens, type SourceAddress } from "#routing/tokens/source-tokens.ts";
 
-/** What these commands read of the settings. */
+/** The settings that these commands read. */
 type Settings = {
   alertmanager: Record<Environment, AlertmanagerSettings>;
   alerts: Record<Environment, AlertSourceSettings>;
   incident: { url: string; api_key: string };
 };
 
-/** Of the source that alert events are posted to. */
+/** The source to which alert events are posted. */
 type AlertSourceSettings = {
   source_kind: SourceAddress["kind"];
   source_id: string;
@@ -39,13 +39,13 @@ type AlertSourceSettings = {
 type Sender = Webhook & { address: SourceAddress };
 
 export type RotationReport = Rotation & {
-  /** Of the sources at the incident service, by name. */
+  /** Ids of the sources at the incident service, by name. */
   ids: Map<string, string>;
-  /** Senders that have no file for a token, one line each. */
+  /** Senders without a token file, one line each. */
   leftOut: string[];
 };
 
-/** Throws with what is missing in the settings, or with what went wrong and how things stand now. */
+/** Throws with the settings that are missing, or with what failed and which tokens are in place now. */
 export async function rotateTokens(
   settings: Settings,
   environment: Environment,
@@ -77,7 +77,7 @@ function incidentOf({ incident }: Settings): { url: string; apiKey: string } {
   throw new Error(`set ${missing.map((key) => `incident.${key}`).join(" and ")} first`);
 }
 
-/** The senders of an environment that have their token from a file. */
+/** The senders of an environment that read their token from a file. */
 function findSenders({ alertmanager, alerts }: Settings, environment: Environment) {
   const manager = alertmanager[environment];
   const monitor = alerts[environment];
@@ -99,42 +99,42 @@ function findSenders({ alertmanager, alerts }: Settings, environment: Environmen
   throw new Error(`there is no file to put a token into\n${leftOut.join("\n")}`);
 }
 
-/** One environment's alert manager, or one that all of them share. Throws with missing settings. */
+/** Of one environment, or of all that are in use when they share one. Throws with missing settings. */
 export function exportForAlertmanager(
   { alertmanager, incident }: Settings,
   environment: Environment | undefined,
 ) {
   const wanted =
     environment === undefined ? environmentsInUse(alertmanager, environments) : [environment];
-  const sendings = findSendings(wanted, sources, { incidentUrl: incident.url, alertmanager });
-  return exportAlertmanager(sendings, routes);
+  const deliveries = findDeliveries(wanted, sources, { incidentUrl: incident.url, alertmanager });
+  return exportAlertmanager(deliveries, routes);
 }
 
 /** Changes nothing. */
 export async function compareAlertmanager(
   settings: Settings,
   environment: Environment,
-): Promise<Comparison & { told: string[] }> {
-  const comparison = await compare(findKept(settings, environment));
-  return { ...comparison, told: describeComparison(comparison) };
+): Promise<Comparison & { lines: string[] }> {
+  const comparison = await compare(findManaged(settings, environment));
+  return { ...comparison, lines: describeComparison(comparison) };
 }
 
 export async function bringAlertmanagerInStep(
   settings: Settings,
   environment: Environment,
-): Promise<SyncResult & { told: string[] }> {
+): Promise<SyncResult & { lines: string[] }> {
   const manager = settings.alertmanager[environment];
   const reload = createReload(manager);
-  const brought = await bringInStep({
-    ...findKept(settings, environment),
+  const result = await bringInStep({
+    ...findManaged(settings, environment),
     reload: () => reload([]),
     withinMs: manager.reload_timeout_seconds * 1_000,
   });
-  return { ...brought, told: brought.changes.map(describeChange) };
+  return { ...result, lines: result.changes.map(describeChange) };
 }
 
-/** Of an environment; also the other's, when the two share an alert manager. */
-export function findKept(
+/** The alert manager of an environment, configured for the other one too when they share it. */
+export function findManaged(
   { alertmanager, incident }: Pick<Settings, "alertmanager" | "incident">,
   environment: Environment,
 ): ManagedAlertmanager {
@@ -144,9 +144,9 @@ export function findKept(
     throw new Error(`set ${path}.config_file or ${path}.url: where is its configuration?`);
   }
   const sharing = environmentsSharing(environment, alertmanager, environments);
-  const sendings = findSendings(sharing, sources, { incidentUrl: incident.url, alertmanager });
+  const deliveries = findDeliveries(sharing, sources, { incidentUrl: incident.url, alertmanager });
   return {
-    wanted: writeAlertmanagerYaml(sendings, routes),
+    wanted: writeAlertmanagerYaml(deliveries, routes),
     file,
     running: url === "" ? undefined : connectRunning(url),
   };

@@ -5,17 +5,17 @@ const alertManager = () =>
   z
     .strictObject({
       /**
-       * Where it is reached, with `user:password@` if it asks for them; empty: it is not asked what it
-       * runs with, nor told to reload.
+       * Its address, with `user:password@` if it requires them; empty: its running configuration is not
+       * read, and it is not told to reload.
        */
       url: optionalUrl(),
-      /** Its configuration on this machine, which is kept in step; two environments may share one. */
+      /** Its configuration file on this machine, kept in step; two environments may share one. */
       config_file: optionalText(),
-      /** Of its alert source at the incident service; empty: looked up by the source's title. */
+      /** The id of its alert source at the incident service; empty: looked up by the source's title. */
       source_id: optionalText(),
       /** The file of this machine that holds its token; empty: `alerts rotate` leaves it out. */
       token_file: optionalText(),
-      /** The same file as the alert manager sees it, when that is elsewhere. */
+      /** The path of the same file inside the alert manager's container, when it differs. */
       mounted_token_file: optionalText(),
       /** A program and its arguments, run without a shell; empty: it is told to reload at its `url`. */
       reload_command: textList(),
@@ -29,5 +29,5 @@ export const alertmanagerConfig = {
     .prefault({}),
 };
 
-/** Of the metrics alert manager of one environment. */
+/** The settings of one environment's metrics alert manager. */
 export type AlertmanagerSettings = z.infer<ReturnType<typeof alertManager>>;

@@ -1,10 +1,10 @@
-/** What differs between two configurations of Alertmanager: by meaning, field by field. */
+/** The differences between two configurations of Alertmanager, by meaning, field by field. */
 import { parse } from "yaml";
 
-/** null: the field is not there. */
+/** null: the field is not set. */
 export type SettingChange = { path: string; before: string | null; after: string | null };
 
-/** `before` null: there is no file. Empty: they say the same. Throws when `before` is no YAML. */
+/** `before` null: there is no file. Empty when they mean the same. Throws when `before` is no YAML. */
 export function diffConfigs(before: string | null, after: string): SettingChange[] {
   const old = before === null ? new Map<string, string>() : flatten(parse(before));
   const wanted = flatten(parse(after));
@@ -15,7 +15,7 @@ export function diffConfigs(before: string | null, after: string): SettingChange
   });
 }
 
-/** Fields that we write ourselves. What someone else has put into a file may be a secret. */
+/** Fields that we write ourselves. A value that someone else has put into the file may be a secret. */
 const harmless = new Set([
   ...["receiver", "matchers", "name", "send_resolved", "follow_redirects", "credentials_file"],
   ...["group_by", "group_wait", "group_interval", "repeat_interval", "in order"],
@@ -40,14 +40,14 @@ function flatten(value: unknown, path = "", fields: Fields = new Map()): Fields 
   return fields;
 }
 
-/** Routes and receivers go by their names: one that is put in between moves none of the others. */
+/** Routes and receivers are identified by name, so that an inserted one does not shift the others. */
 function flattenList(items: readonly unknown[], path: string, fields: Fields): void {
   const names = items.map(nameOf);
   const isNamed = names.every((name, i) => name !== undefined && names.indexOf(name) === i);
   items.forEach((item, i) => {
     flatten(item, `${path}[${isNamed ? names[i] : i}]`, fields);
   });
-  // Of routes the first that matches counts; receivers may stand in any order.
+  // The first matching route counts, so their order matters; that of receivers does not.
   if (isNamed && path.endsWith("routes")) fields.set(`${path} in order`, names.join(", "));
 }
 

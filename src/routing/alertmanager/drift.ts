@@ -1,24 +1,24 @@
-/** Whether alert managers are in step with the routes, as the running program tells of it. */
+/** Whether alert managers are in step with the routes, as the running program reports it. */
 import { Gauge, type Registry } from "prom-client";
 import { describeComparison } from "./describe.ts";
 import type { Comparison } from "./keep.ts";
 
 export type Drift = {
   environment: string;
-  /** `unknown`: nobody could look, or the settings lack something. */
+  /** `unknown`: the file or the alert manager cannot be read, or a setting is missing. */
   state: "in_step" | "drifted" | "unknown";
   /** What differs, for people. */
   lines: string[];
 };
 
-type Look = { environment: string; compare: () => Promise<Comparison> };
+type DriftCheck = { environment: string; compare: () => Promise<Comparison> };
 
 /** Never throws. */
-export function readDrifts(looks: readonly Look[]): Promise<Drift[]> {
-  return Promise.all(looks.map(readDrift));
+export function readDrifts(checks: readonly DriftCheck[]): Promise<Drift[]> {
+  return Promise.all(checks.map(readDrift));
 }
 
-async function readDrift({ environment, compare }: Look): Promise<Drift> {
+async function readDrift({ environment, compare }: DriftCheck): Promise<Drift> {
   try {
     const comparison = await compare();
     return { environment, state: stateOf(comparison), lines: describeComparison(comparison) };
@@ -32,11 +32,11 @@ function stateOf({ isInStep, changes, running }: Comparison): Drift["state"] {
   return changes.length === 0 && running === "unknown" ? "unknown" : "drifted";
 }
 
-/** Looked at when someone asks us. Absent while it is unknown, which alert rules can see. */
+/** Read anew at every scrape. No value while it is unknown, which alert rules can detect. */
 export function showDrifts(read: () => Promise<Drift[]>, registry: Registry): void {
   new Gauge({
     name: "vedette_alertmanager_in_step",
-    help: "1 when the alert manager's file and what it works with are as the routes have them, else 0.",
+    help: "1 when the alert manager's file and its running configuration match the routes, else 0.",
     labelNames: ["environment"],
     registers: [registry],
     async collect() {

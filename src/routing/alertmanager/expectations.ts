@@ -1,4 +1,4 @@
-/** Which receiver each kind of alert has to reach, told from the rows and not from the tree. */
+/** Which receiver each kind of alert has to reach, computed from the rows and not from the tree. */
 
 import type { AlertRoute } from "#routing/contract.ts";
 import { combineDomain, coverSource, notSet, standIn } from "#routing/coverage.ts";
@@ -9,17 +9,17 @@ export type Expectation = { receiver: string; labels: Record<string, string> };
 
 /** Throws a RangeError when a source has more kinds of alerts than can be tried. */
 export function expectReceivers(
-  sendings: readonly Delivery[],
+  deliveries: readonly Delivery[],
   routes: readonly AlertRoute[],
 ): Expectation[] {
-  const environments = sendings.map(({ source }) => source.environment);
-  return sendings.flatMap((sending, i) => {
-    const kinds = kindsOf(sending, routes);
+  const environments = deliveries.map(({ source }) => source.environment);
+  return deliveries.flatMap((delivery, i) => {
+    const kinds = kindsOf(delivery, routes);
     const own = kinds.map((labels) => ({ ...labels, [environmentLabel]: environments[i] ?? "" }));
-    // What names none of the environments is the first one's.
+    // Alerts that name none of the environments belong to the first one.
     const others = i === 0 ? kinds.filter((labels) => !namesOne(labels, environments)) : [];
     return [...others, ...own].map((labels) => ({
-      receiver: findReceiver(sending, labels, routes),
+      receiver: findReceiver(delivery, labels, routes),
       labels,
     }));
   });

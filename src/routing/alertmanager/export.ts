@@ -1,4 +1,4 @@
-/** The routes for Alertmanager: its configuration, and a script that proves it with amtool. */
+/** The routes for Alertmanager: its configuration, and a script that tests it with amtool. */
 import { stringify } from "yaml";
 import type { AlertRoute } from "#routing/contract.ts";
 import { expectReceivers } from "./expectations.ts";
@@ -7,33 +7,36 @@ import { buildConfig, type Delivery } from "./tree.ts";
 
 type File = { path: string; text: string };
 
-type Sendings = readonly [Delivery, ...Delivery[]];
+type Deliveries = readonly [Delivery, ...Delivery[]];
 
 const origin = "Written by `vedette alerts export alertmanager`: change the routes, not this file.";
 
-/** The text of `alertmanager.yml`; it holds no token, only where one is. */
-export function writeAlertmanagerYaml(sendings: Sendings, routes: readonly AlertRoute[]): string {
-  const config = buildConfig(sendings, routes);
+/** The text of `alertmanager.yml`; it holds the path of the token's file and not the token. */
+export function writeAlertmanagerYaml(
+  deliveries: Deliveries,
+  routes: readonly AlertRoute[],
+): string {
+  const config = buildConfig(deliveries, routes);
   return `# ${origin}\n${stringify(config, { lineWidth: 0, aliasDuplicateObjects: false })}`;
 }
 
-export function exportAlertmanager(sendings: Sendings, routes: readonly AlertRoute[]): File[] {
+export function exportAlertmanager(deliveries: Deliveries, routes: readonly AlertRoute[]): File[] {
   return [
-    { path: "alertmanager.yml", text: writeAlertmanagerYaml(sendings, routes) },
-    { path: "check.sh", text: writeCheck(sendings, routes) },
-    { path: "README.md", text: describe(sendings) },
+    { path: "alertmanager.yml", text: writeAlertmanagerYaml(deliveries, routes) },
+    { path: "check.sh", text: writeCheck(deliveries, routes) },
+    { path: "README.md", text: describe(deliveries) },
   ];
 }
 
-function writeCheck(sendings: Sendings, routes: readonly AlertRoute[]): string {
-  const kinds = expectReceivers(sendings, routes);
+function writeCheck(deliveries: Deliveries, routes: readonly AlertRoute[]): string {
+  const kinds = expectReceivers(deliveries, routes);
   const lines = kinds.map(({ receiver, labels }) => {
     const pairs = Object.entries(labels).map(([name, value]) => `${name}=${quoteLabel(value)}`);
     return ["expect", receiver, ...pairs.map(quoteShell)].join(" ");
   });
   return `#!/bin/sh
 # ${origin}
-# Every kind of alert that can make a difference, and the receiver that the routes have for it.
+# Every kind of alert that the conditions tell apart, and its receiver by the routes.
 set -eu
 cd "$(dirname "$0")"
 amtool check-config alertmanager.yml
@@ -47,7 +50,7 @@ expect() {
   }
 }
 ${lines.join("\n")}
-echo "${kinds.length} kinds of alerts go where the routes have them"
+echo "${kinds.length} kinds of alerts reach the receivers that the routes name"
 `;
 }
 
@@ -55,8 +58,8 @@ function quoteShell(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-function describe(sendings: Sendings): string {
-  const rows = sendings.map(
+function describe(deliveries: Deliveries): string {
+  const rows = deliveries.map(
     ({ source, url, credentialsFile }) =>
       `| ${source.environment} | ${url} | \`${credentialsFile}\` |`,
   );
@@ -65,14 +68,14 @@ function describe(sendings: Sendings): string {
 ${origin}
 
 - \`alertmanager.yml\`: a receiver per route; each sends one alert per message, and recoveries too.
-- \`check.sh\`: has \`amtool\` check the configuration, and try every kind of alert on it.
+- \`check.sh\`: has \`amtool\` check the configuration and route every kind of alert through it.
 
-| Environment | Sent to | Token, as Alertmanager sees it |
+| Environment | Sent to | Token file, as Alertmanager sees it |
 | --- | --- | --- |
 ${rows.join("\n")}
 
 Alertmanager reads the token at every message, so that a new one needs no restart. \`vedette alerts
-rotate\` puts it there; the file is to be readable by Alertmanager's user alone.
+rotate\` writes the file; only Alertmanager's user should be able to read it.
 
     sh check.sh
     curl -X POST http://127.0.0.1:9093/-/reload

@@ -1,30 +1,30 @@
-/** Keeps an alert manager in step with the routes: how it stands, and what brings it there. */
+/** Compares an alert manager's configuration with the routes, and brings it in step with them. */
 import { readText, restoreText, writeText } from "#routing/tokens/mounted-file.ts";
 import { diffConfigs, type SettingChange } from "./diff.ts";
 import { awaitConfig, hashConfig, type RunningConfig } from "./running.ts";
 
 export type ManagedAlertmanager = {
-  /** The configuration as the routes have it. */
+  /** The configuration that the routes result in. */
   wanted: string;
-  /** Empty: the file is kept elsewhere, and only what runs is compared. */
+  /** Empty: the file is on another machine, and only the running configuration is compared. */
   file: string;
-  /** undefined: nobody says where it is reached. */
+  /** undefined: no url is set. */
   running: RunningConfig | undefined;
 };
 
 /**
- * `not_reloaded`: it works with another configuration than its file's; `refused`: it does not take its
- * file; `unknown`: it does not answer, for the reason given; `not_asked`: nobody says where it is.
+ * `not_reloaded`: it runs another configuration than its file's; `refused`: it rejected the last one that
+ * it was told to read; `unknown`: it cannot be read, for the reason given; `not_asked`: no url is set.
  */
 type RunningVerdict = "in_step" | "not_reloaded" | "refused" | "unknown" | "not_asked";
 
 export type Comparison = {
-  /** What differs in the file. */
+  /** The differences in the file. */
   changes: SettingChange[];
   running: RunningVerdict;
   /** Why it is unknown. */
   reason?: string;
-  /** Both are as the routes have them, as far as anyone can tell. */
+  /** Both match the routes; without a url the file alone is compared. */
   isInStep: boolean;
 };
 
@@ -32,21 +32,21 @@ export type Comparison = {
 export async function compare({ wanted, file, running }: ManagedAlertmanager): Promise<Comparison> {
   const found = file === "" ? wanted : readText(file);
   const changes = diffFile(found, wanted, file);
-  const told = await askRunning(running, found);
-  const isInStep = changes.length === 0 && ["in_step", "not_asked"].includes(told.running);
-  return { changes, ...told, isInStep };
+  const verdict = await compareRunning(running, found);
+  const isInStep = changes.length === 0 && ["in_step", "not_asked"].includes(verdict.running);
+  return { changes, ...verdict, isInStep };
 }
 
 function diffFile(found: string | null, wanted: string, file: string): SettingChange[] {
   try {
     return diffConfigs(found, wanted);
   } catch (cause) {
-    // The parser's message quotes the file.
-    throw new Error(`${file} is no YAML; put it right or remove it`, { cause });
+    // Without the parser's message, which quotes the file.
+    throw new Error(`${file} is no YAML; correct it or remove it`, { cause });
   }
 }
 
-async function askRunning(
+async function compareRunning(
   running: RunningConfig | undefined,
   text: string | null,
 ): Promise<Pick<Comparison, "running" | "reason">> {
@@ -63,36 +63,36 @@ async function askRunning(
 
 export type SyncOrder = ManagedAlertmanager & {
   reload: () => Promise<void>;
-  /** How long it may take until it works with the file. */
+  /** How long it may take until it runs the file's configuration. */
   withinMs: number;
 };
 
 export type SyncResult = {
   outcome: "in_step" | "reloaded" | "written";
   changes: SettingChange[];
-  /** false: nobody could ask whether it works with the file now. */
+  /** false: no url is set, so whether it runs the file's configuration was not checked. */
   isConfirmed: boolean;
 };
 
 /**
- * Writes the file where it differs, has the alert manager read it, and waits until it works with it.
- * When it does not, the old file is put back and read again, and the error says so.
+ * Writes the file if it differs, makes the alert manager reload, and waits until it runs the new
+ * configuration. If it does not, the old file is put back and reloaded, and the error says so.
  */
-export async function bringInStep(bringing: SyncOrder): Promise<SyncResult> {
-  const { wanted, file, running } = bringing;
+export async function bringInStep(order: SyncOrder): Promise<SyncResult> {
+  const { wanted, file, running } = order;
   if (file === "") throw new Error("set config_file first: the file that the alert manager reads");
-  const { changes, isInStep } = await compare(bringing);
+  const { changes, isInStep } = await compare(order);
   const isConfirmed = running !== undefined;
   if (isInStep) return { outcome: "in_step", changes, isConfirmed };
   const previous = readText(file);
-  // Where the file says the same already only the reload is missing: people's comments stay.
+  // A file that means the same only needs the reload: it is not rewritten, so that comments in it survive.
   const text = changes.length === 0 && previous !== null ? previous : wanted;
   try {
     if (text !== previous) writeText(file, text);
-    await bringing.reload();
-    if (running !== undefined) await awaitConfig(running, text, bringing.withinMs);
+    await order.reload();
+    if (running !== undefined) await awaitConfig(running, text, order.withinMs);
   } catch (cause) {
-    throw await putBack(bringing, previous, cause as Error);
+    throw await putBack(order, previous, cause as Error);
   }
   const outcome = changes.length > 0 ? "written" : "reloaded";
   return { outcome, changes, isConfirmed };
@@ -105,7 +105,7 @@ async function putBack(
 ): Promise<Error> {
   try {
     restoreText(file, previous);
-    // Without a file there is nothing to go back to: it goes on with what it has.
+    // Without a previous file there is nothing to reload: it continues with the configuration it has.
     if (previous !== null) await reload();
     return new Error(`${cause.message}; the old configuration is back in place`, { cause });
   } catch (error) {

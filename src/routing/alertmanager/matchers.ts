@@ -1,7 +1,7 @@
-/** Conditions of routes as Alertmanager's matchers. A label that is missing is an empty one to it. */
+/** Conditions of routes as Alertmanager's matchers, to which a missing label is an empty one. */
 import type { Condition } from "#routing/contract.ts";
 
-/** Throws for a label that no alert of Alertmanager's can have. */
+/** Throws for a label that no alert of Alertmanager can have. */
 export function writeMatcher(condition: Condition): string {
   const { label, operation } = condition;
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(label)) {
@@ -30,7 +30,7 @@ type Signs = { one: string; several: string };
 function writeValues({ label, values }: ValuesCondition, { one, several }: Signs): string {
   const [only = ""] = values;
   if (values.length === 1) return `${label}${one}${quoteLabel(only)}`;
-  // Alertmanager holds the pattern against the whole value.
+  // Alertmanager matches the pattern against the whole value.
   return `${label}${several}${quoteLabel(values.map(escapePattern).join("|"))}`;
 }
 

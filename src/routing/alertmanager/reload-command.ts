@@ -1,23 +1,24 @@
 /** Runs the operator's command that makes the alert manager read its secrets again. */
 import { spawn } from "node:child_process";
 
-/** The command did not do its work; `message` says why and quotes its last line. */
+/** The command failed; `message` says why and quotes the last line of its output. */
 class ReloadError extends Error {}
 
 export type ReloadOptions = {
   timeoutMs: number;
-  /** What must not be quoted, should the command print it. */
+  /** Removed from quoted output, should the command print them. */
   secrets: readonly string[];
 };
 
-/** The end of what the command says: enough to find its last line. */
+/** How much of the output's end is kept: enough to find its last line. */
 const keptLength = 4_096;
 
-const lastWordsMs = 250;
+/** How long output is still read after the command's exit. */
+const drainMs = 250;
 
 /**
- * Runs `argv` as it stands, without a shell, and answers when it ended with 0. After `timeoutMs` it
- * is killed with all that it started. It is given no settings of ours: they hold secrets.
+ * Runs `argv` without a shell, and resolves once it has ended with 0. After `timeoutMs` it is killed
+ * with all processes that it started. It does not inherit our environment, which holds secrets.
  */
 export async function runReload(argv: readonly string[], options: ReloadOptions): Promise<void> {
   const [program = "", ...args] = argv;
@@ -43,9 +44,9 @@ type End = {
 
 function runToEnd(program: string, args: string[], { timeoutMs }: ReloadOptions): Promise<End> {
   const child = spawn(program, args, {
-    env: passedOn(),
+    env: childEnvironment(),
     stdio: ["ignore", "pipe", "pipe"],
-    // A group of its own, so that what it started ends with it.
+    // A process group of its own, so that the processes that it starts can be killed with it.
     detached: true,
   });
   let output = "";
@@ -68,10 +69,10 @@ function runToEnd(program: string, args: string[], { timeoutMs }: ReloadOptions)
       end({ code: null, signal: null, startError: error.code ?? error.name }),
     );
     child.on("exit", (code, signal) => {
-      // A daemon that the command restarted may keep the pipes open: their end is not waited for long.
-      const giveUp = setTimeout(() => finish(), lastWordsMs);
+      // A daemon that the command restarted may hold the pipes open, so the wait for their end is short.
+      const drainTimer = setTimeout(() => finish(), drainMs);
       const finish = () => {
-        clearTimeout(giveUp);
+        clearTimeout(drainTimer);
         child.stdout.destroy();
         child.stderr.destroy();
         end({ code, signal });
@@ -81,7 +82,7 @@ function runToEnd(program: string, args: string[], { timeoutMs }: ReloadOptions)
   });
 }
 
-/** Whole lines only: a secret that is cut in two would not be found. */
+/** Whole lines only: a secret that is cut in two would not be found and removed. */
 function keepLast(output: string): string {
   if (output.length <= keptLength) return output;
   const cut = output.slice(-keptLength);
@@ -89,7 +90,7 @@ function keepLast(output: string): string {
   return lineEnd === -1 ? "" : cut.slice(lineEnd + 1);
 }
 
-function passedOn(): NodeJS.ProcessEnv {
+function childEnvironment(): NodeJS.ProcessEnv {
   const names = ["PATH", "HOME", "USER", "LANG", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"];
   const kept = ["DOCKER_HOST", "DOCKER_CONFIG", "KUBECONFIG"];
   return Object.fromEntries([...names, ...kept].map((name) => [name, process.env[name]]));
@@ -100,7 +101,7 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // It ended in the same moment.
+    // It has just ended by itself.
   }
 }
 

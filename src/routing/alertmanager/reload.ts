@@ -7,9 +7,9 @@ export type Reload = (secrets: readonly string[]) => Promise<void>;
 type Settings = Pick<AlertmanagerSettings, "url" | "reload_command" | "reload_timeout_seconds">;
 
 /**
- * Makes the alert manager read its files again: by the operator's command, else by a call. With
- * neither it does nothing: Alertmanager reads a token at every message it sends. Is told what it must
- * not quote.
+ * Makes the alert manager read its files again, by the operator's command or else by a call to its url.
+ * With neither it does nothing: Alertmanager reads a token at every message that it sends. Errors never
+ * quote the secrets that the function is given.
  */
 export function createReload(settings: Settings): Reload {
   const { url, reload_command: argv, reload_timeout_seconds: seconds } = settings;

@@ -1,60 +1,60 @@
-/** The alert manager that runs: what it has read of its configuration, and that it reads it again. */
+/** Calls to the running alert manager: which configuration it runs, and its reload. */
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { Agent, request } from "undici";
 
-/** It cannot be reached, or refuses; `message` says what to do. */
+/** The alert manager cannot be reached, or refuses; `message` says what to do. */
 class AlertmanagerError extends Error {}
 
 type RunningState = {
-  /** Of the configuration that it works with, as `hashConfig` has it. */
+  /** The hash of the configuration that it runs, as `hashConfig` computes it. */
   configHash: number;
-  /** false: it was told to read a configuration since that it does not take. */
+  /** false: it rejected the configuration at its last reload. */
   isLastReloadGood: boolean;
 };
 
 export type RunningConfig = {
   readState: () => Promise<RunningState>;
-  /** Throws with its reason when it does not take the file; it goes on with what it has. */
+  /** Throws with its reason when it rejects the file; it continues with the configuration it has. */
   reload: () => Promise<void>;
 };
 
 const timeoutMs = 5_000;
 
-/** Its metrics are some 100 KB. */
+/** The limit is generous: its metrics are about 100 KB. */
 const agent = new Agent({ maxResponseSize: 10 * 1024 * 1024 });
 
-/** `address` may have a user and a password before the host, as its basic authentication asks for. */
+/** `address` may have a user and a password before the host, for basic authentication. */
 export function connectRunning(address: string): RunningConfig {
-  const place = placeOf(address);
-  const { url } = place;
+  const endpoint = endpointOf(address);
+  const { url } = endpoint;
   return {
     async readState() {
-      const { status, text } = await ask(place, "GET", "/metrics");
+      const { status, text } = await call(endpoint, "GET", "/metrics");
       const configHash = readMetric(text, "alertmanager_config_hash");
       const isGood = readMetric(text, "alertmanager_config_last_reload_successful");
       if (status === 200 && configHash !== undefined && isGood !== undefined) {
         return { configHash, isLastReloadGood: isGood === 1 };
       }
       throw new AlertmanagerError(
-        `${url}/metrics (${status}) says nothing of a configuration: is an Alertmanager there?`,
+        `${url}/metrics (${status}) has no metrics of a configuration: is an Alertmanager there?`,
       );
     },
     async reload() {
-      const { status, text } = await ask(place, "POST", "/-/reload");
+      const { status, text } = await call(endpoint, "POST", "/-/reload");
       if (status === 200) return;
       const reason = (text.trim().split("\n")[0] ?? "").replaceAll(/\p{Cc}+/gu, " ").slice(0, 300);
-      throw new AlertmanagerError(`it does not take its configuration (${status}): ${reason}`);
+      throw new AlertmanagerError(`it rejects its configuration (${status}): ${reason}`);
     },
   };
 }
 
-/** As Alertmanager tells of it: the first 48 bits of the file's MD5, the lowest byte first. */
+/** As in Alertmanager's metrics: the first 48 bits of the file's MD5, little-endian. */
 export function hashConfig(text: string): number {
   return createHash("md5").update(text).digest().readUIntLE(0, 6);
 }
 
-/** Waits until it works with exactly this text. Throws what stands in the way when it is too late. */
+/** Waits until it runs exactly this configuration. After `withinMs` throws the reason why it does not. */
 export async function awaitConfig(
   running: RunningConfig,
   text: string,
@@ -65,16 +65,16 @@ export async function awaitConfig(
   for (;;) {
     const found = await running.readState().catch((error: unknown) => error as Error);
     if (!(found instanceof Error) && found.configHash === wanted) return;
-    if (performance.now() > deadlineMs) throw tooLate(found);
+    if (performance.now() > deadlineMs) throw timeoutError(found);
     await delay(100);
   }
 }
 
-function tooLate(found: RunningState | Error): Error {
+function timeoutError(found: RunningState | Error): Error {
   if (found instanceof Error) return found;
   const reason = found.isLastReloadGood
     ? "it has read another configuration: is config_file the file that it reads?"
-    : "it does not take its configuration: its log says why";
+    : "it rejects its configuration: its log says why";
   return new AlertmanagerError(reason);
 }
 
@@ -83,9 +83,9 @@ function readMetric(text: string, name: string): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
-type Place = { /** Without the password. */ url: string; headers: Record<string, string> };
+type Endpoint = { /** Without the password. */ url: string; headers: Record<string, string> };
 
-function placeOf(address: string): Place {
+function endpointOf(address: string): Endpoint {
   const url = new URL(address);
   const { username, password } = url;
   url.username = "";
@@ -98,8 +98,8 @@ function placeOf(address: string): Place {
   };
 }
 
-async function ask(
-  { url, headers }: Place,
+async function call(
+  { url, headers }: Endpoint,
   method: "GET" | "POST",
   path: string,
 ): Promise<{ status: number; text: string }> {
@@ -119,5 +119,5 @@ async function ask(
       cause,
     });
   }
-  throw new AlertmanagerError(`${url} asks for a user and a password: set them in its url`);
+  throw new AlertmanagerError(`${url} requires a user and a password: set them in its url`);
 }

@@ -1,15 +1,15 @@
-/** Rows of routes as Alertmanager's tree: a receiver per route, all of a source at one address. */
+/** Rows of routes as Alertmanager's tree: a receiver per route, all receivers of a source at one URL. */
 
 import type { Environment } from "#alerts/contract.ts";
 import type { AlertRoute, AlertSource } from "#routing/contract.ts";
 import { writeMatcher } from "./matchers.ts";
 
-/** A source of alerts of Alertmanager's, and how it sends them. */
+/** A source that gets its alerts from an Alertmanager, and how they are sent to it. */
 export type Delivery = {
   source: AlertSource & { environment: Environment };
   /** Where its events are posted. */
   url: string;
-  /** As Alertmanager sees it. */
+  /** The path of the token's file, as Alertmanager sees it. */
   credentialsFile: string;
 };
 
@@ -25,44 +25,47 @@ export type RouteNode = {
 
 export type AlertmanagerConfig = { route: RouteNode; receivers: object[] };
 
-/** The label that tells environments apart in one alert manager. */
+/** The label that distinguishes environments in one alert manager. */
 export const environmentLabel = "environment";
 
 /**
- * With several sources an alert belongs to the one whose environment its label names, and else to
- * the first one. There has to be one.
+ * With several sources an alert belongs to the one whose environment its label names, otherwise to the
+ * first one.
  */
 export function buildConfig(
-  sendings: readonly [Delivery, ...Delivery[]],
+  deliveries: readonly [Delivery, ...Delivery[]],
   routes: readonly AlertRoute[],
 ): AlertmanagerConfig {
-  const [first, ...others] = sendings;
+  const [first, ...others] = deliveries;
   const root = buildSource(first, routes);
   return {
     route: {
       ...root,
-      // One alert per message: a message never mixes alerts that fire and that are resolved.
+      // One alert per message, so that no message mixes firing and resolved alerts.
       group_by: ["..."],
       ...timings.chat,
-      routes: [...others.map((sending) => buildOther(sending, routes)), ...(root.routes ?? [])],
+      routes: [...others.map((delivery) => buildOther(delivery, routes)), ...(root.routes ?? [])],
     },
-    receivers: sendings.flatMap((sending) => buildReceivers(sending, routes)),
+    receivers: deliveries.flatMap((delivery) => buildReceivers(delivery, routes)),
   };
 }
 
-/** A page leaves at once; what only a channel reads may heal first. A service that was away is told again. */
+/**
+ * Alerts that page are sent at once; others wait a little, since they may resolve by themselves. Repeats
+ * reach an incident service that was unavailable before.
+ */
 const timings = {
   page: { group_wait: "0s", group_interval: "10s", repeat_interval: "1h" },
   chat: { group_wait: "10s", group_interval: "1m", repeat_interval: "12h" },
 };
 
-function buildOther(sending: Delivery, routes: readonly AlertRoute[]): RouteNode {
-  const values = [sending.source.environment];
+function buildOther(delivery: Delivery, routes: readonly AlertRoute[]): RouteNode {
+  const values = [delivery.source.environment];
   const matcher = writeMatcher({ label: environmentLabel, operation: "one_of", values });
-  return { matchers: [matcher], ...buildSource(sending, routes) };
+  return { matchers: [matcher], ...buildSource(delivery, routes) };
 }
 
-/** What no route takes is sent too: the incident service shows it, and drops it. */
+/** Alerts that no route takes are sent too: the incident service shows them, and drops them. */
 function buildSource({ source }: Delivery, routes: readonly AlertRoute[]): RouteNode {
   return {
     receiver: receiverOf(source, null),
@@ -78,8 +81,8 @@ function buildSource({ source }: Delivery, routes: readonly AlertRoute[]): Route
   };
 }
 
-function buildReceivers(sending: Delivery, routes: readonly AlertRoute[]): object[] {
-  const { source, url, credentialsFile } = sending;
+function buildReceivers(delivery: Delivery, routes: readonly AlertRoute[]): object[] {
+  const { source, url, credentialsFile } = delivery;
   const names = [...routesOf(source, routes), null].map((route) => receiverOf(source, route));
   return [...new Set(names)].map((name) => ({
     name,
@@ -88,7 +91,7 @@ function buildReceivers(sending: Delivery, routes: readonly AlertRoute[]): objec
         url,
         send_resolved: true,
         http_config: {
-          // A redirect would take the token to wherever it points.
+          // A redirect would send the token to another address.
           follow_redirects: false,
           authorization: { type: "Bearer", credentials_file: credentialsFile },
         },
@@ -98,8 +101,8 @@ function buildReceivers(sending: Delivery, routes: readonly AlertRoute[]): objec
 }
 
 /**
- * The routes that take alerts of the source, in the order in which Alertmanager is to try them: an
- * alert that several take is sent once, with the urgency of one that pages.
+ * The routes that take alerts of the source, in the order in which Alertmanager is to try them. Paging
+ * ones come first: an alert that several routes take is sent once, with the timings of one that pages.
  */
 export function routesOf(source: AlertSource, routes: readonly AlertRoute[]): AlertRoute[] {
   const taking = routes.filter((route) => entriesOf(source, route).length > 0);
@@ -111,7 +114,7 @@ function entriesOf(source: AlertSource, route: AlertRoute): AlertRoute["sources"
   return route.sources.filter((entry) => entry.source === source.name);
 }
 
-/** null: of the alerts that no route takes. */
+/** `route` null: the receiver of alerts that no route takes. */
 export function receiverOf({ environment }: AlertSource, route: AlertRoute | null): string {
   const name = route === null ? "no-route" : slugOf(route.name);
   return `${environment}/${name}`;

@@ -1,7 +1,7 @@
 /**
- * Brings one route to where its plan wants it. Every step may be repeated after a crash: the version
- * guards an update. A creation is written down first, and one of which nobody knows what came of it is
- * tried again only when a list that is no longer behind does not show it.
+ * Applies the plan of one route. Every step may be repeated after a crash. An update is guarded by the
+ * route's version. A creation is recorded before it is sent; when its outcome is unknown it is retried
+ * only after the list had time to catch up (`listLagMs`) and still does not show the route.
  */
 import { backoffMs } from "#kernel/backoff.ts";
 import type { Content, OwnedRoute, RouteResult } from "#routing/incident/contract.ts";
@@ -10,39 +10,39 @@ import { diffContent } from "./diff.ts";
 import { findRoute, type RouteQuery } from "./find-route.ts";
 import { contentOver, isReached } from "./goal.ts";
 import type { FoundRoute } from "./service.ts";
-import { backoff, persist } from "./steps.ts";
+import { backoff, retryStep } from "./steps.ts";
 import type { ApplyTools } from "./tools.ts";
 import { isFinal, type WriteOutcome, writeRoute } from "./write-route.ts";
 
-/** `owned`: what is known of it from now on; null: it is none of ours any more; absent: as before. */
+/** `owned`: the route's new record of ownership; null: no longer ours; absent: unchanged. */
 export type ApplyStep = { result: RouteResult; owned?: OwnedRoute | null };
 
-/** How often a route is read and written again when others write it too. */
-export const mostRounds = 8;
+/** How often reading and writing a route are repeated when others write it at the same time. */
+export const maxRounds = 8;
 
 export async function applyRoute(order: RouteOrder, tools: ApplyTools): Promise<ApplyStep> {
-  let soFar: Trials = { tried: null, waitMs: 0 };
-  for (let round = 0; round < mostRounds; round += 1) {
-    const outcome = await readAndWrite(order, soFar, tools);
+  let state: RoundState = { tried: null, waitMs: 0 };
+  for (let round = 0; round < maxRounds; round += 1) {
+    const outcome = await readAndWrite(order, state, tools);
     if ("result" in outcome) return outcome;
-    soFar = outcome;
-    await tools.steps.sleep(Math.max(backoffMs(round, backoff), soFar.waitMs));
+    state = outcome;
+    await tools.steps.sleep(Math.max(backoffMs(round, backoff), state.waitMs));
   }
-  const reason = soFar.last?.reason ?? "others write it all the time";
+  const reason = state.last?.reason ?? "others keep changing it";
   return failed(order.route.name, order.route.id, reason);
 }
 
-/** `waitMs`: before that a look would not tell. */
-type Trials = { tried: "created" | "updated" | null; waitMs: number; last?: WriteOutcome };
+/** `waitMs`: for how long reading it again would not show the result of the write. */
+type RoundState = { tried: "created" | "updated" | null; waitMs: number; last?: WriteOutcome };
 
 async function readAndWrite(
   order: RouteOrder,
-  { tried, last }: Trials,
+  { tried, last }: RoundState,
   tools: ApplyTools,
-): Promise<ApplyStep | Trials> {
+): Promise<ApplyStep | RoundState> {
   const { route, owned, open, others } = order;
   const wanted: RouteQuery = { name: route.name, id: route.id, oursId: owned?.id ?? null, others };
-  const read = await persist(tools, "read-route", () => findRoute(tools.service, wanted));
+  const read = await retryStep(tools, "read-route", () => findRoute(tools.service, wanted));
   if (read.kind === "failed") return failed(route.name, wanted.id ?? null, read.reason);
   const found = read.value;
   if (last !== undefined && isFinal(last, found)) {
@@ -54,13 +54,13 @@ async function readAndWrite(
   return decideAndWrite(ownedAsMade(order, found), { tried, found, wanted }, tools);
 }
 
-type Read = { tried: Trials["tried"]; found: FoundRoute | null; wanted: RouteQuery };
+type Read = { tried: RoundState["tried"]; found: FoundRoute | null; wanted: RouteQuery };
 
 async function decideAndWrite(
   order: RouteOrder,
   { tried, found, wanted }: Read,
   tools: ApplyTools,
-): Promise<ApplyStep | Trials> {
+): Promise<ApplyStep | RoundState> {
   const next = decide(order, { found, tried });
   if (next.kind === "end") return toApplied(order, next, found);
   const attempt = next.kind === "create" ? "created" : "updated";
@@ -70,35 +70,35 @@ async function decideAndWrite(
   return { tried: attempt, waitMs: isUnsure ? tools.listLagMs : 0, last: written };
 }
 
-/** One that an apply of ours made and then came to its end before it could say so. */
+/** With the found route as owned, if an earlier apply created it and ended before it could record that. */
 function ownedAsMade(order: RouteOrder, found: FoundRoute | null): RouteOrder {
   if (found === null || !isMadeByUs(order, found)) return order;
   return { ...order, owned: toOwned(found, order.open?.declared ?? {}) };
 }
 
-/** A backup is put back to the letter: what is there then counts, not what a write was answered with. */
+/** A backup is restored exactly: the route is read again, because a write's answer may differ from it. */
 async function readBack(
   { found }: Extract<WriteOutcome, { kind: "done" }>,
   { of }: RouteOrder,
   tools: ApplyTools,
 ): Promise<FoundRoute> {
   if (of !== "backup" || tools.intend === undefined) return found;
-  const read = await persist(tools, "read-back", () => tools.service.readRoute(found.id));
+  const read = await retryStep(tools, "read-back", () => tools.service.readRoute(found.id));
   return read.kind === "done" && read.value !== null ? read.value : found;
 }
 
-/** What the service has made of it: it may have kept something else than it was told. */
+/** Compares the written route with its goal: the service may have stored something else. */
 function verify(order: RouteOrder, outcome: "created" | "updated", found: FoundRoute): ApplyStep {
   const { declared, name } = order.route;
   const goal = { of: order.of, declared };
   if (isReached(found.content, goal)) return toApplied(order, { outcome }, found);
   const differs = diffContent(found.content, contentOver(found.content, goal));
   const paths = differs.map(({ path }) => path).join(", ");
-  const reason = `it was written, and the incident service keeps something else at ${paths}`;
+  const reason = `it was written, but the incident service stored something else at ${paths}`;
   const { result } = failed(name, found.id, reason);
   const applied = { result: { ...result, differs } };
   if (outcome === "updated") return applied;
-  // Ours all the same: the next plan goes on from there. Of a backup, if it was ours before.
+  // Created, so it is ours and the next plan continues from it; from a backup only if it was ours before.
   const isBackup = order.of === "backup";
   const made = isBackup ? toApplied(order, { outcome }, found).owned : toOwned(found, declared);
   return made === undefined ? applied : { ...applied, owned: made };
@@ -120,7 +120,7 @@ function toApplied(
   const isDone = outcome === "created" || outcome === "updated" || outcome === "in_step";
   if (!isDone || found === null) return { result };
   if (of === "backup") {
-    // A backup says what was there, not whose it is; one of ours that it has made again stays ours.
+    // A backup does not record ownership: only a route of ours that it has created again is still ours.
     const isRemade = outcome === "created" && owned !== null;
     return isRemade ? { result, owned: { ...owned, id: found.id } } : { result };
   }

@@ -12,30 +12,30 @@ import type {
 } from "#routing/incident/contract.ts";
 import { type ApplyStep, applyRoute } from "./apply-route.ts";
 import type { RouteOrder } from "./decide.ts";
-import { type Bearer, readDoubled } from "./doubled.ts";
+import { type NameOwner, readDoubled } from "./doubled.ts";
 import type { OpenCreations } from "./internal.ts";
 import { hasChanges } from "./plan.ts";
 import { pruneRoute } from "./prune-route.ts";
-import { persist } from "./steps.ts";
+import { retryStep } from "./steps.ts";
 import { readRoutes } from "./survey.ts";
 import type { ApplyTools } from "./tools.ts";
 
 export type ApplyOrder = {
   request: ApplyRequest;
-  /** Routes of ours when the apply began, by name. */
+  /** Our routes when the apply began, by name. */
   owned: Readonly<Record<string, OwnedRoute>>;
   startedAtMs: number;
   /**
-   * By name, routes that earlier applies were about to make and said no more of. Absent: an older version
-   * has begun this apply, which goes on with the steps that it had then.
+   * By name, routes that earlier applies were about to create, with an unknown outcome. Absent: an older
+   * version has begun this apply, which continues with that version's steps.
    */
   creations?: OpenCreations;
 };
 
 export type ApplyAllTools = ApplyTools & {
-  /** Takes `Backup` without what the caller knows itself. Answers why it was not kept, or null. */
+  /** Saves the routes as a `Backup`. Returns the reason when they could not be saved, else null. */
   saveBackup: (details: Backup["alert_routes"]) => Promise<string | null>;
-  /** Is told of each route as soon as it is dealt with. */
+  /** Called with each route's result as soon as there is one. */
   note: (applied: ApplyStep) => Promise<void>;
 };
 
@@ -43,7 +43,7 @@ export type AllApplied = { routes: RouteResult[]; doubled: SharedName[] };
 
 type Job = { name: string; known: OwnedRoute | null; route?: RoutePlan };
 
-/** What is to be looked at, in order: the plan's routes, then those that are pruned. */
+/** The routes to process, in order: the plan's, then those to prune. */
 export function listJobs({ request, owned }: Pick<ApplyOrder, "request" | "owned">): Job[] {
   const { plan, prune } = request;
   const jobs = plan.routes.map((route): Job => {
@@ -51,20 +51,20 @@ export function listJobs({ request, owned }: Pick<ApplyOrder, "request" | "owned
   });
   if (!prune || plan.of === "backup") return jobs;
   const names = new Set(jobs.map(({ name }) => name));
-  // What became ours after the plan was made, it has shown to nobody.
+  // Only orphans that the plan has shown: others became ours after it was made.
   const isShown = (name: string) => !names.has(name) && plan.orphans.includes(name);
   const orphans = Object.entries(owned).filter(([name]) => isShown(name));
   return [...jobs, ...orphans.map(([name, known]): Job => ({ name, known }))];
 }
 
-/** Nothing is written before all that is there has been kept. */
+/** Saves a backup of all routes before anything is written. */
 export async function applyAll(order: ApplyOrder, tools: ApplyAllTools): Promise<AllApplied> {
   const jobs = listJobs(order);
   const { plan } = order.request;
   const writes = hasChanges(plan) || jobs.length > plan.routes.length;
   const failure = writes ? await backUp(order, tools) : null;
   const results: RouteResult[] = [];
-  const bearers: Bearer[] = [];
+  const owners: NameOwner[] = [];
   for (const job of jobs) {
     const made = results.flatMap(({ id }) => id ?? []);
     const applied =
@@ -72,9 +72,9 @@ export async function applyAll(order: ApplyOrder, tools: ApplyAllTools): Promise
     await tools.note(applied);
     results.push(applied.result);
     const owned = applied.owned === undefined ? job.known : applied.owned;
-    if (job.route !== undefined) bearers.push({ name: job.name, ours: owned?.id ?? null });
+    if (job.route !== undefined) owners.push({ name: job.name, ours: owned?.id ?? null });
   }
-  return { routes: results, doubled: await lookForDoubled(order, bearers, tools) };
+  return { routes: results, doubled: await lookForDoubled(order, owners, tools) };
 }
 
 async function backUp(
@@ -87,7 +87,7 @@ async function backUp(
   return tools.saveBackup(read.value.map(({ detail }): Content => detail));
 }
 
-/** `made`: the routes that were dealt with so far. */
+/** `made`: ids of the routes that were processed so far. */
 type Progress = { order: ApplyOrder; made: readonly string[] };
 
 async function applyJob(
@@ -98,7 +98,7 @@ async function applyJob(
   if (route !== undefined) {
     return applyRoute(toRouteOrder(route, known, { order, made, tools }), tools);
   }
-  invariant(known !== null, "what is pruned is ours");
+  invariant(known !== null, "only routes of ours are pruned");
   return pruneRoute({ name, owned: known }, tools);
 }
 
@@ -123,15 +123,15 @@ function toRouteOrder(
   };
 }
 
-/** What cannot be asked now, the look for drift that follows each apply tells. */
+/** Empty when the service does not answer: the drift check that follows each apply reports them then. */
 async function lookForDoubled(
   { creations }: ApplyOrder,
-  bearers: Bearer[],
+  owners: NameOwner[],
   tools: ApplyAllTools,
 ): Promise<SharedName[]> {
   if (creations === undefined) return [];
-  const look = () => readDoubled(bearers, tools.service);
-  const read = await persist(tools, "look-for-doubled", look);
+  const look = () => readDoubled(owners, tools.service);
+  const read = await retryStep(tools, "look-for-doubled", look);
   return read.kind === "done" ? read.value : [];
 }
 

@@ -1,11 +1,11 @@
-/** Keeps what alert routes said before each apply. */
+/** Stores the alert routes as they were before each apply. */
 import { z } from "zod";
 import type { Database } from "#kernel/database.ts";
 import { Backup, type BackupList } from "#routing/incident/contract.ts";
 
 export type BackupStore = ReturnType<typeof createBackupStore>;
 
-/** An apply is rare, and made by people: the last hundred go back for months. */
+/** People start applies, and rarely: the last hundred backups cover months. */
 const kept = 100;
 
 const ListRow = z.object({ backup: z.string(), made_at: z.date(), alert_routes: z.number() });
@@ -17,7 +17,7 @@ const Row = z.object({
 
 export function createBackupStore(database: Database) {
   return {
-    /** A second one of the same name is dropped: the first was made before anything was written. */
+    /** A second backup of the same name is ignored: the first was made before anything was written. */
     save: async (name: string, { incident_url, made_at, alert_routes }: Omit<Backup, "format">) => {
       const row = [name, made_at, incident_url, JSON.stringify(alert_routes)];
       await database.query(insert, row);

@@ -1,20 +1,20 @@
-/** Plans of alert routes, made by a command: it only reads, from the incident service itself. */
+/** Plans of alert routes for the command line, which only read from the incident service. */
 
 import type { Backup, OwnedRoute, Plan } from "#routing/incident/contract.ts";
 import { readIdsFile } from "#routing/incident/ids-file.ts";
 import { type PlanOutcome, planBackup, planRows } from "#routing/incident/plan.ts";
 import { createReader, type Reader } from "#routing/incident/service.ts";
-import { patience, plainSteps } from "#routing/incident/steps.ts";
+import { plainSteps, retryLimits } from "#routing/incident/steps.ts";
 import { readRoutes, readSurvey } from "#routing/incident/survey.ts";
 import { createSend, readOnly } from "#routing/incident/transport.ts";
 import { routes, sources } from "#routing/routes.ts";
 
-/** As `incident` of the settings has them. */
+/** The part of the settings `incident` that these commands read. */
 export type IncidentSettings = { url: string; api_key: string; ids_file: string };
 
-const tools = { steps: plainSteps, patience: patience.terminal };
+const tools = { steps: plainSteps, retryLimits: retryLimits.terminal };
 
-/** `owned`: by name, as Vedette knows them; empty: routes are found by name alone. */
+/** `owned`: by name, as Vedette has recorded them; empty: routes are found by name alone. */
 export async function planAlertRoutes(
   settings: IncidentSettings,
   owned: Readonly<Record<string, OwnedRoute>>,
@@ -27,7 +27,7 @@ export async function planAlertRoutes(
   return planRows({ rows: { routes, sources }, given, survey: survey.value, owned }, head);
 }
 
-/** What putting a backup back would change. */
+/** The changes that restoring a backup would make. */
 export async function planAlertRestore(settings: IncidentSettings, backup: Backup): Promise<Plan> {
   const { reader, head } = openService(settings);
   if (backup.incident_url !== head.incident_url) {

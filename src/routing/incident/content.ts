@@ -1,6 +1,6 @@
 /**
- * What an alert route says, freed of how the service writes it: reading shows labels, echoes and
- * presets that writing does not take, and none of them is a difference.
+ * Normalizes an alert route: the service returns labels, repeated values and defaults that it does not
+ * accept in a write, and none of them counts as a difference.
  */
 import { createHash } from "node:crypto";
 import type { Content, Json } from "#routing/incident/contract.ts";
@@ -8,7 +8,7 @@ import type { Content, Json } from "#routing/incident/contract.ts";
 /** Members of a route that the service sets itself. */
 const readOnly = new Set(["id", "version", "created_at", "updated_at"]);
 
-/** A route as it was read, in the shape in which it is written. Unknown members stay. */
+/** A route as read, in the shape in which it is written. Unknown members are preserved. */
 export function toContent(detail: Content): Content {
   const own = Object.entries(detail).filter(([name]) => !readOnly.has(name));
   return Object.fromEntries(own.map(([name, value]) => [name, toWritten(value, name)]));
@@ -27,7 +27,7 @@ function withoutEchoes(value: Content, name: string): Content {
   if ("subject" in value && "operation" in value) return toWrittenCondition(value);
   if (name === "value" || name === "array_value") return omit(value, "label");
   if (name === "escalation_targets") return withoutEchoedUsers(value);
-  // Expressions and their steps are read with the type of what they give.
+  // Reading returns expressions and their steps with the type of their result.
   if ("root_reference" in value || "operation_type" in value) return omit(value, "returns");
   if (name === "navigate") return omit(value, "reference_label");
   return value;
@@ -42,7 +42,7 @@ function toWrittenCondition(condition: Content): Content {
   };
 }
 
-/** The service has been seen to repeat an escalation path as a user. */
+/** The service sometimes repeats the escalation paths as users. */
 function withoutEchoedUsers(target: Content): Content {
   const { users, escalation_paths: paths } = target;
   if (users === undefined || paths === undefined) return target;
@@ -58,19 +58,19 @@ function omit(value: Content, name: string): Content {
   return rest;
 }
 
-/** Lists whose order says something; every other list is a set. */
+/** Lists whose order matters; every other list is a set. */
 const ordered = new Set(["operations", "branches"]);
 
 /**
- * The one form of everything that means the same: 0, null, false, an empty list or object and an
- * absent member are one, sets are sorted, JSON in a text is written one way.
+ * The same value for all content that means the same: 0, null, false, an empty list or object and an
+ * absent member are equal, sets are sorted, and JSON inside a text is normalized.
  */
 export function canonical(value: Json, name: string): Json {
   if (Array.isArray(value)) return canonicalList(value, name);
   if (isObject(value)) {
     const members = Object.entries(value)
       .map(([key, child]): [string, Json] => [key, canonical(child, key)])
-      .filter(([, child]) => !isPreset(child))
+      .filter(([, child]) => !isDefault(child))
       .sort(([one], [other]) => compareText(one, other));
     return Object.fromEntries(members);
   }
@@ -82,19 +82,19 @@ function canonicalList(list: Json[], name: string): Json[] {
   if (ordered.has(name)) return elements;
   const sorted = new Map(elements.map((element) => [JSON.stringify(element), element]));
   const unique = [...sorted].sort(([one], [other]) => compareText(one, other));
-  // One group that asks for nothing lets everything through, as no group does.
+  // A single group without conditions matches everything, like no group at all.
   if (name === "condition_groups" && unique.length === 1 && unique[0]?.[0] === "{}") return [];
   return unique.map(([, element]) => element);
 }
 
-function isPreset(value: Json): boolean {
+function isDefault(value: Json): boolean {
   if (Array.isArray(value)) return value.length === 0;
   if (isObject(value)) return Object.keys(value).length === 0;
   return value === null || value === 0 || value === false;
 }
 
 function canonicalLiteral(text: string): string {
-  // A chat channel is told with its workspace before it, or without.
+  // The id of a chat channel may have its workspace's id in front.
   const channel = /^T[A-Z0-9]+\/([CG][A-Z0-9]+)$/.exec(text)?.[1];
   if (channel !== undefined) return channel;
   if (!/^[[{]/.test(text)) return text;
@@ -122,7 +122,7 @@ export function isObject(value: Json | undefined): value is Content {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Two contents with one digest mean the same. */
+/** Contents with the same digest mean the same. */
 export function digestOf(content: Content): string {
   return createHash("sha256")
     .update(JSON.stringify(canonical(content, "")))

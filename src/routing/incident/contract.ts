@@ -1,14 +1,14 @@
-/** Alert routes kept in step with the incident service: plans, and what became of them. */
+/** The sync of alert routes with the incident service: plans, results of applies, drift. */
 import { z } from "zod";
 
 export type Json = z.infer<typeof Json>;
 const Json = z.json();
 
-/** What a route says: a JSON object in the shape in which the service is told of it. */
+/** The content of a route: a JSON object in the shape in which it is written to the service. */
 export const Content = z.record(z.string(), Json);
 export type Content = z.infer<typeof Content>;
 
-/** A field that means something else. null: it is not there, or has its preset. */
+/** A field that differs in meaning. null: it is absent, or has its default. */
 export const FieldChange = z.object({ path: z.string(), before: Json, after: Json });
 export type FieldChange = z.infer<typeof FieldChange>;
 
@@ -26,19 +26,19 @@ export const RoutePlan = z.object({
   action: z.enum(["create", "update", "none"]),
   /** At the incident service; null: there is no route of this name. */
   id: z.string().min(1).nullable(),
-  /** What was there when the plan was made; null: nothing. */
+  /** The route when the plan was made; null: there was none. */
   base: z.object({ version: z.int(), digest: z.string(), content: Content }).nullable(),
-  /** What the route is to say, without the fields that we say nothing about. */
+  /** The wanted content, without the fields that Vedette does not manage. */
   declared: Content,
   changes: z.array(FieldChange),
 });
 export type RoutePlan = z.infer<typeof RoutePlan>;
 
-/** A name that several routes bear: each of them takes the same alerts, so that people are told twice. */
+/** A name that several routes have: each takes the same alerts, so people are notified several times. */
 export const SharedName = z.object({
   name: z.string(),
   ids: z.array(z.string()),
-  /** The id of that which is ours; null: none is known to be. */
+  /** The id of the route that is ours; null: none is known to be. */
   ours: z.string().nullable(),
   /** What to do about it, for people. */
   advice: z.string(),
@@ -50,13 +50,13 @@ export const Plan = z.object({
   /** A plan is for one incident service. */
   incident_url: z.string(),
   made_at: z.iso.datetime(),
-  /** `backup`: it puts back what was there once, whoever's it is. */
+  /** `backup`: it restores routes from a backup, also those that are not ours. */
   of: z.enum(["routes", "backup"]),
   routes: z.array(RoutePlan).max(500),
-  /** Routes of ours that are no rows any more. */
+  /** Routes of ours whose row is gone. */
   orphans: z.array(z.string()),
   doubled: z.array(SharedName).default([]),
-  /** What ids are called, for people. */
+  /** The name of each id, for people. */
   names: z.record(z.string(), z.string()),
 });
 export type Plan = z.infer<typeof Plan>;
@@ -74,14 +74,14 @@ export const ApplyRequest = z.strictObject({
   plan: Plan,
   /** Takes over routes that have the name of one of ours. */
   adopt: z.boolean().default(false),
-  /** Disables our routes that are no rows any more; those that it has disabled before are deleted. */
+  /** Disables routes of ours whose row is gone; deletes those that an earlier apply has disabled. */
   prune: z.boolean().default(false),
 });
 export type ApplyRequest = z.infer<typeof ApplyRequest>;
 
 /**
- * `conflict`: someone else has changed it since the plan, nothing was written over; `not_ours`: it was
- * there before us and was not adopted; `failed`: the service refused, or was away for too long.
+ * `conflict`: someone else has changed it since the plan, and it was not overwritten; `not_ours`: it
+ * existed before and was not adopted; `failed`: the service refused, or was unavailable for too long.
  */
 const outcomes = [
   "created",
@@ -101,7 +101,7 @@ export const RouteResult = z.object({
   /** Why it stopped; absent when all is well. */
   message: z.string().optional(),
   difference: z.array(ThreeWayChange).optional(),
-  /** What the service keeps otherwise than it was told: from what is there to what was wanted. */
+  /** The fields that the service stored differently: from the present value to the wanted one. */
   differs: z.array(FieldChange).optional(),
 });
 export type RouteResult = z.infer<typeof RouteResult>;
@@ -109,10 +109,10 @@ export type RouteResult = z.infer<typeof RouteResult>;
 const applyFields = {
   apply_id: z.string(),
   started_at: z.iso.datetime(),
-  /** How many routes there are to look at. */
+  /** How many routes the apply processes. */
   total: z.int(),
   routes: z.array(RouteResult),
-  /** What was there before, as `Backup` answers it; null: nothing was to be written. */
+  /** The name under which `Backup` returns the routes as they were before; null: no write was needed. */
   backup: z.string().nullable(),
 };
 
@@ -120,33 +120,33 @@ const applyFields = {
 export const ApplyResult = z.object({
   ...applyFields,
   outcome: z.enum(["applied", "stopped"]),
-  /** As far as lists show it; the look for drift goes on. */
+  /** As far as lists show it by then; later drift checks report the others. */
   doubled: z.array(SharedName).default([]),
   ended_at: z.iso.datetime(),
 });
 export type ApplyResult = z.infer<typeof ApplyResult>;
 
-/** A route of ours: who else changed it is seen by what we have said last. */
+/** A route of ours. Comparing it with what we wrote last shows changes by others. */
 export const OwnedRoute = z.object({
   id: z.string(),
-  /** What we have said last. */
+  /** What we wrote last. */
   declared: Content,
-  /** Of all that it said when we disabled it because it is no row any more; null: we have not. */
+  /** The digest of its content when we disabled it because its row was gone; null: we have not. */
   disabled_digest: z.string().nullable(),
 });
 export type OwnedRoute = z.infer<typeof OwnedRoute>;
 
-/** `not_applied`: the row has changed, the route has not; the others are what someone else did. */
+/** `not_applied`: the row has changed, the route has not; the others are changes by someone else. */
 const DriftedRoute = z.object({
   name: z.string(),
   why: z.enum(["changed", "deleted", "not_applied"]),
-  /** From what is there to what the row says; the first 50. Absent when there is nothing to compare. */
+  /** From the present value to the row's; the first 50. Absent when there is nothing to compare. */
   changes: z.array(FieldChange).optional(),
 });
 
 export const DriftReport = z.object({
   checked_at: z.iso.datetime(),
-  /** `unknown`: the service could not be asked, for the reason given. */
+  /** `unknown`: the routes could not be compared, for the reason given. */
   state: z.enum(["in_step", "drifted", "unknown"]),
   /** Those that differ from their rows. */
   routes: z.array(DriftedRoute),
@@ -156,14 +156,14 @@ export const DriftReport = z.object({
 export type DriftReport = z.infer<typeof DriftReport>;
 
 export const RoutesStatus = z.object({
-  /** The apply at work. */
+  /** The running apply. */
   applying: z.object(applyFields).nullable(),
   last_apply: ApplyResult.nullable(),
   drift: DriftReport.nullable(),
-  /** When drift is looked for next; null: it is not. */
+  /** The time of the next drift check; null: there are none. */
   next_check_at: z.iso.datetime().nullable(),
   owned: z.record(z.string(), OwnedRoute),
-  /** By name, routes that an apply was about to make and said no more of: since when. */
+  /** By name, routes that an apply was about to create, with an unknown outcome: since when. */
   creations: z.record(z.string(), z.object({ begun_at: z.iso.datetime() })).default({}),
 });
 export type RoutesStatus = z.infer<typeof RoutesStatus>;
@@ -184,7 +184,7 @@ const BackupList = z.object({
 
 export type BackupList = z.infer<typeof BackupList>;
 
-/** What control lets through, by handler. `Apply` answers when it has come to its end. */
+/** The handlers that `control` lets through. `Apply` answers when the apply has ended. */
 export const alertRoutesHandlers = {
   Status: { input: Nothing, output: RoutesStatus },
   Apply: { input: ApplyRequest, output: ApplyResult },

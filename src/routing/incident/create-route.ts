@@ -1,18 +1,18 @@
 /**
- * Makes a route. The incident service has no key by which to know a repeated request, and its lists
- * are behind: a request of which it is not known what came of it is never sent again from here.
+ * Creates a route. The incident service has no idempotency key and its lists lag behind, so a request
+ * with an unknown outcome is never sent again from here.
  */
 import type { Content } from "#routing/incident/contract.ts";
-import { findRoute, insistWrite, type RouteQuery, toAttempt } from "./find-route.ts";
+import { findRoute, type RouteQuery, retryWrite, toAttempt } from "./find-route.ts";
 import type { ApplyTools } from "./tools.ts";
 import type { Reply } from "./transport.ts";
 
 export type Creation = { wanted: RouteQuery; content: Content; declared: Content };
 
-/** A process that has stood still for longer may have been taken for dead, and replaced. */
+/** A process that was suspended for longer may have been taken for dead, and replaced by another. */
 const freshMs = 5_000;
 
-/** `lost`: it may be there, or not; a list that is no longer behind tells. */
+/** `lost`: it may exist or not; a list shows which once it has caught up. */
 export async function createRoute(
   { wanted, content, declared }: Creation,
   tools: ApplyTools,
@@ -20,9 +20,9 @@ export async function createRoute(
   const { service, steps, intend } = tools;
   if (intend === undefined) return createAtOnce({ wanted, content }, tools);
   await intend({ name: wanted.name, declared });
-  return insistWrite(tools, async () => {
+  return retryWrite(tools, async () => {
     const begun = { atMs: Number.NEGATIVE_INFINITY };
-    // Not carried out again when it was kept: whoever begins anew after a crash knows by it.
+    // A replay after a crash does not run this step again, so `begun` stays unset and tells it apart.
     await steps.run("begin-creation", async () => {
       begun.atMs = performance.now();
       return null;
@@ -36,18 +36,18 @@ export async function createRoute(
 
 const interrupted: Reply = { kind: "lost", reason: "Vedette ended while it created the route" };
 
-/** In an apply that a version without intents has begun: its steps stay what they were. */
+/** For an apply that was begun by a version without `intend`: its journal has these steps. */
 function createAtOnce(
   { wanted, content }: Pick<Creation, "wanted" | "content">,
   tools: ApplyTools,
 ): Promise<Reply> {
   const { service, steps } = tools;
-  return insistWrite(tools, () =>
+  return retryWrite(tools, () =>
     steps.run("create-route", async () => {
-      const there = await findRoute(service, wanted);
-      if (there.kind === "later") return there;
-      const reason = there.kind === "failed" ? there.reason : "it is there already";
-      if (there.kind === "failed" || there.value !== null)
+      const existing = await findRoute(service, wanted);
+      if (existing.kind === "later") return existing;
+      const reason = existing.kind === "failed" ? existing.reason : "it exists already";
+      if (existing.kind === "failed" || existing.value !== null)
         return toAttempt({ kind: "lost", reason });
       return toAttempt(await service.createRoute(content));
     }),

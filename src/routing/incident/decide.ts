@@ -1,4 +1,4 @@
-/** What is to be done about one route, by what is there now. */
+/** Decides what to do about one route, by its present content. Pure. */
 import type {
   Content,
   OwnedRoute,
@@ -14,22 +14,22 @@ import type { FoundRoute } from "./service.ts";
 
 export type RouteOrder = {
   route: RoutePlan;
-  /** null: it is none of ours. */
+  /** null: it is not ours. */
   owned: OwnedRoute | null;
   adopt: boolean;
   of: Plan["of"];
   /** Ids that the plan has for its other routes. */
   others: readonly string[];
   /**
-   * One that an earlier apply was about to make, and said no more of: it may be there. `leftMs`: for how
-   * long lists may not show it yet.
+   * Set when an earlier apply was about to create the route, with an unknown outcome: it may exist.
+   * `leftMs`: for how much longer lists may not show it.
    */
   open: { declared: Content; leftMs: number } | null;
 };
 
 export type Situation = {
   found: FoundRoute | null;
-  /** What this apply has tried to write: it may be done already. */
+  /** The write that this apply has tried: it may have succeeded. */
   tried: "created" | "updated" | null;
 };
 
@@ -44,18 +44,18 @@ export function decide(order: RouteOrder, { found, tried }: Situation): Next {
   const goal = { of, declared };
   if (found === null) return decideAbsent(route, goal);
   if (isReached(found.content, goal)) return { kind: "end", outcome: tried ?? "in_step" };
-  // Made since the plan, perhaps by a write of ours that someone else went over.
+  // Created since the plan, perhaps by a write of ours that someone else has changed again.
   if (base === null) return conflict(order, found);
   if (!adopt && of === "routes" && owned?.id !== found.id) {
-    const message = "it was there before Vedette, and is taken over with --adopt only";
+    const message = "it existed before Vedette, and is taken over with --adopt only";
     return { kind: "end", outcome: "not_ours", message };
   }
-  // Only the version may have moved: then nobody's change is lost.
+  // A newer version with the same content is no conflict: no change of others is lost.
   if (digestOf(found.content) !== base.digest) return conflict(order, found);
   return { kind: "update", found, content: contentOver(found.content, goal) };
 }
 
-/** An apply may end between making a route and saying that it is ours. */
+/** Whether an apply that ended before it could record its creation has made this route. */
 export function isMadeByUs({ owned, open, route }: RouteOrder, found: FoundRoute): boolean {
   if (open === null || owned?.id === found.id) return false;
   return isNamed(found, route.name) && isInStep(found.content, open.declared);
@@ -86,7 +86,7 @@ export type PruneNext =
   | { kind: "disable" | "delete"; found: FoundRoute }
   | ({ kind: "end"; disabledDigest?: string } & Pick<RouteResult, "outcome" | "message">);
 
-/** A route of ours that is no row any more: first disabled, and deleted the next time. */
+/** A route of ours whose row is gone is first disabled, and deleted by the next prune. */
 export function decidePrune(
   { disabled_digest: disabled }: OwnedRoute,
   found: FoundRoute | null,

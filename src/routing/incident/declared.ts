@@ -1,8 +1,8 @@
-/** A row of `routes.ts` as the incident service is told of it. */
+/** Converts a row of `routes.ts` to the content that is written to the incident service. */
 import type { AlertRoute, Condition } from "#routing/contract.ts";
 import type { Content, Json } from "#routing/incident/contract.ts";
 
-/** Names as the incident service knows them. */
+/** The ids of names at the incident service. */
 export type Ids = {
   /** By the name of a row of `sources`. */
   sources: ReadonlyMap<string, string>;
@@ -10,11 +10,11 @@ export type Ids = {
   attributes: ReadonlyMap<string, string>;
   escalations: ReadonlyMap<string, string>;
   channels: ReadonlyMap<string, string>;
-  /** What the service calls an operation. */
+  /** The service's names of operations. */
   operations: Readonly<Record<Condition["operation"], string>>;
 };
 
-/** The members that we rule. What an alert becomes, beside pages and messages, is not ours to say. */
+/** The members that Vedette manages. Other effects of an alert than pages and messages are not managed. */
 export function declareRoute(route: AlertRoute, ids: Ids): Content {
   return {
     name: route.name,
@@ -36,7 +36,7 @@ export function declareRoute(route: AlertRoute, ids: Ids): Content {
   };
 }
 
-/** What a new route needs besides, and what people may change afterwards. */
+/** Initial values of a new route that Vedette does not manage: people may change them afterwards. */
 export const newRoute: Content = {
   expressions: [],
   escalation_config: { auto_cancel_escalations: true },
@@ -50,7 +50,7 @@ export const newRoute: Content = {
   incident_template: { name: { binding: { value: { reference: "alert.title" } } } },
 };
 
-/** A source that stands in several entries takes what any of them lets through. */
+/** A source with several entries takes every alert that matches any of them. */
 function declareSources(route: AlertRoute, ids: Ids): Json[] {
   const names = [...new Set(route.sources.map(({ source }) => source))];
   return names.map((name) => {
@@ -75,7 +75,7 @@ function declareCondition(condition: Condition, ids: Ids): Json {
   };
 }
 
-/** Nobody but the path: a person who was added by hand shows as a difference. */
+/** The path alone, without users: a user who was added by hand shows up as a difference. */
 function declareEscalation({ escalation }: AlertRoute, ids: Ids): Json[] {
   if (escalation === null) return [];
   const path = listOf([findId(ids.escalations, escalation)]);
@@ -88,7 +88,7 @@ function listOf(literals: readonly string[]): Content {
 
 function findId(ids: ReadonlyMap<string, string>, name: string): string {
   const id = ids.get(name);
-  // Names are resolved, and the missing ones told, before anything is declared.
+  // Names are resolved, and missing ones reported, before this is called.
   if (id === undefined) throw new Error(`no id for ${name}`);
   return id;
 }

@@ -2,7 +2,7 @@
 import type { Content, FieldChange, Json, ThreeWayChange } from "#routing/incident/contract.ts";
 import { canonical, compareText, isObject } from "./content.ts";
 
-/** Every field that means something else in `after`; null: it is not there, or says what it says anyway. */
+/** Every field that differs in meaning; null: it is absent, or has its default. */
 export function diffContent(before: Content, after: Content): FieldChange[] {
   const [one, other] = [flatten(before), flatten(after)];
   return pathsOf(one, other).flatMap((path) => {
@@ -13,7 +13,7 @@ export function diffContent(before: Content, after: Content): FieldChange[] {
 
 type Versions = { base: Content; theirs: Content; ours: Content };
 
-/** What someone else and we have made of one base: each field that either side has changed. */
+/** Each field that someone else, or we, have changed since the common base. */
 export function diffThreeWays({ base, theirs, ours }: Versions): ThreeWayChange[] {
   const [old, one, other] = [flatten(base), flatten(theirs), flatten(ours)];
   return pathsOf(old, one, other).flatMap((path) => {
@@ -58,7 +58,7 @@ function flatten(content: Content): Map<string, Json> {
 
 const identities = ["alert_source_id", "custom_field_id"];
 
-/** undefined: a value that is told as a whole. */
+/** undefined: a value that is compared as a whole. */
 function membersOf(value: Json): [string, Json][] | undefined {
   if (isObject(value)) return Object.entries(value);
   if (!Array.isArray(value)) return undefined;

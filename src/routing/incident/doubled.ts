@@ -1,27 +1,27 @@
-/** Names that several routes bear: each of these takes the same alerts, and people are told twice. */
+/** Finds names that several routes have: each takes the same alerts, so people are notified twice. */
 import type { SharedName } from "#routing/incident/contract.ts";
 import type { FoundRoute, Reader } from "./service.ts";
 import type { Attempt } from "./steps.ts";
 
-/** Of a row: its name, and the id of the route that is ours; null: none is. */
-export type Bearer = { name: string; ours: string | null };
+/** The name of a row, and the id of the route that is ours; null: none is. */
+export type NameOwner = { name: string; ours: string | null };
 
-/** More ids say no more than that somebody has to tidy up. */
-const mostIds = 20;
+/** How many ids are listed: more would not help the person who deletes the surplus routes. */
+const maxIds = 20;
 
-/** One beside ours that is disabled takes nothing, and does not count. */
+/** A disabled route beside ours takes no alerts, and does not count. */
 export function findDoubled(
-  bearers: readonly Bearer[],
+  owners: readonly NameOwner[],
   routes: readonly FoundRoute[],
 ): SharedName[] {
-  return bearers.flatMap(({ name, ours }) => {
-    const isThere = routes.some(({ id }) => id === ours);
+  return owners.flatMap(({ name, ours }) => {
+    const exists = routes.some(({ id }) => id === ours);
     const others = routes.filter(({ id, content }) => {
-      const takesAlerts = !isThere || content["enabled"] !== false;
+      const takesAlerts = !exists || content["enabled"] !== false;
       return id !== ours && content["name"] === name && takesAlerts;
     });
-    if (others.length < (isThere ? 1 : 2)) return [];
-    return [toDoubled(name, { ours: isThere ? ours : null, others: others.map(({ id }) => id) })];
+    if (others.length < (exists ? 1 : 2)) return [];
+    return [toDoubled(name, { ours: exists ? ours : null, others: others.map(({ id }) => id) })];
   });
 }
 
@@ -30,25 +30,25 @@ function toDoubled(
   { ours, others }: { ours: string | null; others: string[] },
 ): SharedName {
   const ids = [...(ours === null ? [] : [ours]), ...others];
-  const shown = (list: string[]) => list.slice(0, mostIds).join(", ");
+  const shown = (list: string[]) => list.slice(0, maxIds).join(", ");
   const advice =
     ours === null
       ? `there are ${ids.length} routes named "${name}" (${shown(ids)}): keep one, and delete the others at the incident service`
       : `${others.length + 1} routes are named "${name}", and each takes the same alerts: ${ours} is ours; disable or delete ${shown(others)} at the incident service`;
-  return { name, ids: ids.slice(0, mostIds), ours, advice };
+  return { name, ids: ids.slice(0, maxIds), ours, advice };
 }
 
-/** Looks only at those of which the list has more than ours. */
+/** Reads only routes whose name is in the list more often than for our own route. */
 export async function readDoubled(
-  bearers: readonly Bearer[],
+  owners: readonly NameOwner[],
   reader: Reader,
 ): Promise<Attempt<SharedName[]>> {
   const list = await reader.listRoutes();
   if (list.kind !== "done") return list;
-  const suspects = bearers.flatMap(({ name, ours }) => {
+  const suspects = owners.flatMap(({ name, ours }) => {
     const listed = list.value.filter((one) => one.name === name).map(({ id }) => id);
     const ids = new Set([...(ours === null ? [] : [ours]), ...listed]);
-    return ids.size > 1 ? [...ids].slice(0, mostIds) : [];
+    return ids.size > 1 ? [...ids].slice(0, maxIds) : [];
   });
   const routes: FoundRoute[] = [];
   for (const id of new Set(suspects)) {
@@ -56,5 +56,5 @@ export async function readDoubled(
     if (route.kind !== "done") return route;
     if (route.value !== null) routes.push(route.value);
   }
-  return { kind: "done", value: findDoubled(bearers, routes) };
+  return { kind: "done", value: findDoubled(owners, routes) };
 }

@@ -1,11 +1,11 @@
-/** Asks for a comparison with the rows, and tells people when drift appears and when it ends. */
+/** Starts drift checks, and notifies people when drift appears and when it ends. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { after } from "#kernel/durable-timer.ts";
 import { chatChannel } from "#notify/contract.ts";
 import type { DriftReport } from "#routing/incident/contract.ts";
 import { announceDrift } from "./drift.ts";
 import { alertRoutesRuns } from "./internal.ts";
-import { readTold, writeDrift, writeTold } from "./state.ts";
+import { readAnnounced, writeAnnounced, writeDrift } from "./state.ts";
 
 export function requestCheck(ctx: ObjectContext, afterMs: number): void {
   ctx.sendClient(alertRoutesRuns, ctx.key).check({ readsOwned: true }, after(afterMs));
@@ -13,9 +13,9 @@ export function requestCheck(ctx: ObjectContext, afterMs: number): void {
 
 export async function checked(ctx: ObjectContext, report: DriftReport): Promise<null> {
   writeDrift(ctx, report);
-  const message = announceDrift(await readTold(ctx), report, `drift-${report.checked_at}`);
+  const message = announceDrift(await readAnnounced(ctx), report, `drift-${report.checked_at}`);
   if (message === undefined || report.state === "unknown") return null;
-  writeTold(ctx, report.state);
+  writeAnnounced(ctx, report.state);
   ctx.sendClient(chatChannel, "alert_routes").Post(message);
   return null;
 }

@@ -1,12 +1,12 @@
-/** Whether routes have drifted from their rows, and what people are told of it. */
+/** Decides whether routes have drifted from their rows, and composes the messages about it. */
 
 import type { ChatMessage } from "#notify/contract.ts";
 import type { DriftReport, OwnedRoute, Plan } from "#routing/incident/contract.ts";
 import { isInStep } from "./overlay.ts";
 import type { PlanOutcome } from "./plan.ts";
 
-/** More of one route says no more than that it is another one. */
-const mostChanges = 50;
+/** How many changes of one route are reported: with more it is simply another route. */
+const maxChanges = 50;
 
 type Report = Omit<DriftReport, "checked_at">;
 
@@ -18,7 +18,7 @@ export function judgeDrift(
   const routes = planned.plan.routes.flatMap((route) => {
     if (route.action === "none") return [];
     const why = judgeRoute(route, owned[route.name]);
-    const changes = route.base === null ? undefined : route.changes.slice(0, mostChanges);
+    const changes = route.base === null ? undefined : route.changes.slice(0, maxChanges);
     return [{ name: route.name, why, ...(changes !== undefined && { changes }) }];
   });
   const { doubled } = planned.plan;
@@ -26,7 +26,7 @@ export function judgeDrift(
   return { state: isInStep ? "in_step" : "drifted", routes, doubled };
 }
 
-/** Two routes of one name are a difference that is known, whatever else is. */
+/** Two routes of one name are drift, even when the rest cannot be compared. */
 function judgeFaults({ faults, doubled }: Extract<PlanOutcome, { faults: string[] }>): Report {
   const unknown = { ...unknownDrift(faults.join("; ")), doubled };
   return doubled.length === 0 ? unknown : { ...unknown, state: "drifted" };
@@ -45,19 +45,19 @@ function judgeRoute(
   return isInStep(base.content, owned.declared) ? "not_applied" : "changed";
 }
 
-/** The state that people know of: what is unknown changes nothing about it. */
+/** The state that was last announced; an unknown state is not announced. */
 export type AnnouncedState = "in_step" | "drifted";
 
-/** Told once when drift appears, and once when it ends; undefined: there is nothing to tell. */
+/** One message when drift appears, and one when it ends; undefined: nothing to announce. */
 export function announceDrift(
-  told: AnnouncedState,
+  announced: AnnouncedState,
   report: DriftReport,
   id: string,
 ): ChatMessage | undefined {
-  // One that an older version has judged does not say.
+  // A report of an older version has no `doubled`.
   const { state, routes, doubled = [], checked_at } = report;
-  if (state === "unknown" || state === told) return undefined;
-  const fields = [{ name: "Looked at", value: checked_at }];
+  if (state === "unknown" || state === announced) return undefined;
+  const fields = [{ name: "Checked at", value: checked_at }];
   if (state === "in_step") {
     const title = "Alert routes are in step again";
     return { id, title, tone: "success", lines: [], fields };

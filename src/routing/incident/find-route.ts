@@ -1,11 +1,11 @@
-/** Finds routes by id and by name, and writes until there is an answer. */
+/** Finds routes by id and by name, and retries writes. */
 import type { FoundRoute, Service } from "./service.ts";
-import { type Attempt, insist, type Tools } from "./steps.ts";
+import { type Attempt, retry, type Tools } from "./steps.ts";
 import type { Reply } from "./transport.ts";
 
 /**
- * `id`: as planned; `oursId`: of one that we made or adopted, which may be gone; `others`: ids that the
- * plan has for other routes, which may bear the same name.
+ * `id`: the planned one; `oursId`: of a route that we created or adopted, which may be gone; `others`: ids
+ * that the plan has for other routes, which may have the same name.
  */
 export type RouteQuery = {
   name: string;
@@ -14,7 +14,7 @@ export type RouteQuery = {
   others?: readonly string[];
 };
 
-/** By id where one is planned; else ours, else by name. Several of one name are never guessed about. */
+/** By id if one is planned, else ours, else by name. Fails when several have the name: it never guesses. */
 export async function findRoute(
   service: Service,
   { name, id = null, oursId = null, others = [] }: RouteQuery,
@@ -23,9 +23,9 @@ export async function findRoute(
   const isElsewhere = oursId === null || others.includes(oursId);
   const ours = isElsewhere ? undefined : await service.readRoute(oursId);
   if (ours !== undefined && (ours.kind !== "done" || ours.value !== null)) return ours;
-  const bearing = await readNamed(service, name);
-  if (bearing.kind !== "done") return bearing;
-  const namesakes = bearing.value.filter((found) => !others.includes(found.id));
+  const named = await readNamed(service, name);
+  if (named.kind !== "done") return named;
+  const namesakes = named.value.filter((found) => !others.includes(found.id));
   const [only = null] = namesakes;
   if (namesakes.length < 2) return { kind: "done", value: only };
   const ids = namesakes.map((found) => found.id).join(", ");
@@ -33,14 +33,14 @@ export async function findRoute(
   return { kind: "failed", reason };
 }
 
-/** More are no longer told apart: that there are several is all that counts. */
-const mostNamesakes = 20;
+/** How many are read at most: it only matters whether there are several. */
+const maxNamesakes = 20;
 
-/** The routes that bear the name now: a list is behind, so that each is looked up. */
+/** The routes that have the name now. Each is read by id, because the list lags behind. */
 async function readNamed(service: Service, wanted: string): Promise<Attempt<FoundRoute[]>> {
   const list = await service.listRoutes();
   if (list.kind !== "done") return list;
-  const listed = list.value.filter(({ name }) => name === wanted).slice(0, mostNamesakes);
+  const listed = list.value.filter(({ name }) => name === wanted).slice(0, maxNamesakes);
   const found: FoundRoute[] = [];
   for (const { id } of listed) {
     const route = await service.readRoute(id);
@@ -50,23 +50,23 @@ async function readNamed(service: Service, wanted: string): Promise<Attempt<Foun
   return { kind: "done", value: found };
 }
 
-/** Waits while the service asks for it: until then it has done nothing. */
-export async function insistWrite(
+/** Retries while the service is rate limiting (429): it has not carried out those requests. */
+export async function retryWrite(
   tools: Tools,
   attempt: () => Promise<Attempt<Reply>>,
 ): Promise<Reply> {
-  const reply = await insist(tools, attempt);
+  const reply = await retry(tools, attempt);
   return reply.kind === "done"
     ? reply.value
     : { kind: "refused", status: 429, reason: reply.reason };
 }
 
-export function persistWrite(
+export function retryWriteStep(
   tools: Tools,
   name: string,
   send: () => Promise<Reply>,
 ): Promise<Reply> {
-  return insistWrite(tools, () => tools.steps.run(name, async () => toAttempt(await send())));
+  return retryWrite(tools, () => tools.steps.run(name, async () => toAttempt(await send())));
 }
 
 export function toAttempt(reply: Reply): Attempt<Reply> {

@@ -1,4 +1,4 @@
-/** What a route is to say in the end: a row rules its own members, a backup all there are. */
+/** The wanted content of a route: a row determines the members that it manages, a backup all members. */
 import type { Content, Plan } from "#routing/incident/contract.ts";
 import { digestOf } from "./content.ts";
 import { newRoute } from "./declared.ts";
@@ -6,7 +6,7 @@ import { overlay } from "./overlay.ts";
 
 export type Goal = { of: Plan["of"]; declared: Content };
 
-/** The whole content to write over `current`: what a backup lacks is not in it. */
+/** The whole content to write in place of `current`. Members that a backup lacks are removed. */
 export function contentOver(current: Content, { of, declared }: Goal): Content {
   return of === "backup" ? declared : overlay(current, declared);
 }

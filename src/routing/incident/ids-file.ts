@@ -1,4 +1,4 @@
-/** Names as the incident service knows them, where looking up does not find them. */
+/** Reads the file with ids of names that cannot be looked up at the incident service. */
 import { existsSync, readFileSync } from "node:fs";
 import { parse } from "smol-toml";
 import { z } from "zod";
@@ -12,9 +12,9 @@ const IdsFile = z.strictObject({
   attributes: Names,
   /** By name; else looked up. */
   escalation_paths: Names,
-  /** By name with its `#`: the service does not tell them. */
+  /** By name with its `#`: the service has no list of them. */
   channels: Names,
-  /** What the service calls them: its reference names the first two. */
+  /** The service's names of operations; only the first two are in its reference. */
   operations: z
     .strictObject({
       one_of: z.string().default("one_of"),
@@ -26,7 +26,7 @@ const IdsFile = z.strictObject({
 });
 export type GivenIds = z.infer<typeof IdsFile>;
 
-/** An empty path: nothing is given. Throws what is wrong with the file. */
+/** An empty path: no ids are given. Throws with what is wrong with the file. */
 export function readIdsFile(file: string): GivenIds {
   if (file === "") return IdsFile.parse({});
   if (!existsSync(file)) throw new Error(`${file}, set as incident.ids_file, does not exist`);

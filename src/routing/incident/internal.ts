@@ -1,4 +1,4 @@
-/** What the parts of the sync call on each other. */
+/** The handlers through which the parts of the sync call each other. */
 import { iface } from "@restatedev/restate-sdk";
 import {
   type ApplyRequest,
@@ -21,40 +21,40 @@ export type ApplyWork = {
   request: ApplyRequest;
   /** When the apply began. */
   owned: OwnedRoutes;
-  /** Absent: a version that wrote down no creations has begun it. */
+  /** Absent: a version that did not record creations has begun it. */
   creations?: OpenCreations;
 };
 
-/** By name, what an apply was about to make. Kept until it is known what came of it. */
+/** By name, routes that an apply was about to create. Deleted once the outcome is known. */
 export type OpenCreations = Record<string, { begun_at: string; declared: Content }>;
 
 export type Creation = { name: string; declared: Content };
 
-/** `readsOwned`: absent in one that was sent by a version that did not look at our routes by id. */
+/** `readsOwned`: absent when it was sent by a version that did not read our routes by id. */
 export type CheckWork = { readsOwned?: true };
 
-/** `owned`: what is known of the route from now on; null: it is none of ours; absent: as before. */
+/** `owned`: the route's new record of ownership; null: no longer ours; absent: unchanged. */
 export type RouteNote = { applyId: string; result: RouteResult; owned?: OwnedRoute | null };
 
-/** The one that is asked. Every exclusive handler is short. */
+/** The object that operators call. Every exclusive handler is short. */
 export const alertRoutesObject = iface.object(
   alertRoutesName,
   {
     Status: iface.shared.schemas({
       ...alertRoutesHandlers.Status,
-      description: "The apply at work, the last one, drift, and which routes are ours.",
+      description: "The running apply, the last one, drift, and which routes are ours.",
     }),
     Apply: iface.shared.schemas({
       ...alertRoutesHandlers.Apply,
-      description: "Applies a plan and answers when it has come to its end.",
+      description: "Applies a plan and answers when the apply has ended.",
     }),
     Backups: iface.shared.schemas({
       ...alertRoutesHandlers.Backups,
-      description: "What routes said before each apply: the list, newest first.",
+      description: "The backups of routes that were made before each apply, newest first.",
     }),
     Backup: iface.shared.schemas({
       ...alertRoutesHandlers.Backup,
-      description: "What routes said before one apply.",
+      description: "The routes as they were before one apply.",
     }),
     begin: iface.json<ApplyRequest, ApplyBegun>(),
     note: iface.json<RouteNote, null>(),
@@ -63,18 +63,18 @@ export const alertRoutesObject = iface.object(
     finished: iface.json<ApplyResult, null>(),
     lost: iface.json<{ applyId: string; reason: string }, ApplyResult>(),
     start: iface.json<Record<string, never>, null>(),
-    /** Of versions whose timer was here; one may still come. It does nothing. */
+    /** Does nothing. Earlier versions had their timer here, and one may still fire. */
     tick: iface.json<unknown, null>(),
-    /** Exclusive, so that it comes after all that was noted before. */
+    /** Exclusive, so that it runs after every `note` that was sent before. */
     readOwned: iface.json<Record<string, never>, OwnedRoutes>(),
     checked: iface.json<DriftReport, null>(),
   },
   { description: "Alert routes kept in step with their rows; the key is singleton." },
 );
 
-/** Talks to the incident service. The key's lock keeps two writers, and a check, apart. */
+/** Calls the incident service. The lock of its key lets one apply or drift check run at a time. */
 export const alertRoutesRuns = iface.object("vedette.v1.AlertRoutesRunner", {
   apply: iface.json<ApplyWork, ApplyResult>(),
-  /** null: of an earlier version. */
+  /** null: from an earlier version. */
   check: iface.json<CheckWork, DriftReport | null>(),
 });

@@ -1,4 +1,4 @@
-/** Alert routes as an operator sees and calls them. */
+/** The virtual object of alert routes, which operators call. */
 import { implement, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { attachOrLost } from "#kernel/attach.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
@@ -27,9 +27,9 @@ import { begin, finish, intend, keepBackup, lost, note } from "./work.ts";
 export type ObjectParts = {
   /** Empty: nothing can be applied. */
   incidentUrl: string;
-  /** When drift is looked for next; undefined: it is not looked for. */
+  /** The time of the next drift check; undefined: there are none. */
   nextCheckAtMs: ((nowMs: number) => number) | undefined;
-  /** How long a route may be there before lists show it. */
+  /** How long after its creation a route may be missing in lists. */
   listLagMs: number;
   backups: BackupStore;
 };
@@ -42,7 +42,7 @@ const reading = databaseRead("read-backup", limits);
 
 export function createAlertRoutesObject(parts: ObjectParts) {
   const { backups, listLagMs } = parts;
-  const looks = parts.nextCheckAtMs !== undefined;
+  const checksDrift = parts.nextCheckAtMs !== undefined;
   return implement(alertRoutesObject, {
     handlers: {
       Status: (ctx) => status(ctx, parts),
@@ -55,15 +55,15 @@ export function createAlertRoutesObject(parts: ObjectParts) {
       keep: keepBackup,
       finished: async (ctx, result) => {
         await finish(ctx, result);
-        if (!looks) return null;
+        if (!checksDrift) return null;
         requestCheck(ctx, 0);
-        // Once more when lists show all that it made.
+        // Once more when lists show all routes that the apply created.
         requestCheck(ctx, listLagMs);
         return null;
       },
       lost,
       start: async (ctx) => {
-        if (looks) requestCheck(ctx, 0);
+        if (checksDrift) requestCheck(ctx, 0);
         return null;
       },
       tick: async () => null,
@@ -100,11 +100,11 @@ async function status(
     drift: await readDrift(ctx),
     next_check_at: nextCheckAtMs === undefined ? null : toIso(nextCheckAtMs(await ctx.date.now())),
     owned: await readOwned(ctx),
-    creations: sinceWhen(await readCreations(ctx)),
+    creations: beginnings(await readCreations(ctx)),
   };
 }
 
-function sinceWhen(creations: OpenCreations): RoutesStatus["creations"] {
+function beginnings(creations: OpenCreations): RoutesStatus["creations"] {
   const entries = Object.entries(creations);
   return Object.fromEntries(entries.map(([name, { begun_at }]) => [name, { begun_at }]));
 }
@@ -120,7 +120,7 @@ async function apply(
   }
   const { incident_url: planned } = request.plan;
   if (planned !== incidentUrl) {
-    const detail = `the plan is for ${planned}, and Vedette works with ${incidentUrl}`;
+    const detail = `the plan is for ${planned}, but Vedette uses ${incidentUrl}`;
     throw problem(409, "other_incident_service", detail);
   }
   const { applyId, invocation } = await ctx.client(alertRoutesObject, ctx.key).begin(request);

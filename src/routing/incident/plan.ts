@@ -1,4 +1,4 @@
-/** What an apply would do: rows, or a backup, held against what is there. */
+/** Plans an apply: compares rows, or a backup, with the present routes. */
 import type {
   Backup,
   OwnedRoute,
@@ -18,22 +18,22 @@ import type { Survey } from "./survey.ts";
 
 type Head = Pick<Plan, "incident_url" | "made_at">;
 
-/** `faults` has those of `doubled` that keep a plan from being made. */
+/** `faults` includes those of `doubled` that make a plan impossible. */
 export type PlanOutcome = { plan: Plan } | { faults: string[]; doubled: SharedName[] };
 
 export type RowsToPlan = {
   rows: Rows;
   given: GivenIds;
   survey: Survey;
-  /** Routes of ours, by name. Empty when that is not known: then they are found by name alone. */
+  /** Our routes, by name. Empty when they are not known: then routes are found by name alone. */
   owned: Readonly<Record<string, OwnedRoute>>;
 };
 
 /** `faults`: names that have no id, one line each; then nothing can be planned. */
 export function planRows({ rows, given, survey, owned }: RowsToPlan, head: Head): PlanOutcome {
   const { ids, names, faults } = resolveIds(rows, given, survey.directory);
-  const bearers = rows.routes.map(({ name }) => ({ name, ours: owned[name]?.id ?? null }));
-  const doubled = findDoubled(bearers, survey.routes);
+  const owners = rows.routes.map(({ name }) => ({ name, ours: owned[name]?.id ?? null }));
+  const doubled = findDoubled(owners, survey.routes);
   const ambiguous = doubled.flatMap(({ ours, advice }) => (ours === null ? [advice] : []));
   if (faults.length + ambiguous.length > 0) return { faults: [...faults, ...ambiguous], doubled };
   const routes = rows.routes.map((row) => {
@@ -47,7 +47,7 @@ export function planRows({ rows, given, survey, owned }: RowsToPlan, head: Head)
   return { plan: { format, ...head, of: "routes", routes, orphans, doubled, names } };
 }
 
-/** Throws when it is not clear which route has taken the place of one that is gone. */
+/** Throws when it is ambiguous which new route replaces a route of the backup that is gone. */
 export function planBackup(backup: Backup, routes: readonly FoundRoute[], head: Head): Plan {
   const kept = new Set(backup.alert_routes.map(({ id }) => id));
   const newer = routes.filter(({ id }) => !kept.has(id));
@@ -61,7 +61,7 @@ export function planBackup(backup: Backup, routes: readonly FoundRoute[], head: 
   return { format, ...head, of: "backup", routes: planned, orphans: [], doubled: [], names: {} };
 }
 
-/** One that was made since under its name, by hand or by an apply. */
+/** A route of that name that was created after the backup, by hand or by an apply. */
 function findSuccessor(newer: readonly FoundRoute[], name: string): FoundRoute | undefined {
   const named = newer.filter((route) => isNamed(route, name));
   if (named.length < 2) return named[0];
@@ -92,7 +92,7 @@ function planRoute(name: string, goal: Goal, found: FoundRoute | undefined): Rou
 
 type RouteName = { name: string; id: string | undefined };
 
-/** By id, since people rename routes; one that is gone is looked for by name. */
+/** By id, since people rename routes; by name when the id is gone. */
 function findRemote(
   routes: readonly FoundRoute[],
   { name, id }: RouteName,

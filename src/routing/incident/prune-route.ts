@@ -1,27 +1,27 @@
-/** What becomes of a route of ours that is no row any more. */
+/** Prunes a route of ours whose row is gone. */
 import { backoffMs } from "#kernel/backoff.ts";
 import type { OwnedRoute } from "#routing/incident/contract.ts";
-import { type ApplyStep, failed, mostRounds } from "./apply-route.ts";
+import { type ApplyStep, failed, maxRounds } from "./apply-route.ts";
 import { decidePrune, type PruneNext } from "./decide.ts";
-import { persistWrite } from "./find-route.ts";
-import { backoff, persist } from "./steps.ts";
+import { retryWriteStep } from "./find-route.ts";
+import { backoff, retryStep } from "./steps.ts";
 import type { ApplyTools } from "./tools.ts";
 
-/** First disables a route of ours that is no row any more; deletes one that it has disabled before. */
+/** Disables the route; deletes it if an earlier prune has disabled it. */
 export async function pruneRoute(
   { name, owned }: { name: string; owned: OwnedRoute },
   tools: ApplyTools,
 ): Promise<ApplyStep> {
   const { service } = tools;
   const { id } = owned;
-  let reason = "others write it all the time";
-  for (let round = 0; round < mostRounds; round += 1) {
-    const read = await persist(tools, "read-route", () => service.readRoute(id));
+  let reason = "others keep changing it";
+  for (let round = 0; round < maxRounds; round += 1) {
+    const read = await retryStep(tools, "read-route", () => service.readRoute(id));
     if (read.kind === "failed") return failed(name, id, read.reason);
     const next = decidePrune(owned, read.value);
     if (next.kind === "end") return toPruned({ name, owned }, next);
     const { found } = next;
-    const reply = await persistWrite(tools, `${next.kind}-route`, () =>
+    const reply = await retryWriteStep(tools, `${next.kind}-route`, () =>
       next.kind === "delete"
         ? service.deleteRoute(id)
         : service.updateRoute(found, { ...found.content, enabled: false }),

@@ -1,10 +1,10 @@
-/** Finds the ids of all that rows name. */
+/** Finds the ids of all names in the rows. */
 import type { AlertRoute, AlertSource } from "#routing/contract.ts";
 import type { Ids } from "./declared.ts";
 import type { GivenIds } from "./ids-file.ts";
 import type { NamedId } from "./service.ts";
 
-/** What the incident service has. */
+/** The names and ids that the incident service lists. */
 export type Directory = {
   sources: readonly NamedId[];
   attributes: readonly NamedId[];
@@ -15,9 +15,9 @@ export type Rows = { routes: readonly AlertRoute[]; sources: readonly AlertSourc
 
 export type ResolvedRows = {
   ids: Ids;
-  /** What each id is called, for people. */
+  /** The name of each id, for people. */
   names: Record<string, string>;
-  /** One line per name that has no id, or more than one. Then `ids` is not to be used. */
+  /** One line per name that has no id, or more than one. Unless empty, `ids` must not be used. */
   faults: string[];
 };
 
@@ -64,11 +64,11 @@ type Search = {
   kind: string;
   known: Readonly<Record<string, string>>;
   title?: string;
-  /** Absent: the service does not tell them. */
+  /** Absent: the service has no list of them. */
   list?: readonly NamedId[];
 };
 
-/** By name; when none has it as it is written, regardless of case. */
+/** By name; when there is no exact match, regardless of case. */
 function findNamed(list: readonly NamedId[], name: string): readonly NamedId[] {
   const exact = list.filter((item) => item.name === name);
   if (exact.length > 0) return exact;

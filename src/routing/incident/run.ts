@@ -1,4 +1,4 @@
-/** Does the work at the incident service: one apply, or one look for drift, at a time. */
+/** The object that calls the incident service: one apply, or one drift check, at a time. */
 import { implement, type ObjectContext, TerminalError } from "@restatedev/restate-sdk";
 import type { ApplyResult, Content, DriftReport } from "#routing/incident/contract.ts";
 import { applyAll } from "./apply.ts";
@@ -18,7 +18,7 @@ import type { ShowDrift } from "./metrics.ts";
 import { planRows } from "./plan.ts";
 import type { Rows } from "./resolve.ts";
 import { createReader, createService } from "./service.ts";
-import { patience, type Steps } from "./steps.ts";
+import { retryLimits, type Steps } from "./steps.ts";
 import { readSurvey } from "./survey.ts";
 import { readOnly, refuseAll, type Send } from "./transport.ts";
 
@@ -26,9 +26,9 @@ export type ApplyServiceParts = {
   send: Send;
   incidentUrl: string;
   rows: Rows;
-  /** Read anew each time. Throws what is wrong with the file. */
+  /** Reads the file each time. Throws with what is wrong with it. */
   readGivenIds: () => GivenIds;
-  /** How long a route may be there before lists show it. */
+  /** How long after its creation a route may be missing in lists. */
   listLagMs: number;
   backups: BackupStore;
   showDrift: ShowDrift;
@@ -40,7 +40,7 @@ export function createApplyService(parts: ApplyServiceParts) {
       apply: (ctx, work) => apply(ctx, work, parts),
       check: (ctx, work) => check(ctx, work, parts),
     },
-    // Long enough for whoever attaches.
+    // Long enough for callers to attach after a reconnect.
     options: { ingressPrivate: true, journalRetention: { minutes: 10 } },
   });
 }
@@ -63,7 +63,7 @@ async function apply(
   let backup: string | null = null;
   const { routes, doubled } = await applyAll(work, {
     steps: durable(ctx),
-    patience: patience.worker,
+    retryLimits: retryLimits.worker,
     service: createService(sendFor(work, parts)),
     listLagMs: parts.listLagMs,
     ...(creations !== undefined && { intend: (creation) => intend(ctx, creation) }),
@@ -92,27 +92,27 @@ async function apply(
   return result;
 }
 
-/** The settings may have changed since it began: what it says of one service is not written to another. */
+/** The settings may have changed since the apply began: a plan for another service is not written. */
 function sendFor({ request }: ApplyWork, { send, incidentUrl }: ApplyServiceParts): Send {
   const { incident_url: planned } = request.plan;
   if (planned === incidentUrl) return send;
-  return refuseAll(`the plan is for ${planned}, and Vedette works with ${incidentUrl} now`);
+  return refuseAll(`the plan is for ${planned}, but Vedette uses ${incidentUrl} now`);
 }
 
-/** Answered once it is kept: a kill after that finds it again. */
+/** Resolves once the creation is stored, so that a crash after that cannot lose it. */
 async function intend(ctx: ObjectContext, creation: Creation): Promise<void> {
   await ctx.client(alertRoutesObject, ctx.key).intend(creation);
 }
 
 function note(ctx: ObjectContext, applyId: string, { result, owned }: ApplyStep): void {
   const fields = { route: result.name, outcome: result.outcome, detail: result.message };
-  if (result.message === undefined) ctx.console.info("alert route dealt with", fields);
+  if (result.message === undefined) ctx.console.info("alert route applied", fields);
   else ctx.console.warn("alert route not as planned", fields);
   const noted = { applyId, result, ...(owned !== undefined && { owned }) };
   ctx.sendClient(alertRoutesObject, ctx.key).note(noted);
 }
 
-/** How long the database may be away before the apply gives up; nothing is written until then. */
+/** How long the database may be unavailable before the apply ends; nothing is written until then. */
 const backupRetry = { maxRetryDuration: 120_000, maxRetryInterval: 5_000 };
 
 async function saveBackup(
@@ -126,7 +126,7 @@ async function saveBackup(
     return null;
   } catch (error) {
     if (!(error instanceof TerminalError)) throw error;
-    return `the database did not take it: ${error.message}`;
+    return `the database did not save it: ${error.message}`;
   }
 }
 
@@ -149,8 +149,8 @@ async function lookForDrift(
   { send, incidentUrl, rows, readGivenIds }: ApplyServiceParts,
 ): Promise<Omit<DriftReport, "checked_at">> {
   const reader = createReader(readOnly(send));
-  // Soon told rather than waited for: the next look comes by itself.
-  const tools = { steps: durable(ctx), patience: patience.terminal };
+  // Few retries: an unknown result is reported soon, and the next check comes anyway.
+  const tools = { steps: durable(ctx), retryLimits: retryLimits.terminal };
   const readOwned = () => ctx.client(alertRoutesObject, ctx.key).readOwned({});
   const known = readsOwned ? await readOwned() : {};
   const survey = await readSurvey(reader, tools, idsOf(known));

@@ -1,17 +1,17 @@
-/** The calls that a sync makes to the incident service, each tried once. */
+/** The calls of a sync to the incident service, without retries. */
 import { z } from "zod";
 import { listOf } from "#kernel/list-of.ts";
 import { Content } from "#routing/incident/contract.ts";
 import { toContent } from "./content.ts";
 import type { Attempt } from "./steps.ts";
-import { ask, type Reply, type Send } from "./transport.ts";
+import { callOnce, type Reply, type Send } from "./transport.ts";
 
 /** A route as it is now. */
 export type FoundRoute = {
   id: string;
   version: number;
   content: Content;
-  /** As it was read, for backups. */
+  /** The route as read, for backups. */
   detail: Content;
 };
 
@@ -22,29 +22,29 @@ export type Service = ReturnType<typeof createService>;
 
 const pageSize = 25;
 
-/** No service has so many pages: a list that does not end is a fault. */
-const mostPages = 400;
+/** No service has so many pages: a longer list is an error of the service. */
+const maxPages = 400;
 
-/** Of one page: a service may not know pages. */
-const mostItems = 100_000;
+/** Per page: a service without paging returns all items at once. */
+const maxItems = 100_000;
 
-/** For all pages together: a step that lasts longer than Restate waits would begin anew for ever. */
-const longestListMs = 45_000;
+/** For all pages together: Restate would restart a longer step again and again. */
+const listTimeoutMs = 45_000;
 
 export function createReader(send: Send) {
-  const get = (path: string) => ask(send, { method: "GET", path });
+  const get = (path: string) => callOnce(send, { method: "GET", path });
   return {
     /** null: there is none. */
     readRoute: async (id: string): Promise<Attempt<FoundRoute | null>> => {
       const reply = await get(`/v2/alert_routes/${encodeURIComponent(id)}`);
       if (reply.kind === "absent") return { kind: "done", value: null };
       const route = readAs(reply, (body) => toFound(RouteAnswer.parse(body).alert_route));
-      // What another route holds would be taken for this one's, and written over the other.
+      // Otherwise another route's content would be taken for this one's and overwritten.
       if (route.kind !== "done" || route.value.id === id) return route;
-      const reason = `asked about route ${id}, the incident service answered about another one`;
+      const reason = `asked for route ${id}, the incident service returned another one`;
       return { kind: "failed", reason };
     },
-    /** All pages. The versions that a list may have are stale: they are left out. */
+    /** All pages. Without versions: those in a list are stale. */
     listRoutes: () => readPages(get, "/v2/alert_routes", RoutesAnswer),
     listEscalationPaths: () => readPages(get, "/v2/escalation_paths", PathsAnswer),
     listSources: async () => readAs(await get("/v2/alert_sources"), SourcesAnswer.parse),
@@ -56,11 +56,11 @@ export function createService(send: Send) {
   return {
     ...createReader(send),
     createRoute: (content: Content) =>
-      ask(send, { method: "POST", path: "/v2/alert_routes", body: content }),
-    /** `version` is that which was read: the service refuses when it is not the latest. */
+      callOnce(send, { method: "POST", path: "/v2/alert_routes", body: content }),
+    /** `version` is the one that was read: the service refuses the update when it is not the latest. */
     updateRoute: ({ id, version }: Pick<FoundRoute, "id" | "version">, content: Content) =>
-      ask(send, { ...routeAt("PUT", id), body: { ...content, version: version + 1 } }),
-    deleteRoute: (id: string) => ask(send, routeAt("DELETE", id)),
+      callOnce(send, { ...routeAt("PUT", id), body: { ...content, version: version + 1 } }),
+    deleteRoute: (id: string) => callOnce(send, routeAt("DELETE", id)),
   };
 }
 
@@ -68,7 +68,7 @@ function routeAt<M extends "PUT" | "DELETE">(method: M, id: string) {
   return { method, path: `/v2/alert_routes/${encodeURIComponent(id)}` };
 }
 
-/** The route that a write answers with; undefined: the answer is something else. */
+/** The route in the answer to a write; undefined: the answer has none. */
 export function readWritten(body: unknown): FoundRoute | undefined {
   const { data } = RouteAnswer.safeParse(body);
   return data === undefined ? undefined : toFound(data.alert_route);
@@ -85,22 +85,22 @@ const Named = z.object({ id: z.string().min(1), name: z.string() });
 const Meta = z.object({ after: z.string().nullish() }).nullish();
 
 const RoutesAnswer = z
-  .object({ alert_routes: listOf(Named, mostItems), pagination_meta: Meta })
+  .object({ alert_routes: listOf(Named, maxItems), pagination_meta: Meta })
   .transform(({ alert_routes: items, pagination_meta: meta }) => ({ items, after: meta?.after }));
 
 const PathsAnswer = z
-  .object({ escalation_paths: listOf(Named, mostItems), pagination_meta: Meta })
+  .object({ escalation_paths: listOf(Named, maxItems), pagination_meta: Meta })
   .transform(({ escalation_paths: items, pagination_meta: meta }) => ({
     items,
     after: meta?.after,
   }));
 
 const SourcesAnswer = z
-  .object({ alert_sources: listOf(Named, mostItems) })
+  .object({ alert_sources: listOf(Named, maxItems) })
   .transform(({ alert_sources }) => alert_sources);
 
 const AttributesAnswer = z
-  .object({ alert_attributes: listOf(Named, mostItems) })
+  .object({ alert_attributes: listOf(Named, maxItems) })
   .transform(({ alert_attributes }) => alert_attributes);
 
 type Page = z.ZodType<{ items: NamedId[]; after?: string | null | undefined }>;
@@ -112,17 +112,17 @@ async function readPages(
 ): Promise<Attempt<NamedId[]>> {
   const items = new Map<string, NamedId>();
   const cursors = new Set<string>();
-  const deadlineMs = performance.now() + longestListMs;
+  const deadlineMs = performance.now() + listTimeoutMs;
   let after = "";
-  for (let page = 0; page < mostPages; page += 1) {
+  for (let page = 0; page < maxPages; page += 1) {
     if (performance.now() > deadlineMs) break;
     const attempt = readAs(await get(`${path}?page_size=${pageSize}${after}`), schema.parse);
     if (attempt.kind !== "done") return attempt;
-    // One that moved to a later page while we read counts once.
+    // A route that moved to a later page meanwhile is in both pages, and counts once.
     for (const item of attempt.value.items) items.set(item.id, item);
     const next = attempt.value.after ?? "";
     if (next === "") return { kind: "done", value: [...items.values()] };
-    // A page that comes again would come for ever.
+    // A cursor that repeats would make the list endless.
     if (cursors.has(next)) break;
     cursors.add(next);
     after = `&after=${encodeURIComponent(next)}`;
@@ -130,7 +130,7 @@ async function readPages(
   return { kind: "failed", reason: `the list ${path} does not end` };
 }
 
-/** What was asked for by GET can be asked for again. */
+/** The result of a GET; a lost one is `later`, since a GET can be repeated. */
 function readAs<T>(reply: Reply, read: (body: unknown) => T): Attempt<T> {
   switch (reply.kind) {
     case "later":
@@ -144,7 +144,7 @@ function readAs<T>(reply: Reply, read: (body: unknown) => T): Attempt<T> {
       try {
         return { kind: "done", value: read(reply.body) };
       } catch {
-        const reason = "the incident service answered something else: is incident.url its address?";
+        const reason = "unexpected answer from the incident service: is incident.url its address?";
         return { kind: "failed", reason };
       }
   }

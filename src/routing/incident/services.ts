@@ -1,4 +1,4 @@
-/** Everything of the sync of alert routes that Restate calls, put together. */
+/** Creates the Restate objects of the sync of alert routes. */
 import type { Registry } from "prom-client";
 import type { Database } from "#kernel/database.ts";
 import { createBackupStore } from "./backups.ts";
@@ -10,14 +10,14 @@ import { createApplyService } from "./run.ts";
 import { createSend } from "./transport.ts";
 
 export type AlertRoutesParts = {
-  /** `url` without a slash at its end; one of the two empty: nothing is applied or looked at. */
+  /** `url` without a slash at its end; if one of the two is empty nothing is applied or checked. */
   incident: { url: string; apiKey: string };
   idsFile: string;
-  /** How often drift is looked for, by a timed job. */
+  /** The interval of drift checks, which a timed job starts. */
   checkEveryMs: number;
-  /** When drift is looked for next; undefined: it is not looked for. */
+  /** The time of the next drift check; undefined: there are none. */
   nextCheckAtMs: ((nowMs: number) => number) | undefined;
-  /** How long a route may be there before lists show it. */
+  /** How long after its creation a route may be missing in lists. */
   listLagMs: number;
   rows: Rows;
   database: Database;

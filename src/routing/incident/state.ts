@@ -4,7 +4,7 @@ import type { ApplyResult, DriftReport, RoutesStatus } from "#routing/incident/c
 import type { AnnouncedState } from "./drift.ts";
 import type { OpenCreations, OwnedRoutes } from "./internal.ts";
 
-/** The apply at work, and the invocation by which to see whether it still is. */
+/** The running apply, and its invocation, which shows whether it still runs. */
 export type ApplyInProgress = NonNullable<RoutesStatus["applying"]> & { invocation: string };
 
 const keys = {
@@ -31,7 +31,7 @@ export const writeApplying = (ctx: ObjectContext, now: ApplyInProgress) =>
 
 export const readLastApply = (ctx: ObjectSharedContext) => ctx.get<ApplyResult>(keys.lastApply);
 
-/** Closes the apply at work. */
+/** Ends the running apply. */
 export function writeEnd(ctx: ObjectContext, result: ApplyResult): void {
   ctx.clear(keys.applying);
   ctx.set(keys.lastApply, result);
@@ -40,7 +40,8 @@ export function writeEnd(ctx: ObjectContext, result: ApplyResult): void {
 export const readDrift = (ctx: ObjectSharedContext) => ctx.get<DriftReport>(keys.drift);
 export const writeDrift = (ctx: ObjectContext, report: DriftReport) => ctx.set(keys.drift, report);
 
-/** What people know: at first that all is well. */
-export const readTold = async (ctx: ObjectSharedContext): Promise<AnnouncedState> =>
+/** The state that was last announced; initially in step. */
+export const readAnnounced = async (ctx: ObjectSharedContext): Promise<AnnouncedState> =>
   (await ctx.get<AnnouncedState>(keys.told)) ?? "in_step";
-export const writeTold = (ctx: ObjectContext, told: AnnouncedState) => ctx.set(keys.told, told);
+export const writeAnnounced = (ctx: ObjectContext, announced: AnnouncedState) =>
+  ctx.set(keys.told, announced);

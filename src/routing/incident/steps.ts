@@ -1,15 +1,15 @@
-/** How the work of a sync is carried out: durably in a worker, plainly in a command. */
+/** How the steps of a sync run, durably in a worker and directly in a command, and their retries. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import { backoffMs } from "#kernel/backoff.ts";
 
 export type Steps = {
-  /** Carries the action out, and keeps what it answers. The action never throws. */
+  /** Runs the action and records its result. The action never throws. */
   run: <T>(name: string, action: () => Promise<T>) => Promise<T>;
   sleep: (ms: number) => Promise<void>;
 };
 
-/** Nothing is kept: a command that ends begins anew. */
+/** Records nothing: a command that is run again starts from the beginning. */
 export const plainSteps: Steps = {
   run: (_name, action) => action(),
   sleep: async (ms) => {
@@ -17,42 +17,42 @@ export const plainSteps: Steps = {
   },
 };
 
-/** What came of asking once. `later`: it may well come another time, at best after so long. */
+/** The outcome of one attempt. `later`: worth a retry, if possible only after `afterMs`. */
 export type Attempt<T> =
   | { kind: "done"; value: T }
   | { kind: "later"; reason: string; afterMs?: number }
   | { kind: "failed"; reason: string };
 
-/** Asked for once more than `retries`, and never kept waiting for longer than `longestWaitMs`. */
-export type Patience = { retries: number; longestWaitMs: number };
+/** `retries` do not count the first attempt; no wait between two attempts exceeds `longestWaitMs`. */
+export type RetryLimits = { retries: number; longestWaitMs: number };
 
 /** A worker waits out an outage of about a quarter of an hour; somebody at a terminal does not. */
-export const patience = {
+export const retryLimits = {
   worker: { retries: 20, longestWaitMs: 60_000 },
   terminal: { retries: 5, longestWaitMs: 10_000 },
-} as const satisfies Record<string, Patience>;
+} as const satisfies Record<string, RetryLimits>;
 
-export type Tools = { steps: Steps; patience: Patience };
+export type Tools = { steps: Steps; retryLimits: RetryLimits };
 
-/** Asks until there is an answer. `failed` also when it was asked for as often as patience allows. */
-export function persist<T>(
+/** Retries until the result is final. Returns `failed` also when the retries are used up. */
+export function retryStep<T>(
   tools: Tools,
   name: string,
   attempt: () => Promise<Attempt<T>>,
 ): Promise<Exclude<Attempt<T>, { kind: "later" }>> {
-  return insist(tools, () => tools.steps.run(name, attempt));
+  return retry(tools, () => tools.steps.run(name, attempt));
 }
 
-/** As `persist`, with attempts that are steps themselves. */
-export async function insist<T>(
-  { steps, patience: { retries, longestWaitMs } }: Tools,
+/** As `retryStep`, for attempts that run their own steps. */
+export async function retry<T>(
+  { steps, retryLimits: { retries, longestWaitMs } }: Tools,
   attempt: () => Promise<Attempt<T>>,
 ): Promise<Exclude<Attempt<T>, { kind: "later" }>> {
   for (let tried = 0; ; tried += 1) {
-    const answer = await attempt();
-    if (answer.kind !== "later") return answer;
-    if (tried === retries) return { kind: "failed", reason: answer.reason };
-    await steps.sleep(Math.min(answer.afterMs ?? backoffMs(tried, backoff), longestWaitMs));
+    const result = await attempt();
+    if (result.kind !== "later") return result;
+    if (tried === retries) return { kind: "failed", reason: result.reason };
+    await steps.sleep(Math.min(result.afterMs ?? backoffMs(tried, backoff), longestWaitMs));
   }
 }
 

@@ -1,7 +1,7 @@
-/** Reads all that the incident service has about alert routes. */
+/** Reads everything about alert routes from the incident service. */
 import type { Directory } from "./resolve.ts";
 import type { FoundRoute, Reader } from "./service.ts";
-import { type Attempt, persist, type Tools } from "./steps.ts";
+import { type Attempt, retryStep, type Tools } from "./steps.ts";
 
 export type Survey = { directory: Directory; routes: FoundRoute[] };
 
@@ -13,13 +13,13 @@ export async function readRoutes(
   tools: Tools,
   known: readonly string[] = [],
 ): Promise<Read<FoundRoute[]>> {
-  const list = await persist(tools, "list-routes", reader.listRoutes);
+  const list = await retryStep(tools, "list-routes", reader.listRoutes);
   if (list.kind === "failed") return list;
   const routes: FoundRoute[] = [];
   for (const id of new Set([...list.value.map((listed) => listed.id), ...known])) {
-    const route = await persist(tools, "read-route", () => reader.readRoute(id));
+    const route = await retryStep(tools, "read-route", () => reader.readRoute(id));
     if (route.kind === "failed") return route;
-    // One that was deleted since the list is none.
+    // null: deleted since the list was read.
     if (route.value !== null) routes.push(route.value);
   }
   return { kind: "done", value: routes };
@@ -30,11 +30,11 @@ export async function readSurvey(
   tools: Tools,
   known: readonly string[] = [],
 ): Promise<Read<Survey>> {
-  const sources = await persist(tools, "list-sources", reader.listSources);
+  const sources = await retryStep(tools, "list-sources", reader.listSources);
   if (sources.kind === "failed") return sources;
-  const attributes = await persist(tools, "list-attributes", reader.listAttributes);
+  const attributes = await retryStep(tools, "list-attributes", reader.listAttributes);
   if (attributes.kind === "failed") return attributes;
-  const paths = await persist(tools, "list-escalation-paths", reader.listEscalationPaths);
+  const paths = await retryStep(tools, "list-escalation-paths", reader.listEscalationPaths);
   if (paths.kind === "failed") return paths;
   const routes = await readRoutes(reader, tools, known);
   if (routes.kind === "failed") return routes;

@@ -1,12 +1,12 @@
-/** What an apply works with. */
+/** The dependencies of an apply. */
 import type { Content } from "#routing/incident/contract.ts";
 import type { Service } from "./service.ts";
 import type { Tools } from "./steps.ts";
 
 export type ApplyTools = Tools & {
   service: Service;
-  /** How long a route may be there before lists show it. */
+  /** How long after its creation a route may be missing in lists. */
   listLagMs: number;
-  /** Keeps that a route is about to be made. Absent: an older version has begun this apply without. */
+  /** Records that a route is about to be created. Absent: an older version has begun this apply. */
   intend?: (creation: { name: string; declared: Content }) => Promise<void>;
 };

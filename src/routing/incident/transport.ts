@@ -1,4 +1,4 @@
-/** One request to the incident service: its time limit, its pace, and what an answer means. */
+/** One request to the incident service: timeout, rate limit, and the meaning of its answer. */
 import { setTimeout as delay } from "node:timers/promises";
 import { request } from "undici";
 import { z } from "zod";
@@ -14,30 +14,30 @@ export type Answer = { status: number; retryAfter: string | undefined; body: unk
 /** Throws when there is no answer. */
 export type Send = (call: Call) => Promise<Answer>;
 
-/** `reason` is for people, and never has anything of the key in it. */
+/** `reason` is for people, and never contains any part of the key. */
 export type Reply =
   | { kind: "done"; body: unknown }
   | { kind: "absent"; reason: string }
-  /** The service says no. */
+  /** The service refuses the request. */
   | { kind: "refused"; status: number; reason: string }
-  /** It did nothing, and asks to be called later. */
+  /** It did nothing because of its rate limit: retry later. */
   | { kind: "later"; reason: string; afterMs?: number }
-  /** It may have done it, or not. */
+  /** It is unknown whether it was carried out. */
   | { kind: "lost"; reason: string };
 
 const timeoutMs = 15_000;
 
-/** The service refills 20 calls a second; whoever keeps to that is never refused for its pace. */
+/** The service allows 20 calls a second: with this spacing it never refuses with 429. */
 const spacingMs = 50;
 
-/** Details of routes are some KB; a list has 50 of its short items at most. */
+/** Generous: a route is a few KB, and a page of a list has at most 50 short items. */
 const longestAnswerBytes = 10 * 1024 * 1024;
 
 /** `url` without a slash at its end. */
 export function createSend(service: { url: string; apiKey: string }): Send {
   let nextAtMs = 0;
   return async ({ method, path, body }) => {
-    // Not the clock: should that go back, the next call would wait until it is there again.
+    // Monotonic: if a wall clock were set back, the next call would wait for that long.
     const nowMs = performance.now();
     const atMs = Math.max(nowMs, nextAtMs);
     nextAtMs = atMs + spacingMs;
@@ -56,7 +56,7 @@ export function createSend(service: { url: string; apiKey: string }): Send {
   };
 }
 
-/** In the place of a service that a call is not for: it says no to everything, and nothing is sent. */
+/** Sends nothing and refuses every call, for a plan that is for another service. */
 export function refuseAll(message: string): Send {
   return async () => ({
     status: 421,
@@ -65,7 +65,7 @@ export function refuseAll(message: string): Send {
   });
 }
 
-/** For those who only look: whatever else they ask for is refused before it leaves. */
+/** For readers: throws for anything but GET before it is sent. */
 export function readOnly(send: Send): Send {
   return async (call) => {
     if (call.method !== "GET") throw new Error(`${call.method} by a reader`);
@@ -83,13 +83,13 @@ async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
   }
 }
 
-/** Asks once. */
-export async function ask(send: Send, call: Call): Promise<Reply> {
+/** Sends one request, without retries. */
+export async function callOnce(send: Send, call: Call): Promise<Reply> {
   try {
     return judge(await send(call), Date.now());
   } catch (error) {
     const { code, name } = error as NodeJS.ErrnoException;
-    // Only names and codes: a message could quote what was sent.
+    // Only name and code: the error's message could quote the request.
     return { kind: "lost", reason: `the incident service did not answer (${code ?? name})` };
   }
 }
@@ -97,7 +97,7 @@ export async function ask(send: Send, call: Call): Promise<Reply> {
 function judge({ status, retryAfter, body }: Answer, nowMs: number): Reply {
   if (status < 300) return { kind: "done", body };
   const reason = describeRefusal(status, body);
-  // A 404 that is no JSON is somebody else's, of a proxy on the way: of a route it says nothing.
+  // A 404 without JSON comes from a proxy on the way, and says nothing about the route.
   if (status === 404) return { kind: body === undefined ? "lost" : "absent", reason };
   if (status === 429) {
     const afterMs = readRetryAfter(retryAfter, nowMs);
@@ -120,7 +120,7 @@ const Envelope = z.object({
 });
 
 const advice: Record<number, string> = {
-  401: "it does not know incident.api_key",
+  401: "incident.api_key is not valid",
   403: "incident.api_key may not do this: it needs the scopes to view data and to manage on-call resources",
 };
 

@@ -1,4 +1,4 @@
-/** The apply at work: begins one, follows it, and closes it. */
+/** The handlers that begin an apply, record its progress and end it. */
 
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { endsWithin } from "#kernel/attach.ts";
@@ -20,9 +20,9 @@ import {
 } from "./state.ts";
 
 export async function begin(ctx: ObjectContext, request: ApplyRequest): Promise<ApplyBegun> {
-  const atWork = await readApplying(ctx);
-  if (atWork !== null && (await isRunning(ctx, atWork))) {
-    const detail = `an apply is at work since ${atWork.started_at}; one at a time`;
+  const current = await readApplying(ctx);
+  if (current !== null && (await isRunning(ctx, current))) {
+    const detail = `an apply has been running since ${current.started_at}; wait for its end`;
     throw problem(409, "already_applying", detail);
   }
   const applyId = ctx.rand.uuidv4();
@@ -42,14 +42,14 @@ export async function begin(ctx: ObjectContext, request: ApplyRequest): Promise<
   return { applyId, invocation };
 }
 
-/** How long one that has ended may take to say so. */
-const askRunnerMs = 250;
+/** How long the end of an invocation that has ended may take to show. */
+const attachMs = 250;
 
 async function isRunning(ctx: ObjectContext, { invocation }: ApplyInProgress): Promise<boolean> {
-  return (await endsWithin(ctx, [invocation], askRunnerMs)) === undefined;
+  return (await endsWithin(ctx, [invocation], attachMs)) === undefined;
 }
 
-/** Kept until it is known what came of it: whatever ends the apply, the next one knows of it. */
+/** Stored until the outcome is known, so that the next apply knows of it however this one ends. */
 export async function intend(ctx: ObjectContext, { name, declared }: Creation): Promise<null> {
   const begun_at = toIso(await ctx.date.now());
   writeCreations(ctx, { ...(await readCreations(ctx)), [name]: { begun_at, declared } });
@@ -86,13 +86,13 @@ export async function keepBackup(
   return null;
 }
 
-/** One that was taken for lost may still say that it is over: then the newer one counts. */
+/** An apply that was closed as lost may still report its end: a newer one is not overwritten by it. */
 export async function finish(ctx: ObjectContext, result: ApplyResult): Promise<void> {
   const applying = await readApplying(ctx);
   if (applying?.apply_id === result.apply_id) writeEnd(ctx, result);
 }
 
-/** Closes an apply whose run was killed: the routes that it had dealt with are as they are told. */
+/** Closes an apply whose run was killed, with the results that it has noted so far. */
 export async function lost(
   ctx: ObjectContext,
   { applyId, reason }: { applyId: string; reason: string },
@@ -107,9 +107,9 @@ export async function lost(
   return result;
 }
 
-/** Of one that had come to its end by itself. */
+/** The result of an apply that had ended by itself. */
 async function endOf(ctx: ObjectContext, applyId: string): Promise<ApplyResult> {
   const last = await readLastApply(ctx);
   if (last?.apply_id === applyId) return last;
-  throw problem(409, "apply_lost", "the apply was killed; alerts status shows where routes are");
+  throw problem(409, "apply_lost", "the apply was killed; alerts status shows the routes' state");
 }

@@ -1,22 +1,22 @@
-/** Writes a route, and tells what is known of it then. */
+/** Writes a route, and returns what is known about the outcome. */
 import type { Content } from "#routing/incident/contract.ts";
 import { createRoute } from "./create-route.ts";
 import type { Next } from "./decide.ts";
-import { persistWrite, type RouteQuery } from "./find-route.ts";
+import { type RouteQuery, retryWriteStep } from "./find-route.ts";
 import { type FoundRoute, readWritten } from "./service.ts";
 import type { ApplyTools } from "./tools.ts";
 import type { Reply } from "./transport.ts";
 
 export type WriteOutcome =
   | { kind: "done"; found: FoundRoute; reason: string }
-  /** `version` is that which the write was made for; null: of none, it was to be created. */
+  /** `version`: the one that the write was to replace; null: the route was to be created. */
   | { kind: "refused" | "unsure"; version: number | null; status?: number; reason: string };
 
-/** A conflict has no status of its own: a refusal counts when nothing has moved (reference, V2). */
+/** The service has no status for a conflict: a refusal is final when the route has not changed since. */
 export function isFinal(last: WriteOutcome, found: FoundRoute | null): boolean {
   if (last.kind !== "refused") return false;
   if ((found?.version ?? null) !== last.version) return false;
-  // With these two a service that is busy with another write may also refuse.
+  // The service may also refuse with these two while it is busy with another write.
   return last.status !== 409 && last.status !== 412;
 }
 
@@ -32,16 +32,16 @@ export async function writeRoute(
   }
   const { found, content } = next;
   const update = () => tools.service.updateRoute(found, content);
-  return toWritten(await persistWrite(tools, "update-route", update), found);
+  return toWritten(await retryWriteStep(tools, "update-route", update), found);
 }
 
-/** The route that was written; of one that was to be created the answer says the id. */
+/** The route that was written. `id` null: it was to be created, and the answer has its id. */
 type Target = { id: string | null; version: number | null };
 
 function toWritten(reply: Reply, { id, version }: Target): WriteOutcome {
   if (reply.kind === "done") {
     const found = readWritten(reply.body);
-    const reason = "the incident service answered something else";
+    const reason = "unexpected answer from the incident service";
     return found === undefined || (id !== null && found.id !== id)
       ? { kind: "unsure", version, reason }
       : { kind: "done", found, reason };

@@ -1,4 +1,4 @@
-/** A file that another program reads, a secret or its settings: replaced whole, put back whole. */
+/** Replaces and restores a file that another program reads (a secret or its settings), atomically. */
 import {
   chownSync,
   closeSync,
@@ -19,7 +19,7 @@ import path from "node:path";
 /** A file that cannot be read or written; `message` names it and says what to do. */
 class MountedFileError extends Error {}
 
-/** What the file holds as it stands; null: there is no such file. */
+/** The file's text, unchanged; null: there is no such file. */
 export function readText(file: string): string | null {
   try {
     return existsSync(file) ? readFileSync(file, "utf8") : null;
@@ -28,32 +28,32 @@ export function readText(file: string): string | null {
   }
 }
 
-/** What the file holds without the line end that editors add; null: there is no such file. */
+/** The file's text without the line end that editors add; null: there is no such file. */
 export function readSecret(file: string): string | null {
   return readText(file)?.trim() ?? null;
 }
 
 /**
- * Replaces the file: readable by its owner only, on disk when this returns, the old one or the new
- * one whole at every moment. The owner of the old one keeps it: whoever reads it may be another user.
- * No line end is added, since some readers take it for a part of the secret.
+ * Replaces the file atomically: readers see the old content or the new one. It is readable by its
+ * owner only, and on disk when this returns. The owner does not change: the program that reads it may
+ * run as another user. No line end is added, since some readers take it for a part of the secret.
  */
 export function writeSecret(file: string, secret: string): void {
   replaceFile(file, secret, () => 0o600);
 }
 
-/** The same for a file that holds no secret: who may read it stays as it is, and is everyone at first. */
+/** The same for a file without secrets: its mode does not change; a new file is readable by everyone. */
 export function writeText(file: string, text: string): void {
   replaceFile(file, text, (old) => (old === undefined ? 0o644 : old.mode & 0o777));
 }
 
-/** Puts back what `readSecret` answered. */
+/** Restores what `readSecret` returned. */
 export function restoreSecret(file: string, previous: string | null): void {
   if (previous === null) rmSync(file, { force: true });
   else writeSecret(file, previous);
 }
 
-/** Puts back what `readText` answered. */
+/** Restores what `readText` returned. */
 export function restoreText(file: string, previous: string | null): void {
   if (previous === null) rmSync(file, { force: true });
   else writeText(file, previous);
@@ -62,7 +62,7 @@ export function restoreText(file: string, previous: string | null): void {
 type ModeOf = (old: Stats | undefined) => number;
 
 function replaceFile(file: string, text: string, modeOf: ModeOf): void {
-  // A mounted secret is often a link: what it points to is replaced, not the link.
+  // A mounted secret is often a symbolic link: its target is replaced, not the link.
   const target = existsSync(file) ? realpathSync(file) : file;
   const old = existsSync(target) ? statSync(target) : undefined;
   if (old !== undefined && !old.isFile()) {
@@ -81,7 +81,7 @@ function replaceFile(file: string, text: string, modeOf: ModeOf): void {
 }
 
 function writeDraft(draft: string, text: string, mode: number): void {
-  // What an earlier run left behind is not written through: it may be a link, or open to others.
+  // A draft that an earlier run left is deleted, not reused: it may be a link, or readable by others.
   rmSync(draft, { force: true });
   const descriptor = openSync(draft, "wx", 0o600);
   try {
@@ -97,7 +97,7 @@ function dropDraft(draft: string): void {
   try {
     rmSync(draft, { force: true });
   } catch {
-    // What kept it from being written keeps it from being there.
+    // The reason why it could not be written: then it most likely does not exist.
   }
 }
 

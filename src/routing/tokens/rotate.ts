@@ -1,10 +1,10 @@
 /**
- * Brings a token of the incident service to those who send with it. A token is tried before it is
- * written anywhere, and again as it was written; when it does not work everything is put back.
+ * Copies tokens of the incident service into the files of the programs that send with them. A token is
+ * tested before it is written, and again as read from the file; when it fails all files are restored.
  */
 import { readSecret, restoreSecret, writeSecret } from "./mounted-file.ts";
 
-/** One sender of alert events, and the file it has its token from. */
+/** One sender of alert events, and the file from which it reads its token. */
 export type Webhook = {
   /** The name of its row in `sources`. */
   source: string;
@@ -14,18 +14,18 @@ export type Webhook = {
 export type RotationParts = {
   /** The token that the incident service has now. */
   readToken: (webhook: Webhook) => Promise<string>;
-  /** Sends an event that tells nobody anything. Throws when it is not accepted. */
+  /** Sends an event that notifies nobody. Throws when it is not accepted. */
   sendTestEvent: (webhook: Webhook, token: string) => Promise<void>;
-  /** Makes the senders read their files again; is told what it must not quote. */
+  /** Makes the senders read their files again. Its errors must not quote the secrets. */
   reload: (secrets: readonly string[]) => Promise<void>;
 };
 
 export type Rotation = { webhooks: (Webhook & { outcome: "replaced" | "unchanged" })[] };
 
-/** Nothing has changed, or everything was put back, or `message` says what was not. */
+/** Nothing was changed, or everything was restored, or `message` says what was not. */
 class RotationError extends Error {}
 
-/** Run again after a crash it goes on where it was: what is in place already is left alone. */
+/** After a crash it can be run again: files that have the new token already are not touched. */
 export async function rotate(
   webhooks: readonly Webhook[],
   parts: RotationParts,
@@ -40,7 +40,7 @@ export async function rotate(
     }
     await reload();
     for (const { webhook } of changes) {
-      // As whoever sends with it reads it.
+      // From the file, as the sender reads it.
       await parts.sendTestEvent(webhook, readSecret(webhook.file) ?? "");
     }
   } catch (cause) {
@@ -53,13 +53,13 @@ export async function rotate(
   };
 }
 
-/** Also one that is unchanged: its file may be open to others. */
+/** Writes also an unchanged token: its file may be readable by others. */
 function writeToken(change: TokenReplacement, written: TokenReplacement[]): void {
   const { webhook, token, previous } = change;
   try {
     writeSecret(webhook.file, token);
   } catch (error) {
-    // It may have failed at its very end, with the new token in place.
+    // It may have failed after the rename, with the new token in place.
     if (token !== previous && readSecret(webhook.file) === token) written.push(change);
     throw error;
   }
@@ -68,7 +68,7 @@ function writeToken(change: TokenReplacement, written: TokenReplacement[]): void
 
 type TokenReplacement = { webhook: Webhook; token: string; previous: string | null };
 
-/** Everything that can go wrong without a change goes wrong here. */
+/** Reads and tests all tokens before any file is changed. */
 async function prepare(
   webhooks: readonly Webhook[],
   parts: RotationParts,
@@ -88,10 +88,10 @@ async function prepare(
   return changes;
 }
 
-/** What can stand in a header and on one line of a file. */
+/** Only characters that are valid in an HTTP header and on one line of a file. */
 function checkToken(token: string): string {
   if (/^[\x21-\x7e]{1,4096}$/.test(token)) return token;
-  throw new Error("the incident service answered a token that no header can hold");
+  throw new Error("the incident service sent a token with characters that no header allows");
 }
 
 async function putBack(
@@ -117,7 +117,7 @@ async function putBack(
   return new RotationError(`${messageOf(cause)}; ${state}`, { cause });
 }
 
-/** Whether the old token is there again, although it failed at its very end. */
+/** Whether the file has the old token again, although restoring it failed after the rename. */
 function isInPlace({ webhook, previous }: TokenReplacement): boolean {
   try {
     return readSecret(webhook.file) === previous;

@@ -1,4 +1,4 @@
-/** The calls to the incident service that bring a token to its users: read it, try it. */
+/** Calls to the incident service for token rotation: read a source's token, test it. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import { Agent, request } from "undici";
@@ -9,7 +9,7 @@ import { readRetryAfter } from "#kernel/retry-after.ts";
 import { testEvent } from "./test-event.ts";
 
 export type SourceAddress = {
-  /** How events of the source are addressed. */
+  /** Part of the URL to which the source's events are posted. */
   kind: "alertmanager" | "checkly" | "http";
   /** Empty: the source is found by its title. */
   id: string;
@@ -17,20 +17,20 @@ export type SourceAddress = {
 };
 
 export type SourceTokens = {
-  /** Its id and the token that it takes events with. */
+  /** The source's id, and the token with which it accepts events. */
   read: (source: SourceAddress) => Promise<{ id: string; token: string }>;
-  /** Sends an event that resolves an alert which nobody opened. Throws when it is not accepted. */
+  /** Sends an event that resolves an alert that was never open. Throws when it is not accepted. */
   tryOut: (source: { kind: SourceAddress["kind"]; id: string }, token: string) => Promise<void>;
 };
 
-/** What the service answered, without its body: `message` says what to do. */
+/** A refusal or a failed call, without the answer's body; `message` says what to do. */
 class IncidentServiceError extends Error {}
 
 type Settings = {
   url: string;
   apiKey: string;
   timeoutMs?: number;
-  /** Attempts before an answer that may pass counts. */
+  /** How many attempts are made while errors look temporary. */
   attempts?: number;
 };
 
@@ -39,7 +39,7 @@ const Source = z.object({ id: z.string(), name: z.string(), secret_token: z.stri
 export function createSourceTokens(settings: Settings): SourceTokens {
   const read = async (path: string) => {
     const headers = { authorization: `Bearer ${settings.apiKey}` };
-    const answer = await callPatiently({ ...settings, method: "GET", path, headers });
+    const answer = await callWithRetries({ ...settings, method: "GET", path, headers });
     if (answer.status === 200) return answer;
     throw refusal(answer, "incident.api_key");
   };
@@ -49,16 +49,16 @@ export function createSourceTokens(settings: Settings): SourceTokens {
       const token = found.secret_token ?? "";
       if (token !== "") return { id: found.id, token };
       throw new IncidentServiceError(
-        `the incident service keeps the token of ${source.title} to itself: give the key of incident.api_key the scope to update alert sources`,
+        `the incident service does not show the token of ${source.title}: give the key of incident.api_key the scope to update alert sources`,
       );
     },
     async tryOut({ kind, id }, token) {
       const path = `/v2/alert_events/${kind}/${encodeURIComponent(id)}`;
       const headers = { authorization: `Bearer ${token}` };
       const body = testEvent(kind, new Date());
-      const answer = await callPatiently({ ...settings, method: "POST", path, headers, body });
+      const answer = await callWithRetries({ ...settings, method: "POST", path, headers, body });
       if (answer.status < 200 || answer.status > 299) throw refusal(answer, "the source's token");
-      // A proxy's page, or its login, is no proof of a token.
+      // A page or a login form of a proxy in between does not prove the token.
       parse(Acceptance, answer);
     },
   };
@@ -89,7 +89,7 @@ function parse<Schema extends z.ZodType>(schema: Schema, { body }: Answer): z.in
   const result = schema.safeParse(body);
   if (result.success) return result.data;
   throw new IncidentServiceError(
-    "the answer is none of the incident service's: is incident.url its address?",
+    "the answer is not from the incident service: is incident.url its address?",
   );
 }
 
@@ -102,32 +102,33 @@ type Call = Settings & {
   body?: object;
 };
 
-/** However long the service asks us to wait, someone sits before this command. */
+/** Bounds the service's `retry-after` too, because a person waits for this command. */
 const longestWaitMs = 30_000;
 const backoff = { firstMs: 500, longestMs: longestWaitMs };
 
-async function callPatiently(call: Call): Promise<Answer> {
+async function callWithRetries(call: Call): Promise<Answer> {
   const { attempts = 4 } = call;
   for (let attempt = 1; ; attempt += 1) {
     const isLast = attempt >= attempts;
     const answer = await send(call).catch((error: unknown) => {
       if (isLast) throw error;
     });
-    if (answer !== undefined && (isLast || !isPassing(answer.status))) return answer;
+    if (answer !== undefined && (isLast || !isTemporary(answer.status))) return answer;
     await delay(waitMs(attempt, answer?.retryAfter));
   }
 }
 
-function isPassing(status: number): boolean {
+function isTemporary(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
 function waitMs(attempt: number, retryAfter: string | undefined): number {
-  const asked = readRetryAfter(retryAfter, Date.now());
-  return asked === undefined ? backoffMs(attempt - 1, backoff) : Math.min(asked, longestWaitMs);
+  const wantedMs = readRetryAfter(retryAfter, Date.now());
+  if (wantedMs === undefined) return backoffMs(attempt - 1, backoff);
+  return Math.min(wantedMs, longestWaitMs);
 }
 
-/** A list of sources is some KB. */
+/** The limit is generous: a list of sources is a few KB. */
 const agent = new Agent({ maxResponseSize: 10 * 1024 * 1024 });
 
 async function send({
@@ -168,15 +169,15 @@ async function readJson(body: { text: () => Promise<string> }): Promise<unknown>
 
 const Envelope = z.object({ request_id: z.string().max(200) });
 
-/** The body is not quoted but for its request id: it may repeat what it was sent. */
+/** Of the body only the request id is quoted: the rest may repeat the token that was sent. */
 function refusal({ status, body }: Answer, what: string): IncidentServiceError {
   const { data } = Envelope.safeParse(body);
   const request = data === undefined ? "" : `, request ${data.request_id}`;
   const advice: Record<number, string> = {
-    401: `it does not know ${what}`,
+    401: `${what} is not valid`,
     403: `${what} may not do this`,
     404: "it has no such alert source: is its id in the settings right?",
-    429: "it asks to be called later",
+    429: "too many requests; try again later",
   };
   const reason = advice[status] ?? "try again later";
   return new IncidentServiceError(`the incident service answered ${status} (${reason}${request})`);

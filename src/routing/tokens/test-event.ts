@@ -1,9 +1,9 @@
-/** An event that proves a token and tells nobody anything: it resolves an alert that was never open. */
+/** An event that tests a token and notifies nobody: it resolves an alert that was never open. */
 
-const title = "[test] Vedette tries out a token";
+const title = "[test] Vedette tests a token";
 const key = "vedette-token-test";
 
-/** The body as sources of this kind take it. */
+/** The body in the format of the source's kind. */
 export function testEvent(kind: "alertmanager" | "checkly" | "http", now: Date): object {
   return kind === "alertmanager" ? alertmanagerEvent(now) : plainEvent();
 }
@@ -12,7 +12,7 @@ function plainEvent(): object {
   return { title, description: title, deduplication_key: key, status: "resolved", metadata: {} };
 }
 
-/** The webhook's payload, version 4, of Alertmanager. */
+/** The payload of Alertmanager's webhook, version 4. */
 function alertmanagerEvent(now: Date): object {
   const labels = { alertname: "VedetteTokenTest" };
   const annotations = { summary: title };
@@ -35,7 +35,7 @@ function alertmanagerEvent(now: Date): object {
         startsAt: at,
         endsAt: at,
         generatorURL: "",
-        // 16 hex digits, as those of every alert.
+        // 16 hex digits, as in every alert of Alertmanager.
         fingerprint: Buffer.from("vdttoken").toString("hex"),
       },
     ],

@@ -50,7 +50,7 @@ describe.skipIf(!isInstalled("prometheus-alertmanager", "amtool"))("the step in 
 
     const { stdout } = await runStep("pull_request");
 
-    expect(stdout).toContain("kinds of alerts go where the routes have them");
+    expect(stdout).toContain("kinds of alerts reach the receivers that the routes name");
     expect(stdout).toContain("route.receiver: nobody → production/no-route");
     expect(readFileSync(file, "utf8")).toBe(byHand);
   });

@@ -15,7 +15,7 @@ it("finds no fault, and shows the row for severities that no route takes", async
   const { code, stdout } = await runVedette(["alerts", "lint"]);
 
   expect(code).toBe(0);
-  expect(stdout).toContain("matches no route: the alert is dropped and nobody is told");
+  expect(stdout).toContain("matches no route: the alert is dropped and nobody is notified");
   expect(stdout).toContain('none_of", values: ["critical", "warning"]');
   expect(stdout).toContain("0 errors");
 });
@@ -33,7 +33,9 @@ it("finds a channel that has no id in the file of ids", async () => {
   );
 
   expect(code).toBe(1);
-  expect(stdout).toContain("error: Production Alerts: nobody has an id for the channel #alerts");
+  expect(stdout).toContain(
+    "error: Production Alerts: the channel #alerts has no id in incident.ids_file",
+  );
 });
 
 it("takes a channel that has one", async () => {

@@ -10,7 +10,7 @@ const one = aRoute({ name: "One", escalation: "On-Call" });
 const two = aRoute({ name: "Two" });
 const wanted = writeAlertmanagerYaml([aSending()], [one, two]);
 
-it("finds nothing between texts that say the same", () => {
+it("finds nothing between texts that mean the same", () => {
   const rewritten = `# by hand\n${wanted.replace("receiver: production/one", 'receiver: "production/one" # mine')}`;
 
   expect(diffConfigs(rewritten, wanted)).toEqual([]);
@@ -24,7 +24,7 @@ it("names the field that differs, with both values", () => {
   ]);
 });
 
-it("tells of routes that were put in another order", () => {
+it("reports routes in another order", () => {
   const old = writeAlertmanagerYaml([aSending()], [{ ...one, escalation: null }, two]);
   const turned = writeAlertmanagerYaml([aSending()], [two, { ...one, escalation: null }]);
 
@@ -37,7 +37,7 @@ it("tells of routes that were put in another order", () => {
   ]);
 });
 
-it("tells of a new route by its own fields alone", () => {
+it("reports a new route by its own fields alone", () => {
   const before = writeAlertmanagerYaml([aSending()], [two]);
 
   const paths = diffConfigs(before, wanted).map(({ path }) => path);
@@ -47,7 +47,7 @@ it("tells of a new route by its own fields alone", () => {
   );
 });
 
-it("takes a file that is not there for an empty one", () => {
+it("treats a missing file as an empty one", () => {
   const changes = diffConfigs(null, wanted);
 
   expect(changes.every(({ before }) => before === null)).toBe(true);

@@ -21,18 +21,18 @@ it.each(drifted)("is %s for %j", async (state, comparison) => {
   expect(drifts).toMatchObject([{ environment: "staging", state }]);
 });
 
-it("tells what differs, and why it is unknown what runs", async () => {
+it("lists the differences, and why the running configuration is unknown", async () => {
   const comparison = drifted[5]?.[1] as Comparison;
 
   const [drift] = await readDrifts([{ environment: "staging", compare: async () => comparison }]);
 
   expect(drift?.lines).toEqual([
     "route.receiver: a → b",
-    "What the alert manager works with is unknown: away",
+    "The configuration that the alert manager runs is unknown: away",
   ]);
 });
 
-it("is unknown where nobody can look, and the others are looked at all the same", async () => {
+it("is unknown where the comparison fails, and the others are compared all the same", async () => {
   const drifts = await readDrifts([
     { environment: "production", compare: async () => Promise.reject(new Error("set it first")) },
     { environment: "staging", compare: async () => drifted[0]?.[1] as Comparison },

@@ -11,143 +11,147 @@ import { tempDir } from "../../support/temp-dir.ts";
 const wanted = writeAlertmanagerYaml([aSending()], [aRoute()]);
 const old = writeAlertmanagerYaml([aSending()], []);
 
-/** An alert manager that works with `old`, its file, and a reload that takes what `accepts` does. */
+/** An alert manager that runs `old`, its file, and a reload that accepts what `accepts` does. */
 function aManager(over: { accepts?: (text: string) => boolean; text?: string | null } = {}) {
   const { accepts = () => true, text = old } = over;
   const file = path.join(tempDir(), "alertmanager.yml");
   if (text !== null) writeFileSync(file, text);
-  let works = text ?? "";
+  let runs = text ?? "";
   let isLastReloadGood = true;
   const reloads: string[] = [];
-  const bringing: SyncOrder = {
+  const order: SyncOrder = {
     wanted,
     file,
     running: {
-      readState: async () => ({ configHash: hashConfig(works), isLastReloadGood }),
+      readState: async () => ({ configHash: hashConfig(runs), isLastReloadGood }),
       reload: async () => {},
     },
     reload: async () => {
       const read = readFileSync(file, "utf8");
       reloads.push(read);
       isLastReloadGood = accepts(read);
-      if (!isLastReloadGood) throw new Error("it does not take its configuration");
-      works = read;
+      if (!isLastReloadGood) throw new Error("it rejects its configuration");
+      runs = read;
     },
     withinMs: 200,
   };
-  return { bringing, file, reloads, works: () => works };
+  return { order, file, reloads, runs: () => runs };
 }
 
-describe("how an alert manager stands", () => {
-  it("is in step when its file and what runs are as the routes have them", async () => {
-    const { bringing } = aManager({ text: wanted });
+describe("the comparison of an alert manager", () => {
+  it("is in step when its file and the running configuration match the routes", async () => {
+    const { order } = aManager({ text: wanted });
 
-    expect(await compare(bringing)).toEqual({ changes: [], running: "in_step", isInStep: true });
+    expect(await compare(order)).toEqual({ changes: [], running: "in_step", isInStep: true });
   });
 
-  it("is not in step when it works with another configuration than its file's", async () => {
-    const { bringing, file } = aManager();
+  it("is not in step when it runs another configuration than its file's", async () => {
+    const { order, file } = aManager();
     writeFileSync(file, wanted);
 
-    expect(await compare(bringing)).toMatchObject({
+    expect(await compare(order)).toMatchObject({
       changes: [],
       running: "not_reloaded",
       isInStep: false,
     });
   });
 
-  it("is told by the file alone where nobody can be asked", async () => {
-    const { bringing } = aManager({ text: wanted });
+  it("uses the file alone when no url is set", async () => {
+    const { order } = aManager({ text: wanted });
 
-    const standing = await compare({ ...bringing, running: undefined });
+    const comparison = await compare({ ...order, running: undefined });
 
-    expect(standing).toEqual({ changes: [], running: "not_asked", isInStep: true });
+    expect(comparison).toEqual({ changes: [], running: "not_asked", isInStep: true });
   });
 
-  it("is told by what runs alone where the file is kept elsewhere", async () => {
-    const { bringing } = aManager({ text: wanted });
+  it("uses the running configuration alone when no file is set", async () => {
+    const { order } = aManager({ text: wanted });
 
-    expect(await compare({ ...bringing, file: "" })).toMatchObject({ isInStep: true });
-    expect(await compare({ ...bringing, file: "", wanted: old })).toMatchObject({
+    expect(await compare({ ...order, file: "" })).toMatchObject({ isInStep: true });
+    expect(await compare({ ...order, file: "", wanted: old })).toMatchObject({
       running: "not_reloaded",
     });
   });
 
-  it("is unknown when it does not answer", async () => {
-    const { bringing } = aManager({ text: wanted });
+  it("is unknown when the alert manager does not answer", async () => {
+    const { order } = aManager({ text: wanted });
     const readState = async () => Promise.reject(new Error("not reached"));
 
-    const standing = await compare({ ...bringing, running: { readState, reload: readState } });
+    const comparison = await compare({ ...order, running: { readState, reload: readState } });
 
-    expect(standing).toMatchObject({ running: "unknown", reason: "not reached", isInStep: false });
+    expect(comparison).toMatchObject({
+      running: "unknown",
+      reason: "not reached",
+      isInStep: false,
+    });
   });
 
-  it("is refused when it does not take what it was last told to read", async () => {
-    const { bringing } = aManager({ text: wanted, accepts: () => false });
-    await bringing.reload().catch(() => {});
+  it("is refused when the alert manager rejected its last reload", async () => {
+    const { order } = aManager({ text: wanted, accepts: () => false });
+    await order.reload().catch(() => {});
 
-    expect(await compare(bringing)).toMatchObject({ running: "refused", isInStep: false });
+    expect(await compare(order)).toMatchObject({ running: "refused", isInStep: false });
   });
 
   it("does not quote a file that is no YAML", async () => {
-    const { bringing } = aManager({ text: "s3cret: [" });
+    const { order } = aManager({ text: "s3cret: [" });
 
-    await expect(compare(bringing)).rejects.toThrow("is no YAML; put it right or remove it");
+    await expect(compare(order)).rejects.toThrow("is no YAML; correct it or remove it");
   });
 });
 
 describe("bringing it in step", () => {
   it("writes the file, and has it read", async () => {
-    const { bringing, works } = aManager();
+    const { order, runs } = aManager();
 
-    expect(await bringInStep(bringing)).toMatchObject({ outcome: "written", isConfirmed: true });
-    expect(works()).toBe(wanted);
+    expect(await bringInStep(order)).toMatchObject({ outcome: "written", isConfirmed: true });
+    expect(runs()).toBe(wanted);
   });
 
   it("does nothing when it is in step", async () => {
-    const { bringing, reloads } = aManager({ text: wanted });
+    const { order, reloads } = aManager({ text: wanted });
 
-    expect(await bringInStep(bringing)).toMatchObject({ outcome: "in_step" });
+    expect(await bringInStep(order)).toMatchObject({ outcome: "in_step" });
     expect(reloads).toEqual([]);
   });
 
-  it("leaves comments where only the reload is missing", async () => {
-    const { bringing, file, works } = aManager();
+  it("keeps comments where only the reload is missing", async () => {
+    const { order, file, runs } = aManager();
     writeFileSync(file, `# mine\n${wanted}`);
 
-    expect(await bringInStep(bringing)).toMatchObject({ outcome: "reloaded" });
-    expect(works()).toBe(`# mine\n${wanted}`);
+    expect(await bringInStep(order)).toMatchObject({ outcome: "reloaded" });
+    expect(runs()).toBe(`# mine\n${wanted}`);
   });
 
-  it("puts the old file back when it is not taken", async () => {
-    const { bringing, file, reloads } = aManager({ accepts: (text) => text === old });
+  it("puts the old file back when it is rejected", async () => {
+    const { order, file, reloads } = aManager({ accepts: (text) => text === old });
 
-    await expect(bringInStep(bringing)).rejects.toThrow("the old configuration is back in place");
+    await expect(bringInStep(order)).rejects.toThrow("the old configuration is back in place");
     expect(readFileSync(file, "utf8")).toBe(old);
     expect(reloads).toEqual([wanted, old]);
   });
 
-  it("puts the old file back when it never works with the new one", async () => {
-    const { bringing, file } = aManager();
+  it("puts the old file back when the new one never runs", async () => {
+    const { order, file } = aManager();
 
-    await expect(bringInStep({ ...bringing, reload: async () => {} })).rejects.toThrow(
+    await expect(bringInStep({ ...order, reload: async () => {} })).rejects.toThrow(
       "is config_file the file that it reads?; the old configuration is back in place",
     );
     expect(readFileSync(file, "utf8")).toBe(old);
   });
 
   it("leaves no file where none was", async () => {
-    const { bringing, file } = aManager({ accepts: () => false, text: null });
+    const { order, file } = aManager({ accepts: () => false, text: null });
 
-    await expect(bringInStep(bringing)).rejects.toThrow();
+    await expect(bringInStep(order)).rejects.toThrow();
     expect(existsSync(file)).toBe(false);
   });
 
-  it("says so when nobody can ask whether it works with it", async () => {
-    const { bringing } = aManager();
+  it("says so when it cannot confirm that the new file runs", async () => {
+    const { order } = aManager();
 
-    const brought = await bringInStep({ ...bringing, running: undefined });
+    const result = await bringInStep({ ...order, running: undefined });
 
-    expect(brought).toMatchObject({ outcome: "written", isConfirmed: false });
+    expect(result).toMatchObject({ outcome: "written", isConfirmed: false });
   });
 });

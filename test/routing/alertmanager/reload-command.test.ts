@@ -18,7 +18,7 @@ it("gives arguments as they stand, to no shell", async () => {
   expect(readFileSync(file, "utf8")).toBe("$(id); `id` 'x' *");
 });
 
-it("gives none of the program's settings on", async () => {
+it("does not pass on the program's settings", async () => {
   onTestFinished(() => void vi.unstubAllEnvs());
   vi.stubEnv("VEDETTE_INCIDENT__API_KEY", "s3cret-key");
   const file = path.join(tempDir(), "out");

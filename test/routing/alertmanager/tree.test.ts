@@ -93,7 +93,7 @@ describe("the tree of two sources", () => {
     sources: [{ source: "metrics-staging", conditions: [] }],
   });
 
-  it("asks for the environment of the second one, and leaves the rest to the first", () => {
+  it("matches the environment of the second one, and leaves the rest to the first", () => {
     const { route } = buildConfig([production, staging], [critical, all]);
 
     const [other, own] = route.routes as [RouteNode, RouteNode];

@@ -3,7 +3,7 @@ import { applyRoute } from "#routing/incident/apply-route.ts";
 import { digestOf, toContent } from "#routing/incident/content.ts";
 import type { Content, RoutePlan } from "#routing/incident/contract.ts";
 import { createService } from "#routing/incident/service.ts";
-import { patience } from "#routing/incident/steps.ts";
+import { retryLimits } from "#routing/incident/steps.ts";
 import type { Send } from "#routing/incident/transport.ts";
 import { createIncidentDouble } from "../../support/incident-double.ts";
 import { aForeignRoute } from "../../support/route-histories.ts";
@@ -21,7 +21,7 @@ function apply(route: RoutePlan, send: Send) {
       run: <T>(_name: string, action: () => Promise<T>) => action(),
       sleep: async (ms: number) => void slept.push(ms),
     },
-    patience: patience.worker,
+    retryLimits: retryLimits.worker,
     service: createService(send),
     listLagMs: 0,
   };
@@ -44,14 +44,14 @@ function keepingElse(over: Content) {
 const whole = aForeignRoute("A");
 const plan = aPlan({ declared: { ...whole, enabled: true } });
 
-it("says so when the service keeps something else than it was told", async () => {
+it("reports the fields that the service stored differently", async () => {
   const { send } = keepingElse({ enabled: false });
 
   const { result, owned } = await apply(plan, send);
 
   expect(result).toMatchObject({ outcome: "failed" });
   expect(result.message).toBe(
-    "it was written, and the incident service keeps something else at enabled",
+    "it was written, but the incident service stored something else at enabled",
   );
   expect(owned?.id).toBe(result.id);
 });
@@ -68,7 +68,7 @@ it("waits as long as the service asks, before it writes again", async () => {
   expect(slept).toEqual([2_000, 2_000]);
 });
 
-it("takes a refusal for final when the version has not moved", async () => {
+it("takes a refusal for final when the version has not changed", async () => {
   const double = createIncidentDouble();
   const { id, content } = double.add({ ...whole, enabled: false });
   const send: Send = async (call) =>
@@ -83,7 +83,7 @@ it("takes a refusal for final when the version has not moved", async () => {
   expect(result.message).toContain("422 (no such source)");
 });
 
-it("goes on when only the version has moved", async () => {
+it("continues when only the version has changed", async () => {
   const double = createIncidentDouble({ conflictStatus: 422 });
   const { id, content } = double.add({ ...whole, enabled: false });
   const base = { version: 1, digest: digestOf(content), content };
@@ -132,13 +132,11 @@ it("believes no detail that is another route's", async () => {
   const { result } = await apply(route, send);
 
   expect(result).toMatchObject({ outcome: "failed", id });
-  expect(result.message).toBe(
-    `asked about route ${id}, the incident service answered about another one`,
-  );
+  expect(result.message).toBe(`asked for route ${id}, the incident service returned another one`);
   expect(double.writes).toEqual([]);
 });
 
-it("looks again when a write is answered with another route", async () => {
+it("reads again when a write is answered with another route", async () => {
   const { double, id, send, route } = answeringAnother("PUT");
 
   const { result, owned } = await apply(route, send);

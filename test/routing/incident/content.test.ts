@@ -38,7 +38,7 @@ it("reads a condition in the shape in which it is written", () => {
   });
 });
 
-it("keeps members that it has never heard of", () => {
+it("keeps unknown members", () => {
   expect(toContent({ id: "01R", of_next_year: { on: true } })).toEqual({
     of_next_year: { on: true },
   });
@@ -80,7 +80,7 @@ it.each<[string, Content, Content]>([
   expect(isSame(one, other)).toBe(false);
 });
 
-it("takes an echo of an escalation path among people for what it is", () => {
+it("ignores users that only repeat the escalation path", () => {
   const path = { array_value: [{ literal: "01PATH" }] };
   const read = { escalation_targets: [{ escalation_paths: path, users: path }] };
   const byHand = { array_value: [{ literal: "01USER" }] };
@@ -119,7 +119,7 @@ it("keeps what a source says besides, and drops sources that are not declared", 
   });
 });
 
-it("sees somebody who was added to the page by hand", () => {
+it("finds a user who was added to the escalation by hand", () => {
   const path = { array_value: [{ literal: "01PATH" }] };
   const declared = { escalation_targets: [{ escalation_paths: path, users: { array_value: [] } }] };
   const users = { array_value: [{ literal: "01USER" }] };
@@ -130,7 +130,7 @@ it("sees somebody who was added to the page by hand", () => {
   );
 });
 
-it("tells differences field by field, sources by their id", () => {
+it("lists differences field by field, sources by their id", () => {
   const before = { enabled: true, alert_sources: [{ alert_source_id: "1", filter: "a" }] };
   const after = { enabled: false, alert_sources: [{ alert_source_id: "1", filter: "b" }] };
 
@@ -140,7 +140,7 @@ it("tells differences field by field, sources by their id", () => {
   ]);
 });
 
-it("tells who has changed what since both began", () => {
+it("says who has changed which field since the common base", () => {
   const base = { a: 1, b: 1, c: 1, d: 1, e: 1 };
   const theirs = { a: 2, b: 1, c: 2, d: 2, e: 1 };
   const ours = { a: 1, b: 2, c: 3, d: 2, e: 1 };

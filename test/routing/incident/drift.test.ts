@@ -43,7 +43,7 @@ it.each<[string, Partial<RoutePlan>, typeof owned | Record<string, never>]>([
   });
 });
 
-it("says what differs, and of a route that is not there nothing", () => {
+it("lists the differences, and none for a route that does not exist", () => {
   const changes = [{ path: "enabled", before: false, after: true }];
   const changed = aPlan({ action: "update", base: changedByHand, changes });
   const gone = aPlan({ action: "create", base: null, changes });
@@ -52,7 +52,7 @@ it("says what differs, and of a route that is not there nothing", () => {
   expect(judgeDrift(gone, owned).routes).toEqual([{ name: "A", why: "deleted" }]);
 });
 
-it("does not know about drift when names have no ids", () => {
+it("cannot judge drift when names have no ids", () => {
   expect(judgeDrift({ faults: ["channel #x is not known"], doubled: [] }, owned)).toEqual({
     state: "unknown",
     routes: [],

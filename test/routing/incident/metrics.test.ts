@@ -18,7 +18,7 @@ async function drifted(registry: Registry): Promise<string[]> {
   return text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 }
 
-it("what was seen two looks ago is told no more: another process has looked since", async () => {
+it("values are removed after two intervals without a check: another process checks then", async () => {
   const registry = new Registry();
   const showDrift = createShowDrift(registry, 10 * minute);
 
@@ -31,7 +31,7 @@ it("what was seen two looks ago is told no more: another process has looked sinc
   expect(await drifted(registry)).toEqual([]);
 });
 
-it("what is seen again is told again", async () => {
+it("values come back with the next check", async () => {
   const registry = new Registry();
   const showDrift = createShowDrift(registry, 10 * minute);
   vi.advanceTimersByTime(30 * minute);

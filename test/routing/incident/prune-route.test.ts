@@ -3,7 +3,7 @@ import { listJobs } from "#routing/incident/apply.ts";
 import type { OwnedRoute, Plan } from "#routing/incident/contract.ts";
 import { pruneRoute } from "#routing/incident/prune-route.ts";
 import { createService } from "#routing/incident/service.ts";
-import { patience } from "#routing/incident/steps.ts";
+import { retryLimits } from "#routing/incident/steps.ts";
 import { createIncidentDouble } from "../../support/incident-double.ts";
 import { aForeignRoute, edited } from "../../support/route-histories.ts";
 
@@ -16,7 +16,7 @@ function anOrphan() {
       run: <T>(_name: string, action: () => Promise<T>) => action(),
       sleep: async () => {},
     },
-    patience: patience.worker,
+    retryLimits: retryLimits.worker,
     listLagMs: 0,
     service: createService(double.send),
   };
@@ -64,7 +64,7 @@ it.each(["lost_after", "lost_before", "error_after", "wait_seconds", "busy"] as 
   },
 );
 
-it("does not mind one that is gone already", async () => {
+it("accepts a route that is gone already", async () => {
   const { double, id, prune } = anOrphan();
   double.routes.delete(id);
 

@@ -56,7 +56,7 @@ it("takes a given id before one that it would find", () => {
   expect(ids.sources.get("metrics")).toBe("01OTHER");
 });
 
-it("tells every name that it does not find, and what to do, at once", () => {
+it("reports every name without an id at once, with what to do", () => {
   const nothing = { sources: [], attributes: [], escalationPaths: [] };
 
   const { faults } = resolveIds(rows, { ...given, channels: {} }, nothing);

@@ -7,7 +7,7 @@ import type { Backup, Content, Json } from "#routing/incident/contract.ts";
 import { diffContent } from "#routing/incident/diff.ts";
 import { planBackup } from "#routing/incident/plan.ts";
 import { createReader, createService } from "#routing/incident/service.ts";
-import { patience, type Steps } from "#routing/incident/steps.ts";
+import { retryLimits, type Steps } from "#routing/incident/steps.ts";
 import { readRoutes } from "#routing/incident/survey.ts";
 import type { Send } from "#routing/incident/transport.ts";
 import { createIncidentDouble, type IncidentDouble } from "../../support/incident-double.ts";
@@ -15,7 +15,7 @@ import { aForeignRoute } from "../../support/route-histories.ts";
 
 const head = { incident_url: "http://double", made_at: "2026-11-21T00:00:00.000Z" };
 const steps: Steps = { run: (_name, action) => action(), sleep: async () => {} };
-const tools = { steps, patience: patience.worker };
+const tools = { steps, retryLimits: retryLimits.worker };
 
 async function read(send: Send) {
   const routes = await readRoutes(createReader(send), tools);
@@ -150,7 +150,7 @@ it("puts back every route as its backup has it, whatever was changed since", asy
   );
 }, 240_000);
 
-it("says field by field what the service did not let go of", async () => {
+it("reports each field that the service did not restore", async () => {
   const double = createIncidentDouble();
   const { id } = double.add(aForeignRoute("A"));
   const backup = await backUp(double);

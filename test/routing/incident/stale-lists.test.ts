@@ -7,7 +7,7 @@ import { judgeDrift } from "#routing/incident/drift.ts";
 import type { OpenCreations } from "#routing/incident/internal.ts";
 import { planRows } from "#routing/incident/plan.ts";
 import { createReader, createService } from "#routing/incident/service.ts";
-import { patience, type Steps } from "#routing/incident/steps.ts";
+import { retryLimits, type Steps } from "#routing/incident/steps.ts";
 import { readSurvey } from "#routing/incident/survey.ts";
 import { routes, sources } from "#routing/routes.ts";
 import { type CrashPoint, runCrashing } from "../../support/crashing-steps.ts";
@@ -40,7 +40,7 @@ type World = ReturnType<typeof begin>;
 
 async function tryPlan({ double, owned }: World) {
   const reader = createReader(double.send);
-  const tools = { steps: atOnce, patience: patience.worker };
+  const tools = { steps: atOnce, retryLimits: retryLimits.worker };
   const known = Object.values(owned).map(({ id }) => id);
   const survey = await readSurvey(reader, tools, known);
   if (survey.kind === "failed") throw new Error(survey.reason);
@@ -74,7 +74,7 @@ async function apply(world: World, crashes: Map<number, CrashPoint>, downMs: num
     };
     return applyAll(order, {
       steps: timed,
-      patience: patience.worker,
+      retryLimits: retryLimits.worker,
       service: createService(double.send),
       listLagMs: 15_000,
       intend: ({ name, declared }) =>

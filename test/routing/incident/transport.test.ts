@@ -1,7 +1,13 @@
 import { expect, it } from "vitest";
 import { createReader } from "#routing/incident/service.ts";
-import { patience, persist } from "#routing/incident/steps.ts";
-import { type Answer, ask, readOnly, refuseAll, type Send } from "#routing/incident/transport.ts";
+import { retryLimits, retryStep } from "#routing/incident/steps.ts";
+import {
+  type Answer,
+  callOnce,
+  readOnly,
+  refuseAll,
+  type Send,
+} from "#routing/incident/transport.ts";
 
 const answering =
   (answer: Partial<Answer>): Send =>
@@ -21,8 +27,8 @@ it("lets a reader send nothing but GET", async () => {
   expect(sent).toBe(1);
 });
 
-it("says no in the place of a service that a plan is not for, and why", async () => {
-  expect(await ask(refuseAll("the plan is for another service"), put)).toMatchObject({
+it("refuses a plan for another service, and says why", async () => {
+  expect(await callOnce(refuseAll("the plan is for another service"), put)).toMatchObject({
     kind: "refused",
     reason: expect.stringContaining("the plan is for another service"),
   });
@@ -38,16 +44,16 @@ it.each([
   [500, "lost"],
   [503, "lost"],
 ])("takes status %i for %s", async (status, kind) => {
-  expect((await ask(answering({ status }), put)).kind).toBe(kind);
+  expect((await callOnce(answering({ status }), put)).kind).toBe(kind);
 });
 
-it("takes a 404 that is none of the service's for no answer", async () => {
+it("treats a 404 that is not from the service as a lost answer", async () => {
   const { readRoute } = createReader(answering({ status: 404, body: undefined }));
 
   expect(await readRoute("01R")).toMatchObject({ kind: "later" });
 });
 
-it("does not go round in a list whose pages come again", async () => {
+it("ends a list whose pages repeat", async () => {
   let asked = 0;
   const { listRoutes } = createReader(async (call) => {
     asked += 1;
@@ -65,10 +71,10 @@ it("takes no list of anything else for one of routes, however long it is", async
   expect(await listRoutes()).toMatchObject({ kind: "failed" });
 });
 
-it("waits as long as it is asked to, in seconds or until a date", async () => {
-  const seconds = await ask(answering({ status: 429, retryAfter: "7" }), put);
+it("waits as long as retry-after says, in seconds or until a date", async () => {
+  const seconds = await callOnce(answering({ status: 429, retryAfter: "7" }), put);
   const inAMinute = new Date(Date.now() + 60_000).toUTCString();
-  const date = await ask(answering({ status: 429, retryAfter: inAMinute }), put);
+  const date = await callOnce(answering({ status: 429, retryAfter: inAMinute }), put);
 
   expect(seconds).toMatchObject({ kind: "later", afterMs: 7_000 });
   expect((date as { afterMs: number }).afterMs).toBeGreaterThan(55_000);
@@ -79,8 +85,8 @@ it("quotes what the service says, and its request, but nothing of an error on th
     request_id: "req-9",
     errors: [{ code: "invalid", message: "is taken", source: { field: "name" } }],
   };
-  const refused = await ask(answering({ status: 422, body }), put);
-  const broken = await ask(async () => {
+  const refused = await callOnce(answering({ status: 422, body }), put);
+  const broken = await callOnce(async () => {
     throw Object.assign(new Error("key inc-secret was sent"), { code: "ECONNRESET" });
   }, put);
 
@@ -93,7 +99,7 @@ it("quotes what the service says, and its request, but nothing of an error on th
   });
 });
 
-it("asks again for what it did not get, no more often than patience allows", async () => {
+it("retries what it did not get, no more often than the limits allow", async () => {
   const slept: number[] = [];
   let asked = 0;
   const steps = {
@@ -105,10 +111,10 @@ it("asks again for what it did not get, no more often than patience allows", asy
     return answering({ status: 503 })(call);
   });
 
-  const end = await persist({ steps, patience: patience.terminal }, "list", listSources);
+  const end = await retryStep({ steps, retryLimits: retryLimits.terminal }, "list", listSources);
 
   expect(end).toMatchObject({ kind: "failed" });
-  expect(asked).toBe(patience.terminal.retries + 1);
+  expect(asked).toBe(retryLimits.terminal.retries + 1);
   expect(slept).toEqual([500, 1_000, 2_000, 4_000, 8_000]);
 });
 
@@ -130,6 +136,6 @@ it("says so when something else answers", async () => {
 
   expect(await readRoute("01R")).toMatchObject({
     kind: "failed",
-    reason: "the incident service answered something else: is incident.url its address?",
+    reason: "unexpected answer from the incident service: is incident.url its address?",
   });
 });

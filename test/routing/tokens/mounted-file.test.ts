@@ -109,7 +109,7 @@ it("says so when it is given a directory", () => {
   expect(() => readSecret(directory)).toThrow(`cannot read ${directory}`);
 });
 
-it("leaves settings open to whom they were open, and new ones to everyone", () => {
+it("keeps the mode of settings, and makes new ones readable by everyone", () => {
   const directory = tempDir();
   const old = path.join(directory, "old.yml");
   writeFileSync(old, "a: 1\n");

@@ -70,7 +70,7 @@ describe("when something goes wrong", () => {
   it.each(["", "two words", "line\nend", "tök"])("writes no token %j", async (token) => {
     const { run, files } = aRotation({ readToken: async () => token });
 
-    await expect(run()).rejects.toThrow("no header can hold; nothing was changed");
+    await expect(run()).rejects.toThrow("no header allows; nothing was changed");
     expect(files()).toEqual(["old", "old"]);
   });
 
@@ -125,7 +125,7 @@ describe("when something goes wrong", () => {
     );
   });
 
-  it("tells the reload what it must not quote", async () => {
+  it("gives the reload the secrets that it must not quote", async () => {
     let secrets: readonly string[] = [];
     const { run } = aRotation({
       reload: async (given) => {

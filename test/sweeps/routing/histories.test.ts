@@ -9,7 +9,7 @@ import { isInStep } from "#routing/incident/overlay.ts";
 import { planRows } from "#routing/incident/plan.ts";
 import { resolveIds } from "#routing/incident/resolve.ts";
 import { createReader, createService } from "#routing/incident/service.ts";
-import { patience, type Steps } from "#routing/incident/steps.ts";
+import { retryLimits, type Steps } from "#routing/incident/steps.ts";
 import { readSurvey } from "#routing/incident/survey.ts";
 import { readOnly } from "#routing/incident/transport.ts";
 import { routes, sources } from "#routing/routes.ts";
@@ -66,7 +66,7 @@ function begin({ before, others, conflictStatus }: History): World {
 }
 
 async function plan({ double, owned }: World) {
-  const tools = { steps: atOnce, patience: patience.worker };
+  const tools = { steps: atOnce, retryLimits: retryLimits.worker };
   const survey = await readSurvey(createReader(readOnly(double.send)), tools);
   if (survey.kind === "failed") throw new Error(survey.reason);
   return planRows({ rows, given, survey: survey.value, owned }, head);
@@ -83,7 +83,7 @@ async function apply(world: World, { plan, adopt, crashes = new Map() }: Wanted)
   const { routes: results } = await runCrashing(crashes, (steps) =>
     applyAll(order, {
       steps,
-      patience: patience.worker,
+      retryLimits: retryLimits.worker,
       service: createService(double.send),
       listLagMs: 3_000,
       intend: () => steps.run("intend", async () => {}),
@@ -208,7 +208,7 @@ it.each(["before", "unkept"] as const)(
 );
 
 const namedReasons =
-  /by someone else since the plan|was there before Vedette|routes of this name|the incident service (answered|did not answer)/;
+  /by someone else since the plan|existed before Vedette|routes of this name|the incident service (answered|did not answer|returned another)|answer from the incident service/;
 
 it("ends as declared however the service fails and the process crashes, when nobody else edits", async () => {
   await fc.assert(

@@ -17,9 +17,9 @@ const ours = sources
   .filter(({ kind }) => kind === "alertmanager")
   .map((source) => aSending(source)) as [Delivery, Delivery];
 
-function exported(sendings: [Delivery, ...Delivery[]], of: readonly AlertRoute[]): string {
+function exported(deliveries: [Delivery, ...Delivery[]], of: readonly AlertRoute[]): string {
   const directory = tempDir();
-  writeFiles(directory, exportAlertmanager(sendings, of));
+  writeFiles(directory, exportAlertmanager(deliveries, of));
   return directory;
 }
 
@@ -30,7 +30,7 @@ describe.skipIf(!isInstalled("amtool"))("the exported configuration", () => {
     const said = await check(exported(ours, routes));
 
     expect(said).toContain("SUCCESS");
-    expect(said).toContain("15 kinds of alerts go where the routes have them");
+    expect(said).toContain("15 kinds of alerts reach the receivers that the routes name");
   });
 
   it("does so for any routes", async () => {
@@ -67,7 +67,9 @@ describe.skipIf(!isInstalled("amtool"))("the exported configuration", () => {
       }),
     );
 
-    expect(await check(exported([aSending()], rows))).toContain("go where the routes have them");
+    expect(await check(exported([aSending()], rows))).toContain(
+      "reach the receivers that the routes name",
+    );
   });
 
   it("fails its check when a route was taken out by hand", async () => {

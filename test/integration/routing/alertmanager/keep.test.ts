@@ -98,7 +98,7 @@ describe.skipIf(!isInstalled("prometheus-alertmanager"))("an alert manager", () 
     const right = await vedette("apply", urlWith("vedette:s3cret"));
 
     expect(wrong.code).toBe(1);
-    expect(wrong.stderr).toContain("asks for a user and a password: set them in its url");
+    expect(wrong.stderr).toContain("requires a user and a password: set them in its url");
     expect(wrong.stderr).not.toContain("wr0ng");
     expect(right).toMatchObject({ code: 0, stderr: "" });
   });

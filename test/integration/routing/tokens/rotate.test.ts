@@ -95,7 +95,7 @@ describe("vedette alerts rotate", () => {
     const { code, stderr } = await run({ VEDETTE_INCIDENT__API_KEY: "another-key" });
 
     expect(code).toBe(1);
-    expect(stderr).toContain("it does not know incident.api_key, request request-7");
+    expect(stderr).toContain("incident.api_key is not valid, request request-7");
     expect(stderr).toContain("nothing was changed");
     expect(stderr).not.toContain("another-key");
     expect(readFileSync(file(metrics), "utf8")).toBe(`token-1-of-${metrics}`);
@@ -200,6 +200,6 @@ describe("the calls to the incident service", () => {
 
     await expect(
       tokens.tryOut({ kind: "alertmanager", id: idOf({ name: metrics }) }, "wrong"),
-    ).rejects.toThrow("401 (it does not know the source's token");
+    ).rejects.toThrow("401 (the source's token is not valid");
   });
 });

@@ -1,23 +1,23 @@
-/** Which sources an alert manager sends to, and how, by the settings. */
+/** Finds, in rows and settings, the sources to which an alert manager sends, and how. */
 
 import type { Environment } from "#alerts/contract.ts";
 import type { AlertmanagerSettings } from "#routing/alertmanager/config.ts";
 import type { AlertSource } from "#routing/contract.ts";
 import type { Delivery } from "./tree.ts";
 
-export type SendingSettings = {
+export type DeliverySettings = {
   incidentUrl: string;
   alertmanager: Record<Environment, AlertmanagerSettings>;
 };
 
 /** Throws with every setting that is missing. */
-export function findSendings(
+export function findDeliveries(
   environments: readonly Environment[],
   sources: readonly AlertSource[],
-  { incidentUrl, alertmanager }: SendingSettings,
+  { incidentUrl, alertmanager }: DeliverySettings,
 ): [Delivery, ...Delivery[]] {
   const missing = incidentUrl === "" ? ["incident.url"] : [];
-  const sendings = environments.flatMap((environment): Delivery[] => {
+  const deliveries = environments.flatMap((environment): Delivery[] => {
     const settings = alertmanager[environment];
     const path = `alertmanager.${environment}`;
     const credentialsFile = settings.mounted_token_file || settings.token_file;
@@ -32,24 +32,24 @@ export function findSendings(
     return [{ source: { ...source, environment }, url, credentialsFile }];
   });
   if (missing.length > 0) throw new Error(`set ${missing.join(" and ")} first`);
-  const [first, ...others] = sendings;
+  const [first, ...others] = deliveries;
   if (first !== undefined) return [first, ...others];
   throw new Error("no row of sources is of the kind alertmanager");
 }
 
-/** The environments that have a source; without any, all of them, so that what is missing is told. */
+/** The environments with a `source_id`; all when there is none, so that errors name what is missing. */
 export function environmentsInUse(
-  alertmanager: SendingSettings["alertmanager"],
+  alertmanager: DeliverySettings["alertmanager"],
   all: readonly Environment[],
 ): readonly Environment[] {
   const used = all.filter((environment) => alertmanager[environment].source_id !== "");
   return used.length > 0 ? used : all;
 }
 
-/** Those whose alert manager works with the same configuration as this one's, itself included. */
+/** The environments whose alert manager has the same configuration as this one's, itself included. */
 export function environmentsSharing(
   environment: Environment,
-  alertmanager: SendingSettings["alertmanager"],
+  alertmanager: DeliverySettings["alertmanager"],
   all: readonly Environment[],
 ): readonly Environment[] {
   const keyOf = ({ config_file, url }: AlertmanagerSettings) => config_file || url;

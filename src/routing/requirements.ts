@@ -1,4 +1,4 @@
-/** What the routes are for, whoever changes them: `vedette alerts lint` holds them to it. */
+/** What the routes must fulfil after every edit; `vedette alerts lint` checks it. */
 
 /** Every such alert pages someone (docs/architecture.md, "Alert channels and routes"). */
 export const mustPage: readonly { source: string; labels: Record<string, string> }[] = [
@@ -9,7 +9,7 @@ export const mustPage: readonly { source: string; labels: Record<string, string>
   { source: "database-host", labels: { branch: "main" } },
 ];
 
-/** Alerts that are meant to reach nobody: the condition of their route is there to leave them out. */
+/** Alerts that are meant to notify nobody: the condition of their route leaves them out on purpose. */
 export const leftOut: readonly { source: string; label: string; because: string }[] = [
   {
     source: "database-host",
