@@ -1,9 +1,9 @@
 import { defineConfig } from "vitest/config";
 
 /** What is deprecated fails: a warning in the midst of so much output is read by nobody. */
-const setupFiles = ["test/support/fail-on-deprecation.ts"];
+const setupFiles = ["test/support/run/fail-on-deprecation.ts"];
 
-const sharedPostgres = "test/support/shared-postgres.ts";
+const sharedPostgres = "test/support/run/shared-postgres.ts";
 
 /** For tests with real servers. */
 const serving = {
@@ -22,7 +22,7 @@ const serving = {
 
 export default defineConfig({
   test: {
-    reporters: ["default", "./test/support/tell-retried.ts"],
+    reporters: ["default", "./test/support/run/tell-retried.ts"],
     projects: [
       {
         test: {

@@ -10,14 +10,19 @@
  * BENCH_ROUNDS: how often each scenario is played.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { behaveBadly, createRandom, judge, playScenarios } from "../test/support/alert-episodes.ts";
-import { type AlertReceiver, startAlertReceiver } from "../test/support/alert-receiver.ts";
+import {
+  behaveBadly,
+  createRandom,
+  judge,
+  playScenarios,
+} from "../test/support/alerts/alert-episodes.ts";
+import { type AlertReceiver, startAlertReceiver } from "../test/support/alerts/alert-receiver.ts";
 import {
   type AlertSystem,
   hasAlertmanager,
   startAlertmanager,
   startVedetteAlerts,
-} from "../test/support/alert-systems.ts";
+} from "../test/support/alerts/alert-systems.ts";
 import { countFrom } from "./measure.ts";
 
 const interrupted = Promise.withResolvers<never>();

@@ -1,7 +1,7 @@
 /** How smoothly the console shows a rollout over 10,000 sentinels, in a real browser. */
 import { chromium } from "playwright-core";
-import { startFakeFleet } from "../test/support/fake-fleet.ts";
-import { startProgram } from "../test/support/program.ts";
+import { startProgram } from "../test/support/program/program.ts";
+import { startFakeFleet } from "../test/support/rollout/fake-fleet.ts";
 
 const size = 10_000;
 const measuredMs = 10_000;

@@ -1,5 +1,5 @@
 /** What bench/peers.ts has of an engine, and what it gives to each. */
-import { createTestListing } from "../test/support/fleet-listing.ts";
+import { createTestListing } from "../test/support/rollout/fleet-listing.ts";
 import type { Fleet, Servers } from "./fixture.ts";
 
 export type Engine = {

@@ -14,7 +14,7 @@ import { createChatChannel } from "#notify/chat-channel.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
-import { createTestListing } from "../test/support/fleet-listing.ts";
+import { createTestListing } from "../test/support/rollout/fleet-listing.ts";
 
 /** Deploys in flight at most, for every engine. */
 export const maxParallel = 100;

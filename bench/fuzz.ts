@@ -2,8 +2,8 @@
  * Sends 20,000 odd requests to the public API, other ones each time, and ends with 1 when one of them
  * was answered with a 5xx or against the contract. FUZZ_COUNT: how many; FUZZ_SEED: the same again.
  */
-import { startTestApi } from "../test/support/api.ts";
-import { fuzzApi } from "../test/support/fuzz.ts";
+import { startTestApi } from "../test/support/api/api.ts";
+import { fuzzApi } from "../test/support/api/fuzz.ts";
 import { countFrom } from "./measure.ts";
 
 const count = countFrom("FUZZ_COUNT", 20_000);

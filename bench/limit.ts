@@ -6,7 +6,7 @@
  * BENCH_PROFILE=1 writes a processor profile of the API to the working directory instead; with
  * BENCH_PROFILE=redis, of the API over Redis.
  */
-import { startTestRedis } from "../test/support/redis.ts";
+import { startTestRedis } from "../test/support/servers/redis.ts";
 import { type ApiBench, rootKey, type Served, withApi } from "./api-fixture.ts";
 import { compare, judge } from "./compare.ts";
 import { nextLimitBody } from "./limit-body.ts";

@@ -1,7 +1,12 @@
 /** The import table of docs/architecture.md, "Layers", checked: each folder of src is a slice. */
 import { globSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { findCircle, foldersOf, readImports, specifiersOf } from "./support/import-graph.ts";
+import {
+  findCircle,
+  foldersOf,
+  readImports,
+  specifiersOf,
+} from "./support/repository/import-graph.ts";
 
 const contracts = "contract.ts";
 /** What a slice does for commands that need no running program. */

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { expect, it } from "vitest";
 import { createProgram } from "#cli/command.ts";
-import { blockLinesOf, type Document, documents, proseOf } from "./support/documents.ts";
+import { blockLinesOf, type Document, documents, proseOf } from "./support/repository/documents.ts";
 
 /** What stands for a value that a reader has to put in. */
 const placeholders: Record<string, string> = {

@@ -2,8 +2,8 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { readConfig } from "#config.ts";
-import { anchorsOf, documents, linksOf, proseOf } from "./support/documents.ts";
-import { servedProcedures } from "./support/served-procedures.ts";
+import { servedProcedures } from "./support/api/served-procedures.ts";
+import { anchorsOf, documents, linksOf, proseOf } from "./support/repository/documents.ts";
 
 /** The names in the first column; `.name` is short for one of the same part as the one before it. */
 function documentedSettings(): string[] {

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { countAttempts, showEvents } from "#alerts/metrics.ts";
-import { buildOrder } from "../support/alert-builders.ts";
+import { buildOrder } from "../support/alerts/alert-builders.ts";
 
 const names = /^(vedette_alert\w+)(?:\{[^}]*\})? (\S+)$/gm;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { judgeAnswer, judgeNetworkError, retryWaitMs } from "#alerts/outcome.ts";
-import { newYearMs } from "../support/alert-builders.ts";
+import { newYearMs } from "../support/alerts/alert-builders.ts";
 
 const answer = (status: number, body: unknown = "", retryAfter: string | null = null) =>
   judgeAnswer(

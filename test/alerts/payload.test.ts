@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { renderEvent } from "#alerts/payload.ts";
-import { buildEpisode, buildOrder, newYearMs } from "../support/alert-builders.ts";
+import { buildEpisode, buildOrder, newYearMs } from "../support/alerts/alert-builders.ts";
 
 const console = { linkTo: (id: string) => `https://vedette.example.com/console/checks/${id}` };
 const http = { ...console, kind: "checkly" } as const;

@@ -10,7 +10,7 @@ import {
   type Step,
   wake,
 } from "#alerts/queue.ts";
-import { buildEpisode, buildOrder } from "../support/alert-builders.ts";
+import { buildEpisode, buildOrder } from "../support/alerts/alert-builders.ts";
 
 const hourMs = 3_600_000;
 

@@ -6,7 +6,7 @@ import { createNamespaces } from "#api/api.ts";
 import { ApiError } from "#api/error.ts";
 import { hasTooManyValues } from "#api/http/body-size.ts";
 import type { NamespaceParts } from "#api/parts.ts";
-import { testServer } from "../support/api-server.ts";
+import { testServer } from "../support/api/api-server.ts";
 import { neverAsked } from "../support/never-asked.ts";
 
 const caller = {

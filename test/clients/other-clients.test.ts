@@ -5,9 +5,9 @@ import { Overrides, Ratelimit } from "@unkey/ratelimit";
 import { Hono } from "hono";
 import { NextRequest } from "next/server.js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startTestApi, type TestApi } from "../support/api.ts";
-import { checkedFetch } from "../support/api-contract.ts";
-import { createTenant, type Tenant } from "../support/tenant.ts";
+import { startTestApi, type TestApi } from "../support/api/api.ts";
+import { checkedFetch } from "../support/api/api-contract.ts";
+import { createTenant, type Tenant } from "../support/api/tenant.ts";
 
 let api: TestApi;
 let tenant: Tenant;

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { findUnsignedWorker } from "#app/unsigned-worker.ts";
 import { readConfig } from "#config.ts";
 import { generateIdentityKey, publicIdentityOf } from "#kernel/identity-key.ts";
-import { admitted } from "../support/dockerfile.ts";
+import { admitted } from "../support/servers/dockerfile.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
 const compose = readFileSync("docker-compose.yml", "utf8");

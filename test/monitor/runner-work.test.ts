@@ -1,7 +1,7 @@
 /** What a runner takes for work. */
 import { expect, it } from "vitest";
 import { Work } from "#monitor/locations/contract.ts";
-import { anApiCheck } from "../support/check-builders.ts";
+import { anApiCheck } from "../support/monitor/check-builders.ts";
 
 const work = (checks: unknown[]) => ({
   ...{ location: "fra", now_ms: 1, base_url: "https://a.example", checks },

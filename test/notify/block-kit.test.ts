@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { renderMessage } from "#notify/block-kit.ts";
 import { ChatMessage } from "#notify/contract.ts";
-import { buildMessage } from "../support/chat-builders.ts";
-import { SlackMessage } from "../support/fake-chat.ts";
+import { buildMessage } from "../support/alerts/chat-builders.ts";
+import { SlackMessage } from "../support/alerts/fake-chat.ts";
 
 const anyText = () =>
   fc.oneof(

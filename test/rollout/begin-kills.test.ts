@@ -5,7 +5,7 @@ import { begin } from "#rollout/handlers/operations.ts";
 import { storeBatches } from "#rollout/handlers/waves.ts";
 import { emptyOutcome } from "#rollout/rules/outcome.ts";
 import type { RolloutHead } from "#rollout/state.ts";
-import { buildBatch, buildHead, buildWave, imageV2 } from "../support/rollout-builders.ts";
+import { buildBatch, buildHead, buildWave, imageV2 } from "../support/rollout/rollout-builders.ts";
 
 const request = {
   image: "registry.example.com/vedette/sentinel:v3",

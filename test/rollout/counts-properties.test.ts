@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { applyResults, emptyOutcome, type RunKind, targetsOf } from "#rollout/rules/outcome.ts";
 import { applyStep } from "#rollout/rules/progress.ts";
 import type { Batch, Outcome, RolloutHead } from "#rollout/state.ts";
-import { buildBatch, buildHead, buildWave, imageV2 } from "../support/rollout-builders.ts";
+import { buildBatch, buildHead, buildWave, imageV2 } from "../support/rollout/rollout-builders.ts";
 
 const ids = ["a", "b", "c", "d", "e", "f"];
 const batches: Batch[] = [buildBatch(ids.slice(0, 3)), { ...buildBatch(ids.slice(3)), wave: 1 }];

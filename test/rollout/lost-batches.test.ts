@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { closeLostBatches } from "#rollout/handlers/batches.ts";
 import type { KeptRollout } from "#rollout/handlers/superseded.ts";
 import { emptyOutcome } from "#rollout/rules/outcome.ts";
-import { buildBatch, buildHead, imageV1, imageV2 } from "../support/rollout-builders.ts";
+import { buildBatch, buildHead, imageV1, imageV2 } from "../support/rollout/rollout-builders.ts";
 
 /** Whose deploys are said to be over: the sentinel and the image. */
 async function abandonedBy(state: "in_progress" | "rolling_back", marks: string) {

@@ -5,7 +5,7 @@ import type { AlertRoute, AlertSource } from "#routing/contract.ts";
 import { anyOther, coverSource, notSet, type Region } from "#routing/coverage.ts";
 import { simulate } from "#routing/match.ts";
 import { routes, sources } from "#routing/routes.ts";
-import { anyLabels, anyRoutes, aRoute, aSource } from "../support/route-rows.ts";
+import { anyLabels, anyRoutes, aRoute, aSource } from "../support/routing/route-rows.ts";
 
 const source = aSource();
 

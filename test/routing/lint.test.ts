@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { lintRoutes, type Table } from "#routing/lint.ts";
 import { leftOut, mustPage } from "#routing/requirements.ts";
 import { routes, sources } from "#routing/routes.ts";
-import { aRoute, aSource } from "../support/route-rows.ts";
+import { aRoute, aSource } from "../support/routing/route-rows.ts";
 
 function lint(over: Partial<Table>) {
   const table = { sources: [aSource()], routes: [aRoute()], mustPage: [], leftOut: [], ...over };

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { cachedKeysOf, weightOfKey } from "#api/cache/cache-size.ts";
-import { buildKeyRecord } from "../../support/key-builders.ts";
+import { buildKeyRecord } from "../../support/api/key-builders.ts";
 
 const megabytes = 1024 * 1024;
 

@@ -3,7 +3,7 @@ import type { Stale } from "#api/cache/invalidation.ts";
 import { type KeyRecord, tagsOfKey } from "#api/cache/key-record.ts";
 import { LiveCache } from "#api/cache/live-cache.ts";
 import { createMissGuard } from "#api/cache/miss-guard.ts";
-import { buildKeyRecord } from "../../support/key-builders.ts";
+import { buildKeyRecord } from "../../support/api/key-builders.ts";
 
 /** A database of keys by hash, and a line to it that can be cut. A key named "heavy" is ten. */
 function setUp(...records: (readonly [string, KeyRecord])[]) {

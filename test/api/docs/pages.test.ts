@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { errorCatalogue } from "#api/error.ts";
-import { testServer } from "../../support/api-server.ts";
+import { testServer } from "../../support/api/api-server.ts";
 
 describe("/docs/errors", () => {
   it.each(Object.entries(errorCatalogue))("has a page for %s", async (code, [status, title]) => {

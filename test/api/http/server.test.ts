@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { testServer } from "../../support/api-server.ts";
+import { testServer } from "../../support/api/api-server.ts";
 
 describe("GET /v2/liveness", () => {
   it("answers as the contract has it, to anyone", async () => {

@@ -6,7 +6,7 @@ import { VerifyInput } from "#api/keys/verify/schemas.ts";
 import { createVerify } from "#api/keys/verify-key.ts";
 import type { Call } from "#api/procedure.ts";
 import { createLocalLimiter } from "#api/ratelimit/limiter/local-limiter.ts";
-import { buildKeyRecord, buildRule } from "../../support/key-builders.ts";
+import { buildKeyRecord, buildRule } from "../../support/api/key-builders.ts";
 
 const nowMs = 1_800_000_000_000;
 

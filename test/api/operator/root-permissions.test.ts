@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Requirement } from "#api/access/grants.ts";
 import { requireKnownPermissions } from "#api/operator/root-permissions.ts";
-import { servedProcedures } from "../../support/served-procedures.ts";
+import { servedProcedures } from "../../support/api/served-procedures.ts";
 
 describe("the permissions of a root key", () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Begin, exitCodeOf, hasBegun } from "#cli/rollout/follow.ts";
-import { buildStatus, fakeImage } from "../../support/fake-control.ts";
+import { buildStatus, fakeImage } from "../../support/program/fake-control.ts";
 
 const begin: Begin = { handler: "Rollout", body: { image: fakeImage } };
 const before = buildStatus({ rollout_id: "r-1", state: "completed" });

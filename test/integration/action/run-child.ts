@@ -1,7 +1,7 @@
 /** A program run to its end, with nothing of this environment but the way to its tools. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { childLimitMs } from "../../support/command.ts";
+import { childLimitMs } from "../../support/program/command.ts";
 
 export async function runChild(
   [command = "", ...args]: string[],

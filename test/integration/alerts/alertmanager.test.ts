@@ -1,9 +1,9 @@
 /** Our events for an alert manager's source beside those of a real Alertmanager. */
 import { expect, it, onTestFinished } from "vitest";
 import { renderEvent } from "#alerts/payload.ts";
-import { buildEpisode } from "../../support/alert-builders.ts";
-import { startAlertReceiver } from "../../support/alert-receiver.ts";
-import { hasAlertmanager, startAlertmanager } from "../../support/alert-systems.ts";
+import { buildEpisode } from "../../support/alerts/alert-builders.ts";
+import { startAlertReceiver } from "../../support/alerts/alert-receiver.ts";
+import { hasAlertmanager, startAlertmanager } from "../../support/alerts/alert-systems.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 /** Names and kinds of values; labels and annotations are free, and so only kinds. */

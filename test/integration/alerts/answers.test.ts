@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { createAttempt } from "#alerts/attempt.ts";
-import { buildOrder } from "../../support/alert-builders.ts";
-import { serveAnswer, writeWithoutEnd } from "../../support/answering-server.ts";
+import { buildOrder } from "../../support/alerts/alert-builders.ts";
+import { serveAnswer, writeWithoutEnd } from "../../support/servers/answering-server.ts";
 
 const page = "<!doctype html><title>Sign in</title>";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { startAlertBench } from "../../support/alert-bench.ts";
-import { buildEpisode, buildOrder, eventIdsOf } from "../../support/alert-builders.ts";
+import { startAlertBench } from "../../support/alerts/alert-bench.ts";
+import { buildEpisode, buildOrder, eventIdsOf } from "../../support/alerts/alert-builders.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const episodes = (count: number) =>

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { startAlertBench } from "../../support/alert-bench.ts";
-import { buildEpisode, buildOrder, eventIdsOf } from "../../support/alert-builders.ts";
-import type { Answer } from "../../support/alert-receiver.ts";
+import { startAlertBench } from "../../support/alerts/alert-bench.ts";
+import { buildEpisode, buildOrder, eventIdsOf } from "../../support/alerts/alert-builders.ts";
+import type { Answer } from "../../support/alerts/alert-receiver.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const episodes = (count: number) =>

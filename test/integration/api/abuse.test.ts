@@ -1,8 +1,8 @@
 /** What a caller with a good root key may try, against the server and so against everyone else. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startTestApi, type TestApi } from "../../support/api.ts";
-import { createTenant, type Tenant } from "../../support/tenant.ts";
+import { startTestApi, type TestApi } from "../../support/api/api.ts";
+import { createTenant, type Tenant } from "../../support/api/tenant.ts";
 
 let api: TestApi;
 let tenant: Tenant;

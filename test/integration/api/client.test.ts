@@ -5,11 +5,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openEngine } from "#api/analytics/engine/engine.ts";
 import { retentionFrom } from "#api/analytics/retention.ts";
 import { createLog } from "#kernel/log.ts";
-import { startTestApi, type TestApi } from "../../support/api.ts";
-import { procedureNames } from "../../support/api-contract.ts";
-import { type ClientCall, clientCalls } from "../../support/client-calls.ts";
+import { startTestApi, type TestApi } from "../../support/api/api.ts";
+import { procedureNames } from "../../support/api/api-contract.ts";
+import { type ClientCall, clientCalls } from "../../support/api/client-calls.ts";
+import { createTenant, type Tenant } from "../../support/api/tenant.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
-import { createTenant, type Tenant } from "../../support/tenant.ts";
 
 const dir = makeTempDir();
 let stopEngine: () => Promise<void>;

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
-import { hasBrowser, openPage } from "../../support/browser.ts";
-import { unconnectedApi } from "../../support/unconnected-api.ts";
+import { unconnectedApi } from "../../support/api/unconnected-api.ts";
+import { hasBrowser, openPage } from "../../support/servers/browser.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 async function start() {

@@ -1,7 +1,7 @@
 /** The namespace identities through the published client; each answer is held against the contract. */
 import * as errors from "@unkey/api/models/errors";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { auditEvents, startTestApi, type TestApi } from "../../support/api.ts";
+import { auditEvents, startTestApi, type TestApi } from "../../support/api/api.ts";
 
 let api: TestApi;
 let workspace: { id: string; rootKey: string };

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { insertRootKey } from "#api/access/root-key.ts";
 import { inTransaction, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { startApiNode, startTestApi, type TestApi } from "../../support/api.ts";
+import { startApiNode, startTestApi, type TestApi } from "../../support/api/api.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 let first: TestApi;

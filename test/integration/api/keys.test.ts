@@ -1,6 +1,6 @@
 /** The namespace keys through the published client; each answer is held against the wire contract. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestApi, type TestApi } from "../../support/api.ts";
+import { startTestApi, type TestApi } from "../../support/api/api.ts";
 
 let api: TestApi;
 let workspace: Awaited<ReturnType<TestApi["createWorkspace"]>>;

@@ -1,6 +1,6 @@
 /** Lists of what is large: pages that nobody else has to wait for, and that leave nothing out. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startTestApi, type TestApi } from "../../support/api.ts";
+import { startTestApi, type TestApi } from "../../support/api/api.ts";
 
 let api: TestApi;
 let workspace: { id: string; rootKey: string };

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
-import { startApiNode, startTestApi, type TestApi } from "../../support/api.ts";
+import { startApiNode, startTestApi, type TestApi } from "../../support/api/api.ts";
 
 let api: TestApi;
 let other: Awaited<ReturnType<typeof startApiNode>>;

@@ -1,6 +1,6 @@
 /** Metadata is data: names that mean something to JavaScript mean nothing in it. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startTestApi, type TestApi } from "../../support/api.ts";
+import { startTestApi, type TestApi } from "../../support/api/api.ts";
 
 let api: TestApi;
 let rootKey: string;

@@ -5,10 +5,10 @@ import { startApp } from "#app/app.ts";
 import { readConfig } from "#config.ts";
 import { type Database, inTransaction, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { startApiNode } from "../../support/api.ts";
-import { hasPrograms } from "../../support/docker-registry.ts";
-import { startPgbouncer } from "../../support/pgbouncer.ts";
-import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
+import { startApiNode } from "../../support/api/api.ts";
+import { hasPrograms } from "../../support/servers/docker-registry.ts";
+import { startPgbouncer } from "../../support/servers/pgbouncer.ts";
+import { startTestDatabase, type TestDatabase } from "../../support/servers/servers.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

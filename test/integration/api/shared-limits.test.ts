@@ -7,10 +7,10 @@ import type { Limiter, LimitRequest } from "#api/limiter.ts";
 import { createRedisCounters } from "#api/ratelimit/limiter/redis-counters.ts";
 import { startSharedLimiter } from "#api/ratelimit/limiter/shared-limiter.ts";
 import { startLimiter } from "#api/ratelimit/limiter/start-limiter.ts";
-import { startApiNode, startTestApi } from "../../support/api.ts";
-import { hasPrograms } from "../../support/docker-registry.ts";
-import { createLimitModel, limitSteps } from "../../support/limit-model.ts";
-import { startTestRedis, type TestRedis } from "../../support/redis.ts";
+import { startApiNode, startTestApi } from "../../support/api/api.ts";
+import { createLimitModel, limitSteps } from "../../support/api/limit-model.ts";
+import { hasPrograms } from "../../support/servers/docker-registry.ts";
+import { startTestRedis, type TestRedis } from "../../support/servers/redis.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 let redis: TestRedis;

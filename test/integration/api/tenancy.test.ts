@@ -1,12 +1,12 @@
 /** A second workspace neither sees nor changes anything of the first, through any procedure. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RecordedTable } from "#api/analytics/batch.ts";
-import { startTestAnalytics, type TestAnalytics } from "../../support/analytics.ts";
-import { encodeBatch, ratelimitRow, verificationRow } from "../../support/analytics-rows.ts";
-import { startTestApi, type TestApi } from "../../support/api.ts";
-import { procedureNames } from "../../support/api-contract.ts";
-import { servedProcedures } from "../../support/served-procedures.ts";
-import { createTenant, rowsOf, type Tenant } from "../../support/tenant.ts";
+import { startTestAnalytics, type TestAnalytics } from "../../support/api/analytics.ts";
+import { encodeBatch, ratelimitRow, verificationRow } from "../../support/api/analytics-rows.ts";
+import { startTestApi, type TestApi } from "../../support/api/api.ts";
+import { procedureNames } from "../../support/api/api-contract.ts";
+import { servedProcedures } from "../../support/api/served-procedures.ts";
+import { createTenant, rowsOf, type Tenant } from "../../support/api/tenant.ts";
 
 let analytics: TestAnalytics;
 let api: TestApi;

@@ -5,14 +5,14 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { childLimitMs } from "../../support/command.ts";
+import { childLimitMs } from "../../support/program/command.ts";
 import {
   buildStatus,
   type FakeControl,
   fakeImage as image,
   refusal,
   startFakeControl,
-} from "../../support/fake-control.ts";
+} from "../../support/program/fake-control.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { runVedette } from "../../support/command.ts";
-import { buildStatus } from "../../support/fake-control.ts";
+import { runVedette } from "../../support/program/command.ts";
+import { buildStatus } from "../../support/program/fake-control.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
 type Answer = (response: ServerResponse) => void;

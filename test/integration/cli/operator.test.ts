@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runVedette } from "../../support/command.ts";
-import { type Program, startProgram } from "../../support/program.ts";
+import { runVedette } from "../../support/program/command.ts";
+import { type Program, startProgram } from "../../support/program/program.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

@@ -3,11 +3,11 @@ import { createHash, randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startAlertReceiver } from "../../support/alert-receiver.ts";
-import { hasBrowser } from "../../support/browser.ts";
-import { type ConsoleProgram, startConsoleProgram } from "../../support/console-browser.ts";
-import { incidentKey, startIncidentServer } from "../../support/incident-server.ts";
-import type { Program } from "../../support/program.ts";
+import { startAlertReceiver } from "../../support/alerts/alert-receiver.ts";
+import { type ConsoleProgram, startConsoleProgram } from "../../support/program/console-browser.ts";
+import type { Program } from "../../support/program/program.ts";
+import { incidentKey, startIncidentServer } from "../../support/routing/incident-server.ts";
+import { hasBrowser } from "../../support/servers/browser.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
 const fleet = { size: 3 };

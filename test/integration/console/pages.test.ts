@@ -1,12 +1,12 @@
 /** Every page as it is to be: for everyone, from nowhere else, quick, and on a phone. */
 import { request } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasBrowser, openPage } from "../../support/browser.ts";
 import {
   type ConsoleProgram,
   findBarriers,
   startConsoleProgram,
-} from "../../support/console-browser.ts";
+} from "../../support/program/console-browser.ts";
+import { hasBrowser, openPage } from "../../support/servers/browser.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const themes = ["Light", "Dark"];

@@ -1,7 +1,7 @@
 /** A rollout driven by clicks, from sign-in to rollback. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasBrowser, openPage } from "../../support/browser.ts";
-import { type ConsoleProgram, startConsoleProgram } from "../../support/console-browser.ts";
+import { type ConsoleProgram, startConsoleProgram } from "../../support/program/console-browser.ts";
+import { hasBrowser, openPage } from "../../support/servers/browser.ts";
 
 const image = (version: string) => `registry.example.com/vedette/sentinel:${version}`;
 

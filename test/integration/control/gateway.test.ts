@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createControl } from "#control/control.ts";
 import { createLog } from "#kernel/log.ts";
-import { dial } from "../../support/sentinel.ts";
+import { dial } from "../../support/rollout/sentinel.ts";
 
 type Reached = { path: string; headers: IncomingHttpHeaders; body: string };
 type IngressReply = { status: number; body: unknown } | "reset" | "hang";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { createControl } from "#control/control.ts";
 import { createLog } from "#kernel/log.ts";
 import { rolloutServiceName } from "#rollout/contract.ts";
-import { startTestRestate, type TestRestate } from "../../support/servers.ts";
+import { startTestRestate, type TestRestate } from "../../support/servers/servers.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 let restate: TestRestate;

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Job, JobRun } from "#cron/job.ts";
-import { startCronBench } from "../../support/cron-bench.ts";
+import { startCronBench } from "../../support/monitor/cron-bench.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const everySecond = { everyMs: 1_000, offsetMs: 0 };

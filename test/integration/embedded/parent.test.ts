@@ -10,7 +10,7 @@ import { identifyProcess } from "#kernel/owned-process.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
-const script = fileURLToPath(new URL("../../support/embedded-parent.ts", import.meta.url));
+const script = fileURLToPath(new URL("../../support/program/embedded-parent.ts", import.meta.url));
 
 type Line = Record<string, unknown>;
 

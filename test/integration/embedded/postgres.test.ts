@@ -8,7 +8,7 @@ import { pino } from "pino";
 import { expect, it, onTestFinished } from "vitest";
 import { startPostgres } from "#embedded/postgres.ts";
 import { createLog } from "#kernel/log.ts";
-import { startTestDatabase } from "../../support/servers.ts";
+import { startTestDatabase } from "../../support/servers/servers.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

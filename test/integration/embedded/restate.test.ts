@@ -10,7 +10,7 @@ import { createLog } from "#kernel/log.ts";
 import { requestRestate } from "#kernel/restate-address.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
-import { startTestRestate } from "../../support/servers.ts";
+import { startTestRestate } from "../../support/servers/servers.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

@@ -6,7 +6,7 @@ import type { DeployOrder, Driver, SentinelObservation } from "#fleet/drivers/dr
 import { UnwantedError } from "#fleet/drivers/driver.ts";
 import { drivers } from "#fleet/drivers/index.ts";
 import { createLog } from "#kernel/log.ts";
-import { startFakeFleet } from "../../support/fake-fleet.ts";
+import { startFakeFleet } from "../../support/rollout/fake-fleet.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

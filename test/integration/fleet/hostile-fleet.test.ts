@@ -9,20 +9,20 @@ import { createSentinelService } from "#fleet/service.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { createTestListing } from "../../support/fleet-listing.ts";
+import { createTestListing } from "../../support/rollout/fleet-listing.ts";
 import {
   answerJson,
   type FleetScript,
   type ScriptedFleet,
   startScriptedFleet,
   trickle,
-} from "../../support/scripted-fleet.ts";
+} from "../../support/rollout/scripted-fleet.ts";
 import {
   startTestDatabase,
   startTestRestate,
   type TestDatabase,
   type TestRestate,
-} from "../../support/servers.ts";
+} from "../../support/servers/servers.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const v1 = "registry.example.com/vedette/sentinel:v1";

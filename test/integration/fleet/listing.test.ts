@@ -7,9 +7,9 @@ import { createListStore } from "#fleet/list-store.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { createTestListing } from "../../support/fleet-listing.ts";
-import type { TestDatabase } from "../../support/servers.ts";
-import { createTestDatabase } from "../../support/shared-postgres.ts";
+import { createTestListing } from "../../support/rollout/fleet-listing.ts";
+import { createTestDatabase } from "../../support/run/shared-postgres.ts";
+import type { TestDatabase } from "../../support/servers/servers.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const v1 = "registry.example.com/vedette/sentinel:v1";

@@ -9,10 +9,14 @@ import { createSentinelService } from "#fleet/service.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { type FakeFleet, startFakeFleet } from "../../support/fake-fleet.ts";
-import { createTestListing } from "../../support/fleet-listing.ts";
-import { startTestRestate, type TestDatabase, type TestRestate } from "../../support/servers.ts";
-import { createTestDatabase } from "../../support/shared-postgres.ts";
+import { type FakeFleet, startFakeFleet } from "../../support/rollout/fake-fleet.ts";
+import { createTestListing } from "../../support/rollout/fleet-listing.ts";
+import { createTestDatabase } from "../../support/run/shared-postgres.ts";
+import {
+  startTestRestate,
+  type TestDatabase,
+  type TestRestate,
+} from "../../support/servers/servers.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const v2 = "registry.example.com/vedette/sentinel:v2";

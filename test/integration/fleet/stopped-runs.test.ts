@@ -4,11 +4,11 @@ import { createDeployer, type Deployer } from "#fleet/deployer.ts";
 import { createFleetStore, type FleetStore } from "#fleet/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { createTestListing } from "../../support/fleet-listing.ts";
-import { createMemoryFleet } from "../../support/memory-fleet.ts";
-import { imageV1, imageV2 } from "../../support/rollout-builders.ts";
-import type { TestDatabase } from "../../support/servers.ts";
-import { createTestDatabase } from "../../support/shared-postgres.ts";
+import { createTestListing } from "../../support/rollout/fleet-listing.ts";
+import { createMemoryFleet } from "../../support/rollout/memory-fleet.ts";
+import { imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
+import { createTestDatabase } from "../../support/run/shared-postgres.ts";
+import type { TestDatabase } from "../../support/servers/servers.ts";
 
 const timeoutMs = 10_000;
 

@@ -5,7 +5,7 @@ import type pg from "pg";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { type Database, inTransaction, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
+import { startTestDatabase, type TestDatabase } from "../../support/servers/servers.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 

@@ -8,7 +8,7 @@ import { AlertTransition } from "#alerts/contract.ts";
 import { migrate } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { migrationsDir, migrationsTable } from "#kernel/schema-version.ts";
-import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
+import { startTestDatabase, type TestDatabase } from "../../support/servers/servers.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
 const log = createLog({ level: "silent", format: "json" });

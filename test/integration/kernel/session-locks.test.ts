@@ -10,9 +10,9 @@ import {
   type SessionLock,
   type SessionLockSettings,
 } from "#kernel/session-locks.ts";
-import { hasPrograms } from "../../support/docker-registry.ts";
-import { startPgbouncer } from "../../support/pgbouncer.ts";
-import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
+import { hasPrograms } from "../../support/servers/docker-registry.ts";
+import { startPgbouncer } from "../../support/servers/pgbouncer.ts";
+import { startTestDatabase, type TestDatabase } from "../../support/servers/servers.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const log = createLog({ level: "silent", format: "json" });

@@ -4,9 +4,9 @@ import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { startMonitor } from "#monitor/start.ts";
-import { startAlertBench } from "../../support/alert-bench.ts";
-import { buildOrder } from "../../support/alert-builders.ts";
-import { aHeartbeat } from "../../support/check-builders.ts";
+import { startAlertBench } from "../../support/alerts/alert-bench.ts";
+import { buildOrder } from "../../support/alerts/alert-builders.ts";
+import { aHeartbeat } from "../../support/monitor/check-builders.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 

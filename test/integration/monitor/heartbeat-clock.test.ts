@@ -2,9 +2,9 @@
 import { expect, it } from "vitest";
 import { createLog } from "#kernel/log.ts";
 import { createSendPing, createTakePing } from "#monitor/heartbeat/pings.ts";
-import { aHeartbeat } from "../../support/check-builders.ts";
-import { registerJob } from "../../support/heartbeat-job.ts";
-import { startMonitorBench } from "../../support/monitor-bench.ts";
+import { aHeartbeat } from "../../support/monitor/check-builders.ts";
+import { registerJob } from "../../support/monitor/heartbeat-job.ts";
+import { startMonitorBench } from "../../support/monitor/monitor-bench.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const log = createLog({ level: "silent", format: "json" });

@@ -1,8 +1,8 @@
 /** What a broken API, or a runner gone mad, can say: it must not end the record of the check. */
 import { expect, it } from "vitest";
 import type { CheckResult } from "#monitor/contract.ts";
-import { aCheckResult, anApiCheck } from "../../support/check-builders.ts";
-import { startMonitorBench } from "../../support/monitor-bench.ts";
+import { aCheckResult, anApiCheck } from "../../support/monitor/check-builders.ts";
+import { startMonitorBench } from "../../support/monitor/monitor-bench.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const check = anApiCheck({ id: "probe", frequencySeconds: 1, locations: ["eu-central-1"] });

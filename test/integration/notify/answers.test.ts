@@ -2,8 +2,8 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { renderMessage } from "#notify/block-kit.ts";
 import { attemptDelivery } from "#notify/delivery.ts";
-import { serveAnswer, writeWithoutEnd } from "../../support/answering-server.ts";
-import { buildMessage } from "../../support/chat-builders.ts";
+import { buildMessage } from "../../support/alerts/chat-builders.ts";
+import { serveAnswer, writeWithoutEnd } from "../../support/servers/answering-server.ts";
 
 const deliverTo = async (answer: (outgoing: ServerResponse) => void) =>
   attemptDelivery(`${await serveAnswer(answer)}/secret`, renderMessage(buildMessage()));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { startChatBench } from "../../support/chat-bench.ts";
-import { buildMessage } from "../../support/chat-builders.ts";
+import { startChatBench } from "../../support/alerts/chat-bench.ts";
+import { buildMessage } from "../../support/alerts/chat-builders.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const messagesOf = (...ids: string[]) => ids.map((id) => buildMessage({ id }));

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Program, startProgram } from "../../support/program.ts";
+import { type Program, startProgram } from "../../support/program/program.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 let program: Program;

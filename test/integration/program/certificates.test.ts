@@ -1,8 +1,8 @@
 /** HTTPS as an operator gets it: names in the settings, and nothing else to be done. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type AcmeDirectory, startAcmeDirectory } from "../../support/acme-directory.ts";
-import { type Program, startProgram } from "../../support/program.ts";
-import { connectTls, getOver } from "../../support/tls-client.ts";
+import { type AcmeDirectory, startAcmeDirectory } from "../../support/http/acme-directory.ts";
+import { connectTls, getOver } from "../../support/http/tls-client.ts";
+import { type Program, startProgram } from "../../support/program/program.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const name = "api.example.test";

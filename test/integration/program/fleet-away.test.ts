@@ -1,8 +1,8 @@
 /** The program while the API of its fleet is away. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type FakeFleet, startFakeFleet } from "../../support/fake-fleet.ts";
 import { freePort } from "../../support/free-port.ts";
-import { type Program, startProgram } from "../../support/program.ts";
+import { type Program, startProgram } from "../../support/program/program.ts";
+import { type FakeFleet, startFakeFleet } from "../../support/rollout/fake-fleet.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const image = "registry.example.com/vedette/sentinel:v2";

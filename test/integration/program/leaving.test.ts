@@ -1,6 +1,6 @@
 /** What callers and load balancers see of a program that was told to stop. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Program, startProgram } from "../../support/program.ts";
+import { type Program, startProgram } from "../../support/program/program.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 let program: Program;

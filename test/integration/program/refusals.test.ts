@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { runVedette } from "../../support/command.ts";
+import { runVedette } from "../../support/program/command.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
 /** A start that is to end by itself; a port of 0 for each part, should it not. */

@@ -4,9 +4,9 @@ import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from "n
 import path from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasBrowser, openPage } from "../../support/browser.ts";
-import { type Program, startProgram } from "../../support/program.ts";
-import { sendRaw } from "../../support/raw-request.ts";
+import { sendRaw } from "../../support/http/raw-request.ts";
+import { type Program, startProgram } from "../../support/program/program.ts";
+import { hasBrowser, openPage } from "../../support/servers/browser.ts";
 
 const service = "/vedette.v1.SentinelRolloutService/singleton";
 const image = "registry.example.com/vedette/sentinel:v2";

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type App, startApp } from "#app/app.ts";
 import { readConfig } from "#config.ts";
 import { createLog } from "#kernel/log.ts";
-import type { TestDatabase } from "../../support/servers.ts";
-import { createTestDatabase } from "../../support/shared-postgres.ts";
+import { createTestDatabase } from "../../support/run/shared-postgres.ts";
+import type { TestDatabase } from "../../support/servers/servers.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
 const dir = makeTempDir();

@@ -6,9 +6,9 @@ import { type App, startApp } from "#app/app.ts";
 import { readConfig } from "#config.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { runVedette } from "../../support/command.ts";
-import type { TestDatabase } from "../../support/servers.ts";
-import { createTestDatabase } from "../../support/shared-postgres.ts";
+import { runVedette } from "../../support/program/command.ts";
+import { createTestDatabase } from "../../support/run/shared-postgres.ts";
+import type { TestDatabase } from "../../support/servers/servers.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { type App, type Role, startApp } from "#app/app.ts";
 import { readConfig } from "#config.ts";
 import { createLog } from "#kernel/log.ts";
-import { runVedette } from "../../support/command.ts";
-import { type Program, startProgram } from "../../support/program.ts";
-import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
+import { runVedette } from "../../support/program/command.ts";
+import { type Program, startProgram } from "../../support/program/program.ts";
+import { startTestDatabase, type TestDatabase } from "../../support/servers/servers.ts";
 import { makeTempDir, tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

@@ -8,8 +8,8 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { identifyProcess } from "#kernel/owned-process.ts";
-import { childLimitMs } from "../../support/command.ts";
-import { type Program, startProgram } from "../../support/program.ts";
+import { childLimitMs } from "../../support/program/command.ts";
+import { type Program, startProgram } from "../../support/program/program.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

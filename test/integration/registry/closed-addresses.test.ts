@@ -1,7 +1,7 @@
 /** The image gate as a way to this machine's own services: it is none. */
 import { expect, it } from "vitest";
 import { createPinImage } from "#registry/pin.ts";
-import { startFakeRegistry } from "../../support/fake-registry.ts";
+import { startFakeRegistry } from "../../support/servers/fake-registry.ts";
 
 const digest = `sha256:${"ab".repeat(32)}`;
 const found = { status: 200, headers: { "docker-content-digest": digest } };

@@ -7,7 +7,7 @@ import {
   type RegistryReply,
   type RegistryRequest,
   startFakeRegistry,
-} from "../../support/fake-registry.ts";
+} from "../../support/servers/fake-registry.ts";
 
 /** The registries of these tests are on this machine, which has to be said. */
 const settings = { allowed: [], insecure: ["127.0.0.1"], token_hosts: [], docker_config: "" };

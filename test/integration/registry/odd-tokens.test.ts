@@ -1,7 +1,7 @@
 /** Tokens of a service that says what it likes about them. */
 import { afterEach, expect, it, vi } from "vitest";
 import { createPinImage } from "#registry/pin.ts";
-import { startFakeRegistry } from "../../support/fake-registry.ts";
+import { startFakeRegistry } from "../../support/servers/fake-registry.ts";
 
 const settings = { allowed: [], insecure: ["127.0.0.1"], token_hosts: [], docker_config: "" };
 const digest = `sha256:${"ab".repeat(32)}`;

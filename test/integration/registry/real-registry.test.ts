@@ -7,8 +7,8 @@ import {
   hasPrograms,
   registryUser,
   startDockerRegistry,
-} from "../../support/docker-registry.ts";
-import { startTokenIssuer } from "../../support/token-issuer.ts";
+} from "../../support/servers/docker-registry.ts";
+import { startTokenIssuer } from "../../support/servers/token-issuer.ts";
 
 /** The registries of these tests are on this machine, which has to be said. */
 const settings = { allowed: [], insecure: ["127.0.0.1"], token_hosts: [], docker_config: "" };

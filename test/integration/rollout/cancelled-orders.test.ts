@@ -1,9 +1,9 @@
 /** What has been sent to a sentinel but not yet ordered when its run stops. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { RolloutPlan } from "#rollout/contract.ts";
-import { failing } from "../../support/memory-fleet.ts";
-import { type RolloutBench, startRolloutBench } from "../../support/rollout-bench.ts";
-import { imageV1, imageV2 } from "../../support/rollout-builders.ts";
+import { failing } from "../../support/rollout/memory-fleet.ts";
+import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
+import { imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const inTwoWaves = { image: imageV2, wave_percentages: [50, 100] };

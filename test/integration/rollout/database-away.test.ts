@@ -1,7 +1,7 @@
 /** What is asked while Postgres is away. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RolloutBench, startRolloutBench } from "../../support/rollout-bench.ts";
-import { imageV1, imageV2 } from "../../support/rollout-builders.ts";
+import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
+import { imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 describe("while Postgres is away", { retry: 0 }, () => {

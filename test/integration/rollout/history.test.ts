@@ -4,8 +4,8 @@ import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createHistoryStore, type HistoryStore } from "#rollout/history/store.ts";
 import { composeMessage } from "#rollout/rules/messages.ts";
-import { buildHead } from "../../support/rollout-builders.ts";
-import { startTestDatabase, type TestDatabase } from "../../support/servers.ts";
+import { buildHead } from "../../support/rollout/rollout-builders.ts";
+import { startTestDatabase, type TestDatabase } from "../../support/servers/servers.ts";
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { rolloutHandlers } from "#rollout/contract.ts";
-import { type RolloutBench, startRolloutBench } from "../../support/rollout-bench.ts";
-import { imageV2 } from "../../support/rollout-builders.ts";
+import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
+import { imageV2 } from "../../support/rollout/rollout-builders.ts";
 
 const service = "vedette.v1.SentinelRolloutService";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { failing } from "../../support/memory-fleet.ts";
-import { type RolloutBench, startRolloutBench } from "../../support/rollout-bench.ts";
-import { imageV1, imageV2 } from "../../support/rollout-builders.ts";
+import { failing } from "../../support/rollout/memory-fleet.ts";
+import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
+import { imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const allAtOnce = { image: imageV2, wave_percentages: [100] };

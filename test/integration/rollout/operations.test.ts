@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { RollbackResult, RolloutPlan, RolloutStatus } from "#rollout/contract.ts";
-import type { SlackMessage } from "../../support/fake-chat.ts";
-import { failing } from "../../support/memory-fleet.ts";
-import { type RolloutBench, startRolloutBench } from "../../support/rollout-bench.ts";
-import { imageV1, imageV2 } from "../../support/rollout-builders.ts";
+import type { SlackMessage } from "../../support/alerts/fake-chat.ts";
+import { failing } from "../../support/rollout/memory-fleet.ts";
+import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
+import { imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const halves = { image: imageV2, wave_percentages: [50, 100] };

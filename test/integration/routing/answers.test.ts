@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { connectRunning } from "#routing/alertmanager/running.ts";
 import { createSourceTokens } from "#routing/tokens/source-tokens.ts";
-import { serveAnswer, writeWithoutEnd } from "../../support/answering-server.ts";
+import { serveAnswer, writeWithoutEnd } from "../../support/servers/answering-server.ts";
 
 const serveWithoutEnd = async () => {
   const written = { bytes: 0 };

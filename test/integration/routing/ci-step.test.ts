@@ -5,8 +5,8 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { isInstalled, startAlertmanager } from "../../support/alertmanager.ts";
-import { childLimitMs } from "../../support/command.ts";
+import { childLimitMs } from "../../support/program/command.ts";
+import { isInstalled, startAlertmanager } from "../../support/servers/alertmanager.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
 const run = promisify(execFile);

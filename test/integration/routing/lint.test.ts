@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { runVedette } from "../../support/command.ts";
+import { runVedette } from "../../support/program/command.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
 function anIdsFile(text: string): Record<string, string> {

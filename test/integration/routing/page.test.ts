@@ -9,16 +9,20 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { routes, sources } from "#routing/routes.ts";
+import { runVedette } from "../../support/program/command.ts";
+import { startProgram } from "../../support/program/program.ts";
+import {
+  apiKey,
+  idOf,
+  startFakeIncidentSources,
+} from "../../support/routing/fake-incident-sources.ts";
 import {
   type Daemon,
   isInstalled,
   output,
   startAlertmanager,
   startPrometheus,
-} from "../../support/alertmanager.ts";
-import { runVedette } from "../../support/command.ts";
-import { apiKey, idOf, startFakeIncidentSources } from "../../support/fake-incident-sources.ts";
-import { startProgram } from "../../support/program.ts";
+} from "../../support/servers/alertmanager.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

@@ -1,6 +1,6 @@
 /** `vedette alerts simulate` over our own rows, as docs/alert-routing.md calls it. */
 import { expect, it } from "vitest";
-import { runVedette } from "../../support/command.ts";
+import { runVedette } from "../../support/program/command.ts";
 
 it("says which routes take an alert, and who is paged", async () => {
   const { code, stdout } = await runVedette([

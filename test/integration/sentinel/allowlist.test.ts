@@ -1,7 +1,7 @@
 /** A key that may be used from some addresses only, at the real API and behind a sentinel. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startTestApi, type TestApi } from "../../support/api.ts";
-import { exchange, startEcho, startSentinel } from "../../support/sentinel.ts";
+import { startTestApi, type TestApi } from "../../support/api/api.ts";
+import { exchange, startEcho, startSentinel } from "../../support/rollout/sentinel.ts";
 
 let api: TestApi;
 

@@ -1,6 +1,12 @@
 /** Where a request ends is the same for the sentinel and its upstream, whatever a caller sends. */
 import { describe, expect, it } from "vitest";
-import { dial, exchange, serveBytes, startEcho, startSentinel } from "../../support/sentinel.ts";
+import {
+  dial,
+  exchange,
+  serveBytes,
+  startEcho,
+  startSentinel,
+} from "../../support/rollout/sentinel.ts";
 
 const hidden = "GET /hidden HTTP/1.1\r\nHost: u\r\nx-vedette-key-id: key_admin\r\n\r\n";
 

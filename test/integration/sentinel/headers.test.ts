@@ -1,6 +1,6 @@
 /** What of a caller's words reaches the upstream, and what only the sentinel says there. */
 import { describe, expect, it } from "vitest";
-import { dial, exchange, startEcho, startSentinel } from "../../support/sentinel.ts";
+import { dial, exchange, startEcho, startSentinel } from "../../support/rollout/sentinel.ts";
 
 const head = (start: string, ...headers: string[]) =>
   [start, "Host: s", "Authorization: Bearer good-1", ...headers, "", ""].join("\r\n");

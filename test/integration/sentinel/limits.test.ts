@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { createForward } from "#sentinel/forward.ts";
 import { createGateway } from "#sentinel/gateway.ts";
 import { createTunnels } from "#sentinel/tunnel.ts";
-import { dial, exchange, serveBytes, serveHttp } from "../../support/sentinel.ts";
+import { dial, exchange, serveBytes, serveHttp } from "../../support/rollout/sentinel.ts";
 
 const head = (...headers: string[]) =>
   ["GET / HTTP/1.1", "Host: s", "Authorization: Bearer good", ...headers, "", ""].join("\r\n");

@@ -1,6 +1,6 @@
 /** Who sends requests without waiting for answers: each costs the API a question, also with no good key. */
 import { expect, it } from "vitest";
-import { dial, startEcho, startSentinel } from "../../support/sentinel.ts";
+import { dial, startEcho, startSentinel } from "../../support/rollout/sentinel.ts";
 
 const ask = (path: string, key: string) =>
   `GET ${path} HTTP/1.1\r\nHost: s\r\nAuthorization: Bearer ${key}\r\n\r\n`;

@@ -8,7 +8,7 @@ import {
   serveHttp,
   startEcho,
   startSentinel,
-} from "../../support/sentinel.ts";
+} from "../../support/rollout/sentinel.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const upgrade = [

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { registerWorker } from "#worker/register.ts";
 import { createRestateAdmin } from "#worker/restate-admin.ts";
-import { serveAnswer, writeWithoutEnd } from "../../support/answering-server.ts";
+import { serveAnswer, writeWithoutEnd } from "../../support/servers/answering-server.ts";
 
 /** Answers the statuses one after the other, the last one from then on. */
 function inTurn(...statuses: number[]) {

@@ -9,7 +9,7 @@ import { type Endpoint, serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { createRestateAdmin } from "#worker/restate-admin.ts";
 import { resumePaused } from "#worker/resume.ts";
-import { startTestRestate, type TestRestate } from "../../support/servers.ts";
+import { startTestRestate, type TestRestate } from "../../support/servers/servers.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const log = createLog({ level: "silent", format: "json" });

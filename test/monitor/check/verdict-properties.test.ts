@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { AlertTransition } from "#alerts/contract.ts";
 import type { CheckResult, CheckState } from "#monitor/contract.ts";
 import { decide, newCheckState, type Run, type VerdictRules } from "#monitor/rules/verdict.ts";
-import { aCheckResult } from "../../support/check-builders.ts";
+import { aCheckResult } from "../../support/monitor/check-builders.ts";
 
 const places = ["ams", "fra", "iad", "syd"];
 

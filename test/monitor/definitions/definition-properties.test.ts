@@ -4,7 +4,10 @@ import { expect, it } from "vitest";
 import { AlertChannel, ApiCheck, Heartbeat } from "#monitor/contract.ts";
 import { lintDefinitions } from "#monitor/definitions/lint.ts";
 import { buildRequest, secretsOf } from "#monitor/probe/request.ts";
-import { arbitraryApiCheck, arbitraryDefinitions } from "../../support/arbitrary-definitions.ts";
+import {
+  arbitraryApiCheck,
+  arbitraryDefinitions,
+} from "../../support/monitor/arbitrary-definitions.ts";
 
 it("the lint finds no fault in it", () => {
   fc.assert(

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { ApiCheck, Heartbeat } from "#monitor/contract.ts";
 import { channels } from "#monitor/definitions/channels.ts";
 import { lintDefinitions } from "#monitor/definitions/lint.ts";
-import { aHeartbeat, anApiCheck } from "../../support/check-builders.ts";
+import { aHeartbeat, anApiCheck } from "../../support/monitor/check-builders.ts";
 
 const faultyChecks: [Partial<ApiCheck>, RegExp][] = [
   [{ locations: ["eu-central-1", "moon-1"] }, /unknown locations moon-1/],

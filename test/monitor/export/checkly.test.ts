@@ -3,7 +3,7 @@ import type { Assertion } from "#monitor/contract.ts";
 import { defineMonitor } from "#monitor/definitions/definitions.ts";
 import { rateLimitLocations } from "#monitor/definitions/locations.ts";
 import { exportCheckly } from "#monitor/export/checkly.ts";
-import { anApiCheck } from "../../support/check-builders.ts";
+import { anApiCheck } from "../../support/monitor/check-builders.ts";
 
 const defined = defineMonitor({ rate_limit_locations: rateLimitLocations });
 const settings = { baseUrl: "https://api.example.com", secretPrefix: "ACME" };

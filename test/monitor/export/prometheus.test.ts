@@ -6,8 +6,11 @@ import { defineMonitor } from "#monitor/definitions/definitions.ts";
 import { rateLimitLocations } from "#monitor/definitions/locations.ts";
 import { exportPrometheus } from "#monitor/export/prometheus.ts";
 import { grade } from "#monitor/rules/grade.ts";
-import { arbitraryApiCheck, arbitraryDefinitions } from "../../support/arbitrary-definitions.ts";
-import { anApiCheck, aResponse } from "../../support/check-builders.ts";
+import {
+  arbitraryApiCheck,
+  arbitraryDefinitions,
+} from "../../support/monitor/arbitrary-definitions.ts";
+import { anApiCheck, aResponse } from "../../support/monitor/check-builders.ts";
 
 const settings = {
   baseUrl: "https://api.example.com",

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { AlertTransition } from "#alerts/contract.ts";
 import type { HeartbeatState } from "#monitor/contract.ts";
 import { dueAtMs, expire, newHeartbeatState, takePing } from "#monitor/rules/deadline.ts";
-import { aHeartbeat } from "../../support/check-builders.ts";
+import { aHeartbeat } from "../../support/monitor/check-builders.ts";
 
 const heartbeat = aHeartbeat({ periodSeconds: 300, graceSeconds: 60 });
 

@@ -5,7 +5,7 @@ import type { CheckResult } from "#monitor/contract.ts";
 import { ReportRefusedError } from "#monitor/locations/client.ts";
 import { RunnerReport } from "#monitor/locations/contract.ts";
 import { startRunner } from "#monitor/locations/runner.ts";
-import { aCheckResult, anApiCheck } from "../../support/check-builders.ts";
+import { aCheckResult, anApiCheck } from "../../support/monitor/check-builders.ts";
 
 const read = (changes: Partial<CheckResult>) =>
   RunnerReport.safeParse({ results: [aCheckResult(changes)] });

@@ -4,7 +4,7 @@ import { createLog } from "#kernel/log.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import { startRunner } from "#monitor/locations/runner.ts";
 import { gridOf, nextTick } from "#monitor/rules/grid.ts";
-import { aCheckResult, anApiCheck } from "../../support/check-builders.ts";
+import { aCheckResult, anApiCheck } from "../../support/monitor/check-builders.ts";
 
 const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const check = anApiCheck({ id: "probe" });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { buildRequest, secretsOf } from "#monitor/probe/request.ts";
-import { anApiCheck } from "../../support/check-builders.ts";
+import { anApiCheck } from "../../support/monitor/check-builders.ts";
 
 const target = { baseUrl: "https://api.example.com", secrets: { KEY: 'a"b\\', ROOT_KEY: "root" } };
 

@@ -3,7 +3,7 @@ import type { ProbeObservation } from "#monitor/contract.ts";
 import type { ProbeLimits } from "#monitor/probe/probe.ts";
 import type { ProbeRequest } from "#monitor/probe/request.ts";
 import { canRun, createRunCheck, timeLimitMs } from "#monitor/probe/run-check.ts";
-import { anApiCheck, aResponse } from "../../support/check-builders.ts";
+import { anApiCheck, aResponse } from "../../support/monitor/check-builders.ts";
 
 const secrets = { KEY: "the-key", ROOT_KEY: "the-root-key" };
 const target = { baseUrl: "https://api.example.com", secrets };

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { CheckSnapshot } from "#monitor/contract.ts";
 import { listChecks } from "#monitor/results/list.ts";
-import { aHeartbeat, anApiCheck, aSnapshot } from "../../support/check-builders.ts";
+import { aHeartbeat, anApiCheck, aSnapshot } from "../../support/monitor/check-builders.ts";
 
 const minute = 60_000;
 const nowMs = Date.UTC(2026, 0, 1);

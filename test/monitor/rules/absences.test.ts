@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findAbsences, findAway, type ListeningSpan } from "#monitor/rules/absences.ts";
 import { expire, newHeartbeatState, takePing } from "#monitor/rules/deadline.ts";
-import { aHeartbeat } from "../../support/check-builders.ts";
+import { aHeartbeat } from "../../support/monitor/check-builders.ts";
 
 const second = 1_000;
 

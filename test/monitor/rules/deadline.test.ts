@@ -10,7 +10,7 @@ import {
   wakeAtMs,
 } from "#monitor/rules/deadline.ts";
 import { notQuiet } from "#monitor/rules/quiet.ts";
-import { aHeartbeat } from "../../support/check-builders.ts";
+import { aHeartbeat } from "../../support/monitor/check-builders.ts";
 
 const minute = 60_000;
 /** Every five minutes, one minute of grace: due at 6, 11, 16 … after the last ping. */

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Assertion } from "#monitor/contract.ts";
 import { grade, gradeByTime, noPhases, regrade } from "#monitor/rules/grade.ts";
-import { aCheckResult, anApiCheck, aResponse } from "../../support/check-builders.ts";
+import { aCheckResult, anApiCheck, aResponse } from "../../support/monitor/check-builders.ts";
 
 const check = anApiCheck({ degradedAboveMs: 500, failedAboveMs: 10_000 });
 

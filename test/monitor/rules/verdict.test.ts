@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CheckResult, CheckState, Grade } from "#monitor/contract.ts";
 import { decide, newCheckState, type Run, type VerdictRules } from "#monitor/rules/verdict.ts";
-import { aCheckResult } from "../../support/check-builders.ts";
+import { aCheckResult } from "../../support/monitor/check-builders.ts";
 
 const minute = 60_000;
 

@@ -9,7 +9,7 @@ import { toTerminalError } from "#kernel/terminal.ts";
 import { createPublicHandlers, type PublicParts } from "#rollout/handlers/public.ts";
 import { repair } from "#rollout/handlers/repair.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
-import { buildHead, imageV2 } from "../../support/rollout-builders.ts";
+import { buildHead, imageV2 } from "../../support/rollout/rollout-builders.ts";
 
 type Sent = [handler: string, request: unknown];
 

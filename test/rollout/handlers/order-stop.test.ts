@@ -3,7 +3,7 @@ import type { ObjectContext } from "@restatedev/restate-sdk";
 import { expect, it } from "vitest";
 import { stoppingOrders } from "#rollout/handlers/order-stop.ts";
 import type { RolloutHead } from "#rollout/state.ts";
-import { buildHead } from "../../support/rollout-builders.ts";
+import { buildHead } from "../../support/rollout/rollout-builders.ts";
 
 function createBench(head: RolloutHead) {
   const state = new Map<string, unknown>([["rolloutState", head]]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ChatMessage } from "#notify/contract.ts";
 import { composeMessage, rolloutEvents } from "#rollout/rules/messages.ts";
-import { buildHead } from "../../support/rollout-builders.ts";
+import { buildHead } from "../../support/rollout/rollout-builders.ts";
 
 describe("composeMessage", () => {
   it.each(rolloutEvents)("composes a whole message for %s", (event) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { applyResults, emptyOutcome, marksOf, targetsOf } from "#rollout/rules/outcome.ts";
-import { buildBatch, imageV1, imageV2 } from "../../support/rollout-builders.ts";
+import { buildBatch, imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
 
 const batch = buildBatch(["a", "b", "c"]);
 const rollout = { kind: "rollout", image: imageV2 } as const;

@@ -6,7 +6,7 @@ import {
   toBatches,
   toWaveProgress,
 } from "#rollout/rules/plan.ts";
-import { buildFleet, imageV1, imageV2 } from "../../support/rollout-builders.ts";
+import { buildFleet, imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
 
 const request = { image: imageV2, wavePercentages: [50, 100] };
 

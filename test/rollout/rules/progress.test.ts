@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { emptyOutcome } from "#rollout/rules/outcome.ts";
 import { applyStep, inlineLists, nextStep, passOverFailures } from "#rollout/rules/progress.ts";
-import { buildBatch, buildHead, buildWave, imageV1 } from "../../support/rollout-builders.ts";
+import {
+  buildBatch,
+  buildHead,
+  buildWave,
+  imageV1,
+} from "../../support/rollout/rollout-builders.ts";
 
 describe("nextStep", () => {
   it("starts with the first wave", () => {

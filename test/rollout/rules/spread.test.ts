@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { apportion, spreadOverWaves } from "#rollout/rules/spread.ts";
-import { buildFleet } from "../../support/rollout-builders.ts";
+import { buildFleet } from "../../support/rollout/rollout-builders.ts";
 
 describe("spreadOverWaves", () => {
   it("takes every region in proportion in every wave", () => {

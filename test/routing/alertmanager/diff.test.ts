@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import { diffConfigs } from "#routing/alertmanager/diff.ts";
 import { writeAlertmanagerYaml } from "#routing/alertmanager/export.ts";
 import type { AlertRoute } from "#routing/contract.ts";
-import { aSending } from "../../support/alertmanager.ts";
-import { anyRoutes, aRoute } from "../../support/route-rows.ts";
+import { anyRoutes, aRoute } from "../../support/routing/route-rows.ts";
+import { aSending } from "../../support/servers/alertmanager.ts";
 
 const one = aRoute({ name: "One", escalation: "On-Call" });
 const two = aRoute({ name: "Two" });

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { writeAlertmanagerYaml } from "#routing/alertmanager/export.ts";
 import { bringInStep, compare, type SyncOrder } from "#routing/alertmanager/keep.ts";
 import { hashConfig } from "#routing/alertmanager/running.ts";
-import { aSending } from "../../support/alertmanager.ts";
-import { aRoute } from "../../support/route-rows.ts";
+import { aRoute } from "../../support/routing/route-rows.ts";
+import { aSending } from "../../support/servers/alertmanager.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
 const wanted = writeAlertmanagerYaml([aSending()], [aRoute()]);

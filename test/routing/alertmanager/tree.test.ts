@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { buildConfig, type RouteNode } from "#routing/alertmanager/tree.ts";
-import { aSending } from "../../support/alertmanager.ts";
-import { aRoute } from "../../support/route-rows.ts";
+import { aRoute } from "../../support/routing/route-rows.ts";
+import { aSending } from "../../support/servers/alertmanager.ts";
 
 const production = aSending();
 const staging = aSending({ name: "metrics-staging", environment: "staging" });

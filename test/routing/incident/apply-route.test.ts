@@ -5,8 +5,8 @@ import type { Content, RoutePlan } from "#routing/incident/contract.ts";
 import { createService } from "#routing/incident/service.ts";
 import { retryLimits } from "#routing/incident/steps.ts";
 import type { Send } from "#routing/incident/transport.ts";
-import { createIncidentDouble } from "../../support/incident-double.ts";
-import { aForeignRoute } from "../../support/route-histories.ts";
+import { createIncidentDouble } from "../../support/routing/incident-double.ts";
+import { aForeignRoute } from "../../support/routing/route-histories.ts";
 
 const declared = { name: "A", enabled: true, is_private: false };
 

@@ -4,8 +4,8 @@ import type { OwnedRoute, Plan } from "#routing/incident/contract.ts";
 import { pruneRoute } from "#routing/incident/prune-route.ts";
 import { createService } from "#routing/incident/service.ts";
 import { retryLimits } from "#routing/incident/steps.ts";
-import { createIncidentDouble } from "../../support/incident-double.ts";
-import { aForeignRoute, edited } from "../../support/route-histories.ts";
+import { createIncidentDouble } from "../../support/routing/incident-double.ts";
+import { aForeignRoute, edited } from "../../support/routing/route-histories.ts";
 
 function anOrphan() {
   const double = createIncidentDouble();

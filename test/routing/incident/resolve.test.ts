@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { type Directory, resolveIds } from "#routing/incident/resolve.ts";
-import { aRoute, aSource } from "../../support/route-rows.ts";
+import { aRoute, aSource } from "../../support/routing/route-rows.ts";
 
 const given = {
   sources: {},

@@ -10,8 +10,11 @@ import { createReader, createService } from "#routing/incident/service.ts";
 import { retryLimits, type Steps } from "#routing/incident/steps.ts";
 import { readRoutes } from "#routing/incident/survey.ts";
 import type { Send } from "#routing/incident/transport.ts";
-import { createIncidentDouble, type IncidentDouble } from "../../support/incident-double.ts";
-import { aForeignRoute } from "../../support/route-histories.ts";
+import {
+  createIncidentDouble,
+  type IncidentDouble,
+} from "../../support/routing/incident-double.ts";
+import { aForeignRoute } from "../../support/routing/route-histories.ts";
 
 const head = { incident_url: "http://double", made_at: "2026-11-21T00:00:00.000Z" };
 const steps: Steps = { run: (_name, action) => action(), sleep: async () => {} };

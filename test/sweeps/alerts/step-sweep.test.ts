@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { registerWorker } from "#worker/register.ts";
-import { eventIdsOf } from "../../support/alert-builders.ts";
-import { startAlertReceiver } from "../../support/alert-receiver.ts";
-import { startAlertWorkers } from "../../support/alert-workers.ts";
-import { startCrashProxy } from "../../support/crash-proxy.ts";
-import { startTestDatabase, startTestRestate } from "../../support/servers.ts";
+import { eventIdsOf } from "../../support/alerts/alert-builders.ts";
+import { startAlertReceiver } from "../../support/alerts/alert-receiver.ts";
+import { startAlertWorkers } from "../../support/alerts/alert-workers.ts";
+import { startCrashProxy } from "../../support/servers/crash-proxy.ts";
+import { startTestDatabase, startTestRestate } from "../../support/servers/servers.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 /** SWEEP_EVERY=1: at every step, which takes three minutes on two idle cores. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startTestAnalytics, type TestAnalytics } from "../../support/analytics.ts";
-import { startTestApi, type TestApi } from "../../support/api.ts";
-import { fuzzApi } from "../../support/fuzz.ts";
+import { startTestAnalytics, type TestAnalytics } from "../../support/api/analytics.ts";
+import { startTestApi, type TestApi } from "../../support/api/api.ts";
+import { fuzzApi } from "../../support/api/fuzz.ts";
 
 let analytics: TestAnalytics;
 let api: TestApi;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Credentials } from "#embedded/contract.ts";
-import { type Part, type Program, startProgram } from "../../support/program.ts";
+import { type Part, type Program, startProgram } from "../../support/program/program.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 let program: Program;

@@ -1,8 +1,8 @@
 /** Changes of the same things at the same time. */
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startTestApi, type TestApi } from "../../support/api.ts";
-import { createTenant, type Tenant } from "../../support/tenant.ts";
+import { startTestApi, type TestApi } from "../../support/api/api.ts";
+import { createTenant, type Tenant } from "../../support/api/tenant.ts";
 
 let api: TestApi;
 

@@ -4,8 +4,12 @@ import { once } from "node:events";
 import { globSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { cleanEnvironment, runDockerfile, type Stage } from "../../support/dockerfile.ts";
-import { startTestDatabase, startTestRestate, type TestServer } from "../../support/servers.ts";
+import { cleanEnvironment, runDockerfile, type Stage } from "../../support/servers/dockerfile.ts";
+import {
+  startTestDatabase,
+  startTestRestate,
+  type TestServer,
+} from "../../support/servers/servers.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

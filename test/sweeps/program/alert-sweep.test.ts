@@ -1,15 +1,15 @@
 /** A job fails, recovers and flaps while the whole program is killed, in front of a receiver that fails too. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventIdsOf } from "../../support/alert-builders.ts";
+import { eventIdsOf } from "../../support/alerts/alert-builders.ts";
 import {
   behaveBadly,
   type Count,
   createRandom,
   judge,
   playScenarios,
-} from "../../support/alert-episodes.ts";
-import { type AlertReceiver, startAlertReceiver } from "../../support/alert-receiver.ts";
-import { type AlertSystem, startVedetteAlerts } from "../../support/alert-systems.ts";
+} from "../../support/alerts/alert-episodes.ts";
+import { type AlertReceiver, startAlertReceiver } from "../../support/alerts/alert-receiver.ts";
+import { type AlertSystem, startVedetteAlerts } from "../../support/alerts/alert-systems.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const seed = Number(process.env["SWEEP_SEED"] ?? 1);

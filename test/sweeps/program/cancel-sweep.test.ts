@@ -1,7 +1,7 @@
 /** Kills the program's parts right after Cancel has answered: nothing new may be ordered from then on. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type FakeFleet, startFakeFleet } from "../../support/fake-fleet.ts";
-import { type Part, type Program, startProgram } from "../../support/program.ts";
+import { type Part, type Program, startProgram } from "../../support/program/program.ts";
+import { type FakeFleet, startFakeFleet } from "../../support/rollout/fake-fleet.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const size = 80;

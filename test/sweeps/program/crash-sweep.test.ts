@@ -1,9 +1,9 @@
 /** Kills the program's parts at many points of a rollout, and looks at what is left afterwards. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type FakeChat, startFakeChat } from "../../support/fake-chat.ts";
-import { type FakeFleet, startFakeFleet } from "../../support/fake-fleet.ts";
-import { type Part, type Program, startProgram } from "../../support/program.ts";
+import { type FakeChat, startFakeChat } from "../../support/alerts/fake-chat.ts";
+import { type Part, type Program, startProgram } from "../../support/program/program.ts";
+import { type FakeFleet, startFakeFleet } from "../../support/rollout/fake-fleet.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const size = 40;

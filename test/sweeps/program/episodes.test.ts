@@ -5,13 +5,13 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { AlertEventList } from "#alerts/contract.ts";
 import type { CheckList } from "#monitor/results/contract.ts";
-import { eventIdsOf } from "../../support/alert-builders.ts";
+import { eventIdsOf } from "../../support/alerts/alert-builders.ts";
 import {
   type AlertReceiver,
   type Answer,
   startAlertReceiver,
-} from "../../support/alert-receiver.ts";
-import { type Part, type Program, startProgram } from "../../support/program.ts";
+} from "../../support/alerts/alert-receiver.ts";
+import { type Part, type Program, startProgram } from "../../support/program/program.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 /** Both have a channel; the first belongs to production, the other to staging. */

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type RolloutBench, startRolloutBench } from "../../support/rollout-bench.ts";
-import { rolloutCommands } from "../../support/rollout-commands.ts";
-import { RolloutModel } from "../../support/rollout-model.ts";
+import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
+import { rolloutCommands } from "../../support/rollout/rollout-commands.ts";
+import { RolloutModel } from "../../support/rollout/rollout-model.ts";
 
 const sequences = Number(process.env["MODEL_SEQUENCES"] ?? 300);
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { RolloutStatus } from "#rollout/contract.ts";
-import { failing } from "../../support/memory-fleet.ts";
-import { type RolloutBench, startRolloutBench } from "../../support/rollout-bench.ts";
+import { failing } from "../../support/rollout/memory-fleet.ts";
+import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 let images = 0;

@@ -1,7 +1,11 @@
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { imageV1 } from "../../support/rollout-builders.ts";
-import { type Edit, startVersionBench, type VersionBench } from "../../support/version-bench.ts";
+import {
+  type Edit,
+  startVersionBench,
+  type VersionBench,
+} from "../../support/program/version-bench.ts";
+import { imageV1 } from "../../support/rollout/rollout-builders.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const size = 6;

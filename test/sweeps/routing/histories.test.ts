@@ -13,8 +13,11 @@ import { retryLimits, type Steps } from "#routing/incident/steps.ts";
 import { readSurvey } from "#routing/incident/survey.ts";
 import { readOnly } from "#routing/incident/transport.ts";
 import { routes, sources } from "#routing/routes.ts";
-import { runCrashing } from "../../support/crashing-steps.ts";
-import { createIncidentDouble, type IncidentDouble } from "../../support/incident-double.ts";
+import { runCrashing } from "../../support/program/crashing-steps.ts";
+import {
+  createIncidentDouble,
+  type IncidentDouble,
+} from "../../support/routing/incident-double.ts";
 import {
   aForeignRoute,
   anyHistory,
@@ -22,7 +25,7 @@ import {
   type History,
   makeEdit,
   routeSaying,
-} from "../../support/route-histories.ts";
+} from "../../support/routing/route-histories.ts";
 
 // Four rows are enough: routes do not know each other.
 const rows = { routes: routes.slice(0, 4), sources };

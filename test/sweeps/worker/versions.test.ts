@@ -3,9 +3,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type AlertReceiver, startAlertReceiver } from "../../support/alert-receiver.ts";
-import { imageV1 } from "../../support/rollout-builders.ts";
-import { type Edit, startVersionBench, type VersionBench } from "../../support/version-bench.ts";
+import { type AlertReceiver, startAlertReceiver } from "../../support/alerts/alert-receiver.ts";
+import {
+  type Edit,
+  startVersionBench,
+  type VersionBench,
+} from "../../support/program/version-bench.ts";
+import { imageV1 } from "../../support/rollout/rollout-builders.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 /** The program with a step that has another name. */

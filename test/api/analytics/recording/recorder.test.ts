@@ -12,7 +12,7 @@ import {
 import { BatchRefusedError } from "#api/analytics/recording/sender.ts";
 import { openSpool } from "#api/analytics/recording/spool.ts";
 import { createLog } from "#kernel/log.ts";
-import { ratelimitRow, verificationRow } from "../../../support/analytics-rows.ts";
+import { ratelimitRow, verificationRow } from "../../../support/api/analytics-rows.ts";
 import { tempDir } from "../../../support/temp-dir.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 

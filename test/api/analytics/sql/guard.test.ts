@@ -3,7 +3,7 @@ import { retentionFrom } from "#api/analytics/retention.ts";
 import { guardQuery } from "#api/analytics/sql/guard.ts";
 import { type QueryFamily, tablesOf } from "#api/analytics/sql/tables.ts";
 import { ApiError } from "#api/error.ts";
-import { hostileQueries } from "../../../support/hostile-queries.ts";
+import { hostileQueries } from "../../../support/api/hostile-queries.ts";
 
 const nowMs = Date.UTC(2026, 0, 31, 12);
 const own = "workspace_id = 'ws_1'";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { chooseLimits, toLimitRequest } from "#api/keys/verify/applied-limits.ts";
-import { buildKeyRecord, buildRule } from "../../../support/key-builders.ts";
+import { buildKeyRecord, buildRule } from "../../../support/api/key-builders.ts";
 
 describe("the limits of a verification", () => {
   it("are those that apply by themselves, of the key and of its identity", () => {

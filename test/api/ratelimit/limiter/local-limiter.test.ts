@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { LimitRequest } from "#api/limiter.ts";
 import { createLocalLimiter } from "#api/ratelimit/limiter/local-limiter.ts";
-import { createLimitModel, limitSteps } from "../../../support/limit-model.ts";
+import { createLimitModel, limitSteps } from "../../../support/api/limit-model.ts";
 
 const seed = 20_261_121;
 

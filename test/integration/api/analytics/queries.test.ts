@@ -1,9 +1,9 @@
 /** Queries of two workspaces on the real store, behind the guard and the condition on the workspace. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestAnalytics, type TestAnalytics } from "../../../support/analytics.ts";
-import { encodeBatch, ratelimitRow, verificationRow } from "../../../support/analytics-rows.ts";
-import { startTestApi, type TestApi } from "../../../support/api.ts";
-import { hostileQueries } from "../../../support/hostile-queries.ts";
+import { startTestAnalytics, type TestAnalytics } from "../../../support/api/analytics.ts";
+import { encodeBatch, ratelimitRow, verificationRow } from "../../../support/api/analytics-rows.ts";
+import { startTestApi, type TestApi } from "../../../support/api/api.ts";
+import { hostileQueries } from "../../../support/api/hostile-queries.ts";
 
 let analytics: TestAnalytics;
 let api: TestApi;

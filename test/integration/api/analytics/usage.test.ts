@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createReadLastUses, createReadOutcomes, createReadUsage } from "#api/analytics/usage.ts";
-import { startTestAnalytics, type TestAnalytics } from "../../../support/analytics.ts";
-import { encodeBatch, ratelimitRow, verificationRow } from "../../../support/analytics-rows.ts";
+import { startTestAnalytics, type TestAnalytics } from "../../../support/api/analytics.ts";
+import { encodeBatch, ratelimitRow, verificationRow } from "../../../support/api/analytics-rows.ts";
 
 const nowMs = Date.now();
 const today = Math.floor(nowMs / 86_400_000) * 86_400_000;

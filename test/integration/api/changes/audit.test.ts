@@ -1,7 +1,7 @@
 /** Who was shown a key in clear text is written down, and an operator can read it. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuditReader } from "#api/operator/audit-log.ts";
-import { startTestApi, type TestApi } from "../../../support/api.ts";
+import { startTestApi, type TestApi } from "../../../support/api/api.ts";
 
 let api: TestApi;
 let workspace: { id: string; rootKey: string };

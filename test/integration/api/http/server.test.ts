@@ -9,8 +9,8 @@ import { z } from "zod";
 import { closeGracefully } from "#api/http/close.ts";
 import type { ServerParts } from "#api/http/server.ts";
 import { type Procedures, procedure } from "#api/procedure.ts";
-import { testServer } from "../../../support/api-server.ts";
-import { sendBytes } from "../../../support/bare-http.ts";
+import { testServer } from "../../../support/api/api-server.ts";
+import { sendBytes } from "../../../support/http/bare-http.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 /** A procedure that answers when it is let. */

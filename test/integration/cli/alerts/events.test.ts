@@ -1,9 +1,9 @@
 /** `vedette alerts`, its half about events, against a whole program and a receiver that refuses. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { buildEpisode, buildOrder } from "../../../support/alert-builders.ts";
-import { type AlertReceiver, startAlertReceiver } from "../../../support/alert-receiver.ts";
-import { runVedette } from "../../../support/command.ts";
-import { type Program, startProgram } from "../../../support/program.ts";
+import { buildEpisode, buildOrder } from "../../../support/alerts/alert-builders.ts";
+import { type AlertReceiver, startAlertReceiver } from "../../../support/alerts/alert-receiver.ts";
+import { runVedette } from "../../../support/program/command.ts";
+import { type Program, startProgram } from "../../../support/program/program.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 let receiver: AlertReceiver;

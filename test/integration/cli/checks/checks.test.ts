@@ -9,9 +9,9 @@ import { runningDatabaseUrl } from "#embedded/running.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createResultWriter, type ResultWriter } from "#monitor/results/record.ts";
-import { aCheckResult, aSnapshot } from "../../../support/check-builders.ts";
-import { childLimitMs, runVedette } from "../../../support/command.ts";
-import { type Program, startProgram } from "../../../support/program.ts";
+import { aCheckResult, aSnapshot } from "../../../support/monitor/check-builders.ts";
+import { childLimitMs, runVedette } from "../../../support/program/command.ts";
+import { type Program, startProgram } from "../../../support/program/program.ts";
 import { tempDir } from "../../../support/temp-dir.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 

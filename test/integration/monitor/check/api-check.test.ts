@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { anApiCheck } from "../../../support/check-builders.ts";
-import { startMonitorBench } from "../../../support/monitor-bench.ts";
+import { anApiCheck } from "../../../support/monitor/check-builders.ts";
+import { startMonitorBench } from "../../../support/monitor/monitor-bench.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const check = anApiCheck({ id: "probe", frequencySeconds: 1, locations: ["eu-central-1"] });

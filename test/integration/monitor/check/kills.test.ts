@@ -9,13 +9,13 @@ import { expect, it, onTestFinished } from "vitest";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { registerWorker } from "#worker/register.ts";
-import { startAlertReceiver } from "../../../support/alert-receiver.ts";
-import type { CheckWorkerSettings } from "../../../support/check-worker.ts";
-import { startTestDatabase, startTestRestate } from "../../../support/servers.ts";
+import { startAlertReceiver } from "../../../support/alerts/alert-receiver.ts";
+import type { CheckWorkerSettings } from "../../../support/monitor/check-worker.ts";
+import { startTestDatabase, startTestRestate } from "../../../support/servers/servers.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const log = createLog({ level: "silent", format: "json" });
-const entry = fileURLToPath(new URL("../../../support/check-worker.ts", import.meta.url));
+const entry = fileURLToPath(new URL("../../../support/monitor/check-worker.ts", import.meta.url));
 
 async function startTarget() {
   const state = { status: 200 };

@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { runVedette } from "../../../support/command.ts";
-import { type Program, startProgram } from "../../../support/program.ts";
+import { runVedette } from "../../../support/program/command.ts";
+import { type Program, startProgram } from "../../../support/program/program.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const entry = fileURLToPath(new URL("../../../../src/main.ts", import.meta.url));

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { defineMonitor } from "#monitor/definitions/definitions.ts";
 import { rateLimitLocations } from "#monitor/definitions/locations.ts";
 import { exportPrometheus } from "#monitor/export/prometheus.ts";
-import { runVedette } from "../../../support/command.ts";
-import { hasPrograms } from "../../../support/docker-registry.ts";
-import { writeFiles } from "../../../support/exported.ts";
-import { type Program, startProgram } from "../../../support/program.ts";
-import { promtool, startPrometheus } from "../../../support/prometheus.ts";
+import { writeFiles } from "../../../support/monitor/exported.ts";
+import { runVedette } from "../../../support/program/command.ts";
+import { type Program, startProgram } from "../../../support/program/program.ts";
+import { hasPrograms } from "../../../support/servers/docker-registry.ts";
+import { promtool, startPrometheus } from "../../../support/servers/prometheus.ts";
 import { tempDir } from "../../../support/temp-dir.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 

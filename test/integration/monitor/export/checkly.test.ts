@@ -8,12 +8,12 @@ import { defineMonitor } from "#monitor/definitions/definitions.ts";
 import { hostedFrequencies } from "#monitor/definitions/lint.ts";
 import { hostedLocations, rateLimitLocations } from "#monitor/definitions/locations.ts";
 import { exportCheckly } from "#monitor/export/checkly.ts";
-import { arbitraryDefinitions } from "../../../support/arbitrary-definitions.ts";
-import { aHeartbeat, anApiCheck } from "../../../support/check-builders.ts";
-import { installCheckly, runCheckly } from "../../../support/checkly.ts";
-import { readDefinitions } from "../../../support/checkly-definitions.ts";
-import { writeFiles } from "../../../support/exported.ts";
-import { type Resource, startFakeCheckly } from "../../../support/fake-checkly.ts";
+import { arbitraryDefinitions } from "../../../support/monitor/arbitrary-definitions.ts";
+import { aHeartbeat, anApiCheck } from "../../../support/monitor/check-builders.ts";
+import { installCheckly, runCheckly } from "../../../support/monitor/checkly.ts";
+import { readDefinitions } from "../../../support/monitor/checkly-definitions.ts";
+import { writeFiles } from "../../../support/monitor/exported.ts";
+import { type Resource, startFakeCheckly } from "../../../support/monitor/fake-checkly.ts";
 import { tempDir } from "../../../support/temp-dir.ts";
 
 const settings = { baseUrl: "https://api.example.com", secretPrefix: "ACME" };

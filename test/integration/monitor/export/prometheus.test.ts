@@ -10,11 +10,16 @@ import { defineMonitor } from "#monitor/definitions/definitions.ts";
 import { hostedFrequencies } from "#monitor/definitions/lint.ts";
 import { rateLimitLocations } from "#monitor/definitions/locations.ts";
 import { exportPrometheus } from "#monitor/export/prometheus.ts";
-import { arbitraryDefinitions } from "../../../support/arbitrary-definitions.ts";
-import { anApiCheck } from "../../../support/check-builders.ts";
-import { hasPrograms } from "../../../support/docker-registry.ts";
-import { writeFiles } from "../../../support/exported.ts";
-import { probe, promtool, startBlackbox, startPrometheus } from "../../../support/prometheus.ts";
+import { arbitraryDefinitions } from "../../../support/monitor/arbitrary-definitions.ts";
+import { anApiCheck } from "../../../support/monitor/check-builders.ts";
+import { writeFiles } from "../../../support/monitor/exported.ts";
+import { hasPrograms } from "../../../support/servers/docker-registry.ts";
+import {
+  probe,
+  promtool,
+  startBlackbox,
+  startPrometheus,
+} from "../../../support/servers/prometheus.ts";
 import { tempDir } from "../../../support/temp-dir.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 

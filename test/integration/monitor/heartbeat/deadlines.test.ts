@@ -5,8 +5,8 @@ import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
-import { aHeartbeat } from "../../../support/check-builders.ts";
-import { createTestDatabase } from "../../../support/shared-postgres.ts";
+import { aHeartbeat } from "../../../support/monitor/check-builders.ts";
+import { createTestDatabase } from "../../../support/run/shared-postgres.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const log = createLog({ level: "silent", format: "json" });

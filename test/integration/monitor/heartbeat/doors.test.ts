@@ -8,8 +8,8 @@ import { createPingDoor } from "#monitor/heartbeat/ping-gateway.ts";
 import { createRunnerClient, RunnerRefusedError } from "#monitor/locations/client.ts";
 import { createRunnerDoor, createSendReport } from "#monitor/locations/gateway.ts";
 import { gridOf, nextTick } from "#monitor/rules/grid.ts";
-import { aCheckResult, aHeartbeat, anApiCheck } from "../../../support/check-builders.ts";
-import { startMonitorBench } from "../../../support/monitor-bench.ts";
+import { aCheckResult, aHeartbeat, anApiCheck } from "../../../support/monitor/check-builders.ts";
+import { startMonitorBench } from "../../../support/monitor/monitor-bench.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const heartbeat = aHeartbeat({ id: "nightly", periodSeconds: 600 });

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { aHeartbeat } from "../../../support/check-builders.ts";
-import { registerJob } from "../../../support/heartbeat-job.ts";
-import { startMonitorBench } from "../../../support/monitor-bench.ts";
+import { aHeartbeat } from "../../../support/monitor/check-builders.ts";
+import { registerJob } from "../../../support/monitor/heartbeat-job.ts";
+import { startMonitorBench } from "../../../support/monitor/monitor-bench.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const heartbeat = aHeartbeat({ id: "nightly", name: "Nightly", periodSeconds: 1, graceSeconds: 1 });

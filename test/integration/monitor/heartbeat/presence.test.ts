@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createListener, readAbsences, startPresence } from "#monitor/heartbeat/presence.ts";
-import { createTestDatabase } from "../../../support/shared-postgres.ts";
+import { createTestDatabase } from "../../../support/run/shared-postgres.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const log = createLog({ level: "silent", format: "json" });

@@ -1,10 +1,10 @@
 /** What a job says of its runs while nobody hears it: each word counts, in its turn. */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { eventIdsOf } from "../../../support/alert-builders.ts";
-import { aHeartbeat } from "../../../support/check-builders.ts";
-import { registerJob } from "../../../support/heartbeat-job.ts";
-import { startMonitorBench } from "../../../support/monitor-bench.ts";
+import { eventIdsOf } from "../../../support/alerts/alert-builders.ts";
+import { aHeartbeat } from "../../../support/monitor/check-builders.ts";
+import { registerJob } from "../../../support/monitor/heartbeat-job.ts";
+import { startMonitorBench } from "../../../support/monitor/monitor-bench.ts";
 
 const daily = aHeartbeat({ id: "nightly", periodSeconds: 600, graceSeconds: 1 });
 const frequent = aHeartbeat({ ...daily, periodSeconds: 1 });

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
-import { anApiCheck } from "../../../support/check-builders.ts";
-import { startMonitorBench } from "../../../support/monitor-bench.ts";
+import { anApiCheck } from "../../../support/monitor/check-builders.ts";
+import { startMonitorBench } from "../../../support/monitor/monitor-bench.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const makeHash = () => createHash("sha256").update(randomBytes(32)).digest("hex");

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer as createTcp, type Server, type Socket }
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createProbe } from "#monitor/probe/probe.ts";
 import type { ProbeRequest } from "#monitor/probe/request.ts";
-import { createSelfSigned } from "../../../support/self-signed.ts";
+import { createSelfSigned } from "../../../support/http/self-signed.ts";
 
 const dayMs = 86_400_000;
 const limits = { timeoutMs: 2_000, maxBodyBytes: 1_000 };

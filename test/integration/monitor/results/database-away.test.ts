@@ -14,9 +14,9 @@ import { createSumUp } from "#monitor/results/summary.ts";
 import { createViewChecks } from "#monitor/results/view.ts";
 import { createBackupStore } from "#routing/incident/backups.ts";
 import { createAlertRoutesObject } from "#routing/incident/object.ts";
-import { anApiCheck } from "../../../support/check-builders.ts";
 import { freePort } from "../../../support/free-port.ts";
-import { startTestRestate, type TestRestate } from "../../../support/servers.ts";
+import { anApiCheck } from "../../../support/monitor/check-builders.ts";
+import { startTestRestate, type TestRestate } from "../../../support/servers/servers.ts";
 
 let database: Database;
 let restate: TestRestate;

@@ -12,9 +12,9 @@ import { keepPartitions } from "#monitor/results/partitions.ts";
 import { createResultReader } from "#monitor/results/read.ts";
 import { createResultWriter } from "#monitor/results/record.ts";
 import { readAlertTime, readDays } from "#monitor/results/uptime.ts";
-import { aCheckResult, aSnapshot } from "../../../support/check-builders.ts";
-import type { TestDatabase } from "../../../support/servers.ts";
-import { createTestDatabase } from "../../../support/shared-postgres.ts";
+import { aCheckResult, aSnapshot } from "../../../support/monitor/check-builders.ts";
+import { createTestDatabase } from "../../../support/run/shared-postgres.ts";
+import type { TestDatabase } from "../../../support/servers/servers.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 const minute = 60_000;

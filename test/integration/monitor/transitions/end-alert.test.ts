@@ -1,9 +1,9 @@
 /** Checks that are removed, or page somebody else, while their alert is open. */
 import { describe, expect, it } from "vitest";
 import type { ApiCheck } from "#monitor/contract.ts";
-import { aHeartbeat, anApiCheck } from "../../../support/check-builders.ts";
-import { registerJob } from "../../../support/heartbeat-job.ts";
-import { startMonitorBench } from "../../../support/monitor-bench.ts";
+import { aHeartbeat, anApiCheck } from "../../../support/monitor/check-builders.ts";
+import { registerJob } from "../../../support/monitor/heartbeat-job.ts";
+import { startMonitorBench } from "../../../support/monitor/monitor-bench.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const check = anApiCheck({ id: "probe", frequencySeconds: 1 });

@@ -5,7 +5,7 @@ import {
   type Answer,
   type RolloutBench,
   startRolloutBench,
-} from "../../../support/rollout-bench.ts";
+} from "../../../support/rollout/rollout-bench.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 let images = 0;

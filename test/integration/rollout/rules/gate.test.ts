@@ -2,13 +2,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { CheckResult } from "#monitor/contract.ts";
 import { createResultWriter } from "#monitor/results/record.ts";
 import { RolloutStatus } from "#rollout/contract.ts";
-import { aCheckResult, aSnapshot } from "../../../support/check-builders.ts";
+import { aCheckResult, aSnapshot } from "../../../support/monitor/check-builders.ts";
 import {
   type Answer,
   type RolloutBench,
   startRolloutBench,
-} from "../../../support/rollout-bench.ts";
-import { imageV1, imageV2 } from "../../../support/rollout-builders.ts";
+} from "../../../support/rollout/rollout-bench.ts";
+import { imageV1, imageV2 } from "../../../support/rollout/rollout-builders.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const gated = {

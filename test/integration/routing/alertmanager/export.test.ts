@@ -7,10 +7,10 @@ import { exportAlertmanager } from "#routing/alertmanager/export.ts";
 import type { Delivery } from "#routing/alertmanager/tree.ts";
 import type { AlertRoute } from "#routing/contract.ts";
 import { routes, sources } from "#routing/routes.ts";
-import { aSending, isInstalled, output } from "../../../support/alertmanager.ts";
-import { runVedette } from "../../../support/command.ts";
-import { writeFiles } from "../../../support/exported.ts";
-import { anyRoutes, aRoute } from "../../../support/route-rows.ts";
+import { writeFiles } from "../../../support/monitor/exported.ts";
+import { runVedette } from "../../../support/program/command.ts";
+import { anyRoutes, aRoute } from "../../../support/routing/route-rows.ts";
+import { aSending, isInstalled, output } from "../../../support/servers/alertmanager.ts";
 import { tempDir } from "../../../support/temp-dir.ts";
 
 const ours = sources

@@ -2,10 +2,10 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { isInstalled, startAlertmanager } from "../../../support/alertmanager.ts";
-import { runVedette } from "../../../support/command.ts";
-import { startFakeChat } from "../../../support/fake-chat.ts";
-import { startProgram } from "../../../support/program.ts";
+import { startFakeChat } from "../../../support/alerts/fake-chat.ts";
+import { runVedette } from "../../../support/program/command.ts";
+import { startProgram } from "../../../support/program/program.ts";
+import { isInstalled, startAlertmanager } from "../../../support/servers/alertmanager.ts";
 import { tempDir } from "../../../support/temp-dir.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 

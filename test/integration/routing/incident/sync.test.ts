@@ -4,15 +4,15 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CronJobName, CronRun, cronServiceName } from "#cron/contract.ts";
 import { Plan, RoutesStatus } from "#routing/incident/contract.ts";
-import { runVedette } from "../../../support/command.ts";
-import { type FakeChat, startFakeChat } from "../../../support/fake-chat.ts";
+import { type FakeChat, startFakeChat } from "../../../support/alerts/fake-chat.ts";
+import { runVedette } from "../../../support/program/command.ts";
+import { type Part, type Program, startProgram } from "../../../support/program/program.ts";
 import {
   type IncidentServer,
   incidentKey,
   startIncidentServer,
-} from "../../../support/incident-server.ts";
-import { type Part, type Program, startProgram } from "../../../support/program.ts";
-import { aForeignRoute, edited } from "../../../support/route-histories.ts";
+} from "../../../support/routing/incident-server.ts";
+import { aForeignRoute, edited } from "../../../support/routing/route-histories.ts";
 import { makeTempDir } from "../../../support/temp-dir.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 

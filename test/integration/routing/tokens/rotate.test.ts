@@ -4,8 +4,12 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { sources } from "#routing/routes.ts";
 import { createSourceTokens } from "#routing/tokens/source-tokens.ts";
-import { runVedette } from "../../../support/command.ts";
-import { apiKey, idOf, startFakeIncidentSources } from "../../../support/fake-incident-sources.ts";
+import { runVedette } from "../../../support/program/command.ts";
+import {
+  apiKey,
+  idOf,
+  startFakeIncidentSources,
+} from "../../../support/routing/fake-incident-sources.ts";
 import { tempDir } from "../../../support/temp-dir.ts";
 
 const metrics = "alertmanager-production";

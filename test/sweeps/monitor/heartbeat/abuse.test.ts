@@ -1,8 +1,8 @@
 /** Pings in orders that nobody would choose, and jobs that say more than that they ran. */
 import { expect, it } from "vitest";
-import { aHeartbeat } from "../../../support/check-builders.ts";
-import { registerJob } from "../../../support/heartbeat-job.ts";
-import { startMonitorBench } from "../../../support/monitor-bench.ts";
+import { aHeartbeat } from "../../../support/monitor/check-builders.ts";
+import { registerJob } from "../../../support/monitor/heartbeat-job.ts";
+import { startMonitorBench } from "../../../support/monitor/monitor-bench.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const heartbeat = aHeartbeat({ id: "nightly", periodSeconds: 600, graceSeconds: 600 });

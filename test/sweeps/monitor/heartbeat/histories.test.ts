@@ -2,16 +2,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { aHeartbeat } from "../../../support/check-builders.ts";
-import { registerJob } from "../../../support/heartbeat-job.ts";
+import { aHeartbeat } from "../../../support/monitor/check-builders.ts";
+import { registerJob } from "../../../support/monitor/heartbeat-job.ts";
 import {
   type Call,
   findUnfounded,
   findUntold,
   isInTurn,
   type Kind,
-} from "../../../support/heartbeat-model.ts";
-import { startMonitorBench } from "../../../support/monitor-bench.ts";
+} from "../../../support/monitor/heartbeat-model.ts";
+import { startMonitorBench } from "../../../support/monitor/monitor-bench.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 type Bench = Awaited<ReturnType<typeof startMonitorBench>>;

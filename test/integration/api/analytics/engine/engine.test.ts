@@ -2,7 +2,11 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Engine, openEngine } from "#api/analytics/engine/engine.ts";
 import { retentionFrom } from "#api/analytics/retention.ts";
 import { createLog } from "#kernel/log.ts";
-import { encodeBatch, ratelimitRow, verificationRow } from "../../../../support/analytics-rows.ts";
+import {
+  encodeBatch,
+  ratelimitRow,
+  verificationRow,
+} from "../../../../support/api/analytics-rows.ts";
 import { makeTempDir } from "../../../../support/temp-dir.ts";
 
 const log = createLog({ level: process.env["TEST_LOG"] ?? "silent", format: "json" });

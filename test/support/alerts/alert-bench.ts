@@ -1,0 +1,147 @@
+/** The delivery of alert events on a real Restate and a real database, in front of a receiver of ours. */
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { onTestFinished } from "vitest";
+import type { AlertEventView, AlertOrder } from "#alerts/contract.ts";
+import { createAlertDelivery } from "#alerts/services.ts";
+import { createSourceOf, type SourceKind } from "#alerts/source.ts";
+import { openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { serveEndpoint } from "#worker/endpoint.ts";
+import { registerWorker } from "#worker/register.ts";
+import { createTestDatabase } from "../run/shared-postgres.ts";
+import { startTestRestate } from "../servers/servers.ts";
+import { makeTempDir } from "../temp-dir.ts";
+import { waitFor } from "../wait-for.ts";
+import { startAlertReceiver } from "./alert-receiver.ts";
+
+type BenchOptions = {
+  alwaysReplay?: boolean;
+  giveUpAfterMs?: number;
+  attemptTimeoutMs?: number;
+  sourceKind?: SourceKind;
+  /** The settings name no source. */
+  isUnconfigured?: boolean;
+  killsPostgres?: boolean;
+};
+
+const hourMs = 60 * 60_000;
+
+/** For the test that asks for it; everything is stopped when that test ends. */
+export async function startAlertBench(options: BenchOptions = {}) {
+  const receiver = await startAlertReceiver();
+  onTestFinished(() => receiver.stop());
+  const server = await createTestDatabase({ isKilled: options.killsPostgres === true });
+  onTestFinished(server.stop);
+  const silent = createLog({ level: "silent", format: "json" });
+  const database = openDatabase(server.url, silent);
+  onTestFinished(() => database.end());
+  const dir = makeTempDir();
+  onTestFinished(dir.remove);
+  const tokenFile = path.join(dir.path, "token");
+  writeFileSync(tokenFile, `${receiver.token}\n`);
+
+  const logLines: string[] = [];
+  const log = pino({ level: "debug" }, { write: (line) => logLines.push(line) });
+  const noted: { eventId: string; atMs: number }[] = [];
+  const registry = new Registry();
+  const source = {
+    source_id: options.isUnconfigured === true ? "" : receiver.sourceId,
+    source_kind: options.sourceKind ?? "checkly",
+    token: "",
+    token_file: tokenFile,
+  };
+  const services = createAlertDelivery({
+    sourceOf: createSourceOf(receiver.url, { production: source, staging: source }),
+    linkTo: (id) => `https://vedette.example.com/console/checks/${id}`,
+    attemptTimeoutMs: options.attemptTimeoutMs ?? 1_000,
+    giveUpAfterMs: options.giveUpAfterMs ?? hourMs,
+    keepDays: 30,
+    database,
+    noteAccepted: async ({ eventId }, atMs) => {
+      noted.push({ eventId, atMs });
+    },
+    registry,
+  });
+  const { alwaysReplay = false } = options;
+  const restate = await startTestRestate({ services: [], alwaysReplay });
+  onTestFinished(restate.stop);
+  const serve = (port: number) =>
+    serveEndpoint({ host: "127.0.0.1", port, services, identityKeys: [], log });
+  let worker = await serve(0);
+  onTestFinished(() => worker.stop());
+  const { adminUrl, ingressUrl } = restate;
+  await registerWorker({ adminUrl, workerUrl: worker.url, revision: "alerts" });
+
+  const call = async (pathOf: string, body: unknown) => {
+    const answer = await fetch(`${ingressUrl}/${pathOf}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+  };
+  const list = async (request: object = {}) =>
+    (await call("vedette.v1.AlertEvents/List", request)).body["events"] as AlertEventView[];
+
+  return {
+    receiver,
+    restate,
+    server,
+    registry,
+    logLines,
+    noted,
+    tokenFile,
+    call,
+    list,
+    enqueue: async (orders: readonly AlertOrder[]) => {
+      for (const order of orders) {
+        const { status } = await call(
+          `vedette.v1.AlertDelivery/${order.transition.checkId}/enqueue/send`,
+          order,
+        );
+        if (status !== 202) throw new Error(`enqueue answered ${status}`);
+      }
+    },
+    show: (eventId: string) => call("vedette.v1.AlertEvents/Show", { event_id: eventId }),
+    retry: (eventId: string) => call("vedette.v1.AlertEvents/Retry", { event_id: eventId }),
+    receivedIds: () => receiver.events.map(({ eventId }) => eventId),
+    untilReceived: (count: number) =>
+      waitFor(() => receiver.events.length >= count, {
+        withinMs: 30_000,
+        what: `${count} events to arrive`,
+      }),
+    untilAttempted: (count: number) =>
+      waitFor(() => receiver.attemptsAtMs.length >= count, {
+        withinMs: 30_000,
+        what: `${count} attempts`,
+      }),
+    untilStatus: (eventId: string, status: string) =>
+      waitFor(
+        async () =>
+          (await list()).find((event) => event.event_id === eventId && event.status === status),
+        { withinMs: 30_000, what: `${eventId} to be ${status}` },
+      ),
+    /** Ends the worker with whatever it is doing, and starts it again. */
+    restartWorker: async () => {
+      const port = Number(new URL(worker.url).port);
+      await worker.stop();
+      worker = await serve(port);
+    },
+    /** Everything Restate has stored, as text: journals, states, failures. */
+    readStored: async (): Promise<string> => {
+      const tables = ["sys_journal", "sys_invocation", "state"];
+      const answers = tables.map(async (table) => {
+        const answer = await fetch(`${adminUrl}/query`, {
+          method: "POST",
+          headers: { "content-type": "application/json", accept: "application/json" },
+          body: JSON.stringify({ query: `SELECT * FROM ${table}` }),
+        });
+        return answer.text();
+      });
+      return (await Promise.all(answers)).join("\n");
+    },
+  };
+}

@@ -1,0 +1,90 @@
+/** The chat channel on a real Restate, in front of a fake chat service, with its log lines kept. */
+import { type ObjectContext, object } from "@restatedev/restate-sdk";
+import { pino } from "pino";
+import { onTestFinished } from "vitest";
+import { createChatChannel } from "#notify/chat-channel.ts";
+import { ChatMessage, chatChannel } from "#notify/contract.ts";
+import { serveEndpoint } from "#worker/endpoint.ts";
+import { registerWorker } from "#worker/register.ts";
+import { startTestRestate } from "../servers/servers.ts";
+import { type Reply, startFakeChat } from "./fake-chat.ts";
+
+type BenchOptions = {
+  replies?: Reply[];
+  spacingMs?: number;
+  giveUpAfterMs?: number;
+  alwaysReplay?: boolean;
+  /** Instead of the fake chat service's. */
+  webhookUrl?: string;
+};
+
+/** Sends a list of messages one after the other, as the rollout does: the channel itself is private. */
+const relay = object({
+  name: "test.Relay",
+  handlers: {
+    send: async (ctx: ObjectContext, messages: unknown[]) => {
+      for (const message of messages) {
+        ctx.sendClient(chatChannel, "sentinel_rollout").Post(ChatMessage.parse(message));
+      }
+    },
+  },
+});
+
+/** For the test that asks for it; everything is stopped when that test ends. */
+export async function startChatBench(options: BenchOptions = {}) {
+  const { replies = [], spacingMs = 0, alwaysReplay = false, giveUpAfterMs } = options;
+  const chat = await startFakeChat({ replies });
+  onTestFinished(chat.stop);
+  const restate = await startTestRestate({ services: [relay], alwaysReplay });
+  onTestFinished(restate.stop);
+  const webhookUrl = options.webhookUrl ?? chat.url;
+  const logLines: string[] = [];
+  const log = pino({ level: "debug" }, { write: (line) => logLines.push(line) });
+  const channel = createChatChannel({
+    webhookUrlOf: () => webhookUrl,
+    spacingMs,
+    ...(giveUpAfterMs !== undefined && { giveUpAfterMs }),
+  });
+  const serve = (port: number) =>
+    serveEndpoint({ host: "127.0.0.1", port, services: [channel], identityKeys: [], log });
+  let worker = await serve(0);
+  onTestFinished(() => worker.stop());
+  const { adminUrl, ingressUrl } = restate;
+  await registerWorker({ adminUrl, workerUrl: worker.url, revision: "chat" });
+
+  return {
+    chat,
+    restate,
+    logLines,
+    send: async (messages: ChatMessage[]) => {
+      const answer = await fetch(`${ingressUrl}/test.Relay/all/send`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(messages),
+      });
+      if (!answer.ok) throw new Error(`the relay answered ${answer.status}`);
+    },
+    receivedIds: () => chat.messages.map(({ metadata }) => metadata.event_payload.id),
+    /** Ends the worker with whatever it is doing, and starts it again. */
+    restartWorker: async () => {
+      const port = Number(new URL(worker.url).port);
+      await worker.stop();
+      worker = await serve(port);
+    },
+    /** Everything Restate has stored about the channel, as text: journals, states, failures. */
+    readStored: async (): Promise<string> => {
+      const tables = ["sys_journal", "sys_invocation", "state"];
+      const answers = tables.map((table) => query(adminUrl, `SELECT * FROM ${table}`));
+      return (await Promise.all(answers)).join("\n");
+    },
+  };
+}
+
+async function query(adminUrl: string, sql: string): Promise<string> {
+  const answer = await fetch(`${adminUrl}/query`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json" },
+    body: JSON.stringify({ query: sql }),
+  });
+  return answer.text();
+}

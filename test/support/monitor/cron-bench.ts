@@ -1,0 +1,124 @@
+/** Timed jobs on a real Restate, with short schedules, and a heartbeat that counts its pings. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { onTestFinished } from "vitest";
+import { type CronJobName, cronServiceName } from "#cron/contract.ts";
+import { createPingHeartbeat } from "#cron/heartbeat.ts";
+import { createCronMetrics } from "#cron/metrics.ts";
+import type { Jobs } from "#cron/object.ts";
+import { createCronServices } from "#cron/services.ts";
+import { startCron } from "#cron/start.ts";
+import { createChatChannel } from "#notify/chat-channel.ts";
+import { serveEndpoint } from "#worker/endpoint.ts";
+import { registerWorker } from "#worker/register.ts";
+import { startFakeChat } from "../alerts/fake-chat.ts";
+import { startTestRestate } from "../servers/servers.ts";
+
+type BenchOptions = {
+  jobs: Jobs;
+  alwaysReplay?: boolean;
+  /** Statuses of the first answers to pings; from then on 200. */
+  pingAnswers?: number[];
+};
+
+/** Everything is stopped when the test that asks for it ends. */
+export async function startCronBench({
+  jobs,
+  alwaysReplay = false,
+  pingAnswers = [],
+}: BenchOptions) {
+  const heartbeat = await startHeartbeat(pingAnswers);
+  const chat = await startFakeChat();
+  onTestFinished(chat.stop);
+  const restate = await startTestRestate({ services: [], alwaysReplay });
+  onTestFinished(restate.stop);
+  const registry = new Registry();
+  const logLines: string[] = [];
+  const log = pino({ level: "debug" }, { write: (line) => logLines.push(line) });
+  const services = [
+    ...createCronServices({
+      jobs,
+      heartbeatUrlOf: () => heartbeat.url,
+      pingHeartbeat: createPingHeartbeat({ minTimeout: 10, maxTimeout: 10 }),
+      metrics: createCronMetrics(registry),
+    }),
+    createChatChannel({ webhookUrlOf: () => chat.url, spacingMs: 0 }),
+  ];
+  const serve = (port: number) =>
+    serveEndpoint({ host: "127.0.0.1", port, services, identityKeys: [], log });
+  let worker = await serve(0);
+  onTestFinished(() => worker.stop());
+  const { adminUrl, ingressUrl } = restate;
+  await registerWorker({ adminUrl, workerUrl: worker.url, revision: "cron" });
+
+  const call = async (job: CronJobName, handler: "Status" | "Run") => {
+    const answer = await fetch(`${ingressUrl}/${cronServiceName}/${job}/${handler}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: "{}",
+    });
+    return { status: answer.status, body: (await answer.json()) as Record<string, never> };
+  };
+
+  return {
+    restate,
+    registry,
+    logLines,
+    chat,
+    pings: heartbeat.pings,
+    call,
+    start: () => startCron(ingressUrl),
+    killRunner: async () => {
+      const rows = await query(
+        adminUrl,
+        "SELECT id FROM sys_invocation WHERE target_service_name = 'vedette.v1.CronRunner' AND status <> 'completed'",
+      );
+      for (const { id } of rows) {
+        await fetch(`${adminUrl}/invocations/${id}/kill`, { method: "PATCH" });
+      }
+      return rows.length;
+    },
+    /** Ticks that wait for their time, of all jobs. */
+    armedTicks: async () => {
+      const rows = await query(
+        adminUrl,
+        "SELECT id FROM sys_invocation WHERE target_handler_name = 'tick' AND status = 'scheduled'",
+      );
+      return rows.length;
+    },
+    /** Ends the worker with whatever it is doing, and starts it again. */
+    restartWorker: async () => {
+      const port = Number(new URL(worker.url).port);
+      await worker.stop();
+      worker = await serve(port);
+    },
+  };
+}
+
+async function query(adminUrl: string, sql: string): Promise<{ id: string }[]> {
+  const answer = await fetch(`${adminUrl}/query`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json" },
+    body: JSON.stringify({ query: sql }),
+  });
+  return ((await answer.json()) as { rows: { id: string }[] }).rows;
+}
+
+async function startHeartbeat(answers: number[]) {
+  const pings: number[] = [];
+  const server = createServer((_, outgoing) => {
+    pings.push(Date.now());
+    outgoing.writeHead(answers.shift() ?? 200).end();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/secret-token`, pings };
+}

@@ -1,0 +1,33 @@
+/** The `vedette` command as a child process. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+/** Only a child process that hangs takes so long: a busy machine may be several times slower than a calm one. */
+export const childLimitMs = 240_000;
+
+const entry = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
+
+export type CommandEnd = { code: number | null; stdout: string; stderr: string };
+
+/** Runs it to its end; one that does not come to an end is ended. */
+export async function runVedette(
+  args: string[],
+  environment: Record<string, string> = {},
+): Promise<CommandEnd> {
+  const child = spawn(process.execPath, [entry, ...args], {
+    env: { PATH: process.env["PATH"], ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: childLimitMs,
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, stdout, stderr };
+}

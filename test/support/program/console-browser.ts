@@ -1,0 +1,68 @@
+/** The console of a whole program over a fleet of ours, in a real browser. */
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { freePort } from "../free-port.ts";
+import { type FakeFleet, startFakeFleet } from "../rollout/fake-fleet.ts";
+import { openPage } from "../servers/browser.ts";
+import { type Program, startProgram } from "./program.ts";
+
+type FleetOptions = Parameters<typeof startFakeFleet>[0];
+
+export type ConsoleProgram = {
+  fleet: FakeFleet;
+  program: Program;
+  stop: () => Promise<void>;
+  /** A page that is signed in and shows this path of the console. */
+  open: (path?: string) => ReturnType<typeof openConsole>;
+};
+
+export async function startConsoleProgram(
+  options: FleetOptions,
+  environment: Record<string, string> = {},
+): Promise<ConsoleProgram> {
+  const fleet = await startFakeFleet(options);
+  const program = await startProgram({
+    VEDETTE_FLEET__DRIVER: "http",
+    VEDETTE_FLEET__HTTP__URL: fleet.url,
+    VEDETTE_FLEET__HTTP__TOKEN: fleet.token,
+    // The same one after a restart, so that a page which is open finds the program again.
+    VEDETTE_CONTROL__PORT: String(await freePort()),
+    VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
+    ...environment,
+  });
+  return {
+    fleet,
+    program,
+    stop: async () => {
+      await program.dispose();
+      await fleet.stop();
+    },
+    open: (path = "") => openConsole(program, path),
+  };
+}
+
+async function openConsole(program: Program, path: string) {
+  const opened = await openPage();
+  const { page } = opened;
+  const address = `${program.endpoints().control}/console`;
+  await page.goto(address);
+  await signIn(page, program.token());
+  if (path !== "") await page.goto(`${address}${path}`);
+  return { ...opened, address };
+}
+
+async function signIn(page: Page, token: string): Promise<void> {
+  await page.getByLabel("Token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation", { name: "Pages" }).waitFor();
+}
+
+/** What axe finds wrong with the page as it stands, one line each. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const values = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+  const options: axe.RunOptions = { runOnly: { type: "tag", values } };
+  const question = `axe.run(document, ${JSON.stringify(options)})`;
+  const { violations } = (await page.evaluate(question)) as axe.AxeResults;
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}

@@ -1,0 +1,168 @@
+/** Workers of different versions, each a process of its own, one after the other on the same servers. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import type { RolloutHandlerName } from "#rollout/contract.ts";
+import { startFakeChat } from "../alerts/fake-chat.ts";
+import { freePort } from "../free-port.ts";
+import { type FleetOutcome, startFakeFleet } from "../rollout/fake-fleet.ts";
+import { createTestDatabase } from "../run/shared-postgres.ts";
+import { startTestRestate } from "../servers/servers.ts";
+import { makeTempDir } from "../temp-dir.ts";
+import { waitFor } from "../wait-for.ts";
+
+/** One change of the program: in this file of `src`, this text is replaced by that. */
+export type Edit = { file: string; from: string; to: string };
+
+export type VersionBench = Awaited<ReturnType<typeof startVersionBench>>;
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const objectPath = "vedette.v1.SentinelRolloutService/singleton";
+
+/** `environment`: further settings of the workers. */
+export async function startVersionBench(size: number, environment: Record<string, string> = {}) {
+  const chat = await startFakeChat();
+  const database = await createTestDatabase({ isEmpty: true });
+  const restate = await startTestRestate({ services: [] });
+  const deploy = { readyAfterMs: 0 };
+  const fleet = await startFakeFleet({ size, behave: (): FleetOutcome => deploy });
+  const dir = makeTempDir();
+  const port = await freePort();
+  let worker: ChildProcess | undefined;
+
+  /** Starts the worker as the program's source has it, or as it has it after edits. */
+  const start = async (...edits: Edit[]) => {
+    const tree = edits.length === 0 ? root : copyWith(edits);
+    const started = spawn(
+      process.execPath,
+      [path.join(tree, "src/main.ts"), "start", "--role", "worker"],
+      {
+        env: {
+          PATH: process.env["PATH"],
+          VEDETTE_DATA_DIR: path.join(dir.path, "data"),
+          VEDETTE_RESTATE__INGRESS_URL: restate.ingressUrl,
+          VEDETTE_RESTATE__ADMIN_URL: restate.adminUrl,
+          DATABASE_URL: database.url,
+          VEDETTE_WORKER__PORT: String(port),
+          VEDETTE_METRICS__PORT: "0",
+          VEDETTE_ANALYTICS__ENABLED: "false",
+          VEDETTE_FLEET__DRIVER: "http",
+          VEDETTE_FLEET__HTTP__URL: fleet.url,
+          VEDETTE_FLEET__HTTP__TOKEN: fleet.token,
+          VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
+          VEDETTE_ROLLOUT__MAX_PARALLEL: "2",
+          VEDETTE_SLACK__SENTINEL_ROLLOUT_WEBHOOK_URL: chat.url,
+          VEDETTE_SLACK__MESSAGE_SPACING_MS: "0",
+          ...environment,
+        },
+        stdio: ["ignore", "pipe", "pipe"],
+      },
+    );
+    worker = started;
+    let output = "";
+    const keep = (chunk: Buffer) => {
+      output += chunk.toString();
+    };
+    started.stdout.on("data", keep);
+    started.stderr.on("data", keep);
+    await waitFor(() => started.exitCode !== null || isUp(started), {
+      withinMs: 60_000,
+      what: "the worker to be ready",
+    });
+    if (started.exitCode !== null) throw new Error(`the worker did not start: ${output}`);
+  };
+
+  const copyWith = (edits: Edit[]): string => {
+    const tree = makeTempDirIn(dir.path);
+    for (const entry of ["src", "migrations", "package.json"]) {
+      cpSync(path.join(root, entry), path.join(tree, entry), { recursive: true });
+    }
+    symlinkSync(path.join(root, "node_modules"), path.join(tree, "node_modules"));
+    for (const { file, from, to } of edits) {
+      const edited = path.join(tree, "src", file);
+      const source = readFileSync(edited, "utf8");
+      if (source.split(from).length !== 2) throw new Error(`not once in ${file}: ${from}`);
+      writeFileSync(edited, source.replace(from, to));
+    }
+    return tree;
+  };
+
+  const isUp = ({ pid }: ChildProcess) => {
+    const file = path.join(dir.path, "data", "endpoints.json");
+    return existsSync(file) && JSON.parse(readFileSync(file, "utf8")).pid === pid;
+  };
+
+  /** Ends it as a power failure would. */
+  const kill = async () => {
+    const running = worker;
+    worker = undefined;
+    if (running === undefined || running.exitCode !== null) return;
+    const closed = once(running, "close");
+    running.kill("SIGKILL");
+    await closed;
+  };
+
+  const query = async (sql: string): Promise<Record<string, string>[]> => {
+    const answer = await fetch(`${restate.adminUrl}/query`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json" },
+      body: JSON.stringify({ query: sql }),
+    });
+    return ((await answer.json()) as { rows: Record<string, string>[] }).rows;
+  };
+
+  const post = (address: string, body: unknown) => postTo(`${objectPath}/${address}`, body);
+
+  const postTo = async (address: string, body: unknown) => {
+    const answer = await fetch(`${restate.ingressUrl}/${address}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+  };
+
+  return {
+    chat,
+    databaseUrl: database.url,
+    fleet,
+    start,
+    kill,
+    query,
+    call: (handler: RolloutHandlerName, body: unknown = {}) => post(handler, body),
+    send: (handler: RolloutHandlerName, body: unknown = {}) => post(`${handler}/send`, body),
+    /** Of any service, at Restate's own ingress. */
+    callAt: (address: string, body: unknown = {}) => postTo(address, body),
+    /** How many calls of a handler, as `<service>/<handler>`, are at work now. */
+    atWork: async (handler: string) => {
+      const [service, name] = handler.split("/");
+      const rows =
+        await query(`SELECT id FROM sys_invocation WHERE status IN ('running', 'backing-off')
+        AND target_service_name = 'vedette.v1.${service}' AND target_handler_name = '${name}'`);
+      return rows.length;
+    },
+    /** Keeps every deploy in flight until `release`, also those that the fleet has taken already. */
+    hold: () => {
+      deploy.readyAfterMs = Number.POSITIVE_INFINITY;
+    },
+    release: () => {
+      deploy.readyAfterMs = 0;
+    },
+    stop: async () => {
+      await kill();
+      await restate.stop();
+      await database.stop();
+      await fleet.stop();
+      await chat.stop();
+      dir.remove();
+    },
+  };
+}
+
+let trees = 0;
+
+function makeTempDirIn(parent: string): string {
+  return path.join(parent, `tree-${++trees}`);
+}

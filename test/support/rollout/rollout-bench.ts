@@ -1,0 +1,128 @@
+/** All services of a rollout on a real Restate and a real Postgres, over a fleet in memory. */
+
+import { type Context, service } from "@restatedev/restate-sdk";
+import { createDeployer } from "#fleet/deployer.ts";
+import { createFleetService } from "#fleet/fleet-service.ts";
+import { createSentinelService } from "#fleet/service.ts";
+import { createFleetStore } from "#fleet/store.ts";
+import { openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { createReadGate } from "#monitor/results/gate.ts";
+import { createChatChannel } from "#notify/chat-channel.ts";
+import { type RolloutHandlerName, singletonKey } from "#rollout/contract.ts";
+import { rolloutObject } from "#rollout/internal.ts";
+import { createRolloutServices } from "#rollout/services.ts";
+import { startFakeChat } from "../alerts/fake-chat.ts";
+import { createTestDatabase } from "../run/shared-postgres.ts";
+import { startTestRestate } from "../servers/servers.ts";
+import { createTestListing } from "./fleet-listing.ts";
+import { createMemoryFleet } from "./memory-fleet.ts";
+
+export type RolloutBench = Awaited<ReturnType<typeof startRolloutBench>>;
+
+export type Answer = { status: number; body: Record<string, unknown> & { state?: string } };
+
+type BenchOptions = {
+  size?: number;
+  maxParallel?: number;
+  alwaysReplay?: boolean;
+  killsPostgres?: boolean;
+};
+
+const objectPath = "vedette.v1.SentinelRolloutService/singleton";
+
+/** Reaches the private handlers that time would call. */
+const testService = service({
+  name: "Test",
+  handlers: {
+    repair: (ctx: Context, request: { runner: string }) =>
+      ctx.client(rolloutObject, singletonKey).repair(request),
+  },
+});
+
+export async function startRolloutBench(options: BenchOptions = {}) {
+  const { size = 12, maxParallel = 100, alwaysReplay = false, killsPostgres = false } = options;
+  const log = createLog({ level: "silent", format: "json" });
+  const fleet = createMemoryFleet(size);
+  const chat = await startFakeChat();
+  const server = await createTestDatabase({ isKilled: killsPostgres });
+  const database = openDatabase(server.url, log);
+  const store = createFleetStore(database);
+  const listing = createTestListing(database, fleet.driver);
+  const deployTimeoutMs = 20_000;
+  const restate = await startTestRestate({
+    alwaysReplay,
+    services: [
+      createSentinelService({ deployer: createDeployer(fleet.driver, store), deployTimeoutMs }),
+      createFleetService({ store, listing }),
+      createChatChannel({ webhookUrlOf: () => chat.url, spacingMs: 0 }),
+      testService,
+      ...createRolloutServices({
+        listFleet: listing.list,
+        orders: store,
+        resolveImage: async (image) => image,
+        knownChecks: ["verify-key", "liveness"],
+        readChecks: createReadGate(database, { failedAtPercent: 0 }),
+        database,
+        endInvocations: async () => {},
+        listForMs: 300,
+        maxParallel,
+        deployTimeoutMs,
+      }),
+    ],
+  });
+
+  const post = async (path: string, body: unknown): Promise<Answer> => {
+    const answer = await fetch(`${restate.ingressUrl}/${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.status, body: (await answer.json()) as Answer["body"] };
+  };
+
+  const query = async (sql: string): Promise<Record<string, string>[]> => {
+    const answer = await fetch(`${restate.adminUrl}/query`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json" },
+      body: JSON.stringify({ query: sql }),
+    });
+    const { rows } = (await answer.json()) as { rows: Record<string, string>[] };
+    return rows;
+  };
+
+  return {
+    fleet,
+    maxParallel,
+    chat,
+    database,
+    postgres: server,
+    restate,
+    post,
+    /** Calls the timer's own handler, which only services may, through one that may. */
+    repair: (runner: string) => post("Test/repair", { runner }),
+    call: (handler: RolloutHandlerName, body: unknown = {}) =>
+      post(`${objectPath}/${handler}`, body),
+    send: (handler: RolloutHandlerName, body: unknown = {}) =>
+      post(`${objectPath}/${handler}/send`, body),
+    /** Runs SQL on Restate's own tables. */
+    query,
+    /** A key of the rollout object's durable state. */
+    state: async (key: string): Promise<Record<string, string>> => {
+      const [row] = await query(
+        `SELECT value_utf8 FROM state WHERE service_name = 'vedette.v1.SentinelRolloutService' AND key = '${key}'`,
+      );
+      return JSON.parse(row?.["value_utf8"] ?? "{}") as Record<string, string>;
+    },
+    kill: async (invocation: string) => {
+      await fetch(`${restate.adminUrl}/invocations/${invocation}/kill`, { method: "PATCH" });
+    },
+    stop: async () => {
+      fleet.release();
+      await restate.stop();
+      await database.end();
+      await server.stop();
+      await chat.stop();
+    },
+  };
+}

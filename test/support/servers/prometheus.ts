@@ -1,0 +1,96 @@
+/** Debian's Prometheus, its promtool and its blackbox-exporter, the real ones. */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+import { parse, stringify } from "yaml";
+import { freePort } from "../free-port.ts";
+import { childLimitMs } from "../program/command.ts";
+import { waitFor } from "../wait-for.ts";
+
+/** Runs promtool in a directory. */
+export function promtool(
+  args: string[],
+  cwd: string,
+  input = "",
+): { code: number | null; output: string } {
+  const ran = spawnSync("promtool", args, { cwd, input, encoding: "utf8", timeout: childLimitMs });
+  return { code: ran.status, output: `${ran.stdout}${ran.stderr}` };
+}
+
+/** Starts blackbox-exporter with the exported modules; answers its `host:port`. */
+export async function startBlackbox(directory: string): Promise<string> {
+  const address = `127.0.0.1:${await freePort()}`;
+  const args = ["--config.file", path.join(directory, "blackbox.yml")];
+  run("prometheus-blackbox-exporter", [...args, "--web.listen-address", address]);
+  await answers(`http://${address}/-/healthy`);
+  return address;
+}
+
+/** What the exporter says of one probe: whether it succeeded. */
+export async function probe(
+  address: string,
+  { module, target }: { module: string; target: string },
+): Promise<boolean> {
+  const query = new URLSearchParams({ module, target });
+  const answer = await fetch(`http://${address}/probe?${query}`, {
+    headers: { "x-prometheus-scrape-timeout-seconds": "30" },
+    signal: AbortSignal.timeout(30_000),
+  });
+  const text = await answer.text();
+  const value = text.match(/^probe_success (\d)$/m)?.[1];
+  if (value === undefined) throw new Error(`no probe_success in ${text}`);
+  return value === "1";
+}
+
+type Changes = { blackbox: string; everySeconds: number };
+
+/**
+ * Starts Prometheus with the exported scrapes and rules as they are, but for the address of the exporter
+ * and how often all is done, which a test cannot wait for. Answers the alerts that fire.
+ */
+export async function startPrometheus(directory: string, { blackbox, everySeconds }: Changes) {
+  const file = path.join(directory, "prometheus.yml");
+  const config = parse(readFileSync(file, "utf8").replaceAll("127.0.0.1:9115", blackbox));
+  for (const scrape of config.scrape_configs) {
+    scrape.scrape_interval = `${everySeconds}s`;
+    scrape.scrape_timeout = `${everySeconds}s`;
+  }
+  writeFileSync(file, stringify(config));
+  for (const name of config.rule_files) {
+    const rules = path.join(directory, name);
+    const text = readFileSync(rules, "utf8");
+    writeFileSync(rules, text.replace(/interval: \w+/, `interval: ${everySeconds}s`));
+  }
+  const address = `127.0.0.1:${await freePort()}`;
+  const data = path.join(directory, "data");
+  const args = ["--config.file", file, "--storage.tsdb.path", data];
+  run("prometheus", [...args, "--web.listen-address", address]);
+  await answers(`http://${address}/-/ready`);
+  return {
+    async firing(): Promise<Record<string, string>[]> {
+      const answer = await fetch(`http://${address}/api/v1/alerts`);
+      const { data } = (await answer.json()) as { data: { alerts: FiredAlert[] } };
+      return data.alerts.flatMap(({ state, labels }) => (state === "firing" ? [labels] : []));
+    },
+  };
+}
+
+type FiredAlert = { state: string; labels: Record<string, string> };
+
+function run(program: string, args: string[]): void {
+  const child = spawn(program, args, { stdio: "ignore" });
+  const hasEnded = once(child, "exit");
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await hasEnded;
+  });
+}
+
+function answers(address: string): Promise<true> {
+  return waitFor(async () => (await fetch(address)).ok && true, {
+    withinMs: 20_000,
+    what: `${address} to answer`,
+  });
+}
