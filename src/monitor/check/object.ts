@@ -38,7 +38,7 @@ export function createApiCheckObject(parts: CheckParts) {
       journalRetention: 0,
       retryPolicy: forEver,
       asTerminalError,
-      // Reports of further places come through the gateway.
+      // `report` is not private: the gateway sends it the reports of further locations.
       handlers: {
         tick: isPrivate,
         close: isPrivate,

@@ -3,19 +3,19 @@ import type { Definitions } from "#monitor/contract.ts";
 import type { RunCheck } from "#monitor/probe/run-check.ts";
 import type { CheckRecorder } from "#monitor/records/recorder.ts";
 
-/** What API checks need of others. */
+/** What the object of API checks needs from elsewhere. */
 export type CheckParts = {
   definitions: Pick<Definitions, "apiChecks">;
   recorder: CheckRecorder;
-  /** The rollout that is under way; null: none. */
+  /** The rollout in progress; null: none. */
   readRollout: () => Promise<RolloutMark | null>;
-  /** Of a run's locations, as in the settings. */
+  /** The percentage of a run's locations that must fail, from the settings; 0: any. */
   failedAtPercent: number;
-  /** Where this program's own runs take place. */
+  /** The location of this program's own runs. */
   location: string;
   runCheck: RunCheck;
-  /** The API checks that have what they need; the others are paused. */
+  /** The API checks whose settings are complete; the others are paused. */
   activeChecks: ReadonlySet<string>;
-  /** The further places whose reports are waited for. */
+  /** The further locations whose reports a run waits for. */
   runners: { expected: () => Promise<readonly string[]> };
 };

@@ -1,4 +1,4 @@
-/** What the object of an API check does: ticks, takes reports, decides. */
+/** The steps of the object of an API check: it ticks, takes reports and decides. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { after } from "#kernel/durable-timer.ts";
 import type { ApiCheck, CheckResult, CheckSnapshot, CheckState } from "#monitor/contract.ts";
@@ -24,7 +24,7 @@ import {
   writeAtOnce,
   writeDown,
 } from "#monitor/transitions/hand-over.ts";
-import { keepEarly, takeEarly } from "./early-reports.ts";
+import { storeEarly, takeEarly } from "./early-reports.ts";
 import type { CheckParts } from "./parts.ts";
 import {
   clearEarly,
@@ -38,7 +38,7 @@ import {
   writeState,
 } from "./state.ts";
 
-/** Sets the timer going if it is not. Called whenever a worker starts. */
+/** Starts the timer if it is not running. Called when a worker starts. */
 export async function ensure(
   ctx: ObjectContext,
   check: ApiCheck,
@@ -53,7 +53,7 @@ export async function ensure(
   if (timer === null || !isSame || !isWithinReach(grid, { dueMs: timer.dueMs, nowMs })) {
     arm(ctx, { grid, dueMs: nextTick(grid, nowMs), nowMs }, timer);
   } else if (timer.dueMs + overdueMs < nowMs) {
-    // Its timer was killed, or waits to be served: then what it does is done already.
+    // Its timer was killed, or its call is still queued: that call will then find the work done.
     await wake(ctx, { check, timer }, parts);
   }
   return null;
@@ -79,16 +79,16 @@ async function wake(
   parts: CheckParts,
 ): Promise<void> {
   const { grid, dueMs } = timer;
-  // In one step: each is a round trip for every run of every check.
+  // One journal step instead of two: each costs a round trip for every run of every check.
   const { nowMs, further } = await ctx.run("look-around", async () => ({
     further: await parts.runners.expected(),
-    // After what may have taken long.
+    // Read last, because the query above may take long.
     nowMs: Date.now(),
   }));
   const { runAtMs, missed, nextMs } = planWake(grid, { dueMs, nowMs });
   arm(ctx, { grid, dueMs: nextMs, nowMs }, timer);
   const run = await readRun(ctx);
-  if (run !== null) await take(ctx, { check, run, isClosed: true, atMs: nowMs }, parts);
+  if (run !== null) await applyReports(ctx, { check, run, isClosed: true, atMs: nowMs }, parts);
   if (missed !== null) writeDown(ctx, check.id, { missed });
   if (runAtMs !== null) await beginRun(ctx, { check, runAtMs, nowMs, further }, parts);
 }
@@ -103,7 +103,7 @@ function arm(
   );
 }
 
-/** Reports of further locations are waited for a little longer than a run may take. */
+/** How much longer than a run may take to wait for reports of further locations. */
 const reportSlackMs = 5_000;
 
 type RunStart = { check: ApiCheck; runAtMs: number; nowMs: number; further: readonly string[] };
@@ -121,13 +121,13 @@ async function beginRun(
   writeRun(ctx, run);
   const order = { scheduledAtMs: runAtMs };
   if (here.length > 0) ctx.sendClient(checkProbe, check.id).run(order);
-  // Without further locations the next tick closes what an own run has left open.
+  // Without further locations no timer is needed: the next tick closes a run that is still open.
   if (others.length > 0) {
     const delayMs = runAtMs + timeLimitMs(check) + reportSlackMs - nowMs;
     ctx.sendClient(apiCheckObject, ctx.key).close(order, after(delayMs));
   }
   if (results.length === 0) return;
-  await take(ctx, { check, run, isClosed: isComplete(run), atMs: nowMs }, parts);
+  await applyReports(ctx, { check, run, isClosed: isComplete(run), atMs: nowMs }, parts);
 }
 
 function isComplete({ expected, results }: OpenRun): boolean {
@@ -141,13 +141,13 @@ export async function report(
 ): Promise<null> {
   const open = await readRun(ctx);
   if (open?.scheduledAtMs !== given.scheduledAtMs) {
-    // The run is over, or is to come. That it reports at all is kept; of one that is over it alerts nobody.
-    await keepEarly(ctx, given);
+    // The run has ended or not begun. The results are recorded; those of an ended run open no alert.
+    await storeEarly(ctx, given);
     writeDown(ctx, check.id, { results: given.results });
     return null;
   }
   const run = { ...open, results: withFirst(open.results, given.results) };
-  await take(ctx, { check, run, isClosed: isComplete(run), atMs: given.atMs }, parts);
+  await applyReports(ctx, { check, run, isClosed: isComplete(run), atMs: given.atMs }, parts);
   return null;
 }
 
@@ -165,14 +165,14 @@ export async function close(
   const run = await readRun(ctx);
   if (run?.scheduledAtMs !== scheduledAtMs) return null;
   const atMs = await ctx.date.now();
-  await take(ctx, { check, run, isClosed: true, atMs }, parts);
+  await applyReports(ctx, { check, run, isClosed: true, atMs }, parts);
   return null;
 }
 
 type RunReports = { check: ApiCheck; run: OpenRun; isClosed: boolean; atMs: number };
 
-/** Decides by what has come in; state, event and records leave together. */
-async function take(
+/** Decides by the reports so far; commits state, event and records together. */
+async function applyReports(
   ctx: ObjectContext,
   { check, run, isClosed, atMs }: RunReports,
   parts: CheckParts,
@@ -202,7 +202,7 @@ async function take(
   else writeDown(ctx, check.id, { ...entry, transition });
 }
 
-/** The run began, and whatever made it here was killed for longer than it could wait. */
+/** Whether the run has no result of this location: its probe was killed and did not recover in time. */
 function isMissedHere({ expected, results }: OpenRun, { location }: CheckParts): boolean {
   return expected.includes(location) && results.every((result) => result.location !== location);
 }
@@ -211,7 +211,7 @@ function oneTick({ scheduledAtMs }: OpenRun): MissedRuns {
   return { fromMs: scheduledAtMs, toMs: scheduledAtMs, ticks: 1 };
 }
 
-/** The check is defined no longer: its alert ends, and so does what was to come. */
+/** The check is no longer defined: ends its alert and its timer. */
 export async function retire(ctx: ObjectContext): Promise<null> {
   await endAlert(ctx, removed, stateAccess(ctx));
   return pause(ctx);
@@ -225,11 +225,11 @@ function stateAccess(ctx: ObjectContext) {
   };
 }
 
-/** Without what it needs a check says nothing; what it said before must not look current. */
+/** A check without its settings does not run; its last status must not look current. */
 async function pause(ctx: ObjectContext): Promise<null> {
   const nowMs = await ctx.date.now();
   const state = await readState(ctx, nowMs);
-  // Also of one that was set going again and has not run yet: it is shown as paused until then.
+  // A check that was started again keeps the status `paused` until its first run: clear its timer too.
   timers.clear(ctx);
   clearRun(ctx);
   clearEarly(ctx);
@@ -245,7 +245,7 @@ export async function writeSnapshot(ctx: ObjectContext, nowMs: number): Promise<
 
 async function snapshotOf(ctx: ObjectContext, atMs: number): Promise<CheckSnapshot> {
   const { status, sinceMs, decidedRunMs, alert, locations } = await readState(ctx, atMs);
-  const heard = Object.values(locations).filter(({ isSilent }) => !isSilent);
+  const reporting = Object.values(locations).filter(({ isSilent }) => !isSilent);
   return {
     checkId: ctx.key,
     kind: "api",
@@ -254,7 +254,7 @@ async function snapshotOf(ctx: ObjectContext, atMs: number): Promise<CheckSnapsh
     sinceMs,
     lastAtMs: decidedRunMs,
     lastDurationMs:
-      heard.length === 0 ? null : Math.max(...heard.map(({ durationMs }) => durationMs)),
+      reporting.length === 0 ? null : Math.max(...reporting.map(({ durationMs }) => durationMs)),
     dueAtMs: null,
     alert,
     quiet: await readQuiet(ctx),
