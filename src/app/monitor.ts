@@ -82,7 +82,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
           runners,
           checks: active,
           baseUrl,
-          tell: createSendReport(ingressUrl),
+          sendReport: createSendReport(ingressUrl),
           nowMs: Date.now,
         }),
       ];

@@ -24,8 +24,8 @@ export async function startMonitorRunner(
     }
     leftOut = count;
   };
-  const askForWork = async () => {
-    const work = await client.askForWork();
+  const fetchWork = async () => {
+    const work = await client.fetchWork();
     if (work.location !== location) {
       throw new Error(`the token is that of ${work.location} and not of ${location}`);
     }
@@ -35,7 +35,7 @@ export async function startMonitorRunner(
     return { ...work, base_url: baseUrl, checks };
   };
   return startRunner({
-    askForWork,
+    fetchWork,
     report: client.report,
     run: (check, { scheduledAtMs, work }) => {
       const target = { baseUrl: work.base_url, secrets };

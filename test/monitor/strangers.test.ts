@@ -23,18 +23,18 @@ function emptyDatabase() {
 
 const many = Array.from({ length: 200 }, () => randomBytes(32));
 
-describe("strangers, however many at once, ask the database one question at a time", () => {
-  it("as runners", async () => {
+describe("concurrent unknown tokens are looked up by one query at a time", () => {
+  it("of runners", async () => {
     const { database, seen } = emptyDatabase();
-    const { greet } = createRunners(database);
+    const { identify } = createRunners(database);
 
-    const places = await Promise.all(many.map((hash) => greet(hash)));
+    const locations = await Promise.all(many.map((hash) => identify(hash)));
 
-    expect(new Set(places)).toEqual(new Set([null]));
+    expect(new Set(locations)).toEqual(new Set([null]));
     expect(seen.most).toBe(1);
   });
 
-  it("with a start or a failure of a job", async () => {
+  it("of heartbeats with a start or a failure", async () => {
     const { database, seen } = emptyDatabase();
     const inbox = createInbox({ database, heartbeats: [], recordPings: async () => {} });
 
@@ -47,11 +47,11 @@ describe("strangers, however many at once, ask the database one question at a ti
   });
 });
 
-it("a stranger is refused before the report is read", async () => {
+it("an unknown token is refused before the report is read", async () => {
   const app = fastify();
-  const greet = vi.fn(async () => null);
-  const door = { runners: { greet }, checks: [], baseUrl: "", nowMs: Date.now };
-  await app.register(createRunnerDoor({ ...door, tell: neverAsked() }).plugin);
+  const identify = vi.fn(async () => null);
+  const door = { runners: { identify }, checks: [], baseUrl: "", nowMs: Date.now };
+  await app.register(createRunnerDoor({ ...door, sendReport: neverAsked() }).plugin);
   app.setErrorHandler((error: { status?: number; statusCode?: number }, _, reply) =>
     reply.code(error.status ?? error.statusCode ?? 500).send(),
   );
@@ -67,5 +67,5 @@ it("a stranger is refused before the report is read", async () => {
   });
 
   expect(answer.statusCode).toBe(401);
-  expect(greet).toHaveBeenCalledTimes(1);
+  expect(identify).toHaveBeenCalledTimes(1);
 });

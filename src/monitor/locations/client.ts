@@ -1,4 +1,4 @@
-/** The way of a runner to the gateway. */
+/** The client by which a runner calls the gateway. */
 import { request } from "undici";
 import { readBody } from "#kernel/body.ts";
 import type { CheckResult } from "#monitor/contract.ts";
@@ -6,16 +6,16 @@ import { reportPath, Work, workPath } from "./contract.ts";
 
 const timeoutMs = 10_000;
 
-/** Of ten thousand checks the work is some MB. */
+/** The work of ten thousand checks is some MB. */
 const longestAnswerBytes = 32 * 1024 * 1024;
 
-/** What control will say again however often the same is sent. */
+/** Statuses that a retry of the same request does not change. */
 const refusals = new Set([400, 413, 415]);
 
-/** The token is not that of any place: trying again changes nothing. */
+/** The token is unknown: a retry does not help. */
 export class RunnerRefusedError extends Error {}
 
-/** What was sent is nothing that this control takes: neither does that change. */
+/** Control does not accept this report: a retry does not help. */
 export class ReportRefusedError extends Error {}
 
 export function createRunnerClient({ control, token }: { control: string; token: string }) {
@@ -33,21 +33,23 @@ export function createRunnerClient({ control, token }: { control: string; token:
     if (status === 401) throw new RunnerRefusedError(`${control} refused the token`);
     if (refusals.has(status)) throw new ReportRefusedError(`${control} answered ${status}`);
     if (status >= 300) throw new Error(`${control} answered ${status}`);
-    if (text === undefined) throw new Error(`${control} answers more than all checks are long`);
+    if (text === undefined) {
+      throw new Error(`the answer of ${control} is longer than ${longestAnswerBytes} bytes`);
+    }
     return parseJson(text.toString());
   };
   const parseJson = (text: string): unknown => {
     try {
       return JSON.parse(text);
     } catch {
-      throw new Error(`${control} is no control of Vedette: it answers no JSON`);
+      throw new Error(`${control} is not a control of Vedette: its answer is not JSON`);
     }
   };
   return {
-    async askForWork(): Promise<Work> {
+    async fetchWork(): Promise<Work> {
       const parsed = Work.safeParse(await post(workPath, {}));
       if (parsed.success) return parsed.data;
-      throw new Error(`${control} is no control of Vedette, or one of another version`);
+      throw new Error(`${control} is not a control of Vedette, or one of another version`);
     },
     async report(results: readonly CheckResult[]): Promise<void> {
       await post(reportPath, { results });

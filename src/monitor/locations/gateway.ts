@@ -1,4 +1,4 @@
-/** The door of control for runners at further places: they ask for work and report what they found. */
+/** The door of control for runners at further locations: they fetch their work and report results. */
 import { createHash } from "node:crypto";
 import type { FastifyPluginAsync, FastifyRequest } from "fastify";
 import pLimit from "p-limit";
@@ -12,77 +12,77 @@ import { apiCheckService } from "#monitor/operations/contract.ts";
 import { RunnerReport, reportPath, type Work, workPath } from "./contract.ts";
 import type { Runners } from "./runners.ts";
 
-/** Gives a check's object what a further place found. Throws when it cannot be reached. */
+/** Sends the results of a further location to a check's object. Throws when it cannot be reached. */
 export type SendReport = (checkId: string, report: Report) => Promise<void>;
 
 type Parts = {
-  runners: Pick<Runners, "greet">;
+  runners: Pick<Runners, "identify">;
   checks: readonly ApiCheck[];
   baseUrl: string;
-  tell: SendReport;
+  sendReport: SendReport;
   nowMs: () => number;
 };
 
-export function createRunnerDoor({ runners, checks, baseUrl, tell, nowMs }: Parts) {
-  const places = new WeakMap<FastifyRequest, string>();
-  const placeOf = (request: FastifyRequest) => {
-    const location = places.get(request);
-    invariant(location !== undefined, "nobody asked whose request this is");
+export function createRunnerDoor({ runners, checks, baseUrl, sendReport, nowMs }: Parts) {
+  const locations = new WeakMap<FastifyRequest, string>();
+  const locationOf = (request: FastifyRequest) => {
+    const location = locations.get(request);
+    invariant(location !== undefined, "the request was not authenticated");
     return location;
   };
   const plugin: FastifyPluginAsync = async (app) => {
-    // Before the body: of a stranger's none is read.
+    // Before the body is read, so that an unauthenticated request costs little.
     app.addHook("onRequest", async (request) => {
-      places.set(request, await requireRunner(request, runners));
+      locations.set(request, await requireRunner(request, runners));
     });
     app.post(workPath, async (request): Promise<Work> => {
-      const location = placeOf(request);
+      const location = locationOf(request);
       const own = checks.filter((check) => runsAt(check, location));
       return { location, now_ms: nowMs(), base_url: baseUrl, checks: own };
     });
     app.post(reportPath, async (request, reply) => {
-      const location = placeOf(request);
+      const location = locationOf(request);
       const known = new Map(checks.map((check) => [check.id, check]));
-      const limit = pLimit(toldAtOnce);
-      const telling = readReport(request.body).map((result) => {
+      const limit = pLimit(maxConcurrentSends);
+      const sends = readReport(request.body).map((result) => {
         const check = known.get(result.checkId);
-        // A check that is gone since the runner last asked: nothing is lost with it.
+        // The check was removed since the runner last fetched its work: its result is not needed.
         if (check === undefined || !runsAt(check, location)) return null;
         const { scheduledAtMs } = result;
         if (!isWithinReach(scheduledAtMs, { check, nowMs: nowMs() })) return null;
         const results = [{ ...result, location }];
-        return limit(() => tell(check.id, { scheduledAtMs, atMs: nowMs(), results }));
+        return limit(() => sendReport(check.id, { scheduledAtMs, atMs: nowMs(), results }));
       });
-      // Who is told of a failure sends all of it again.
-      await Promise.all(telling).finally(() => limit.clearQueue());
+      // After an error the runner sends the whole report again: the rest need not be sent.
+      await Promise.all(sends).finally(() => limit.clearQueue());
       return reply.code(202).send({ accepted: true });
     });
   };
   return { isMine: (path: string) => path === workPath || path === reportPath, plugin };
 }
 
-/** One after the other a full report would take longer than a runner waits, and then come again and again. */
-const toldAtOnce = 16;
+/** Sent one by one, a full report would exceed the runner's timeout, and the runner would repeat it. */
+const maxConcurrentSends = 16;
 
-/** The month before this one is always there to write to; for one further back a table would be made. */
-const longestKeptMs = 28 * 86_400_000;
+/** The maximum age of a result: the partition of the last month exists; an older one would be created. */
+const maxAgeMs = 28 * 86_400_000;
 
-/** Runners keep to our clock: a tick that is to come nobody can have run, nor keeps anyone a result so long. */
+/** Runners follow our clock: none can have run a tick further ahead, or hold a result that is older. */
 function isWithinReach(
   scheduledAtMs: number,
   { check, nowMs }: { check: ApiCheck; nowMs: number },
 ): boolean {
   const aheadMs = scheduledAtMs - nowMs;
-  return aheadMs <= check.frequencySeconds * 1_000 && aheadMs >= -longestKeptMs;
+  return aheadMs <= check.frequencySeconds * 1_000 && aheadMs >= -maxAgeMs;
 }
 
 async function requireRunner(
   request: FastifyRequest,
-  runners: Pick<Runners, "greet">,
+  runners: Pick<Runners, "identify">,
 ): Promise<string> {
   const [, token = ""] = /^Bearer ([\w-]{43})$/.exec(request.headers.authorization ?? "") ?? [];
   const hash = createHash("sha256").update(token).digest();
-  const location = token === "" ? null : await runners.greet(hash);
+  const location = token === "" ? null : await runners.identify(hash);
   if (location !== null) return location;
   throw new ProblemError({
     status: 401,
@@ -99,7 +99,7 @@ function readReport(body: unknown): CheckResult[] {
   throw new ProblemError({ status: 400, code: "invalid_request", detail });
 }
 
-/** Over Restate's own ingress. A report that comes twice changes nothing. */
+/** Sends through Restate's own ingress. A repeated report changes nothing. */
 export function createSendReport(ingressUrl: string): SendReport {
   return (checkId, report) =>
     sendToRestate(`${ingressUrl}/${apiCheckService}/${checkId}/report`, report, patience.caller);

@@ -1,38 +1,38 @@
-/** Runs checks at a further place: on the gateway's grid, by its clock, each by itself. */
+/** Runs checks at a further location, each on its own grid by the gateway's clock. */
 import type { Log } from "#kernel/log.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import { gridOf, isWithinReach, tickAfter } from "#monitor/rules/grid.ts";
 import { ReportRefusedError } from "./client.ts";
 import type { Work } from "./contract.ts";
 export type RunnerParts = {
-  /** Asks the gateway what to run. */
-  askForWork: () => Promise<Work>;
+  /** Fetches from the gateway what to run. */
+  fetchWork: () => Promise<Work>;
   report: (results: CheckResult[]) => Promise<void>;
   run: (check: ApiCheck, of: { scheduledAtMs: number; work: Work }) => Promise<CheckResult>;
   log: Log;
   nowMs: () => number;
 };
 
-/** Work is asked for this often; the gateway takes it for a sign of life as well. */
-const askEveryMs = 20_000;
+/** The interval of fetching the work, which is also the heartbeat of the runner. */
+const fetchEveryMs = 20_000;
 
-/** Results that could not be reported yet: the oldest are given up, a check has moved on since. */
+/** The maximum of unreported results: the oldest are dropped, since newer runs of the check followed. */
 const maxWaiting = 1_000;
 
 export type Runner = { stop: () => Promise<void> };
 
-/** Throws when the first answer of the gateway does not come or is a refusal. */
+/** Throws when the first fetch of the work fails or is refused. */
 export async function startRunner(parts: RunnerParts): Promise<Runner> {
   const schedule = createSchedule(parts);
-  schedule.take(await askTimed(parts));
+  schedule.take(await fetchTimed(parts));
   const timer = setInterval(() => {
-    askTimed(parts).then(schedule.take, (error: Error) =>
+    fetchTimed(parts).then(schedule.take, (error: Error) =>
       parts.log.warn(
         { detail: error.message },
-        "no work from control; going on with what is known",
+        "cannot fetch work from control, continuing with the last",
       ),
     );
-  }, askEveryMs);
+  }, fetchEveryMs);
   return {
     async stop() {
       clearInterval(timer);
@@ -43,11 +43,11 @@ export async function startRunner(parts: RunnerParts): Promise<Runner> {
 
 type TimedWork = { work: Work; aheadMs: number };
 
-/** How far the gateway's clock is ahead of ours: its answer was made half way between. */
-async function askTimed({ askForWork, nowMs }: RunnerParts): Promise<TimedWork> {
-  const askedMs = nowMs();
-  const work = await askForWork();
-  return { work, aheadMs: Math.round(work.now_ms - (askedMs + nowMs()) / 2) };
+/** Estimates how far the gateway's clock is ahead of ours: it read its clock half-way through the call. */
+async function fetchTimed({ fetchWork, nowMs }: RunnerParts): Promise<TimedWork> {
+  const startedMs = nowMs();
+  const work = await fetchWork();
+  return { work, aheadMs: Math.round(work.now_ms - (startedMs + nowMs()) / 2) };
 }
 
 type TickTimer = { definition: string; dueMs: number; timer: NodeJS.Timeout };
@@ -62,7 +62,7 @@ function createSchedule(parts: RunnerParts) {
 
   const arm = (check: ApiCheck, work: Work, lastMs = 0) => {
     const now = nowMs() + aheadMs;
-    // A timer may fire a moment early, and the gateway's clock may go back: no tick runs twice.
+    // A timer may fire slightly early, and the gateway's clock may be set back: no tick runs twice.
     const dueMs = tickAfter(gridOf(check), { lastMs, nowMs: now });
     const timer = setTimeout(() => {
       const done = run(check, { scheduledAtMs: dueMs, work })
@@ -74,22 +74,22 @@ function createSchedule(parts: RunnerParts) {
     }, dueMs - now);
     timers.set(check.id, { definition: definitionOf(check, work), dueMs, timer });
   };
-  /** Not for another definition, nor by a clock that was found to be wrong. */
-  const isWellSet = ({ definition, dueMs }: TickTimer, check: ApiCheck, work: Work) =>
+  /** Whether a timer has the current definition, and a due time that the clock makes plausible. */
+  const isCurrent = ({ definition, dueMs }: TickTimer, check: ApiCheck, work: Work) =>
     definition === definitionOf(check, work) &&
     isWithinReach(gridOf(check), { dueMs, nowMs: nowMs() + aheadMs });
 
   return {
-    /** Begins what is new, ends what is gone, and leaves the timers of the rest alone. */
+    /** Starts timers of new or changed checks, stops those of removed ones, and leaves the others alone. */
     take(timed: TimedWork): void {
-      // The last answer may come after the end, and would begin everything anew.
+      // An answer that arrives after `stop` would start all timers again.
       if (isStopped) return;
       const { work } = timed;
       aheadMs = timed.aheadMs;
       const wanted = new Map(work.checks.map((check) => [check.id, check]));
       for (const [id, armed] of timers) {
         const check = wanted.get(id);
-        if (check !== undefined && isWellSet(armed, check, work)) wanted.delete(id);
+        if (check !== undefined && isCurrent(armed, check, work)) wanted.delete(id);
         else {
           clearTimeout(armed.timer);
           timers.delete(id);
@@ -112,25 +112,25 @@ function definitionOf(check: ApiCheck, { base_url }: Work): string {
   return JSON.stringify([base_url, check]);
 }
 
-/** Reports what was found together, again and again until it is taken; in bounded memory. */
+/** Reports results in batches and retries until they are accepted, in bounded memory. */
 function createOutbox({ report, log }: RunnerParts) {
   const waiting: CheckResult[] = [];
   let sending: Promise<void> | undefined;
 
   const send = async () => {
     while (waiting.length > 0) {
-      const group = waiting.slice(0, 100);
+      const batch = waiting.slice(0, 100);
       try {
-        await report(group);
+        await report(batch);
       } catch (error) {
         const { message: detail } = error as Error;
         if (!(error instanceof ReportRefusedError)) {
           log.warn({ detail, waiting: waiting.length }, "not reported yet");
           return;
         }
-        log.error({ detail, results: group.length }, "report refused: its results are given up");
+        log.error({ detail, results: batch.length }, "report refused, its results are dropped");
       }
-      waiting.splice(0, waiting.length, ...waiting.filter((result) => !group.includes(result)));
+      waiting.splice(0, waiting.length, ...waiting.filter((result) => !batch.includes(result)));
     }
   };
   const flush = () => {
@@ -144,7 +144,7 @@ function createOutbox({ report, log }: RunnerParts) {
       waiting.push(result);
       if (waiting.length > maxWaiting) {
         waiting.shift();
-        log.warn("a result was given up: control has been away for too long");
+        log.warn("a result was dropped: control has been unreachable for too long");
       }
       void flush();
     },

@@ -1,4 +1,4 @@
-/** The further places that run checks: who they are, and when each was last heard of. */
+/** The table of runners at further locations, with the time of each one's last request. */
 import { LRUCache } from "lru-cache";
 import type { Database } from "#kernel/database.ts";
 import { inTime } from "#kernel/in-time.ts";
@@ -6,16 +6,16 @@ import { createIsKnownToken } from "#monitor/known-tokens.ts";
 import { refusal, refuseTaken } from "#monitor/operations/rules.ts";
 export type Runners = ReturnType<typeof createRunners>;
 
-/** Every run of every check asks. */
+/** Cached, since every run of every check calls `expected`. */
 const expectedTtlMs = 1_000;
-/** One that hangs would have the run begin too late. */
-const patienceMs = 2_000;
+/** A query that hangs would delay the run. */
+const queryTimeoutMs = 2_000;
 
 export function createRunners(database: Database) {
   const expected = new LRUCache<"all", string[]>({
     max: 1,
     ttl: expectedTtlMs,
-    // A database that is away keeps no check from running.
+    // Checks run although the database is down.
     allowStaleOnFetchRejection: true,
     fetchMethod: async () => {
       const { rows } = await database.query(findExpected);
@@ -24,7 +24,7 @@ export function createRunners(database: Database) {
   });
   const isKnownToken = createIsKnownToken(database, "check_runners");
   return {
-    /** Lets who has the token of this hash (hex) report for `location`; an earlier token is void. */
+    /** Lets the holder of the token with this hash (hex) report for `location`; revokes an earlier token. */
     async add(location: string, tokenHash: string): Promise<{ replaced: boolean }> {
       const { rows } = await database
         .query(saveRunner, [location, Buffer.from(tokenHash, "hex")])
@@ -32,7 +32,7 @@ export function createRunners(database: Database) {
       return { replaced: rows[0]?.replaced === true };
     },
 
-    /** Throws 404. */
+    /** Throws 404 `unknown_runner`. */
     async remove(location: string): Promise<void> {
       const { rowCount } = await database.query(dropRunner, [location]);
       if (rowCount === 0) {
@@ -49,16 +49,17 @@ export function createRunners(database: Database) {
       }));
     },
 
-    /** Places that are to report: their runner was there once and was not removed. */
+    /** The locations that are expected to report: their runner connected once and was not removed. */
     async expected(): Promise<string[]> {
-      const ask = async () => (await expected.fetch("all")) ?? [];
+      const fetch = async () => (await expected.fetch("all")) ?? [];
       const known = expected.peek("all", { allowStale: true });
-      // Waited for here: a fetch that is aborted and fails later would be the last one that the cache makes.
-      return known === undefined ? ask() : inTime(ask, { limitMs: patienceMs, otherwise: known });
+      if (known === undefined) return fetch();
+      // The timeout is here: after a fetch that is aborted and then fails, the cache would fetch no more.
+      return inTime(fetch, { limitMs: queryTimeoutMs, otherwise: known });
     },
 
-    /** The place of whoever has this token, who is there now; null: nobody has it. */
-    async greet(tokenHash: Buffer): Promise<string | null> {
+    /** Returns the location of the runner with this token and records its request; null: unknown token. */
+    async identify(tokenHash: Buffer): Promise<string | null> {
       if (!(await isKnownToken(tokenHash))) return null;
       const { rows } = await database.query(noteRunner, [tokenHash]);
       return rows[0]?.location ?? null;

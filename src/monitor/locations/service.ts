@@ -1,4 +1,4 @@
-/** `MonitorRunners`: who may report runs from further places. */
+/** `MonitorRunners`: manages the runners that may report from further locations. */
 import { implement } from "@restatedev/restate-sdk";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
@@ -6,12 +6,12 @@ import { runnerRegistry } from "#monitor/internal.ts";
 import { refusal } from "#monitor/operations/rules.ts";
 import type { Runners } from "./runners.ts";
 
-/** `location`: where the program itself runs checks. */
+/** `location`: that of the program's own runs. */
 type Parts = { runners: Runners; location: string };
 
-const problem = "the places cannot be asked for";
+const problem = "the runners cannot be read or changed";
 const listing = databaseRead("list", { limitMs: 5_000, problem });
-/** Left behind, a change would take effect after its caller was told that it had not. */
+/** Longer than a statement can take: a change must not take effect after its caller got an error. */
 const changes = { limitMs: 330_000, problem };
 const adding = databaseRead("add", changes);
 const removal = databaseRead("remove", changes);
@@ -20,8 +20,10 @@ export function createRunnerRegistry({ runners, location: own }: Parts) {
   return implement(runnerRegistry, {
     handlers: {
       Add: async (ctx, { location, token_hash }) => {
-        // Two would report for one place, and the slower one would never be heard.
-        if (location === own) throw refusal(409, "location_taken", `${own} is where Vedette is`);
+        // With two reporters at one location, the reports of the slower one would be ignored.
+        if (location === own) {
+          throw refusal(409, "location_taken", `${own} is the location of Vedette itself`);
+        }
         const add = () => runners.add(location, token_hash);
         const { replaced } = await readNow(ctx, adding, add);
         return { location, replaced };

@@ -43,7 +43,7 @@ it("a report that is refused does not keep later ones waiting", async () => {
   const reported: CheckResult[] = [];
   let isFirst = true;
   const runner = await startRunner({
-    askForWork: async () => ({
+    fetchWork: async () => ({
       location: "fra",
       now_ms: Date.now(),
       base_url: "https://a.example",

@@ -28,7 +28,7 @@ async function startBench(aheadMs = 0) {
   };
   const runs: { check: string; tickMs: number; atMs: number }[] = [];
   const runner = await startRunner({
-    askForWork: async () => {
+    fetchWork: async () => {
       if (gateway.isAway) throw new Error("connection refused");
       const now_ms = Date.now() + gateway.aheadMs;
       if (gateway.answersAfterMs > 0) await delay(gateway.answersAfterMs);
@@ -170,8 +170,8 @@ it("goes on while the gateway is away, and reports everything afterwards, in ord
 });
 
 it("does not start when the gateway does not answer", async () => {
-  const askForWork = () => Promise.reject(new Error("connection refused"));
-  const parts = { askForWork, report: async () => {}, log, nowMs: Date.now };
+  const fetchWork = () => Promise.reject(new Error("connection refused"));
+  const parts = { fetchWork, report: async () => {}, log, nowMs: Date.now };
 
   await expect(startRunner({ ...parts, run: async () => aCheckResult() })).rejects.toThrow(
     "connection refused",

@@ -27,7 +27,7 @@ async function startDoors(options: BenchOptions) {
     runners: bench.runners,
     checks: options.apiChecks ?? [],
     baseUrl: bench.target.url,
-    tell: createSendReport(ingressUrl),
+    sendReport: createSendReport(ingressUrl),
     nowMs: Date.now,
   });
   const url = await serveDoors([createPingDoor(bench.takePing), runnerDoor], ingressUrl);
@@ -117,7 +117,7 @@ async function addPlace(bench: Awaited<ReturnType<typeof startDoors>>, location:
   const token = makeToken();
   await bench.runners.add(location, hashOf(token));
   const client = createRunnerClient({ control: bench.url, token });
-  const { checks } = await client.askForWork();
+  const { checks } = await client.fetchWork();
   return {
     client,
     checks,
@@ -164,8 +164,8 @@ describe("a further place", () => {
     const stranger = createRunnerClient({ control: bench.url, token: makeToken() });
     const operator = createRunnerClient({ control: bench.url, token: "the-ingress-token" });
 
-    await expect(stranger.askForWork()).rejects.toThrow(RunnerRefusedError);
-    await expect(operator.askForWork()).rejects.toThrow(RunnerRefusedError);
+    await expect(stranger.fetchWork()).rejects.toThrow(RunnerRefusedError);
+    await expect(operator.fetchWork()).rejects.toThrow(RunnerRefusedError);
     await expect(stranger.report([aCheckResult({ checkId: "probe" })])).rejects.toThrow(
       RunnerRefusedError,
     );
@@ -219,7 +219,7 @@ describe("a further place", () => {
       runners: bench.runners,
       checks: [check],
       baseUrl: bench.target.url,
-      tell: async (_, { scheduledAtMs }) => {
+      sendReport: async (_, { scheduledAtMs }) => {
         telling += 1;
         most = Math.max(most, telling);
         await new Promise((resolve) => setImmediate(resolve));

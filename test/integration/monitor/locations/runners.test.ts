@@ -13,7 +13,7 @@ it("a place where the program itself runs checks gets no other runner", async ()
   const { status, body } = await bench.call(add, { location: "local", token_hash: makeHash() });
 
   expect(status).toBe(409);
-  expect(body.message).toContain("local is where Vedette is");
+  expect(body.message).toContain("local is the location of Vedette itself");
 });
 
 it("a token that another place has is refused, at once", async () => {
@@ -33,7 +33,7 @@ async function hangingBench() {
   const enter = async (location: string) => {
     const token_hash = makeHash();
     await bench.call(add, { location, token_hash });
-    await bench.runners.greet(Buffer.from(token_hash, "hex"));
+    await bench.runners.identify(Buffer.from(token_hash, "hex"));
   };
   await enter("fra");
   await waitFor(async () => (await bench.runners.expected()).length > 0, {
