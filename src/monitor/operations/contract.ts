@@ -1,9 +1,9 @@
-/** What can be asked of a check's object through the gateway. Times: ISO 8601, UTC. */
+/** The operations on a check's object through the gateway. Times: ISO 8601, UTC. */
 import { z } from "zod";
 import { cleanText } from "#kernel/clean-text.ts";
 import { causes, grades } from "#monitor/contract.ts";
 
-/** Both are keyed by the check's id; which of them a check is, its `kind` says. */
+/** Both are keyed by the check's id; its `kind` decides which one a check has. */
 export const apiCheckService = "vedette.v1.ApiCheck";
 export const heartbeatService = "vedette.v1.Heartbeat";
 
@@ -16,7 +16,7 @@ const MuteRequest = z
   })
   .meta({ title: "MuteRequest", examples: [{ until: "2027-01-31T06:00:00Z" }] });
 
-/** Shown to people and kept: one that no database takes would keep all that is known of the check out. */
+/** A text for people. Cleaned, since a character that Postgres refuses would block every write of the check. */
 const note = (longest: number) =>
   z
     .string()
@@ -27,7 +27,7 @@ const note = (longest: number) =>
 const AcknowledgeRequest = z
   .strictObject({
     by: note(200),
-    /** Of the alert that is meant; absent: whichever is open. */
+    /** The alert to acknowledge; absent: the open one. */
     episode: z.int().optional(),
   })
   .meta({ title: "AcknowledgeRequest", examples: [{ by: "ada" }] });
@@ -40,7 +40,7 @@ const MaintenanceRequest = z
   })
   .meta({ title: "MaintenanceRequest" });
 
-/** Whether a check may alert now and later, and what it alerts for. */
+/** Mute, maintenance and the open alert of a check. */
 export const AlertState = z.object({
   check: z.string(),
   muted_until: z.string().nullable(),
@@ -56,7 +56,7 @@ export const AlertState = z.object({
 });
 export type AlertState = z.infer<typeof AlertState>;
 
-/** What an operator does about alerts; of API checks and heartbeats alike. */
+/** An operator's operations on alerts, the same for API checks and heartbeats. */
 export const operatorHandlers = {
   Mute: { input: MuteRequest, output: AlertState },
   Unmute: { input: Empty, output: AlertState },
@@ -68,7 +68,7 @@ export type OperatorHandlerName = keyof typeof operatorHandlers;
 
 const milliseconds = z.number().nullable();
 
-/** A run that was asked for: it alerts nobody and is not recorded. */
+/** A run on request: it alerts nobody and is not recorded. */
 export const RunNowAnswer = z.object({
   check: z.string(),
   location: z.string(),
@@ -87,25 +87,25 @@ export const RunNowAnswer = z.object({
 });
 export type RunNowAnswer = z.infer<typeof RunNowAnswer>;
 
-/** What API checks have besides. `Run` runs the check now, where the program stands. */
+/** The operations of API checks. `Run` runs the check now, at the program's own location. */
 export const apiCheckHandlers = {
   ...operatorHandlers,
   Run: { input: Empty, output: RunNowAnswer },
 } as const;
 
-/** A SHA-256 in hex: tokens themselves stay with whoever made them. */
+/** A SHA-256 in hex: the token itself is never sent here. */
 const TokenHash = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** What heartbeats have besides. `Register` begins to wait for pings, or replaces the token. */
+/** The operations of heartbeats. `Register` starts to expect pings, or replaces the token. */
 export const heartbeatHandlers = {
   ...operatorHandlers,
   Register: {
     input: z.strictObject({ token_hash: TokenHash }).meta({ title: "RegisterRequest" }),
     output: z.object({
       check: z.string(),
-      /** Whether there was a token before, which is void now. */
+      /** Whether an earlier token was revoked. */
       replaced: z.boolean(),
-      /** Before the token in the ping URL; null: the address of control. */
+      /** The start of the ping URL, up to the token; null: the address of control. */
       ping_url: z.string().nullable(),
     }),
   },
@@ -118,13 +118,13 @@ const RunnerLocation = z
 const Runner = z.object({
   location: z.string(),
   created_at: z.string(),
-  /** When it last asked for its work; null: never. */
+  /** When it last sent a request; null: never. */
   seen_at: z.string().nullable(),
 });
 
 export const runnerService = "vedette.v1.MonitorRunners";
 
-/** Who may report runs from further places. Adding a place again voids its earlier token. */
+/** The runners that may report from further locations. Adding a location again revokes its earlier token. */
 export const runnerHandlers = {
   Add: {
     input: z

@@ -1,4 +1,4 @@
-/** What an operator does about the alerts of a check: the same handlers for API checks and heartbeats. */
+/** The handlers of an operator's operations on alerts, the same for API checks and heartbeats. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { OpenAlert, Quiet } from "#monitor/contract.ts";
 import { notQuiet } from "#monitor/rules/quiet.ts";
@@ -16,7 +16,7 @@ import {
 export type OperatedCheck = {
   readAlert: (nowMs: number) => Promise<OpenAlert | null>;
   writeAlert: (alert: OpenAlert, nowMs: number) => Promise<void>;
-  /** After mute or maintenance has changed: what was quiet until then may alert earlier now. */
+  /** Called after mute or maintenance has changed, since the check may now alert earlier. */
   quietChanged: (nowMs: number) => Promise<void>;
   writeSnapshot: (nowMs: number) => Promise<void>;
 };

@@ -1,4 +1,4 @@
-/** The durable state of mute and maintenance; API checks and heartbeats keep it under the same key. */
+/** The durable state of mute and maintenance; API checks and heartbeats store it under the same key. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { Quiet } from "#monitor/contract.ts";
 import { notQuiet } from "#monitor/rules/quiet.ts";

@@ -6,7 +6,7 @@ import type { OpenAlert, Quiet } from "#monitor/contract.ts";
 import type { AlertState, MonitorProblemCode } from "#monitor/operations/contract.ts";
 import { dropPast, muteForeverMs } from "#monitor/rules/quiet.ts";
 
-/** Until `until`, or for ever. Throws 400 when that is over. */
+/** Mutes until `until`; undefined: for ever. Throws 400 `invalid_window` for a time in the past. */
 export function mute(quiet: Quiet, until: string | undefined, nowMs: number): Quiet {
   const mutedUntilMs = until === undefined ? muteForeverMs : Date.parse(until);
   if (mutedUntilMs <= nowMs) throw refusal(400, "invalid_window", "until has to be in the future");
@@ -15,7 +15,7 @@ export function mute(quiet: Quiet, until: string | undefined, nowMs: number): Qu
 
 type Window = { from: string; to: string; reason: string };
 
-/** With one more window. Throws 400 when it is over or ends before it begins, or there are too many. */
+/** Adds a window. Throws 400 `invalid_window` if it is past or ends before it begins, or for too many. */
 export function addMaintenance(quiet: Quiet, window: Window, nowMs: number): Quiet {
   const { from, to, reason } = window;
   const span = { fromMs: Date.parse(from), toMs: Date.parse(to), reason };
@@ -33,8 +33,8 @@ const maxWindows = 100;
 export type Acknowledgement = { by: string; episode?: number | undefined };
 
 /**
- * Who is at work on the open alert; whoever said so first stays. Throws 409 without an alert, and when
- * another one is open than is meant: who looked at an old page does not know of it.
+ * Records who is working on the open alert; a second acknowledgement does not replace the first. Throws 409
+ * without an open alert, and when another one is open than `episode`, as after a click on an old page.
  */
 export function acknowledge(
   alert: OpenAlert | null,
@@ -43,7 +43,7 @@ export function acknowledge(
 ): OpenAlert {
   if (alert === null) throw refusal(409, "no_alert", "no alert of this check is open");
   if (episode !== undefined && episode !== alert.episode) {
-    const detail = `alert ${episode} is over; alert ${alert.episode} is open now: look at that one first`;
+    const detail = `alert ${episode} is resolved; alert ${alert.episode} is open now: read that one first`;
     throw refusal(409, "other_alert", detail);
   }
   return { ...alert, acknowledged: alert.acknowledged ?? { by, atMs } };
@@ -75,7 +75,7 @@ export function refusal(status: number, code: MonitorProblemCode, detail: string
   return new ProblemError<MonitorProblemCode>({ status, code, detail });
 }
 
-/** What the database says of a token that it knows already becomes 409; all else is thrown as it is. */
+/** Maps the database error of a duplicate token to 409 `token_taken`; rethrows any other error. */
 export function refuseTaken(error: unknown): never {
   // Postgres: unique_violation.
   if ((error as { code?: string }).code !== "23505") throw error;

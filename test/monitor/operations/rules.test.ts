@@ -78,6 +78,8 @@ describe("acknowledge", () => {
   it("is refused when another alert is open than was seen", () => {
     const old = { by: "ada", episode: 1 };
 
-    expect(() => acknowledge(alert, old, nowMs)).toThrow("alert 1 is over; alert 2 is open now");
+    expect(() => acknowledge(alert, old, nowMs)).toThrow(
+      "alert 1 is resolved; alert 2 is open now",
+    );
   });
 });
