@@ -1,4 +1,4 @@
-/** Opens the connection of a probe step by step, so that each step's time is known. */
+/** Opens the connection of a probe step by step, to measure the time of each step. */
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { isIP, connect as openSocket, type Socket } from "node:net";
@@ -78,7 +78,7 @@ async function connect(
   return socket;
 }
 
-/** The certificate is judged by hand: of one that is not trusted, too, the days left are wanted. */
+/** Verifies the certificate itself, because the days left are recorded of an untrusted one too. */
 async function secure(socket: Socket, hostname: string, opening: ConnectOptions): Promise<Socket> {
   const { timing, signal, ca } = opening;
   const tls = openTls({
@@ -100,7 +100,7 @@ async function secure(socket: Socket, hostname: string, opening: ConnectOptions)
   return tls;
 }
 
-/** Whoever waits is told by `once`; an error that nobody waits for any more must not end the program. */
+/** `once` reports an error to its caller; one that occurs after that must not end the process. */
 function ignore(): void {}
 
 const dayMs = 86_400_000;

@@ -1,17 +1,17 @@
-/** What went wrong with a request, in words. They never quote an address or a header. */
+/** Describes why a request failed, without quoting an address or a header. */
 import { formatDuration } from "#kernel/duration.ts";
 import type { PhaseTimes } from "./timing.ts";
 
-/** A fault with words of its own. */
+/** An error whose message is the description. */
 export class ProbeFault extends Error {}
 
-type Circumstances = {
+type FaultContext = {
   signal: AbortSignal;
   limits: { timeoutMs: number };
   timing: PhaseTimes;
 };
 
-export function describeFault(error: unknown, { signal, limits, timing }: Circumstances): string {
+export function describeFault(error: unknown, { signal, limits, timing }: FaultContext): string {
   if (signal.aborted) {
     const limit = formatDuration(limits.timeoutMs);
     return timing.connectedAtMs === undefined
@@ -25,7 +25,7 @@ export function describeFault(error: unknown, { signal, limits, timing }: Circum
   return faults[word] ?? `the request failed (${word})`;
 }
 
-/** Of several addresses that were tried the first one's fault. */
+/** The root cause; if several addresses were tried, that of the first. */
 function innermost(error: unknown): NodeJS.ErrnoException {
   const { errors, cause } = error as { errors?: unknown[]; cause?: unknown };
   if (errors?.[0] !== undefined) return innermost(errors[0]);

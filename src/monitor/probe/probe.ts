@@ -1,4 +1,4 @@
-/** One request, as a stranger would make it: on a connection of its own, with its parts timed. */
+/** Makes one request on a new connection, as an external client would, and times its phases. */
 import { Client, type Dispatcher } from "undici";
 import { readBody } from "#kernel/body.ts";
 import type { ProbeObservation } from "#monitor/contract.ts";
@@ -11,11 +11,11 @@ import type { PhaseTimes } from "./timing.ts";
 export type ProbeLimits = {
   /** From the start to the last byte of the answer. */
   timeoutMs: number;
-  /** A longer answer is a failure: no check needs it. */
+  /** A longer answer is a failure. */
   maxBodyBytes: number;
 };
 
-/** Never throws: what goes wrong is what was seen. Redirects are answers like others. */
+/** Never throws: an error is an outcome. Does not follow redirects. */
 export type Probe = (request: ProbeRequest, limits: ProbeLimits) => Promise<ProbeObservation>;
 
 /** `ca`: certificates to trust besides those of the system (PEM). */

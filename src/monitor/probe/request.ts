@@ -1,4 +1,4 @@
-/** The request of an API check, with its secrets put in. */
+/** The request of an API check, with its secrets filled in. */
 import type { ApiCheck, SecretName } from "#monitor/contract.ts";
 
 export type Secrets = Record<SecretName, string>;
@@ -10,12 +10,12 @@ export type ProbeRequest = {
   body: string | null;
 };
 
-/** An answer that is longer is a failure: no check needs it. */
+/** A longer answer is a failure: no check needs it. */
 export const maxBodyBytes = 1024 * 1024;
 
 const placeholder = /\{\{(KEY|ROOT_KEY)\}\}/g;
 
-/** What to send. Each `{{KEY}}` or `{{ROOT_KEY}}` in headers and body becomes the secret. */
+/** The request to send: replaces each `{{KEY}}` or `{{ROOT_KEY}}` in headers and body by the secret. */
 export function buildRequest(
   check: ApiCheck,
   { baseUrl, secrets }: { baseUrl: string; secrets: Secrets },
@@ -31,7 +31,7 @@ export function buildRequest(
   };
 }
 
-/** The headers and body as the definition has them, placeholders and all. */
+/** The headers and body of the definition, with their placeholders, and the content type of a body. */
 export function describeRequest(check: ApiCheck): Pick<ApiCheck, "headers" | "body"> {
   const json = check.body === null ? {} : { "content-type": "application/json" };
   return { headers: { ...json, ...check.headers }, body: check.body };

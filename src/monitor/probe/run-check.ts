@@ -1,11 +1,11 @@
-/** Runs an API check once, here: the request with its secrets, the probe, the grade. */
+/** Runs an API check once at this location: fills in the secrets, probes, grades. */
 
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import { toResult } from "#monitor/rules/grade.ts";
 import type { Probe } from "./probe.ts";
 import { buildRequest, maxBodyBytes, type Secrets, secretsOf } from "./request.ts";
 
-/** Where checks call, and with what. A secret that is empty is not set. */
+/** The API that checks call, and their secrets. An empty secret is not set. */
 export type Target = { baseUrl: string; secrets: Secrets };
 
 export type RunCheck = (check: ApiCheck, scheduledAtMs: number) => Promise<CheckResult>;
@@ -16,34 +16,34 @@ export function createRunCheck({ probe, target, location, nowMs }: Parts): RunCh
   return async (check, scheduledAtMs) => {
     const startedAtMs = nowMs();
     const limits = { timeoutMs: timeLimitMs(check), maxBodyBytes };
-    const seen = await probe(buildRequest(check, target), limits);
-    const result = toResult(check, { location, scheduledAtMs, startedAtMs }, seen);
+    const observation = await probe(buildRequest(check, target), limits);
+    const result = toResult(check, { location, scheduledAtMs, startedAtMs }, observation);
     return withoutSecrets(result, target.secrets);
   };
 }
 
-/** Whether the check can run: a request with a secret missing would only ever fail. */
+/** Whether all secrets of the check are set: without one its request would always fail. */
 export function canRun(check: ApiCheck, { secrets }: Target): boolean {
   return secretsOf(check).every((name) => secrets[name] !== "");
 }
 
 /**
- * A little longer than what fails, so that the record says how slow an answer was; but over before
- * the next run is due.
+ * The timeout of a run: longer than the failed threshold, so that the result has the duration of a slow
+ * answer, but short enough to end before the next run is due.
  */
 export function timeLimitMs(check: Pick<ApiCheck, "failedAboveMs" | "frequencySeconds">): number {
   const { failedAboveMs, frequencySeconds } = check;
   return Math.min(failedAboveMs + Math.min(failedAboveMs, 2_000), frequencySeconds * 900);
 }
 
-/** A reason may quote what the server said, and the server may say what it was told. */
+/** A reason may quote the answer, and a server may echo the secrets of the request. */
 function withoutSecrets(result: CheckResult, secrets: Secrets): CheckResult {
   if (result.reason === null) return result;
   const known = Object.values(secrets).filter((secret) => secret !== "");
   return { ...result, reason: known.reduce(hideSecret, result.reason) };
 }
 
-/** As it is, as JSON writes it, and what is left of it where a quotation is cut. */
+/** Hides the secret as it is, as escaped in JSON, and its beginning where a quotation was cut with `…`. */
 function hideSecret(text: string, secret: string): string {
   const asJson = JSON.stringify(secret).slice(1, -1);
   const hidden = text.replaceAll(asJson, "***").replaceAll(secret, "***");
@@ -58,5 +58,5 @@ function hideEnd(text: string, secret: string): string {
   return text;
 }
 
-/** So much of a secret tells nothing. */
+/** The shortest beginning of a secret to hide; fewer characters disclose nothing. */
 const shortestPart = 4;

@@ -1,4 +1,4 @@
-/** Makes the runs of this worker, away from the objects: a run takes long, an object must not. */
+/** Makes this worker's runs outside the objects, because a run takes long and would block its object. */
 import { implement } from "@restatedev/restate-sdk";
 import type { Definitions } from "#monitor/contract.ts";
 import { apiCheckObject, checkProbe } from "#monitor/internal.ts";
@@ -19,9 +19,9 @@ export function createProbeService({ definitions, runCheck, activeChecks }: Part
         const check = checks.get(checkId);
         if (check === undefined || !activeChecks.has(checkId)) return null;
         const found = await ctx.run("probe", async () => {
-          // Taken up again after everything was down: the run is closed, what it found is old news.
-          const isOver = Date.now() - scheduledAtMs > check.frequencySeconds * 1_000;
-          if (isOver) return null;
+          // Resumed after a downtime: the run is closed already, so that its result would be useless.
+          const isClosed = Date.now() - scheduledAtMs > check.frequencySeconds * 1_000;
+          if (isClosed) return null;
           const result = await runCheck(check, scheduledAtMs);
           return { atMs: Date.now(), results: [result] };
         });

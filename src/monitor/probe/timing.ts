@@ -1,7 +1,7 @@
-/** How long the parts of a probe took. */
+/** The duration of the phases of a probe. */
 import type { Phases } from "#monitor/contract.ts";
 
-/** Filled in as the probe goes on. */
+/** Filled in while the probe runs. */
 export type PhaseTimes = {
   phases: Phases;
   tlsDaysLeft: number | null;

@@ -1,10 +1,10 @@
-/** Writes an entry of a check to the database; what is there already stays as it is. */
+/** Writes an entry of a check to the database; does not change rows that exist already. */
 import { whyUnwritable } from "#kernel/unwritable.ts";
 import type { CheckResult } from "#monitor/contract.ts";
 import type { Entry } from "#monitor/internal.ts";
 import type { CheckRecorder } from "#monitor/records/recorder.ts";
 
-/** Answers why parts of it cannot ever be written; empty: all is. Throws what may pass. */
+/** Returns why parts of it can never be written; empty: all are. Throws a transient error. */
 export async function writeEntry(
   recorder: CheckRecorder,
   checkId: string,
@@ -18,7 +18,7 @@ export async function writeEntry(
   ];
 }
 
-/** One result that cannot be kept does not take the others along. */
+/** If one result cannot be written, writes the others one by one. */
 async function writeResults(
   recorder: CheckRecorder,
   results: readonly CheckResult[],

@@ -2,7 +2,7 @@ import type { AlertTransition } from "#alerts/contract.ts";
 import type { CheckResult, CheckSnapshot } from "#monitor/contract.ts";
 import type { MissedRuns } from "#monitor/rules/grid.ts";
 
-/** Keeps what was found. Every write may come twice. */
+/** Stores results and states of checks. Every write must be idempotent. */
 export type CheckRecorder = {
   results: (results: readonly CheckResult[]) => Promise<void>;
   missed: (missed: MissedRuns & { checkId: string }) => Promise<void>;

@@ -1,4 +1,4 @@
-/** Writes what was found, one entry of a check after the other, for as long as it takes. */
+/** Writes the entries of a check in order, and retries until the database accepts them. */
 import { implement } from "@restatedev/restate-sdk";
 import { checkRecords } from "#monitor/internal.ts";
 import type { CheckRecorder } from "#monitor/records/recorder.ts";
