@@ -1,4 +1,4 @@
-/** Heartbeats: when one is due, and what a ping or the lack of one changes. Pure; the time comes in. */
+/** Heartbeats: when one is due, and what a ping or a missing one changes. Pure; time is a parameter. */
 import type { RolloutMark } from "#alerts/contract.ts";
 import { isAhead } from "#kernel/clock-fault.ts";
 import { formatDuration } from "#kernel/duration.ts";
@@ -7,22 +7,22 @@ import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import { type Decision, openAlert, resolve } from "#monitor/rules/verdict.ts";
 
 /**
- * A deadline that passed without a ping, or a watch to be confirmed. `lastPingAtMs`: null: it never pinged.
- * `away`: the last span before it in which nobody listened for pings; null: there was none.
+ * A heartbeat whose deadline passed without a ping, or whose watch is to be confirmed. `lastPingAtMs` null:
+ * it never pinged. `away`: the last absence before the deadline; null: there was none.
  */
 export type OverdueHeartbeat = { id: string; lastPingAtMs: number | null; away: Absence | null };
 
 export type PassedDeadlines = {
   overdue: OverdueHeartbeat[];
   atMs: number;
-  /** Until then nobody else is told of them. */
+  /** Until then no other process handles them. */
   lease: Date;
 };
 
-/** A span in which nobody took pings, so that some may be lost. One that goes on ends now, so far. */
+/** A span in which no process took pings, so that some may be lost. If it is not over, `toMs` is now. */
 export type Absence = { fromMs: number; toMs: number; isOver: boolean };
 
-/** From its creation on a heartbeat is waited for: one that never pings alerts too. */
+/** The first deadline counts from the creation: a heartbeat that never pings alerts too. */
 export function newHeartbeatState(atMs: number): HeartbeatState {
   return {
     status: "pending",
@@ -37,12 +37,12 @@ export function newHeartbeatState(atMs: number): HeartbeatState {
   };
 }
 
-/** `fromMs`: what counts in place of a time that lies ahead. */
+/** `fromMs`: replaces a time that is far ahead of `nowMs`. */
 export type Clock = { nowMs: number; fromMs: number };
 
 /**
- * Without what was noted while a clock was ahead: a ping that is to come would keep every later one, and
- * the alert of its absence, waiting until then.
+ * Corrects times that were recorded while a clock was ahead: a ping in the future would otherwise suppress
+ * all later ones, and the alert for missing ones, until then.
  */
 export function setRight(state: HeartbeatState, { nowMs, fromMs }: Clock): HeartbeatState {
   const { createdAtMs, lastPingAtMs, startedAtMs, held } = state;
@@ -59,7 +59,7 @@ export function setRight(state: HeartbeatState, { nowMs, fromMs }: Clock): Heart
 
 /**
  * When the alert is due: last ping (or creation) + period + grace (docs/architecture.md, "Heartbeats").
- * A run that said it began is to end within the grace, if that is earlier.
+ * A run that sent `/start` has to end within the grace, if that is earlier.
  */
 export function dueAtMs(heartbeat: Heartbeat, state: HeartbeatState): number {
   if (state.held !== null) return state.held.untilMs;
@@ -68,7 +68,7 @@ export function dueAtMs(heartbeat: Heartbeat, state: HeartbeatState): number {
   return state.startedAtMs === null ? byPeriod : Math.min(byPeriod, state.startedAtMs + graceMs);
 }
 
-/** When to look again with `expire`; null: only a ping can change something. */
+/** When to call `expire` next; null: only a ping can change the state. */
 export function wakeAtMs(
   heartbeat: Heartbeat,
   state: HeartbeatState,
@@ -81,8 +81,8 @@ export function wakeAtMs(
 }
 
 /**
- * The status to show: `late` is past the period and within the grace. `heardAtMs`: of the last ping, or since
- * when one is waited for.
+ * The status to show: `late` is past the period and within the grace. `heardAtMs`: when the last ping came,
+ * or before the first one the creation.
  */
 export function statusAt(
   heartbeat: Pick<Heartbeat, "periodSeconds" | "graceSeconds">,
@@ -93,21 +93,21 @@ export function statusAt(
   return nowMs > fromMs + lengthsOf(heartbeat).periodMs ? "late" : status;
 }
 
-type Circumstances = { isQuiet: boolean; rollout: RolloutMark | null };
+type AlertContext = { isQuiet: boolean; rollout: RolloutMark | null };
 
-/** Of the last ping, or before which none counts. */
+/** The time of the last successful ping, or of the creation before the first; earlier pings do not count. */
 export function heardAtMs({ lastPingAtMs, createdAtMs }: HeartbeatState): number {
   return lastPingAtMs ?? createdAtMs;
 }
 
-/** What a ping changes. One older than the last success, or told twice, changes nothing. */
+/** Applies a ping. A duplicate, or a ping older than the last success, changes nothing. */
 export function takePing(
   heartbeat: Heartbeat,
   state: HeartbeatState,
-  { ping, isQuiet, rollout }: Circumstances & { ping: Ping },
+  { ping, isQuiet, rollout }: AlertContext & { ping: Ping },
 ): Decision<HeartbeatState> {
-  const isTold = ping.kind === "success" && ping.atMs === state.lastPingAtMs;
-  if (isTold || ping.atMs < heardAtMs(state)) return { state, transition: null };
+  const isDuplicate = ping.kind === "success" && ping.atMs === state.lastPingAtMs;
+  if (isDuplicate || ping.atMs < heardAtMs(state)) return { state, transition: null };
   if (ping.kind === "start") {
     return { state: { ...state, startedAtMs: ping.atMs }, transition: null };
   }
@@ -119,25 +119,27 @@ export function takePing(
 }
 
 /**
- * A ping that is heard of late may be of the run before the one that is under way. One that is only a little
- * older was taken where the clock is behind: left open, the run would alert.
+ * A delayed ping may belong to the run before the current one, and does not end that. A ping that is only
+ * slightly older than the start comes from a process whose clock is behind, and does: else the run would
+ * alert.
  */
 function endRun(state: HeartbeatState, atMs: number): HeartbeatState {
   const { startedAtMs } = state;
-  if (startedAtMs === null || atMs < startedAtMs - clocksDifferMs) return state;
+  if (startedAtMs === null || atMs < startedAtMs - clockSkewMs) return state;
   return { ...state, startedAtMs: null, lastDurationMs: Math.max(0, atMs - startedAtMs) };
 }
 
-const clocksDifferMs = 2_000;
+/** How far the clocks of the processes that take pings may differ. */
+const clockSkewMs = 2_000;
 
 /**
- * What the passing of time changes. `away` is the last span before the deadline in which nobody took pings:
- * when one may have been lost in it, the grace period is waited for once more.
+ * Applies a deadline that may have passed. `away` is the last absence before the deadline: if a ping may be
+ * lost in it, the heartbeat is held for another grace period.
  */
 export function expire(
   heartbeat: Heartbeat,
   state: HeartbeatState,
-  now: Circumstances & { nowMs: number; away: Absence | null },
+  now: AlertContext & { nowMs: number; away: Absence | null },
 ): Decision<HeartbeatState> {
   const { nowMs, isQuiet, rollout } = now;
   const isFailed = state.status === "failed";
@@ -154,13 +156,13 @@ export function expire(
   return fail(heartbeat, state, { atMs: nowMs, reason, isQuiet, rollout });
 }
 
-/** Whether a deadline has passed of which nobody was told. */
+/** Whether a deadline has passed that the state does not show yet. */
 export function canExpire(heartbeat: Heartbeat, state: HeartbeatState, nowMs: number): boolean {
   const isKnown = state.alert !== null || state.status === "failed";
   return !isKnown && nowMs >= dueAtMs(heartbeat, state);
 }
 
-/** How long nothing need be heard. */
+/** The longest allowed time between two pings: period + grace. */
 export function allowanceMs(heartbeat: Heartbeat): number {
   const { periodMs, graceMs } = lengthsOf(heartbeat);
   return periodMs + graceMs;
@@ -188,7 +190,7 @@ function succeed(
   return resolve(pinged, { checkId: heartbeat.id, atMs, missedPings });
 }
 
-type Failure = Circumstances & { atMs: number; reason: string };
+type Failure = AlertContext & { atMs: number; reason: string };
 
 function fail(
   heartbeat: Heartbeat,
@@ -200,31 +202,32 @@ function fail(
   return openAlert(failed, { checkId: heartbeat.id, atMs, reason, locations: [], rollout });
 }
 
-type DeadlineLook = {
+type HoldInput = {
   dueMs: number;
   nowMs: number;
   away: Absence | null;
   before: HeartbeatState["held"];
 };
 
-/** However often it comes and goes, silence must not keep alerts back for ever. */
-const mostHolds = 5;
+/** The maximum of holds in a row: repeated absences must not suppress an alert for ever. */
+const maxHolds = 5;
 
 /**
- * Until a whole grace period after pings were taken again, one that was lost may still come. A span that
- * ended a grace before the deadline lost none that was due: nothing is left to wait for then.
+ * A hold lasts one grace period from the end of the absence, since a job whose ping was lost may ping again
+ * in that time. If that time has passed already, as after an absence that ended before the ping was expected,
+ * there is no hold.
  */
 function findHold(
   heartbeat: Heartbeat,
-  { dueMs, nowMs, away, before }: DeadlineLook,
+  { dueMs, nowMs, away, before }: HoldInput,
 ): HeartbeatState["held"] {
   if (away === null || away.fromMs > dueMs) return null;
   const { fromMs: awayFromMs, toMs: awayToMs } = away;
-  // It goes on.
+  // This absence has caused a hold already and has not ended.
   if (!away.isOver && before?.awayFromMs === awayFromMs) return null;
   const times = before === null ? 1 : (before.times ?? 1) + 1;
   const untilMs = awayToMs + lengthsOf(heartbeat).graceMs;
-  if (untilMs <= nowMs || times > mostHolds) return null;
+  if (untilMs <= nowMs || times > maxHolds) return null;
   return { untilMs, awayFromMs, awayToMs, times };
 }
 
@@ -245,7 +248,7 @@ function describeAbsence(heartbeat: Heartbeat, state: HeartbeatState): string {
   return `${since} (${lengths})${run}${away}`;
 }
 
-/** ISO 8601 to the second, for people. */
+/** ISO 8601 to the second. */
 function toSecond(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

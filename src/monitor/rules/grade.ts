@@ -1,4 +1,4 @@
-/** From what a probe saw to ok, degraded or failed. */
+/** Grades the observation of a probe: ok, degraded or failed. */
 import { formatDuration } from "#kernel/duration.ts";
 import type {
   ApiCheck,
@@ -15,23 +15,23 @@ type GradeResult = { grade: Grade; cause: Cause | null; reason: string | null };
 type Thresholds = Pick<ApiCheck, "degradedAboveMs" | "failedAboveMs">;
 
 /**
- * The grade of what was seen: an error or a wrong answer fails however quick it came (docs/architecture.md,
+ * The grade of an observation: an error or a wrong answer fails however quick it was (docs/architecture.md,
  * "Checks and grades").
  */
 export function grade(
   check: Thresholds & Pick<ApiCheck, "assertions">,
-  seen: ProbeObservation,
+  observation: ProbeObservation,
 ): GradeResult {
-  const { outcome } = seen;
+  const { outcome } = observation;
   if (outcome.kind === "error") return { grade: "failed", cause: "error", reason: outcome.reason };
   for (const assertion of check.assertions) {
     const fault = findFault(assertion, outcome);
     if (fault !== null) return { grade: "failed", cause: "assertion", reason: fault };
   }
-  return gradeByTime(check, seen.durationMs);
+  return gradeByTime(check, observation.durationMs);
 }
 
-/** Degraded is slower than the degraded threshold but not failed; at a threshold is not above it. */
+/** A duration equal to a threshold is not above it. */
 export function gradeByTime(check: Thresholds, durationMs: number): GradeResult {
   const { failedAboveMs, degradedAboveMs } = check;
   if (durationMs > failedAboveMs) return tooSlow("failed", durationMs, failedAboveMs);
@@ -44,7 +44,7 @@ function tooSlow(slow: Grade, durationMs: number, aboveMs: number): GradeResult 
   return { grade: slow, cause: "slow", reason };
 }
 
-/** A recorded result under other thresholds; what failed for another cause than time stays failed. */
+/** Grades a recorded result by other thresholds; a result that failed for another cause stays failed. */
 export function regrade(check: Thresholds, result: CheckResult): CheckResult {
   const isAboutTime = result.cause === null || result.cause === "slow";
   return isAboutTime ? { ...result, ...gradeByTime(check, result.durationMs) } : result;
@@ -52,13 +52,13 @@ export function regrade(check: Thresholds, result: CheckResult): CheckResult {
 
 type RunAt = { location: string; scheduledAtMs: number; startedAtMs: number };
 
-/** The record of one run. */
-export function toResult(check: ApiCheck, run: RunAt, seen: ProbeObservation): CheckResult {
-  const { durationMs, phases, tlsDaysLeft, outcome } = seen;
+/** The result of one run at one location. */
+export function toResult(check: ApiCheck, run: RunAt, observation: ProbeObservation): CheckResult {
+  const { durationMs, phases, tlsDaysLeft, outcome } = observation;
   return {
     checkId: check.id,
     ...run,
-    ...grade(check, seen),
+    ...grade(check, observation),
     durationMs,
     phases,
     status: outcome.kind === "response" ? outcome.status : null,
@@ -66,7 +66,7 @@ export function toResult(check: ApiCheck, run: RunAt, seen: ProbeObservation): C
   };
 }
 
-/** The phases of a run that measured none. */
+/** The phases before any was measured. */
 export const noPhases: Phases = {
   dns: null,
   connect: null,
@@ -96,7 +96,7 @@ function findFault(assertion: Assertion, response: Response): string | null {
   }
 }
 
-/** The value at a dotted path; undefined when the text is no JSON or has no such member. */
+/** The value at a dotted path; undefined when the text is not JSON or has no such member. */
 function findInJson(text: string, path: string): unknown {
   let value: unknown;
   try {
@@ -113,10 +113,10 @@ function findInJson(text: string, path: string): unknown {
   return value;
 }
 
-/** Short: what a broken server says may be long. */
+/** Truncated, since the answer of a broken server may be long. */
 function show(value: unknown): string {
   if (value === undefined) return "absent";
   const text = JSON.stringify(value);
-  // Half of a pair of surrogates is no character, and no database takes it in JSON.
+  // Half of a surrogate pair is no character, and Postgres refuses it in JSON.
   return text.length <= 80 ? text : `${text.slice(0, 79).replace(/[\ud800-\udbff]$/, "")}…`;
 }

@@ -1,12 +1,12 @@
-/** When an API check runs: on a grid of its own, so that a late run never moves the next one. Pure. */
+/** When an API check runs: on a grid of its own, so that a late run never delays the next one. Pure. */
 import { createHash } from "node:crypto";
 
 /** Grid points are `offsetMs + n * everyMs` after 1970. */
 export type Grid = { everyMs: number; offsetMs: number };
 
 /**
- * The id says in which second of its period a check runs: many checks do not all run at once. Those of
- * the same second do: together they cost a fifth less.
+ * The hash of the id decides in which second of its period a check runs, so that not all checks run at once.
+ * Those of one second run together, which costs a fifth less.
  */
 export function gridOf({ id, frequencySeconds }: { id: string; frequencySeconds: number }): Grid {
   const spread = createHash("sha256").update(id).digest().readUInt32BE();
@@ -19,16 +19,16 @@ export function nextTick({ everyMs, offsetMs }: Grid, atMs: number): number {
 }
 
 /**
- * Whether a timer may be due then. One that is due further away was set while the clock was wrong, and
- * would leave the check alone until the clock says so again.
+ * Whether a due time is plausible. A timer that is due later was set while the clock was ahead, and would
+ * stop the check until then.
  */
 export function isWithinReach(grid: Grid, { dueMs, nowMs }: { dueMs: number; nowMs: number }) {
   return dueMs <= nextTick(grid, nowMs) + grid.everyMs;
 }
 
 /**
- * What to wait for after the tick of `lastMs`: none twice, should the clock go back a little. One that was
- * that far ahead was wrong, and keeps nobody waiting.
+ * The tick after that of `lastMs`: not the same one again after the clock was set back a little. If
+ * `lastMs` is so far ahead that the clock must have been wrong, the next tick from now.
  */
 export function tickAfter(
   grid: Grid,
@@ -41,20 +41,20 @@ export function tickAfter(
 export type MissedRuns = { fromMs: number; toMs: number; ticks: number };
 
 export type Wake = {
-  /** The tick to run now; null: it is too late for it. */
+  /** The tick to run now; null: it is too late to run it. */
   runAtMs: number | null;
-  /** Ticks that nobody ran and nobody will; null: none. */
+  /** Ticks that were not run and will not be; null: none. */
   missed: MissedRuns | null;
   nextMs: number;
 };
 
 /**
- * What a timer finds that was set for `dueMs` and fired at `nowMs`. Ticks are not made up for; the
- * last one still runs unless its period is half over, since then its run would reach into the next.
+ * What to do when a timer that was set for `dueMs` fires at `nowMs`. Missed ticks are skipped. The last one
+ * still runs, unless half of its period is over, since its run would then overlap the next.
  */
 export function planWake(grid: Grid, { dueMs, nowMs }: { dueMs: number; nowMs: number }): Wake {
-  // The clock that fires may be a little behind: never the same tick twice. Far behind it was set back
-  // since, and the next tick would be as far away.
+  // Our clock may be slightly behind the one that fired: never run the same tick twice. If it is far
+  // behind, it was set back: then start from now, or the next tick would be as far away.
   const atMs = dueMs - nowMs > grid.everyMs ? nowMs : Math.max(nowMs, dueMs);
   const nextMs = nextTick(grid, atMs);
   const lastMs = nextMs - grid.everyMs;

@@ -1,12 +1,12 @@
-/** Mute and maintenance: when a check may not open an alert. What is open still resolves. */
+/** Mute and maintenance: when a check may not open an alert. An open alert still resolves. */
 import type { Quiet } from "#monitor/contract.ts";
 
 export const notQuiet: Quiet = { mutedUntilMs: null, maintenance: [] };
 
-/** Muted until someone says otherwise: the last second that a date in four digits names. */
+/** Stands for a mute without an end: the last second of the last year of four digits. */
 export const muteForeverMs = Date.UTC(9999, 11, 31, 23, 59, 59);
 
-/** When the quiet that holds at `atMs` ends, windows that follow on each other being one; null: no quiet. */
+/** When the quiet at `atMs` ends, with adjoining windows merged into one; null: not quiet. */
 export function quietUntilMs(quiet: Quiet, atMs: number): number | null {
   const spans = [...quiet.maintenance, ...mutedSpan(quiet, atMs)];
   let untilMs = atMs;
@@ -20,7 +20,7 @@ function mutedSpan({ mutedUntilMs }: Quiet, atMs: number) {
   return mutedUntilMs === null ? [] : [{ fromMs: atMs, toMs: mutedUntilMs }];
 }
 
-/** Without the windows that are over. */
+/** Drops a mute and windows that have ended. */
 export function dropPast(quiet: Quiet, atMs: number): Quiet {
   const { mutedUntilMs, maintenance } = quiet;
   return {

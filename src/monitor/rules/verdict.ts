@@ -1,6 +1,6 @@
 /**
- * From the results of one run to what is remembered of the check, and to at most one event. Pure: the
- * same results always lead to the same alerts, which is what `vedette checks replay` rests on.
+ * Decides a run from its results: the new state of the check, and at most one transition. Pure: the same
+ * results always lead to the same alerts, on which `vedette checks replay` relies.
  */
 import type { AlertTransition, RolloutMark } from "#alerts/contract.ts";
 import { isAhead } from "#kernel/clock-fault.ts";
@@ -16,11 +16,11 @@ import type {
 export type Run = {
   /** The tick of the grid. */
   scheduledAtMs: number;
-  /** The locations that are to report. */
+  /** The locations that have to report. */
   expected: readonly string[];
-  /** What has come in so far. */
+  /** The results so far. */
   results: readonly CheckResult[];
-  /** Whether nothing more is waited for. A run that fails early alerts before it is closed. */
+  /** Whether no more reports are expected. A run that fails early alerts before it is closed. */
   isClosed: boolean;
   atMs: number;
 };
@@ -31,15 +31,15 @@ export type VerdictRules = {
   failedRunThreshold: number;
   /** The run fails when this many percent of the locations that reported failed; 0: when any did. */
   failedAtPercent: number;
-  /** Muted or in maintenance: nothing opens. */
+  /** Muted or in maintenance: no alert opens. */
   isQuiet: boolean;
-  /** The rollout under way, to be named by an alert that opens. */
+  /** The rollout in progress, recorded in an alert that opens. */
   rollout: RolloutMark | null;
 };
 
 export type Decision<State> = { state: State; transition: AlertTransition | null };
 
-/** Before the first run. */
+/** The state before the first run. */
 export function newCheckState(atMs: number): CheckState {
   return {
     status: "pending",
@@ -53,36 +53,38 @@ export function newCheckState(atMs: number): CheckState {
 }
 
 /**
- * What a run changes. An alert opens with the first failed run (or the threshold's) and resolves with
- * the first run that is not failed: a degraded one resolves too, since degraded is not failed. Call
- * it again with the same run as results come in; a run once decided to its end changes nothing more.
+ * Applies a run. An alert opens with the first failed run (or as many in a row as the threshold says) and
+ * resolves with the first run that is not failed, even if that is degraded. Call it again with the same run
+ * when more results arrive; a run with a final verdict changes nothing more.
  */
 export function decide(state: CheckState, run: Run, rules: VerdictRules): Decision<CheckState> {
   if (isDecided(state, run)) return { state, transition: null };
-  const seen = { ...state, locations: noteReports(state, run) };
-  const verdict = judge(seen, run, rules);
-  if (verdict === "undecided") return { state: seen, transition: null };
+  const reported = { ...state, locations: noteReports(state, run) };
+  const verdict = judge(reported, run, rules);
+  if (verdict === "undecided") return { state: reported, transition: null };
   const failedRuns = countFailedRuns(state, verdict);
   const decided = {
-    ...withStatus(seen, statusOf(verdict), run.atMs),
+    ...withStatus(reported, statusOf(verdict), run.atMs),
     ...(run.isClosed && { decidedRunMs: run.scheduledAtMs, failedRuns }),
   };
   if (verdict === "failed" && state.alert === null && !rules.isQuiet) {
-    return failedRuns >= rules.failedRunThreshold ? open(decided, run, rules) : still(decided);
+    return failedRuns >= rules.failedRunThreshold
+      ? open(decided, run, rules)
+      : withoutTransition(decided);
   }
   const isOver = verdict === "ok" || verdict === "degraded";
   return isOver && state.alert !== null
     ? resolve(decided, { checkId: rules.checkId, atMs: run.atMs, missedPings: null })
-    : still(decided);
+    : withoutTransition(decided);
 }
 
-/** A tick long before the last decided one is not late: that one was decided while the clock was ahead. */
+/** A tick long before the last decided one still counts: that one was decided while the clock was ahead. */
 function isDecided({ decidedRunMs }: CheckState, { scheduledAtMs }: Run): boolean {
   if (decidedRunMs === null || scheduledAtMs > decidedRunMs) return false;
   return !isAhead(decidedRunMs, scheduledAtMs);
 }
 
-/** `held`: nothing failed, but a location that failed before said nothing this time. */
+/** `held`: nothing failed, but a location that failed before did not report this time. */
 type Verdict = Grade | "silent" | "held" | "undecided";
 
 function judge(state: CheckState, run: Run, rules: VerdictRules): Verdict {
@@ -90,15 +92,15 @@ function judge(state: CheckState, run: Run, rules: VerdictRules): Verdict {
   const failing = reports.filter((result) => result.grade === "failed").length;
   const reach = (count: number, of: number) =>
     count > 0 && count * 100 >= rules.failedAtPercent * of;
-  // While some may still report, all count as if they will: then failed is failed for good.
+  // While some may still report, count all as reporting: then a failed verdict is final.
   const expected = new Set([...run.expected, ...reports.map(({ location }) => location)]).size;
   if (reach(failing, run.isClosed ? reports.length : expected)) return "failed";
   if (!run.isClosed) return "undecided";
   if (reports.length === 0) return "silent";
-  const places = Object.values(state.locations);
-  const held = places.filter(({ isSilent, grade }) => isSilent && grade === "failed").length;
+  const states = Object.values(state.locations);
+  const held = states.filter(({ isSilent, grade }) => isSilent && grade === "failed").length;
   if (state.alert !== null && reach(failing + held, reports.length + held)) return "held";
-  // Failures too few for the quorum page nobody, but they are no ok either.
+  // Fewer failures than the quorum page nobody, but the run is not ok either.
   return reports.every((result) => result.grade === "ok") ? "ok" : "degraded";
 }
 
@@ -106,7 +108,7 @@ function statusOf(verdict: Exclude<Verdict, "undecided">): CheckStatusName {
   return verdict === "held" ? "failed" : verdict;
 }
 
-/** Silence neither adds a failed run nor ends a row of them. */
+/** A run without reports neither adds a failed run nor ends a row of them. */
 function countFailedRuns(state: CheckState, verdict: Verdict): number {
   if (verdict === "failed") return state.failedRuns + 1;
   return verdict === "silent" || verdict === "held" ? state.failedRuns : 0;
@@ -114,22 +116,22 @@ function countFailedRuns(state: CheckState, verdict: Verdict): number {
 
 function noteReports(state: CheckState, run: Run): Record<string, LocationState> {
   const reports = firstReports(run);
-  const places: Record<string, LocationState> = {};
-  // A location that is no longer expected is forgotten, and holds no alert open any more.
+  const states: Record<string, LocationState> = {};
+  // Drops locations that are no longer expected, so that they hold no alert open.
   for (const location of run.expected) {
     const before = state.locations[location];
     if (before !== undefined) {
-      places[location] = { ...before, isSilent: run.isClosed || before.isSilent };
+      states[location] = { ...before, isSilent: run.isClosed || before.isSilent };
     }
   }
   for (const { location, grade, durationMs, reason, tlsDaysLeft } of reports) {
     const report = { grade, durationMs, reason, tlsDaysLeft };
-    places[location] = { ...report, reportedAtMs: run.scheduledAtMs, isSilent: false };
+    states[location] = { ...report, reportedAtMs: run.scheduledAtMs, isSilent: false };
   }
-  return places;
+  return states;
 }
 
-/** One report per location: one that is delivered twice counts once. */
+/** One report per location: a duplicate is ignored. */
 function firstReports(run: Run): CheckResult[] {
   const byLocation = new Map<string, CheckResult>();
   for (const result of run.results) {
@@ -142,7 +144,7 @@ function withStatus(state: CheckState, status: CheckStatusName, atMs: number): C
   return status === state.status ? state : { ...state, status, sinceMs: atMs };
 }
 
-function still(state: CheckState): Decision<CheckState> {
+function withoutTransition(state: CheckState): Decision<CheckState> {
   return { state, transition: null };
 }
 
@@ -188,7 +190,7 @@ type AlertEnd = { checkId: string; missedPings: number | null } & Pick<
   "atMs" | "endedBecause"
 >;
 
-/** Ends the episode that is open; without one nothing changes. */
+/** Ends the open episode; without one nothing changes. */
 export function resolve<State extends AlertHistory>(
   state: State,
   { checkId, ...ending }: AlertEnd,
