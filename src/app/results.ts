@@ -7,7 +7,7 @@ import type { Definitions } from "#monitor/contract.ts";
 import { defineMonitor } from "#monitor/definitions/definitions.ts";
 import { createReplay } from "#monitor/replay.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
-import { startKeeping } from "#monitor/results/keep.ts";
+import { startUpkeep } from "#monitor/results/upkeep.ts";
 import { countRecords, showChecks } from "#monitor/results/metrics.ts";
 import { createPublicPages, type FindPublicPage } from "#monitor/results/public-pages.ts";
 import { createResultReader, type ResultReader } from "#monitor/results/read.ts";
@@ -29,7 +29,7 @@ export type Results = {
   /** null: the settings say that nothing is public. */
   findPublicPage: FindPublicPage | null;
   /** Partitions, minutes and hours, until it is stopped. */
-  startKeeping: () => { stop: () => Promise<void> };
+  startUpkeep: () => { stop: () => Promise<void> };
 };
 
 type ResultParts = { config: Config; database: Database; registry: Registry; log: Log };
@@ -53,7 +53,7 @@ export function createResults({ config, database, registry, log }: ResultParts):
     readWatched: reader.watched,
     readGate: createReadGate(database, { failedAtPercent }),
     findPublicPage: config.monitor.public_status ? createPublicPages(viewChecks) : null,
-    startKeeping: () =>
-      startKeeping({ database, settings: { failedAtPercent, ...days }, log, nowMs }),
+    startUpkeep: () =>
+      startUpkeep({ database, settings: { failedAtPercent, ...days }, log, nowMs }),
   };
 }

@@ -65,7 +65,7 @@ type WorkerParts = {
 export async function startWorker(base: Base, parts: WorkerParts): Promise<string> {
   const { config, log, credentials } = base;
   const { adminUrl, database, results, stops } = parts;
-  stops.add("results", results.startKeeping().stop);
+  stops.add("results", results.startUpkeep().stop);
   const store = createFleetStore(database);
   const driver = await createDriver(base, parts);
   stops.add("fleet driver", driver.stop);

@@ -1,4 +1,4 @@
-/** A small picture of how a check stands, for a README or a dashboard. */
+/** A badge with the status of a check, for a README or a dashboard. */
 import type { CheckView } from "./contract.ts";
 
 type BadgeText = { text: string; colour: string };
@@ -14,7 +14,7 @@ const shown: Record<CheckView["status"], BadgeText> = {
   paused: { text: "paused", colour: "#59636e" },
 };
 
-/** An SVG of 20 pixels in height: the name on the left, how it stands on the right. */
+/** An SVG of 20 pixels in height: the name on the left, the status on the right. */
 export function drawBadge({ name, status }: Pick<CheckView, "name" | "status">): string {
   const { text, colour } = shown[status];
   const left = widthOf(name);
@@ -32,7 +32,7 @@ export function drawBadge({ name, status }: Pick<CheckView, "name" | "status">):
 `;
 }
 
-/** Close to what the font needs; `textLength` fits the text to it. */
+/** An estimate of the width in the font; `textLength` fits the text to it. */
 function widthOf(text: string): number {
   return Math.round([...text].length * 6.6) + 12;
 }

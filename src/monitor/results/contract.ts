@@ -1,4 +1,4 @@
-/** What is answered about checks: how they stand, what they found, when they alerted. Times: ISO 8601, UTC. */
+/** The readers of checks: states, results, charts and alerts. Times: ISO 8601, UTC. */
 import { iface } from "@restatedev/restate-sdk";
 import { z } from "zod";
 import { environments } from "#alerts/contract.ts";
@@ -17,14 +17,14 @@ export const CheckEpisode = z.object({
   reason: z.string(),
   locations: z.array(z.string()),
   missed_pings: z.int().nullable(),
-  /** The rollout that was under way when it opened. */
+  /** The rollout in progress when it opened. */
   rollout: Mark.nullable(),
   opened_delivered_at: z.string().nullable(),
   resolved_delivered_at: z.string().nullable(),
 });
 export type CheckEpisode = z.infer<typeof CheckEpisode>;
 
-/** A piece of a strip; `grade` is the worst of it, null when there were no results. */
+/** A piece of a strip; `grade` is the worst in it, null without results. */
 const StripPiece = z.object({
   starts_at: z.string(),
   grade: z.enum(grades).nullable(),
@@ -41,12 +41,12 @@ export const CheckView = z.object({
   channel: z.enum(environments).nullable(),
   status: z.enum(checkStatuses),
   since: z.string().nullable(),
-  /** Why it is not ok, when something is known. */
+  /** Why it is not ok, if known. */
   reason: z.string().nullable(),
   /** The last run or ping. */
   last_at: z.string().nullable(),
   last_duration_ms: z.number().nullable(),
-  /** Of a heartbeat that is not failed: when it will be. */
+  /** Of a heartbeat that has not failed: its deadline. */
   due_at: z.string().nullable(),
   alert: z
     .object({
@@ -56,9 +56,9 @@ export const CheckView = z.object({
       rollout: Mark.nullable(),
     })
     .nullable(),
-  /** Until when no alert opens; null: it may. */
+  /** The end of mute or maintenance; null: an alert may open. */
   quiet_until: z.string().nullable(),
-  /** Where it ran last; a silent location has not reported the last run. */
+  /** The locations of the last runs; a silent one has not reported the last run. */
   locations: z.array(
     z.object({
       location: z.string(),
@@ -78,7 +78,7 @@ export const CheckView = z.object({
       frequency_seconds: z.int(),
       degraded_above_ms: z.int(),
       failed_above_ms: z.int(),
-      /** How many places of the hosted monitor the check is defined for; ours are in `locations`. */
+      /** The number of its locations at the hosted monitor; our own are in `locations`. */
       hosted_locations: z.int(),
     }),
     z.object({
@@ -88,7 +88,7 @@ export const CheckView = z.object({
       grace_seconds: z.int(),
     }),
   ]),
-  /** Percent of the last 24 hours: of runs that did not fail, of a heartbeat the time without alert. */
+  /** Of the last 24 hours: percent of runs that did not fail; of a heartbeat, of time without an alert. */
   uptime_24h: z.number().nullable(),
   /** The last 24 hours in pieces of 15 minutes, oldest first. */
   strip: z.array(StripPiece),
@@ -123,11 +123,11 @@ export type CheckResultView = z.infer<typeof CheckResultView>;
 const checkId = z.string().min(1).max(200);
 const time = z.iso.datetime().regex(/^(?!0000).{1,40}$/, "no year 0, at most 40 characters");
 
-/** Others are no place's, and no database takes all of them. */
-const place = z
+/** Refuses other characters: no location has them, and Postgres does not store all of them. */
+const location = z
   .string()
   .max(100)
-  .refine((text) => isClean(text, 100), "has characters that no place is named by");
+  .refine((text) => isClean(text, 100), "has characters that no location's name has");
 
 export const CheckHistoryRequest = z
   .strictObject({
@@ -135,7 +135,7 @@ export const CheckHistoryRequest = z
     limit: z.int().min(1).max(1_000).default(50),
     /** `next` of the page before. */
     before: z.string().max(200).optional(),
-    location: place.optional(),
+    location: location.optional(),
     grade: z.enum(grades).optional(),
     since: time.optional(),
   })
@@ -145,7 +145,7 @@ export type CheckHistoryRequest = z.infer<typeof CheckHistoryRequest>;
 /** Single results, newest first. */
 export const CheckHistory = z.object({
   results: z.array(CheckResultView),
-  /** To be given as `before` for older ones; absent on the last page. */
+  /** The `before` of the next page; absent on the last page. */
   next: z.string().optional(),
 });
 export type CheckHistory = z.infer<typeof CheckHistory>;
@@ -153,10 +153,10 @@ export type CheckHistory = z.infer<typeof CheckHistory>;
 export const CheckChartRequest = z
   .strictObject({
     check: checkId,
-    /** How much is shown, to now. Up to 48 hours in minutes, more in hours. */
+    /** The span to show, up to now. Up to 48 hours by minute, more by hour. */
     hours: z.int().min(1).max(9_600).default(24),
     /** Absent: all locations together. */
-    location: place.optional(),
+    location: location.optional(),
   })
   .meta({ title: "CheckChartRequest", examples: [{ check: "verify-key", hours: 24 }] });
 export type CheckChartRequest = z.infer<typeof CheckChartRequest>;
@@ -200,7 +200,7 @@ const Sum = z.object({
   ...phaseFields,
 });
 
-/** Single results summed up: exact percentiles, phases are means. Only what is still kept counts. */
+/** Sums of single results within their retention: exact percentiles, phases are means. */
 export const CheckSummary = z.object({
   check: z.string(),
   since: z.string(),
@@ -208,7 +208,7 @@ export const CheckSummary = z.object({
   first_at: z.string().nullable(),
   runs: z.int(),
   failed_runs: z.int(),
-  /** Ticks that nobody ran. */
+  /** Ticks that were not run. */
   missed_ticks: z.int(),
   /** All locations together; null without results. */
   total: Sum.nullable(),
@@ -266,7 +266,7 @@ const ReplayOutcome = z.object({
   ),
 });
 
-/** What would have alerted, under the rules asked for and under those defined. */
+/** What would have alerted, under the rules of the request and under those defined. */
 export const CheckReplay = z.object({
   check: z.string(),
   since: z.string(),
@@ -286,7 +286,7 @@ export const checkReaders = {
   Replay: { input: CheckReplayRequest, output: CheckReplay },
 } as const;
 
-/** What a reader refuses with, besides the common codes. */
+/** The error codes of the readers, besides the common ones. */
 export type CheckProblemCode = "unknown_check" | "not_replayable";
 
 export const checkReads = iface.service("vedette.v1.CheckReads", {

@@ -1,17 +1,17 @@
-/** Keeps when alerts opened and resolved, and when the receiver had them; many in one statement. */
+/** Stores when alerts opened, resolved and were delivered; many in one statement. */
 import type { AlertTransition } from "#alerts/contract.ts";
 import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 
-/** `deliveredAtMs`: when the receiver accepted the event; null: that is not what is noted. */
+/** `deliveredAtMs`: when the receiver accepted the event; null: the note is of the transition itself. */
 export type EpisodeNote = { event: AlertTransition; deliveredAtMs: number | null };
 
 /**
- * Whatever order the notes of an episode come in, and however often: what is known of it stays, and the
- * first delivery of an event counts. One that opened later under the same number takes its place: a check
- * of which Restate has lost everything counts from 1 again.
+ * Stores the notes of episodes, in any order and idempotently: a value that is stored does not change, and
+ * the first delivery of an event counts. An episode with the same number that opened later replaces the
+ * stored one, because a check whose state in Restate was lost counts from 1 again.
  */
-export async function keepEpisodes(
+export async function saveEpisodes(
   database: Database,
   notes: readonly EpisodeNote[],
 ): Promise<void> {
@@ -21,7 +21,7 @@ export async function keepEpisodes(
     const key = JSON.stringify([checkId, episode]);
     rows.set(key, merge(rows.get(key), toRow(note)));
   }
-  await database.query(saveEpisodes, [JSON.stringify([...rows.values()])]);
+  await database.query(upsertEpisodes, [JSON.stringify([...rows.values()])]);
 }
 
 type EpisodeRow = ReturnType<typeof toRow>;
@@ -54,8 +54,8 @@ function withoutNull(row: EpisodeRow | undefined): Partial<EpisodeRow> {
   return Object.fromEntries(Object.entries(row ?? {}).filter(([, value]) => value !== null));
 }
 
-/** All that the two ends of an episode, and those before it, may know differently. */
-const keptColumns = [
+/** The columns that can differ between the notes of an episode, or between two episodes of one number. */
+const mergedColumns = [
   "opened_at",
   "reason",
   "locations",
@@ -67,17 +67,17 @@ const keptColumns = [
   "resolved_delivered_at",
 ];
 
-/** One that a wrong clock opened ahead is no later one. */
+/** Whether the given episode opened later. A stored time that is far ahead is of a wrong clock. */
 const isLater = `(excluded.opened_at > known.opened_at
   OR excluded.opened_at < known.opened_at AND ${aheadInSql("known.opened_at")})`;
 
-/** As it is known; of a later episode as it is given. */
-const newer = (column: string) =>
+/** The stored value if there is one; for a later episode the given one. */
+const mergeColumn = (column: string) =>
   `${column} = CASE WHEN ${isLater} THEN excluded.${column}
     ELSE coalesce(known.${column}, excluded.${column}) END`;
 
-// Rows are locked in one order: two processes never wait for each other.
-const saveEpisodes = `
+// Rows are locked in one order, so that two processes never deadlock.
+const upsertEpisodes = `
   INSERT INTO check_episodes AS known (check_id, episode, opened_at, resolved_at, reason, locations,
     missed_pings, rollout_id, rollout_wave, opened_delivered_at, resolved_delivered_at)
   SELECT * FROM jsonb_to_recordset($1::jsonb) AS t (check_id text, episode integer,
@@ -86,5 +86,5 @@ const saveEpisodes = `
     opened_delivered_at timestamptz, resolved_delivered_at timestamptz)
   ORDER BY check_id, episode
   ON CONFLICT (check_id, episode) DO UPDATE SET
-    ${keptColumns.map(newer).join(",\n    ")}
+    ${mergedColumns.map(mergeColumn).join(",\n    ")}
   WHERE excluded.opened_at = known.opened_at OR ${isLater}`;

@@ -1,4 +1,4 @@
-/** What checks found since a time, for a rollout that waits for them. */
+/** Counts the clean runs of checks since a time, for the gate of a rollout. */
 import type { Database } from "#kernel/database.ts";
 
 export type GateReport = {
@@ -14,10 +14,10 @@ export type GateReport = {
 };
 
 /**
- * Counts the runs that were due at `sinceMs` (Unix ms) or later. Clean is a run that is over and was
- * ok wherever it ran: while a location may still report, a run is not counted. Failed is a run by the
- * quorum that alerts go by: of those that are over, since the first location to report is all of them for
- * a moment; where any failure counts, over or not.
+ * Counts the runs that were due at `sinceMs` (Unix ms) or later. A run is clean if it is decided and was ok
+ * at every location: while a location may still report, it is not counted. A run is failed by the quorum
+ * that alerts use. Only decided runs count for that, because the first location to report is 100 percent of
+ * the reports for a moment; if any failure counts (0 percent), undecided runs count too.
  */
 export function createReadGate(database: Database, settings: { failedAtPercent: number }) {
   return async (checks: string[], sinceMs: number): Promise<GateReport[]> => {

@@ -1,4 +1,4 @@
-/** How all checks stand: definitions, snapshots and the last 24 hours put together. Pure. */
+/** Lists all checks with their status, from definitions, snapshots and the last 24 hours. Pure. */
 import { toIso } from "#kernel/time.ts";
 import type {
   ApiCheck,
@@ -12,7 +12,7 @@ import { quietUntilMs } from "#monitor/rules/quiet.ts";
 import type { CheckList, CheckView } from "./contract.ts";
 import { type Day, emptyStrip } from "./uptime.ts";
 
-/** An API check that ran no tick for so many periods has nobody that runs it. */
+/** An API check without a run for so many periods is shown as silent. */
 const periodsToSilence = 3;
 
 type Sources = {
@@ -66,7 +66,7 @@ function viewHeartbeat(heartbeat: Heartbeat, from: Sources): CheckView {
   };
 }
 
-/** What the last runs said, unless they are too long ago to say anything. */
+/** The status of the last run; silent if that is too long ago. */
 function statusOfApiCheck(
   { frequencySeconds }: Pick<ApiCheck, "frequencySeconds">,
   snapshot: CheckSnapshot | undefined,
@@ -74,13 +74,13 @@ function statusOfApiCheck(
 ): CheckStatusName {
   if (snapshot === undefined) return "pending";
   const { status, lastAtMs, sinceMs } = snapshot;
-  // A run that is to come was made while the clock was wrong, and says as little.
+  // The absolute value: a last run in the future was made while the clock was wrong, and is stale too.
   const awayMs = Math.abs(nowMs - (lastAtMs ?? sinceMs));
   const isStale = awayMs > periodsToSilence * frequencySeconds * 1_000;
   return isStale && (status === "ok" || status === "degraded") ? "silent" : status;
 }
 
-/** One whose deadline nobody looked after is silent, whatever it was. */
+/** Silent if its deadline has passed without an alert: the monitor does not run. */
 function statusOfHeartbeat(
   heartbeat: Heartbeat,
   snapshot: CheckSnapshot | undefined,
@@ -91,14 +91,14 @@ function statusOfHeartbeat(
   if (snapshot.dueAtMs === null) return snapshot.status;
   const status = statusAt(heartbeat, { ...snapshot, heardAtMs: lastAtMs ?? sinceMs }, nowMs);
   if (status === "failed" || status === "paused") return status;
-  // Written down before its period or its grace became longer: nobody writes it anew until it pings.
+  // The stored deadline may be older than a longer period or grace, which is stored with the next ping.
   const byPeriodMs =
     lastAtMs === null ? 0 : lastAtMs + (heartbeat.periodSeconds + heartbeat.graceSeconds) * 1_000;
   const dueAtMs = Math.max(snapshot.dueAtMs, byPeriodMs);
   return nowMs > dueAtMs + overdueSlackMs ? "silent" : status;
 }
 
-/** A deadline that passed this long ago without a word: the monitor does not run. */
+/** How long after a deadline the alert has to be open at the latest. */
 const overdueSlackMs = 60_000;
 
 type Definition = Pick<ApiCheck | Heartbeat, "id" | "name" | "environment" | "channel">;
@@ -116,25 +116,27 @@ function viewCommon({ id, name, environment, channel }: Definition, from: Source
 }
 
 function viewSnapshot(snapshot: CheckSnapshot | undefined, nowMs: number) {
-  const places = Object.entries(snapshot?.locations ?? {}).map(([location, place]) => ({
+  const states = Object.entries(snapshot?.locations ?? {});
+  const locations = states.map(([location, state]) => ({
     location,
-    status: place.isSilent ? ("silent" as const) : place.grade,
-    reported_at: toIso(place.reportedAtMs),
-    duration_ms: place.durationMs,
-    reason: place.reason,
+    status: state.isSilent ? ("silent" as const) : state.grade,
+    reported_at: toIso(state.reportedAtMs),
+    duration_ms: state.durationMs,
+    reason: state.reason,
   }));
-  const tlsDays = Object.values(snapshot?.locations ?? {}).flatMap((place) =>
-    place.tlsDaysLeft === null ? [] : [place.tlsDaysLeft],
+  const tlsDays = states.flatMap(([, { tlsDaysLeft }]) =>
+    tlsDaysLeft === null ? [] : [tlsDaysLeft],
   );
   return {
     since: toIsoOrNull(snapshot?.sinceMs),
-    reason: snapshot?.alert?.reason ?? places.find(({ reason }) => reason !== null)?.reason ?? null,
+    reason:
+      snapshot?.alert?.reason ?? locations.find(({ reason }) => reason !== null)?.reason ?? null,
     last_at: toIsoOrNull(snapshot?.lastAtMs),
     last_duration_ms: snapshot?.lastDurationMs ?? null,
     due_at: toIsoOrNull(snapshot?.dueAtMs),
     alert: viewAlert(snapshot?.alert ?? null),
     quiet_until: toIsoOrNull(snapshot && quietUntilMs(snapshot.quiet, nowMs)),
-    locations: places.sort((a, b) => a.location.localeCompare(b.location)),
+    locations: locations.sort((a, b) => a.location.localeCompare(b.location)),
     tls_days_left: tlsDays.length === 0 ? null : Math.min(...tlsDays),
   };
 }

@@ -1,4 +1,4 @@
-/** What Prometheus is told of the checks. */
+/** Metrics of the checks. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { inTime } from "#kernel/in-time.ts";
 import { type ApiCheck, checkStatuses, phaseNames } from "#monitor/contract.ts";
@@ -6,14 +6,14 @@ import type { CheckList } from "./contract.ts";
 import type { NoteNew, ResultWriter } from "./record.ts";
 import type { ViewChecks } from "./view.ts";
 
-/** The recorder, counting what is new of what goes through it. */
+/** Wraps the recorder to count records that are new. */
 export function countRecords(
   create: (noteNew: NoteNew) => ResultWriter,
   registry: Registry,
   apiChecks: readonly Pick<ApiCheck, "id">[],
 ): ResultWriter {
   const counters = createCounters(registry);
-  // One that appears with its first value has not increased.
+  // Starts at 0: Prometheus sees no increase of a counter that appears with its first value.
   for (const { id: check } of apiChecks) counters.missed.inc({ check }, 0);
   const recorder = create({
     results(results) {
@@ -59,7 +59,7 @@ function createCounters(registry: Registry) {
     }),
     missed: new Counter({
       name: "vedette_check_missed_ticks_total",
-      help: "Ticks that nobody ran, because the monitor was away or too busy.",
+      help: "Ticks that were not run, because the monitor was away or too busy.",
       labelNames: ["check"],
       registers: [registry],
     }),
@@ -73,15 +73,15 @@ function createCounters(registry: Registry) {
   };
 }
 
-/** Whoever asks for metrics waits for all of them: a database that hangs must not take them along. */
-const patienceMs = 2_000;
+/** A scrape waits for all metrics: a database that hangs must not cost it the others. */
+const readTimeoutMs = 2_000;
 
 /**
- * How the checks stand, read when someone asks. When they cannot be read soon these metrics are absent,
- * which alert rules can see; the others are still answered.
+ * The state of the checks, read at each scrape. If they cannot be read in time these metrics are absent,
+ * which alert rules can detect; the scrape still has the others.
  */
 export function showChecks(viewChecks: ViewChecks, registry: Registry): void {
-  const unknown = { limitMs: patienceMs, otherwise: { checks: [] } };
+  const unknown = { limitMs: readTimeoutMs, otherwise: { checks: [] } };
   const list = async () => (await inTime<Pick<CheckList, "checks">>(viewChecks, unknown)).checks;
   new Gauge({
     name: "vedette_check_state",
@@ -113,7 +113,7 @@ export function showChecks(viewChecks: ViewChecks, registry: Registry): void {
   });
   new Gauge({
     name: "vedette_check_tls_days_left",
-    help: "Days until the first certificate expires that the check met.",
+    help: "Days until the first of the check's certificates expires.",
     labelNames: ["check"],
     registers: [registry],
     async collect() {

@@ -1,22 +1,22 @@
-/** The monthly partitions of `check_results`: made ahead of time, dropped when all in them is too old. */
+/** The monthly partitions of `check_results`: created ahead of time, dropped when all their rows are too old. */
 import { type Database, inTransaction } from "#kernel/database.ts";
 
 const monthsAhead = 2;
 
-/** One at a time over all processes: two that create the same partition would block each other. */
+/** A lock over all processes: two that create the same partition would deadlock. */
 const lockKey = 4_707_001;
 
-type Kept = {
+type PartitionSpan = {
   nowMs: number;
-  /** Days are counted back from here. */
+  /** The time from which `keepDays` are counted back. */
   trustedMs?: number;
   keepDays: number;
 };
 
-/** Makes the partitions of the last, this and the next two months, and drops those before `keepDays`. */
-export async function keepPartitions(
+/** Creates the partitions of the last, this and the next two months, and drops those before `keepDays`. */
+export async function managePartitions(
   database: Database,
-  { nowMs, trustedMs = nowMs, keepDays }: Kept,
+  { nowMs, trustedMs = nowMs, keepDays }: PartitionSpan,
 ): Promise<void> {
   await inTransaction(database, async (client) => {
     await client.query("SELECT pg_advisory_xact_lock($1)", [lockKey]);
@@ -32,18 +32,18 @@ export async function keepPartitions(
   });
 }
 
-/** Makes the partition that one result needs, whatever month it is of. */
+/** Creates the partition of a result's month. */
 export async function makePartition(database: Database, atMs: number): Promise<void> {
   try {
     await database.query(createPartition(monthOf(atMs, 0)));
   } catch (error) {
-    // Another one has made it in the same moment, which IF NOT EXISTS does not see.
-    if (!isThereNow.has((error as { code?: string }).code ?? "")) throw error;
+    // IF NOT EXISTS does not detect that another process creates it at the same moment.
+    if (!alreadyExists.has((error as { code?: string }).code ?? "")) throw error;
   }
 }
 
-/** Postgres: duplicate_table, and unique_violation in its own catalogue. */
-const isThereNow = new Set(["42P07", "23505"]);
+/** Postgres: duplicate_table, and unique_violation in its catalogue. */
+const alreadyExists = new Set(["42P07", "23505"]);
 
 type Month = { year: number; month: number };
 
@@ -64,10 +64,10 @@ function createPartition(of: Month): string {
   return `CREATE TABLE IF NOT EXISTS ${nameOf(of)} PARTITION OF check_results FOR VALUES FROM ('${startsAt}') TO ('${endsAt}')`;
 }
 
-/** Whether everything in the partition is before the time. */
+/** Whether every row of the partition is older than `oldestMs`. */
 function isOver(name: string, oldestMs: number): boolean {
   const match = /^check_results_(\d{4})_(\d{2})$/.exec(name);
-  // The month that follows: the two digits count from 1.
+  // The start of the next month: the digits count from 1, `Date.UTC` from 0.
   return match !== null && Date.UTC(Number(match[1]), Number(match[2]), 1) <= oldestMs;
 }
 

@@ -1,13 +1,13 @@
-/** Keeps pings that came on time, many in two statements. Either may come twice and changes nothing then. */
+/** Updates the snapshots of heartbeats whose pings came on time, many in one idempotent statement. */
 import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 
-/** `dueAtMs`: when the next ping is awaited at the latest, grace included. */
+/** `dueAtMs`: the deadline of the next ping, including the grace. */
 export type PlainPing = { checkId: string; atMs: number; dueAtMs: number };
 
-/** Moves on what is shown of heartbeats that are ok, unless something newer is known. */
-export async function movePings(database: Database, pings: readonly PlainPing[]): Promise<void> {
-  await database.query(moveSnapshots, [
+/** Sets last ping and deadline in the snapshots of heartbeats that are ok, unless a newer ping is stored. */
+export async function updatePings(database: Database, pings: readonly PlainPing[]): Promise<void> {
+  await database.query(updateSnapshots, [
     pings.map(({ checkId }) => checkId),
     pings.map(({ atMs }) => atMs),
     pings.map(({ dueAtMs }) => dueAtMs),
@@ -16,7 +16,7 @@ export async function movePings(database: Database, pings: readonly PlainPing[])
 
 const lastAtMs = "(s.snapshot->>'lastAtMs')::bigint";
 
-const moveSnapshots = `
+const updateSnapshots = `
   WITH given AS (
     SELECT id, max(at) AS at, max(due) AS due FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS t (id, at, due)
     GROUP BY id

@@ -1,11 +1,11 @@
-/** What anyone may see: `/status.json` and `/badges/<check>.svg`. No secrets, no addresses, no reasons. */
+/** The public pages `/status.json` and `/badges/<check>.svg`. No secrets, no addresses, no reasons. */
 import { drawBadge } from "./badge.ts";
 import type { CheckView } from "./contract.ts";
 import type { ViewChecks } from "./view.ts";
 
 type PublicPage = { status: number; type: string; body: string };
 
-/** The page at a path; null: it is none of ours. */
+/** The page at a path; null: there is none. */
 export type FindPublicPage = (path: string) => Promise<PublicPage | null>;
 
 export function createPublicPages(viewChecks: ViewChecks): FindPublicPage {
@@ -25,22 +25,19 @@ export function createPublicPages(viewChecks: ViewChecks): FindPublicPage {
   };
 }
 
-/** The whole stands as its worst part does; a part that never ran says nothing yet. */
-const byGravity = ["failed", "silent", "late", "degraded", "pending", "paused", "ok"] as const;
+/** The overall status is the worst one, in this order. */
+const bySeverity = ["failed", "silent", "late", "degraded", "pending", "paused", "ok"] as const;
 
 function worstOf(statuses: readonly CheckView["status"][]): CheckView["status"] {
-  return byGravity.find((status) => statuses.includes(status)) ?? "pending";
+  return bySeverity.find((status) => statuses.includes(status)) ?? "pending";
 }
 
-/** Reasons quote what servers say and where they are: they are for operators. */
+/** Leaves out reasons: they quote answers and addresses of servers, which are for operators. */
 function toPublic(check: CheckView) {
   const { id, name, kind, environment, status, since, last_at, uptime_24h, strip } = check;
-  // Never 100 for what was not whole.
+  // Rounded down: never 100 for less than 100.
   const up = uptime_24h === null ? null : Math.floor(uptime_24h * 1_000) / 1_000;
-  const locations = check.locations.map((place) => ({
-    location: place.location,
-    status: place.status,
-  }));
+  const locations = check.locations.map(({ location, status }) => ({ location, status }));
   const badge = `/badges/${id}.svg`;
   const last = { last_at, last_duration_ms: check.last_duration_ms };
   return {

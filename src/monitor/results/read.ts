@@ -17,7 +17,7 @@ export type ResultReader = ReturnType<typeof createResultReader>;
 
 const hourMs = 3_600_000;
 
-/** Up to this much is drawn from minutes. */
+/** Charts up to this span are made of minutes, longer ones of hours. */
 const minutesUpToHours = 48;
 
 export function createResultReader(database: Database, settings: { failedAtPercent: number }) {
@@ -41,18 +41,18 @@ export function createResultReader(database: Database, settings: { failedAtPerce
       return isFull ? { results, next: `${last.scheduled_at}/${last.location}` } : { results };
     },
 
-    /** Response times up to now: what is made into minutes or hours, and the rest as it is so far. */
+    /** Response times up to now: from rollups as far as they are made, and from single results after that. */
     async chart({ check, hours, location }: CheckChartRequest, nowMs: number): Promise<CheckChart> {
       const bucketSeconds = hours <= minutesUpToHours ? 60 : 3600;
       const sizeMs = bucketSeconds * 1_000;
       const fromMs = Math.floor((nowMs - hours * hourMs) / sizeMs) * sizeMs;
       const from = new Date(fromMs);
-      // Minutes of one location are not kept: they are made from its results.
-      const isKept = bucketSeconds === 3600 || location === undefined;
-      const kept = isKept
+      // There are no rollups by minute of single locations: these are made from results.
+      const hasRollups = bucketSeconds === 3600 || location === undefined;
+      const rollups = hasRollups
         ? await database.query(selectRollups, [bucketSeconds, from, check, location ?? ""])
         : { rows: [] };
-      const lastMs: number | undefined = kept.rows.at(-1)?.starts_at.getTime();
+      const lastMs: number | undefined = rollups.rows.at(-1)?.starts_at.getTime();
       const tailFrom = lastMs === undefined ? from : new Date(lastMs + sizeMs);
       const { failedAtPercent } = settings;
       const tail = await database.query(selectTail, [
@@ -63,7 +63,8 @@ export function createResultReader(database: Database, settings: { failedAtPerce
         check,
         location ?? "",
       ]);
-      return { bucket_seconds: bucketSeconds, points: [...kept.rows, ...tail.rows].map(toPoint) };
+      const points = [...rollups.rows, ...tail.rows].map(toPoint);
+      return { bucket_seconds: bucketSeconds, points };
     },
 
     /** Alerts, newest first. */
@@ -73,8 +74,8 @@ export function createResultReader(database: Database, settings: { failedAtPerce
     },
 
     /**
-     * How each check stood when its object last wrote it down, by check id. One that cannot be read, as a
-     * later version may have left it, hides no other.
+     * The last stored snapshot of each check, by check id. Skips one that cannot be parsed, as a later
+     * version may have stored it.
      */
     async snapshots(): Promise<Map<string, CheckSnapshot>> {
       const { rows } = await database.query("SELECT snapshot FROM check_snapshots");
@@ -82,7 +83,7 @@ export function createResultReader(database: Database, settings: { failedAtPerce
       return new Map(snapshots.map((snapshot) => [snapshot.checkId, snapshot]));
     },
 
-    /** The checks that were ever watched, without those that were paused with no alert open. */
+    /** All checks that have a snapshot, except those that are paused without an open alert. */
     async watched(): Promise<Pick<CheckSnapshot, "checkId" | "kind">[]> {
       const { rows } = await database.query(selectWatched);
       return rows.map(({ check_id, kind }) => ({ checkId: check_id, kind }));
@@ -90,12 +91,12 @@ export function createResultReader(database: Database, settings: { failedAtPerce
   };
 }
 
-/** `<time>/<location>`; what is no cursor begins at the newest. */
+/** `<time>/<location>`; an invalid cursor starts at the newest. */
 function readCursor(cursor: string | undefined): [Date | null, string] {
   const [time = "", ...rest] = cursor?.split("/") ?? [];
   const location = rest.join("/");
   const at = new Date(time);
-  // Of years with more digits, and of the year 0, the database knows not all.
+  // Postgres does not accept all years of more than four digits, nor the year 0.
   const isTime = /^(?!0000)\d{4}-/.test(time) && !Number.isNaN(at.getTime());
   return isTime && isClean(location, cursor?.length ?? 0) ? [at, location] : [null, ""];
 }
@@ -124,7 +125,7 @@ const selectWatched = `
   SELECT check_id, snapshot->>'kind' AS kind FROM check_snapshots
   WHERE snapshot->>'status' <> 'paused' OR snapshot->'alert' <> 'null'`;
 
-/** A row as the driver gives it, named by the query. */
+/** A row as the driver returns it, with the names of the query. */
 // biome-ignore lint/suspicious/noExplicitAny: its shape is that of the table
 type Row = any;
 

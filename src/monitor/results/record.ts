@@ -1,49 +1,48 @@
-/** Writes what checks found. Every write may come twice and changes nothing then. */
+/** Writes results, alerts and snapshots of checks. Every write is idempotent. */
 import type { AlertTransition } from "#alerts/contract.ts";
 import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
 import { createJointWrites } from "#kernel/groups.ts";
 import type { CheckResult, CheckSnapshot } from "#monitor/contract.ts";
-import { type EpisodeNote, keepEpisodes } from "./episodes.ts";
+import { type EpisodeNote, saveEpisodes } from "./episodes.ts";
 import { makePartition } from "./partitions.ts";
-import { movePings, type PlainPing } from "./pings.ts";
+import { type PlainPing, updatePings } from "./pings.ts";
 
 export type MissedTicks = { checkId: string; fromMs: number; toMs: number; ticks: number };
 
 export type ResultWriter = ReturnType<typeof createResultWriter>;
 
-/** Told of what was not known before. */
+/** Called for records that are new. */
 export type NoteNew = {
   results: (results: readonly CheckResult[]) => void;
   missed: (missed: MissedTicks) => void;
 };
 
 export function createResultWriter(database: Database, noteNew?: NoteNew) {
-  // Every write of its own is one wait for the disk, and many checks are written at once.
+  // Batched: a separate write each would wait for the disk each time, and many checks write at once.
   const writeResults = createJointWrites(async (lists: readonly (readonly CheckResult[])[]) => {
-    const unknown = await keepResults(database, lists.flat());
-    noteNew?.results(unknown);
+    noteNew?.results(await saveResults(database, lists.flat()));
   });
   const writeSnapshots = createJointWrites((snapshots: readonly CheckSnapshot[]) =>
-    keepSnapshots(database, snapshots),
+    saveSnapshots(database, snapshots),
   );
   const writeEpisodes = createJointWrites((notes: readonly EpisodeNote[]) =>
-    keepEpisodes(database, notes),
+    saveEpisodes(database, notes),
   );
   return {
-    /** Keeps results; one that is known already (check, tick, location) is left as it is. */
+    /** Stores results; one that exists already (check, tick, location) does not change. */
     async results(results: readonly CheckResult[]): Promise<void> {
       if (results.length > 0) await writeResults(results);
     },
 
-    /** Keeps pings of heartbeats that are ok and stay so. */
+    /** Stores pings that came on time, of heartbeats that are ok. */
     async pings(pings: readonly PlainPing[]): Promise<void> {
       if (pings.length === 0) return;
-      await keepResults(database, pings.map(resultOfPing));
-      await movePings(database, pings);
+      await saveResults(database, pings.map(resultOfPing));
+      await updatePings(database, pings);
     },
 
-    /** Keeps that nobody ran the check from the first to the last of these ticks. */
+    /** Stores that the check was not run from the first to the last of these ticks. */
     async missed(missed: MissedTicks): Promise<void> {
       const { checkId, fromMs, toMs, ticks } = missed;
       const span = [checkId, new Date(fromMs), new Date(toMs), ticks];
@@ -51,40 +50,40 @@ export function createResultWriter(database: Database, noteNew?: NoteNew) {
       if (rowCount === 1) noteNew?.missed(missed);
     },
 
-    /** Keeps that an alert opened or resolved, whatever order the two come in. */
+    /** Stores that an alert opened or resolved, in either order. */
     transition: (event: AlertTransition): Promise<void> =>
       writeEpisodes({ event, deliveredAtMs: null }),
 
-    /** Keeps when the receiver accepted an event; the first time counts. */
+    /** Stores when the receiver accepted an event; the first time counts. */
     delivered: (event: AlertTransition, atMs: number): Promise<void> =>
       writeEpisodes({ event, deliveredAtMs: atMs }),
 
-    /** Keeps how a check stands, unless something newer is known. */
+    /** Stores the snapshot of a check, unless a newer one is stored. */
     snapshot: (snapshot: CheckSnapshot): Promise<void> => writeSnapshots(snapshot),
   };
 }
 
-/** Of several of one check the newest; of the same moment the one that came last. */
-async function keepSnapshots(
+/** Stores the newest snapshot of each check; of two with the same time, the later in the list. */
+async function saveSnapshots(
   database: Database,
   snapshots: readonly CheckSnapshot[],
 ): Promise<void> {
   const oldestFirst = snapshots.toSorted((a, b) => a.takenAtMs - b.takenAtMs);
   const rows = [...new Map(oldestFirst.map((snapshot) => [snapshot.checkId, snapshot])).values()];
-  await database.query(saveSnapshots, [
+  await database.query(upsertSnapshots, [
     rows.map(({ checkId }) => checkId),
     rows.map(({ takenAtMs }) => new Date(takenAtMs)),
     rows.map((snapshot) => JSON.stringify(snapshot, withoutUnwritable)),
   ]);
 }
 
-/** No database takes a NUL in JSON, nor half a pair of surrogates: the check would stand still as it is shown. */
+/** Postgres refuses NUL and lone surrogates in JSON: the snapshot of the check would never be updated. */
 function withoutUnwritable(_name: string, value: unknown): unknown {
   return typeof value === "string" ? value.replaceAll("\0", "\ufffd").toWellFormed() : value;
 }
 
-/** Answers those that were not known before. */
-async function keepResults(
+/** Returns the results that are new. */
+async function saveResults(
   database: Database,
   results: readonly CheckResult[],
 ): Promise<CheckResult[]> {
@@ -114,7 +113,7 @@ function resultOfPing({ checkId, atMs }: PlainPing): CheckResult {
   };
 }
 
-/** Postgres says "no partition of relation found for row" with the code of a violated check. */
+/** Postgres reports "no partition of relation found for row" with the code of a violated constraint. */
 function isWithoutPartition(error: unknown): boolean {
   const { code, message } = error as { code?: string; message?: string };
   return code === "23514" && message?.includes("no partition of relation") === true;
@@ -145,7 +144,7 @@ async function insertResults(
   const inserted = new Set(
     rows.map((row) => keyOf(row.check_id, row.location, row.scheduled_at.getTime())),
   );
-  // One that comes twice in the same list is new once.
+  // A duplicate in the same list is new once.
   return results.filter(({ checkId, location, scheduledAtMs }) =>
     inserted.delete(keyOf(checkId, location, scheduledAtMs)),
   );
@@ -167,24 +166,24 @@ const insertMissed = `
   INSERT INTO check_missed_ticks (check_id, from_at, to_at, ticks) VALUES ($1, $2, $3, $4)
   ON CONFLICT DO NOTHING`;
 
-const knownPing = "(check_snapshots.snapshot->>'lastAtMs')::bigint";
+const storedPing = "(check_snapshots.snapshot->>'lastAtMs')::bigint";
 
-// The object of a heartbeat that is ok is told of no ping that comes on time: the row alone knows of those.
+// While a heartbeat is ok, pings on time are not sent to its object: only the stored row has them.
 const withLaterPing = `CASE
     WHEN excluded.snapshot->>'kind' = 'heartbeat' AND excluded.snapshot->>'status' = 'ok'
       AND check_snapshots.snapshot->>'status' = 'ok'
-      AND ${knownPing} > coalesce((excluded.snapshot->>'lastAtMs')::bigint, 0)
-      AND NOT ${aheadInSql(`to_timestamp(${knownPing} / 1000.0)`)}
+      AND ${storedPing} > coalesce((excluded.snapshot->>'lastAtMs')::bigint, 0)
+      AND NOT ${aheadInSql(`to_timestamp(${storedPing} / 1000.0)`)}
     THEN excluded.snapshot || jsonb_build_object('lastAtMs', check_snapshots.snapshot->'lastAtMs',
       'dueAtMs', check_snapshots.snapshot->'dueAtMs')
     ELSE excluded.snapshot
   END`;
 
-// Rows are locked in one order, that of the ids: two processes never wait for each other.
-const saveSnapshots = `
+// Rows are locked in the order of their ids, so that two processes never deadlock.
+const upsertSnapshots = `
   INSERT INTO check_snapshots (check_id, taken_at, snapshot)
   SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::jsonb[]) ORDER BY 1
   ON CONFLICT (check_id) DO UPDATE SET taken_at = excluded.taken_at, snapshot = ${withLaterPing}
   WHERE check_snapshots.taken_at <= excluded.taken_at
-    -- Taken while the clock was wrong: it must not stand until then.
+    -- Taken while the clock was ahead: it must not block newer ones until then.
     OR ${aheadInSql("check_snapshots.taken_at")}`;

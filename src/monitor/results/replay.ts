@@ -1,4 +1,4 @@
-/** Reads the recorded results of a check run by run and hands them to replays. */
+/** Reads the recorded results of a check run by run and replays them. */
 import type { Database } from "#kernel/database.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import type { CheckReplay, CheckReplayRequest } from "./contract.ts";
@@ -22,7 +22,7 @@ type Episode = {
 
 type Outcome = { ok: number; degraded: number; failed: number; episodes: Episode[] };
 
-/** The verdicts, as the monitor comes to them. */
+/** Creates a replay with the verdicts of the monitor. */
 type CreateReplay = (rules: Rules) => {
   take: (run: Run) => void;
   outcome: () => Outcome;
@@ -38,12 +38,12 @@ type Parts = {
   nowMs: () => number;
 };
 
-/** Runs are read by so many hours at a time: memory stays small however long ago it begins. */
+/** The span of results to read at a time, which bounds the memory of a long replay. */
 const stepMs = 6 * 3_600_000;
 
 const maxEpisodes = 100;
 
-/** Answers what would have alerted under the rules asked for, beside what does under those defined. */
+/** Returns what would have alerted under the rules of the request, and what does under those defined. */
 export function createReplayCheck(parts: Parts): ReplayCheck {
   return async (request) => {
     const check = parts.apiChecks.find(({ id }) => id === request.check);
@@ -81,7 +81,8 @@ function withRequest(rules: Rules, request: CheckReplayRequest): Rules {
 type Span = { checkId: string; fromMs: number; toMs: number };
 
 async function* readRuns(database: Database, { checkId, fromMs, toMs }: Span) {
-  const places = await database.query(selectPlaces, [checkId, new Date(fromMs), new Date(toMs)]);
+  const span = [checkId, new Date(fromMs), new Date(toMs)];
+  const locations = await database.query(selectLocations, span);
   for (let startMs = fromMs; startMs < toMs; startMs += stepMs) {
     const endMs = Math.min(startMs + stepMs, toMs);
     const { rows } = await database.query(selectResults, [
@@ -91,16 +92,16 @@ async function* readRuns(database: Database, { checkId, fromMs, toMs }: Span) {
     ]);
     const byTick = Map.groupBy(rows.map(toResult), ({ scheduledAtMs }) => scheduledAtMs);
     for (const [scheduledAtMs, results] of byTick) {
-      yield { scheduledAtMs, expected: expectedAt(places.rows, scheduledAtMs), results };
+      yield { scheduledAtMs, expected: expectedAt(locations.rows, scheduledAtMs), results };
     }
   }
 }
 
-type Place = { location: string; first_at: Date; last_at: Date };
+type LocationSpan = { location: string; first_at: Date; last_at: Date };
 
-/** A location was to report from its first report until its last: in between it was silent. */
-function expectedAt(places: readonly Place[], atMs: number): string[] {
-  return places
+/** A location is expected from its first report to its last; without a report in between it was silent. */
+function expectedAt(locations: readonly LocationSpan[], atMs: number): string[] {
+  return locations
     .filter(({ first_at, last_at }) => first_at.getTime() <= atMs && last_at.getTime() >= atMs)
     .map(({ location }) => location);
 }
@@ -129,7 +130,7 @@ function describe(rules: Rules, outcome: Outcome, toMs: number): CheckReplay["as
   };
 }
 
-const selectPlaces = `
+const selectLocations = `
   SELECT location, min(scheduled_at) AS first_at, max(scheduled_at) AS last_at FROM check_results
   WHERE check_id = $1 AND scheduled_at >= $2 AND scheduled_at < $3 GROUP BY location ORDER BY location`;
 
@@ -140,7 +141,7 @@ const selectResults = `
 
 const unmeasured = { dns: null, connect: null, tls: null, firstByte: null, transfer: null };
 
-// biome-ignore lint/suspicious/noExplicitAny: a row as the driver gives it, named by the query above
+// biome-ignore lint/suspicious/noExplicitAny: a row as the driver returns it, with the names of the query
 function toResult(row: any): CheckResult {
   return {
     checkId: "",

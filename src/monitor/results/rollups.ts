@@ -1,4 +1,4 @@
-/** Minutes and hours of results, with percentiles: what long charts are drawn from. */
+/** Rollups of results by minute and by hour, with percentiles, for long charts. */
 import { isAhead } from "#kernel/clock-fault.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 
@@ -6,26 +6,26 @@ const bucketSizes = [60, 3600] as const;
 type BucketSeconds = (typeof bucketSizes)[number];
 
 export type RollupSettings = {
-  /** As the verdict has it: a run is failed when this many percent of its results are; 0: any. */
+  /** As in the verdict: a run is failed when this many percent of its results are; 0: any. */
   failedAtPercent: number;
-  /** How long minutes are kept; hours are kept for `hourDays`. */
+  /** The retention of rollups by minute; that of rollups by hour is `hourDays`. */
   minuteDays: number;
   hourDays: number;
 };
 
-/** Reports of far runners may come late: what is younger than this is made once more. */
+/** Reports of further locations may come late: rollups younger than this are made again. */
 const lateMs = { 60: 10 * 60_000, 3600: 3_600_000 } as const;
 
 const dayMs = 86_400_000;
 
-/** No more than this at once, so that a long pause is caught up with in bearable statements. */
+/** The maximum span per statement, when rollups are made up for after a downtime. */
 const maxStepMs = { 60: 6 * 3_600_000, 3600: 2 * dayMs } as const;
 
 const lockKey = 4_707_002;
 
 /**
- * Makes the minutes and hours that are complete, and drops what is too old at `trustedMs`. Answers whether
- * there is more to be caught up with, after which it is to be called again. Of several processes one does it.
+ * Makes the rollups of complete minutes and hours, and deletes those that are too old at `trustedMs`. Returns
+ * whether more are missing: then call it again. If several processes call it, one of them does the work.
  */
 export async function rollUp(
   database: Database,
@@ -58,14 +58,14 @@ type Progress = {
   keptMs: number;
 };
 
-/** From which to which time buckets are made next: whole ones, late results included; null: none. */
+/** The span of the buckets to make next, complete ones and again those with late results; null: none. */
 function nextSpan({ bucketSeconds, doneMs, nowMs, keptMs }: Progress) {
   const sizeMs = bucketSeconds * 1_000;
   const floor = (ms: number) => Math.floor(ms / sizeMs) * sizeMs;
   const completeMs = floor(nowMs);
   const isWrong = doneMs !== null && isAhead(doneMs, nowMs);
   if (doneMs !== null && doneMs >= completeMs && !isWrong) return null;
-  // Marked while a clock was ahead: what came in since may be missing, and all until then would be.
+  // The mark was set while a clock was ahead: later results may be missing, and would be until then.
   const sinceMs = isWrong
     ? completeMs - maxStepMs[bucketSeconds]
     : (doneMs ?? 0) - lateMs[bucketSeconds];
@@ -75,8 +75,8 @@ function nextSpan({ bucketSeconds, doneMs, nowMs, keptMs }: Progress) {
 }
 
 /**
- * Results from $2 until before $3 in buckets of $1 seconds: per location, and with an empty location
- * over all of them. A run counts once, however many locations it has; it is failed at $4 percent.
+ * Results from $2 to before $3 in buckets of $1 seconds, per location, and over all locations with an empty
+ * name. A run counts once, however many locations it has; it is failed at $4 percent.
  */
 export const aggregate = (condition: string) => `
   SELECT r.check_id, $1::integer AS bucket_seconds, coalesce(r.location, '') AS location, r.starts_at,
@@ -101,7 +101,7 @@ export const aggregate = (condition: string) => `
   ) r
   GROUP BY GROUPING SETS ((r.check_id, r.starts_at, r.location), (r.check_id, r.starts_at))`;
 
-// Minutes of single locations are the results themselves: only those over all locations are kept.
+// Rollups by minute of a single location would be as many as its results: only those over all are stored.
 const upsertRollups = `
   INSERT INTO check_rollups (check_id, bucket_seconds, location, starts_at, results, ok, degraded,
     failed, runs, failed_runs, p50_ms, p95_ms, p99_ms, max_ms, dns_ms, connect_ms, tls_ms,

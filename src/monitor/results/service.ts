@@ -1,4 +1,4 @@
-/** The readers as a Restate service, so that they are reached through the gateway like the rest. */
+/** The readers as a Restate service, called through the gateway like the rest. */
 import { implement } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
@@ -19,7 +19,7 @@ type Parts = {
   nowMs: () => number;
 };
 
-/** A month of results is slow to sum up; the gateway waits hardly longer for an answer. */
+/** Summing up a month of results is slow; the gateway's own timeout is only slightly longer. */
 const readOf = (name: string, what: string, limitMs = 25_000) =>
   databaseRead(name, { limitMs, problem: `${what} cannot be read` });
 
@@ -72,7 +72,7 @@ function isKnown({ apiChecks, heartbeats }: Definitions, id: string): boolean {
   return [...apiChecks, ...heartbeats].some((check) => check.id === id);
 }
 
-/** A heartbeat has no thresholds that could have been others. */
+/** Throws 400 `not_replayable` for a heartbeat, which has no thresholds. */
 function requireApiCheck({ apiChecks }: Definitions, id: string): void {
   if (apiChecks.some((check) => check.id === id)) return;
   throw toTerminalError(

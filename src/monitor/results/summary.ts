@@ -1,4 +1,4 @@
-/** What a check found over a span, summed up from its single results. */
+/** Sums up the single results of a check over a span. */
 import type { Database } from "#kernel/database.ts";
 import type { CheckSummary, CheckSummaryRequest } from "./contract.ts";
 
@@ -8,7 +8,7 @@ type Parts = { database: Database; failedAtPercent: number; nowMs: () => number 
 
 const hourMs = 3_600_000;
 
-/** Percentiles over what is kept of single results; a check without any has none. */
+/** Covers the results within their retention; without any there is no total. */
 export function createSumUp({ database, failedAtPercent, nowMs }: Parts): SumUp {
   return async ({ check, hours }) => {
     const from = new Date(nowMs() - hours * hourMs);
@@ -17,7 +17,7 @@ export function createSumUp({ database, failedAtPercent, nowMs }: Parts): SumUp 
       database.query(selectMissed, [check, from]),
     ]);
     const total = sums.rows.find(({ location }) => location === null);
-    const places = sums.rows.filter((row) => row.location !== null);
+    const byLocation = sums.rows.filter((row) => row.location !== null);
     return {
       check,
       since: from.toISOString(),
@@ -26,7 +26,7 @@ export function createSumUp({ database, failedAtPercent, nowMs }: Parts): SumUp 
       failed_runs: total?.failed_runs ?? 0,
       missed_ticks: missed.rows[0].ticks,
       total: total === undefined || total.results === 0 ? null : toSum(total),
-      locations: places.map((row) => ({ location: row.location ?? "", ...toSum(row) })),
+      locations: byLocation.map((row) => ({ location: row.location ?? "", ...toSum(row) })),
     };
   };
 }
@@ -34,7 +34,7 @@ export function createSumUp({ database, failedAtPercent, nowMs }: Parts): SumUp 
 type Sum = NonNullable<CheckSummary["total"]>;
 
 type SumRow = Omit<Sum, "p50_ms" | "p95_ms" | "p99_ms"> & {
-  /** null: all together. */
+  /** null: all locations together. */
   location: string | null;
   first_at: Date | null;
   runs: number;

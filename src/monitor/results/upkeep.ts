@@ -1,10 +1,10 @@
-/** What has to be done now and then: partitions, minutes and hours, what is too old. */
+/** The periodic upkeep of results: creates partitions and rollups, deletes old rows. */
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
-import { keepPartitions } from "./partitions.ts";
+import { managePartitions } from "./partitions.ts";
 import { type RollupSettings, rollUp } from "./rollups.ts";
 
-type Retention = {
+type UpkeepParts = {
   database: Database;
   settings: RollupSettings & { resultDays: number };
   log: Log;
@@ -13,17 +13,17 @@ type Retention = {
 
 const everyMs = 60_000;
 
-/** Episodes and gaps are small and worth keeping as long as hours are. */
+/** Episodes and missed ticks are small: they have the retention of the rollups by hour. */
 const dropOldEpisodes = "DELETE FROM check_episodes WHERE resolved_at < $1";
 const dropOldGaps = "DELETE FROM check_missed_ticks WHERE to_at < $1";
 
-/** Does all that is due now. May be called at any time, and by several processes at once. */
-export async function keepResults({ database, settings, nowMs }: Omit<Retention, "log">) {
+/** Does the upkeep that is due. May be called at any time, also by several processes at once. */
+export async function runUpkeep({ database, settings, nowMs }: Omit<UpkeepParts, "log">) {
   const trustedMs = await readTrusted(database, nowMs());
   const { resultDays: keepDays, hourDays } = settings;
-  await keepPartitions(database, { nowMs: nowMs(), trustedMs, keepDays });
+  await managePartitions(database, { nowMs: nowMs(), trustedMs, keepDays });
   while (await rollUp(database, { nowMs: nowMs(), trustedMs, settings })) {
-    // There is more: each call makes a bounded step.
+    // Each call does a bounded step, and returns true if there is more to do.
   }
   const oldest = new Date(trustedMs - hourDays * 86_400_000);
   await database.query(dropOldEpisodes, [oldest]);
@@ -31,8 +31,8 @@ export async function keepResults({ database, settings, nowMs }: Omit<Retention,
 }
 
 /**
- * The time by which things are too old (Unix ms). What is dropped is gone for good, and a clock may be ahead:
- * one that leaves days behind in which nothing ran is trusted when results have come by it for half a day.
+ * The time from which ages are counted (Unix ms). A clock may be ahead, and a deletion is final: after a jump
+ * over days without results, the new time is trusted only when there are results of half a day.
  */
 async function readTrusted(database: Database, nowMs: number): Promise<number> {
   const { rows } = await database.query(readClocks, [new Date(nowMs)]);
@@ -47,17 +47,17 @@ const readClocks = `
       WHERE bucket_seconds = 3600 AND starts_at < least($1, clock_timestamp()) - interval '12 hours'
     ))::float8 * 1000 AS known_ms`;
 
-/** Does it every minute until stopped; `stop` waits for what is under way. */
-export function startKeeping(keeping: Retention): { stop: () => Promise<void> } {
+/** Runs the upkeep every minute; `stop` waits for one in progress. */
+export function startUpkeep(parts: UpkeepParts): { stop: () => Promise<void> } {
   let current = Promise.resolve();
   let isBusy = false;
   const turn = async () => {
     if (isBusy) return;
     isBusy = true;
     try {
-      await keepResults(keeping);
+      await runUpkeep(parts);
     } catch (err) {
-      keeping.log.warn({ err }, "check results not tidied; tried again in a minute");
+      parts.log.warn({ err }, "upkeep of check results failed; retried in a minute");
     } finally {
       isBusy = false;
     }

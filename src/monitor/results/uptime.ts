@@ -1,4 +1,4 @@
-/** The last 24 hours of all checks at once: strips and uptime. */
+/** Strips and uptime of the last 24 hours, for all checks at once. */
 import type { Database } from "#kernel/database.ts";
 import type { CheckView } from "./contract.ts";
 import { aggregate } from "./rollups.ts";
@@ -14,7 +14,7 @@ export type Day = {
   runUptime: number | null;
 };
 
-/** What happened to each check in the 24 hours to now, by check id; one without results is absent. */
+/** The last 24 hours of each check, by check id; a check without results is absent. */
 export async function readDays(
   database: Database,
   { nowMs, failedAtPercent }: { nowMs: number; failedAtPercent: number },
@@ -29,12 +29,12 @@ export async function readDays(
   return new Map([...byCheck].map(([id, pieces]) => [id, toDay(pieces, nowMs)]));
 }
 
-/** A strip of nothing. */
+/** A strip without results. */
 export function emptyStrip(nowMs: number): Strip {
   return toDay([], nowMs).strip;
 }
 
-/** Percent of the 24 hours to now without an open alert, by check id; one without alerts is absent. */
+/** Percent of the last 24 hours without an open alert, by check id; a check without alerts is absent. */
 export async function readAlertTime(
   database: Database,
   nowMs: number,
@@ -85,7 +85,7 @@ function worstOf(row: PieceRow | undefined): Strip[number]["grade"] {
   return row.degraded + row.failed > 0 ? "degraded" : "ok";
 }
 
-// From minutes as far as they are made, and from the results after that.
+// From rollups by minute as far as they are made, and from results after that.
 const selectPieces = `
   WITH mark AS (
     SELECT greatest(coalesce(max(done_until), $2::timestamptz), $2::timestamptz) AS until
@@ -105,7 +105,7 @@ const selectPieces = `
 const selectAlertTime = `
   SELECT check_id, extract(epoch FROM sum(greatest(
       least(coalesce(resolved_at, $2), $2) - greatest(opened_at, $1),
-      -- It was over before it began where the clock went back.
+      -- An alert may end before it began if the clock was set back.
       interval '0'
     )))::float8 AS seconds
   FROM check_episodes WHERE opened_at < $2 AND (resolved_at IS NULL OR resolved_at > $1)

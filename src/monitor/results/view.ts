@@ -1,4 +1,4 @@
-/** All checks as they stand now, read at most once in a while however many ask. */
+/** The current list of checks, cached for a short time. */
 import type { Database } from "#kernel/database.ts";
 import type { Definitions } from "#monitor/contract.ts";
 import type { CheckList } from "./contract.ts";
@@ -17,8 +17,8 @@ type Parts = {
 };
 
 /**
- * What is this fresh is given out again, as is what is still being read: strangers may ask, and a read is
- * four queries.
+ * How long a list is cached; concurrent callers share a read in progress. Callers need no authentication,
+ * and a read is four queries.
  */
 const freshMs = 2_000;
 
@@ -33,10 +33,10 @@ export function createViewChecks(parts: Parts): ViewChecks {
     list.then(
       () => {
         current.isOver = true;
-        // One that took long would be too old when it comes, and nobody ever answered.
+        // The age counts from the end of the read: a slow list would else be stale when it arrives.
         current.atMs = parts.nowMs();
       },
-      // A failure is told to whoever waits for it, and not to the next who asks.
+      // A failure is not cached: only the callers that wait for this read get it.
       () => {
         last = undefined;
       },
@@ -45,7 +45,7 @@ export function createViewChecks(parts: Parts): ViewChecks {
   };
 }
 
-/** What is of a time to come was read before the clock went back. */
+/** A time in the future is of a read before the clock was set back. */
 function isFresh(readAtMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - readAtMs) < freshMs;
 }

@@ -6,9 +6,9 @@ import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import type { CheckResult } from "#monitor/contract.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
-import { keepResults } from "#monitor/results/keep.ts";
+import { runUpkeep } from "#monitor/results/upkeep.ts";
 import { countRecords } from "#monitor/results/metrics.ts";
-import { keepPartitions } from "#monitor/results/partitions.ts";
+import { managePartitions } from "#monitor/results/partitions.ts";
 import { createResultReader } from "#monitor/results/read.ts";
 import { createResultWriter } from "#monitor/results/record.ts";
 import { readAlertTime, readDays } from "#monitor/results/uptime.ts";
@@ -46,7 +46,7 @@ beforeEach(async () => {
 const recorder = () => createResultWriter(database);
 const reader = () => createResultReader(database, { failedAtPercent: 0 });
 const settings = { failedAtPercent: 0, resultDays: 30, minuteDays: 30, hourDays: 400 };
-const keep = (nowMs: number) => keepResults({ database, settings, nowMs: () => nowMs });
+const keep = (nowMs: number) => runUpkeep({ database, settings, nowMs: () => nowMs });
 
 /** One result a minute at each location, from `fromMs` on. */
 function everyMinute(count: number, fromMs: number, changes: Partial<CheckResult> = {}) {
@@ -80,7 +80,7 @@ async function partitions(): Promise<string[]> {
 
 describe("partitions", () => {
   it("are made for the last, this and the next two months", async () => {
-    await keepPartitions(database, { nowMs: noon, keepDays: 40 });
+    await managePartitions(database, { nowMs: noon, keepDays: 40 });
 
     expect(await partitions()).toEqual(
       expect.arrayContaining([
@@ -96,9 +96,9 @@ describe("partitions", () => {
     await recorder().results([aCheckResult({ scheduledAtMs: Date.UTC(2020, 0, 31) })]);
     const nowMs = Date.UTC(2020, 2, 1);
 
-    await keepPartitions(database, { nowMs, keepDays: 30 });
+    await managePartitions(database, { nowMs, keepDays: 30 });
     const before = await partitions();
-    await keepPartitions(database, { nowMs: nowMs + 3 * day, keepDays: 30 });
+    await managePartitions(database, { nowMs: nowMs + 3 * day, keepDays: 30 });
 
     expect(before).toContain("check_results_2020_01");
     expect(await partitions()).not.toContain("check_results_2020_01");
@@ -108,7 +108,7 @@ describe("partitions", () => {
     const nowMs = Date.UTC(2031, 5, 5);
 
     await Promise.all(
-      [1, 2, 3, 4].map(() => keepPartitions(database, { nowMs, keepDays: 36_500 })),
+      [1, 2, 3, 4].map(() => managePartitions(database, { nowMs, keepDays: 36_500 })),
     );
 
     expect(await partitions()).toContain("check_results_2031_06");
