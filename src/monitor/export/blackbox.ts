@@ -7,10 +7,10 @@ type Settings = { baseUrl: string; secretPrefix: string; metricsAddress: string 
 
 const exporterAddress = "127.0.0.1:9115";
 
-/** The exporter gives up this much before Prometheus would. */
+/** How much earlier the exporter's timeout is than that of Prometheus. */
 const marginSeconds = 1;
 
-/** By check id. A module fails when the check does: by its time limit, status, headers and body. */
+/** By check id. A module fails when the check does: by its timeout, status, headers and body. */
 export function writeModules({ apiChecks }: Definitions, settings: Settings) {
   return Object.fromEntries(apiChecks.map((check) => [check.id, writeModule(check, settings)]));
 }
@@ -25,7 +25,7 @@ function writeModule(check: ApiCheck, { secretPrefix }: Settings) {
     timeout: `${check.failedAboveMs}ms`,
     http: {
       method: check.method,
-      // A redirect is an answer like others, and what is sent with a secret stays at its address.
+      // As in our own probes; a redirect must not carry the secrets to another address.
       follow_redirects: false,
       enable_http2: false,
       // Tried first; the other family when the name has no such address.
@@ -50,21 +50,21 @@ function writeAssertions(assertions: readonly Assertion[]) {
     else headers.push({ header: assertion.name, regexp: literally(assertion.contains) });
   }
   return {
-    // Without a list the exporter takes 2xx alone; a check that asserts no status takes any.
+    // Without a list the exporter accepts only 2xx; a check that asserts no status accepts any.
     valid_status_codes: statuses.length > 0 ? statuses : anyStatus,
     ...(bodies.length > 0 && { fail_if_body_not_matches_regexp: bodies }),
     ...(headers.length > 0 && { fail_if_header_not_matches: headers }),
   };
 }
 
-/** The exporter knows no ranges: every final status that has a name. */
+/** The exporter has no ranges of statuses: lists every final one that has a name. */
 const anyStatus = Object.keys(STATUS_CODES)
   .map(Number)
   .filter((status) => status >= 200);
 
 /**
- * What the text of a body has where the value is right: the last name of the path before it, in a list
- * something that a value can follow. A number must not be the beginning of a longer one.
+ * A pattern for the text of a body: the last name of the path, followed by the value; in a list `[`, `,` or
+ * `:` precede the value. A number must not be the beginning of a longer one.
  */
 function toPattern({ path, equals }: Extract<Assertion, { source: "json" }>): string {
   const value = literally(JSON.stringify(equals));
@@ -78,7 +78,7 @@ function literally(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }
 
-/** Of Vedette's own metrics: Prometheus' default of a minute would be as long again as a run. */
+/** The scrape interval of Vedette's own metrics: the default of a minute would add the period of a run. */
 export const ownInterval = "15s";
 
 export function writeScrapes({ apiChecks }: Definitions, settings: Settings) {

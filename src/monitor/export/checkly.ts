@@ -1,19 +1,19 @@
-/** The definitions as a project of the hosted monitor's own program, one file per check. */
+/** Exports the definitions as a project of the hosted monitor's command line, one file per check. */
 import type { ApiCheck, Assertion, Definitions, Heartbeat } from "#monitor/contract.ts";
 import { describeRequest } from "#monitor/probe/request.ts";
 import { type ExportedFile, origin } from "./file.ts";
 
 export type ChecklySettings = {
-  /** Where the hosted monitor finds the API, without a trailing slash. */
+  /** The address of the API for the hosted monitor, without a trailing slash. */
   baseUrl: string;
   /** The secrets are `<prefix>_KEY` and `<prefix>_ROOT_KEY`. */
   secretPrefix: string;
 };
 
-/** Of the package that the project was tried with. */
+/** The version of the package with which the project was tested. */
 const checklyVersion = "9.5.0";
 
-/** Definitions without faults are asked for. The channels are referred to by number, not managed. */
+/** Expects definitions without faults. Refers to the channels by number and does not manage them. */
 export function exportCheckly(definitions: Definitions, settings: ChecklySettings): ExportedFile[] {
   const { apiChecks, heartbeats } = definitions;
   return [
@@ -65,7 +65,7 @@ ${origin}
     npx checkly deploy
 
 Heartbeats get their ping addresses from the monitor when they are first deployed. The alert channels
-are referred to by number and have to be there.
+are referred to by number and have to exist.
 `;
 }
 
@@ -106,12 +106,12 @@ ${writeRequest(check, settings)}
 `;
 }
 
-/** The hosted monitor takes 400 and above for a failure, whatever is asserted, unless it is told to. */
+/** Without `shouldFail`, a status of 400 or above fails at the hosted monitor, whatever is asserted. */
 function assertsFailure({ assertions }: ApiCheck): boolean {
   return assertions.some((one) => one.source === "status" && one.equals >= 400);
 }
 
-/** By seconds; those are all that the hosted monitor has. */
+/** By seconds: all frequencies of the hosted monitor. */
 const frequencyNames: Record<number, string> = {
   10: "EVERY_10S",
   20: "EVERY_20S",
@@ -139,7 +139,7 @@ function writeRequest(check: ApiCheck, { baseUrl, secretPrefix }: ChecklySetting
   const lines = [
     `method: ${code(check.method)},`,
     `url: ${code(`${baseUrl}${check.path}`)},`,
-    // A redirect is an answer like others, and what is sent with a secret stays at its address.
+    // As in our own probes; a redirect must not carry the secrets to another address.
     "followRedirects: false,",
     "skipSSL: false,",
     `headers: ${wrap(pairs, "    ")},`,
@@ -187,20 +187,20 @@ new HeartbeatMonitor(${code(id)}, {
   periodUnit: "seconds",
   grace: ${graceSeconds},
   graceUnit: "seconds",
-  // Without it the account's own settings would hold, which may wait.
+  // Without it the account's own settings would apply, which may delay the alert.
   alertEscalationPolicy: AlertEscalationBuilder.runBasedEscalation(1),
   alertChannels: [${channel}],
 });
 `;
 }
 
-/** Empty when nobody is paged. */
+/** The reference to the channel; empty: nobody is paged. */
 function channelOf({ channel }: ApiCheck | Heartbeat, { channels }: Definitions): string {
   const found = channels.find(({ name }) => name === channel);
   return found === undefined ? "" : `AlertChannel.fromId(${found.id})`;
 }
 
-/** A list on one line when it fits, else one entry a line. */
+/** A list on one line if it fits, else one entry per line. */
 function wrap(entries: readonly string[], indent: string): string {
   const line = entries.join(", ");
   if (line.length <= 70) return `[${line}]`;

@@ -1,4 +1,4 @@
-/** The definitions for Prometheus and its blackbox-exporter: rules, their tests, probes. */
+/** Exports the definitions for Prometheus and its blackbox-exporter: rules, their tests, probes. */
 import { stringify } from "yaml";
 import type { Definitions } from "#monitor/contract.ts";
 import { ownInterval, writeModules, writeScrapes } from "./blackbox.ts";
@@ -7,15 +7,15 @@ import { monitorTests, probeTests } from "./rule-tests.ts";
 import { hasChannel, monitorRules, type PagingCheck, probeRules } from "./rules.ts";
 
 export type PrometheusSettings = {
-  /** Where the API is, without a trailing slash. */
+  /** The address of the API, without a trailing slash. */
   baseUrl: string;
-  /** Secrets stand as `${<prefix>_KEY}` and `${<prefix>_ROOT_KEY}`. */
+  /** The secrets are `${<prefix>_KEY}` and `${<prefix>_ROOT_KEY}`. */
   secretPrefix: string;
-  /** Vedette's own metrics, `host:port`. */
+  /** The address of Vedette's own metrics, `host:port`. */
   metricsAddress: string;
 };
 
-/** Definitions without faults are asked for. */
+/** Expects definitions without faults. */
 export function exportPrometheus(
   definitions: Definitions,
   settings: PrometheusSettings,
@@ -42,7 +42,7 @@ export function exportPrometheus(
 
 type Probes = { file: string; seconds: number; checks: PagingCheck[] };
 
-/** One file for each frequency: rules are looked at, and tested, in steps of their own. */
+/** One file per frequency, because each has its own interval of evaluation and of tests. */
 function probesByFrequency({ apiChecks }: Definitions): Probes[] {
   const groups = Map.groupBy(apiChecks.filter(hasChannel), (check) => check.frequencySeconds);
   return [...groups].map(([seconds, checks]) => ({
@@ -52,7 +52,7 @@ function probesByFrequency({ apiChecks }: Definitions): Probes[] {
   }));
 }
 
-/** Looked at so often that no probe is passed over. */
+/** Rules are evaluated at least twice per probe, and at least this often, so that none is missed. */
 const maxIntervalSeconds = 60;
 
 function writeProbes({ file, seconds, checks }: Probes): ExportedFile[] {
@@ -81,16 +81,16 @@ function describe({ secretPrefix: prefix }: PrometheusSettings, probes: Probes[]
 
 ${origin}
 
-- \`rules/vedette.yml\`: alerts from Vedette's own metrics, heartbeats too.
-- \`rules/probes-….yml\`: alerts from the same API checks as blackbox-exporter makes them. Take one of the
-  two, or both: then one failure alerts twice.
-- \`rules/*.test.yml\`: what the rules have to do.
-- \`blackbox.yml\`: a module per API check, which fails when the check does. Of JSON it sees text: a name
-  counts wherever it stands. Degraded is unknown to it.
-- \`prometheus.yml\`: the scrapes, to be put into yours.
+- \`rules/vedette.yml\`: alerts from Vedette's own metrics, including heartbeats.
+- \`rules/probes-….yml\`: alerts from the same API checks, run by blackbox-exporter. Use one of the two, or
+  both: then one failure alerts twice.
+- \`rules/*.test.yml\`: tests of the rules.
+- \`blackbox.yml\`: a module per API check, which fails when the check does. It matches JSON as text: a name
+  matches at any depth. It has no degraded.
+- \`prometheus.yml\`: the scrape configurations, to be added to yours.
 
-Production checks have severity critical, staging checks warning. Checks without a channel have no rule:
-they page nobody.
+Production checks have severity critical, staging checks warning. Checks without a channel have no rule,
+because they page nobody.
 
     promtool check config prometheus.yml
     promtool test rules ${tests.join(" ")}

@@ -1,7 +1,7 @@
-/** What the rules have to do, for `promtool test rules`. */
+/** Tests of the rules, for `promtool test rules`. */
 import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
 import type { Rule } from "./rule.ts";
-import { absentSeconds, hasChannel, type PagingCheck, severityOf } from "./rules.ts";
+import { absentSeconds, absentSummary, hasChannel, type PagingCheck, severityOf } from "./rules.ts";
 import { certificateDays, pendingSeconds } from "./watch-rules.ts";
 
 type ExpectedAlert = { exp_labels: Record<string, string>; exp_annotations: Rule["annotations"] };
@@ -13,7 +13,7 @@ type RuleTest = {
   alert_rule_test: { eval_time: string; alertname: string; exp_alerts: ExpectedAlert[] }[];
 };
 
-/** One test for each check, paged or not, and one for each rule about the monitor itself. */
+/** One test per check, with or without a channel, and tests of each rule about the monitor itself. */
 export function monitorTests(definitions: Definitions, rules: readonly Rule[]): RuleTest[] {
   const { apiChecks, heartbeats } = definitions;
   const [first] = apiChecks;
@@ -38,7 +38,7 @@ function stateTest(row: ApiCheck | Heartbeat, kind: "api" | "heartbeat"): RuleTe
     name: hasChannel(row) ? `${row.id} alerts while it fails` : `${row.id} pages nobody`,
     interval: "1m",
     input_series: [
-      // Two processes say the same: one alert.
+      // Two processes export the same series: one alert.
       series("vedette_check_alert_open", { ...labels, instance: "a" }, "0 1 1 0"),
       series("vedette_check_alert_open", { ...labels, instance: "b" }, "0 1 1 0"),
     ],
@@ -56,7 +56,7 @@ function watchTests({ id, environment }: ApiCheck, rules: readonly Rule[]): Rule
   const state = { ...check, environment, kind: "api" };
   const silent = series("vedette_check_state", { ...state, state: "silent" }, "1x20");
   const missed = (values: string) => series("vedette_check_missed_ticks_total", check, values);
-  // It starts at the third minute.
+  // The process starts at the third minute.
   const newProcess = series("process_start_time_seconds", {}, "_x2 180x30");
   const days = (count: number) => series("vedette_check_tls_days_left", check, `${count}x20`);
   const expect = (alertname: string, labels: Record<string, string>) =>
@@ -87,7 +87,7 @@ function watchTests({ id, environment }: ApiCheck, rules: readonly Rule[]): Rule
   ];
 }
 
-/** Each turns from what is well to what is not at the third minute. */
+/** Each series goes bad at the third minute. */
 function deliveryTests(rules: readonly Rule[]): RuleTest[] {
   const turn = (metric: string, values: string, labels = {}) => [series(metric, labels, values)];
   const waiting = `${pendingSeconds}x2 ${pendingSeconds + 1}x20`;
@@ -120,13 +120,13 @@ function deliveryTests(rules: readonly Rule[]): RuleTest[] {
   ];
 }
 
-/** One test for each API check, all of one frequency, and one for probes that are not made. */
+/** One test per API check, all of one frequency, and tests of missing probes. */
 export function probeTests(checks: readonly PagingCheck[]): RuleTest[] {
   const [first] = checks;
   return [...checks.map(probeTest), ...(first === undefined ? [] : absentTests(first, checks))];
 }
 
-/** It alerts once it has failed as often in a row as the check may. */
+/** The rule alerts after as many failed probes in a row as the threshold of the check. */
 function probeTest(check: PagingCheck): RuleTest {
   const { id, environment, channel, frequencySeconds, failedRunThreshold: runs } = check;
   const labels = { check: id, environment };
@@ -153,7 +153,7 @@ function absentTests(first: PagingCheck, checks: readonly PagingCheck[]): RuleTe
   const steps = Math.ceil(absentSeconds(first) / seconds);
   const alerts = checks.map(({ id }) => ({
     exp_labels: { check: id, severity: "warning" },
-    exp_annotations: { summary: `nobody probes ${id}` },
+    exp_annotations: { summary: absentSummary(id) },
   }));
   const present = checks.map(({ id }) => series("probe_success", { check: id }, `1x${steps}`));
   const last = `${steps * seconds}s`;
@@ -180,7 +180,7 @@ function ruleTest(
   };
 }
 
-/** `id`: what the summary names. */
+/** `id`: the check or environment that the summary names. */
 type AlertRule = { alertname: string; labels: Record<string, string>; id: string };
 
 function expected(rules: readonly Rule[], { alertname, labels, id }: AlertRule): ExpectedAlert[] {

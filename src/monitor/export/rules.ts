@@ -5,13 +5,13 @@ import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
 import type { Rule, Severity } from "./rule.ts";
 import { byCheck, watchRules } from "./watch-rules.ts";
 
-/** Only production pages, whichever source of the incident service an alert ends at. */
+/** Only production pages, whichever source of the incident service receives the alert. */
 export const severityOf: Record<Environment, Severity> = {
   production: "critical",
   staging: "warning",
 };
 
-/** Alerts as they are opened by Vedette, and those that only another program can raise: it is away. */
+/** Alerts that Vedette opens, and alerts about Vedette itself, which only another program can raise. */
 export function monitorRules({ apiChecks, heartbeats, channels }: Definitions): Rule[] {
   const all = [...apiChecks, ...heartbeats];
   const failed = channels.flatMap(({ name }) => {
@@ -22,7 +22,7 @@ export function monitorRules({ apiChecks, heartbeats, channels }: Definitions): 
 }
 
 function failedRule(channel: Environment, ids: readonly string[]): Rule {
-  // An alert that is open, not a state: mute, maintenance and failed runs in a row are in it already.
+  // The open alert and not the state, because it respects mute, maintenance and the threshold already.
   const series = `vedette_check_alert_open{check=~"${ids.join("|")}"}`;
   return {
     alert: "VedetteCheckFailed",
@@ -33,8 +33,8 @@ function failedRule(channel: Environment, ids: readonly string[]): Rule {
 }
 
 /**
- * Two rules for each API check that pages: its probe fails, or nobody makes it. Each has the check as a
- * label of its own, since `promtool check rules` takes rules of one name and the same labels for one.
+ * Two rules for each API check that pages: its probe fails, or is missing. Each has the check as a label,
+ * since `promtool check rules` treats rules with the same name and labels as duplicates.
  */
 export function probeRules(checks: readonly PagingCheck[]): Rule[] {
   return checks.flatMap((check) => {
@@ -53,24 +53,31 @@ export function probeRules(checks: readonly PagingCheck[]): Rule[] {
         expr: `absent(${lastProbe(check)})`,
         for: `${absentSeconds(check)}s`,
         labels: { severity: "warning", check: id },
-        annotations: { summary: `nobody probes ${id}` },
+        annotations: { summary: absentSummary(id) },
       },
     ];
   });
 }
 
-/** Until it is said that nobody probes. */
+export function absentSummary(id: string): string {
+  return `there are no probes of ${id}`;
+}
+
+/** How long probes must be missing before the alert. */
 export function absentSeconds({ frequencySeconds }: ApiCheck): number {
   return Math.max(300, frequencySeconds);
 }
 
-/** Prometheus forgets a value after 5 minutes; up to this period one scrape may be lost before it does. */
-const rememberedSeconds = 120;
+/**
+ * A value is stale for Prometheus after 5 minutes. Up to this scrape interval, one scrape may be lost before
+ * that.
+ */
+const maxIntervalSeconds = 120;
 
-/** Of checks that run less often, the value of the last run is looked for as far back as it may be. */
+/** For checks that run less often, queries the last value within two periods. */
 function lastProbe({ id, frequencySeconds }: ApiCheck): string {
   const series = `probe_success{check="${id}"}`;
-  if (frequencySeconds <= rememberedSeconds) return series;
+  if (frequencySeconds <= maxIntervalSeconds) return series;
   return `last_over_time(${series}[${2 * frequencySeconds}s])`;
 }
 

@@ -1,18 +1,21 @@
-/** Alert rules about Vedette itself: what it cannot say by an alert event of its own. */
+/** Alert rules about Vedette itself, for failures that it cannot report by an alert event of its own. */
 import type { Rule } from "./rule.ts";
 
-/** Several processes may tell of the same check: their words count once. */
+/** Several processes may export the series of one check: aggregated to one alert. */
 export const byCheck = "by (check, environment, kind)";
 
 export const certificateDays = 14;
 
-/** An event that has been on its way for so long pages nobody in time. */
+/** An event that is pending for this long pages too late. */
 export const pendingSeconds = 300;
 
 const missedSeries = "vedette_check_missed_ticks_total";
 const isNew = "on (job, instance) time() - process_start_time_seconds < 900";
 
-/** The gap that a process leaves is counted by the next one before anybody reads it: no increase to see. */
+/**
+ * Ticks missed between two processes are counted by the second one before its first scrape, which `increase`
+ * does not see: for 15 minutes after its start any count alerts.
+ */
 const missedTicks = `sum by (check) (increase(${missedSeries}[15m])) > 0 or max by (check) (${missedSeries} and ${isNew}) > 0`;
 
 export const watchRules: Rule[] = [
@@ -21,7 +24,7 @@ export const watchRules: Rule[] = [
     expr: `max ${byCheck} (vedette_check_state{state="silent"}) == 1`,
     for: "5m",
     labels: { severity: "warning" },
-    annotations: { summary: "nobody reports of {{ $labels.check }}" },
+    annotations: { summary: "there are no reports of {{ $labels.check }}" },
   },
   {
     alert: "VedetteCheckMissesRuns",
@@ -41,7 +44,7 @@ export const watchRules: Rule[] = [
     expr: "absent(vedette_check_state)",
     for: "5m",
     labels: { severity: "critical" },
-    annotations: { summary: "Vedette says nothing of its checks: nobody watches" },
+    annotations: { summary: "Vedette exports no state of its checks: nothing is monitored" },
   },
   {
     alert: "VedetteAlertsNotDelivered",
