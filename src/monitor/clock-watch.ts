@@ -1,6 +1,6 @@
 /**
- * Notices that this machine's clock was set back. Restate's timers go by the clock: each that was set
- * before goes off so much later, as if whoever waits for it had all that time.
+ * Detects that this machine's clock was set back. Restate's timers follow the clock: a timer that was set
+ * before then fires later by the same amount.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { startBackground } from "#kernel/background.ts";
@@ -10,15 +10,15 @@ type Parts = {
   /** Called until it succeeds. */
   onSetBack: () => Promise<void>;
   log: Log;
-  /** How far the clock is ahead of one that goes on evenly. */
+  /** How far the clock is ahead of a monotonic one. */
   aheadMs?: () => number;
   /** Rejects when it is aborted. */
   pause?: (ms: number, value: undefined, options: { signal: AbortSignal }) => Promise<void>;
 };
 
-const lookEveryMs = 1_000;
-/** One that is slowed down to be right again goes back by far less between two looks. */
-const leastStepMs = 2_000;
+const pollEveryMs = 1_000;
+/** A clock that is slewed to correct it moves back by far less between two polls. */
+const minStepMs = 2_000;
 
 export function watchClock(parts: Parts): { stop: () => Promise<void> } {
   return startBackground((signal) => watch(parts, signal));
@@ -28,18 +28,18 @@ async function watch(parts: Parts, signal: AbortSignal): Promise<void> {
   const { onSetBack, log, aheadMs = ownAheadMs, pause = delay } = parts;
   let knownMs = aheadMs();
   while (!signal.aborted) {
-    await pause(lookEveryMs, undefined, { signal }).catch(() => {});
+    await pause(pollEveryMs, undefined, { signal }).catch(() => {});
     const seenMs = aheadMs();
     const backMs = Math.round(knownMs - seenMs);
     try {
-      if (backMs > leastStepMs && !signal.aborted) {
+      if (backMs > minStepMs && !signal.aborted) {
         await onSetBack();
-        log.warn({ backMs }, "the clock was set back: what waits for its timers goes on now");
+        log.warn({ backMs }, "the clock was set back: timers were started again");
       }
       knownMs = seenMs;
     } catch (error) {
       const { message: detail } = error as Error;
-      log.warn({ backMs, detail }, "the clock was set back: nobody could be told yet");
+      log.warn({ backMs, detail }, "the clock was set back: timers not started again yet");
     }
   }
 }

@@ -1,15 +1,15 @@
-/** What is watched, what comes out of watching, and the two events of an alert. Times are Unix ms. */
+/** Definitions, results and states of checks and heartbeats. Times are Unix ms. */
 import { z } from "zod";
 import { environments, RolloutMark } from "#alerts/contract.ts";
 
-/** degraded = slower than wished; failed = wrong, unreachable or slower than allowed. */
+/** degraded: slower than its threshold. failed: wrong, unreachable or slower than allowed. */
 export const grades = ["ok", "degraded", "failed"] as const;
 export type Grade = (typeof grades)[number];
 
 /** The parts of a response time, in the order in which they happen. */
 export const phaseNames = ["dns", "connect", "tls", "firstByte", "transfer"] as const;
 
-/** What a response has to be beyond quick. A JSON path is dotted: `data.valid`, `data.roles.0`. */
+/** A condition on the content of a response. A JSON path is dotted: `data.valid`, `data.roles.0`. */
 export const Assertion = z.discriminatedUnion("source", [
   z.strictObject({ source: z.literal("status"), equals: z.int() }),
   z.strictObject({ source: z.literal("header"), name: z.string(), contains: z.string() }),
@@ -21,7 +21,7 @@ export const Assertion = z.discriminatedUnion("source", [
 ]);
 export type Assertion = z.infer<typeof Assertion>;
 
-/** The secrets that requests may name as `{{KEY}}` and `{{ROOT_KEY}}`; filled in at the last moment. */
+/** The secrets that requests may name as `{{KEY}}` and `{{ROOT_KEY}}`; filled in when a request is sent. */
 export const secretNames = ["KEY", "ROOT_KEY"] as const;
 export type SecretName = (typeof secretNames)[number];
 
@@ -37,7 +37,7 @@ export const ApiCheck = z.strictObject({
   /** Sent as JSON; null: no body. */
   body: z.record(z.string(), z.unknown()).nullable(),
   assertions: z.array(Assertion),
-  /** Places of the hosted monitor; `runsAt` says what they mean for runners of our own. */
+  /** Locations of the hosted monitor; `runsAt` decides what they mean for our own runners. */
   locations: z.array(z.string()),
   frequencySeconds: z.int(),
   degradedAboveMs: z.int(),
@@ -53,7 +53,7 @@ export const Heartbeat = z.strictObject({
   id: z.string(),
   name: z.string(),
   environment: z.enum(environments),
-  /** The job that pings, for people. */
+  /** A description of the job that pings. */
   watches: z.string(),
   periodSeconds: z.int(),
   graceSeconds: z.int(),
@@ -72,14 +72,14 @@ export const AlertChannel = z.strictObject({
 });
 export type AlertChannel = z.infer<typeof AlertChannel>;
 
-/** Everything that is watched, with the settings applied. */
+/** All checks, heartbeats and channels, with the settings applied. */
 export type Definitions = {
   apiChecks: readonly ApiCheck[];
   heartbeats: readonly Heartbeat[];
   channels: readonly AlertChannel[];
 };
 
-/** In ms; a phase that did not take place (a reused connection, plain HTTP, an error before it) is null. */
+/** In ms; null: the phase did not take place (a reused connection, plain HTTP, an earlier error). */
 export const Phases = z.object({
   dns: z.number().nullable(),
   connect: z.number().nullable(),
@@ -89,22 +89,22 @@ export const Phases = z.object({
 });
 export type Phases = z.infer<typeof Phases>;
 
-/** Why a result is not ok: too slow, an answer with the wrong content, or no (whole) answer at all. */
+/** Why a result is not ok: too slow, an answer with the wrong content, or no complete answer. */
 export const causes = ["slow", "assertion", "error"] as const;
 export type Cause = (typeof causes)[number];
 
-/** What a probe saw, before it is graded. `durationMs` counts from the start to the end, or to the error. */
+/** What a probe measured, before it is graded. `durationMs`: from the start to the end or the error. */
 export type ProbeObservation = {
   durationMs: number;
   phases: Phases;
   tlsDaysLeft: number | null;
   outcome:
     | { kind: "response"; status: number; headers: Record<string, string>; body: string }
-    /** `reason` is for people and holds no secret, e.g. `connection refused`. */
+    /** `reason` is shown to people and contains no secret, e.g. `connection refused`. */
     | { kind: "error"; reason: string };
 };
 
-/** One run of one check at one place. For a heartbeat: one ping, with the location `ping`. */
+/** One run of one check at one location. For a heartbeat: one ping, with the location `ping`. */
 export const CheckResult = z.object({
   checkId: z.string(),
   location: z.string(),
@@ -168,17 +168,17 @@ const LocationState = z.object({
   durationMs: z.number(),
   reason: z.string().nullable(),
   tlsDaysLeft: z.int().nullable(),
-  /** Whether it said nothing in the last run: then `grade` is what it said before. */
+  /** Whether it did not report the last run: then `grade` is that of an earlier run. */
   isSilent: z.boolean(),
 });
 export type LocationState = z.infer<typeof LocationState>;
 
-/** What is remembered of an API check between runs (durable). */
+/** The durable state of an API check between runs. */
 export const CheckState = z.object({
   status: z.enum(checkStatuses),
-  /** Since when `status` has been what it is. */
+  /** When `status` last changed. */
   sinceMs: z.int(),
-  /** The tick of the last run that is decided to its end; null before the first. */
+  /** The tick of the last run with a final verdict; null before the first. */
   decidedRunMs: z.int().nullable(),
   /** Failed runs in a row, up to the last decided one. */
   failedRuns: z.int(),
@@ -189,7 +189,7 @@ export const CheckState = z.object({
 });
 export type CheckState = z.infer<typeof CheckState>;
 
-/** What is remembered of a heartbeat (durable). */
+/** The durable state of a heartbeat. */
 export const HeartbeatState = z.object({
   status: z.enum(checkStatuses),
   sinceMs: z.int(),
@@ -198,15 +198,15 @@ export const HeartbeatState = z.object({
   lastPingAtMs: z.int().nullable(),
   /** A run that began and has not ended; null otherwise. */
   startedAtMs: z.int().nullable(),
-  /** How long the last run took that said when it began. */
+  /** How long the last run with a `/start` took; null: there was none. */
   lastDurationMs: z.int().nullable(),
-  /** Due, but not alerted before `untilMs`: the monitor was away and may have missed a ping. */
+  /** The hold: no alert before `untilMs`, because the monitor was away and may have missed a ping. */
   held: z
     .object({
       untilMs: z.int(),
       awayFromMs: z.int(),
       awayToMs: z.int(),
-      /** How often in a row; one of an earlier version does not count. */
+      /** The number of holds in a row; absent in the state of an earlier version. */
       times: z.int().optional(),
     })
     .nullable(),
@@ -215,13 +215,13 @@ export const HeartbeatState = z.object({
 });
 export type HeartbeatState = z.infer<typeof HeartbeatState>;
 
-/** How a heartbeat was pinged: plain or exit code 0, `/start`, `/fail` or another exit code. */
+/** success: a plain ping or exit code 0. start: `/start`. fail: `/fail` or another exit code. */
 export type Ping =
   | { kind: "success"; atMs: number }
   | { kind: "start"; atMs: number }
   | { kind: "fail"; atMs: number; exitCode: number | null };
 
-/** How a check stands, as its object last wrote it down; what every reader shows. */
+/** The state of a check as its object last stored it; every reader shows it. */
 export const CheckSnapshot = z.object({
   checkId: z.string(),
   kind: z.enum(["api", "heartbeat"]),
@@ -230,7 +230,7 @@ export const CheckSnapshot = z.object({
   sinceMs: z.int(),
   /** The tick of the last decided run, or the last successful ping; null before the first. */
   lastAtMs: z.int().nullable(),
-  /** Of an API check the slowest location of the last run; of a heartbeat the job's duration. */
+  /** Of an API check: the slowest location of the last run. Of a heartbeat: the job's last run. */
   lastDurationMs: z.number().nullable(),
   /** Of a heartbeat: when it alerts unless it pings. null while an alert is open, and for API checks. */
   dueAtMs: z.int().nullable(),

@@ -1,4 +1,4 @@
-/** What becomes of the monitor's invocations that another version of the program has begun. */
+/** How to replace invocations of the monitor that another version of the program began. */
 import { type Duties, dutiesOf } from "#kernel/duty.ts";
 import {
   apiCheckObject,
@@ -11,7 +11,7 @@ import {
 
 const again = { isCalledAgain: true } as const;
 
-/** What an operator asked for is only ended: whoever waits is told so, and asks again. */
+/** Operators' calls are not replaced: the caller gets an error and can repeat the call. */
 export const monitorDuties: Duties = {
   ...dutiesOf(apiCheckObject, {
     ensure: again,

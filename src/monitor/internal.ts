@@ -1,4 +1,4 @@
-/** What the parts of the monitor call on each other; control lets the capital ones through only. */
+/** Handlers that the parts of the monitor call on each other. Control forwards only the capitalized ones. */
 import { iface } from "@restatedev/restate-sdk";
 import type { AlertTransition, RolloutMark } from "#alerts/contract.ts";
 import type { CheckResult, CheckSnapshot, Ping } from "./contract.ts";
@@ -16,7 +16,7 @@ import type { MissedRuns } from "./rules/grid.ts";
 
 type Nothing = Record<string, never>;
 
-const standing = {
+const operatorSchemas = {
   Mute: iface.schemas({
     ...operatorHandlers.Mute,
     description: "Opens no alert until then. One that is open still resolves.",
@@ -24,7 +24,7 @@ const standing = {
   Unmute: iface.schemas(operatorHandlers.Unmute),
   Acknowledge: iface.schemas({
     ...operatorHandlers.Acknowledge,
-    description: "Notes who is at work on the open alert.",
+    description: "Records who is working on the open alert.",
   }),
   Maintenance: iface.schemas({
     ...operatorHandlers.Maintenance,
@@ -32,20 +32,20 @@ const standing = {
   }),
   EndMaintenance: iface.schemas({
     ...operatorHandlers.EndMaintenance,
-    description: "Drops all windows, also those to come.",
+    description: "Deletes all windows, including future ones.",
   }),
 };
 
-/** What one place found in one run; `atMs`: when it was heard of. */
+/** The results of one location in one run; `atMs`: when they were received. */
 export type Report = { scheduledAtMs: number; atMs: number; results: CheckResult[] };
 
 export const apiCheckObject = iface.object(
   apiCheckService,
   {
-    ...standing,
+    ...operatorSchemas,
     Run: iface.shared.schemas({
       ...apiCheckHandlers.Run,
-      description: "Runs the check now, beside its grid. It alerts nobody and is not recorded.",
+      description: "Runs the check now, outside its grid. It alerts nobody and is not recorded.",
     }),
     ensure: iface.json<Nothing, null>(),
     retire: iface.json<Nothing, null>(),
@@ -57,22 +57,25 @@ export const apiCheckObject = iface.object(
 );
 
 /**
- * Makes one run of a check where this worker stands. An object, keyed as the check, since Restate then
- * keeps both in one partition; shared, since runs wait for nothing.
+ * Makes one run of a check at this worker's location. It is an object with the key of the check, so that
+ * Restate has both in one partition; its handler is shared, so that runs do not queue.
  */
 export const checkProbe = iface.object("vedette.v1.CheckProbe", {
   run: iface.shared.json<{ scheduledAtMs: number }, null>(),
 });
 
-/** `heardAtMs`: of a start or a failure the success before it, which the object may not have heard of; null: none. */
+/**
+ * `heardAtMs`: with a start or a failure, the time of the success before it, which the object may not know
+ * yet; null: none.
+ */
 export type PingCall = Ping & { heardAtMs?: number | null };
 
-/** `toldAtMs`: whatever was announced until then is told before this call, or never will be. */
+/** `toldAtMs`: every ping announced up to this time was sent to the object before this call, or is lost. */
 export type AlarmCall = { generation: number; toldAtMs?: number };
 
 /**
- * What was found at `atMs`. `away`: of all, as an earlier version tells it and wants to be told; now each has
- * its own.
+ * The deadlines found to have passed at `atMs`. `away`: one absence for all, which an earlier version sends
+ * and expects; now each heartbeat has its own.
  */
 export type DeadlinesPassed = Pick<PassedDeadlines, "atMs"> & {
   overdue: (Omit<OverdueHeartbeat, "away"> & Partial<Pick<OverdueHeartbeat, "away">>)[];
@@ -89,10 +92,10 @@ export const deadlineService = iface.service("vedette.v1.HeartbeatDeadlines", {
 export const heartbeatObject = iface.object(
   heartbeatService,
   {
-    ...standing,
+    ...operatorSchemas,
     Register: iface.schemas({
       ...heartbeatHandlers.Register,
-      description: "Takes pings under a token of this hash, and waits for them from now on.",
+      description: "Accepts pings with a token of this hash, and expects them from now on.",
     }),
     ensure: iface.json<Nothing, null>(),
     retire: iface.json<Nothing, null>(),
@@ -108,18 +111,18 @@ export const runnerRegistry = iface.service(
   {
     Add: iface.schemas({
       ...runnerHandlers.Add,
-      description: "Takes reports from a further place under a token of this hash.",
+      description: "Accepts reports from a further location with a token of this hash.",
     }),
     Remove: iface.schemas({
       ...runnerHandlers.Remove,
-      description: "Takes no more reports from a place, and waits for none.",
+      description: "Accepts no more reports from a location, and expects none.",
     }),
-    List: iface.schemas({ ...runnerHandlers.List, description: "The further places." }),
+    List: iface.schemas({ ...runnerHandlers.List, description: "The further locations." }),
   },
-  { description: "The further places that run checks." },
+  { description: "The further locations that run checks." },
 );
 
-/** What is to be written down of a check. Results first, so that a snapshot never runs ahead of them. */
+/** Records of a check to be stored, results first, so that a snapshot is never newer than its results. */
 export type Entry = {
   results?: CheckResult[];
   missed?: MissedRuns;
@@ -127,7 +130,7 @@ export type Entry = {
   snapshot?: CheckSnapshot;
 };
 
-/** Writes beside the checks: a database that is away keeps no alert waiting. Keyed by check id. */
+/** Stores records apart from the checks: a database that is down delays no alert. Keyed by check id. */
 export const checkRecords = iface.object("vedette.v1.CheckRecords", {
   write: iface.json<Entry, null>(),
 });

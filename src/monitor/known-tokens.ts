@@ -1,4 +1,4 @@
-/** Whether a token is anybody's. Strangers ask for as many as they like: those of a moment cost one query. */
+/** Whether a token is known. Unauthenticated callers may send many: concurrent look-ups share one query. */
 import type { Database } from "#kernel/database.ts";
 import { createGroups } from "#kernel/groups.ts";
 

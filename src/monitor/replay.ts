@@ -1,4 +1,4 @@
-/** What would have alerted: recorded results through the same grades and verdicts under other rules. */
+/** Replays recorded results under other rules, with the same grading and verdicts: what would have alerted. */
 
 import type { AlertTransition } from "#alerts/contract.ts";
 import type { ApiCheck, CheckResult } from "./contract.ts";
@@ -34,7 +34,7 @@ type ReplayOutcome = {
 
 export type Replay = { take: (run: ReplayedRun) => void; outcome: () => ReplayOutcome };
 
-/** Takes the runs in the order of their ticks. Mute and maintenance are left out: they hide alerts. */
+/** `take` expects runs in the order of their ticks. Ignores mute and maintenance, which would hide alerts. */
 export function createReplay(rules: ReplayRules): Replay {
   let state = newCheckState(0);
   const outcome: ReplayOutcome = { ok: 0, degraded: 0, failed: 0, episodes: [] };

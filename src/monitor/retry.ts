@@ -1,7 +1,7 @@
 import { untilDone } from "#kernel/retry-policy.ts";
 
-/** Nothing of the monitor is given up, and what there are thousands of is not tried every moment. */
+/** The monitor retries without a limit. The longer backoff is for thousands of checks that retry at once. */
 export const forEver = { ...untilDone, initialInterval: 200, maxInterval: 15_000 };
 
-/** Ms. Every call from outside leaves a trace in Restate, by default for a day: too long for what comes by the minute. */
+/** Ms. Restate stores each idempotency key, by default for a day: too long for calls of every minute. */
 export const soonForgotten = 600_000;

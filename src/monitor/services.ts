@@ -1,4 +1,4 @@
-/** Everything of the monitor that Restate calls, put together. */
+/** Creates all objects and services of the monitor. */
 import { createApiCheckObject } from "./check/object.ts";
 import { createDeadlineService } from "./heartbeat/deadline-service.ts";
 import { createHeartbeatObject } from "./heartbeat/object.ts";

@@ -1,4 +1,4 @@
-/** What is done about all checks as often as a worker starts: one that goes already is left alone. */
+/** Starts all checks whenever a worker starts; a check that runs already does not change. */
 import pLimit from "p-limit";
 import { alertDelivery } from "#alerts/contract.ts";
 import type { Log } from "#kernel/log.ts";
@@ -13,11 +13,11 @@ import type { MonitorParts } from "./parts.ts";
 type Parts = Pick<MonitorParts, "definitions"> & {
   deadlines: Deadlines;
   log: Log;
-  /** As `watchClock` takes it. */
+  /** As in `watchClock`. */
   aheadMs?: () => number;
 };
 
-/** `ingressUrl` is Restate's own. Throws when it does not take the calls for half a minute. */
+/** `ingressUrl` is Restate's own. Throws when Restate accepts a call not within half a minute. */
 export async function startMonitor(
   ingressUrl: string,
   { definitions, deadlines, log, ...clock }: Parts,
@@ -34,7 +34,7 @@ export async function startMonitor(
     ];
     await sendToAll(objects.map((object) => `${ingressUrl}/${object}/ensure`));
   };
-  const tryEvents = () =>
+  const retryEvents = () =>
     sendToAll(
       [...apiChecks, ...heartbeats].map(
         ({ id }) => `${ingressUrl}/${alertDelivery.name}/${id}/goOn`,
@@ -43,18 +43,18 @@ export async function startMonitor(
   await ensureAll();
   const watches = [
     watchDeadlines({ deadlines, tell: createSendDeadlines(ingressUrl), log }),
-    watchClock({ ...clock, onSetBack: () => ensureAll().then(tryEvents), log }),
+    watchClock({ ...clock, onSetBack: () => ensureAll().then(retryEvents), log }),
   ];
   return { stop: async () => void (await Promise.all(watches.map(({ stop }) => stop()))) };
 }
 
-/** Of one kind: an id may have been that of the other before. */
+/** With its kind: an API check and a heartbeat may have had the same id, one after the other. */
 export type KnownCheck = Pick<CheckSnapshot, "checkId" | "kind">;
 
 /**
- * Ends what is left of checks that are defined no longer. `known`: those that were watched, unless
- * nothing is left of them. A check that comes back later is set going after this, since calls of one key
- * are served in their order.
+ * Ends the alerts and timers of checks that are no longer defined. `known`: the checks that were ever
+ * watched, except those already ended. A check that is defined again is started after this, since Restate
+ * serves the calls of one key in order.
  */
 export async function retireRemoved(
   ingressUrl: string,

@@ -1,12 +1,12 @@
-/** The API checks (docs/monitoring.md). To add one, add a row; `vedette checks lint` tries it. */
+/** The API checks (docs/monitoring.md). To add one, add a row; `vedette checks lint` validates it. */
 import type { ApiCheck } from "#monitor/contract.ts";
 
-/** Which places a check asks for: all of the hosted monitor, or those of a setting. */
+/** The locations of a check: all of the hosted monitor, or those of a setting. */
 export type LocationSet = "all" | "rate_limit";
 
 export type ApiCheckRow = Omit<ApiCheck, "locations"> & { locations: LocationSet };
 
-/** What every check has unless its row says otherwise: each minute, and one failed run alerts. */
+/** The default: a run each minute, and one failed run alerts. */
 const everyMinute = { frequencySeconds: 60, failedRunThreshold: 1 };
 
 const rootKeyHeader = { authorization: "Bearer {{ROOT_KEY}}" };
@@ -37,7 +37,7 @@ export const apiCheckRows: readonly ApiCheckRow[] = [
     method: "POST",
     path: "/v2/ratelimit.limit",
     headers: rootKeyHeader,
-    // Far more than all places together ask for: a refusal is a fault of the limiter.
+    // Far more than all locations together request: a refusal is a fault of the limiter.
     body: {
       namespace: "synthetic-checks",
       identifier: "synthetic-check",

@@ -1,4 +1,4 @@
-/** The heartbeats (docs/monitoring.md). To add one, add a row; `vedette checks lint` tries it. */
+/** The heartbeats (docs/monitoring.md). To add one, add a row; `vedette checks lint` validates it. */
 import type { Heartbeat } from "#monitor/contract.ts";
 
 const minute = 60;

@@ -1,4 +1,4 @@
-/** What the hosted monitor accepts silently and should not, and what would page the wrong people. */
+/** Finds faults in definitions that the hosted monitor accepts silently, and that page the wrong people. */
 import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
 import { secretNames } from "#monitor/contract.ts";
 import { hostedLocations } from "./locations.ts";
@@ -76,7 +76,7 @@ function lintRequest({ path, method, headers, body, assertions }: ApiCheck): (st
   const statuses = assertions.filter(({ source }) => source === "status");
   const unknown = named.map(([, name]) => name ?? "").filter((name) => !isSecretName(name));
   return [
-    (!isPath || /[\s{}]/.test(path)) && `${JSON.stringify(path)} is no path of a URL`,
+    (!isPath || /[\s{}]/.test(path)) && `${JSON.stringify(path)} is not the path of a URL`,
     method === "GET" && body !== null && "a GET has no body",
     assertions.length === 0 && "it asserts nothing",
     statuses.length > 1 && "it asserts more than one status",

@@ -1,7 +1,7 @@
-/** Places from which checks run. */
+/** Locations from which checks run. */
 import type { ApiCheck } from "#monitor/contract.ts";
 
-/** All places of the hosted monitor (its type `Region`, 22 of them). */
+/** All locations of the hosted monitor (its type `Region`, 22 of them). */
 export const hostedLocations: readonly string[] = [
   "us-east-1",
   "us-east-2",
@@ -39,8 +39,8 @@ export const rateLimitLocations: readonly string[] = [
 ];
 
 /**
- * Whether a runner of ours at `location` runs the check. A runner that bears the name of a hosted
- * place runs what is to run there; any other (`local`, `fra`) is a place of its own and runs all.
+ * Whether our own runner at `location` runs the check. A runner with the name of a hosted location runs
+ * the checks of that location; any other (`local`, `fra`) runs all checks.
  */
 export function runsAt(check: Pick<ApiCheck, "locations">, location: string): boolean {
   return hostedLocations.includes(location) ? check.locations.includes(location) : true;

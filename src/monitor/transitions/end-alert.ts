@@ -1,6 +1,6 @@
 /**
- * Ends alerts that would stay open for ever where they were sent: of checks that are defined no longer,
- * and of those that page nobody now, or somebody else, or somebody at last.
+ * Ends alerts that would otherwise never be resolved at their addressee: of checks that are no longer
+ * defined, and of checks whose channel has changed (to none, to another one, or from none to one).
  */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { ApiCheck, CheckSnapshot, Heartbeat } from "#monitor/contract.ts";
@@ -12,9 +12,9 @@ import {
   writeDown,
 } from "#monitor/transitions/hand-over.ts";
 
-/** What is remembered of the check, and how it is shown. */
+/** Access to the state of the check, and to its snapshot. */
 type CheckAccess<State> = {
-  /** null: nobody waits for it yet. */
+  /** null: the check has no state yet. */
   read: () => Promise<State | null>;
   write: (state: State) => void;
   show: (takenAtMs: number) => Promise<CheckSnapshot>;
@@ -22,30 +22,30 @@ type CheckAccess<State> = {
 
 type CheckChannel = Pick<ApiCheck | Heartbeat, "channel">;
 
-/** Why the open alert is over although the check did not recover; null: it is not. */
-export function whyOver({ channel }: Addressee, check: CheckChannel): string | null {
+/** Why to end the open alert although the check did not recover; null: do not end it. */
+export function endReasonOf({ channel }: Addressee, check: CheckChannel): string | null {
   if (check.channel === channel) return null;
   if (check.channel === null) return "the check pages nobody now";
   return channel === null ? "the check pages a channel now" : "the check pages another channel";
 }
 
 /**
- * Before anything else is done about a check: should it still fail, its next run opens an alert where
- * the check pages now.
+ * Ends the open alert if the channel of the check has changed. Call it before any other change of the
+ * check: if it still fails, its next run opens an alert at the new channel.
  */
 export async function leaveOldChannel<State extends AlertHistory>(
   ctx: ObjectContext,
   check: CheckChannel,
-  standing: CheckAccess<State>,
+  access: CheckAccess<State>,
 ): Promise<void> {
   const addressee = await readAddressee(ctx);
   if (addressee === null) return;
-  // In the journal: made again after a crash, and with other definitions, the call takes the same turn.
-  const endedBecause = await ctx.run("compare-channel", async () => whyOver(addressee, check));
-  if (endedBecause !== null) await endAlert(ctx, endedBecause, standing);
+  // Journaled, so that a replay by a process with other definitions takes the same branch.
+  const endedBecause = await ctx.run("compare-channel", async () => endReasonOf(addressee, check));
+  if (endedBecause !== null) await endAlert(ctx, endedBecause, access);
 }
 
-/** To whom its failure went its recovery goes. State, event and records leave together, as always. */
+/** Sends the recovery to the addressee of the failure. Commits state, event and records together. */
 export async function endAlert<State extends AlertHistory>(
   ctx: ObjectContext,
   endedBecause: string,
@@ -65,7 +65,10 @@ export async function endAlert<State extends AlertHistory>(
 
 export const removed = "the check was removed";
 
-/** An older program that starts again misses the checks that are new: whoever serves the call knows better. */
+/**
+ * Whether the definitions of the process that serves this call lack the check. The caller may be an older
+ * version of the program, whose definitions lack new checks.
+ */
 export function isRemoved(ctx: ObjectContext, defined: ReadonlySet<string>): Promise<boolean> {
   return ctx.run("look-up-check", async () => !defined.has(ctx.key));
 }

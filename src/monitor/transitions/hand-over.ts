@@ -1,4 +1,4 @@
-/** The end of every handler that may change what is known of a check: alerts out, records on their way. */
+/** The last steps of every handler that changes the state of a check: send alert events and records. */
 import type { Context, ObjectContext } from "@restatedev/restate-sdk";
 import {
   type AlertOrder,
@@ -15,24 +15,24 @@ import { writeEntry } from "#monitor/records/entry.ts";
 import type { CheckRecorder } from "#monitor/records/recorder.ts";
 import type { Decision } from "#monitor/rules/verdict.ts";
 
-/** An alert does not wait for a database that is away, nor does the next run of a check. */
-const databaseLimitMs = 2_000;
+/** A database that is down must not delay an alert or the next run of a check for longer. */
+const databaseTimeoutMs = 2_000;
 
 type AlertingCheck = Pick<ApiCheck | Heartbeat, "id" | "name" | "environment" | "channel">;
 
-/** Who was told of the alert that is open; `channel`: null: nobody is paged. */
+/** Where the failure of the open alert was sent; `channel` null: nobody is paged. */
 export type Addressee = Pick<AlertOrder, "name" | "environment"> & {
   channel: Environment | null;
 };
 
 const addresseeKey = "addressee";
 
-/** null: none is open, or it opened before this was noted. */
+/** null: no alert is open, or it was opened by a version that did not store the addressee. */
 export const readAddressee = (ctx: ObjectContext) => ctx.get<Addressee>(addresseeKey);
 
 /**
- * Sent in the handler that changes the state: Restate commits both or none, which is what makes
- * exactly one event of each transition.
+ * Sends the event of a transition. Call it in the handler that changes the state: Restate commits both or
+ * none, so that each transition makes exactly one event.
  */
 export function handOver(
   ctx: ObjectContext,
@@ -54,8 +54,8 @@ export function writeDown(ctx: ObjectContext, checkId: string, entry: Entry): vo
 const takenKey = "taken";
 
 /**
- * When a snapshot is taken: later than the one before, whatever clock says so. Else one that an earlier clock
- * has told of would be dropped, and what it replaces shown until something else happens.
+ * The time of a new snapshot, always later than that of the last one. After the clock was set back, the
+ * database would otherwise drop the new snapshot as older, and readers would show the last one.
  */
 export async function nextTakenAtMs(ctx: ObjectContext, atMs: number): Promise<number> {
   const takenAtMs = takenAfter((await ctx.get<number>(takenKey)) ?? 0, atMs);
@@ -63,16 +63,17 @@ export async function nextTakenAtMs(ctx: ObjectContext, atMs: number): Promise<n
   return takenAtMs;
 }
 
-/** The database, by its own clock, says of one that is far ahead that whatever follows counts. */
+/** If the last snapshot is far ahead of the clock, the database replaces it whatever the new one's time is. */
 export function takenAfter(lastMs: number, atMs: number): number {
-  return isAhead(lastMs, atMs + clocksDifferMs) ? atMs : Math.max(atMs, lastMs + 1);
+  return isAhead(lastMs, atMs + clockSkewMs) ? atMs : Math.max(atMs, lastMs + 1);
 }
 
-const clocksDifferMs = 60_000;
+/** How far our clock and that of the database may differ. */
+const clockSkewMs = 60_000;
 
 /**
- * At once, for what alerts nobody: a call less for every run of every check. What the database does not
- * take soon is left to `CheckRecords`.
+ * Writes an entry without a transition directly, which saves a call for every run of every check. If the
+ * database does not answer in time, sends the entry to `CheckRecords`.
  */
 export async function writeAtOnce(
   ctx: ObjectContext,
@@ -82,15 +83,15 @@ export async function writeAtOnce(
 ): Promise<void> {
   const write = async () => (await writeEntry(recorder, checkId, entry)).length === 0;
   const isWritten = await ctx.run("write-down", () =>
-    inTime(write, { limitMs: databaseLimitMs, otherwise: false }),
+    inTime(write, { limitMs: databaseTimeoutMs, otherwise: false }),
   );
   if (!isWritten) writeDown(ctx, checkId, entry);
 }
 
-/** The rollout that is under way; null: none. */
+/** The rollout in progress; null: none. */
 type ReadRollout = () => Promise<RolloutMark | null>;
 
-/** An alert that opens names the rollout under way; only then is it asked for. */
+/** Decides, and adds the rollout in progress to an alert that opens; reads it only then. */
 export async function withRollout<State>(
   ctx: ObjectContext,
   readRollout: ReadRollout,
@@ -107,6 +108,6 @@ export async function findRollout(
   readRollout: ReadRollout,
 ): Promise<RolloutMark | null> {
   return ctx.run("read-rollout", () =>
-    inTime(readRollout, { limitMs: databaseLimitMs, otherwise: null }),
+    inTime(readRollout, { limitMs: databaseTimeoutMs, otherwise: null }),
   );
 }
