@@ -14,7 +14,7 @@ import { createProbe } from "#monitor/probe/probe.ts";
 import { canRun, createRunCheck, type Target } from "#monitor/probe/run-check.ts";
 import { createMonitorServices } from "#monitor/services.ts";
 import { retireRemoved, startMonitor } from "#monitor/start.ts";
-import { readUnderWay } from "#rollout/history/under-way.ts";
+import { readActiveRollout } from "#rollout/history/active-rollout.ts";
 import type { Base } from "./base.ts";
 import type { Results } from "./results.ts";
 import type { Stops } from "./stops.ts";
@@ -57,7 +57,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
     services: createMonitorServices({
       definitions,
       recorder,
-      readRollout: () => readUnderWay(database),
+      readRollout: () => readActiveRollout(database),
       failedAtPercent: failed_at_percent,
       location,
       runCheck,

@@ -8,7 +8,7 @@ import { monitorDuties, monitorServices } from "#monitor/duties.ts";
 import { checkReads } from "#monitor/results/contract.ts";
 import { notifyDuties, notifyServices } from "#notify/duties.ts";
 import { rolloutRelease } from "#rollout/internal.ts";
-import { isHandedAgain, releasedServices as rolloutServices } from "#rollout/services/release.ts";
+import { isResent, releasedServices as rolloutServices } from "#rollout/services/release.ts";
 import { routingDuties, routingServices } from "#routing/duties.ts";
 import { readRelease, releaseService } from "#worker/release.ts";
 import { createRestateAdmin } from "#worker/restate-admin.ts";
@@ -76,7 +76,7 @@ async function releaseRollout(
   { reader, parts }: ReleaseSource,
 ): Promise<void> {
   if (wedged.length === 0) return;
-  const again = wedged.filter(isHandedAgain).map(({ id }) => id);
+  const again = wedged.filter(isResent).map(({ id }) => id);
   const { inputs } = await reader.journals(again);
   const calls = wedged.map((call) => withInput(call, inputs.get(call.id)));
   const address = `${parts.ingressUrl}/${rolloutRelease.name}/release`;

@@ -1,21 +1,21 @@
-/** Who called, as the gateway vouches for it. */
+/** The caller's name, and whether the gateway has signed it. */
 import type { ObjectSharedContext } from "@restatedev/restate-sdk";
 import { actorHeader, isSigned } from "#kernel/signed-actor.ts";
 
 export type Actor = {
-  /** What the caller says; believed where `isSigned` stands beside it. */
+  /** The name that the caller gave; trusted only if `isSigned`. */
   by: string;
   isSigned?: true;
 };
 
 export type ReadActor = (ctx: Pick<ObjectSharedContext, "request">) => Actor;
 
-/** Somebody on this machine, or beside Restate, who did not come through the gateway. */
+/** The name for callers on this machine, or beside Restate, that did not come through the gateway. */
 const unsignedActor = "local-caller";
 
 /**
- * `key` is the one that the gateway signs with. The name goes on as the caller wrote it, with a mark when
- * it is signed: a call that was recorded by an earlier version is then repeated as it was made.
+ * `key` is the one with which the gateway signs. The name is passed on as the caller wrote it, with
+ * `isSigned` beside it: so the replay of a call that an earlier version journaled has the same arguments.
  */
 export function createReadActor(key: Uint8Array): ReadActor {
   return (ctx) => {
@@ -26,7 +26,7 @@ export function createReadActor(key: Uint8Array): ReadActor {
   };
 }
 
-/** The name that history keeps. */
-export function nameOf({ by, isSigned: isVouched }: Actor): string {
-  return isVouched === true ? by : unsignedActor;
+/** The name that is written to the history. */
+export function nameOf({ by, isSigned }: Actor): string {
+  return isSigned === true ? by : unsignedActor;
 }

@@ -17,7 +17,7 @@ export type Operation = (typeof operations)[number];
 /** The only key of the rollout object: there is one rollout at a time. */
 export const singletonKey = "singleton";
 
-/** What the rollout handlers refuse with, besides the common codes. */
+/** The error codes of the rollout handlers, besides the common ones. */
 export type RolloutProblemCode =
   | "illegal_operation"
   | "unknown_check"
@@ -62,7 +62,7 @@ export const WavePercentages = z
     examples: [defaultWavePercentages, [50, 100]],
   });
 
-/** What has to go well after a wave before the next one starts. */
+/** The checks that have to be ok after a wave before the next one starts. */
 export const Gate = z
   .strictObject({
     checks: z
@@ -76,7 +76,7 @@ export const Gate = z
         "Runs of each check that must be ok after the wave. A degraded one does not count.",
     }),
     timeout_seconds: z.int().min(10).max(86_400).default(600).meta({
-      description: "The rollout pauses when there are not so many by then.",
+      description: "The rollout pauses when there are fewer by then.",
     }),
   })
   .meta({
@@ -103,7 +103,7 @@ export const EmptyRequest = z.strictObject({}).meta({ title: "EmptyRequest", exa
 const SentinelReason = z.object({ id: z.string(), reason: z.string() });
 export type SentinelReason = z.infer<typeof SentinelReason>;
 
-/** A run of a check that failed: what a gate was closed by. */
+/** The failed run of a check that keeps a gate closed. */
 const FailedRun = z.object({
   at: z.string(),
   location: z.string(),
@@ -113,7 +113,7 @@ const FailedRun = z.object({
   duration_ms: z.number(),
 });
 
-/** How a gate stands, from the end of a wave until the next one starts. */
+/** The state of a gate, from the end of a wave until the next one starts. */
 export const GateStatus = z.object({
   /** The wave that it follows. */
   wave: z.int(),
@@ -152,13 +152,13 @@ export const RolloutStatus = z.object({
   failed_sentinels: z.array(SentinelReason),
   started_at: z.string().nullable(),
   updated_at: z.string().nullable(),
-  /** Why the rollout is where it is, when that was nobody's decision and no failed deploy. */
+  /** Why it is paused or ended, when neither an operator nor a failed deploy is the reason. */
   reason: z.string().optional(),
   /** Why it is paused, or why its run or rollback ended early. */
   cause: z.enum(pauseCauses).optional(),
   gate: GateStatus.optional(),
   /**
-   * Once the rollout was rolled back: sentinels whose deploy failed, which RollbackAll leaves alone.
+   * Once the rollout was rolled back: sentinels whose deploy failed, which RollbackAll does not touch.
    * They are still ordered to run the new image. 100 at most; `still_ordered_count` has the count.
    */
   still_ordered: z.array(SentinelReason).optional(),
@@ -170,12 +170,12 @@ export type RolloutStatus = z.infer<typeof RolloutStatus>;
 export const RollbackResult = RolloutStatus.extend({
   /** Sentinels that run their previous image again because of this call. */
   reverted: z.int(),
-  /** Sentinels that still have the new image, or may have it: another RollbackAll takes just these. */
+  /** Sentinels that still have the new image, or may have it: another RollbackAll deploys only these. */
   not_reverted: z.array(SentinelReason),
 });
 export type RollbackResult = z.infer<typeof RollbackResult>;
 
-/** The answer of Plan: what a Rollout with the same request would do now. */
+/** The answer of Plan: the waves that a Rollout with the same request would run now. */
 export const RolloutPlan = z.object({
   image: z.string(),
   total: z.int(),
@@ -184,7 +184,7 @@ export const RolloutPlan = z.object({
   waves: z.array(
     z.object({
       wave: z.int(),
-      /** The cumulative percentage that asked for this wave. */
+      /** The cumulative percentage that defines this wave. */
       percentage: z.int(),
       size: z.int(),
       /** Sentinels covered after this wave. */

@@ -1,4 +1,4 @@
-/** What the parts of a rollout call on each other. Only the public handlers are reachable from outside. */
+/** The handlers through which the parts of a rollout call each other. Only public ones are reachable. */
 import { iface } from "@restatedev/restate-sdk";
 import type { ChatMessage } from "#notify/contract.ts";
 import type { Actor } from "./actor.ts";
@@ -25,31 +25,31 @@ export type BeginRequest = {
   requestedImage: string;
   wavePercentages: number[];
   startedBy: string;
-  /** Whether the gateway vouches for the name. */
+  /** The gateway has signed the name. */
   isSigned?: true;
   gate?: Gate;
 };
 export type RunHandle = { rolloutId: string; runner: string };
-/** What a run starts from: `drain` are invocations that may still be deploying. */
+/** The input of a run. `drain`: invocations that may still be deploying, for which it waits first. */
 export type Run = { rolloutId: string; kind: RunKind; drain: string[] };
-/** What the fleet is to be frozen for; null when it is frozen already, or no longer wanted. */
+/** For which image and waves the fleet is to be frozen; null: it is already, or no longer needs to be. */
 export type ToCapture = { image: string; wavePercentages: number[] } | null;
-/** `isStopped`: the run was told to stop while it waited for batches, which may be at work still. */
+/** `isStopped`: the run was stopped while it waited for batches, which may still be running. */
 export type Advance = { rolloutId: string; finishedWave?: number; isStopped?: true };
 export type Instruction =
   | { action: "run"; waveIndex: number; batches: SizedBatch[] }
   | { action: "wait"; gate: Gate; finishedWave: number; sinceMs: number }
   | { action: "stop"; status: RolloutStatus };
-/** What the checks of a gate found after a wave; null when that could not be read. */
+/** The reports of a gate's checks after a wave; null when they could not be read. */
 export type GateReading = {
   rolloutId: string;
   finishedWave: number;
   reports: CheckReport[] | null;
 };
 export type LaunchRequest = { rolloutId: string; batch: number; kind: RunKind; parallel: number };
-/** `idle`: everyone in the batch has a result already. `stopped`: the rollout is no longer at work. */
+/** `idle`: all members of the batch have a result already. `stopped`: the rollout no longer runs. */
 export type LaunchAnswer = { invocation: string } | "idle" | "stopped";
-/** The work of one batch, for the invocation `run`; an older version's batch has none. */
+/** The input of one batch; `run`: the invocation that leads the rollout, absent from an older version. */
 export type BatchRun = LaunchRequest & { targets: Target[]; run?: string };
 export type RecordRequest = {
   rolloutId: string;
@@ -60,32 +60,32 @@ export type RecordRequest = {
   inFlight: number;
   closed: boolean;
 };
-/** An invocation that cannot go on: another revision of the program has begun it. */
+/** An invocation that cannot continue, because another revision of the program has begun it. */
 export type WedgedCall = {
   id: string;
   service: string;
   key: string | null;
   handler: string;
-  /** Who called it. */
+  /** The invocation that called it. */
   parent: string | null;
   revision: string | null;
-  /** What it was called with, where it is to be called once more. */
+  /** The input of its call; set when it is to be sent again. */
   input?: unknown;
 };
 export type ReleaseRequest = { revision: string; wedged: WedgedCall[] };
-/** Who cannot go on, and the revisions that began and that run now. */
+/** The invocations that cannot continue, the revisions that began them, and the one that runs now. */
 export type VersionStop = { involved: string[]; from: string[]; to: string };
-/** `cause`: an earlier version may leave it out; then it is told from how far the rollout had come. */
+/** `cause`: absent from an earlier version; then it depends on whether the fleet was frozen already. */
 export type RunEnd = {
   rolloutId: string;
   runner: string;
   failure: string;
   cause?: "run" | "fleet";
 };
-/** Why the fleet could not be listed; null when it was, or need not be. */
+/** `unlisted`: why the fleet could not be listed; null: it was, or did not need to be. */
 export type CaptureResult = { unlisted: string } | null;
 
-/** The virtual object, keyed `singleton`. Exclusive handlers are short: what takes long is a run. */
+/** The virtual object, keyed `singleton`. Exclusive handlers are short: long work is done by a run. */
 export const rolloutObject = iface.object(
   rolloutServiceName,
   {
@@ -97,22 +97,22 @@ export const rolloutObject = iface.object(
     Resume: iface.shared.schemas({
       input: EmptyRequest,
       output: RolloutStatusSchema,
-      description: "Goes on with the next wave after a failed one; answers like Rollout.",
+      description: "Continues with the next wave after a failed one; answers like Rollout.",
     }),
     Cancel: iface.schemas({
       input: EmptyRequest,
       output: RolloutStatusSchema,
-      description: "Starts nothing more; deploys in flight finish and are recorded.",
+      description: "Starts no more deploys; those in flight finish and are recorded.",
     }),
     RollbackAll: iface.shared.schemas({
       input: EmptyRequest,
       output: RollbackResultSchema,
-      description: "Puts the previous image back on every sentinel that took the new one.",
+      description: "Restores the previous image on every sentinel that took the new one.",
     }),
     Status: iface.shared.schemas({
       input: EmptyRequest,
       output: RolloutStatusSchema,
-      description: "Where the rollout is now.",
+      description: "The state and progress of the rollout.",
     }),
     Plan: iface.shared.schemas({
       input: RolloutRequest,
@@ -141,7 +141,7 @@ export const rolloutObject = iface.object(
     endRollback: iface.json<{ rolloutId: string }, RollbackResult>(),
     rollbackBatches: iface.json<{ rolloutId: string }, SizedBatch[]>(),
     runnerEnded: iface.json<RunEnd, RollbackResult>(),
-    /** Without `runner`: whichever is at work. */
+    /** Without `runner`: for the current run. */
     repair: iface.json<{ runner?: string }, null>(),
     openInvocations: iface.shared.json<{ rolloutId: string }, string[]>(),
     forgetBatches: iface.json<{ rolloutId?: string; invocations: string[] }, null>(),
@@ -152,7 +152,7 @@ export const rolloutObject = iface.object(
   },
 );
 
-/** Runs the waves of a rollout, or a rollback, from one end to the other. */
+/** Runs all waves of a rollout, or a whole rollback. */
 export const rolloutRuns = iface.service("vedette.v1.RolloutRunner", {
   run: iface.json<Run, RollbackResult>(),
 });
@@ -167,12 +167,12 @@ export const rolloutCapture = iface.service("vedette.v1.RolloutCapture", {
   run: iface.json<{ rolloutId: string }, CaptureResult>(),
 });
 
-/** Looks whether a runner has ended without saying so. */
+/** Detects that a run has ended without reporting it. */
 export const rolloutWatch = iface.service("vedette.v1.RolloutWatch", {
   run: iface.json<{ rolloutId: string; runner: string }, null>(),
 });
 
-/** Frees what invocations of another version hold. */
+/** Ends invocations of another version that block a rollout. */
 export const rolloutRelease = iface.service("vedette.v1.RolloutRelease", {
   release: iface.json<ReleaseRequest, null>(),
 });
@@ -187,7 +187,7 @@ export const rolloutHistory = iface.object("vedette.v1.RolloutHistory", {
   outcomes: iface.json<OutcomesEntry, null>(),
 });
 
-/** Results, with the totals that the rollout has by them; without totals they are counted anew. */
+/** Results, with the rollout's totals including them; without totals history counts them itself. */
 export type OutcomesEntry = {
   changes: OutcomeChange[];
   atMs: number;
@@ -195,7 +195,7 @@ export type OutcomesEntry = {
   totals?: Pick<RolloutHead, "sequence" | "updatedAt" | "succeeded" | "failed" | "reverted">;
 };
 
-/** A transition as people were told of it; `by` when someone asked for it. */
+/** A transition with the message about it; `by`: the operator who caused it, if one did. */
 export type TransitionMessage = { event: RolloutEvent; message: ChatMessage; by?: string };
 
 /** A row of the table `rollouts`, and one of `rollout_messages`. */

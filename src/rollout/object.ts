@@ -1,4 +1,4 @@
-/** `SentinelRolloutService`: the virtual object that is the rollout. */
+/** `SentinelRolloutService`: the virtual object of the rollout. */
 import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
@@ -58,7 +58,7 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
       ...internal,
     },
     options: {
-      // The keys of a large fleet's batches are many: a handler reads those that it needs.
+      // A large fleet has very many batch keys: a handler loads only those that it reads.
       enableLazyState: true,
       asTerminalError,
       handlers: Object.fromEntries(
@@ -68,7 +68,7 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
   });
 }
 
-/** There is one rollout: under another key there would be a second one beside it. */
+/** Refuses other keys: each would be a second rollout at the same time. */
 function onlySingleton<Context extends ObjectSharedContext, Request, Answer>(
   handler: (ctx: Context, request: Request) => Promise<Answer>,
 ) {

@@ -1,4 +1,4 @@
-/** Everything of a rollout that Restate calls, put together. */
+/** Creates the Restate objects and services of rollouts. */
 import { randomBytes } from "node:crypto";
 import type { Database } from "#kernel/database.ts";
 import { createReadActor } from "./actor.ts";
@@ -20,7 +20,7 @@ export type RolloutParts = RunSettings & {
   orders: OrderStop;
   database: Database;
   endInvocations: EndInvocations;
-  /** With which the gateway signs callers' names; absent: no name is believed. */
+  /** The key with which the gateway signs callers' names; absent: no name is trusted. */
   actorKey?: Uint8Array;
   /** How long the fleet may be unreachable at the start of a rollout. */
   listForMs?: number;

@@ -1,4 +1,4 @@
-/** The durable state of the rollout object: every key, what it holds and how it is reached. */
+/** The durable state of the rollout object: every key, its type, and how it is read and written. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type {
   Gate,
@@ -9,13 +9,13 @@ import type {
   SentinelReason,
 } from "./contract.ts";
 
-/** Up to this many sentinels the id lists stand in `rolloutState` itself, for people to read. */
+/** Up to this many sentinels `rolloutState` itself has the lists of ids, for people to read. */
 export const inlineListLimit = 1_000;
 
 /** Sentinels per batch: one invocation, one `batch:n` key, one `outcome:n` key. */
 export const batchSize = 250;
 
-/** How many reasons are kept in the head; the batches have all of them. */
+/** How many reasons the head has; the outcomes of the batches have all of them. */
 export const reasonSampleLimit = 100;
 
 export type WaveProgress = {
@@ -26,9 +26,9 @@ export type WaveProgress = {
   batches: number;
   succeeded: number;
   failed: number;
-  /** Failures that a Resume has passed over: they do not pause the rollout again. */
+  /** Failures from before the last Resume, which do not pause the rollout again. */
   passedOver: number;
-  /** Failures that are the fleet's API's, not the image's, and those that a Resume has passed over. */
+  /** Failures of the fleet's API, not of the image; and those of them from before the last Resume. */
   fleetFailed?: number;
   fleetPassedOver?: number;
 };
@@ -36,12 +36,12 @@ export type WaveProgress = {
 /** How many members of a batch have which outcome, by its mark; `ofFleet`: failures of the fleet's API. */
 export type Tally = Record<"s" | "f" | "r" | "n", number> & { ofFleet?: number };
 
-/** `run`: the run that has launched it, which may not be the one at work; absent: so did an earlier version. */
+/** `run`: the run that launched it, perhaps not the current one; absent: an earlier version launched it. */
 type OpenBatch = { invocation: string; inFlight: number; run?: string };
 
 /**
- * Key `rolloutState`. `succeededIds`, `failedIds` and `previousImages` are there up to
- * `inlineListLimit` sentinels; for any size the same facts stand in the keys `batch:n` and `outcome:n`.
+ * Key `rolloutState`. `succeededIds`, `failedIds` and `previousImages` are set for up to
+ * `inlineListLimit` sentinels; the keys `batch:n` and `outcome:n` have the same facts for any size.
  */
 export type RolloutHead = {
   state: Exclude<RolloutStateName, "idle">;
@@ -49,22 +49,21 @@ export type RolloutHead = {
   image: string;
   requestedImage: string;
   wavePercentages: number[];
-  /** What has to go well between waves. */
   gate?: Gate;
-  /** How it stands, from the end of a wave until the next one starts. */
+  /** The state of the gate, from the end of a wave until the next one starts. */
   gateStatus?: GateStatus;
   startedBy: string;
   startedAt: string;
   updatedAt: string;
   reason?: string;
   cause?: PauseCause;
-  /** Goes up with everything that history is told: numbers the messages, orders the writes of history. */
+  /** Increases with every write to history: numbers the messages, and orders those writes. */
   sequence: number;
-  /** The invocation at work, or the last one that was. */
+  /** The invocation of the current run, or of the last one. */
   runner: string;
   /**
-   * Batches that its run waits for before it begins, by the rollout that left them in flight. Kept
-   * until they have ended: whoever takes the run's place waits for them too.
+   * Invocations of batches for which its run waits before it begins, by the rollout that left them in
+   * flight. Kept until they have ended, so that a run that replaces this one waits for them too.
    */
   drain?: Record<string, string[]>;
   /** Whether the fleet is frozen into batches yet. */
@@ -80,24 +79,24 @@ export type RolloutHead = {
   /** How many were reverted when the last rollback began; absent: there was none. */
   revertedBefore?: number;
   /**
-   * What each batch counts for in the counts above and in its wave, by batch number. Absent in a
-   * rollout that an earlier version began.
+   * What each batch contributes to the counts above and to those of its wave, by batch number. Absent in
+   * a rollout that an earlier version began.
    */
   tallies?: Record<string, Tally>;
   failedSample: SentinelReason[];
   notReverted: SentinelReason[];
   /** Batches whose deploys may be in flight, by batch number. */
   openBatches: Record<string, OpenBatch>;
-  /** Deploys that had been ordered without a result when the last run stopped. */
+  /** How many deploys had been ordered and had no result when the last run stopped. */
   orderedAtStop?: number;
-  /** The run whose orders are stopped; absent in the state of earlier versions: then it is done again. */
+  /** The run whose orders are stopped; absent in the state of earlier versions: then they are again. */
   stoppedRun?: string;
   succeededIds?: string[];
   failedIds?: string[];
   previousImages?: Record<string, string>;
 };
 
-/** Key `batch:n`: who is in the batch, frozen when the rollout starts. Images are dictionary-coded. */
+/** Key `batch:n`: the batch's members, frozen when the rollout starts. Images are dictionary-coded. */
 export type Batch = { wave: number; ids: string[]; images: string[]; imageOf: number[] };
 
 /**
@@ -108,7 +107,7 @@ export type Batch = { wave: number; ids: string[]; images: string[]; imageOf: nu
 export type Outcome = {
   marks: string;
   reasons: Record<string, string>;
-  /** Whose deploys failed because the fleet's API could not be asked; absent: begun by an earlier version. */
+  /** Ids whose deploy failed because of the fleet's API; absent: begun by an earlier version. */
   ofFleet?: string[];
   open: boolean;
   lost?: boolean;
@@ -122,7 +121,7 @@ export const writeHead = (ctx: Writer, head: RolloutHead) => ctx.set("rolloutSta
 
 export const readBatch = (ctx: Reader, n: number) => ctx.get<Batch>(`batch:${n}`);
 
-/** Writes a batch that nothing is known of yet: a rollout before may have left an outcome behind. */
+/** Writes a new batch, and deletes an outcome that an earlier rollout may have left under its number. */
 export function startBatch(ctx: Writer, n: number, batch: Batch): void {
   ctx.clear(`outcome:${n}`);
   ctx.set(`batch:${n}`, batch);
@@ -132,7 +131,7 @@ export const readOutcome = (ctx: Reader, n: number) => ctx.get<Outcome>(`outcome
 export const writeOutcome = (ctx: Writer, n: number, outcome: Outcome) =>
   ctx.set(`outcome:${n}`, outcome);
 
-/** Forgets the batches of the rollout before this one. */
+/** Deletes the batches of the rollout before this one. */
 export function clearBatches(ctx: Writer, head: RolloutHead): void {
   const count = head.waves.reduce((sum, wave) => sum + wave.batches, 0);
   for (let n = 0; n < count; n++) {
@@ -141,12 +140,12 @@ export function clearBatches(ctx: Writer, head: RolloutHead): void {
   }
 }
 
-/** When the repair timer last looked after the rollout at work. Key `repair`. */
+/** When the repair timer was last set, and for which run. Key `repair`. */
 export type RepairMark = { runner: string; atMs: number };
 export const readRepair = (ctx: Reader) => ctx.get<RepairMark>("repair");
 export const writeRepair = (ctx: Writer, mark: RepairMark) => ctx.set("repair", mark);
 
-/** As earlier versions kept the rollout before the current one. Key `superseded`. */
+/** Key `superseded`: the rollout before the current one, as earlier versions stored it. */
 export const readSuperseded = (ctx: Reader) => ctx.get<RolloutStatus>("superseded");
 
 /** A batch by its number, with the number of its members. */

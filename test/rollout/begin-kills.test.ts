@@ -55,7 +55,7 @@ function cancelledBefore(): Map<string, unknown> {
 }
 
 describe("begin", () => {
-  it("keeps who is to be rolled back until the next rollout is written down", async () => {
+  it("keeps the sentinels to roll back until the next rollout is stored", async () => {
     const whole = createContext(cancelledBefore(), Number.POSITIVE_INFINITY);
     await begin(whole.ctx, request);
 

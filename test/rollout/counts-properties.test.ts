@@ -151,7 +151,7 @@ describe("a rollout that an earlier version began", () => {
     expect(next).not.toHaveProperty("tallies");
   });
 
-  it("has what is the fleet's own fault counted on from what its batch had", () => {
+  it("counts failures of the fleet's API on from what its batch had", () => {
     const batch = buildBatch(["a", "b"]);
     const reasons = { a: "unreachable: reset", b: "unreachable: reset" };
     const before = { marks: "f.", reasons, open: false };

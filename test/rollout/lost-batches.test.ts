@@ -1,4 +1,4 @@
-/** Batches that were killed: what is told of their deploys, which were killed with them. */
+/** Batches that were killed: which of their deploys, which were killed too, are abandoned. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { expect, it } from "vitest";
 import { closeLostBatches } from "#rollout/handlers/batches.ts";

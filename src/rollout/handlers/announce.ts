@@ -1,23 +1,24 @@
-/** Writes a transition: the state, the message for people, the row of history. */
+/** Writes a transition: the state, the chat message, the row of history. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { chatChannel } from "#notify/contract.ts";
 import { rolloutHistory, type TransitionMessage } from "#rollout/internal.ts";
 import { composeMessage, type RolloutEvent } from "#rollout/rules/messages.ts";
 import { type RolloutHead, writeHead } from "#rollout/state.ts";
 
-/** A transition that someone asked for. */
+/** A transition that an operator caused. */
 type ByOperator = { event: RolloutEvent; by: string };
 
 /**
- * Writes the head after a transition and tells of it. All messages leave from this object, one
- * transition after the other, which is what keeps them in order on their way to the channel.
+ * Writes the head after a transition, sends its message and saves it to history. All messages are sent
+ * from this object, one transition after the other, and so reach the channel in order.
  */
 export async function announce(
   ctx: ObjectContext,
   head: RolloutHead,
-  what: RolloutEvent | ByOperator,
+  transition: RolloutEvent | ByOperator,
 ): Promise<RolloutHead> {
-  const { event, by } = typeof what === "string" ? { event: what, by: undefined } : what;
+  const { event, by } =
+    typeof transition === "string" ? { event: transition, by: undefined } : transition;
   const stamped = { ...(await stamp(ctx, head)), sequence: head.sequence + 1 };
   writeHead(ctx, stamped);
   const message = composeMessage(event, stamped);
@@ -31,7 +32,7 @@ export async function stamp(ctx: ObjectContext, head: RolloutHead): Promise<Roll
   return { ...head, updatedAt: new Date(await ctx.date.now()).toISOString() };
 }
 
-/** Sends the head's totals to history; one way, so that a database that is down holds nothing up. */
+/** Sends the head's totals to history; one way, so that an unavailable database blocks nothing. */
 function saveHistory(ctx: ObjectContext, head: RolloutHead, told: TransitionMessage): void {
   ctx.sendClient(rolloutHistory, head.rolloutId).save({
     image: head.image,

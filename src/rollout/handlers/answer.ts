@@ -1,4 +1,4 @@
-/** The durable state as the handlers answer it. */
+/** Converts the durable state to the handlers' answers. */
 import type { RollbackResult, RolloutStatus } from "#rollout/contract.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
 import { type RolloutHead, reasonSampleLimit } from "#rollout/state.ts";
@@ -40,7 +40,7 @@ export function toStatus(head: RolloutHead | null): RolloutStatus {
   };
 }
 
-/** Whom a rollback has left with the order to run the new image: everyone whose deploy failed. */
+/** After a rollback, the sentinels that are still ordered to run the new image: those that failed. */
 function stillOrdered(
   head: RolloutHead,
 ): Pick<RolloutStatus, "still_ordered" | "still_ordered_count"> {
@@ -51,7 +51,7 @@ function stillOrdered(
   };
 }
 
-/** Whether a rollback of it was begun. */
+/** Whether a rollback of it has ever begun. */
 export function wasRolledBack({ revertedBefore, state, reverted }: RolloutHead): boolean {
   return revertedBefore !== undefined || state === "rolling_back" || reverted > 0;
 }
@@ -69,7 +69,7 @@ export function inFlight(head: RolloutHead): number {
   return Object.values(head.openBatches).reduce((sum, batch) => sum + batch.inFlight, 0);
 }
 
-/** The same, without those that were never ordered because their run stopped first. */
+/** The same, without deploys that were never ordered because their run stopped first. */
 function orderedInFlight(head: RolloutHead): number {
   const { orderedAtStop = Number.POSITIVE_INFINITY } = head;
   return isRunning(head.state) ? inFlight(head) : Math.min(inFlight(head), orderedAtStop);

@@ -1,4 +1,4 @@
-/** The exclusive handlers around a batch: it is launched, it records, it is closed. */
+/** The exclusive handlers of a batch: launch it, record its results, close it. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { sentinelService } from "#fleet/contract.ts";
 import {
@@ -34,10 +34,10 @@ import { wasRolledBack } from "./answer.ts";
 import { clearLate, type KeptRollout, readRollout } from "./superseded.ts";
 
 /**
- * Launches a batch over those of its members that are to be deployed. Refused once the rollout is
- * no longer at work, which is what makes a Cancel hold from the moment in which it is written. The
- * batch is sent from here, because Restate kills what a killed invocation has sent: a run that is
- * killed must not take deploys in flight with it.
+ * Launches a batch for those of its members that are to be deployed. Refused once the rollout no longer
+ * runs, so that a Cancel takes effect as soon as it is written. The batch is sent from this object,
+ * because Restate kills what a killed invocation has sent: killing a run must not kill deploys in
+ * flight.
  */
 export async function launchBatch(
   ctx: ObjectContext,
@@ -58,7 +58,7 @@ export async function launchBatch(
     [request.batch]: { invocation, inFlight, run: head.runner },
   };
   writeHead(ctx, { ...head, openBatches });
-  // Still open: the batch before was killed.
+  // Still open: the last invocation of this batch was killed.
   const isLost = outcome.open || outcome.lost === true;
   writeOutcome(ctx, request.batch, { ...outcome, open: true, ...(isLost && { lost: true }) });
   if (known === null) planHistory(ctx, head.rolloutId, batch);
@@ -66,9 +66,8 @@ export async function launchBatch(
 }
 
 /**
- * Closes batches that ended without closing themselves, because they were killed. Their members
- * without a result are told that their deploys are over. What they run then is not known: a
- * rollback still takes them.
+ * Closes batches that were killed and so did not close themselves. For members without a result their
+ * deploys are abandoned. Which image those run is unknown, so a rollback still takes them.
  */
 export async function closeLostBatches(
   ctx: ObjectContext,
@@ -92,7 +91,7 @@ export async function closeLostBatches(
   return { ...head, openBatches: Object.fromEntries(left) };
 }
 
-/** A rollback's deploys are of the images before; those of the run before it may not be told of yet. */
+/** A rollback deploys the previous images; deploys of the rollout before it may lack a result too. */
 function mayBeInFlight(head: RolloutHead, batch: Batch, outcome: Outcome): Target[] {
   const kinds: RunKind[] = wasRolledBack(head) ? ["rollout", "rollback"] : ["rollout"];
   return kinds.flatMap((kind) => targetsOf(batch, outcome, { kind, image: head.image }));
@@ -109,7 +108,7 @@ function planHistory(ctx: ObjectContext, rolloutId: string, batch: Batch): void 
   ctx.sendClient(rolloutHistory, rolloutId).plan({ batches: [entry] });
 }
 
-/** Writes results down, also those of a rollout that another has followed. */
+/** Records results, also those of a superseded rollout. */
 export async function record(ctx: ObjectContext, request: RecordRequest): Promise<null> {
   const rollout = await readRollout(ctx, request.rolloutId);
   const batch = rollout === null ? null : await rollout.batch(request.batch);
@@ -130,14 +129,14 @@ export async function record(ctx: ObjectContext, request: RecordRequest): Promis
   rollout.write(stamped);
   if (!rollout.isCurrent && !after.open) clearLate(ctx, head.rolloutId, request.batch);
   if (request.closed) planHistory(ctx, head.rolloutId, batch);
-  // The whole of it at its end: should a write before have been killed, history has it now.
+  // When a batch closes all its results are written: history may miss some, if a write was killed.
   saveOutcomes(ctx, stamped, request.closed ? marksOf(batch, after) : changes);
   return null;
 }
 
 function updateOpen(head: RolloutHead, request: RecordRequest): RolloutHead["openBatches"] {
   const { [request.batch]: open, ...others } = head.openBatches;
-  // A batch that was killed and started anew has another invocation: the entry is the new one's.
+  // A batch that was restarted after a kill has another invocation, to which the entry belongs.
   if (open === undefined || open.invocation !== request.invocation) return head.openBatches;
   if (request.closed) return others;
   return { ...others, [request.batch]: { ...open, inFlight: request.inFlight } };
@@ -150,7 +149,7 @@ function saveOutcomes(ctx: ObjectContext, head: RolloutHead, changes: OutcomeCha
   ctx.sendClient(rolloutHistory, rolloutId).outcomes({ changes, atMs, isLate: false, totals });
 }
 
-/** Of a rollout that is not kept any more nothing but history knows. */
+/** Records results of a rollout whose state was deleted: history alone still has it. */
 async function recordForgotten(ctx: ObjectContext, request: RecordRequest): Promise<void> {
   const changes = changesOf(request);
   if (changes.length === 0) return;

@@ -1,4 +1,4 @@
-/** The exclusive handler that opens the gate between two waves, keeps it closed, or pauses. */
+/** The exclusive handler that opens the gate between two waves, leaves it closed, or pauses the rollout. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { GateReading, Instruction } from "#rollout/internal.ts";
 import { judgeGate, withReports } from "#rollout/rules/gate.ts";
@@ -18,16 +18,16 @@ export async function passGate(ctx: ObjectContext, request: GateReading): Promis
     return { action: "stop", status: toStatus(head) };
   }
   const status = withReports(gateStatus, request.reports ?? []);
-  const seen: RolloutHead = { ...head, gateStatus: status };
+  const updated: RolloutHead = { ...head, gateStatus: status };
   const verdict = judgeGate(status, await ctx.date.now());
   if (verdict.action === "pause") {
     const { reason } = verdict;
     return stopWith(
-      await announce(ctx, { ...seen, state: "paused", cause: "gate", reason }, "paused"),
+      await announce(ctx, { ...updated, state: "paused", cause: "gate", reason }, "paused"),
     );
   }
-  if (verdict.action === "open") return openGate(ctx, seen);
-  writeHead(ctx, seen);
+  if (verdict.action === "open") return openGate(ctx, updated);
+  writeHead(ctx, updated);
   const { finishedWave } = request;
   return { action: "wait", gate, finishedWave, sinceMs: Date.parse(status.since) };
 }

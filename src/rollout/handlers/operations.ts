@@ -1,4 +1,4 @@
-/** The exclusive handlers in which an operation is accepted or refused. Short: they hold the key. */
+/** The exclusive handlers that accept or refuse an operation. Short, because they block the key. */
 import { InvocationIdParser, type ObjectContext, rpc } from "@restatedev/restate-sdk";
 import { type Actor, nameOf, type ReadActor } from "#rollout/actor.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
@@ -26,11 +26,11 @@ export async function begin(ctx: ObjectContext, request: BeginRequest): Promise<
   const drain = before === null ? {} : drainOf(before);
   const runner = await startRun(ctx, { rolloutId, kind: "rollout", drain: waitList(before) });
   ctx.console.info("starting sentinel rollout", { rolloutId, image: request.image });
-  const { isSigned, ...asked } = request;
-  const startedBy = nameOf({ by: asked.startedBy, ...(isSigned && { isSigned }) });
-  const head = newHead({ ...asked, startedBy, rolloutId, runner, at: await now(ctx) });
+  const { isSigned, ...wanted } = request;
+  const startedBy = nameOf({ by: wanted.startedBy, ...(isSigned && { isSigned }) });
+  const head = newHead({ ...wanted, startedBy, rolloutId, runner, at: await now(ctx) });
   await announce(ctx, { ...head, drain }, { event: "rollout started", by: startedBy });
-  // Not before: killed in between, the rollout before could no longer be rolled back.
+  // Last: if this handler is killed before the new head is written, the old rollout needs its batches.
   if (before !== null) clearBatches(ctx, before);
   return { rolloutId, runner };
 }
@@ -76,13 +76,13 @@ export async function beginRollback(ctx: ObjectContext, actor: Actor): Promise<R
 export async function cancel(ctx: ObjectContext, readActor: ReadActor): Promise<RolloutStatus> {
   const before = withoutStop(await requireHead(ctx, "Cancel"));
   stopWork(ctx, before);
-  const told = { event: "cancelled", by: nameOf(readActor(ctx)) } as const;
-  return toStatus(await announce(ctx, { ...before, state: "cancelled" }, told));
+  const transition = { event: "cancelled", by: nameOf(readActor(ctx)) } as const;
+  return toStatus(await announce(ctx, { ...before, state: "cancelled" }, transition));
 }
 
 /**
- * Tells the batches at work to start nothing more: what is in flight finishes and is recorded. A run
- * that only waits is told too, so that its caller is answered at once.
+ * Signals open batches to start no more deploys; those in flight finish and are recorded. The run is
+ * signalled too: if it only waits, its caller gets the answer at once.
  */
 export function stopWork(ctx: ObjectContext, head: RolloutHead): void {
   const open = Object.values(head.openBatches).map(({ invocation }) => invocation);
@@ -91,7 +91,7 @@ export function stopWork(ctx: ObjectContext, head: RolloutHead): void {
   }
 }
 
-/** The head, when the operation is legal now; else throws the 409. */
+/** The head, if the operation is legal now. Otherwise throws a `ProblemError` (409). */
 async function requireHead(
   ctx: ObjectContext,
   operation: "Resume" | "RollbackAll" | "Cancel",
@@ -101,7 +101,7 @@ async function requireHead(
   return head as RolloutHead;
 }
 
-/** The head without what it says of how its last run stopped. */
+/** The head without the fields about how its last run stopped. */
 function withoutStop({
   reason: _r,
   cause: _c,
@@ -112,7 +112,7 @@ function withoutStop({
   return head;
 }
 
-/** Sent, not called: a run lives on when whoever waits for it is killed. */
+/** Sends the run instead of calling it, so that it survives when the invocation waiting for it is killed. */
 async function startRun(ctx: ObjectContext, run: Run): Promise<string> {
   const runner = await ctx.sendClient(rolloutRuns).run(run).invocationId;
   ctx.sendClient(rolloutWatch).run({ rolloutId: run.rolloutId, runner });
@@ -127,13 +127,13 @@ export async function armRepair(ctx: ObjectContext, runner: string): Promise<voi
   ctx.sendClient(rolloutObject, ctx.key).repair({ runner }, delay);
 }
 
-/** The batches that may still be deploying for this rollout, and those that it waits for itself. */
+/** The batches of this rollout that may still be deploying, and those for which it waits itself. */
 function drainOf({ rolloutId, drain = {}, openBatches }: RolloutHead): Record<string, string[]> {
   const own = Object.values(openBatches).map(({ invocation }) => invocation);
   return own.length === 0 ? drain : { ...drain, [rolloutId]: own };
 }
 
-/** What the next run waits for: the run before it, and all that may still be deploying. */
+/** The invocations for which the next run waits: the last run, and batches that may still be deploying. */
 function waitList(before: RolloutHead | null): string[] {
   return before === null ? [] : [before.runner, ...Object.values(drainOf(before)).flat()];
 }

@@ -1,4 +1,4 @@
-/** Whatever ends a run stops its orders, durably, before it answers. */
+/** Every handler that ends a run stops its orders, durably, before it answers. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import { emptyOutcome, targetsOf } from "#rollout/rules/outcome.ts";
@@ -7,15 +7,15 @@ import { type RolloutHead, readBatch, readHead, readOutcome, writeHead } from "#
 import { toStatus, wasRolledBack } from "./answer.ts";
 
 export type OrderStop = {
-  /** From when it resolves no order of this run goes out any more, whatever is killed. */
+  /** Once it has resolved no order of this run is sent any more, whatever is killed. */
   stopRun: (run: string) => Promise<void>;
-  /** Of these sentinels, how many one of these runs has ordered. */
+  /** How many of these sentinels were last ordered by one of these runs. */
   countOrdered: (runs: readonly string[], ids: readonly string[]) => Promise<number>;
 };
 
 type Handler<Request, Answer> = (ctx: ObjectContext, request: Request) => Promise<Answer>;
 
-/** The handler; when the rollout is not at work after it, the last run's orders are stopped. */
+/** Wraps the handler: if the rollout does not run after it, the last run's orders are stopped. */
 export function stoppingOrders<Request, Answer>(
   orders: OrderStop,
   handler: Handler<Request, Answer>,
@@ -27,7 +27,7 @@ export function stoppingOrders<Request, Answer>(
   };
 }
 
-/** The same for a handler that answers with the status: `in_flight` is what was really ordered. */
+/** The same for a handler that answers with the status, whose `in_flight` then counts real orders only. */
 export function stoppingAndCounting(
   orders: OrderStop,
   handler: (ctx: ObjectContext) => Promise<RolloutStatus>,
@@ -40,8 +40,8 @@ export function stoppingAndCounting(
 }
 
 /**
- * While the database is away this waits: no order can go out either, because each is written down
- * first, and an answer would be a promise that nobody could keep once the database is back.
+ * Waits while the database is unavailable. No order is sent meanwhile either, because each is written to
+ * the database first; an answer without the stop would be wrong once the database is back.
  */
 async function stopOrders(
   ctx: ObjectContext,
@@ -49,28 +49,28 @@ async function stopOrders(
 ): Promise<RolloutHead | null> {
   const head = await readHead(ctx);
   if (head === null || isRunning(head.state)) return null;
-  // Stopped already: a database that is away must not hold the key for nothing.
+  // Stopped already: an unavailable database must not block the key without need.
   if (head.stoppedRun === head.runner) return head;
-  await ctx.run("stop-orders", () => stopRun(head.runner), patience);
+  await ctx.run("stop-orders", () => stopRun(head.runner), retryOptions);
   const ids = await unresolvedIds(ctx, head);
   const count = () => countOrdered(runsOf(head), ids);
-  const orderedAtStop = ids.length === 0 ? 0 : await ctx.run("count-ordered", count, patience);
+  const orderedAtStop = ids.length === 0 ? 0 : await ctx.run("count-ordered", count, retryOptions);
   const stopped = { ...head, orderedAtStop, stoppedRun: head.runner };
   writeHead(ctx, stopped);
   return stopped;
 }
 
-/** A run that was resumed may still wait for batches of the run before it. */
+/** The current run and those that launched its open batches: a resumed run may wait for earlier ones. */
 function runsOf({ runner, openBatches }: RolloutHead): string[] {
   const launchers = Object.values(openBatches).flatMap(({ run = [] }) => run);
   return [...new Set([runner, ...launchers])];
 }
 
-const patience = { initialRetryInterval: 50, maxRetryInterval: 1_000 };
+const retryOptions = { initialRetryInterval: 50, maxRetryInterval: 1_000 };
 
 /**
- * Whom the batches at work have no result of. What was ordered of them counts as in flight until its
- * result is written down, also when its deploy has ended by now: else it would count as nothing.
+ * The members of open batches without a result. Those that were ordered count as in flight until their
+ * result is recorded, even if their deploy has ended by now: otherwise they would not count at all.
  */
 async function unresolvedIds(ctx: ObjectContext, head: RolloutHead): Promise<string[]> {
   const kind = wasRolledBack(head) ? "rollback" : "rollout";

@@ -1,4 +1,4 @@
-/** The shared handlers that callers see. They hold no lock, so that Cancel is never kept waiting. */
+/** The public shared handlers. They hold no lock, so that Cancel never waits for them. */
 import { type ObjectSharedContext, TerminalError } from "@restatedev/restate-sdk";
 import { attachOrLost } from "#kernel/attach.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -24,7 +24,7 @@ import { toStatus } from "./answer.ts";
 import { reviveRepair } from "./repair.ts";
 import { reasonOfWait } from "./waiting.ts";
 
-/** Checks that an image exists and pins it: the answer has a digest. Throws a `ProblemError`. */
+/** Checks that an image exists, and returns it pinned to its digest. Throws a `ProblemError`. */
 export type ResolveImage = (image: string) => Promise<string>;
 
 type ReadHistory = (request: HistoryRequest) => Promise<RolloutHistory>;
@@ -38,10 +38,10 @@ export type PublicParts = {
   readActor: ReadActor;
 };
 
-/** How long the registry may be unreachable before the caller is told. */
-const patience = { maxRetryDuration: 15_000 };
+/** How long the registry may be unreachable before the call fails. */
+const pinRetry = { maxRetryDuration: 15_000 };
 
-/** A fleet of many pages is slow to list; the gateway waits hardly longer for an answer. */
+/** A fleet with many pages is slow to list; the gateway's own timeout is hardly longer. */
 const plan = {
   name: "plan-waves",
   limitMs: 25_000,
@@ -56,29 +56,29 @@ const history = databaseRead("read-history", {
 export function createPublicHandlers(parts: PublicParts) {
   return {
     async Rollout(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutStatus> {
-      // Refused here already, before the registry is asked: a second Rollout waits for nothing.
+      // Refused before the registry is called, so that a second Rollout fails at once.
       nextState("Rollout", (await readHead(ctx))?.state ?? "idle");
       requireKnownChecks(request.gate, parts.knownChecks);
       const image = await pin(ctx, parts, request.image);
-      const beginning = ctx.client(rolloutObject, ctx.key).begin({
+      const decision = ctx.client(rolloutObject, ctx.key).begin({
         image,
         requestedImage: request.image,
         wavePercentages: request.wave_percentages ?? defaultWavePercentages,
         ...nameStarter(parts.readActor(ctx)),
         ...(request.gate !== undefined && { gate: request.gate }),
       });
-      return statusOf(await waitForRun(ctx, await decided(ctx, beginning)));
+      return statusOf(await waitForRun(ctx, await awaitDecision(ctx, decision)));
     },
 
     async Resume(ctx: ObjectSharedContext): Promise<RolloutStatus> {
-      const beginning = ctx.client(rolloutObject, ctx.key).beginResume(parts.readActor(ctx));
-      const begun = await decided(ctx, beginning);
+      const decision = ctx.client(rolloutObject, ctx.key).beginResume(parts.readActor(ctx));
+      const begun = await awaitDecision(ctx, decision);
       return "status" in begun ? begun.status : statusOf(await waitForRun(ctx, begun));
     },
 
     async RollbackAll(ctx: ObjectSharedContext): Promise<RollbackResult> {
-      const beginning = ctx.client(rolloutObject, ctx.key).beginRollback(parts.readActor(ctx));
-      return waitForRun(ctx, await decided(ctx, beginning));
+      const decision = ctx.client(rolloutObject, ctx.key).beginRollback(parts.readActor(ctx));
+      return waitForRun(ctx, await awaitDecision(ctx, decision));
     },
 
     async Status(ctx: ObjectSharedContext): Promise<RolloutStatus> {
@@ -109,7 +109,7 @@ function nameStarter({ by, isSigned }: Actor): Pick<BeginRequest, "startedBy" | 
   return { startedBy: by, ...(isSigned === true && { isSigned }) };
 }
 
-/** Refused at once: a gate that nobody ever opens would only be noticed by its timeout. */
+/** Refuses unknown checks at once: a gate with one could never open, and would only time out. */
 function requireKnownChecks(gate: Gate | undefined, known: readonly string[]): void {
   const unknown = gate?.checks.find((check) => !known.includes(check));
   if (unknown === undefined) return;
@@ -121,14 +121,14 @@ function requireKnownChecks(gate: Gate | undefined, known: readonly string[]): v
 }
 
 function pin(ctx: ObjectSharedContext, parts: PublicParts, image: string): Promise<string> {
-  return ctx.run("resolve-image", () => parts.resolveImage(image), patience);
+  return ctx.run("resolve-image", () => parts.resolveImage(image), pinRetry);
 }
 
 /**
- * What was decided. Killed half-way, a decision takes its run with it and may have written already
- * that it is at work: then that is looked into at once.
+ * Waits for the handler that accepts or refuses the operation. If that handler is killed, Restate kills
+ * the run that it sent too, while the head may already say that it runs: a repair checks that at once.
  */
-async function decided<Answer>(
+async function awaitDecision<Answer>(
   ctx: ObjectSharedContext,
   decision: Promise<Answer>,
 ): Promise<Answer> {
@@ -141,7 +141,7 @@ async function decided<Answer>(
   }
 }
 
-/** Waits for the run's own answer; when the run was killed the rollout is told, and answers itself. */
+/** Waits for the run's answer. If the run was killed, the rollout object closes it and answers instead. */
 function waitForRun(ctx: ObjectSharedContext, begun: RunHandle): Promise<RollbackResult> {
   return attachOrLost(ctx, begun.runner, (reason) => {
     const failure = `the run ended early: ${reason}`;

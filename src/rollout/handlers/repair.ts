@@ -1,4 +1,4 @@
-/** Looks after a rollout whose runner, or whoever waited for it, was killed. */
+/** Repairs a rollout whose run was killed, perhaps with every invocation that waited for it. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import { rolloutObject, rolloutWatch } from "#rollout/internal.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
@@ -9,24 +9,24 @@ import { closeLostBatches } from "./batches.ts";
 import { armRepair } from "./operations.ts";
 import { readRollouts } from "./superseded.ts";
 
-/** The timer: sends a watch for the run, and itself again for as long as there is something to watch. */
+/** The timer: sends a watch for the run, and sets itself again while there is something to watch. */
 export async function repair(ctx: ObjectContext, request: { runner?: string }): Promise<null> {
   const head = await readHead(ctx);
   if (head === null || !needsWatch(head)) return null;
   if (request.runner !== undefined && head.runner !== request.runner) return null;
   ctx.sendClient(rolloutWatch).run({ rolloutId: head.rolloutId, runner: head.runner });
-  // Who asks without a run's name is no timer: the run may have one that still goes.
+  // A call without `runner` is not the timer's: the run may have a timer that is still set.
   if (request.runner !== undefined || !(await isArmed(ctx, head)))
     await armRepair(ctx, head.runner);
   return null;
 }
 
-/** Batches at work outlive a cancelled or paused run: they are watched until they have ended. */
+/** Open batches outlive a cancelled or paused run, and are watched until they have ended. */
 function needsWatch(head: RolloutHead): boolean {
   return isRunning(head.state) || inFlight(head) > 0;
 }
 
-/** Sets the repair timer going again, should it have been killed too. Called whenever someone looks. */
+/** Sets the repair timer again, in case it was killed too. Called by every Status. */
 export async function reviveRepair(ctx: ObjectSharedContext, head: RolloutHead): Promise<void> {
   if (!needsWatch(head) || (await isArmed(ctx, head))) return;
   ctx.sendClient(rolloutObject, ctx.key).repair({ runner: head.runner });
@@ -34,7 +34,7 @@ export async function reviveRepair(ctx: ObjectSharedContext, head: RolloutHead):
 
 async function isArmed(ctx: ObjectSharedContext, { runner }: RolloutHead): Promise<boolean> {
   const mark = await readRepair(ctx);
-  // A clock that was set back is no reason to trust the mark for longer.
+  // The absolute difference: with a clock that was set back the mark is not trusted for longer.
   return mark?.runner === runner && Math.abs((await ctx.date.now()) - mark.atMs) < overdueMs;
 }
 
@@ -49,7 +49,7 @@ export async function openInvocations(
   return Object.values(head.openBatches).map(({ invocation }) => invocation);
 }
 
-/** Batches that were killed never close themselves: nothing of theirs is in flight any more. */
+/** Closes batches that were killed, which never close themselves: they have no deploys in flight. */
 export async function forgetBatches(
   ctx: ObjectContext,
   request: { rolloutId?: string; invocations: string[] },

@@ -1,4 +1,4 @@
-/** Rollouts that another has followed while something of theirs was still in flight. */
+/** The state of superseded rollouts: a later one began while deploys of theirs were in flight. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import {
@@ -17,7 +17,7 @@ import { toStatus } from "./answer.ts";
 type Reader = Pick<ObjectSharedContext, "get">;
 type Writer = Pick<ObjectContext, "set" | "clear">;
 
-/** How many are kept. Whoever still waits for one before them is referred to history. */
+/** How many are kept. Callers that still wait for an older one are referred to history. */
 const keptLimit = 50;
 
 /** Key `supersededIds`: the rollouts that are kept, the oldest first. */
@@ -26,7 +26,7 @@ const headKey = (id: string) => `superseded:${id}`;
 const batchKey = (id: string, n: number) => `late:${id}:batch:${n}`;
 const outcomeKey = (id: string, n: number) => `late:${id}:outcome:${n}`;
 
-/** A rollout by its id, and how its parts are read and written, whether it is the current one or not. */
+/** A stored rollout with access to its state, whether it is the current one or a superseded one. */
 export type KeptRollout = {
   head: RolloutHead;
   isCurrent: boolean;
@@ -79,7 +79,7 @@ export async function readRollouts(ctx: ObjectContext): Promise<KeptRollout[]> {
   return [...known, ...kept.filter((one) => one !== null)];
 }
 
-/** Keeps the rollout that is about to be followed: its end, and its batches at work with their results. */
+/** Stores the rollout that is about to be superseded: its head, and its open batches with results. */
 export async function keepSuperseded(ctx: ObjectContext, head: RolloutHead): Promise<void> {
   const { succeededIds: _s, failedIds: _f, previousImages: _p, ...compact } = head;
   const id = head.rolloutId;
@@ -99,13 +99,13 @@ async function forget(ctx: ObjectContext, id: string): Promise<void> {
   ctx.clear(headKey(id));
 }
 
-/** A batch of a rollout that is not the current one has ended: nothing asks for it any more. */
+/** Deletes a batch of a superseded rollout that has ended, because nothing reads it any more. */
 export function clearLate(ctx: Writer, id: string, n: number): void {
   ctx.clear(batchKey(id, n));
   ctx.clear(outcomeKey(id, n));
 }
 
-/** The last word on a rollout that is not the current one and may not be kept any more. */
+/** The status of a rollout that is not the current one and whose state may be deleted. */
 export async function statusOfForgotten(ctx: Reader, rolloutId: string): Promise<RolloutStatus> {
   const last = await readSuperseded(ctx);
   if (last?.rollout_id === rolloutId) return last;

@@ -1,11 +1,11 @@
-/** What a rollout at work waits for, when no deploy of its own is to be expected yet. */
+/** Describes why a running rollout has not begun to deploy yet. */
 import type { ObjectSharedContext } from "@restatedev/restate-sdk";
 import { isRunning } from "#rollout/rules/transitions.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { inFlight } from "./answer.ts";
 import { readSupersededHead } from "./superseded.ts";
 
-/** In words; undefined: it waits for nothing. */
+/** undefined: it does not wait. */
 export async function reasonOfWait(
   ctx: Pick<ObjectSharedContext, "get">,
   head: RolloutHead,

@@ -1,4 +1,4 @@
-/** The exclusive handlers that a run calls to move the rollout on. Short: they hold the key. */
+/** The exclusive handlers that a run calls at each step. Short, because they block the key. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { Gate, RollbackResult } from "#rollout/contract.ts";
 import type { Advance, Instruction, RunEnd, ToCapture, VersionStop } from "#rollout/internal.ts";
@@ -15,14 +15,17 @@ import {
   type WaveProgress,
   writeHead,
 } from "#rollout/state.ts";
-import { withUntold } from "#rollout/untold.ts";
+import { withUnresolved } from "#rollout/unresolved.ts";
 import { announce, stamp } from "./announce.ts";
 import { toRollbackResult, toStatus } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
 import { stopWork } from "./operations.ts";
 import { currentRollout, type KeptRollout, readRollout, statusOfForgotten } from "./superseded.ts";
 
-/** The run has waited enough. What the fleet is to be frozen for; null when that is done, or the rollout is no longer at work. */
+/**
+ * Called when the run has finished waiting. Returns for what the fleet is to be frozen; null when it is
+ * frozen already, or the rollout no longer runs.
+ */
 export async function toCapture(
   ctx: ObjectContext,
   request: { rolloutId: string },
@@ -47,7 +50,7 @@ export async function storeBatches(ctx: ObjectContext, request: StoreBatches): P
 
 type Freeze = { rolloutId: string; waves: WaveProgress[]; inline: Partial<RolloutHead> };
 
-/** The fleet is frozen: who is in which wave, and every previous image, are written down. */
+/** Completes the freeze: writes the waves into the head, after `storeBatches` has stored the members. */
 export async function freeze(ctx: ObjectContext, request: Freeze): Promise<null> {
   const head = await readHead(ctx);
   if (head?.rolloutId !== request.rolloutId || head.captured) return null;
@@ -58,28 +61,28 @@ export async function freeze(ctx: ObjectContext, request: Freeze): Promise<null>
   return null;
 }
 
-/** Ends the wave that was run, if any, and says what to do next. */
+/** Ends the finished wave, if any, and returns the next instruction. */
 export async function advance(ctx: ObjectContext, request: Advance): Promise<Instruction> {
   const rollout = await readRollout(ctx, request.rolloutId);
   if (rollout === null) {
     return { action: "stop", status: await statusOfForgotten(ctx, request.rolloutId) };
   }
   const { head } = rollout;
-  // Whoever asks has waited for every batch, unless it was stopped: one that is still open was killed.
+  // The run has waited for every batch, unless it was stopped: a batch that is still open was killed.
   const lost = request.isStopped === true ? [] : Object.keys(head.openBatches);
-  const settled = await closeLostBatches(ctx, rollout, lost);
+  const closed = await closeLostBatches(ctx, rollout, lost);
   if (!rollout.isCurrent || head.state !== "in_progress") {
-    rollout.write(settled);
-    return { action: "stop", status: { ...toStatus(settled), state: endedState(head) } };
+    rollout.write(closed);
+    return { action: "stop", status: { ...toStatus(closed), state: endedState(head) } };
   }
   const step = nextStep(head.waves, request.finishedWave);
   if (step.action === "pause") {
     const { cause, reason } = step;
-    const paused = { ...settled, state: "paused" as const, cause, ...reasonOf(reason) };
+    const paused = { ...closed, state: "paused" as const, cause, ...reasonOf(reason) };
     return stopWith(await announce(ctx, paused, "paused"));
   }
   const ended =
-    request.finishedWave === undefined ? settled : await announce(ctx, settled, "wave completed");
+    request.finishedWave === undefined ? closed : await announce(ctx, closed, "wave completed");
   if (step.action === "complete") {
     return stopWith(await announce(ctx, { ...ended, state: "completed" }, "completed"));
   }
@@ -101,7 +104,7 @@ export async function startWave(
   return { action: "run", waveIndex, batches: batchesOf(wave) };
 }
 
-/** From now on the checks are looked at; what they found before says nothing of this wave. */
+/** Only runs of checks from now on count: earlier ones say nothing about this wave. */
 async function closeGate(
   ctx: ObjectContext,
   head: RolloutHead & { gate: Gate },
@@ -113,12 +116,12 @@ async function closeGate(
   return { action: "wait", gate, finishedWave, sinceMs };
 }
 
-/** A run that is told to stop while a rollback has begun already was cancelled. */
+/** A rollout whose run stops after a rollback has begun was cancelled. */
 function endedState(head: RolloutHead): RolloutHead["state"] {
   return head.state === "rolling_back" ? "cancelled" : head.state;
 }
 
-/** What a run is told whose rollout is not the current one any more. */
+/** Stops a run whose rollout is no longer the current one. */
 export async function stopSuperseded(ctx: ObjectContext, rolloutId: string): Promise<Instruction> {
   const kept = await readRollout(ctx, rolloutId);
   const status = kept === null ? await statusOfForgotten(ctx, rolloutId) : toStatus(kept.head);
@@ -129,7 +132,7 @@ export function stopWith(head: RolloutHead): Instruction {
   return { action: "stop", status: toStatus(head) };
 }
 
-/** The batches that a rollback looks through: those of every wave that was begun. */
+/** The batches that a rollback goes through: those of every wave that has begun. */
 export async function rollbackBatches(
   ctx: ObjectContext,
   request: { rolloutId: string },
@@ -156,8 +159,8 @@ export async function endRollback(
     currentRollout(ctx, head),
     Object.keys(head.openBatches),
   );
-  const told = isWhole ? closed : await withUntold(ctx, closed);
-  const ended: RolloutHead = { ...told, state: "cancelled", openBatches: {} };
+  const complete = isWhole ? closed : await withUnresolved(ctx, closed);
+  const ended: RolloutHead = { ...complete, state: "cancelled", openBatches: {} };
   return toRollbackResult(await announce(ctx, ended, "rollback completed"));
 }
 
@@ -165,7 +168,7 @@ function isEmpty(openBatches: RolloutHead["openBatches"]): boolean {
   return Object.keys(openBatches).length === 0;
 }
 
-/** A run has ended without leading the rollout to an end: it must not look as if it went on. */
+/** Called when a run has ended early: without this the rollout would look as if it still ran. */
 export async function runnerEnded(ctx: ObjectContext, request: RunEnd): Promise<RollbackResult> {
   const head = await readHead(ctx);
   const isOurs = head?.rolloutId === request.rolloutId && head.runner === request.runner;
@@ -174,53 +177,57 @@ export async function runnerEnded(ctx: ObjectContext, request: RunEnd): Promise<
   return toRollbackResult(await endEarly(ctx, { ...head, reason: request.failure, cause }));
 }
 
-/** How this rollout stands, or stood when another followed it. */
+/** The result of this rollout, or its last known one when it is superseded. */
 async function resultOf(ctx: ObjectContext, rolloutId: string): Promise<RollbackResult> {
   const rollout = await readRollout(ctx, rolloutId);
-  if (rollout !== null) return toRollbackResult(await withWhatIsUntold(ctx, rollout));
+  if (rollout !== null) return toRollbackResult(await withLateResults(ctx, rollout));
   return { ...(await statusOfForgotten(ctx, rolloutId)), reverted: 0, not_reverted: [] };
 }
 
-/** Of a rollback that ended early results may have come since, which name none but those tried. */
-async function withWhatIsUntold(
+/** After a rollback that ended early more results may have come; sentinels without one are added. */
+async function withLateResults(
   ctx: ObjectContext,
   { head, isCurrent }: KeptRollout,
 ): Promise<RolloutHead> {
   const hasEnded = isCurrent && head.state === "cancelled" && head.revertedBefore !== undefined;
-  return hasEnded ? withUntold(ctx, head) : head;
+  return hasEnded ? withUnresolved(ctx, head) : head;
 }
 
-/** A run that does not lead to an end: a rollout pauses, a rollback may be asked for once more. */
+/** Ends a run early: a rollout pauses; a rollback is over, and RollbackAll may be called again. */
 async function endEarly(ctx: ObjectContext, head: RolloutHead): Promise<RolloutHead> {
   stopWork(ctx, head);
   const { rolloutId, reason } = head;
   ctx.console.warn("rollout run ended early", { rolloutId, reason });
   return head.state === "rolling_back"
-    ? announce(ctx, { ...(await withUntold(ctx, head)), state: "cancelled" }, "rollback completed")
+    ? announce(
+        ctx,
+        { ...(await withUnresolved(ctx, head)), state: "cancelled" },
+        "rollback completed",
+      )
     : announce(ctx, { ...head, state: "paused" }, "paused");
 }
 
-/** What the rollout has at work was begun by another version of the program and cannot go on. */
+/** Ends the run when one of its invocations was begun by another version and cannot continue. */
 export async function stopForVersion(ctx: ObjectContext, request: VersionStop): Promise<null> {
   const head = await readHead(ctx);
-  if (head === null || !isHeldUp(head, request.involved)) return null;
+  if (head === null || !isBlocked(head, request.involved)) return null;
   const from = request.from.join(", ") || "another one";
-  const reason = `the program changed from revision ${from} to ${request.to} meanwhile, and what was at work cannot go on; ${nextAfter(head)}`;
+  const reason = `the program changed from revision ${from} to ${request.to} meanwhile, and what was running cannot continue; ${nextAfter(head)}`;
   await endEarly(ctx, { ...head, reason, cause: "version" });
   return null;
 }
 
-/** Also when those who waited for it were quicker to say that it has ended. */
-function isHeldUp(head: RolloutHead, involved: readonly string[]): boolean {
-  const atWork = [head.runner, ...Object.values(head.openBatches).map((open) => open.invocation)];
+/** Also when it is paused already, because a waiting invocation has reported the end of the run first. */
+function isBlocked(head: RolloutHead, involved: readonly string[]): boolean {
+  const own = [head.runner, ...Object.values(head.openBatches).map((open) => open.invocation)];
   const isOpen = isRunning(head.state) || (head.state === "paused" && head.cause === "run");
-  return isOpen && atWork.some((id) => involved.includes(id));
+  return isOpen && own.some((id) => involved.includes(id));
 }
 
 function nextAfter(head: RolloutHead): string {
   return head.state === "rolling_back"
-    ? "RollbackAll puts back what is left"
-    : "Resume goes on with what has no result yet";
+    ? "RollbackAll reverts the remaining sentinels"
+    : "Resume continues with the sentinels that have no result yet";
 }
 
 function reasonOf(reason: string | undefined): { reason?: string } {

@@ -1,4 +1,4 @@
-/** A rollout as history has it, for pages that show it. */
+/** Schemas of a rollout from history, for pages that show it. */
 import { z } from "zod";
 import { RolloutStatus } from "#rollout/contract.ts";
 
@@ -19,7 +19,7 @@ export type WaveView = z.infer<typeof WaveView>;
 const MessageView = z.object({
   sequence: z.int(),
   event: z.string(),
-  /** Who caused it; null: it went on by itself. */
+  /** The operator who caused it; null: none did. */
   actor: z.string().nullable(),
   at: z.string(),
   title: z.string(),
@@ -34,7 +34,7 @@ const MessageView = z.object({
 });
 export type MessageView = z.infer<typeof MessageView>;
 
-/** A rollout with everything that is known of it besides its sentinels. */
+/** A rollout with all its details, but without the list of its sentinels. */
 export const RolloutDetail = z.object({
   status: RolloutStatus,
   requested_image: z.string().nullable(),
@@ -44,7 +44,7 @@ export const RolloutDetail = z.object({
   reverted: z.int(),
   waves: z.array(WaveView),
   messages: z.array(MessageView),
-  /** What a rollback would put back: images, and how many sentinels get each. */
+  /** The images that a rollback would restore, and how many sentinels get each. */
   previous_images: z.array(z.object({ image: z.string(), sentinels: z.int() })),
   /** Why sentinels failed: the reason's code, how many, and some of their ids. */
   failures: z.array(z.object({ code: z.string(), count: z.int(), ids: z.array(z.string()) })),
@@ -55,7 +55,7 @@ export type RolloutDetail = z.infer<typeof RolloutDetail>;
 export const Progress = z.object({ seconds: z.array(z.number()), done: z.array(z.int()) });
 export type Progress = z.infer<typeof Progress>;
 
-/** A sentinel's part in a rollout; null: none yet. */
+/** A sentinel in a rollout: its wave and outcome; null: none yet. */
 export type Member = {
   id: string;
   wave: number | null;

@@ -1,9 +1,9 @@
-/** Keeps every rollout in Postgres, off the path of the rollout itself. */
+/** Writes every rollout to Postgres, asynchronously to the rollout itself. */
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { rolloutHistory } from "#rollout/internal.ts";
 import type { HistoryStore } from "./store.ts";
 
-/** A database that is down holds these writes up, in order, and nothing else. */
+/** An unavailable database delays these writes, in order, and nothing else. */
 export function createHistoryObject(store: HistoryStore) {
   const write = async (ctx: ObjectContext, name: string, action: () => Promise<void>) => {
     await ctx.run(name, action);

@@ -6,7 +6,7 @@ import type { Member, MessageView, Progress, RolloutDetail, WaveView } from "./c
 
 export function createRolloutReader(database: Database) {
   return {
-    /** `status` is what the rollout itself says, which is ahead of history. */
+    /** `status` comes from the rollout object, which is ahead of history. */
     async detail(status: RolloutStatus): Promise<RolloutDetail> {
       const id = [status.rollout_id ?? ""];
       const [rollouts, waves, messages, images, failures] = await Promise.all([
@@ -32,18 +32,18 @@ export function createRolloutReader(database: Database) {
       };
     },
 
-    /** A past rollout's status as its row has it; undefined: there is none with this id. */
+    /** A past rollout's status from its row; undefined: there is none with this id. */
     async status(rolloutId: string): Promise<RolloutStatus | undefined> {
       const { rows } = await database.query("SELECT * FROM rollouts WHERE id = $1", [rolloutId]);
       return rows[0] === undefined ? undefined : toStatus(rows[0]);
     },
 
-    /** Who takes part, with what became of them in it. */
+    /** The sentinels of the rollout, with their outcomes. */
     async members(rolloutId: string): Promise<Member[]> {
       return (await database.query<Member>(selectMembers, [rolloutId])).rows;
     },
 
-    /** undefined: it takes no part. */
+    /** undefined: the sentinel is not in the rollout. */
     async member(rolloutId: string, id: string): Promise<Member | undefined> {
       const { rows } = await database.query<Member>(`${selectMembers} AND sentinel_id = $2`, [
         rolloutId,
@@ -52,7 +52,7 @@ export function createRolloutReader(database: Database) {
       return rows[0];
     },
 
-    /** How the results came in: so many by so many seconds after the start. */
+    /** Progress over time: how many results there were after how many seconds. */
     async progress(rolloutId: string): Promise<Progress> {
       const { rows } = await database.query(selectProgress, [rolloutId]);
       return {
@@ -63,7 +63,7 @@ export function createRolloutReader(database: Database) {
   };
 }
 
-/** A row as the driver gives it, named by its query. */
+/** A row as the database driver returns it, with the columns of its query. */
 // biome-ignore lint/suspicious/noExplicitAny: its shape is that of the query
 type Row = any;
 
@@ -145,7 +145,7 @@ const selectFailures = `
   FROM rollout_sentinels WHERE rollout_id = $1 AND outcome IN ('failed', 'not_reverted')
   GROUP BY 1 ORDER BY 2 DESC, 1`;
 
-/** Some 200 points at most. */
+/** At most 200 points. */
 const selectProgress = `
   WITH done AS (
     SELECT extract(epoch FROM s.updated_at - r.started_at) AS second,

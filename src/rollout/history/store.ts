@@ -1,4 +1,4 @@
-/** The tables `rollouts` and `rollout_sentinels`. Every write may come twice and changes nothing then. */
+/** The tables `rollouts`, `rollout_messages` and `rollout_sentinels`. Every write is idempotent. */
 import type { Database } from "#kernel/database.ts";
 import type { HistoryRequest, RolloutHistory } from "#rollout/contract.ts";
 import type { HistoryEntry, OutcomesEntry } from "#rollout/internal.ts";
@@ -9,7 +9,7 @@ type PlannedBatch = { wave: number; ids: string[]; previousImages: string[] };
 
 export function createHistoryStore(database: Database) {
   return {
-    /** Brings the rollout's row to this entry, as far as it is not newer already. */
+    /** Updates the rollout's row from this entry, except fields that are newer already. */
     async save(rolloutId: string, entry: HistoryEntry): Promise<void> {
       await database.query(saveRollout, rolloutRow(rolloutId, entry));
       const { told, sequence, updatedAt } = entry;
@@ -17,14 +17,14 @@ export function createHistoryStore(database: Database) {
       await database.query(saveMessage, row);
     },
 
-    /** Writes down who is in a batch before it is deployed. */
+    /** Writes the members of a batch before it is deployed. */
     async plan(rolloutId: string, batches: readonly PlannedBatch[]): Promise<void> {
       for (const { wave, ids, previousImages } of batches) {
         await database.query(savePlan, [rolloutId, wave, ids, previousImages]);
       }
     },
 
-    /** Writes the results of deploys, in whatever order they come, and the totals they make. */
+    /** Writes results of deploys, in whatever order they come, and the totals with them. */
     async outcomes(rolloutId: string, entry: OutcomesEntry): Promise<void> {
       const { changes, atMs, isLate, totals } = entry;
       const ids = changes.map(({ id }) => id);
@@ -79,14 +79,14 @@ function totalsRow(rolloutId: string, totals: NonNullable<OutcomesEntry["totals"
   return [rolloutId, succeeded, failed, reverted, updatedAt, sequence];
 }
 
-/** A count of the entry, unless results of deploys have made it a newer one already. */
+/** Takes the entry's count, unless the row has a newer one from results of deploys. */
 function ifNewer(column: string): string {
   return `${column} = CASE WHEN rollouts.sequence < excluded.sequence THEN excluded.${column}
     ELSE rollouts.${column} END`;
 }
 
-// The row's sequence goes up with results too: one of those that came first must not keep out a
-// transition that was held up. Which transitions are known is told by their messages.
+// The row's sequence increases with results too: a result that arrived first must not suppress a
+// delayed transition. The messages show which transitions were written already.
 const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
@@ -108,7 +108,7 @@ const savePlan = `
   SELECT $1::text, id, $2::integer, previous_image, now() FROM unnest($3::text[], $4::text[]) AS t (id, previous_image)
   ON CONFLICT DO NOTHING`;
 
-/** An outcome is followed by one of a higher rank alone: a write that comes late takes nothing back. */
+/** An outcome is only replaced by one of a higher rank, so that a late write undoes nothing. */
 function rankOf(outcome: string): string {
   return `CASE ${outcome} WHEN 'reverted' THEN 3 WHEN 'not_reverted' THEN 2
     WHEN 'succeeded' THEN 1 WHEN 'failed' THEN 1 ELSE 0 END`;
@@ -138,7 +138,7 @@ const listRollouts = `
   WHERE $2::text IS NULL OR (started_at, id) < (SELECT started_at, id FROM rollouts WHERE id = $2)
   ORDER BY started_at DESC, id DESC LIMIT $1`;
 
-// biome-ignore lint/suspicious/noExplicitAny: a row as the driver gives it, named by the query above
+// biome-ignore lint/suspicious/noExplicitAny: a row with the columns of the query above
 function toRollout(row: any): RolloutHistory["rollouts"][number] {
   return {
     rollout_id: row.id,

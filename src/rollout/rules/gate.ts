@@ -1,19 +1,19 @@
 /** The gate between two waves: whether the checks allow the next one. Pure. */
 import type { Gate, GateStatus } from "#rollout/contract.ts";
 
-/** What one check has found since the gate closed. */
+/** The runs of one check since the gate closed. */
 export type CheckReport = {
   check: string;
-  /** Runs that were ok wherever they ran. */
+  /** Runs that were ok at every location. */
   cleanRuns: number;
   /** The first run that failed; null when none did. */
   failedRun: GateStatus["checks"][number]["failed_run"];
 };
 
-/** Reads what API checks, named by id, found in runs that were due at `sinceMs` (Unix ms) or later. */
+/** Reads reports of API checks, by id, from runs that were due at `sinceMs` (Unix ms) or later. */
 export type ReadChecks = (checks: string[], sinceMs: number) => Promise<CheckReport[]>;
 
-/** How often the checks are looked at, at most so often that the run's journal stays small. */
+/** The interval at which the checks are read; at most `maxPolls` times, to keep the run's journal small. */
 export function gatePollMs({ timeout_seconds }: Gate): number {
   return Math.max(1_000, Math.ceil((timeout_seconds * 1_000) / maxPolls));
 }
@@ -35,7 +35,7 @@ export function newGateStatus(gate: Gate, wave: number, nowMs: number): GateStat
   };
 }
 
-/** The status with what the checks have found so far. */
+/** The status updated with the checks' reports. */
 export function withReports(status: GateStatus, reports: readonly CheckReport[]): GateStatus {
   const byCheck = new Map(reports.map((report) => [report.check, report]));
   return {
@@ -50,7 +50,7 @@ export function withReports(status: GateStatus, reports: readonly CheckReport[])
 
 export type GateVerdict = { action: "open" | "wait" } | { action: "pause"; reason: string };
 
-/** A failed run counts more than the clean ones before it, and both more than the time. */
+/** A failed run takes precedence over clean ones before it, and both over the timeout. */
 export function judgeGate(status: GateStatus, nowMs: number): GateVerdict {
   for (const { check, failed_run: run } of status.checks) {
     if (run === null) continue;

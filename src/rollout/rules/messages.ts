@@ -44,7 +44,7 @@ const drafts: Record<RolloutEvent, Draft> = {
     lines: (head) => [
       ...(head.reason === undefined ? [] : [`${head.reason}.`]),
       ...failureLines(head),
-      "Resume goes on with the next wave, RollbackAll puts the previous images back, Cancel ends here.",
+      "Resume continues with the next wave, RollbackAll restores the previous images, Cancel ends here.",
     ],
   },
   resumed: {
@@ -82,7 +82,7 @@ const drafts: Record<RolloutEvent, Draft> = {
     tone: "warning",
     title: "Rollout cancelled",
     lines: (head) => [
-      `${sentinels(head.succeeded)} keep the new image; RollbackAll puts the previous ones back.`,
+      `${sentinels(head.succeeded)} keep the new image; RollbackAll restores the previous ones.`,
       ...failureLines(head),
     ],
   },
@@ -117,7 +117,7 @@ function sentinels(count: number): string {
   return `${count} sentinel${count === 1 ? "" : "s"}`;
 }
 
-/** The list is cut short in a large fleet; of a killed batch it has more than are counted. */
+/** The list is truncated in a large fleet; with a killed batch it has more members than are counted. */
 function notReverted({ notReverted: list, succeeded }: RolloutHead): number {
   return list.length === 0 ? 0 : Math.max(list.length, succeeded);
 }

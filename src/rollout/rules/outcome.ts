@@ -1,12 +1,12 @@
-/** What a batch still has to do, and what its results change. */
+/** Which members of a batch are still to be deployed, and how results change its outcome. Pure. */
 import type { Batch, Outcome } from "#rollout/state.ts";
 
-/** A rollout brings the new image, a rollback each sentinel's previous one. */
+/** A rollout deploys the new image, a rollback each sentinel's previous one. */
 export type RunKind = "rollout" | "rollback";
 
 /**
- * The result of one deploy: `index` is the sentinel's place in its batch, `ofFleet` a failure of the
- * fleet's API, which could not be asked.
+ * The result of one deploy: `index` is the sentinel's index in its batch; `ofFleet`: it failed because
+ * the fleet's API failed.
  */
 export type DeployOutcome = {
   index: number;
@@ -30,8 +30,9 @@ export function previousImageOf(batch: Batch, index: number): string {
 }
 
 /**
- * The members that a run has to deploy. A rollback takes those with the new image, and those of a
- * batch that was killed: they may have it, and putting back one that has not changes nothing.
+ * The members that a run has to deploy. A rollback takes those with the new image, and those without a
+ * result in a batch that is open or was killed: they may have it, and reverting one that does not have
+ * it changes nothing.
  */
 export function targetsOf(
   batch: Batch,
@@ -52,7 +53,7 @@ function imageFor(batch: Batch, index: number, run: { kind: RunKind; image: stri
   return run.kind === "rollout" ? run.image : previousImageOf(batch, index);
 }
 
-/** How each member stands: its mark, and why. A member without a result has none. */
+/** The mark of each member with a result, and its reason. */
 export function marksOf(
   { ids }: Pick<Batch, "ids">,
   { marks, reasons }: Pick<Outcome, "marks" | "reasons">,
@@ -60,7 +61,7 @@ export function marksOf(
   return ids.flatMap((id, i): OutcomeChange[] => {
     const to = marks[i] ?? ".";
     if (to === ".") return [];
-    // An id may be the name of what every object has.
+    // An id may be the name of a property that every object has.
     const reason = Object.hasOwn(reasons, id) ? reasons[id] : undefined;
     return [{ id, from: ".", to, ...(reason !== undefined && { reason }) }];
   });
@@ -93,7 +94,7 @@ export function applyResults(
   return { outcome: { ...outcome, ...kept }, changes };
 }
 
-/** Of an outcome that an earlier version began it is not kept. */
+/** An outcome that an earlier version began has no such list, and gets none. */
 function ofFleetAfter(
   before: readonly string[] | undefined,
   changes: readonly OutcomeChange[],

@@ -34,7 +34,7 @@ function alreadyRuns(member: FleetMember, image: string): boolean {
   return member.image === image && member.running_image === image;
 }
 
-/** The waves as the head keeps them. */
+/** The waves as the head stores them. */
 export function toWaveProgress(waves: readonly WaveMembers[]): WaveProgress[] {
   let firstBatch = 0;
   return waves.map(({ percentage, members }) => {
@@ -63,7 +63,7 @@ export function toBatches(waves: readonly WaveMembers[]): Batch[] {
   );
 }
 
-/** The image that a rollback brings back is the one that runs, not the one that was asked for. */
+/** The previous image, which a rollback restores, is the one that runs and not the one ordered. */
 function toBatch(wave: number, members: readonly FleetMember[]): Batch {
   const previous = members.map((member) => member.running_image || member.image);
   const images = [...new Set(previous)];

@@ -1,4 +1,4 @@
-/** How results and ended waves move the rollout on. Pure: the handlers read, ask here, and write. */
+/** How results and ended waves change the rollout. Pure: handlers read state, decide here, and write. */
 import type { SentinelReason } from "#rollout/contract.ts";
 import {
   type Batch,
@@ -11,8 +11,8 @@ import { marksOf, type OutcomeChange } from "./outcome.ts";
 import { type BatchStep, recount } from "./tally.ts";
 
 /**
- * The head after a batch's outcome has become another. Lists are brought to what the batch's members
- * are now, as the counts are: of a step that was killed between two writes nothing is missing.
+ * The head after a batch's outcome has changed. Lists and counts are derived from all members of the
+ * batch, so that a step that was killed between two writes loses nothing.
  */
 export function applyStep(head: RolloutHead, step: BatchStep): RolloutHead {
   const members = marksOf(step.batch, step.after);
@@ -25,7 +25,7 @@ export function applyStep(head: RolloutHead, step: BatchStep): RolloutHead {
   };
 }
 
-/** The list with those of the members that have the mark, and without the others of them. */
+/** The list with the members that have the mark added, and the other members of the batch removed. */
 function sample(
   list: SentinelReason[],
   members: readonly OutcomeChange[],
@@ -58,7 +58,7 @@ function applyToLists(head: RolloutHead, members: readonly OutcomeChange[]): Par
   };
 }
 
-/** The id lists that stand in the head of a small fleet; none for a large one. */
+/** The lists of ids in the head of a small fleet; none for a large one. */
 export function inlineLists(total: number, batches: readonly Batch[]): Partial<RolloutHead> {
   if (total > inlineListLimit) return {};
   const pairs = batches.flatMap((batch) =>
@@ -72,7 +72,7 @@ export type Step =
   | { action: "pause"; cause: "sentinels" | "fleet" | "run"; reason?: string }
   | { action: "complete" };
 
-/** What follows once the wave `finished` has been run, or at the start when it is undefined. */
+/** The next step after the wave `finished`; undefined: at the start. */
 export function nextStep(waves: readonly WaveProgress[], finished: number | undefined): Step {
   const ended = finished === undefined ? undefined : waves[finished];
   if (ended !== undefined && ended.failed > ended.passedOver) return pauseForFailures(ended);
@@ -84,12 +84,12 @@ export function nextStep(waves: readonly WaveProgress[], finished: number | unde
   return next === -1 ? { action: "complete" } : { action: "run", waveIndex: next };
 }
 
-/** A fleet that cannot be asked is told apart from an image that does not work. */
+/** Distinguishes failures of the fleet's API from those of the image. */
 function pauseForFailures(wave: WaveProgress): Step {
   const { failed, passedOver, fleetFailed = 0, fleetPassedOver = 0 } = wave;
   const fresh = failed - passedOver;
   if (fleetFailed - fleetPassedOver < fresh) return { action: "pause", cause: "sentinels" };
-  const reason = `the fleet's API is ill: every failure of the wave, ${fresh} in all, is that it could not be asked`;
+  const reason = `the fleet's API is failing: it caused every failed deploy of the wave, ${fresh} in all`;
   return { action: "pause", cause: "fleet", reason };
 }
 
@@ -98,7 +98,7 @@ function unresolved(wave: WaveProgress): number {
   return wave.size - wave.succeeded - wave.failed;
 }
 
-/** The waves as a Resume takes them up: what has failed so far is passed over, not retried. */
+/** The waves for a Resume: failures so far are marked as passed over, and not retried. */
 export function passOverFailures(waves: readonly WaveProgress[]): WaveProgress[] {
   return waves.map((wave) => ({
     ...wave,

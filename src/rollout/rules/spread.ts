@@ -1,4 +1,4 @@
-/** Which sentinels a wave takes: every region in proportion, and inside a region by a salted hash. */
+/** Assigns sentinels to waves: every region in proportion, and inside a region by a salted hash. */
 import { hash as digest } from "node:crypto";
 
 type Placement = { id: string; region: string };
@@ -15,7 +15,7 @@ export function spreadOverWaves<Member extends Placement>(
 ): Member[][] {
   let regions = queueByRegion(members, salt);
   return sizes.map((size) => {
-    // Of very many regions most are soon done.
+    // For speed: with very many regions most are soon empty.
     regions = regions.filter((queue) => queue.length > 0);
     const shares = apportion(
       regions.map((queue) => queue.length),
@@ -37,8 +37,8 @@ export function apportion(weights: readonly number[], seats: number): number[] {
 }
 
 /**
- * The first of equals comes first. Only different values are sorted: groups of the same weight have the same
- * remainder, and ten thousand regions are of a few sizes.
+ * Of equal values the first index wins. Sorts the distinct values only, which are few: regions of the
+ * same size have the same remainder, and ten thousand regions have only a few sizes.
  */
 function indexesOfLargest(values: readonly number[], count: number): number[] {
   const byValue = Map.groupBy(values.keys(), (i) => values[i] ?? 0);
@@ -50,7 +50,7 @@ function indexesOfLargest(values: readonly number[], count: number): number[] {
   return largest.slice(0, count);
 }
 
-/** One queue per region, in an order that the salt decides; so are ties between regions. */
+/** One queue per region. The salt decides the order in each queue, and between regions of equal share. */
 function queueByRegion<Member extends Placement>(members: readonly Member[], salt: string) {
   const queues = Map.groupBy(members, (member) => member.region);
   return sortByHash([...queues], salt, ([region]) => region).map(([, queue]) =>
@@ -65,7 +65,7 @@ function sortByHash<Item>(items: readonly Item[], salt: string, nameOf: (item: I
     .map(({ item }) => item);
 }
 
-/** Mixes the groups evenly, so that what is in flight at one time is spread as well. */
+/** Mixes the groups evenly, so that the deploys in flight at one time are spread over regions too. */
 function interleave<Member>(groups: readonly Member[][]): Member[] {
   return groups
     .flatMap((group) => group.map((member, i) => ({ member, position: (i + 0.5) / group.length })))

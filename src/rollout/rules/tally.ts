@@ -1,4 +1,4 @@
-/** How many of a batch have which outcome. Counts of a rollout are sums of these, never counted up. */
+/** How many members of a batch have which outcome. A rollout's counts are sums of these tallies. */
 
 import type { Batch, Outcome, RolloutHead, Tally } from "#rollout/state.ts";
 import { marksOf, type OutcomeChange } from "./outcome.ts";
@@ -7,7 +7,7 @@ type Results = Pick<Outcome, "marks" | "reasons" | "ofFleet">;
 
 const nothing: Tally = { s: 0, f: 0, r: 0, n: 0 };
 
-/** A batch, by its number, whose outcome has become another. */
+/** A change of the outcome of batch `n`. */
 export type BatchStep = {
   n: number;
   batch: Pick<Batch, "wave" | "ids">;
@@ -22,11 +22,11 @@ function tallyOf(batch: Pick<Batch, "ids">, outcome: Results): Tally {
   return { s: count("s"), f: count("f"), r: count("r"), n: count("n"), ofFleet };
 }
 
-/** Whether a deploy failed because the fleet could not be asked: nothing is said of the image then. */
+/** Whether a deploy failed because of the fleet's API, which says nothing about the image. */
 function isOfFleet({ id, to, reason = "" }: OutcomeChange, { ofFleet }: Results): boolean {
   if (to !== "f") return false;
   if (ofFleet !== undefined) return ofFleet.includes(id);
-  // Earlier versions kept nothing but the words.
+  // Earlier versions stored only the reason's text.
   return /^(?:timeout_unknown: )?(?:unreachable|unauthorized)\b/.test(reason);
 }
 
@@ -37,8 +37,8 @@ type Counts = Pick<
   Pick<RolloutHead, "tallies">;
 
 /**
- * The head's counts once this batch stands as it does after the step. What the batch has counted for
- * so far is taken off first: a step that comes twice, or of which half was written, counts once.
+ * The head's counts after the step. The batch's previous contribution is subtracted first, so that a
+ * step that is repeated, or was half written, counts once.
  */
 export function recount(head: RolloutHead, { n, batch, before, after }: BatchStep): Counts {
   const was = countedSoFar(head, { n, batch, before });
@@ -47,7 +47,7 @@ export function recount(head: RolloutHead, { n, batch, before, after }: BatchSte
   const moreOfFleet = (is.ofFleet ?? 0) - (was.ofFleet ?? 0);
   const reverted = head.reverted + more.r;
   return {
-    // Who did not go back has the new image, or may have it.
+    // A sentinel that was not reverted has the new image, or may have it.
     succeeded: head.succeeded + more.s + more.n,
     failed: head.failed + more.f,
     reverted,
@@ -69,7 +69,7 @@ export function recount(head: RolloutHead, { n, batch, before, after }: BatchSte
   };
 }
 
-/** Earlier versions kept no tallies, or none of the fleet's own failures: those are the batch's as it was. */
+/** Earlier versions stored no tallies, or none with `ofFleet`: then they are computed from the batch. */
 function countedSoFar(
   { tallies }: RolloutHead,
   { n, batch, before }: Omit<BatchStep, "after">,

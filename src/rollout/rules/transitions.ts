@@ -7,8 +7,8 @@ import {
 } from "#rollout/contract.ts";
 
 /**
- * From which states an operation is legal, and what follows at once (docs/architecture.md, "States and
- * transitions").
+ * The states in which an operation is legal, and the state right after it (docs/architecture.md, "States
+ * and transitions").
  */
 const transitions: Record<
   Operation,
@@ -18,9 +18,9 @@ const transitions: Record<
   Rollout: { legalFrom: ["idle", "completed", "cancelled"], next: "in_progress" },
   // Continues with the next wave; after the last one it is completed.
   Resume: { legalFrom: ["paused"], next: "in_progress" },
-  // Succeeded sentinels keep the new image; failed ones stay where they are.
+  // Succeeded sentinels keep the new image; failed ones are not touched.
   Cancel: { legalFrom: ["in_progress", "paused"], next: "cancelled" },
-  // From cancelled too: who has cancelled often wants to go back.
+  // From cancelled too: operators often cancel first and then roll back.
   RollbackAll: { legalFrom: ["paused", "cancelled"], next: "rolling_back" },
 };
 
@@ -44,7 +44,7 @@ export function nextState(operation: Operation, state: RolloutStateName): Rollou
   });
 }
 
-/** Whether something of ours is at work on the fleet, which must then not be lost sight of. */
+/** Whether a run of ours works on the fleet, and so has to be watched. */
 export function isRunning(state: RolloutStateName): boolean {
   return state === "in_progress" || state === "rolling_back";
 }

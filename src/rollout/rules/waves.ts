@@ -5,7 +5,7 @@ export type PlannedWave = { percentage: number; size: number; covered: number };
 /**
  * The waves of a fleet of `total` sentinels: each cumulative percentage p covers
  * ⌈total·p/100⌉ of them, in whole numbers, because `ceil(total * (p / 100))` in floating point is
- * wrong for some pairs (25 sentinels at 28 %). Waves that would add nobody are left out.
+ * wrong for some pairs (25 sentinels at 28 %). Waves that would add no sentinel are left out.
  */
 export function planWaves(total: number, percentages: readonly number[]): PlannedWave[] {
   const waves: PlannedWave[] = [];

@@ -1,4 +1,4 @@
-/** The batch: deploys its members with a bound on how many at once, and records as results come in. */
+/** The batch: deploys its members, a limited number at once, and records results as they come in. */
 import {
   type Context,
   implement,
@@ -12,19 +12,19 @@ import { type BatchRun, rolloutBatch, rolloutObject } from "#rollout/internal.ts
 import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
 
 type Event =
-  | { type: "settled"; target: Target; outcome: DeployOutcome; wasKilled: boolean }
+  | { type: "deployed"; target: Target; outcome: DeployOutcome; wasKilled: boolean }
   | { type: "unordered"; index: number }
   | { type: "recorded"; wasKilled: boolean }
   | { type: "stop" };
 
-/** How often in all a batch makes a record again that was killed. */
+/** How many calls of `record` that were killed a batch repeats in all. */
 const recordAttempts = 20;
 
 export const batchService = implement(rolloutBatch, {
   handlers: { run: runBatch },
   options: {
     ingressPrivate: true,
-    // A cancelled batch starts nothing more; its deploys in flight are left to finish.
+    // A cancelled batch starts no more deploys and lets those in flight finish.
     explicitCancellation: true,
     journalRetention: { minutes: 5 },
   },
@@ -40,7 +40,7 @@ async function runBatch(ctx: Context, run: BatchRun): Promise<{ stopped: boolean
   return { stopped: work.isStopped };
 }
 
-/** The deploys of a batch: which wait, which are in flight, and which results are yet to be recorded. */
+/** The deploys of a batch: those waiting, those in flight, and the results not recorded yet. */
 class BatchWork {
   readonly #ctx: Context;
   readonly #run: Omit<BatchRun, "targets">;
@@ -49,8 +49,8 @@ class BatchWork {
   readonly #inFlight = new Map<number, RestatePromise<Event>>();
   #unrecorded: DeployOutcome[] = [];
   #recording: RestatePromise<Event> | undefined;
-  /** What the record on its way has with it, should it be killed. */
-  #underWay: DeployOutcome[] = [];
+  /** The results in the current call of `record`, in case it is killed. */
+  #beingRecorded: DeployOutcome[] = [];
   #killedRecords = 0;
   #isClosed = false;
   isStopped = false;
@@ -76,8 +76,8 @@ class BatchWork {
   }
 
   /**
-   * Records what has come in, one record at a time: while it is on its way results gather, so that
-   * a fast fleet is recorded in handfuls and a slow one result by result.
+   * Records the results that have come in, with one call at a time. Results that come during a call are
+   * batched into the next one: a fast fleet is recorded many at once, a slow one result by result.
    */
   record(): void {
     if (this.#recording !== undefined) return;
@@ -93,7 +93,7 @@ class BatchWork {
         closed,
       })
       .map((_, failure): Event => ({ type: "recorded", wasKilled: failure !== undefined }));
-    this.#underWay = this.#unrecorded;
+    this.#beingRecorded = this.#unrecorded;
     this.#unrecorded = [];
     this.#isClosed = closed;
   }
@@ -110,21 +110,21 @@ class BatchWork {
     if (event.type === "stop") this.isStopped = true;
     if (event.type === "recorded") this.#takeRecorded(event.wasKilled);
     if (event.type === "unordered") {
-      // Its run has stopped: the sentinel was never taken, and nor is any other.
+      // Its run has stopped: the sentinel was not ordered, and no other one will be.
       this.#inFlight.delete(event.index);
       this.isStopped = true;
     }
-    if (event.type !== "settled") return;
+    if (event.type !== "deployed") return;
     this.#inFlight.delete(event.outcome.index);
     this.#unrecorded.push(event.outcome);
     if (event.wasKilled) abandon(this.#ctx, event);
   }
 
-  /** A record that was killed is made again: what it has written already changes nothing then. */
+  /** Repeats a call of `record` that was killed. Results that it has written already change nothing. */
   #takeRecorded(wasKilled: boolean): void {
     this.#recording = undefined;
     if (!wasKilled || ++this.#killedRecords > recordAttempts) return;
-    this.#unrecorded = [...this.#underWay, ...this.#unrecorded];
+    this.#unrecorded = [...this.#beingRecorded, ...this.#unrecorded];
     this.#isClosed = false;
   }
 }
@@ -143,7 +143,7 @@ function deploy(ctx: Context, target: Target, run: string | undefined): RestateP
     .map((result, failure): Event => {
       if (result?.ordered === false) return { type: "unordered", index };
       const outcome = { index, id, ...judge(result, failure) };
-      return { type: "settled", target, outcome, wasKilled: failure !== undefined };
+      return { type: "deployed", target, outcome, wasKilled: failure !== undefined };
     });
 }
 
@@ -159,7 +159,7 @@ function judge(
   return { ok: false, reason, ...(result?.unasked === true && { ofFleet: true }) };
 }
 
-/** A deploy whose invocation was killed left its sentinel as progressing: that is put right. */
+/** Corrects the status of a sentinel whose deploy was killed and left it as progressing. */
 function abandon(ctx: Context, event: { target: Target; outcome: DeployOutcome }): void {
   const { target, outcome } = event;
   const reason = outcome.reason ?? "cancelled";

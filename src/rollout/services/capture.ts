@@ -9,7 +9,7 @@ import { inlineLists } from "#rollout/rules/progress.ts";
 /** The fleet as it is now. Throws when it cannot be listed. */
 export type ListFleet = () => Promise<FleetMember[]>;
 
-/** Batches per write: their ids stay far below the size at which Restate refuses a message. */
+/** Batches per write: far below the size at which Restate refuses a message. */
 const batchesPerWrite = 20;
 
 export type CaptureParts = {
@@ -44,13 +44,13 @@ async function captureFleet(
   return null;
 }
 
-/** An answer, not a failure: whoever kills this fails it too, and that is none of the fleet's doing. */
+/** A value, not an error: an error also means that this invocation was killed, which is not the fleet's. */
 function unlisted(error: unknown): { unlisted: string } {
   if (!(error instanceof TerminalError) || error instanceof CancelledError) throw error;
   return { unlisted: error.message };
 }
 
-/** What is journaled is the plan, ids and numbered images: some 25 bytes per sentinel. */
+/** The plan that is journaled has ids and numbered images: about 25 bytes per sentinel. */
 function freezeFleet(
   fleet: readonly FleetMember[],
   request: { image: string; wavePercentages: number[] },

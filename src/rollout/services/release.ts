@@ -1,4 +1,4 @@
-/** Frees what is held by invocations that another version of the program has begun and this one cannot go on with. */
+/** Ends invocations that another version has begun and that cannot continue, and repairs the rollout. */
 import { type Context, implement } from "@restatedev/restate-sdk";
 import { sentinelService } from "#fleet/contract.ts";
 import { chatChannel } from "#notify/contract.ts";
@@ -15,7 +15,7 @@ import {
   type WedgedCall,
 } from "#rollout/internal.ts";
 
-/** The services whose invocations hold a rollout up when they cannot go on. */
+/** The services whose invocations block a rollout when they cannot continue. */
 export const releasedServices: readonly string[] = [
   rolloutObject.name,
   rolloutRuns.name,
@@ -28,13 +28,13 @@ export const releasedServices: readonly string[] = [
   chatChannel.name,
 ];
 
-/** Ends invocations for good, with everything that they have called. Those that have ended stay so. */
+/** Kills invocations, with everything that they have called. Those that have ended already are ignored. */
 export type EndInvocations = (invocations: readonly string[]) => Promise<void>;
 
 export function createRelease(endInvocations: EndInvocations) {
   return implement(rolloutRelease, {
     handlers: { release: (ctx, request) => release(ctx, request, endInvocations) },
-    // Reached by the worker itself; the gateway in front of Restate lets nobody through to it.
+    // Called by the worker itself; the gateway in front of Restate does not let callers through to it.
     options: { journalRetention: 0 },
   });
 }
@@ -45,8 +45,9 @@ async function release(
   endInvocations: EndInvocations,
 ): Promise<null> {
   const { again, first, others, involved } = planRelease(wedged);
-  // Before their first go is ended: killed in between, this comes again, and they still come once.
-  for (const call of again) handAgain(ctx, call);
+  // Sent before the original invocations are killed: if this handler is killed in between it is
+  // repeated, and the idempotency key keeps the calls from being sent twice.
+  for (const call of again) resend(ctx, call);
   await ctx.run("end-on-rollout", () => endInvocations(first));
   const rollout = ctx.client(rolloutObject, singletonKey);
   const from = [...new Set(wedged.flatMap((call) => call.revision ?? []))];
@@ -56,7 +57,7 @@ async function release(
   return null;
 }
 
-function handAgain(ctx: Context, { id, service, key, handler, input }: WedgedCall): void {
+function resend(ctx: Context, { id, service, key, handler, input }: WedgedCall): void {
   ctx.genericSend({
     service,
     method: handler,
@@ -66,7 +67,7 @@ function handAgain(ctx: Context, { id, service, key, handler, input }: WedgedCal
   });
 }
 
-/** What is sent one way, so that nobody but us gives it again: each of them may come twice. */
+/** One-way calls, which no caller would repeat. All of them are safe to repeat. */
 const oneWay: readonly string[] = [
   `${chatChannel.name}/Post`,
   `${rolloutHistory.name}/save`,
@@ -75,24 +76,24 @@ const oneWay: readonly string[] = [
   `${sentinelService.name}/Abandon`,
 ];
 
-/** Without them a rollout goes on: callers, who only wait, and what looks after it. */
-const besides: readonly string[] = [
+/** Handlers that a rollout does not need to continue: of callers, which only wait, and of repair. */
+const notNeeded: readonly string[] = [
   ...["Rollout", "Resume", "RollbackAll", "Status", "Plan", "History", "repair"],
   ...["openInvocations", "forgetBatches"],
 ].map((handler) => `${rolloutObject.name}/${handler}`);
 
 type ReleasePlan = {
-  /** Handed over once more, as they were. */
+  /** Sent again with the same input. */
   again: WedgedCall[];
-  /** Ended before the rollout is told, because they hold its key. */
+  /** Killed before `stopForVersion` is called, because they block the rollout's key. */
   first: string[];
-  /** Ended once the rollout starts nothing more. */
+  /** Killed once the rollout starts nothing more. */
   others: string[];
-  /** Who cannot go on, and who waits for them, as far as the rollout's own work is concerned. */
+  /** Invocations of the rollout's own work that cannot continue, and those that wait for them. */
   involved: string[];
 };
 
-/** What is to be done about invocations that cannot go on. Pure. */
+/** Decides what to do about invocations that cannot continue. Pure. */
 export function planRelease(wedged: readonly WedgedCall[]): ReleasePlan {
   const isOn = (service: string) => (call: WedgedCall) => call.service === service;
   const isOnRollout = isOn(rolloutObject.name);
@@ -101,7 +102,7 @@ export function planRelease(wedged: readonly WedgedCall[]): ReleasePlan {
   return {
     again: wedged.filter((call) => call.input !== undefined && oneWay.includes(nameOf(call))),
     first: wedged.filter(isOnRollout).map(({ id }) => id),
-    // The batch before its deploy: it would write down as failed what is to be tried again.
+    // The batch before its deploy: it would record the killed deploy as failed instead of retrying it.
     others: [...new Set([...deploys.flatMap(parentOf), ...others.map(({ id }) => id)])],
     involved: [...new Set(wedged.filter(isWork).flatMap((call) => [call.id, ...parentOf(call)]))],
   };
@@ -109,7 +110,7 @@ export function planRelease(wedged: readonly WedgedCall[]): ReleasePlan {
 
 function isWork(call: WedgedCall): boolean {
   const { service, handler } = call;
-  if (service === rolloutObject.name) return !besides.includes(nameOf(call));
+  if (service === rolloutObject.name) return !notNeeded.includes(nameOf(call));
   const works: readonly string[] = [rolloutRuns.name, rolloutBatch.name, rolloutCapture.name];
   return works.includes(service) || isDeploy(service, handler);
 }
@@ -124,7 +125,7 @@ function parentOf({ parent }: WedgedCall): string[] {
 
 const nameOf = ({ service, handler }: WedgedCall) => `${service}/${handler}`;
 
-/** Whether the input of such a call is needed, to hand it over once more. */
-export function isHandedAgain(call: Pick<WedgedCall, "service" | "handler">): boolean {
+/** Whether the call is sent again, so that its input is needed. */
+export function isResent(call: Pick<WedgedCall, "service" | "handler">): boolean {
   return oneWay.includes(`${call.service}/${call.handler}`);
 }

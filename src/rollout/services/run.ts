@@ -25,16 +25,16 @@ import type { SizedBatch } from "#rollout/state.ts";
 export type RunSettings = {
   /** Deploys in flight over the whole fleet. */
   maxParallel: number;
-  /** What checks found since a time. */
+  /** Reads reports of checks since a time. */
   readChecks: ReadChecks;
-  /** How long a deploy may take, which bounds the wait for what an earlier run left in flight. */
+  /** How long a deploy may take; it also bounds the wait for deploys that an earlier run left in flight. */
   deployTimeoutMs: number;
 };
 
-/** Batches at work at once: enough that one straggler does not hold up the rest. */
+/** Batches that run at once: enough that one slow batch does not delay the rest. */
 const batchesAtOnce = 4;
 
-/** How often a batch that was killed is started anew before its wave is given up. */
+/** How many times a batch is started, when it is killed, before its wave ends without its results. */
 const batchAttempts = 3;
 
 export function createRunService(settings: RunSettings) {
@@ -92,7 +92,7 @@ async function runRollout(ctx: Context, run: Run, settings: RunSettings): Promis
   return { ...next.status, reverted: 0, not_reverted: [] };
 }
 
-/** Freezes the fleet, which may take minutes to list, unless someone ends the rollout meanwhile. */
+/** Freezes the fleet, which may take minutes to list; ends early when the rollout is stopped meanwhile. */
 async function capture(
   ctx: Context,
   rolloutId: string,
@@ -116,11 +116,11 @@ async function runRollback(ctx: Context, run: Run, settings: RunSettings): Promi
 
 type Wait = Extract<Instruction, { action: "wait" }> & {
   rolloutId: string;
-  /** Someone has ended the rollout meanwhile. */
+  /** Resolves when the rollout is stopped meanwhile. */
   stop: RestatePromise<null>;
 };
 
-/** Waits a little, looks at the checks of the gate, and asks what to do now. */
+/** Waits one interval, reads the checks of the gate, and gets the next instruction. */
 async function waitAtGate(
   ctx: Context,
   wait: Wait,
@@ -128,7 +128,7 @@ async function waitAtGate(
 ): Promise<Instruction> {
   const { rolloutId, finishedWave, gate, sinceMs, stop } = wait;
   await RestatePromise.race([ctx.sleep(gatePollMs(gate)).map(() => null), stop]);
-  // Not retried without end: while nothing can be read, a Cancel is still to be noticed.
+  // No endless retries, so that a Cancel is noticed while the checks cannot be read.
   const read = () =>
     readChecks(gate.checks, sinceMs).catch((error: Error) => {
       ctx.console.warn("checks of the gate not read", { rolloutId, detail: error.message });
@@ -138,7 +138,7 @@ async function waitAtGate(
   return ctx.client(rolloutObject, singletonKey).passGate({ rolloutId, finishedWave, reports });
 }
 
-/** What an earlier run may still have in flight has ended; a killed invocation ends the wait too. */
+/** Resolves when the invocations of earlier runs have ended, killed ones included. */
 function drain(
   ctx: Context,
   invocations: string[],
@@ -152,24 +152,24 @@ function drain(
 
 type BatchesRun = { rolloutId: string; kind: RunKind; batches: SizedBatch[] };
 
-/** Runs batches, a few at once, until all have ended or one was told to stop. */
+/** Runs batches, a few at once, until all have ended or one was stopped. */
 async function runBatches(ctx: Context, run: BatchesRun, settings: RunSettings): Promise<void> {
   const lanes = new BatchLanes(ctx, run, settings);
   while (lanes.hasWork()) {
     await lanes.fill();
-    if (lanes.isAtWork()) lanes.take(await lanes.nextEnd());
+    if (lanes.hasRunning()) lanes.take(await lanes.nextEnd());
   }
 }
 
 type Job = SizedBatch & { attempts: number };
 type BatchEnd = { job: Job; stopped: boolean; wasLost: boolean };
 
-/** The batches at work, which share the bound on deploys in flight. */
+/** The running batches, which share the limit of deploys in flight. */
 class BatchLanes {
   readonly #ctx: Context;
   readonly #run: BatchesRun;
   readonly #waiting: Job[];
-  readonly #atWork = new Map<number, { parallel: number; end: RestatePromise<BatchEnd> }>();
+  readonly #running = new Map<number, { parallel: number; end: RestatePromise<BatchEnd> }>();
   #freeSlots: number;
   #isStopped = false;
 
@@ -181,16 +181,16 @@ class BatchLanes {
   }
 
   hasWork(): boolean {
-    return this.#atWork.size > 0 || (!this.#isStopped && this.#waiting.length > 0);
+    return this.#running.size > 0 || (!this.#isStopped && this.#waiting.length > 0);
   }
 
-  isAtWork(): boolean {
-    return this.#atWork.size > 0;
+  hasRunning(): boolean {
+    return this.#running.size > 0;
   }
 
   async fill(): Promise<void> {
-    while (!this.#isStopped && this.#atWork.size < batchesAtOnce && this.#freeSlots > 0) {
-      const next = this.#waiting.slice(0, batchesAtOnce - this.#atWork.size);
+    while (!this.#isStopped && this.#running.size < batchesAtOnce && this.#freeSlots > 0) {
+      const next = this.#waiting.slice(0, batchesAtOnce - this.#running.size);
       const job = this.#waiting.shift();
       if (job === undefined) return;
       const sizes = next.map(({ size }) => size);
@@ -207,7 +207,7 @@ class BatchLanes {
     if (launched === "stopped" || launched === "idle") return;
     const id = InvocationIdParser.fromString(launched.invocation);
     this.#freeSlots -= parallel;
-    this.#atWork.set(job.batch, { parallel, end: this.#endOf(id, job) });
+    this.#running.set(job.batch, { parallel, end: this.#endOf(id, job) });
   }
 
   #endOf(id: InvocationId, job: Job): RestatePromise<BatchEnd> {
@@ -219,12 +219,12 @@ class BatchLanes {
   }
 
   nextEnd(): RestatePromise<BatchEnd> {
-    return RestatePromise.race([...this.#atWork.values()].map(({ end }) => end));
+    return RestatePromise.race([...this.#running.values()].map(({ end }) => end));
   }
 
   take(end: BatchEnd): void {
-    this.#freeSlots += this.#atWork.get(end.job.batch)?.parallel ?? 0;
-    this.#atWork.delete(end.job.batch);
+    this.#freeSlots += this.#running.get(end.job.batch)?.parallel ?? 0;
+    this.#running.delete(end.job.batch);
     if (end.stopped) this.#isStopped = true;
     if (!end.wasLost || end.job.attempts >= batchAttempts) return;
     this.#waiting.push({ ...end.job, attempts: end.job.attempts + 1 });
@@ -235,7 +235,7 @@ function attach(ctx: Context, id: InvocationId): RestatePromise<{ stopped: boole
   return ctx.invocation(id).attach<{ stopped: boolean }>();
 }
 
-/** How many of the free slots the first of the next batches takes: its share by size, one at least. */
+/** How many of the free slots the first of the next batches gets: its share by size, at least one. */
 export function shareOf(freeSlots: number, sizes: readonly number[]): number {
   const [first = 0] = sizes;
   const total = sizes.reduce((sum, size) => sum + size, 0);

@@ -1,13 +1,13 @@
-/** Looks whether a run, or the batches that it leaves, have ended without saying so. */
+/** Detects that a run, or batches that it left, have ended without reporting it. */
 import { type Context, implement } from "@restatedev/restate-sdk";
 import { endsWithin } from "#kernel/attach.ts";
 import { singletonKey } from "#rollout/contract.ts";
 import { rolloutObject, rolloutWatch } from "#rollout/internal.ts";
 
-/** How often a rollout at work is looked after, in case everything that waits for it was killed. */
+/** How often a running rollout is checked, in case every invocation that waits for it was killed. */
 export const repairIntervalMs = 30_000;
 
-/** Waits for a run's end and tells the rollout, which otherwise would look as if it went on. */
+/** Waits for the end of a run and reports it, since a killed run would look as if it still ran. */
 export const watchService = implement(rolloutWatch, {
   handlers: { run: watch },
   options: { ingressPrivate: true, journalRetention: 0 },
@@ -24,7 +24,7 @@ async function watch(ctx: Context, run: { rolloutId: string; runner: string }): 
   return rollout.forgetBatches({ rolloutId: run.rolloutId, invocations });
 }
 
-/** How the invocations ended, the first failure's message if any; undefined when some still run. */
+/** The first failure's message of invocations that have all ended; undefined: some still run. */
 async function endOf(ctx: Context, invocations: string[]): Promise<string | undefined> {
   const ends = await endsWithin(ctx, invocations, repairIntervalMs);
   if (ends === undefined) return undefined;

@@ -38,7 +38,7 @@ describe("orders of a run that stops", { retry: 0 }, () => {
 
   const orderedIds = () => [...new Set(bench.fleet.applied.map(({ id }) => id))].sort();
 
-  /** Opens a transaction that holds others up. Answers how to let them go on. */
+  /** Opens a transaction that blocks others. Returns a function that ends it. */
   const hold = async (sql: string, values: unknown[] = []) => {
     const client = await bench.database.connect();
     await client.query("BEGIN");
@@ -85,7 +85,7 @@ describe("orders of a run that stops", { retry: 0 }, () => {
   const untilHeldUp = () =>
     waitFor(async () => (await waitingWrites()) > 0, {
       withinMs: 20_000,
-      what: "an order to be held up",
+      what: "an order to be blocked",
     });
 
   const untilState = (state: string) =>

@@ -66,7 +66,7 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
     await untilInFlight(4);
   };
 
-  it("goes on to its end without its caller", async () => {
+  it("continues to its end without its caller", async () => {
     await startHeld();
 
     await killAll("caller");
@@ -92,7 +92,7 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
     expect(await untilStill()).toMatchObject({ state: "paused", succeeded: 4, failed: 0 });
   });
 
-  it("takes up the rest of the wave on Resume after the runner was killed", async () => {
+  it("continues the rest of the wave on Resume after the runner was killed", async () => {
     await startHeld();
     await killAll("runner");
     bench.fleet.release();
@@ -104,7 +104,7 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
     expect(body).not.toHaveProperty("reason");
   });
 
-  it("starts a killed batch anew and goes on", async () => {
+  it("restarts a killed batch and continues", async () => {
     await startHeld();
 
     await killAll("batch");

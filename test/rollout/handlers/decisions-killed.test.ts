@@ -1,4 +1,4 @@
-/** A decision that is killed half-way: a run that it has taken with it is looked for at once. */
+/** A decision that is killed half-way: a run that was killed with it is looked for at once. */
 import {
   type ObjectContext,
   type ObjectSharedContext,
@@ -46,7 +46,7 @@ describe("a decision that was killed", () => {
     ["Rollout", (ctx: ObjectSharedContext) => facade.Rollout(ctx, { image: imageV2 })],
     ["Resume", (ctx: ObjectSharedContext) => facade.Resume(ctx)],
     ["RollbackAll", (ctx: ObjectSharedContext) => facade.RollbackAll(ctx)],
-  ])("of %s has whatever is at work looked after at once", async (_, call) => {
+  ])("of %s starts a repair of the current run at once", async (_, call) => {
     const { ctx, sent } = createContext(killed());
 
     await expect(call(ctx)).rejects.toThrow("killed");
@@ -81,7 +81,7 @@ describe("the timer without a run's name", () => {
     return sent;
   };
 
-  it("watches whichever run is at work", async () => {
+  it("watches the current run", async () => {
     expect(await sentBy("rolling_back")).toContainEqual([
       "run",
       { rolloutId: "r-1", runner: "inv_2" },

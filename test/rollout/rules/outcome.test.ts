@@ -7,7 +7,7 @@ const rollout = { kind: "rollout", image: imageV2 } as const;
 const rollback = { kind: "rollback", image: imageV2 } as const;
 
 describe("targetsOf", () => {
-  it("takes everyone without a result to the new image", () => {
+  it("deploys the new image to all members without a result", () => {
     const outcome = { ...emptyOutcome(batch), marks: "s.f" };
 
     expect(targetsOf(batch, outcome, rollout)).toEqual([{ index: 1, id: "b", image: imageV2 }]);
@@ -25,7 +25,7 @@ describe("targetsOf", () => {
     expect(targetsOf(batch, outcome, rollback).map(({ id }) => id)).toEqual(["b"]);
   });
 
-  it("rolls back members without a result when their batch was killed at work", () => {
+  it("rolls back members without a result when their batch was killed", () => {
     const outcome = { ...emptyOutcome(batch), marks: "s.f", open: true };
 
     expect(targetsOf(batch, outcome, rollback).map(({ id }) => id)).toEqual(["a", "b"]);
@@ -33,7 +33,7 @@ describe("targetsOf", () => {
 });
 
 describe("applyResults", () => {
-  it("marks what came of each deploy", () => {
+  it("marks the outcome of each deploy", () => {
     const results = [
       { index: 0, id: "a", ok: true },
       { index: 2, id: "c", ok: false, reason: "crash_loop" },

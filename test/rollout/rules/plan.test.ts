@@ -49,7 +49,7 @@ describe("toBatches", () => {
     expect(numbered.map(({ size }) => size)).toEqual(toBatches(waves).map(({ ids }) => ids.length));
   });
 
-  it("remembers the image that runs, not the one that was asked for", () => {
+  it("remembers the image that runs, not the one that was ordered", () => {
     const fleet = [
       { id: "a", region: "eu", image: "r.io/x:never-came-up", running_image: imageV1 },
     ];

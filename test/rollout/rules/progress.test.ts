@@ -16,7 +16,7 @@ describe("nextStep", () => {
     });
   });
 
-  it("goes on to the next wave after one without failures", () => {
+  it("continues with the next wave after one without failures", () => {
     expect(nextStep([buildWave({ succeeded: 2 }), buildWave()], 0)).toEqual({
       action: "run",
       waveIndex: 1,
@@ -29,7 +29,7 @@ describe("nextStep", () => {
     expect(nextStep(waves, 0)).toEqual({ action: "pause", cause: "sentinels" });
   });
 
-  it("reads from an earlier version's words that the fleet could not be asked", () => {
+  it("recognises failures of the fleet's API by an earlier version's reasons", () => {
     const failedBy = (...reasons: string[]) => {
       const ids = reasons.map((_, i) => `s${i}`);
       const marks = "f".repeat(reasons.length);
@@ -42,7 +42,7 @@ describe("nextStep", () => {
 
     expect(nextStep(ill, 0)).toMatchObject({
       cause: "fleet",
-      reason: expect.stringContaining("API is ill"),
+      reason: expect.stringContaining("API is failing"),
     });
     expect(nextStep(failedBy("unauthorized: 401", "crash_loop"), 0)).toMatchObject({
       cause: "sentinels",
@@ -50,7 +50,7 @@ describe("nextStep", () => {
     expect(nextStep(failedBy("timeout_unknown"), 0)).toMatchObject({ cause: "sentinels" });
   });
 
-  it("goes by who failed a deploy, not by the words of the failure", () => {
+  it("goes by the cause of a failure, not by the text of its reason", () => {
     const step = buildStep(["a", "b"], "ff", { a: "unreachable: its word", b: "oom_killed" });
     const causeOf = (ofFleet: string[]) =>
       nextStep(applyStep(buildHead(), { ...step, after: { ...step.after, ofFleet } }).waves, 0);
@@ -83,7 +83,7 @@ describe("nextStep", () => {
     expect(nextStep(waves, undefined)).toEqual({ action: "run", waveIndex: 1 });
   });
 
-  it("takes up the same wave after a Resume when some of it has no result", () => {
+  it("continues the same wave after a Resume when some of it has no result", () => {
     const waves = passOverFailures([buildWave({ size: 3, succeeded: 1, failed: 1 }), buildWave()]);
 
     expect(nextStep(waves, undefined)).toEqual({ action: "run", waveIndex: 0 });

@@ -72,7 +72,7 @@ describe("apportion", () => {
     expect(apportion([5, 7, 5, 7, 5, 0], 4)).toEqual([1, 1, 1, 1, 0, 0]);
   });
 
-  it("gives nothing where there is nobody", () => {
+  it("gives no seats when there are no weights", () => {
     expect(apportion([0, 0], 5)).toEqual([0, 0]);
   });
 

@@ -24,7 +24,7 @@ describe("planWaves", () => {
     expect(waves[0]?.size).toBe(7);
   });
 
-  it("plans no wave for a fleet of nobody", () => {
+  it("plans no wave for an empty fleet", () => {
     expect(planWaves(0, defaultWavePercentages)).toEqual([]);
   });
 

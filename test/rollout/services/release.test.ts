@@ -21,7 +21,7 @@ const aDeploy = aCall({
 });
 
 describe("planRelease", () => {
-  it("ends what holds the rollout's key before the rollout is told", () => {
+  it("ends what blocks the rollout's key before the rollout is stopped", () => {
     const record = { service: "vedette.v1.SentinelRolloutService", key: "singleton" };
 
     const plan = planRelease([aCall({ id: "inv_record", handler: "record", ...record })]);
@@ -36,14 +36,14 @@ describe("planRelease", () => {
     expect(plan.involved).toEqual(["inv_deploy", "inv_batch"]);
   });
 
-  it("does not hold a rollout up for a caller who only waits, nor for what looks after it", () => {
+  it("does not stop a rollout for a caller that only waits, nor for its repair", () => {
     const caller = aCall({ service: "vedette.v1.SentinelRolloutService", handler: "Rollout" });
     const watch = aCall({ service: "vedette.v1.RolloutWatch" });
 
     expect(planRelease([caller, watch]).involved).toEqual([]);
   });
 
-  it("hands over once more what was sent one way, as it was", () => {
+  it("sends one-way calls again with the same input", () => {
     const message = aCall({
       service: "vedette.v1.ChatChannel",
       handler: "Post",
@@ -54,7 +54,7 @@ describe("planRelease", () => {
     expect(planRelease([message, aDeploy])).toMatchObject({ again: [message] });
   });
 
-  it("hands over nothing whose input is not known any more", () => {
+  it("sends nothing whose input is no longer known", () => {
     const message = aCall({ service: "vedette.v1.ChatChannel", handler: "Post" });
 
     expect(planRelease([message])).toMatchObject({ again: [], others: [message.id] });

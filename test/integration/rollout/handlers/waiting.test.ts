@@ -59,7 +59,7 @@ describe("a rollout after one with deploys in flight", { retry: 0 }, () => {
     return before.image;
   };
 
-  it("says what it waits for, and no longer once it goes on", async () => {
+  it("says what it waits for, and no longer once it continues", async () => {
     const image = await leaveInFlight();
     const rollout = bench.call("Rollout", next());
 

@@ -136,7 +136,7 @@ describe("a rollout with a gate", () => {
     expect(status).toMatchObject({ state: "in_progress", current_wave: 1 });
   });
 
-  it("goes on with the next wave when someone resumes it", async () => {
+  it("continues with the next wave when an operator resumes it", async () => {
     await bench.send("Rollout", gated);
     await report((await untilClosed()) + 1_000, {
       grade: "failed",
@@ -150,7 +150,7 @@ describe("a rollout with a gate", () => {
     expect(body).toMatchObject({ state: "completed", succeeded: 4 });
   });
 
-  it("can be cancelled while it waits, and its caller is told", async () => {
+  it("can be cancelled while it waits, and its caller gets the answer", async () => {
     const rollout = bench.call("Rollout", gated);
     await untilClosed();
 
@@ -160,7 +160,7 @@ describe("a rollout with a gate", () => {
     expect((await rollout).body).toMatchObject({ state: "cancelled", succeeded: 2 });
   });
 
-  it("tells its caller of a Cancel at once, however seldom the checks are looked at", async () => {
+  it("answers its caller at once after a Cancel, however seldom the checks are read", async () => {
     const rarely = { ...gated.gate, timeout_seconds: 86_400 };
     let answer: Answer | undefined;
     void bench.call("Rollout", { ...gated, gate: rarely }).then((body) => {

@@ -1,4 +1,4 @@
-/** Whom a rollback has no result of when it ends: it was not tried, or its deploy is still in flight. */
+/** Finds sentinels without a result at the end of a rollback: not tried, or their deploy is in flight. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { targetsOf } from "#rollout/rules/outcome.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
@@ -6,8 +6,8 @@ import { inlineListLimit, type RolloutHead, readBatch, readOutcome } from "./sta
 
 const reason = "no result: the rollback ended without one";
 
-/** The head whose `notReverted` names them too: they have the new image still, or may have it. */
-export async function withUntold(
+/** Adds them to the head's `notReverted`, because they have, or may have, the new image. */
+export async function withUnresolved(
   ctx: Pick<ObjectContext, "get">,
   head: RolloutHead,
 ): Promise<RolloutHead> {
@@ -17,7 +17,7 @@ export async function withUntold(
     const batch = await readBatch(ctx, n);
     const outcome = await readOutcome(ctx, n);
     if (batch === null || outcome === null) continue;
-    // While it still waited, what was open was the rollout's own, and brought the new image.
+    // While the rollback still waits, open batches are the rollout's own, which deploy the new image.
     const open = outcome.open && head.drain !== undefined;
     const run = { kind: "rollback", image: head.image } as const;
     for (const { id } of targetsOf(batch, { ...outcome, open }, run)) {
