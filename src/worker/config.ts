@@ -8,7 +8,7 @@ export const workerConfig = {
       port: port(9480),
       /** Where Restate reaches the worker. Empty: http://host:port. */
       advertised_url: optionalUrl(),
-      /** Whether it may take unsigned calls of an external Restate at an address that is not loopback. */
+      /** Whether to accept unsigned calls of an external Restate at an address that is not loopback. */
       allow_unsigned: flag().default(false),
     })
     .prefault({}),

@@ -8,7 +8,7 @@ import type { Log } from "#kernel/log.ts";
 import { untilDone } from "#kernel/retry-policy.ts";
 
 export type Endpoint = {
-  /** http://host:port as bound, also when port 0 was asked for. */
+  /** http://host:port with the actual port, also when port 0 was given. */
   url: string;
   stop: () => Promise<void>;
 };
@@ -17,20 +17,20 @@ export type EndpointSettings = {
   host: string;
   port: number;
   services: EndpointOptions["services"];
-  /** Only requests signed by these (`publickeyv1_…`) are served; none: every request. */
+  /** Only requests signed with these keys (`publickeyv1_…`) are served; empty: every request. */
   identityKeys: string[];
   log: Log;
 };
 
 /**
- * Serves the handlers on exactly this host: the SDK's own `serve` would listen on all interfaces.
+ * Serves the handlers on this host only: the SDK's own `serve` would listen on all interfaces.
  * Throws when the port is taken.
  */
 export async function serveEndpoint(settings: EndpointSettings): Promise<Endpoint> {
   const { services, identityKeys, log } = settings;
   const handler = createEndpointHandler({
     services,
-    // Of every service that asks for nothing else: none may forget it.
+    // The default of all services, so that none can lack it.
     defaultServiceOptions: { retryPolicy: untilDone },
     ...(identityKeys.length > 0 && { identityKeys }),
     logger: toLog(log),
@@ -45,7 +45,7 @@ export async function serveEndpoint(settings: EndpointSettings): Promise<Endpoin
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const stop = async () => {
-    // Restate keeps its connections open for ever: whatever runs on them is resumed elsewhere or later.
+    // Restate never closes its connections. What runs on them is resumed on another worker or later.
     server.close();
     for (const session of sessions) session.destroy();
   };
@@ -54,12 +54,12 @@ export async function serveEndpoint(settings: EndpointSettings): Promise<Endpoin
 
 type Transport = NonNullable<EndpointOptions["logger"]>;
 
-/** Handlers log by `ctx.console(message, fields)`, which keeps quiet while a journal is replayed. */
+/** Handlers log by `ctx.console(message, fields)`, which is silent while a journal is replayed. */
 function toLog(log: Log): Transport {
   return (meta, ...parts) => {
     const level = meta.level === "trace" ? "trace" : meta.level;
     if (meta.source !== "USER") {
-      // The SDK tells of every attempt; its warnings are about handlers of ours and worth a line.
+      // The SDK logs every attempt: only its warnings and errors, which are about our handlers, are shown.
       const quieter = level === "warn" || level === "error" ? level : "trace";
       log[quieter]({ detail: parts.map(describe).join(" ") }, "restate sdk");
       return;

@@ -1,7 +1,7 @@
-/** Reads what invocations were called with and what they have sent, from their journals. */
+/** Reads the arguments of invocations and the calls that they have sent from their journals. */
 import type { RestateAdmin } from "./restate-admin.ts";
 
-/** A call that was sent one way. */
+/** A one-way call. */
 export type SentCall = {
   id: string;
   service: string;
@@ -9,23 +9,22 @@ export type SentCall = {
   key: string | null;
   handler: string;
   payload: Buffer;
-  /** When it was to begin, in Unix ms; 0: at once. */
+  /** When it should start, in Unix ms; 0: at once. */
   atMs: number;
 };
 
 export type Journals = {
-  /** What each was called with; without those whose journal is gone. */
+  /** The argument of each invocation, except those whose journal is gone. */
   inputs: ReadonlyMap<string, Buffer>;
-  /** What they have sent and what has not ended yet. */
+  /** The one-way calls that they have sent and that have not ended. */
   children: (SentCall & { isBegun: boolean })[];
 };
 
-/** What these were called with, and what they have sent one way that has not ended. */
 export async function readJournals(
   admin: RestateAdmin,
   invocations: readonly string[],
 ): Promise<Journals> {
-  const entries = await ask<EntryRow>(admin, invocations, findEntries);
+  const entries = await query<EntryRow>(admin, invocations, findEntries);
   const inputs = new Map<string, Buffer>();
   const sent = new Map<string, SentCall>();
   for (const { id, entry_json } of entries) {
@@ -34,7 +33,7 @@ export async function readJournals(
     const call = OneWayCall === undefined ? undefined : toSentCall(OneWayCall);
     if (call !== undefined) sent.set(call.id, call);
   }
-  const open = await ask<OpenRow>(admin, [...sent.keys()], findOpen);
+  const open = await query<OpenRow>(admin, [...sent.keys()], findOpen);
   const children = open.flatMap(({ id, status }) => {
     const call = sent.get(id);
     return call === undefined ? [] : [{ ...call, isBegun: !notBegun.includes(status) }];
@@ -70,8 +69,8 @@ function toSentCall({ request, invoke_time: atMs }: OneWayEntry): SentCall | und
 
 const mostAtOnce = 200;
 
-/** In parts: a query has a limit on its length. */
-async function ask<Row>(
+/** Several queries with a part of the ids each, because the length of a query is limited. */
+async function query<Row>(
   admin: RestateAdmin,
   ids: readonly string[],
   sql: (ids: string) => string,

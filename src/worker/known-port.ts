@@ -3,21 +3,21 @@ import { writeFileAtomically } from "#kernel/atomic-file.ts";
 import { type Endpoint, type EndpointSettings, serveEndpoint } from "./endpoint.ts";
 
 /**
- * Serves like `serveEndpoint`; with port 0 on the free port that `file` remembers from the last
- * time, if it still is free. Restate calls an invocation in flight where it was begun: on another
- * port it would never come back to us.
+ * Like `serveEndpoint`; with port 0 it uses the port of the last start, stored in `file`, if that is still
+ * free. Restate resumes an invocation at the address where it was started, so it would not find us on
+ * another port.
  */
 export async function serveOnKnownPort(
   file: string,
   settings: EndpointSettings,
 ): Promise<Endpoint> {
   if (settings.port !== 0) return serveEndpoint(settings);
-  const endpoint = await serveAgain(recallPort(file), settings);
+  const endpoint = await serveOnLastPort(readPort(file), settings);
   writeFileAtomically(file, new URL(endpoint.url).port);
   return endpoint;
 }
 
-async function serveAgain(port: number, settings: EndpointSettings): Promise<Endpoint> {
+async function serveOnLastPort(port: number, settings: EndpointSettings): Promise<Endpoint> {
   try {
     return await serveEndpoint({ ...settings, port });
   } catch (error) {
@@ -27,11 +27,11 @@ async function serveAgain(port: number, settings: EndpointSettings): Promise<End
   }
 }
 
-/** Of a port that is another's, or that this user may not have. */
+/** The port is in use, or this user may not listen on it. */
 const unusable = new Set(["EADDRINUSE", "EACCES"]);
 
-/** 0 as well when the file holds no port. */
-function recallPort(file: string): number {
+/** 0 when the file is absent or holds no port. */
+function readPort(file: string): number {
   try {
     const text = readFileSync(file, "utf8").trim();
     const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;

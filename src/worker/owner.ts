@@ -1,4 +1,4 @@
-/** A Restate serves one installation: a second one would take over its rollouts, checks and timers. */
+/** A Restate must serve one installation only: a second would take over its rollouts, checks and timers. */
 
 import { AbortError } from "p-retry";
 import { z } from "zod";
@@ -6,12 +6,12 @@ import { readBody } from "#kernel/body.ts";
 import { listOf } from "#kernel/list-of.ts";
 import { requestRestate } from "#kernel/restate-address.ts";
 
-/** Restate keeps it with each address of a worker, and sends it along with each call. */
+/** Restate stores this header with each address of a worker and sends it with each call. */
 export const installationHeader = "x-vedette-installation";
 
 const timeoutMs = 10_000;
 
-/** Far more than any Restate has addresses. */
+/** Far more than the list of any Restate. */
 const mostBytes = 16 * 1024 * 1024;
 const mostItems = 100_000;
 
@@ -27,24 +27,24 @@ const Deployments = z.object({
 });
 export type Deployment = z.infer<typeof Deployments>["deployments"][number];
 
-/** Throws, for good, when the Restate at `adminUrl` already serves another installation. */
+/** Throws an `AbortError`, which isn't retried, when this Restate already serves another installation. */
 export async function requireOwnRestate(of: {
   adminUrl: string;
   installation?: string;
 }): Promise<void> {
   if (of.installation === undefined) return;
-  const stranger = findStranger(await readDeployments(of.adminUrl), of.installation);
-  if (stranger === undefined) return;
+  const other = findOtherInstallation(await readDeployments(of.adminUrl), of.installation);
+  if (other === undefined) return;
   throw new AbortError(
-    `the Restate at ${new URL(of.adminUrl).host} serves the installation ${stranger.installation} ` +
-      `(${stranger.deployment}), and this database is that of ${of.installation}: name its own Restate ` +
-      "(restate.ingress_url, restate.admin_url) or its own database (database.url); if that other one " +
-      "is gone for good, remove its deployments from Restate first",
+    `the Restate at ${new URL(of.adminUrl).host} serves the installation ${other.installation} ` +
+      `(${other.deployment}), but this database belongs to ${of.installation}: set a Restate of its own ` +
+      "(restate.ingress_url, restate.admin_url) or the right database (database.url); if the other " +
+      "installation no longer exists, remove its deployments from Restate first",
   );
 }
 
-/** The first address that another installation has registered; those of earlier versions name none. */
-export function findStranger(deployments: readonly Deployment[], installation: string) {
+/** The first address that another installation registered. Addresses of earlier versions have no header. */
+export function findOtherInstallation(deployments: readonly Deployment[], installation: string) {
   for (const { id, additional_headers = {}, services } of deployments) {
     const other = Object.entries(additional_headers).find(
       ([name]) => name.toLowerCase() === installationHeader,
@@ -62,13 +62,13 @@ async function readDeployments(adminUrl: string): Promise<Deployment[]> {
   const answer = await requestRestate(`${adminUrl}/deployments`, { signal });
   if (answer.statusCode >= 300) {
     await answer.body.dump();
-    throw new Error(`Restate's list of deployments answers ${answer.statusCode}`);
+    throw new Error(`Restate answered ${answer.statusCode} to the list of deployments`);
   }
   const body = await readBody(answer.body, mostBytes);
   if (body === undefined) {
-    throw new AbortError("Restate's list of deployments is too long to read");
+    throw new AbortError(`Restate's list of deployments has more than ${mostBytes} bytes`);
   }
   const parsed = Deployments.safeParse(JSON.parse(body.toString("utf8")));
   if (parsed.success) return parsed.data.deployments;
-  throw new AbortError(`${adminUrl} answers what is no list of Restate's deployments`);
+  throw new AbortError(`the answer of ${adminUrl} is not a list of Restate's deployments`);
 }

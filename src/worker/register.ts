@@ -1,27 +1,27 @@
-/** Tells Restate where the worker is and what it serves. */
+/** Registers the worker's address and its services at Restate. */
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import pRetry, { AbortError } from "p-retry";
 import { requestRestate } from "#kernel/restate-address.ts";
 import { installationHeader, requireOwnRestate } from "./owner.ts";
-import { isPassing, readReason } from "./restate-admin.ts";
+import { isTransient, readReason } from "./restate-admin.ts";
 
 export type Registration = {
   adminUrl: string;
   /** Where Restate reaches the worker, without a path. */
   workerUrl: string;
-  /** Changes with the code: Restate looks at an address it knows never again. */
+  /** Part of the address. Changes with the code, because Restate never reads a known address again. */
   revision: string;
-  /** Whose services these are: a Restate that serves another installation is refused. Absent: anybody's. */
+  /** The owner of the services: a Restate that serves another installation is refused. Absent: no check. */
   installation?: string;
 };
 
 const requestTimeoutMs = 10_000;
 
 /**
- * Registers the worker, again and again until Restate answers (30 s at most). Registering the same
- * revision twice changes nothing; another revision makes new invocations use the new code.
+ * Registers the worker and retries until Restate answers, for about 30 s. Registering the same revision
+ * twice changes nothing; another revision makes new invocations use the new code.
  */
 export async function registerWorker(registration: Registration): Promise<void> {
   const once = async () => {
@@ -51,8 +51,8 @@ async function register(registration: Registration): Promise<void> {
   }
   const reason = await readReason(answer.body, 1_000);
   const message = `Restate refused the worker at ${workerUrl}: ${answer.statusCode} ${reason}`;
-  // Mostly Restate not reaching us yet; what is about what we sent stays so.
-  throw isPassing(answer.statusCode) ? new Error(message) : new AbortError(message);
+  // Usually Restate cannot reach us yet. A refusal of what we sent is final.
+  throw isTransient(answer.statusCode) ? new Error(message) : new AbortError(message);
 }
 
 /** A short hash over the program's own source. */

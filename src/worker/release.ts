@@ -1,4 +1,4 @@
-/** Ends invocations that another version of the program has begun, and keeps what was to come of them. */
+/** Ends invocations that another version started, and repeats those of their calls that are still needed. */
 import { type Context, iface, implement } from "@restatedev/restate-sdk";
 import type { Duties } from "#kernel/duty.ts";
 import type { SentCall } from "./journals.ts";
@@ -13,7 +13,7 @@ export const releaseService = iface.service("vedette.v1.Release", {
   release: iface.json<ReleaseOrder, null>(),
 });
 
-/** Ends invocations for good, with everything that they have called. Those that have ended stay so. */
+/** Kills invocations and everything that they have called. Ignores those that have ended already. */
 type EndInvocations = (invocations: readonly string[]) => Promise<void>;
 
 export function createReleaseService(endInvocations: EndInvocations) {
@@ -21,13 +21,14 @@ export function createReleaseService(endInvocations: EndInvocations) {
     handlers: {
       release: async (ctx, { calls, end }) => {
         const nowMs = await ctx.date.now();
-        // Before the end: killed in between, this comes again, and they still come once. They wait for the key.
+        // Before the kill: if this is interrupted and retried, the idempotency key makes each call once only.
+        // Calls of a key wait until the invocation that holds it has ended.
         for (const call of calls) makeCall(ctx, call, nowMs);
         await ctx.run("end-invocations", () => endInvocations(end));
         return null;
       },
     },
-    // Reached by the worker itself; the gateway in front of Restate lets nobody through to it.
+    // Called by the worker itself; the gateway in front of Restate allows no other caller.
     options: { journalRetention: 0 },
   });
 }
@@ -43,10 +44,10 @@ function makeCall(ctx: Context, { id, service, key, handler, payload, atMs }: Ca
   });
 }
 
-/** What has begun, or waits, and ends with what cannot go on. */
+/** An invocation, running or waiting, that ends with the wedged one. */
 type CallToEnd = Omit<SentCall, "payload"> & { payload: Buffer | undefined; isBegun: boolean };
 
-/** Reads what is to be made good. Whatever ends takes along all that it has sent and that has not ended. */
+/** Plans the release. Killing an invocation also kills all calls that it has sent and that have not ended. */
 export async function readRelease(
   wedged: readonly WedgedInvocation[],
   { reader, duties }: { reader: Pick<WedgedReader, "journals">; duties: Duties },
@@ -67,7 +68,7 @@ export async function readRelease(
   return planRelease([...endings.values()], { wedged, duties });
 }
 
-/** What is called once more, and what ends. Pure. */
+/** Decides which calls to make again and which invocations to end. Pure. */
 function planRelease(
   endings: readonly CallToEnd[],
   { wedged, duties }: { wedged: readonly Pick<WedgedInvocation, "id">[]; duties: Duties },
@@ -76,18 +77,18 @@ function planRelease(
     const { payload, isBegun, ...call } = ending;
     const duty = duties[`${call.service}/${call.handler}`];
     if (duty === undefined) return [];
-    const isAgain = payload !== undefined && (!isBegun || duty.isCalledAgain === true);
+    const isRepeated = payload !== undefined && (!isBegun || duty.isCalledAgain === true);
     const isRestored = isBegun && duty.restoredBy !== undefined;
     return [
-      ...(isAgain ? [{ ...call, payload: payload.toString("base64") }] : []),
-      ...(isRestored ? [restoring(call, duty.restoredBy as string)] : []),
+      ...(isRepeated ? [{ ...call, payload: payload.toString("base64") }] : []),
+      ...(isRestored ? [restoreCall(call, duty.restoredBy as string)] : []),
     ];
   });
   return { calls, end: wedged.map(({ id }) => id) };
 }
 
-const nothing = Buffer.from("{}").toString("base64");
+const emptyPayload = Buffer.from("{}").toString("base64");
 
-function restoring(call: Omit<Call, "payload">, handler: string): Call {
-  return { ...call, id: `${call.id}/${handler}`, handler, payload: nothing, atMs: 0 };
+function restoreCall(call: Omit<Call, "payload">, handler: string): Call {
+  return { ...call, id: `${call.id}/${handler}`, handler, payload: emptyPayload, atMs: 0 };
 }

@@ -1,4 +1,4 @@
-/** Restate's admin API: SQL on its own tables, and what may be done to an invocation. */
+/** Restate's admin API: SQL queries on its tables, and changes of invocations. */
 
 import pLimit from "p-limit";
 import { readBody } from "#kernel/body.ts";
@@ -7,10 +7,10 @@ import { requestRestate } from "#kernel/restate-address.ts";
 const timeoutMs = 10_000;
 const atOnce = 10;
 
-/** Of an answer to a query: more than any has, and less than a process has room for. */
+/** Of an answer to a query: more than any has, and less than a process has memory for. */
 const mostBytes = 256 * 1024 * 1024;
 
-/** Of why Restate refuses something. */
+/** Of the body of a refusal. */
 const mostReasonBytes = 64 * 1024;
 
 export type RestateAdmin = ReturnType<typeof createRestateAdmin>;
@@ -29,18 +29,18 @@ export function createRestateAdmin(adminUrl: string) {
       });
       if (answer.statusCode >= 300) throw await refusal("the query", answer);
       const body = await readBody(answer.body, mostBytes);
-      if (body === undefined) throw new Error("Restate's answer to a query is too long to read");
+      if (body === undefined) throw new Error(`Restate's answer has more than ${mostBytes} bytes`);
       return (JSON.parse(body.toString("utf8")) as { rows: Row[] }).rows;
     },
 
-    /** Does the same to each. One that has ended meanwhile, or cannot have it done now, is no error. */
+    /** Changes each invocation. Not an error: it has ended meanwhile, or cannot be changed now. */
     async change(verb: Verb, invocations: readonly string[]): Promise<void> {
       const change = async (id: string) => {
         const answer = await requestRestate(`${adminUrl}/invocations/${id}/${verb}`, {
           method: "PATCH",
           signal: AbortSignal.timeout(timeoutMs),
         });
-        if (isPassing(answer.statusCode)) throw await refusal(`${verb} of ${id}`, answer);
+        if (isTransient(answer.statusCode)) throw await refusal(`${verb} of ${id}`, answer);
         await answer.body.dump();
       };
       await Promise.all(invocations.map((id) => each(() => change(id))));
@@ -48,8 +48,8 @@ export function createRestateAdmin(adminUrl: string) {
   };
 }
 
-/** Whether the same call may be taken the next time: the answer is about Restate, not about what was sent. */
-export function isPassing(status: number): boolean {
+/** Whether a retry may succeed: the status is about Restate's state, not about the request. */
+export function isTransient(status: number): boolean {
   return status >= 500 || status === 408 || status === 429;
 }
 
@@ -59,7 +59,7 @@ async function refusal(what: string, { statusCode, body }: Answer): Promise<Erro
   return new Error(`Restate refused ${what}: ${statusCode} ${await readReason(body, 300)}`);
 }
 
-/** The beginning of what a refusal says, `chars` long at most; empty when it says too much. */
+/** The first `chars` characters of a refusal's body; empty when it is longer than `mostReasonBytes`. */
 export async function readReason(body: Answer["body"], chars: number): Promise<string> {
   const text = await readBody(body, mostReasonBytes);
   return text?.toString("utf8").slice(0, chars) ?? "";

@@ -1,10 +1,10 @@
-/** Sets going what a retry policy of an earlier version, or of the server, has parked. */
+/** Resumes invocations that a retry policy of an earlier version, or of the server, has paused. */
 import type { Log } from "#kernel/log.ts";
 import type { RestateAdmin } from "./restate-admin.ts";
 
 const mostAtOnce = 5_000;
 
-/** Of ours, in a Restate that others may use too. */
+/** The names of our services, since other programs may use the same Restate. */
 const ours = "vedette.v1.";
 
 const findPaused = `
@@ -12,8 +12,8 @@ const findPaused = `
   WHERE status = 'paused' AND target_service_name LIKE '${ours}%' LIMIT ${mostAtOnce}`;
 
 /**
- * Resumes the paused invocations of our services, to be called once the worker is registered. One that still
- * fails is tried again. It throws nothing: the program works without it.
+ * Resumes the paused invocations of our services; must be called after the worker is registered. Restate
+ * retries those that still fail. Never throws, because the program works without it.
  */
 export async function resumePaused(admin: RestateAdmin, log: Log): Promise<void> {
   try {

@@ -1,4 +1,4 @@
-/** Looks after invocations that an earlier version of the program has begun. */
+/** Finds invocations that an earlier version started and that cannot continue, and releases them. */
 import { startBackground } from "#kernel/background.ts";
 import type { Log } from "#kernel/log.ts";
 import { pause } from "#kernel/pause.ts";
@@ -10,17 +10,17 @@ export type VersionWatchSettings = {
   /** Where Restate reaches the worker, without a path. */
   workerUrl: string;
   revision: string;
-  /** The services that are looked after. */
+  /** The services to watch. */
   services: readonly string[];
-  /** Frees what the wedged ones hold. Called again for those that are still there. */
+  /** Ends wedged invocations. Called again for those that have not ended. */
   release: (wedged: WedgedInvocation[], reader: WedgedReader) => Promise<void>;
   log: Log;
 };
 
-/** While something of an earlier version has not ended; and else, in case one was overlooked. */
-const looksMs = { inherited: 1_000, idle: 30_000 };
+/** While invocations of an earlier version exist; and otherwise, in case one was overlooked. */
+const pollEveryMs = { inherited: 1_000, idle: 30_000 };
 
-/** Looks from now on until it is stopped; call it once the worker is registered. */
+/** Polls until it is stopped; must be called after the worker is registered. */
 export function watchVersions(settings: VersionWatchSettings): { stop: () => Promise<void> } {
   return startBackground((signal) => watch(settings, signal));
 }
@@ -28,44 +28,48 @@ export function watchVersions(settings: VersionWatchSettings): { stop: () => Pro
 async function watch(settings: VersionWatchSettings, signal: AbortSignal): Promise<void> {
   const { revision, log } = settings;
   const reader = createWedgedReader(settings.admin, settings);
-  const look = createLook(settings, reader);
+  const releaseStuck = createStuckRelease(settings, reader);
   let hasInherited = true;
   let isFirst = true;
   let problem: string | undefined;
   while (!signal.aborted) {
     try {
       const inherited = await reader.inherited(revision);
-      if (isFirst) await wake(settings.admin, inherited);
+      if (isFirst) await resumeAll(settings.admin, inherited);
       isFirst = false;
-      hasInherited = (await look()) || inherited.length > 0;
+      hasInherited = (await releaseStuck()) || inherited.length > 0;
       problem = undefined;
     } catch (err) {
-      // Once, or again when the cause is another one: it is asked for each second.
+      // Logged when the cause changes only: the watch polls each second.
       const cause = (err as Error).message.replaceAll(/\binv_\w+/g, "an invocation");
-      if (cause !== problem) log.warn({ err }, "invocations of earlier versions not looked at");
+      if (cause !== problem) log.warn({ err }, "invocations of earlier versions could not be read");
       problem = cause;
     }
-    const waitMs = hasInherited ? looksMs.inherited : looksMs.idle;
+    const waitMs = hasInherited ? pollEveryMs.inherited : pollEveryMs.idle;
     await pause(waitMs, signal);
   }
 }
 
-/** What sleeps, or waits to be tried again, shows at once whether it can go on. */
-async function wake(admin: RestateAdmin, found: { id: string; status: string }[]): Promise<void> {
-  const asleep = found.filter(({ status }) =>
+/** Resumes invocations that are suspended or wait for a retry, to find out at once if they can continue. */
+async function resumeAll(
+  admin: RestateAdmin,
+  found: { id: string; status: string }[],
+): Promise<void> {
+  const inactive = found.filter(({ status }) =>
     ["suspended", "paused", "backing-off"].includes(status),
   );
   await admin.change(
     "resume",
-    asleep.map(({ id }) => id),
+    inactive.map(({ id }) => id),
   );
 }
 
 /**
- * One look; whether something was stuck. An attempt may be one of the version before, or of another
- * worker behind the same address: who is stuck is tried once more, and is wedged when that failed too.
+ * Returns a function that releases wedged invocations and returns whether any is stuck. The last attempt of
+ * a stuck one may have been made by the version before, or by another worker behind the same address.
+ * Therefore it is resumed once, and counts as wedged when that attempt fails too.
  */
-function createLook({ admin, release, log }: VersionWatchSettings, reader: WedgedReader) {
+function createStuckRelease({ admin, release, log }: VersionWatchSettings, reader: WedgedReader) {
   let tried = new Map<string, string | null>();
   return async (): Promise<boolean> => {
     const stuck = await reader.stuck();

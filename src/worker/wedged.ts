@@ -1,24 +1,24 @@
-/** Finds invocations that the program of today cannot go on with: another version wrote their journal. */
+/** Finds invocations that this version cannot continue, because another version wrote their journal. */
 import { readJournals } from "./journals.ts";
 import type { RestateAdmin } from "./restate-admin.ts";
 
-/** An invocation that cannot go on. */
+/** An invocation that cannot continue. */
 export type WedgedInvocation = {
   id: string;
   service: string;
   /** null: the service has no keys. */
   key: string | null;
   handler: string;
-  /** Who called it; null: a caller from outside. */
+  /** The invocation that called it; null: a caller from outside of Restate. */
   parent: string | null;
-  /** The revision that began it; null: it never ran. */
+  /** The revision that started it; null: it never ran. */
   revision: string | null;
 };
 
-/** One look at what is stuck: `startedAt` is when its last attempt was made. */
-type Stuck = WedgedInvocation & { startedAt: string | null };
+/** `startedAt`: when its last attempt was made. */
+type StuckInvocation = WedgedInvocation & { startedAt: string | null };
 
-type StuckRow = Omit<Stuck, "revision"> & { endpoint: string | null };
+type StuckRow = Omit<StuckInvocation, "revision"> & { endpoint: string | null };
 
 export function createWedgedReader(
   admin: RestateAdmin,
@@ -27,8 +27,8 @@ export function createWedgedReader(
   const base = `${of.workerUrl}/rev-`;
   const names = of.services.map(quote).join(", ");
   return {
-    /** Those of our address that failed because what is recorded does not fit the code. */
-    async stuck(): Promise<Stuck[]> {
+    /** The invocations at our address that failed because their journal doesn't match the code. */
+    async stuck(): Promise<StuckInvocation[]> {
       const rows = await admin.query<StuckRow>(findStuck(names, base));
       return rows.map(({ endpoint, ...row }) => ({
         ...row,
@@ -36,12 +36,12 @@ export function createWedgedReader(
       }));
     },
 
-    /** Those that another revision has begun at our address and that have not ended. */
+    /** The invocations that another revision started at our address and that have not ended. */
     async inherited(revision: string): Promise<{ id: string; status: string }[]> {
       return admin.query(findInherited(names, { base, own: `${base}${revision}` }));
     },
 
-    /** What was called, as its caller gave it, and what it has sent; nothing when its journal is gone. */
+    /** Their arguments and the calls that they have sent; nothing for those whose journal is gone. */
     journals: (invocations: readonly string[]) => readJournals(admin, invocations),
   };
 }
@@ -52,8 +52,8 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-// RT0016: what is recorded differs from what the code does now. RT0012: the code has no such handler.
-// What its retry policy has paused tells of its last failure among its events alone.
+// RT0016: the journal differs from what the code does now. RT0012: the code has no such handler.
+// For an invocation paused by its retry policy only the events have the last failure.
 const findStuck = (names: string, base: string) => `
   SELECT i.id, i.target_service_name AS service, i.target_service_key AS key,
     i.target_handler_name AS handler, i.invoked_by_id AS parent, i.last_start_at AS "startedAt",

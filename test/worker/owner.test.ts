@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Deployment, findStranger } from "#worker/owner.ts";
+import { type Deployment, findOtherInstallation } from "#worker/owner.ts";
 
 const deployment = (headers: Record<string, string> | undefined, service: string): Deployment => ({
   id: "dp_1",
@@ -9,8 +9,8 @@ const deployment = (headers: Record<string, string> | undefined, service: string
 
 const ours = "vedette.v1.SentinelService";
 
-it("an address that another installation registered is a stranger's", () => {
-  const found = findStranger([deployment({ "X-Vedette-Installation": "b" }, ours)], "a");
+it("finds an address that another installation registered", () => {
+  const found = findOtherInstallation([deployment({ "X-Vedette-Installation": "b" }, ours)], "a");
 
   expect(found).toEqual({ deployment: "dp_1", installation: "b" });
 });
@@ -19,12 +19,15 @@ it.each([
   ["our own", deployment({ "x-vedette-installation": "a" }, ours)],
   ["that of an earlier version", deployment(undefined, ours)],
   ["that of another program", deployment({ "x-vedette-installation": "b" }, "shop.Orders")],
-])("an address is no stranger's when it is %s", (_, known) => {
-  expect(findStranger([known], "a")).toBeUndefined();
+])("accepts an address that is %s", (_, known) => {
+  expect(findOtherInstallation([known], "a")).toBeUndefined();
 });
 
-it("what a stranger calls itself cannot steer a terminal", () => {
-  const found = findStranger([deployment({ "x-vedette-installation": "b\u001b[2J" }, ours)], "a");
+it("removes terminal control codes from the other installation's name", () => {
+  const found = findOtherInstallation(
+    [deployment({ "x-vedette-installation": "b\u001b[2J" }, ours)],
+    "a",
+  );
 
   expect(found?.installation).toBe("b2J");
 });

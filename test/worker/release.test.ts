@@ -33,7 +33,7 @@ const aChild = (over: Partial<Child> = {}): Child => ({
   ...over,
 });
 
-/** Journals as the server has them: each with what it was called with, and what it has sent. */
+/** Journals as the server has them, each with its argument and the calls that it has sent. */
 const readerOf = (sent: Record<string, Child[]>) => ({
   journals: async (ids: readonly string[]): Promise<Journals> => ({
     inputs: new Map(ids.map((id) => [id, Buffer.from('{"n":1}')])),
@@ -49,11 +49,11 @@ const callsOf = async (wedged: WedgedInvocation, sent: Record<string, Child[]> =
 };
 
 describe("readRelease", () => {
-  it("calls once more what may come twice, with what it was called with", async () => {
+  it("repeats a call that may be made twice, with its argument", async () => {
     expect(await callsOf(aWedged())).toEqual([["inv_1", "tick", '{"n":1}', 0]]);
   });
 
-  it("only ends what is nobody's duty", async () => {
+  it("only ends a call without a duty", async () => {
     const wedged = aWedged({ handler: "Mute" });
 
     const order = await readRelease([wedged], { reader: readerOf({}), duties });
@@ -61,19 +61,19 @@ describe("readRelease", () => {
     expect(order).toEqual({ calls: [], end: ["inv_1"] });
   });
 
-  it("has an object go on with what an ended call had begun", async () => {
+  it("calls the handler that restores what an ended call left incomplete", async () => {
     const wedged = aWedged({ service: "Queue", handler: "wake" });
 
     expect(await callsOf(wedged)).toEqual([["inv_1/goOn", "goOn", "{}", 0]]);
   });
 
-  it("keeps a timer that it had set, at its time", async () => {
+  it("keeps a timer that the call had set, at its time", async () => {
     const calls = await callsOf(aWedged(), { inv_1: [aChild()] });
 
     expect(calls).toContainEqual(["inv_child", "tick", '{"n":2}', 5_000]);
   });
 
-  it("keeps what a call that it had made, and that ends with it, has sent in turn", async () => {
+  it("keeps calls sent by a call that ends together with the wedged one", async () => {
     const taking = aChild({ id: "inv_take", service: "Queue", handler: "take", isBegun: true });
     const waking = aChild({ id: "inv_wake", service: "Queue", handler: "wake" });
 

@@ -1,4 +1,4 @@
-/** The port that the worker remembers from start to start. */
+/** The worker uses the same port at each start. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import path from "node:path";
@@ -33,7 +33,7 @@ const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
   all?.some(({ address }) => address === "::1"),
 );
 
-it.skipIf(!hasIpv6)("is remembered of an IPv6 host too", async () => {
+it.skipIf(!hasIpv6)("is the same at the next start on an IPv6 host", async () => {
   const file = path.join(tempDir(), "worker-port");
 
   const port = await serve(file, "::1");

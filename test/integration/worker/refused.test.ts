@@ -1,11 +1,11 @@
-/** What a Restate answers that cannot take a call now, and one that never will. */
+/** A Restate that cannot accept a call now, and one that never accepts it. */
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { registerWorker } from "#worker/register.ts";
 import { createRestateAdmin } from "#worker/restate-admin.ts";
 import { serveAnswer, writeWithoutEnd } from "../../support/servers/answering-server.ts";
 
-/** Answers the statuses one after the other, the last one from then on. */
+/** Answers with the statuses one after the other, then always with the last one. */
 function inTurn(...statuses: number[]) {
   const asked = { times: 0 };
   const answer = (outgoing: ServerResponse) => {
@@ -15,7 +15,7 @@ function inTurn(...statuses: number[]) {
   return { asked, answer };
 }
 
-/** A status, and a body that goes on for as long as anybody reads. */
+/** A status, and a body without an end. */
 function endless(status: number) {
   const written = { bytes: 0 };
   const answer = (outgoing: ServerResponse) => {
@@ -30,7 +30,7 @@ const manyBytes = 50_000_000;
 const worker = { workerUrl: "http://127.0.0.1:1", revision: "1" };
 
 describe("a worker that registers", () => {
-  it.each([408, 429, 503])("asks once more after a %i", async (status) => {
+  it.each([408, 429, 503])("retries after a %i", async (status) => {
     const { asked, answer } = inTurn(status, 201);
 
     await registerWorker({ ...worker, adminUrl: await serveAnswer(answer) });
@@ -38,7 +38,7 @@ describe("a worker that registers", () => {
     expect(asked.times).toBe(2);
   });
 
-  it("gives up at once when what it sent is wrong, and says what was answered", async () => {
+  it("does not retry when its request is refused, and reports the answer", async () => {
     const { asked, answer } = inTurn(400);
     const registered = registerWorker({ ...worker, adminUrl: await serveAnswer(answer) });
 
@@ -48,7 +48,7 @@ describe("a worker that registers", () => {
     expect(asked.times).toBe(1);
   });
 
-  it("is registered by an answer without an end, which it does not read", async () => {
+  it("is registered by an answer with an endless body, which it does not read", async () => {
     const { written, answer } = endless(201);
 
     await registerWorker({ ...worker, adminUrl: await serveAnswer(answer) });
@@ -56,7 +56,7 @@ describe("a worker that registers", () => {
     expect(written.bytes).toBeLessThan(manyBytes);
   });
 
-  it("gives up at once at a refusal without an end", async () => {
+  it("does not retry after a refusal with an endless body", async () => {
     const { written, answer } = endless(400);
     const registered = registerWorker({ ...worker, adminUrl: await serveAnswer(answer) });
 
@@ -69,15 +69,15 @@ describe("an invocation that is to be killed", () => {
   const kill = async (status: number) =>
     createRestateAdmin(await serveAnswer(inTurn(status).answer)).change("kill", ["inv_1"]);
 
-  it.each([408, 429, 503])("is not taken for killed after a %i", async (status) => {
+  it.each([408, 429, 503])("does not count as killed after a %i", async (status) => {
     await expect(kill(status)).rejects.toThrow(`Restate refused kill of inv_1: ${status}`);
   });
 
-  it.each([404, 409])("has ended before when Restate answers %i", async (status) => {
+  it.each([404, 409])("counts as ended when Restate answers %i", async (status) => {
     await expect(kill(status)).resolves.toBeUndefined();
   });
 
-  it.each([404, 503])("reads no answer of %i to its end that has none", async (status) => {
+  it.each([404, 503])("does not read the endless body of an answer %i", async (status) => {
     const { written, answer } = endless(status);
     const admin = createRestateAdmin(await serveAnswer(answer));
 

@@ -1,4 +1,4 @@
-/** What becomes of calls that fail often, on a Restate whose own settings park them after three attempts. */
+/** Calls that fail often, on a Restate whose own settings pause them after three attempts. */
 import { once } from "node:events";
 import { createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
@@ -14,7 +14,7 @@ import { waitFor } from "../../support/wait-for.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 
-/** As on a server that has not our settings, only sooner. */
+/** Like a server without our settings, with fewer attempts. */
 const parksSoon = {
   RESTATE_DEFAULT_RETRY_POLICY__MAX_ATTEMPTS: "3",
   RESTATE_DEFAULT_RETRY_POLICY__INITIAL_INTERVAL: "20ms",
@@ -29,7 +29,7 @@ async function startRestate(): Promise<TestRestate> {
   return restate;
 }
 
-/** Fails until it is mended; asks for no retry policy of its own. */
+/** Fails until it is repaired; has no retry policy of its own. */
 function aFailingService() {
   const state = { isMended: false, attempts: 0, ended: 0 };
   const failing = service({
@@ -51,7 +51,7 @@ async function serve(failing: ReturnType<typeof aFailingService>["failing"], por
   return endpoint;
 }
 
-/** As a version that knew of no retry policy served it. */
+/** As served by a version without a retry policy. */
 async function serveWithoutPolicy(failing: ReturnType<typeof aFailingService>["failing"]) {
   const server = createServer(createEndpointHandler({ services: [failing], logger: () => {} }));
   const sessions = new Set<{ destroy: () => void }>();
@@ -82,7 +82,7 @@ async function readInvocation({ adminUrl }: TestRestate) {
   return rows[0];
 }
 
-it("a call that fails more often than the server would try it is made in the end", async () => {
+it("a call that fails more often than the server would retry it succeeds in the end", async () => {
   const restate = await startRestate();
   const { state, failing } = aFailingService();
   const endpoint = await serve(failing);
@@ -95,7 +95,7 @@ it("a call that fails more often than the server would try it is made in the end
   await waitFor(() => state.ended === 1, { withinMs: 30_000, what: "the call" });
 });
 
-it("a call goes on when the worker was away for more attempts than the server would make", async () => {
+it("a call continues after the worker was away for more attempts than the server would make", async () => {
   const restate = await startRestate();
   const { state, failing } = aFailingService();
   const endpoint = await serve(failing);
@@ -113,7 +113,7 @@ it("a call goes on when the worker was away for more attempts than the server wo
   await waitFor(() => state.ended === 1, { withinMs: 30_000, what: "the call" });
 });
 
-it("a call that was parked while an earlier version served it is resumed", async () => {
+it("a call that was paused while an earlier version served it is resumed", async () => {
   const restate = await startRestate();
   const { adminUrl } = restate;
   const { state, failing } = aFailingService();
@@ -134,6 +134,6 @@ it("a call that was parked while an earlier version served it is resumed", async
   await waitFor(() => state.ended === 1, { withinMs: 30_000, what: "the call" });
 });
 
-it("nothing is resumed, and nothing thrown, where Restate is away", async () => {
+it("nothing is resumed, and no error thrown, when Restate is down", async () => {
   await expect(resumePaused(createRestateAdmin(`http://${host}:9`), log)).resolves.toBeUndefined();
 });
