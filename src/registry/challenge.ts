@@ -1,4 +1,4 @@
-/** What a registry asks for when it answers 401: a name and password, or a token from elsewhere. */
+/** The challenge of a registry that answers 401: it requires a password, or a token from a token service. */
 import { isIP } from "node:net";
 import { isLoopback, isPlainHttp } from "./image-name.ts";
 import { refuse } from "./refusal.ts";
@@ -7,7 +7,7 @@ export type BearerChallenge = { scheme: "bearer"; realm: string; service: string
 
 export type Challenge = { scheme: "basic" } | BearerChallenge;
 
-/** Reads `WWW-Authenticate` headers: a token before a password; undefined for schemes we do not know. */
+/** Parses `WWW-Authenticate` headers; prefers a token to a password. undefined: no scheme that we support. */
 export function parseChallenge(headers: readonly string[]): Challenge | undefined {
   const known = headers.map(parseOne).filter((challenge) => challenge !== undefined);
   return known.find(({ scheme }) => scheme === "bearer") ?? known[0];
@@ -31,31 +31,34 @@ function parseOne(header: string): Challenge | undefined {
 export type RealmRules = { insecure: readonly string[]; tokenHosts: readonly string[] };
 
 /**
- * The address of the token service of the registry at `host`. The password goes there, and the
- * request comes from inside our network: throws a `ProblemError` (registry_auth) when it would go
- * in the clear, or to a host that has nothing to do with the registry.
+ * The address of the token service of the registry at `host`. We send the password there, from inside our
+ * network: throws a `ProblemError` (registry_auth) when that would be unencrypted, or to a host that does
+ * not belong to the registry.
  */
 export function checkRealm(realm: string, host: string, rules: RealmRules): URL {
   const address = URL.parse(realm);
   if (address === null || !/^https?:$/.test(address.protocol)) {
-    throw refuse("registry_auth", `the registry ${host} names a token service without an address`);
+    throw refuse(
+      "registry_auth",
+      `the registry ${host} names a token service without a valid address`,
+    );
   }
   const isListed = rules.tokenHosts.includes(address.host);
   if (!isListed && !isNeighbour(address.host, host)) {
-    const detail = `the registry ${host} sends us for a token to ${address.host}, a foreign host`;
-    throw refuse("registry_auth", `${detail}; list it in registry.token_hosts if it is right`);
+    const detail = `the registry ${host} names ${address.host} as its token service, a foreign host`;
+    throw refuse("registry_auth", `${detail}; list it in registry.token_hosts if that is correct`);
   }
   if (address.protocol === "http:" && !isPlainHttp(address.host, rules.insecure)) {
-    const detail = `the registry ${host} wants credentials sent in the clear to ${address.host}`;
-    throw refuse("registry_auth", `${detail}; list it in registry.insecure if it is right`);
+    const detail = `the registry ${host} requires credentials unencrypted at ${address.host}`;
+    throw refuse("registry_auth", `${detail}; list it in registry.insecure if that is acceptable`);
   }
   return address;
 }
 
 /**
- * Whether a token service may be a registry's own: the same host, one below it, or one beside or
- * above it in the same domain (registry.example.com: auth.example.com, example.com). Docker's is
- * auth.docker.io for registry-1.docker.io. A domain of one label (`io`) joins nobody.
+ * Whether a token service may belong to a registry: it is the same host, a subdomain of it, or its parent
+ * domain or a host in that (registry.example.com: example.com, auth.example.com). Docker's is auth.docker.io
+ * for registry-1.docker.io. A domain of one label (`io`) does not count.
  */
 function isNeighbour(realm: string, registry: string): boolean {
   if (isLoopback(realm) || isLoopback(registry)) return isLoopback(realm) && isLoopback(registry);

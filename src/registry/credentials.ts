@@ -1,13 +1,13 @@
-/** Names and passwords for registries, from the environment or Docker's own configuration. */
+/** Credentials for registries, from the environment or Docker's own configuration. */
 import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
 import type { RegistryConfig } from "./config.ts";
 import { refuse } from "./refusal.ts";
 
-/** An identity token is what `docker login` keeps for registries that hand out tokens themselves. */
+/** An identity token is what `docker login` stores for registries that issue tokens themselves. */
 export type Credential = { user: string; password: string } | { identityToken: string };
 
-/** undefined: ask anonymously. */
+/** undefined: no credential, connect anonymously. */
 export type FindCredential = (registry: string) => Credential | undefined;
 
 const DockerConfig = z.object({
@@ -23,10 +23,11 @@ type DockerAuth = z.infer<typeof DockerConfig>["auths"][string];
 const variablePrefix = "REGISTRY_AUTH_";
 
 /**
- * `REGISTRY_AUTH_<HOST>` = "user:password" first (`REGISTRY_AUTH_GHCR_IO`: upper case, `-` as `__`, all
- * else but letters and digits as `_`), then `auths` of the file at `docker_config` (empty: no file).
- * Credential helpers of that file are not run. Throws, without quoting a secret, when one cannot be
- * read. What is returned throws a `ProblemError` (registry_auth) where it cannot tell whose a variable is.
+ * Finds a credential first in the variable `REGISTRY_AUTH_<HOST>` = "user:password" (`REGISTRY_AUTH_GHCR_IO`:
+ * upper case, `-` as `__`, other characters than letters and digits as `_`), then in `auths` of the file
+ * `docker_config` (empty: no file). Does not run that file's credential helpers. Throws, without quoting a
+ * secret, when a variable or the file cannot be read. The returned function throws a `ProblemError`
+ * (registry_auth) when a variable may be meant for another registry.
  */
 export function createFindCredential(
   environment: NodeJS.ProcessEnv,
@@ -36,7 +37,7 @@ export function createFindCredential(
   const fromFile = file === "" ? new Map<string, Credential>() : readDockerConfig(file);
   return (registry) => {
     const shared = fromEnvironment.get(sharedName(registry));
-    // Where places are allowed by name, nobody is asked who is not among them.
+    // With a list of allowed registries we contact no others, so that a shared name is safe.
     const isSure = allowed.length > 0 || !registry.includes("-");
     const own = fromEnvironment.get(ownName(registry)) ?? (isSure ? shared : undefined);
     const found = own ?? fromFile.get(registry);
@@ -45,19 +46,19 @@ export function createFindCredential(
   };
 }
 
-/** Of one registry alone: no host name has two dots beside each other. */
+/** Unique to one registry, because no host name has two adjacent dots. */
 function ownName(registry: string): string {
   return sharedName(registry.replaceAll("-", "--"));
 }
 
-/** Also of one with a dot for a dash, which may be somebody else's. */
+/** The same for a host with a dot in place of a dash, which may have another owner. */
 function sharedName(registry: string): string {
   return variablePrefix + registry.toUpperCase().replace(/[^A-Z0-9]/g, "_");
 }
 
 function refuseShared(registry: string) {
   const detail = `${sharedName(registry)} may be meant for another registry than ${registry}`;
-  return refuse("registry_auth", `${detail}; if it is right, call it ${ownName(registry)}`);
+  return refuse("registry_auth", `${detail}; if not, rename it to ${ownName(registry)}`);
 }
 
 function readEnvironment(environment: NodeJS.ProcessEnv): Map<string, Credential> {
@@ -88,18 +89,18 @@ function parseDockerConfig(file: string, source: string): z.infer<typeof DockerC
   try {
     return DockerConfig.parse(JSON.parse(readFileSync(file, "utf8")));
   } catch {
-    // Without the cause: a parser quotes what it read, which is a secret here.
+    // Without the cause: the parser's message quotes the input, which is a secret.
     throw new Error(`${source} is not a Docker configuration`);
   }
 }
 
-/** An entry without a secret is one whose secret a credential helper keeps. */
+/** undefined: the entry has no secret, because a credential helper stores it. */
 function toCredential(entry: DockerAuth, source: string): Credential | undefined {
   if (entry.identitytoken) return { identityToken: entry.identitytoken };
   return entry.auth ? splitPair(Buffer.from(entry.auth, "base64").toString(), source) : undefined;
 }
 
-/** Keys are hosts, or addresses as `docker login` wrote them once: `https://index.docker.io/v1/`. */
+/** Keys are hosts, or URLs as earlier versions of `docker login` wrote them: `https://index.docker.io/v1/`. */
 function hostOf(key: string): string {
   const host = key
     .replace(/^https?:\/\//, "")

@@ -1,11 +1,11 @@
-/** One request to a registry and its answer, with limits of time and size, and redirects followed. */
-import { type Dispatcher, request } from "undici";
+/** Sends requests to registries, with limits of time and size, and follows redirects. */
+import { type Dispatcher, request as requestHttp } from "undici";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 import { isPlainHttp } from "./image-name.ts";
 import { isClosedError, type Reach, type ReachLimits, refuseClosed } from "./reach.ts";
 import { RegistryTrouble, refuse } from "./refusal.ts";
 
-/** For one request as a whole. */
+/** Of a whole request. */
 const timeoutMs = 5_000;
 /** Registries take manifests of up to 4 MiB (OCI distribution specification, "Pushing manifests"). */
 const largestAnswer = 4 * 1_024 * 1_024;
@@ -13,7 +13,7 @@ const mostRedirects = 5;
 
 export const reachLimits: ReachLimits = { timeoutMs, largestAnswer };
 
-export type Question = {
+export type RegistryRequest = {
   method: Dispatcher.HttpMethod;
   address: URL;
   headers: Record<string, string>;
@@ -26,20 +26,20 @@ export type Answer = {
   header: (name: string) => string | undefined;
   headers: (name: string) => string[];
   body: Buffer;
-  /** Who answered: another host than was asked after a redirect. */
+  /** Of the host that answered: after a redirect another one than that of the request. */
   address: URL;
 };
 
 /**
- * Asks once. Throws a `ProblemError` for an address that is closed, and `RegistryTrouble` when there is
- * no answer, without the address or any secret.
+ * Sends one request. Throws a `ProblemError` for a closed address, and `RegistryTrouble` when there is no
+ * answer; its message has the host, but neither the path nor a secret.
  */
-export async function ask(question: Question, reach: Reach): Promise<Answer> {
-  const { address, ...options } = question;
+export async function send(request: RegistryRequest, reach: Reach): Promise<Answer> {
+  const { address, ...options } = request;
   const dispatcher = reach.dispatcherFor(address);
   try {
     const signal = AbortSignal.timeout(timeoutMs);
-    const answer = await request(address, { ...options, signal, dispatcher });
+    const answer = await requestHttp(address, { ...options, signal, dispatcher });
     const body = Buffer.from(await answer.body.arrayBuffer());
     const headers = (name: string) => [answer.headers[name] ?? []].flat();
     const header = (name: string) => headers(name)[0];
@@ -58,47 +58,48 @@ function describeFailure(error: unknown): string {
 const redirects = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Asks, and follows redirects: registries keep their content elsewhere. A host other than the one
- * we were told to ask never sees the authorization. Throws a `ProblemError` for a redirect to plain
- * http, unless that host may be spoken to so, and `RegistryTrouble` for a circle.
+ * Sends a request and follows redirects, because registries store their content on other hosts. Only the
+ * original host gets the authorization. Throws a `ProblemError` for a redirect to plain http, unless that is
+ * allowed for the host, and `RegistryTrouble` for too many redirects.
  */
-export async function askFollowing(
-  question: Question,
+export async function sendFollowing(
+  request: RegistryRequest,
   { insecure, reach }: { insecure: readonly string[]; reach: Reach },
 ): Promise<Answer> {
-  let next = question;
+  let next = request;
   for (let hops = 0; hops <= mostRedirects; hops++) {
-    const answer = await ask(next, reach);
+    const answer = await send(next, reach);
     const location = answer.header("location");
     if (!redirects.has(answer.status) || location === undefined) return answer;
     next = redirect(next, location, insecure);
   }
-  throw new RegistryTrouble(`more than ${mostRedirects} redirects from ${question.address.host}`);
+  throw new RegistryTrouble(`more than ${mostRedirects} redirects from ${request.address.host}`);
 }
 
-/** The question as it is put to where a redirect points. */
+/** The request to the target of a redirect. */
 export function redirect(
-  question: Question,
+  request: RegistryRequest,
   location: string,
   insecure: readonly string[],
-): Question {
-  const { host } = question.address;
-  const address = URL.parse(location, question.address);
+): RegistryRequest {
+  const { host } = request.address;
+  const address = URL.parse(location, request.address);
   const isHttps = address?.protocol === "https:";
-  // A stranger could make us ask this machine's own services: only a plain registry leads to a plain host.
+  // A hostile registry could lead us to services of this machine, which are plain http: therefore only a
+  // registry that is plain http itself may redirect to plain http.
   const isPlain =
     address?.protocol === "http:" &&
-    question.address.protocol === "http:" &&
+    request.address.protocol === "http:" &&
     isPlainHttp(address.host, insecure);
   if (address === null || !(isHttps || isPlain)) {
     throw refuse("registry_unavailable", `the registry ${host} redirects to an unsafe address`);
   }
-  if (address.origin === question.address.origin) return { ...question, address };
-  const { authorization: _kept, ...headers } = question.headers;
-  return { ...question, address, headers };
+  if (address.origin === request.address.origin) return { ...request, address };
+  const { authorization: _kept, ...headers } = request.headers;
+  return { ...request, address, headers };
 }
 
-/** Throws `RegistryTrouble` for an answer after which asking again makes sense: 408, 429, 5xx. */
+/** Throws `RegistryTrouble` for the statuses after which a retry makes sense: 408, 429, 5xx. */
 export function throwTrouble({ status, header, address }: Answer): void {
   if (status !== 408 && status !== 429 && status < 500) return;
   const afterMs = readRetryAfter(header("retry-after"), Date.now());

@@ -1,31 +1,31 @@
-/** An image reference, taken apart. */
+/** Parses image references. */
 import { refuse } from "./refusal.ts";
 
 export type ImageName = {
   /** host[:port] as people write it, in lower case. */
   registry: string;
-  /** host[:port] that is asked. */
+  /** host[:port] to connect to. */
   host: string;
   repository: string;
   tag: string;
   /** `sha256:…`, when the reference had one. */
   digest: string | undefined;
-  /** The reference without its digest: what people read. */
+  /** The reference without its digest, as shown to people. */
   tagged: string;
 };
 
-/** No part of a repository is `.` or `..`, which an address would be resolved by. */
+/** No part of a repository may be `.` or `..`, because URLs are normalized by those. */
 const pattern =
   /^(?<registry>[A-Za-z0-9[\]:.-]+)\/(?<repository>[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*):(?<tag>\w[\w.-]{0,127})(?:@(?<digest>sha256:[a-f0-9]{64}))?$/;
 
-/** With its digest, as which it is deployed, it stays within the 512 characters of an image. */
+/** So that the reference with its digest, which is deployed, fits the 512 characters of an image. */
 const maxTagged = 440;
 
 /**
- * Takes `{registry}/{repository}:<tag>[@digest]` apart. Throws a `ProblemError` (400
- * invalid_request) for anything else, and for a first part that is no host: container engines take
- * `team/app:v2` for an image of Docker's registry, so that we would check another one than they run.
- * What could be a host by its look, but is none, would fail only when it is asked.
+ * Parses `{registry}/{repository}:<tag>[@digest]`. Throws a `ProblemError` (400 invalid_request) for anything
+ * else, and when the first part is not a host: container engines read `team/app:v2` as an image of Docker's
+ * registry, so we would check another image than they run. Also refuses what looks like a host but is not
+ * valid in a URL, since the request would fail later.
  */
 export function parseImageName(image: string): ImageName {
   const parts = pattern.exec(image)?.groups;
@@ -45,14 +45,14 @@ export function parseImageName(image: string): ImageName {
   if (!URL.canParse(`https://${registry}/`)) {
     throw refuse(
       "invalid_request",
-      `"${image}" names ${registry} as its registry, which is no host`,
+      `"${image}" names ${registry} as its registry, which is not a valid host`,
     );
   }
   const name = registry.toLowerCase();
   const isDockerHub = name === "docker.io" || name === "index.docker.io";
   return {
     registry: isDockerHub ? "docker.io" : name,
-    // Docker's registry answers under another name than people write.
+    // The host of Docker's registry differs from the name that people write.
     host: isDockerHub ? "registry-1.docker.io" : name,
     repository: isDockerHub && !repository.includes("/") ? `library/${repository}` : repository,
     tag,
@@ -67,8 +67,8 @@ function isHost(text: string): boolean {
 }
 
 /**
- * Whether an image may come from where it does: `allowed` has registries and registry/repository
- * prefixes, which end where a part of the name ends; empty allows all.
+ * Whether an image's registry and repository are allowed: `allowed` has registries and registry/repository
+ * prefixes, which match whole parts of the name; empty allows all.
  */
 export function isAllowed(image: ImageName, allowed: readonly string[]): boolean {
   if (allowed.length === 0) return true;
@@ -78,7 +78,7 @@ export function isAllowed(image: ImageName, allowed: readonly string[]): boolean
     .some((prefix) => name === prefix || name.startsWith(`${prefix}/`));
 }
 
-/** Whether this host[:port] may be spoken to over plain http: on this machine, or listed. */
+/** Whether to use plain http for this host[:port]: it is this machine, or listed. */
 export function isPlainHttp(host: string, insecure: readonly string[]): boolean {
   return insecure.includes(host) || isLoopback(host);
 }

@@ -2,13 +2,13 @@
 import { createHash } from "node:crypto";
 import { type Challenge, parseChallenge } from "./challenge.ts";
 import type { FindCredential } from "./credentials.ts";
-import { type Answer, askFollowing, type Question, throwTrouble } from "./exchange.ts";
+import { type Answer, type RegistryRequest, sendFollowing, throwTrouble } from "./exchange.ts";
 import { type ImageName, isPlainHttp } from "./image-name.ts";
 import type { Reach } from "./reach.ts";
 import { RegistryTrouble, refuse } from "./refusal.ts";
 import { basicAuthorization, createTokenSource, type TokenSource } from "./token.ts";
 
-/** All four, always: a registry answers 404 for an image whose kind of manifest was not asked for. */
+/** Always all four: a registry answers 404 when the image has a kind of manifest that is not accepted. */
 const accept = [
   "application/vnd.oci.image.index.v1+json",
   "application/vnd.oci.image.manifest.v1+json",
@@ -26,8 +26,8 @@ export type ManifestSettings = {
 export type ReadDigest = (image: ImageName, reference: string) => Promise<string>;
 
 /**
- * Answers the digest (`sha256:…`) that `reference`, a tag or digest of the image, has now. Throws a
- * `ProblemError` for what asking again would not change, and `RegistryTrouble` for the rest.
+ * Reads the current digest (`sha256:…`) of `reference`, a tag or digest of the image. Throws a `ProblemError`
+ * for final errors, and `RegistryTrouble` for those that may be temporary.
  */
 export function createReadDigest(settings: ManifestSettings): ReadDigest {
   const tokens = createTokenSource(settings);
@@ -35,7 +35,7 @@ export function createReadDigest(settings: ManifestSettings): ReadDigest {
     const address = addressOf(image, reference, settings.insecure);
     const exchange = createExchange({ image, settings, tokens });
     const head = await exchange({ method: "HEAD", address, headers: { accept } });
-    // 405: a registry that knows no HEAD is asked for the whole.
+    // 405: the registry doesn't support HEAD, so we read the whole manifest.
     if (head.status !== 405) judge(head, image);
     const digest = readDigestHeader(head);
     if (digest !== undefined) return digest;
@@ -50,24 +50,24 @@ function addressOf(image: ImageName, reference: string, insecure: readonly strin
   return new URL(`${scheme}://${image.host}/v2/${image.repository}/manifests/${reference}`);
 }
 
-/** Another algorithm than sha256 is left aside: everything after us expects that one. */
+/** Ignores other algorithms than sha256, which is what all later steps expect. */
 function readDigestHeader({ status, header }: Answer): string | undefined {
   const digest = status === 200 ? header("docker-content-digest") : undefined;
   return digest !== undefined && /^sha256:[a-f0-9]{64}$/.test(digest) ? digest : undefined;
 }
 
-/** Throws for what is none: many a web server answers 200 to whatever it is asked for. */
+/** Throws when the body is not a manifest: many web servers answer 200 to every request. */
 function computeDigest({ body }: Answer, image: ImageName): string {
   const digest = `sha256:${createHash("sha256").update(body).digest("hex")}`;
   if (!isManifest(body)) {
-    const detail = `what ${image.registry} answered to ${image.tagged} is no manifest of an image`;
+    const detail = `the answer of ${image.registry} for ${image.tagged} is not an image manifest`;
     throw refuse("registry_unavailable", `${detail}; check that it is a registry`);
   }
   if (image.digest === undefined || image.digest === digest) return digest;
-  throw new RegistryTrouble(`another content than that of ${image.digest}`);
+  throw new RegistryTrouble(`the content does not match ${image.digest}`);
 }
 
-/** Every kind of manifest and index says which version of the schema it has. */
+/** Every kind of manifest and index has a `schemaVersion`. */
 function isManifest(body: Buffer): boolean {
   try {
     return typeof JSON.parse(body.toString()).schemaVersion === "number";
@@ -78,28 +78,28 @@ function isManifest(body: Buffer): boolean {
 
 type ExchangeParts = { image: ImageName; settings: ManifestSettings; tokens: TokenSource };
 
-/** Asks, and does what the registry wants to be shown first; the next question shows it at once. */
-function createExchange(parts: ExchangeParts): (question: Question) => Promise<Answer> {
+/** Sends requests and authenticates when the registry requires it; later requests reuse the authorization. */
+function createExchange(parts: ExchangeParts): (request: RegistryRequest) => Promise<Answer> {
   let authorization: string | undefined;
-  return async (question) => {
-    const put = () => {
-      const shown = authorization === undefined ? {} : { authorization };
-      const headers = { ...question.headers, ...shown };
-      return askFollowing({ ...question, headers }, parts.settings);
+  return async (request) => {
+    const send = () => {
+      const added = authorization === undefined ? {} : { authorization };
+      const headers = { ...request.headers, ...added };
+      return sendFollowing({ ...request, headers }, parts.settings);
     };
-    const first = await put();
-    // Where a redirect led is not the registry: it gets none of its credentials.
-    if (first.status !== 401 || first.address.origin !== question.address.origin) return first;
+    const first = await send();
+    // The target of a redirect is not the registry, so it gets no credentials.
+    if (first.status !== 401 || first.address.origin !== request.address.origin) return first;
     for await (const attempt of authorizations(first, parts)) {
       authorization = attempt;
-      const answer = await put();
+      const answer = await send();
       if (answer.status !== 401) return answer;
     }
     return first;
   };
 }
 
-/** What to show a registry that answered 401: nothing when there is nothing, a second token after a stale one. */
+/** The authorizations to try after a 401: none without a credential, and a new token after a stale one. */
 async function* authorizations(answer: Answer, parts: ExchangeParts): AsyncGenerator<string> {
   const { image, settings, tokens } = parts;
   const challenge: Challenge | undefined = parseChallenge(answer.headers("www-authenticate"));
@@ -113,7 +113,7 @@ async function* authorizations(answer: Answer, parts: ExchangeParts): AsyncGener
   const wanted = { host: image.host, challenge: { ...challenge, scope }, credential };
   const token = await tokens.find(wanted);
   yield `Bearer ${token.value}`;
-  if (token.isKept) yield `Bearer ${(await tokens.refresh(wanted)).value}`;
+  if (token.isCached) yield `Bearer ${(await tokens.refresh(wanted)).value}`;
 }
 
 function judge(answer: Answer, image: ImageName): void {
@@ -124,7 +124,7 @@ function judge(answer: Answer, image: ImageName): void {
     throw refuse("image_not_found", `${detail} does not exist in its registry; push it first`);
   }
   if (status === 401 || status === 403) {
-    // Many registries answer so for a name that does not exist as well.
+    // Many registries answer this also for a name that does not exist.
     const detail = `${image.tagged} was not found, or ${image.registry} gives no access to it`;
     throw refuse("registry_auth", `${detail}; check the name and the registry's credentials`);
   }

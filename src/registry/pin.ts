@@ -1,4 +1,4 @@
-/** The image gate: an image that a rollout names must exist, and is pinned to its digest. */
+/** The image gate: checks that the image of a rollout exists, and pins it to its digest. */
 import { setTimeout as delay } from "node:timers/promises";
 import pRetry from "p-retry";
 import type { RegistryConfig } from "./config.ts";
@@ -9,17 +9,17 @@ import { createReadDigest } from "./manifest.ts";
 import { createReach } from "./reach.ts";
 import { RegistryTrouble, refuse } from "./refusal.ts";
 
-/** Attempts besides the first; how long all may take; the longest wait a registry may ask for between two. */
+/** Retries after the first attempt; their time limit; the longest `Retry-After` of a registry that we accept. */
 const retries = 3;
 const patienceMs = 30_000;
 const longestAskedWaitMs = 10_000;
 
 /**
- * Answers `image` with the digest that its tag has now: every sentinel then gets the same bits, even
- * when the tag moves. An image that has a digest already keeps it once the registry knows it: where
- * tag and digest disagree the digest wins, as it does wherever the image is pulled. Throws a
- * `ProblemError` (400 invalid_request, image_not_found, image_not_allowed, registry_auth; 503
- * registry_unavailable, never taken for a missing image).
+ * Returns `image` with the current digest of its tag, so that every sentinel gets the same content even if
+ * the tag moves. An image with a digest keeps it, once the registry has confirmed that it exists: when tag
+ * and digest disagree the digest wins, as it does when the image is pulled. Throws a `ProblemError` (400
+ * invalid_request, image_not_found, image_not_allowed, registry_auth; 503 registry_unavailable, which does
+ * not mean that the image is missing).
  */
 export function createPinImage(settings: RegistryConfig, findCredential: FindCredential) {
   const { insecure, token_hosts: tokenHosts } = settings;
@@ -30,16 +30,19 @@ export function createPinImage(settings: RegistryConfig, findCredential: FindCre
     const name = parseImageName(image);
     if (!isAllowed(name, settings.allowed)) {
       const allowed = settings.allowed.join(", ");
-      const detail = `${name.tagged} comes from a place that is not allowed`;
+      const detail = `${name.tagged} is not in an allowed registry or repository`;
       throw refuse("image_not_allowed", `${detail}; registry.allowed has ${allowed}`);
     }
-    const digest = await insist(() => readDigest(name, name.digest ?? name.tag), name.registry);
+    const digest = await withRetries(
+      () => readDigest(name, name.digest ?? name.tag),
+      name.registry,
+    );
     return `${name.tagged}@${name.digest ?? digest}`;
   };
 }
 
-/** Tries again after trouble, no sooner than the registry asks for. */
-async function insist<T>(action: () => Promise<T>, registry: string): Promise<T> {
+/** Retries after `RegistryTrouble`, no sooner than the registry's `Retry-After`. */
+async function withRetries<T>(action: () => Promise<T>, registry: string): Promise<T> {
   let notBeforeMs = 0;
   const attempt = async () => {
     await delayUntil(notBeforeMs);
@@ -64,7 +67,7 @@ async function insist<T>(action: () => Promise<T>, registry: string): Promise<T>
   }
 }
 
-/** A registry may answer every question just in time, and ask for one more. */
+/** A limit for the whole, because an attempt has several requests that may each take almost their timeout. */
 async function tooLate(): Promise<never> {
   await delay(patienceMs + longestAskedWaitMs, undefined, { ref: false });
   throw new RegistryTrouble("it takes too long");
@@ -77,5 +80,5 @@ async function delayUntil(timeMs: number): Promise<void> {
 
 function describeTrouble({ message, afterMs = 0 }: RegistryTrouble, registry: string): string {
   const when = afterMs === 0 ? "later" : `in ${Math.ceil(afterMs / 1_000)} seconds`;
-  return `the registry ${registry} cannot tell now whether the image exists (${message}); try again ${when}`;
+  return `cannot check now whether the image exists in ${registry} (${message}); try again ${when}`;
 }

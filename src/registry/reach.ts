@@ -1,7 +1,7 @@
 /**
- * Which addresses the image gate connects to. Whoever may start a rollout names a registry, and that
- * names others: none of them may make us ask this machine's own services, or the one that hands out the
- * machine's credentials, unless the settings name the host.
+ * Restricts the addresses that the image gate connects to. The caller of a rollout names a registry, and that
+ * names further hosts: none of them may lead us to services of this machine or to the cloud's metadata
+ * service, which hands out credentials, unless the settings name the host (prevents SSRF).
  */
 import { type LookupAddress, type LookupOptions, lookup as resolve } from "node:dns";
 import { Agent, type Dispatcher } from "undici";
@@ -9,17 +9,17 @@ import { isListed } from "#kernel/address.ts";
 import { refuse } from "./refusal.ts";
 
 export type Reach = {
-  /** The way to a host. Throws a `ProblemError` (image_not_allowed) for an address that is closed. */
+  /** The dispatcher for a host. Throws a `ProblemError` (image_not_allowed) for a closed address. */
   dispatcherFor: (address: URL) => Dispatcher;
 };
 
 export type ReachLimits = { timeoutMs: number; largestAnswer: number };
 
-/** Hosts and host:port, as they stand in the settings; without a port it is every port of the host. */
+/** `named`: host or host:port as in the settings; a host without a port stands for all its ports. */
 export function createReach(named: readonly string[], limits: ReachLimits): Reach {
   const { timeoutMs: timeout, largestAnswer: maxResponseSize } = limits;
   const open = new Agent({ connect: { timeout }, maxResponseSize });
-  // Judged as the connection is made: a name may lead elsewhere each time that it is asked for.
+  // Checks when it connects, because a name may resolve to another address each time.
   const guarded = new Agent({ connect: { timeout, lookup: lookupOpen }, maxResponseSize });
   return {
     dispatcherFor(address) {
@@ -37,9 +37,9 @@ export function isClosedError(error: unknown): boolean {
 }
 
 export function refuseClosed(host: string) {
-  const detail = `${host} is an address of this machine or of its surroundings, which are not asked`;
+  const detail = `${host} has a loopback, link-local or metadata address, to which we do not connect`;
   const hint = "name the host in registry.allowed, registry.insecure or registry.token_hosts";
-  return refuse("image_not_allowed", `${detail}; ${hint} if it is right`);
+  return refuse("image_not_allowed", `${detail}; ${hint} if that is intended`);
 }
 
 const closedCode = "ERR_CLOSED_ADDRESS";
@@ -63,26 +63,26 @@ function lookupOpen(hostname: string, options: LookupOptions, callback: LookupCa
 }
 
 const closedRanges = [
-  // This machine (RFC 1122, RFC 4291) and "this network", which leads to it as well.
+  // Loopback (RFC 1122, RFC 4291) and "this network", which also leads to this machine.
   "127.0.0.0/8",
   "0.0.0.0/8",
-  // Also as IPv4 in IPv6 that is no longer used, or only inside of one machine.
+  // IPv4-compatible and IPv4-translated IPv6, which are obsolete or used inside of one machine only.
   "::/96",
   "::ffff:0:0:0/96",
   // Link-local, where clouds hand out a machine's credentials (RFC 3927, RFC 4291).
   "169.254.0.0/16",
   "fe80::/10",
-  // Nobody in particular: multicast and broadcast.
+  // Multicast and broadcast.
   "224.0.0.0/3",
   "ff00::/8",
-  // The same of IPv4 behind NAT64 (RFC 6052).
+  // IPv4 loopback and link-local behind NAT64 (RFC 6052).
   "64:ff9b::7f00:0/104",
   "64:ff9b::a9fe:0/112",
-  // NAT64 of one's own network (RFC 8215), and 6to4 of the addresses above (RFC 3056).
+  // NAT64 of the local network (RFC 8215), and 6to4 of loopback and link-local (RFC 3056).
   "64:ff9b:1::/48",
   "2002:7f00::/24",
   "2002:a9fe::/32",
-  // Clouds whose metadata is elsewhere: Amazon's, Google's and Scaleway's over IPv6, Alibaba, Oracle,
+  // Metadata services at other addresses: Amazon, Google and Scaleway over IPv6, Alibaba, Oracle, and
   // Azure's host.
   "fd00:ec2::/112",
   "fd20:ce::254/128",
@@ -92,7 +92,7 @@ const closedRanges = [
   "168.63.129.16/32",
 ];
 
-/** False for what is no address. IPv4 written as IPv6 is judged as IPv4. */
+/** False for what is not an address. IPv4-mapped IPv6 is checked as IPv4. */
 export function isClosed(address: string): boolean {
   return isListed(closedRanges, address.replace(/%.*$/, ""));
 }

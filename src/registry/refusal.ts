@@ -1,4 +1,4 @@
-/** What can go wrong at a registry: refusals, which stay so, and trouble, which may pass. */
+/** Errors of a registry: refusals, which are final, and trouble, which may be temporary. */
 import { ProblemError } from "#kernel/problem.ts";
 
 export type RegistryProblemCode =
@@ -23,7 +23,7 @@ export function refuse(
   return new ProblemError({ status: statuses[code], code, detail });
 }
 
-/** Trouble that may pass: the caller tries again, after `afterMs` when the other side said so. */
+/** An error that may be temporary: the caller retries, after `afterMs` if the server gave one. */
 export class RegistryTrouble extends Error {
   readonly afterMs: number | undefined;
 

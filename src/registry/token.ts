@@ -1,19 +1,19 @@
-/** Tokens for registries, fetched from where their challenge says and kept until they expire. */
+/** Fetches tokens for registries from the token service of their challenge, and caches them. */
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { type BearerChallenge, checkRealm, type RealmRules } from "./challenge.ts";
 import type { Credential } from "./credentials.ts";
-import { type Answer, ask, type Question, throwTrouble } from "./exchange.ts";
+import { type Answer, type RegistryRequest, send, throwTrouble } from "./exchange.ts";
 import type { Reach } from "./reach.ts";
 import { RegistryTrouble, refuse } from "./refusal.ts";
 
-/** What servers take as a header by default, and visible ASCII as it stands in one (RFC 6750, section 2.1). */
+/** Visible ASCII (RFC 6750, section 2.1), of a length that servers accept as a header by default. */
 const TokenText = z
   .string()
   .max(16_384)
   .regex(/^[\x21-\x7e]+$/);
 
-/** Lifetimes are in seconds; 60 when the service does not say (distribution, "Token authentication"). */
+/** Lifetimes are in seconds; the default is 60 (distribution, "Token authentication"). */
 const TokenAnswer = z
   .object({
     token: TokenText.optional(),
@@ -27,50 +27,50 @@ const TokenAnswer = z
     return z.NEVER;
   });
 
-/** A token is not used in its last seconds: it has to live until the registry reads it. */
+/** A token is not used in its last seconds, so that it doesn't expire before the registry reads it. */
 const marginSeconds = 10;
 
-/** A token is used no longer, whatever its service says: after a change of rights it is asked again. */
+/** Upper limit of a token's lifetime, so that a change of permissions takes effect. */
 const longestLifetimeSeconds = 3_600;
 
-/** Who names the images decides how many there are. */
-const keptAtMost = 500;
+/** Limited, because callers decide how many images there are. */
+const cachedAtMost = 500;
 
 type TokenRequest = {
-  /** The registry that asks for the token. */
+  /** The registry that requires the token. */
   host: string;
   challenge: BearerChallenge;
   credential: Credential | undefined;
 };
 
-type Token = { value: string; isKept: boolean };
+type Token = { value: string; isCached: boolean };
 
 export type TokenSource = {
   /** Throws a `ProblemError` (registry_auth) or `RegistryTrouble`. */
   find: (wanted: TokenRequest) => Promise<Token>;
-  /** Fetches anew: the registry did not take the one that was kept. */
+  /** Fetches a new token after the registry has refused the cached one. */
   refresh: (wanted: TokenRequest) => Promise<Token>;
 };
 
 type TokenRules = RealmRules & { reach: Reach };
 
 export function createTokenSource(rules: TokenRules): TokenSource {
-  const kept = new LRUCache<string, { value: string; expiresAtMs: number }>({ max: keptAtMost });
+  const cache = new LRUCache<string, { value: string; expiresAtMs: number }>({ max: cachedAtMost });
   const refresh = async (wanted: TokenRequest) => {
     const { value, lifetimeSeconds } = await fetchToken(wanted, rules);
     const usableSeconds = Math.min(lifetimeSeconds, longestLifetimeSeconds) - marginSeconds;
-    kept.set(nameOf(wanted), { value, expiresAtMs: Date.now() + usableSeconds * 1_000 });
-    return { value, isKept: false };
+    cache.set(nameOf(wanted), { value, expiresAtMs: Date.now() + usableSeconds * 1_000 });
+    return { value, isCached: false };
   };
   const find = async (wanted: TokenRequest) => {
-    const token = kept.get(nameOf(wanted));
+    const token = cache.get(nameOf(wanted));
     if (token === undefined || token.expiresAtMs <= Date.now()) return refresh(wanted);
-    return { value: token.value, isKept: true };
+    return { value: token.value, isCached: true };
   };
   return { find, refresh };
 }
 
-/** By registry as well: what one registry was given is never shown to another. */
+/** The cache key has the registry, so that a token is never sent to another one. */
 function nameOf({ host, challenge }: TokenRequest): string {
   return [host, challenge.realm, challenge.service, challenge.scope].join("\n");
 }
@@ -78,7 +78,7 @@ function nameOf({ host, challenge }: TokenRequest): string {
 async function fetchToken(wanted: TokenRequest, rules: TokenRules) {
   const { host, challenge } = wanted;
   const realm = checkRealm(challenge.realm, host, rules);
-  const answer = await ask(questionOf(wanted, realm), rules.reach);
+  const answer = await send(requestOf(wanted, realm), rules.reach);
   throwTrouble(answer);
   if (answer.status !== 200) {
     const detail = `the token service of ${host} answered ${answer.status}`;
@@ -87,7 +87,7 @@ async function fetchToken(wanted: TokenRequest, rules: TokenRules) {
   return readToken(answer, host);
 }
 
-function questionOf({ challenge, credential }: TokenRequest, realm: URL): Question {
+function requestOf({ challenge, credential }: TokenRequest, realm: URL): RegistryRequest {
   const { service, scope } = challenge;
   if (credential !== undefined && "identityToken" in credential) {
     return exchangeIdentity(realm, { service, scope, refresh_token: credential.identityToken });
@@ -100,7 +100,7 @@ function questionOf({ challenge, credential }: TokenRequest, realm: URL): Questi
 }
 
 /** An identity token is a refresh token (distribution, "Docker Registry v2 OAuth2 tokens"). */
-function exchangeIdentity(address: URL, fields: Record<string, string>): Question {
+function exchangeIdentity(address: URL, fields: Record<string, string>): RegistryRequest {
   const form = { grant_type: "refresh_token", client_id: "vedette", ...fields };
   return {
     method: "POST",
@@ -115,11 +115,11 @@ function readToken({ body }: Answer, host: string): z.infer<typeof TokenAnswer> 
     return TokenAnswer.parse(JSON.parse(body.toString()));
   } catch {
     // Without the cause: it could quote the token.
-    throw new RegistryTrouble(`no token in the answer of the token service of ${host}`);
+    throw new RegistryTrouble(`the token service of ${host} answered without a valid token`);
   }
 }
 
-/** The header for a name and password; undefined for an identity token, which is neither. */
+/** The basic authorization of a name and password; undefined for an identity token. */
 export function basicAuthorization(credential: Credential): string | undefined {
   if ("identityToken" in credential) return undefined;
   const pair = `${credential.user}:${credential.password}`;

@@ -4,7 +4,7 @@ import { checkRealm, parseChallenge } from "#registry/challenge.ts";
 const rules = { insecure: [], tokenHosts: [] };
 
 describe("parseChallenge", () => {
-  it("reads where a token comes from", () => {
+  it("reads the address of the token service", () => {
     const header =
       'Bearer realm="https://auth.example.com/token",service="reg",scope="repository:a/b:pull,push"';
 
@@ -24,18 +24,18 @@ describe("parseChallenge", () => {
     });
   });
 
-  it("reads a request for a password", () => {
+  it("reads a challenge for a password", () => {
     expect(parseChallenge(['Basic realm="Registry"'])).toEqual({ scheme: "basic" });
   });
 
-  it("rather fetches a token than shows the password", () => {
+  it("prefers a token to the password", () => {
     const headers = ['Basic realm="x"', 'Bearer realm="https://a.example/t"'];
 
     expect(parseChallenge(headers)?.scheme).toBe("bearer");
   });
 
   it.each([[[]], [["Negotiate"]], [["Bearer service=x"]], [[""]]])(
-    "knows nothing of %j",
+    "does not support %j",
     (headers) => {
       expect(parseChallenge(headers)).toBeUndefined();
     },
@@ -51,7 +51,7 @@ describe("checkRealm", () => {
     { realm: "https://auth.example.com:8443/t", registry: "example.com:5000" },
     { realm: "http://127.0.0.1:9000/t", registry: "localhost:5000" },
     { realm: "https://10.0.0.1/t", registry: "10.0.0.1:5000" },
-  ])("takes $realm for $registry", ({ realm, registry }) => {
+  ])("accepts $realm for $registry", ({ realm, registry }) => {
     expect(checkRealm(realm, registry, rules).href).toBe(realm);
   });
 
@@ -67,14 +67,14 @@ describe("checkRealm", () => {
     expect(() => checkRealm(realm, registry, rules)).toThrow("a foreign host");
   });
 
-  it("refuses to send a password in the clear", () => {
+  it("refuses to send a password unencrypted", () => {
     expect(() => checkRealm("http://auth.example.com/t", "registry.example.com", rules)).toThrow(
-      "in the clear",
+      "unencrypted",
     );
   });
 
   it.each(["file:///etc/passwd", "token", "ftp://registry.example.com/t"])(
-    "refuses %s, which is no address",
+    "refuses %s, which is not an http address",
     (realm) => {
       expect(() => checkRealm(realm, "registry.example.com", rules)).toThrow(
         expect.objectContaining({ code: "registry_auth" }),
@@ -82,7 +82,7 @@ describe("checkRealm", () => {
     },
   );
 
-  it("takes a foreign host that is listed", () => {
+  it("accepts a foreign host that is listed", () => {
     const listed = { insecure: [], tokenHosts: ["api.scaleway.com"] };
 
     const address = checkRealm("https://api.scaleway.com/t", "rg.fr-par.scw.cloud", listed);
@@ -90,7 +90,7 @@ describe("checkRealm", () => {
     expect(address.host).toBe("api.scaleway.com");
   });
 
-  it("takes plain http where it is listed", () => {
+  it("accepts plain http for a listed host", () => {
     const listed = { insecure: ["registry.lan:5001"], tokenHosts: [] };
 
     const address = checkRealm("http://registry.lan:5001/t", "registry.lan:5000", listed);
@@ -102,7 +102,7 @@ describe("checkRealm", () => {
 it.each([
   ["words without a value", "a".repeat(60_000)],
   ["a value without an end", `realm="${"x".repeat(60_000)}`],
-])("a challenge of %s takes time in proportion to its length alone", (_, rest) => {
+])("parsing a challenge of %s takes time linear in its length", (_, rest) => {
   const timeOf = (text: string) => {
     const startedAt = performance.now();
     parseChallenge([`Bearer ${text}`]);

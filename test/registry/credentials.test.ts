@@ -15,7 +15,7 @@ function writeConfig(content: unknown): string {
 const settings = (docker_config = "", allowed: string[] = []) => ({ docker_config, allowed });
 
 describe("createFindCredential", () => {
-  it("knows nobody when nothing is set", () => {
+  it("finds nothing when nothing is set", () => {
     const find = createFindCredential({}, settings());
 
     expect(find("ghcr.io")).toBeUndefined();
@@ -53,7 +53,7 @@ describe("createFindCredential", () => {
     expect(find(registry)).toEqual({ user: "u", password: "p" });
   });
 
-  it("takes an identity token before a password", () => {
+  it("prefers an identity token to a password", () => {
     const entry = { auth: encode("u:p"), identitytoken: "token" };
     const find = createFindCredential(
       {},
@@ -63,14 +63,14 @@ describe("createFindCredential", () => {
     expect(find("reg.example.com")).toEqual({ identityToken: "token" });
   });
 
-  it("has none for an entry whose secret a helper keeps", () => {
+  it("finds nothing for an entry whose secret a helper stores", () => {
     const content = { auths: { "ghcr.io": {} }, credsStore: "desktop" };
     const find = createFindCredential({}, settings(writeConfig(content)));
 
     expect(find("ghcr.io")).toBeUndefined();
   });
 
-  it("takes the environment before the file", () => {
+  it("prefers the environment to the file", () => {
     const file = writeConfig({ auths: { "ghcr.io": { auth: encode("file:p") } } });
     const find = createFindCredential({ REGISTRY_AUTH_GHCR_IO: "environment:p" }, settings(file));
 
@@ -100,26 +100,26 @@ describe("a variable that may be meant for more than one registry", () => {
   const owned = "registry.example.com";
   const alike = "registry-example.com";
 
-  it("is for the one with dots alone", () => {
+  it("is used for the registry with dots only", () => {
     const find = createFindCredential(environment, settings());
 
     expect(find(owned)).toEqual({ user: "user", password: "secretword" });
   });
 
-  it("is not shown to another, which is told how to call its own", () => {
+  it("is not sent to another registry, and the error names the variable for that one", () => {
     const find = createFindCredential(environment, settings());
 
     expect(() => find(alike)).toThrow("call it REGISTRY_AUTH_REGISTRY__EXAMPLE_COM");
   });
 
-  it("keeps no other from what is its own", () => {
+  it("does not hide the variable of another registry", () => {
     const file = writeConfig({ auths: { [alike]: { auth: encode("file:p") } } });
     const find = createFindCredential(environment, settings(file));
 
     expect(find(alike)).toEqual({ user: "file", password: "p" });
   });
 
-  it("is for any of them where the settings name the places that images come from", () => {
+  it("is used for any of them when the settings list the allowed registries", () => {
     const find = createFindCredential(environment, settings("", [alike]));
 
     expect(find(alike)).toEqual({ user: "user", password: "secretword" });

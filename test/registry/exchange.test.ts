@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type Question, redirect } from "#registry/exchange.ts";
+import { type RegistryRequest, redirect } from "#registry/exchange.ts";
 
-const ask = (address: string): Question => ({
+const aRequest = (address: string): RegistryRequest => ({
   method: "HEAD",
   address: new URL(address),
   headers: { accept: "*/*", authorization: "Basic secret" },
@@ -9,7 +9,7 @@ const ask = (address: string): Question => ({
 
 describe("redirect", () => {
   it("keeps the authorization on the same host", () => {
-    const next = redirect(ask("https://reg.example.com/v2/a"), "/v2/b", []);
+    const next = redirect(aRequest("https://reg.example.com/v2/a"), "/v2/b", []);
 
     expect(next.address.href).toBe("https://reg.example.com/v2/b");
     expect(next.headers["authorization"]).toBe("Basic secret");
@@ -18,7 +18,7 @@ describe("redirect", () => {
   it.each(["https://cdn.example.com/b", "https://reg.example.com:8443/b"])(
     "drops the authorization on the way to %s",
     (location) => {
-      const next = redirect(ask("https://reg.example.com/v2/a"), location, []);
+      const next = redirect(aRequest("https://reg.example.com/v2/a"), location, []);
 
       expect(next.headers).toEqual({ accept: "*/*" });
     },
@@ -31,13 +31,13 @@ describe("redirect", () => {
     { from: "https://reg.example.com/a", location: "file:///etc/passwd" },
     { from: "https://reg.example.com/a", location: "https://" },
   ])("does not go from $from to $location", ({ from, location }) => {
-    expect(() => redirect(ask(from), location, [])).toThrow("redirects to an unsafe address");
+    expect(() => redirect(aRequest(from), location, [])).toThrow("redirects to an unsafe address");
   });
 
   it("goes to plain http from a plain registry, where it is listed", () => {
     const insecure = ["reg.lan:5000", "store.lan"];
 
-    const next = redirect(ask("http://reg.lan:5000/a"), "http://store.lan/b", insecure);
+    const next = redirect(aRequest("http://reg.lan:5000/a"), "http://store.lan/b", insecure);
 
     expect(next.address.host).toBe("store.lan");
   });

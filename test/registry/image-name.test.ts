@@ -4,7 +4,7 @@ import { isAllowed, isPlainHttp, parseImageName } from "#registry/image-name.ts"
 const digest = `sha256:${"ab".repeat(32)}`;
 
 describe("parseImageName", () => {
-  it("takes a reference with a port, a deep repository and a digest apart", () => {
+  it("parses a reference with a port, a deep repository and a digest", () => {
     const name = parseImageName(`registry.example.com:5000/team/sub/app:v1.2@${digest}`);
 
     expect(name).toEqual({
@@ -17,7 +17,7 @@ describe("parseImageName", () => {
     });
   });
 
-  it("asks Docker's registry under the name it answers to", () => {
+  it("uses the host name of Docker's registry", () => {
     expect(parseImageName("docker.io/team/app:v1")).toMatchObject({
       registry: "docker.io",
       host: "registry-1.docker.io",
@@ -32,14 +32,14 @@ describe("parseImageName", () => {
     });
   });
 
-  it("takes a name that its digest leaves within the length of an image", () => {
+  it("accepts a name that fits the length of an image together with its digest", () => {
     const { tagged } = parseImageName(`registry.example.com/${"x".repeat(416)}:v1`);
 
     expect(tagged).toHaveLength(440);
     expect(`${tagged}@${digest}`).toHaveLength(512);
   });
 
-  it("takes host names in any case for the same", () => {
+  it("ignores the case of host names", () => {
     expect(parseImageName("GHCR.io/team/app:v1").registry).toBe("ghcr.io");
   });
 
@@ -67,7 +67,7 @@ describe("parseImageName", () => {
     );
   });
 
-  it("refuses a first part that container engines take for a repository", () => {
+  it("refuses a first part that container engines read as a repository", () => {
     expect(() => parseImageName("team/app:v1")).toThrow("write docker.io/team/app:v1");
   });
 });
@@ -87,35 +87,35 @@ describe("isAllowed", () => {
     { allowed: ["registry.example.co"], expected: false },
     { allowed: ["example.com"], expected: false },
     { allowed: [""], expected: false },
-  ])("answers $expected for $allowed", ({ allowed, expected }) => {
+  ])("returns $expected for $allowed", ({ allowed, expected }) => {
     expect(isAllowed(image, allowed)).toBe(expected);
   });
 });
 
 describe("isPlainHttp", () => {
   it.each(["localhost", "localhost:5000", "127.0.0.1:5000", "127.8.0.1", "[::1]:5000"])(
-    "takes %s for this machine",
+    "uses plain http for %s, which is this machine",
     (host) => {
       expect(isPlainHttp(host, [])).toBe(true);
     },
   );
 
   it.each(["localhost.example.com", "127.0.0.1.example.com", "10.0.0.1:5000", "1127.0.0.1"])(
-    "wants https for %s",
+    "uses https for %s",
     (host) => {
       expect(isPlainHttp(host, [])).toBe(false);
     },
   );
 
-  it("takes a registry that is listed, with exactly its port", () => {
+  it("uses plain http for a listed registry with exactly its port", () => {
     expect(isPlainHttp("registry.lan:5000", ["registry.lan:5000"])).toBe(true);
     expect(isPlainHttp("registry.lan:5001", ["registry.lan:5000"])).toBe(false);
   });
 });
 
 it.each(["a:99999", "::", "a:b:c", "1.2.3.4.5", "256.256.256.256", "[::1", "a[b].c"])(
-  "refuses %s, which looks like a host and is none",
+  "refuses %s, which only looks like a host",
   (registry) => {
-    expect(() => parseImageName(`${registry}/acme/app:v1`)).toThrow("which is no host");
+    expect(() => parseImageName(`${registry}/acme/app:v1`)).toThrow("which is not a valid host");
   },
 );

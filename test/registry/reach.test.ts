@@ -27,12 +27,12 @@ it.each([
   "fd20:ce::254",
   "fd00:42::42",
   "fd00:ec2::23",
-])("does not ask %s", (address) => {
+])("does not connect to %s", (address) => {
   expect(isClosed(address)).toBe(true);
 });
 
 it.each(["10.0.0.1", "192.168.1.1", "93.184.216.34", "2606:2800::1", "64:ff9b::5db8:d822", "a.b"])(
-  "asks %s",
+  "connects to %s",
   (address) => {
     expect(isClosed(address)).toBe(false);
   },
@@ -51,7 +51,7 @@ it.each([
   expect(() => reach.dispatcherFor(new URL(address))).toThrow("of this machine");
 });
 
-it("asks a host of this machine that the settings name, at the named port", () => {
+it("connects to a host of this machine at the port that the settings name", () => {
   const reach = createReach(["127.0.0.1:5000", "[::1]"], limits);
 
   expect(() => reach.dispatcherFor(new URL("http://127.0.0.1:5000/"))).not.toThrow();

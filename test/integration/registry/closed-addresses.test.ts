@@ -1,4 +1,4 @@
-/** The image gate as a way to this machine's own services: it is none. */
+/** The image gate cannot be used to reach this machine's own services. */
 import { expect, it } from "vitest";
 import { createPinImage } from "#registry/pin.ts";
 import { startFakeRegistry } from "../../support/servers/fake-registry.ts";
@@ -10,7 +10,7 @@ const notAllowed = expect.objectContaining({ code: "image_not_allowed", status: 
 const portOf = (host: string) => host.split(":")[1];
 
 it.each(["127.0.0.1", "localhost", "0x7f.1", "[::ffff:127.0.0.1]"])(
-  "asks nothing of this machine as %s",
+  "does not connect to this machine as %s",
   async (name) => {
     const service = await startFakeRegistry(() => found);
     const pin = createPinImage(settings, () => undefined);
@@ -33,7 +33,7 @@ it("follows no redirect to another port of this machine", async () => {
   expect(service.requests).toEqual([]);
 });
 
-it("asks no token service at another port of this machine", async () => {
+it("does not connect to a token service at another port of this machine", async () => {
   const service = await startFakeRegistry(() => found);
   const challenge = `Bearer realm="http://${service.host}/query",service="s"`;
   const registry = await startFakeRegistry(() => ({
@@ -47,7 +47,7 @@ it("asks no token service at another port of this machine", async () => {
   expect(service.requests).toEqual([]);
 });
 
-it("asks a registry of this machine that is allowed by name", async () => {
+it("connects to a registry of this machine that is allowed by name", async () => {
   const registry = await startFakeRegistry(() => found);
   const pin = createPinImage({ ...settings, allowed: [registry.host] }, () => undefined);
 

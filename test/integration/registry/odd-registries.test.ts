@@ -9,7 +9,7 @@ import {
   startFakeRegistry,
 } from "../../support/servers/fake-registry.ts";
 
-/** The registries of these tests are on this machine, which has to be said. */
+/** The registries of these tests are on this machine, so the settings have to name them. */
 const settings = { allowed: [], insecure: ["127.0.0.1"], token_hosts: [], docker_config: "" };
 
 const digest = `sha256:${"ab".repeat(32)}`;
@@ -19,7 +19,7 @@ const credential = { user: "deployer", password: "secret-word" };
 
 type Reply = (request: RegistryRequest, count: number) => RegistryReply;
 
-/** A registry that answers so, and what the gate makes of an image of it. */
+/** A registry that answers so, and the gate's result for an image of it. */
 async function startGate(reply: Reply, known?: Credential) {
   const registry = await startFakeRegistry(reply);
   const pin = createPinImage(settings, () => known);
@@ -34,8 +34,8 @@ const replies =
 
 const refusal = (code: string, status: number) => expect.objectContaining({ code, status });
 
-describe("trouble that passes", () => {
-  it.each([500, 502, 503, 504, 408, 429])("tries again after status %i", async (status) => {
+describe("temporary trouble", () => {
+  it.each([500, 502, 503, 504, 408, 429])("retries after status %i", async (status) => {
     const { image, pin } = await startGate(replies({ status }, { status }));
 
     expect(await pin()).toBe(`${image}@${digest}`);
@@ -49,7 +49,7 @@ describe("trouble that passes", () => {
     expect(registry.requests).toHaveLength(4);
   });
 
-  it("waits as long as a busy registry asks", async () => {
+  it("waits as long as the Retry-After of a busy registry says", async () => {
     const { registry, pin } = await startGate(
       replies({ status: 429, headers: { "retry-after": "1" } }),
     );
@@ -60,7 +60,7 @@ describe("trouble that passes", () => {
     expect(second - first).toBeGreaterThanOrEqual(990);
   });
 
-  it("hands a long wait on to the caller", async () => {
+  it("leaves a long wait to the caller", async () => {
     const { registry, pin } = await startGate(() => ({
       status: 429,
       headers: { "retry-after": "120" },
@@ -78,7 +78,7 @@ describe("trouble that passes", () => {
   });
 });
 
-describe("answers out of the ordinary", () => {
+describe("unusual answers", () => {
   const body = '{"schemaVersion": 2}\n';
   const computed = `sha256:${createHash("sha256").update(body).digest("hex")}`;
 
@@ -95,7 +95,7 @@ describe("answers out of the ordinary", () => {
   });
 
   it.each(["<html></html>", "null", "[]", '"text"', '{"schemaVersion":"2"}', ""])(
-    "takes no %j for a manifest, as a web server answers that is no registry",
+    "does not accept %j as a manifest, since a web server may answer that",
     async (page) => {
       const { image, pin } = await startGate(() => ({ status: 200, body: page }));
 
@@ -106,17 +106,17 @@ describe("answers out of the ordinary", () => {
     },
   );
 
-  it("believes no bytes that have another digest than was asked for", async () => {
+  it("refuses content that does not match the requested digest", async () => {
     const { image } = await startGate(({ method }) =>
       method === "HEAD" ? { status: 200 } : { status: 200, body },
     );
     const pin = createPinImage(settings, () => undefined);
 
     await expect(pin(`${image}@${computed}`)).resolves.toBe(`${image}@${computed}`);
-    await expect(pin(`${image}@${digest}`)).rejects.toThrow("another content");
+    await expect(pin(`${image}@${digest}`)).rejects.toThrow("does not match");
   });
 
-  it("does not read more than a manifest may be long", async () => {
+  it("does not read more than the longest manifest", async () => {
     const { pin } = await startGate(({ method }) =>
       method === "HEAD" ? { status: 200 } : { status: 200, body: "x".repeat(4_194_305) },
     );
@@ -124,7 +124,7 @@ describe("answers out of the ordinary", () => {
     await expect(pin()).rejects.toEqual(refusal("registry_unavailable", 503));
   });
 
-  it.each([400, 418])("asks once only after status %i", async (status) => {
+  it.each([400, 418])("does not retry after status %i", async (status) => {
     const { registry, pin } = await startGate(() => ({ status }));
 
     await expect(pin()).rejects.toEqual(refusal("registry_unavailable", 503));
@@ -132,7 +132,7 @@ describe("answers out of the ordinary", () => {
     expect(registry.requests).toHaveLength(1);
   });
 
-  it("keeps the digest that was asked for when the registry names another", async () => {
+  it("keeps the requested digest when the registry names another", async () => {
     const { image } = await startGate(() => found);
     const pin = createPinImage(settings, () => undefined);
     const asked = `${image}@sha256:${"cd".repeat(32)}`;
@@ -159,7 +159,7 @@ describe("answers out of the ordinary", () => {
 describe("credentials", () => {
   const basic = { status: 401, headers: { "www-authenticate": 'Basic realm="x"' } };
 
-  it("are not shown to a registry that does not ask", async () => {
+  it("are not sent to a registry that does not require them", async () => {
     const { registry, pin } = await startGate(() => found, credential);
 
     await pin();
@@ -167,7 +167,7 @@ describe("credentials", () => {
     expect(registry.requests.map(({ authorization }) => authorization)).toEqual([undefined]);
   });
 
-  it("do not go where a redirect leads", async () => {
+  it("are not sent to the target of a redirect", async () => {
     const store = await startFakeRegistry(() => found);
     const location = `http://${store.host}/elsewhere`;
     const { registry, pin } = await startGate(
@@ -184,7 +184,7 @@ describe("credentials", () => {
     ]);
   });
 
-  it("are not shown to another host that asks for them after a redirect", async () => {
+  it("are not sent to another host that requires them after a redirect", async () => {
     const stranger = await startFakeRegistry(() => basic);
     const location = `http://${stranger.host}/elsewhere`;
     const { pin } = await startGate(() => ({ status: 307, headers: { location } }), credential);
@@ -209,7 +209,7 @@ describe("credentials", () => {
     expect(registry.requests).toHaveLength(1);
   });
 
-  it("are not in what is said about a token service that fails", async () => {
+  it("are not in the error about a token service that fails", async () => {
     const tokens = await startFakeRegistry(() => ({ status: 500 }));
     const challenge = { "www-authenticate": `Bearer realm="http://${tokens.host}/token"` };
     const { pin } = await startGate(() => ({ status: 401, headers: challenge }), credential);
@@ -224,7 +224,7 @@ describe("credentials", () => {
   it.each([
     { what: "is no JSON", body: "<html>" },
     { what: "has no token", body: '{"expires_in": 300}' },
-  ])("bring nothing when the answer of the token service $what", async ({ body }) => {
+  ])("give no access when the answer of the token service $what", async ({ body }) => {
     const tokens = await startFakeRegistry(() => ({ status: 200, body }));
     const challenge = { "www-authenticate": `Bearer realm="http://${tokens.host}/token"` };
     const { pin } = await startGate(() => ({ status: 401, headers: challenge }), credential);
@@ -232,7 +232,7 @@ describe("credentials", () => {
     await expect(pin()).rejects.toEqual(refusal("registry_unavailable", 503));
   });
 
-  it("are used once more when the registry takes the token that was kept no longer", async () => {
+  it("are used again when the registry refuses the cached token", async () => {
     const tokens = await startFakeRegistry((_request, count) => ({
       status: 200,
       body: JSON.stringify({ access_token: `token-${count}`, expires_in: 300 }),
@@ -259,8 +259,8 @@ describe("credentials", () => {
   });
 });
 
-describe("places that are not allowed", () => {
-  it("are not even asked", async () => {
+describe("registries that are not allowed", () => {
+  it("get no request", async () => {
     const registry = await startFakeRegistry(() => found);
     const allowed = [`${registry.host}/other`, "registry.example.com"];
     const pin = createPinImage({ ...settings, allowed }, () => undefined);

@@ -1,4 +1,4 @@
-/** Tokens of a service that says what it likes about them. */
+/** Tokens of a service that gives unusual values and lifetimes. */
 import { afterEach, expect, it, vi } from "vitest";
 import { createPinImage } from "#registry/pin.ts";
 import { startFakeRegistry } from "../../support/servers/fake-registry.ts";
@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A registry that takes any token, and a service that answers so. */
+/** A registry that accepts any token, and a token service that answers so. */
 async function startGate(answer: object) {
   const tokens = await startFakeRegistry(() => ({ status: 200, body: JSON.stringify(answer) }));
   const challenge = { "www-authenticate": `Bearer realm="http://${tokens.host}/token"` };
@@ -23,7 +23,7 @@ async function startGate(answer: object) {
   return { tokens, pin: (name = "sentinel") => pin(`${registry.host}/acme/${name}:v1`) };
 }
 
-it("are kept for an hour at the most, whatever is said of their lifetime", async () => {
+it("are cached for an hour at most, whatever their stated lifetime", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const { tokens, pin } = await startGate({ token: "abc", expires_in: 1e15 });
   await pin();
@@ -38,7 +38,7 @@ it("are kept for an hour at the most, whatever is said of their lifetime", async
   expect(tokens.requests).toHaveLength(2);
 });
 
-it.each([0, 10, -1e15])("are not kept when their lifetime is %s seconds", async (seconds) => {
+it.each([0, 10, -1e15])("are not cached when their lifetime is %s seconds", async (seconds) => {
   const { tokens, pin } = await startGate({ token: "abc", expires_in: seconds });
   await pin();
 
@@ -47,14 +47,14 @@ it.each([0, 10, -1e15])("are not kept when their lifetime is %s seconds", async 
   expect(tokens.requests).toHaveLength(2);
 });
 
-it("are not taken when they are longer than a header may be", async () => {
+it("are refused when they are longer than a header may be", async () => {
   const { pin } = await startGate({ token: "a".repeat(16_385), expires_in: 300 });
 
   await expect(pin()).rejects.toEqual(unavailable);
 });
 
 it.each(["a\r\nx-injected: 1", "a b", "\u0000", "ü"])(
-  "are not taken when they are %j, which no header may hold",
+  "are refused when they are %j, which no header may contain",
   async (token) => {
     const { pin } = await startGate({ token });
 
@@ -64,7 +64,7 @@ it.each(["a\r\nx-injected: 1", "a b", "\u0000", "ü"])(
   },
 );
 
-it("that were not used for long give way to those of other images", async () => {
+it("are removed from the cache for those of other images when they have not been used for long", async () => {
   const { tokens, pin } = await startGate({ token: "abc", expires_in: 300 });
   for (let count = 0; count <= 500; count += 1) await pin(`image-${count}`);
 

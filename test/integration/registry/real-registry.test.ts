@@ -10,7 +10,7 @@ import {
 } from "../../support/servers/docker-registry.ts";
 import { startTokenIssuer } from "../../support/servers/token-issuer.ts";
 
-/** The registries of these tests are on this machine, which has to be said. */
+/** The registries of these tests are on this machine, so the settings have to name them. */
 const settings = { allowed: [], insecure: ["127.0.0.1"], token_hosts: [], docker_config: "" };
 
 const anonymous = createPinImage(settings, () => undefined);
@@ -22,7 +22,7 @@ const app = (registry: DockerRegistry, tag = "v1") => `${registry.host}/${reposi
 const push = (registry: DockerRegistry, content = "v1", tag = "v1") =>
   registry.push({ repository, tag, content });
 
-/** As it is set by an operator: by the environment. */
+/** As set by an operator, in the environment. */
 function withPassword(registry: DockerRegistry, password: string) {
   const name = `REGISTRY_AUTH_${registry.host.replace(/[.:]/g, "_")}`;
   const environment = { [name]: `${registryUser.user}:${password}` };
@@ -41,7 +41,7 @@ describe.skipIf(!hasPrograms("docker-registry"))("an open registry", () => {
     expect(pinned).toBe(`${app(registry)}@${digest}`);
   });
 
-  it("answers 404 to those who do not say which manifests they take, which is why we do", async () => {
+  it("answers 404 to a request that accepts no kind of manifest, which is why ours does", async () => {
     const registry = await startDockerRegistry({ auth: "open" });
     await push(registry);
 
@@ -85,7 +85,7 @@ describe.skipIf(!hasPrograms("docker-registry"))("an open registry", () => {
     await expect(pinning).rejects.toEqual(refusal("image_not_found", 400));
   });
 
-  it("does not take a registry that is down for one without the image", async () => {
+  it("does not report a missing image when the registry is down", async () => {
     const registry = await startDockerRegistry({ auth: "open" });
     await push(registry);
     await registry.stop();
@@ -97,7 +97,7 @@ describe.skipIf(!hasPrograms("docker-registry"))("an open registry", () => {
 });
 
 describe.skipIf(!hasPrograms("docker-registry"))("a registry with a password", () => {
-  it("pins an image for whom has the password", async () => {
+  it("pins an image with the right password", async () => {
     const registry = await startDockerRegistry({ auth: "htpasswd" });
     const digest = await push(registry);
     const pin = withPassword(registry, registryUser.password);
@@ -124,7 +124,7 @@ describe.skipIf(!hasPrograms("docker-registry"))("a registry with a password", (
     await expect(pinning).rejects.toThrow("was not found, or");
   });
 
-  it("tells a missing image from a missing permission", async () => {
+  it("distinguishes a missing image from a missing permission", async () => {
     const registry = await startDockerRegistry({ auth: "htpasswd" });
     const pin = withPassword(registry, registryUser.password);
 
@@ -160,7 +160,7 @@ describe.skipIf(!hasPrograms("docker-registry", "openssl"))("a registry with tok
     expect(issuer.requests).toEqual([{ method: "POST", scope: `repository:${repository}:pull` }]);
   });
 
-  it("keeps a token for the next image", async () => {
+  it("reuses a token for the next image", async () => {
     const { issuer, registry } = await startWithTokens();
     await push(registry, "v2", "v2");
     const pin = withPassword(registry, registryUser.password);
@@ -171,7 +171,7 @@ describe.skipIf(!hasPrograms("docker-registry", "openssl"))("a registry with tok
     expect(issuer.requests).toHaveLength(1);
   });
 
-  it("fetches a new token when the old one has run out", async () => {
+  it("fetches a new token when the old one has expired", async () => {
     const { issuer, registry } = await startWithTokens({ expiresInSeconds: 5 });
     const pin = withPassword(registry, registryUser.password);
 
