@@ -1,16 +1,16 @@
-/** Passes a request on to the upstream and its answer back, as streams. */
+/** Forwards a request to the upstream and the answer to the caller, as streams. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { PassThrough } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Dispatcher } from "undici";
 import { ProblemError } from "#kernel/problem.ts";
-import { createAsk } from "./ask.ts";
 import { framingOf } from "./framing.ts";
 import { answerHeaders, requestHeaders } from "./headers.ts";
 import type { Origin } from "./origin.ts";
+import { createSendUpstream } from "./send-upstream.ts";
 import { targetOf } from "./target.ts";
 
-/** What the gateway knows of a request whose key is good. */
+/** What the gateway knows about a request whose key is valid. */
 export type VerifiedRequest = { keyId: string; requestId: string; origin: Origin };
 
 export type Forward = (
@@ -19,25 +19,25 @@ export type Forward = (
   accepted: VerifiedRequest,
 ) => Promise<void>;
 
-/** How long the upstream may be silent: after the request before its answer, or amid its answer. */
+/** How long the upstream may send nothing: between request and answer, or within the answer. */
 export const upstreamSilenceMs = 60_000;
 
-/** How long an exchange may take in all, however lively it is. */
+/** The longest duration of an exchange in all, even while data is flowing. */
 export const exchangeLimitMs = 3_600_000;
 
-/** Throws a `ProblemError` while nothing is answered yet: 502 for a failure, 504 for silence. */
+/** Throws a `ProblemError` if the answer has not started: 502 for a failure, 504 for a timeout. */
 export function createForward(
   upstreamUrl: string,
   sentinelId: string,
   silenceMs = upstreamSilenceMs,
 ): Forward {
   const upstream = new URL(upstreamUrl);
-  const ask = createAsk(upstream.origin, silenceMs);
+  const send = createSendUpstream(upstream.origin, silenceMs);
   return async (incoming, outgoing, accepted) => {
     const options = describeRequest(incoming, { ...accepted, upstream, sentinelId });
     const limits = limitExchange(incoming, outgoing, silenceMs);
     try {
-      const answer = await ask({ ...options, signal: limits.signal });
+      const answer = await send({ ...options, signal: limits.signal });
       limits.answered();
       const { statusCode } = answer;
       outgoing.writeHead(statusCode, answerHeaders(statusCode, answer.headers));
@@ -48,11 +48,11 @@ export function createForward(
   };
 }
 
-type Bearings = VerifiedRequest & { upstream: URL; sentinelId: string };
+type RequestContext = VerifiedRequest & { upstream: URL; sentinelId: string };
 
-/** The request as the upstream gets it. Throws a 400 for one that could be read in two ways. */
-export function describeRequest(incoming: IncomingMessage, bearings: Bearings) {
-  const { upstream } = bearings;
+/** The request as the upstream gets it. Throws a 400 for an ambiguous one. */
+export function describeRequest(incoming: IncomingMessage, context: RequestContext) {
+  const { upstream } = context;
   const framing = framingOf(incoming);
   const target = targetOf(incoming, upstream.pathname.replace(/\/$/, ""));
   const calledHost = target.authority ?? incoming.headers.host ?? "";
@@ -60,9 +60,9 @@ export function describeRequest(incoming: IncomingMessage, bearings: Bearings) {
   return {
     method: incoming.method as Dispatcher.HttpMethod,
     path: target.path,
-    headers: requestHeaders(incoming, { ...bearings, host: upstream.host, calledHost, framing }),
+    headers: requestHeaders(incoming, { ...context, host: upstream.host, calledHost, framing }),
     body: hasBody ? bodyOf(incoming) : null,
-    // Whoever overlooks the body of such a request would take it for the next one.
+    // Closes the connection afterwards: a server that ignores the body would read it as the next request.
     ...(hasBody && isBodyUnusual(incoming.method) && { reset: true }),
   };
 }
@@ -72,8 +72,8 @@ function isBodyUnusual(method: string | undefined): boolean {
 }
 
 /**
- * A stream of its own: an upstream that answers before it has read everything ends this one, and not
- * the connection on which its answer is still to go out. What is left is read and thrown away.
+ * A separate stream for the body: an upstream that answers before it has read everything ends this stream,
+ * and not the caller's connection, which still has to carry the answer. The rest of the body is discarded.
  */
 function bodyOf(incoming: IncomingMessage): PassThrough {
   const body = new PassThrough();
@@ -93,15 +93,15 @@ function limitExchange(incoming: IncomingMessage, outgoing: ServerResponse, sile
   const abort = () => aborting.abort();
   const whole = setTimeout(abort, exchangeLimitMs);
   let silence: NodeJS.Timeout | undefined;
-  const listen = () => {
+  const startWait = () => {
     silence = setTimeout(() => aborting.abort(tooSlow()), silenceMs);
   };
-  // How long the request itself may take is the server's limit.
-  if (framingOf(incoming).kind === "none") listen();
-  else incoming.once("end", listen);
+  // The server limits the duration of the request itself.
+  if (framingOf(incoming).kind === "none") startWait();
+  else incoming.once("end", startWait);
   outgoing.once("close", abort);
   const answered = () => {
-    incoming.off("end", listen);
+    incoming.off("end", startWait);
     clearTimeout(silence);
   };
   const end = () => {

@@ -1,4 +1,4 @@
-/** Where the body of a request ends: read once, and told to the upstream in our own words. */
+/** Parses where the body of a request ends; the upstream gets headers that we write from the result. */
 import type { IncomingMessage } from "node:http";
 import { ProblemError } from "#kernel/problem.ts";
 
@@ -6,7 +6,7 @@ export type Framing = { kind: "none" } | { kind: "chunked" } | { kind: "length";
 
 type Head = Pick<IncomingMessage, "headers" | "httpVersion">;
 
-/** Throws the 400 of a framing that not every server reads in the same way. */
+/** Throws a 400 for a framing that servers may read differently. */
 export function framingOf({ headers, httpVersion }: Head): Framing {
   const coding = headers["transfer-encoding"];
   const length = headers["content-length"];
@@ -23,6 +23,6 @@ export function framingOf({ headers, httpVersion }: Head): Framing {
 }
 
 function badFraming(rule: string): ProblemError {
-  const detail = `where the body of the request ends is not clear: ${rule}`;
+  const detail = `it is not clear where the body of the request ends: ${rule}`;
   return new ProblemError({ status: 400, code: "bad_framing", detail });
 }

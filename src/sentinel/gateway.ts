@@ -7,15 +7,15 @@ import { ProblemError, toProblem } from "#kernel/problem.ts";
 import type { Forward, VerifiedRequest } from "./forward.ts";
 import { answerHealth, type Health } from "./health.ts";
 import { originOf } from "./origin.ts";
-import { asksForTunnel, type Tunnels } from "./tunnel.ts";
+import { isTunnelRequest, type Tunnels } from "./tunnel.ts";
 import type { VerifyKey } from "./verify.ts";
 
 export type GatewayParts = {
   verifyKey: VerifyKey;
-  /** undefined: there is no upstream, which every request is told. */
+  /** undefined: there is no upstream, and every request gets a 503. */
   upstream: { forward: Forward; tunnels: Tunnels } | undefined;
   health: () => Health;
-  /** Addresses (CIDR) of proxies in front, whose X-Forwarded-For is believed. */
+  /** Addresses (CIDR) of proxies in front, whose X-Forwarded-For is trusted. */
   trustedProxies: readonly string[];
 };
 
@@ -23,14 +23,14 @@ const publicHealthPath = "/.sentinel/health";
 
 export type Gateway = {
   server: Server;
-  /** Takes no new connections; resolves once those that there are have ended. */
+  /** Accepts no new connections; resolves when the existing ones have ended. */
   drain: () => Promise<void>;
 };
 
-/** How long a connection may be idle: also how long a drain waits for those that stay so. */
+/** How long a connection may be idle; also how long a drain waits for idle ones. */
 const keepAliveTimeoutMs = 3_000;
 
-/** A connection on which neither side sends anything is given up: longer than an upstream may think. */
+/** A connection without any data is closed after this, which is longer than an upstream may take to answer. */
 const silenceTimeoutMs = 150_000;
 
 const serverOptions = {
@@ -44,7 +44,7 @@ export function createGateway(parts: GatewayParts): Gateway {
   const pipelines = createPipelineLimit();
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     if (!pipelines.admit(incoming, outgoing)) return;
-    // Told with an answer, a caller opens its next connection elsewhere; cut off, it would fail.
+    // The caller then opens its next connection to another process; if we closed it, a request could fail.
     if (isDraining) outgoing.setHeader("connection", "close");
     if (incoming.url === publicHealthPath) {
       answerHealth(outgoing, parts.health());
@@ -52,17 +52,19 @@ export function createGateway(parts: GatewayParts): Gateway {
     }
     void respond(incoming, outgoing, async (requestId) => {
       const { accepted, upstream } = await admit(parts, incoming, requestId);
-      // Only now: the body of a request that is refused need not be sent.
+      // Only now, so that callers don't send the body of a request that is refused.
       if (isContinueAwaited(incoming)) outgoing.writeContinue();
       await upstream.forward(incoming, outgoing, accepted);
     });
   };
-  // Sent ahead of an answer it is a request like any other: the connection is not free for its own yet.
+  // An upgrade pipelined behind an unanswered request is treated as an ordinary request, because the
+  // connection is still in use for earlier answers.
   const shouldUpgradeCallback = (incoming: IncomingMessage) =>
-    asksForTunnel(incoming) && pipelines.isInTurn(incoming);
+    isTunnelRequest(incoming) && pipelines.isInTurn(incoming);
   const server = createServer({ ...serverOptions, shouldUpgradeCallback }, answer);
   server.setTimeout(silenceTimeoutMs);
-  // Their size is limited. To leave some of them out could leave out the one that counts.
+  // Unlimited, since their total size is limited: Node would drop headers beyond a maximum count, and one
+  // of those could matter.
   server.maxHeadersCount = 0;
   server.on("checkContinue", answer);
   server.on("upgrade", (incoming, duplex, head) => {
@@ -75,10 +77,10 @@ export function createGateway(parts: GatewayParts): Gateway {
   });
   const drain = () => {
     isDraining = true;
-    // They would last for as long as their callers like, who connect anew to whoever serves now.
+    // They could last for as long as their callers like. Callers reconnect to the process that serves now.
     parts.upstream?.tunnels.closeAll();
-    // Not the HTTP server's own close: that cuts off idle connections, on which a request may just be
-    // under way. In the next turn, so that what has connected already is accepted first.
+    // Not the HTTP server's own close, which destroys idle connections while a request may be arriving on
+    // them. In the next turn of the event loop, so that pending connections are accepted first.
     return new Promise<void>((resolve) => {
       setImmediate(() => NetServer.prototype.close.call(server, () => resolve()));
     });
@@ -86,7 +88,7 @@ export function createGateway(parts: GatewayParts): Gateway {
   return { server, drain };
 }
 
-/** An answer on a connection that the HTTP server no longer manages; it is the last one there. */
+/** An answer on a connection that the HTTP server no longer manages; the connection ends after it. */
 function answerOn(socket: Socket, incoming: IncomingMessage): ServerResponse {
   socket.on("error", () => socket.destroy());
   const outgoing = new ServerResponse(incoming);
@@ -109,7 +111,7 @@ async function respond(
   }
 }
 
-/** Throws a `ProblemError` for what must not go on to the upstream. */
+/** Throws a `ProblemError` for a request that must not reach the upstream. */
 async function admit(
   { verifyKey, upstream, trustedProxies }: GatewayParts,
   incoming: IncomingMessage,
@@ -126,25 +128,28 @@ async function admit(
   return { accepted: { keyId, requestId, origin }, upstream };
 }
 
-/** Read by nobody. Of what has closed already nothing would tell the upstream that it has. */
+/**
+ * Ends the request: its connection has closed already, so no close event would cancel the request to the
+ * upstream. Nobody reads this answer.
+ */
 function callerGone(): ProblemError {
   return new ProblemError({ status: 499, code: "gone", detail: "the caller is gone" });
 }
 
-/** Whoever speaks HTTP/1.0 would take it for the answer (RFC 9110, section 10.1.1). */
+/** A caller of HTTP/1.0 would read "100 Continue" as the answer (RFC 9110, section 10.1.1). */
 function isContinueAwaited({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.expect !== undefined && httpVersion === "1.1";
 }
 
-/** RFC 9112, section 3.2: the first of two hosts is no better than the second, nor is a list of them. */
+/** RFC 9112, section 3.2: refuse several Host headers, or a list of hosts in one. */
 function refuseUnclearHost({ headersDistinct }: IncomingMessage): void {
   const hosts = headersDistinct["host"] ?? [];
   if (hosts.length <= 1 && /^[\w.~:[\]%-]*$/.test(hosts[0] ?? "")) return;
-  const detail = "send one Host header only, with a name or an address and perhaps a port";
+  const detail = "send one Host header only, with a name or an address and an optional port";
   throw new ProblemError({ status: 400, code: "bad_host", detail });
 }
 
-/** Longer ones the API does not even look at, and says so in a way that seems its own fault. */
+/** The API refuses longer keys with an error that would look like a failure of the API itself. */
 const longestKey = 512;
 
 function bearerOf(incoming: IncomingMessage): string {
@@ -154,7 +159,7 @@ function bearerOf(incoming: IncomingMessage): string {
   throw new ProblemError({ status: 401, code: "unauthorized", detail });
 }
 
-/** The caller's own id when it is a sane one, so that both sides name a request alike. */
+/** The caller's own id when it is well formed, so that both sides use the same id. */
 function requestIdOf(incoming: IncomingMessage): string {
   const given = incoming.headers["x-request-id"];
   return typeof given === "string" && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID();
@@ -162,7 +167,7 @@ function requestIdOf(incoming: IncomingMessage): string {
 
 function refuse(outgoing: ServerResponse, error: unknown, requestId: string): void {
   if (outgoing.headersSent || outgoing.destroyed) {
-    // The answer has begun: cutting it off is the only way left to say that it is not whole.
+    // The answer has started: only closing the connection shows that it is incomplete.
     outgoing.destroy();
     return;
   }
@@ -172,7 +177,7 @@ function refuse(outgoing: ServerResponse, error: unknown, requestId: string): vo
     "content-type": "application/problem+json",
     "x-request-id": requestId,
     ...(problem.status === 401 && { "www-authenticate": "Bearer" }),
-    // After this it is not sure where the next request begins.
+    // Then it is uncertain where the next request on this connection starts.
     ...((problem.status === 400 || isAwaited) && { connection: "close" }),
   });
   outgoing.end(JSON.stringify({ ...problem, requestId }));

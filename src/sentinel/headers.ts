@@ -1,4 +1,4 @@
-/** The headers of a request as its upstream gets them, and of an answer as its caller does. */
+/** The headers of requests to the upstream and of answers to the caller. */
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { Framing } from "./framing.ts";
 import type { Origin } from "./origin.ts";
@@ -17,9 +17,8 @@ const hopByHop = [
 ];
 
 /**
- * Headers of a request that are ours to say, or not for the upstream: the caller's key ends here. Of
- * `Forwarded` and the like a caller could make up where it comes from; `Proxy` is a setting of many a
- * CGI program.
+ * Request headers that we set ourselves, or that the upstream must not get, such as the caller's key. With
+ * `Forwarded` and the like a caller could fake its address; many CGI programs read `Proxy` as a setting.
  */
 const ownNames = new Set([
   ...hopByHop,
@@ -43,7 +42,7 @@ export type Extra = {
   origin: Origin;
   /** Of the upstream. */
   host: string;
-  /** What the caller calls us. */
+  /** The host in the caller's request. */
   calledHost: string;
   framing: Framing;
 };
@@ -65,7 +64,7 @@ export function requestHeaders(incoming: IncomingMessage, extra: Extra): Outgoin
   };
 }
 
-/** A name that a server could take for one of ours counts as ours: to many, `_` and `-` are the same. */
+/** Also drops names that a server may treat like one of ours: many treat `_` and `-` alike. */
 function callersOwn(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   const kept = Object.entries(endToEnd(headers)).filter(([name]) => {
     const canonical = name.replace(/[^a-z0-9]/g, "-");
@@ -74,7 +73,7 @@ function callersOwn(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   return Object.fromEntries(kept);
 }
 
-/** The headers of an answer; one of status 204 says nothing of a body. */
+/** The headers of an answer; one with status 204 must not have a content length. */
 export function answerHeaders(
   statusCode: number,
   headers: IncomingHttpHeaders,
@@ -86,7 +85,7 @@ export function answerHeaders(
   };
 }
 
-/** The headers of a message without those of its connection, also the ones `Connection` names. */
+/** The headers of a message without the hop-by-hop ones, including those that `Connection` names. */
 export function endToEnd(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   const named = [headers.connection ?? []].flat().join(",").toLowerCase().split(",");
   const dropped = new Set([...hopByHop, ...named.map((name) => name.trim())]);

@@ -1,4 +1,4 @@
-/** How a sentinel is: the private port that whoever replaces it asks, and tells to begin. */
+/** A sentinel's private port, by which the driver checks its health and activates it. */
 import { createServer, type Server, type ServerResponse } from "node:http";
 
 export type Health = {
@@ -24,10 +24,10 @@ type PrivateParts = {
 /** `GET /health`, and `POST /activate` to open the public port. Loopback only. */
 export function createPrivateServer(parts: PrivateParts): Server {
   return createServer({ headersTimeout: 5_000, requestTimeout: 5_000 }, (incoming, outgoing) => {
-    const asked = `${incoming.method} ${incoming.url}`;
-    if (asked === "GET /health") {
+    const route = `${incoming.method} ${incoming.url}`;
+    if (route === "GET /health") {
       answerHealth(outgoing, parts.health());
-    } else if (asked === "POST /activate") {
+    } else if (route === "POST /activate") {
       parts.activate().then(
         () => outgoing.writeHead(204).end(),
         (error: Error) => outgoing.writeHead(500).end(error.message),

@@ -12,11 +12,11 @@ import { createVerifyKey } from "./verify.ts";
 
 const host = "127.0.0.1";
 
-/** How long a `-slow` image takes to become healthy, and a `-crash` one to end. */
+/** After this a `-slow` image becomes healthy, and a `-crash` image exits. */
 const slowMs = 5_000;
 const crashMs = 150;
 
-/** What is in flight may finish for this long after the sentinel was told to end. */
+/** How long requests in flight may take to finish after SIGTERM or SIGINT. */
 const drainMs = 10_000;
 
 async function run(settings: SentinelSettings): Promise<void> {
@@ -29,7 +29,7 @@ async function run(settings: SentinelSettings): Promise<void> {
     trustedProxies: settings.trustedProxies,
   });
   const activate = async () => {
-    // The old process still holds this port while the new one opens it: no moment is without either.
+    // The old process still listens on this port while the new one opens it, so that no request is lost.
     if (!gateway.server.listening)
       await listen(gateway.server, { port: settings.publicPort, reusePort: true });
   };
@@ -37,7 +37,7 @@ async function run(settings: SentinelSettings): Promise<void> {
   await listen(privateServer, { port: 0 });
   process.once("SIGTERM", () => void end(gateway));
   process.once("SIGINT", () => void end(gateway));
-  // Whoever started us may be gone again by then; we serve on.
+  // Our parent may end before us; we continue to serve.
   process.on("disconnect", () => {});
   process.send?.({ healthPort: (privateServer.address() as AddressInfo).port });
   setTimeout(() => {

@@ -1,13 +1,13 @@
-/** From where a request came: who connected, and what proxies in front say if they are trusted. */
+/** The origin of a request: the peer's address, and what trusted proxies in front report. */
 import type { IncomingMessage } from "node:http";
 import { bareAddress, isListed } from "#kernel/address.ts";
 
 export type Origin = {
   /** The caller's address, "unknown" if a trusted proxy names none. */
   client: string;
-  /** `X-Forwarded-For` as the upstream gets it: what came, and who connected. */
+  /** `X-Forwarded-For` for the upstream: the received value and the peer's address. */
   chain: string;
-  /** Whether who connected is one of the trusted proxies. */
+  /** Whether the peer is one of the trusted proxies. */
   isProxied: boolean;
 };
 
@@ -15,7 +15,7 @@ type Request = Pick<IncomingMessage, "headers"> & {
   socket: { remoteAddress?: string | undefined };
 };
 
-/** `trustedProxies`: addresses or ranges whose own `X-Forwarded-For` is believed. */
+/** `trustedProxies`: addresses or ranges whose `X-Forwarded-For` is trusted. */
 export function originOf({ headers, socket }: Request, trustedProxies: readonly string[]): Origin {
   const peer = (socket.remoteAddress ?? "unknown").replace(/^::ffff:(?=[\d.]+$)/i, "");
   const hops = [headers["x-forwarded-for"] ?? []]
@@ -31,7 +31,7 @@ export function originOf({ headers, socket }: Request, trustedProxies: readonly 
   };
 }
 
-/** The last one in the chain that is no trusted proxy: what stands before it anyone can have written. */
+/** The last address in the chain that is not a trusted proxy: any client can have written those before it. */
 function clientOf(chain: readonly string[], trustedProxies: readonly string[]): string {
   const addresses = chain.map(bareAddress);
   const client = addresses.findLast((address) => !isListed(trustedProxies, address));

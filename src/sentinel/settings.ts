@@ -1,4 +1,4 @@
-/** What a sentinel is told at its start. By environment: arguments are for everyone to read. */
+/** A sentinel's settings, from its environment: all users of the machine could read arguments. */
 
 export type SentinelSettings = {
   id: string;
@@ -10,9 +10,9 @@ export type SentinelSettings = {
   rootKey: string;
   /** Empty: nothing to forward to. */
   upstreamUrl: string;
-  /** Addresses (CIDR) of proxies in front, whose X-Forwarded-For is believed. */
+  /** Addresses (CIDR) of proxies in front, whose X-Forwarded-For is trusted. */
   trustedProxies: string[];
-  /** A sentinel that nobody has let serve by then was forgotten, and ends. */
+  /** A sentinel that has not been activated by then exits, because its driver has lost it. */
   activateWithinMs: number;
 };
 
@@ -35,7 +35,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): SentinelSettings {
   return settings;
 }
 
-/** How an image misbehaves, by the end of its tag: for demonstrations and tests of rollouts. */
+/** How an image misbehaves, by the suffix of its tag: for demonstrations and tests of rollouts. */
 export type Behaviour = "normal" | "crash" | "sick" | "slow";
 
 export function behaviourOf(image: string): Behaviour {

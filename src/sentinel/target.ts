@@ -1,13 +1,13 @@
-/** What a request asks for, as its upstream is asked: the very bytes, or a refusal. */
+/** The target of a request: it is forwarded byte by byte, or refused. */
 import { ProblemError } from "#kernel/problem.ts";
 
 export type Target = {
   path: string;
-  /** The host that the target itself names, which counts for more than the `Host` header. */
+  /** The host that the target itself names, which takes precedence over the `Host` header. */
   authority: string | undefined;
 };
 
-/** `basePath` is put in front; it has no slash at its end. Throws the 400 of an ambiguous target. */
+/** Prepends `basePath`, which has no trailing slash. Throws a 400 for an ambiguous target. */
 export function targetOf({ url }: { url?: string | undefined }, basePath: string): Target {
   const { authority, path } = splitTarget(url ?? "");
   refuseAmbiguous(path);
@@ -15,8 +15,8 @@ export function targetOf({ url }: { url?: string | undefined }, basePath: string
 }
 
 /**
- * Origin form (`/path`) or absolute form (`http://host/path`), of RFC 9112, section 3.2; the asterisk of
- * OPTIONS is no path, and no client that we have asks it.
+ * Origin form (`/path`) or absolute form (`http://host/path`), of RFC 9112, section 3.2. The asterisk form
+ * of OPTIONS is refused: it is not a path, and our clients don't use it.
  */
 function splitTarget(target: string): Target {
   if (target.startsWith("/")) return { path: target, authority: undefined };
@@ -26,17 +26,17 @@ function splitTarget(target: string): Target {
   return { path: rest.startsWith("/") ? rest : `/${rest}`, authority: absolute[1] };
 }
 
-/** What one server reads so and another one otherwise would lead past whatever guards a path. */
+/** A path that servers read differently could bypass access rules for paths. */
 function refuseAmbiguous(path: string): void {
   if (/[^!-~]|[\\#]/.test(path)) {
-    throw badTarget("spaces, backslashes, # and what is not ASCII must be percent-encoded");
+    throw badTarget("spaces, backslashes, # and non-ASCII characters must be percent-encoded");
   }
   const segments = (path.split("?", 1)[0] ?? "").split(/\/|%2f|%5c/i);
   if (segments.some(isDots))
     throw badTarget('send it without "." and ".." as segments of its path');
 }
 
-/** `.` or `..` in whatever spelling, also with the parameters that some servers take off. */
+/** `.` or `..` in any encoding, also with parameters (`;x`), which some servers remove. */
 function isDots(segment: string): boolean {
   return /^\.{1,2}$/.test((segment.split(/;|%3b/i, 1)[0] ?? "").replace(/%2e/gi, "."));
 }

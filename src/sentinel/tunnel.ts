@@ -1,4 +1,4 @@
-/** WebSockets: asked for like any request, then bytes both ways until either end has enough. */
+/** Tunnels for WebSockets: an upgrade request like any other, then bytes both ways until one side closes. */
 import {
   type ClientRequest,
   type IncomingHttpHeaders,
@@ -10,7 +10,6 @@ import { request as requestHttps } from "node:https";
 import type { Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
 import { ProblemError } from "#kernel/problem.ts";
-import { isPlainlyCoded, unreachable } from "./ask.ts";
 import {
   describeRequest,
   exchangeLimitMs,
@@ -19,29 +18,30 @@ import {
   type VerifiedRequest,
 } from "./forward.ts";
 import { answerHeaders, endToEnd } from "./headers.ts";
+import { isPlainlyCoded, unreachable } from "./send-upstream.ts";
 
-/** The caller's end of what is to become a tunnel. */
+/** The caller's side of an upgrade. */
 type Upgrade = {
   incoming: IncomingMessage;
   socket: Socket;
-  /** What the caller has sent behind its request already. */
+  /** Bytes that the caller has already sent after its request. */
   head: Buffer;
   /** For an answer other than 101. */
   outgoing: ServerResponse;
 };
 
 export type Tunnels = {
-  /** Resolves once the tunnel stands, or the upstream's refusal is passed on; throws as `Forward` does. */
+  /** Resolves when the tunnel is open, or the upstream's refusal was forwarded; throws like `Forward`. */
   open: (upgrade: Upgrade, accepted: VerifiedRequest) => Promise<void>;
-  /** Ends all there are, and from then on each one as soon as it stands. */
+  /** Closes all tunnels, and later ones as soon as they are open. */
   closeAll: () => void;
 };
 
 type Limits = { handshakeMs: number; silenceMs: number; lifeMs: number };
 
 /**
- * A tunnel without a byte for that long is dead, and none outlives the last: its caller connects anew,
- * and its key is asked for again.
+ * A tunnel without data for `silenceMs` is dead. After `lifeMs` each one is closed: its caller reconnects, and
+ * the key is verified again.
  */
 const usualLimits: Limits = {
   handshakeMs: upstreamSilenceMs,
@@ -49,11 +49,11 @@ const usualLimits: Limits = {
   lifeMs: exchangeLimitMs,
 };
 
-/** For what is left to say once the other side has ended. */
-const lastWordMs = 5_000;
+/** How long one side may still send after the other has ended. */
+const halfClosedMs = 5_000;
 
-/** Only this: any other protocol would be one in which nobody looks at keys. */
-export function asksForTunnel({ method, httpVersion, headers }: IncomingMessage): boolean {
+/** WebSockets only: within another protocol, requests could pass without a key. */
+export function isTunnelRequest({ method, httpVersion, headers }: IncomingMessage): boolean {
   return (
     method === "GET" &&
     httpVersion === "1.1" &&
@@ -87,18 +87,18 @@ export function createTunnels(
       method,
       path,
       headers: { ...headers, connection: "Upgrade", upgrade: "websocket" },
-      // A connection of its own, for this alone: nothing that goes wrong in it touches anybody else.
+      // A connection of its own, so that its errors affect no other request.
       agent: false,
     });
     const handshake = shakeHands(outbound, limits.handshakeMs);
-    socket.once("close", handshake.giveUp);
+    socket.once("close", handshake.abort);
     try {
       const answer = await handshake.answer;
       if (answer.far === undefined) await refuseAs(answer.message, outgoing);
       else track(connect(upgrade, answer, limits), socket);
     } finally {
       handshake.end();
-      socket.off("close", handshake.giveUp);
+      socket.off("close", handshake.abort);
     }
   };
   const track = (end: () => void, socket: Socket) => {
@@ -116,9 +116,9 @@ export function createTunnels(
 type Agreement = { message: IncomingMessage; far: Socket; head: Buffer };
 type Refusal = { message: IncomingMessage; far?: undefined };
 
-/** What the upstream says to the upgrade; `end` once that is dealt with. */
+/** Sends the upgrade and waits for the upstream's answer. Call `end` when the answer is handled. */
 function shakeHands(outbound: ClientRequest, withinMs: number) {
-  const giveUp = () => outbound.destroy();
+  const abort = () => outbound.destroy();
   const timer = setTimeout(() => outbound.destroy(tooSlow()), withinMs);
   const answer = new Promise<Agreement | Refusal>((resolve, reject) => {
     outbound.once("response", (message) => resolve({ message }));
@@ -133,24 +133,24 @@ function shakeHands(outbound: ClientRequest, withinMs: number) {
     outbound.on("error", (error) => {
       reject(error instanceof ProblemError ? error : unreachable(error));
     });
-    // Nothing of the caller's bytes before the upstream agrees: it could take them for a request.
+    // None of the caller's bytes before the upstream agrees: it could read them as another request.
     outbound.end();
   });
-  return { answer, giveUp, end: () => clearTimeout(timer) };
+  return { answer, abort, end: () => clearTimeout(timer) };
 }
 
 async function refuseAs(message: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const { statusCode = 502 } = message;
   if (!isPlainlyCoded(message.headers)) {
     message.destroy();
-    throw unreachable(new Error("the answer has a transfer coding that nobody asked for"));
+    throw unreachable(new Error("the answer has a transfer coding that was not requested"));
   }
   const headers = answerHeaders(statusCode, message.headers);
   outgoing.writeHead(statusCode, { ...headers, connection: "close" });
   await pipeline(message, outgoing);
 }
 
-/** Answers what ends the tunnel, once what is under way has been written. */
+/** Connects both sides. Returns a function that closes the tunnel after writing pending data. */
 function connect({ socket, outgoing, head }: Upgrade, agreed: Agreement, limits: Limits) {
   const { message, far } = agreed;
   outgoing.detachSocket(socket);
@@ -168,8 +168,8 @@ function connect({ socket, outgoing, head }: Upgrade, agreed: Agreement, limits:
   ] as const) {
     from.setTimeout(limits.silenceMs, () => from.destroy());
     from.on("error", () => from.destroy());
-    // One side is done: the other one may say a last word.
-    from.once("end", () => to.setTimeout(lastWordMs));
+    // One side has ended: the other may still send for a short time.
+    from.once("end", () => to.setTimeout(halfClosedMs));
     from.once("close", () => {
       clearTimeout(life);
       to.destroySoon();

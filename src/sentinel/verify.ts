@@ -1,4 +1,4 @@
-/** Asks the public API whether a caller's key is good. */
+/** Verifies a caller's key at the public API. */
 import { readBody } from "#kernel/body.ts";
 import { ProblemError } from "#kernel/problem.ts";
 
@@ -9,12 +9,12 @@ export type VerifyKey = (key: string, client: string) => Promise<VerifiedKey>;
 
 const verifyTimeoutMs = 5_000;
 
-/** An answer may carry the metadata of a key and of its identity, a MiB each as text without escapes. */
+/** An answer may have the metadata of a key and of its identity, each up to a MiB of unescaped text. */
 const answerLimitBytes = 16 * 1024 * 1024;
 
 type Answer = { data?: { valid?: boolean; code?: string; keyId?: string } };
 
-/** The answer to a caller, by the code with which the API refuses a key. */
+/** The answer to the caller, by the code with which the API refuses a key. */
 const refusals: Record<string, { status: number; detail: string }> = {
   RATE_LIMITED: { status: 429, detail: "this key is over its rate limit; try again later" },
   USAGE_EXCEEDED: { status: 429, detail: "this key has no credits left" },
@@ -46,7 +46,7 @@ async function callApi(
       headers: {
         authorization: `Bearer ${api.rootKey}`,
         "content-type": "application/json",
-        // Whom a key's list of addresses is about: whoever asked us.
+        // The API checks this address against the key's list of addresses.
         "x-forwarded-for": client,
       },
       body: JSON.stringify({ key }),
@@ -64,6 +64,7 @@ async function callApi(
 
 async function readText(answer: Response): Promise<string> {
   const body = await readBody(answer.body ?? [], answerLimitBytes);
-  if (body === undefined) throw new Error("the API answers too much");
+  if (body === undefined)
+    throw new Error(`the API's answer has more than ${answerLimitBytes} bytes`);
   return body.toString();
 }

@@ -15,14 +15,14 @@ const from = (remoteAddress: string | undefined, forwardedFor?: string) =>
 it.each([
   ["who connects", "203.0.113.7", undefined, "203.0.113.7"],
   [
-    "who connects, whatever he says of himself",
+    "the peer, whatever address it sends itself",
     "203.0.113.7",
     "10.0.0.1, 198.51.100.1",
     "203.0.113.7",
   ],
   ["whom a trusted proxy names", "10.0.0.1", "198.51.100.1", "198.51.100.1"],
   [
-    "whom the first of two trusted proxies names",
+    "the address that the first of two trusted proxies names",
     "10.0.0.1",
     "198.51.100.1, 10.0.0.2",
     "198.51.100.1",
@@ -38,7 +38,7 @@ it.each([
   expect(from(peer, forwardedFor).client).toBe(client);
 });
 
-it("the chain is what came and who connected, believed or not", () => {
+it("the chain has the received addresses and the peer, trusted or not", () => {
   expect(from("203.0.113.7", "192.0.2.1,198.51.100.1").chain).toBe(
     "192.0.2.1, 198.51.100.1, 203.0.113.7",
   );

@@ -18,7 +18,7 @@ describe("targetOf", () => {
     expect(pathOf(url)).toBe(url);
   });
 
-  it("puts the path of the upstream in front", () => {
+  it("prepends the path of the upstream", () => {
     expect(pathOf("//host/x?y", "/base")).toBe("/base//host/x?y");
   });
 
@@ -26,7 +26,7 @@ describe("targetOf", () => {
     ["http://other/x?y", "/x?y", "other"],
     ["HTTPS://other:8080", "/", "other:8080"],
     ["http://[::1]:80?y", "/?y", "[::1]:80"],
-  ])("takes the absolute %s apart", (url, path, authority) => {
+  ])("parses the absolute %s", (url, path, authority) => {
     expect(targetOf({ url }, "")).toEqual({ path, authority });
   });
 

@@ -1,4 +1,4 @@
-/** A key that may be used from some addresses only, at the real API and behind a sentinel. */
+/** A key that is allowed from some addresses only, with the real API behind a sentinel. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApi, type TestApi } from "../../support/api/api.ts";
 import { exchange, startEcho, startSentinel } from "../../support/rollout/sentinel.ts";
@@ -34,19 +34,19 @@ async function askSentinel(forwardedFor: string, trustedProxies: string[]) {
   );
 }
 
-it("lets a caller through whom a trusted proxy names", async () => {
+it("accepts a caller whose allowed address a trusted proxy names", async () => {
   const answer = await askSentinel("198.51.100.7", ["127.0.0.1"]);
 
   expect(answer).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-it("refuses a caller from elsewhere whom a trusted proxy names", async () => {
+it("refuses a caller whose other address a trusted proxy names", async () => {
   const answer = await askSentinel("203.0.113.7", ["127.0.0.1"]);
 
   expect(answer).toMatch(/^HTTP\/1\.1 403 /);
 });
 
-it("refuses a caller who only says of himself where he comes from", async () => {
+it("refuses a caller that names an allowed address itself", async () => {
   const answer = await askSentinel("198.51.100.7", []);
 
   expect(answer).toMatch(/^HTTP\/1\.1 403 /);
@@ -59,7 +59,7 @@ it.each([
   ["unknown", "FORBIDDEN"],
   ["fe80::1%eth0", "FORBIDDEN"],
   [undefined, "FORBIDDEN"],
-])("who verifies with a root key and names %s as its client is told %s", async (client, code) => {
+])("a caller with a root key that names %s as its client gets %s", async (client, code) => {
   const { key, rootKey } = await createListedKey();
 
   const answer = await fetch(`${api.url}/v2/keys.verifyKey`, {

@@ -1,4 +1,4 @@
-/** What an upstream may do wrong, and a caller that leaves: nobody else notices. */
+/** Faulty upstreams and callers that disconnect do not affect other requests. */
 import { expect, it } from "vitest";
 import {
   dial,
@@ -46,7 +46,7 @@ it.each([
   expect(await exchange(sentinel.url, get)).toMatch(/^HTTP\/1\.1 502 /);
 });
 
-/** An upstream that closes each connection when a second request comes on it, as if it had been idle. */
+/** An upstream that closes each connection at its second request, as if it had been idle. */
 async function startForgetful() {
   const asked: string[] = [];
   const url = await serveBytes((socket) => {
@@ -61,21 +61,18 @@ async function startForgetful() {
   return { url, asked };
 }
 
-it.each(["GET", "HEAD", "OPTIONS"])(
-  "asks once more when a connection was closed under a %s",
-  async (method) => {
-    const upstream = await startForgetful();
-    const sentinel = await startSentinel({ upstreamUrl: upstream.url });
-    await exchange(sentinel.url, get);
+it.each(["GET", "HEAD", "OPTIONS"])("retries a %s whose connection was closed", async (method) => {
+  const upstream = await startForgetful();
+  const sentinel = await startSentinel({ upstreamUrl: upstream.url });
+  await exchange(sentinel.url, get);
 
-    const answer = await exchange(sentinel.url, head(`${method} / HTTP/1.1`, "Connection: close"));
+  const answer = await exchange(sentinel.url, head(`${method} / HTTP/1.1`, "Connection: close"));
 
-    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
-    expect(upstream.asked).toEqual(["GET", method, method]);
-  },
-);
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  expect(upstream.asked).toEqual(["GET", method, method]);
+});
 
-it("asks only once for what may change something when a connection was closed under it", async () => {
+it("does not retry a request that may change something when its connection was closed", async () => {
   const upstream = await startForgetful();
   const sentinel = await startSentinel({ upstreamUrl: upstream.url });
   await exchange(sentinel.url, get);
@@ -86,7 +83,7 @@ it("asks only once for what may change something when a connection was closed un
   expect(upstream.asked).toEqual(["GET", "DELETE"]);
 });
 
-it("passes over interim answers", async () => {
+it("skips interim answers", async () => {
   const text =
     "HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
   const sentinel = await startSentinel({ upstreamUrl: await answering(text) });
@@ -94,7 +91,7 @@ it("passes over interim answers", async () => {
   expect(await exchange(sentinel.url, get)).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\nok$/);
 });
 
-it("passes on the answer of an HTTP/1.0 upstream", async () => {
+it("forwards the answer of an HTTP/1.0 upstream", async () => {
   const sentinel = await startSentinel({
     upstreamUrl: await answering("HTTP/1.0 200 OK\r\nx-old: yes\r\n\r\nup to the end"),
   });
@@ -108,7 +105,7 @@ it("passes on the answer of an HTTP/1.0 upstream", async () => {
 it.each([
   ["a length", "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc"],
   ["chunks", `${chunkedAnswer}\r\n3\r\nabc\r\n`],
-])("cuts off an answer of which %s promise more", async (_, text) => {
+])("cuts off an answer that is shorter than its %s", async (_, text) => {
   const sentinel = await startSentinel({ upstreamUrl: await answering(text) });
 
   const answer = await exchange(sentinel.url, get);
@@ -121,7 +118,7 @@ it.each([
   ["HEAD", "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n"],
   ["GET", "HTTP/1.1 204 No Content\r\ncontent-length: 6\r\n\r\n"],
   ["GET", "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"],
-])("takes nothing behind an answer to %s for the next answer", async (method, text) => {
+])("does not read bytes after an answer to %s as the next answer", async (method, text) => {
   let isCutOff = false;
   const upstreamUrl = await serveBytes((socket) => {
     socket.on("data", (chunk) => {
@@ -151,7 +148,7 @@ it.each([
   expect(answers.filter((answer) => answer.includes("bad"))).toEqual([]);
 });
 
-it("passes on what an upstream answers before it has read the body, and goes on", async () => {
+it("forwards an answer that comes before the upstream has read the body, and continues", async () => {
   const upstreamUrl = await serveHttp((incoming, outgoing) => {
     if (incoming.url === "/large") outgoing.writeHead(413).end("too large");
     else outgoing.end("fine");
@@ -171,30 +168,36 @@ it("passes on what an upstream answers before it has read the body, and goes on"
 it.each([
   ["a length", "Content-Length: 100", "half"],
   ["chunks", "Transfer-Encoding: chunked", "4\r\nhalf\r\n"],
-])("ends the upstream's connection when a caller leaves amid %s", async (_, framing, sent) => {
-  const connections: string[] = [];
-  let closed = 0;
-  const upstreamUrl = await serveBytes((socket) => {
-    const index = connections.push("") - 1;
-    socket.on("data", (chunk) => {
-      connections[index] += String(chunk);
+])(
+  "ends the upstream's connection when a caller disconnects during a body with %s",
+  async (_, framing, sent) => {
+    const connections: string[] = [];
+    let closed = 0;
+    const upstreamUrl = await serveBytes((socket) => {
+      const index = connections.push("") - 1;
+      socket.on("data", (chunk) => {
+        connections[index] += String(chunk);
+      });
+      socket.once("close", () => {
+        closed += 1;
+      });
     });
-    socket.once("close", () => {
-      closed += 1;
+    const sentinel = await startSentinel({ upstreamUrl });
+    const caller = await dial(sentinel.url);
+
+    caller.send(head("POST / HTTP/1.1", framing) + sent);
+    await waitFor(() => connections[0]?.includes("half"), { withinMs: 10_000, what: "the half" });
+    caller.destroy();
+    await waitFor(() => closed === 1, {
+      withinMs: 10_000,
+      what: "the upstream's connection's end",
     });
-  });
-  const sentinel = await startSentinel({ upstreamUrl });
-  const caller = await dial(sentinel.url);
 
-  caller.send(head("POST / HTTP/1.1", framing) + sent);
-  await waitFor(() => connections[0]?.includes("half"), { withinMs: 10_000, what: "the half" });
-  caller.destroy();
-  await waitFor(() => closed === 1, { withinMs: 10_000, what: "the upstream's connection's end" });
+    expect(connections[0]).not.toMatch(/\r\n0\r\n\r\n$/);
+  },
+);
 
-  expect(connections[0]).not.toMatch(/\r\n0\r\n\r\n$/);
-});
-
-it("ends the upstream's connection when a caller leaves while it waits", async () => {
+it("ends the upstream's connection when a caller disconnects while it waits", async () => {
   let closed = 0;
   let asked = 0;
   const upstreamUrl = await serveBytes((socket) => {
@@ -229,7 +232,7 @@ it.each([
   ["its whole request", get],
   ["half a body", `${head("POST / HTTP/1.1", "Content-Length: 9")}half`],
 ])(
-  "asks nothing of the upstream for who sent %s and left while the key was verified",
+  "sends nothing upstream for a caller that sent %s and left while the key was verified",
   async (_, text) => {
     const gate = Promise.withResolvers<void>();
     let verified = 0;

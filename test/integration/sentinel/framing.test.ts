@@ -1,4 +1,4 @@
-/** Where a request ends is the same for the sentinel and its upstream, whatever a caller sends. */
+/** The sentinel and its upstream agree on where a request ends, whatever a caller sends. */
 import { describe, expect, it } from "vitest";
 import {
   dial,
@@ -17,7 +17,7 @@ const chunked = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n0\r
 
 const methods = ["GET", "HEAD", "DELETE", "OPTIONS", "POST", "PUT", "PATCH", "QUERY", "PURGE"];
 
-/** Ways to say where a body ends, each with the body behind it. */
+/** Framings of a body, each with the body after it. */
 const framings: Record<string, (method: string) => string> = {
   chunked: (method) =>
     head(`${method} /first HTTP/1.1`, "Transfer-Encoding: chunked") + chunked(hidden),
@@ -68,7 +68,7 @@ it.each(Object.keys(framings))(
   },
 );
 
-describe("a framing that is not clear", () => {
+describe("an ambiguous framing", () => {
   it.each([
     ["two lengths", ["Content-Length: 3", "Content-Length: 5"], "abcde"],
     ["a list of lengths", ["Content-Length: 3, 5"], "abcde"],
@@ -107,7 +107,7 @@ describe("a framing that is not clear", () => {
     expect(upstream.requests).toEqual([]);
   });
 
-  it("is refused where HTTP/1.0 comes with chunks", async () => {
+  it("is refused for chunks in HTTP/1.0", async () => {
     const upstream = await startEcho();
     const sentinel = await startSentinel({ upstreamUrl: upstream.url });
 
@@ -122,7 +122,7 @@ describe("a framing that is not clear", () => {
   });
 });
 
-it("passes the body on without its trailers", async () => {
+it("forwards the body without its trailers", async () => {
   const upstream = await startEcho();
   const sentinel = await startSentinel({ upstreamUrl: upstream.url });
   const caller = await dial(sentinel.url);
@@ -138,11 +138,11 @@ it("passes the body on without its trailers", async () => {
   expect(upstream.requests[0]?.headers).not.toHaveProperty("trailer");
 });
 
-it("uses no connection again on which a body stood where many servers expect none", async () => {
+it("does not reuse a connection after a body where many servers expect none", async () => {
   let connections = 0;
   const upstreamUrl = await serveBytes((socket) => {
     connections += 1;
-    // It reads no body after GET: to it, the rest of what arrives is another request.
+    // This upstream reads no body after GET: it parses the rest as another request.
     socket.once("data", () => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"));
   });
   const sentinel = await startSentinel({ upstreamUrl });

@@ -1,4 +1,4 @@
-/** What of a caller's words reaches the upstream, and what only the sentinel says there. */
+/** Which of a caller's headers reach the upstream, and which only the sentinel sets. */
 import { describe, expect, it } from "vitest";
 import { dial, exchange, startEcho, startSentinel } from "../../support/rollout/sentinel.ts";
 
@@ -21,7 +21,7 @@ describe("the key's id", () => {
     "X-Vedette_Key-Id: key_admin",
     "x.vedette.key.id: key_admin",
     "X-Vedette-Other: key_admin",
-  ])("is the sentinel's to say, not %s", async (header) => {
+  ])("is set by the sentinel, not by %s", async (header) => {
     const { requests } = await ask("GET / HTTP/1.1", [header]);
 
     expect(requests[0]?.headers).toMatchObject({ "x-vedette-key-id": "key_1" });
@@ -35,7 +35,7 @@ describe("the key's id", () => {
     "x-forwarded-for",
     "via, x-request-id",
     "close, X-VEDETTE-KEY-ID,, keep-alive",
-  ])("and the rest is said also when Connection names %s", async (names) => {
+  ])("and the other headers are set even when Connection names %s", async (names) => {
     const { requests } = await ask("GET / HTTP/1.1", [`Connection: ${names}`]);
 
     expect(requests[0]?.headers).toMatchObject({
@@ -60,7 +60,7 @@ it.each([
   "X-Forwarded-Prefix: /admin",
   "Proxy: http://evil.example",
   "Keep-Alive: timeout=1",
-])("keeps %s to itself", async (header) => {
+])("does not forward %s", async (header) => {
   const { requests } = await ask("GET / HTTP/1.1", [header]);
 
   expect(requests[0]?.headers[header.split(":")[0]?.toLowerCase() ?? ""]).not.toBe(
@@ -68,14 +68,14 @@ it.each([
   );
 });
 
-it("appends who connected to X-Forwarded-For, and tells the API nothing but that", async () => {
+it("appends the peer to X-Forwarded-For, and sends the API the peer only", async () => {
   const { requests, clients } = await ask("GET / HTTP/1.1", ["X-Forwarded-For: 192.0.2.1"]);
 
   expect(requests[0]?.headers["x-forwarded-for"]).toBe("192.0.2.1, 127.0.0.1");
   expect(clients).toEqual(["127.0.0.1"]);
 });
 
-it("believes a trusted proxy whose caller it asks for, and how that one came", async () => {
+it("trusts a trusted proxy about the caller's address and protocol", async () => {
   const { requests, clients } = await ask(
     "GET / HTTP/1.1",
     ["X-Forwarded-For: 192.0.2.1, 198.51.100.1", "X-Forwarded-Proto: https"],
@@ -90,7 +90,7 @@ it.each([
   ["//host/x", "//host/x"],
   ["http://elsewhere/x?y", "/x?y"],
   ["/a%2fb?c=%2e%2e", "/a%2fb?c=%2e%2e"],
-])("asks for %s as %s", async (target, url) => {
+])("forwards %s as %s", async (target, url) => {
   const { requests } = await ask(`GET ${target} HTTP/1.1`);
 
   expect(requests).toMatchObject([{ url }]);
@@ -128,7 +128,7 @@ it("refuses a key that is longer than any without asking the API", async () => {
   expect(sentinel.clients).toEqual([]);
 });
 
-it("sends no interim answer to a caller of HTTP/1.0, who knows none", async () => {
+it("sends no interim answer to a caller of HTTP/1.0, which has none", async () => {
   const sentinel = await startSentinel({ upstreamUrl: (await startEcho()).url });
 
   const answer = await exchange(
@@ -146,7 +146,7 @@ it("refuses a request with two hosts", async () => {
   expect(requests).toEqual([]);
 });
 
-it("asks for the body only once the key is good", async () => {
+it("requests the body only when the key is valid", async () => {
   const upstream = await startEcho();
   const sentinel = await startSentinel({ upstreamUrl: upstream.url });
   const expecting = ["Expect: 100-continue", "Content-Length: 4"];

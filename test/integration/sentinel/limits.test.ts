@@ -1,4 +1,4 @@
-/** How long a sentinel waits, with its limits cut short. */
+/** A sentinel's timeouts, shortened for these tests. */
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
@@ -44,13 +44,13 @@ const unlimited = { silenceMs: longMs, lifeMs: longMs };
 it.each([
   ["a request", head("Connection: close")],
   ["an upgrade", head(...upgrade)],
-])("answers 504 to %s of which the upstream says nothing", async (_, text) => {
+])("answers 504 to %s that the upstream does not answer", async (_, text) => {
   const url = await serveGateway(await serveBytes(() => {}), unlimited);
 
   expect(await exchange(url, text)).toMatch(/^HTTP\/1\.1 504 /);
 });
 
-it("cuts off an answer in which the upstream falls silent", async () => {
+it("cuts off an answer in which the upstream stops sending", async () => {
   const upstreamUrl = await serveBytes((socket) => {
     socket.once("data", () => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"));
   });

@@ -1,11 +1,11 @@
-/** Who sends requests without waiting for answers: each costs the API a question, also with no good key. */
+/** Pipelined requests: each costs the API a verification, even without a valid key. */
 import { expect, it } from "vitest";
 import { dial, startEcho, startSentinel } from "../../support/rollout/sentinel.ts";
 
 const ask = (path: string, key: string) =>
   `GET ${path} HTTP/1.1\r\nHost: s\r\nAuthorization: Bearer ${key}\r\n\r\n`;
 
-it("cuts off who sends a thousand requests ahead, and asks the API about few of them", async () => {
+it("closes the connection of a caller that pipelines a thousand requests, and verifies few of them", async () => {
   const sentinel = await startSentinel({ upstreamUrl: (await startEcho()).url });
   const connection = await dial(sentinel.url);
 
@@ -15,7 +15,7 @@ it("cuts off who sends a thousand requests ahead, and asks the API about few of 
   expect(sentinel.clients.length).toBeLessThanOrEqual(32);
 });
 
-it("answers who sends a few ahead, again and again on one connection", async () => {
+it("answers a caller that pipelines a few requests, repeatedly on one connection", async () => {
   const { url } = await startEcho();
   const connection = await dial((await startSentinel({ upstreamUrl: url })).url);
 
@@ -29,7 +29,7 @@ it("answers who sends a few ahead, again and again on one connection", async () 
   expect(answered).toHaveLength(60);
 });
 
-it("answers in order who asks for a WebSocket ahead of an answer, and serves on", async () => {
+it("answers a pipelined WebSocket upgrade in order, and continues to serve", async () => {
   const { url } = await startEcho();
   const sentinel = await startSentinel({ upstreamUrl: url });
   const connection = await dial(sentinel.url);

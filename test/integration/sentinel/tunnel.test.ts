@@ -1,4 +1,4 @@
-/** WebSockets through a sentinel, and what only looks like one. */
+/** WebSockets through a sentinel, and requests that only look like an upgrade. */
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import {
@@ -30,7 +30,7 @@ const accepted = [
   "",
 ].join("\r\n");
 
-/** An upstream that agrees to tunnels and sends back what it gets. */
+/** An upstream that accepts upgrades and echoes what it receives. */
 async function startLive(greeting = "") {
   const sockets: Socket[] = [];
   const requests: { url: string | undefined; headers: object }[] = [];
@@ -60,7 +60,7 @@ async function openTunnel() {
 }
 
 describe("a WebSocket", () => {
-  it("passes bytes both ways once its key is good", async () => {
+  it("passes bytes both ways when its key is valid", async () => {
     const { upstream, caller } = await openTunnel();
 
     caller.send("ping");
@@ -80,7 +80,7 @@ describe("a WebSocket", () => {
     expect(upstream.requests[0]?.headers).not.toHaveProperty("authorization");
   });
 
-  it("carries what the caller sends before it has its answer", async () => {
+  it("carries what the caller sends before the upgrade is answered", async () => {
     const upstream = await startLive();
     const sentinel = await startSentinel({ upstreamUrl: upstream.url });
     const caller = await dial(sentinel.url);
@@ -90,7 +90,7 @@ describe("a WebSocket", () => {
     await caller.received(/\r\n\r\nearly$/);
   });
 
-  it("carries megabytes without a loss", async () => {
+  it("carries megabytes without loss", async () => {
     const { caller } = await openTunnel();
     const payload = "0123456789".repeat(500_000);
 
@@ -133,7 +133,7 @@ describe("a WebSocket", () => {
     await caller.closed();
   });
 
-  it("passes on the last words of who ends it", async () => {
+  it("forwards the last bytes of the side that ends it", async () => {
     const { caller, far } = await openTunnel();
 
     far.end("goodbye");
@@ -143,7 +143,7 @@ describe("a WebSocket", () => {
     await caller.closed();
   });
 
-  it("ends when its sentinel is replaced, which waits for nobody", async () => {
+  it("ends when its sentinel is replaced, without a wait", async () => {
     const { sentinel, caller, far } = await openTunnel();
 
     sentinel.signal("SIGTERM");
@@ -152,7 +152,7 @@ describe("a WebSocket", () => {
     await waitFor(() => far.destroyed, { withinMs: 10_000, what: "the upstream's end" });
   });
 
-  it("is told what its upstream answers instead of agreeing", async () => {
+  it("gets the answer of an upstream that refuses the upgrade", async () => {
     const upstream = await startEcho();
     const sentinel = await startSentinel({ upstreamUrl: upstream.url });
 
@@ -173,7 +173,7 @@ it("answers 502 to an upgrade that its upstream refuses in a coding of its own",
   expect(await exchange(sentinel.url, ask())).toMatch(/^HTTP\/1\.1 502 /);
 });
 
-it("passes nothing behind an upgrade on before the upstream has agreed", async () => {
+it("forwards no bytes after an upgrade before the upstream has accepted it", async () => {
   const bytes: string[] = [];
   const upstreamUrl = await serveBytes((socket) => {
     socket.on("data", (chunk) => bytes.push(String(chunk)));
@@ -198,7 +198,7 @@ it.each([
   ],
   ["no key of its own", upgrade.slice(0, 3), "GET"],
   ["another method", [...upgrade, "Content-Length: 0"], "POST"],
-])("takes an upgrade with %s for an ordinary request", async (_, headers, method) => {
+])("treats an upgrade with %s as an ordinary request", async (_, headers, method) => {
   const upstream = await startEcho();
   const sentinel = await startSentinel({ upstreamUrl: upstream.url });
   const caller = await dial(sentinel.url);
@@ -210,7 +210,7 @@ it.each([
   expect(upstream.requests[0]?.headers).not.toHaveProperty("upgrade");
 });
 
-it("reads the body of an upgrade with one as a body", async () => {
+it("forwards the body of an upgrade that has one as a body", async () => {
   const upstream = await startEcho();
   const sentinel = await startSentinel({ upstreamUrl: upstream.url });
   const caller = await dial(sentinel.url);
@@ -222,7 +222,7 @@ it("reads the body of an upgrade with one as a body", async () => {
   expect(upstream.requests).toMatchObject([{ url: "/live?x=1", body: hidden }]);
 });
 
-it("answers 502 when the upstream leaves amid the upgrade, and serves on", async () => {
+it("answers 502 when the upstream disconnects during the upgrade, and continues to serve", async () => {
   const upstreamUrl = await serveBytes((socket) => socket.once("data", () => socket.destroy()));
   const sentinel = await startSentinel({ upstreamUrl });
 

@@ -1,36 +1,36 @@
-/** Puts a request to the upstream; once more where only the connection was to blame. */
+/** Sends a request to the upstream, and retries once when the upstream had closed the connection. */
 import type { IncomingHttpHeaders } from "node:http";
 import { type Dispatcher, Pool } from "undici";
 import { ProblemError } from "#kernel/problem.ts";
 
-/** Throws a `ProblemError` (502) when there is no answer, or none that can be passed on. */
-export type Ask = (options: Dispatcher.RequestOptions) => Promise<Dispatcher.ResponseData>;
+/** Throws a `ProblemError` (502) when there is no answer, or one that cannot be forwarded. */
+export type SendUpstream = (options: Dispatcher.RequestOptions) => Promise<Dispatcher.ResponseData>;
 
-/** Interim answers (1xx) before the real one; who sends more never comes to it. */
+/** Interim answers (1xx) before the final one; with more of them the upstream would never get to that. */
 const interimAtMost = 20;
 
-/** What ends later than this was not a connection that had been closed before we wrote to it. */
+/** A connection that fails later than this had not been closed before we wrote to it. */
 const staleWithinMs = 2_000;
 
-export function createAsk(origin: string, silenceMs: number): Ask {
+export function createSendUpstream(origin: string, silenceMs: number): SendUpstream {
   const settings = {
     allowH2: false,
     connect: { timeout: 10_000 },
-    // The wait for an answer begins when the request is sent, which may take its time.
+    // No timeout here: `forward.ts` limits the wait from the end of the request, which may be long.
     headersTimeout: 0,
     bodyTimeout: silenceMs,
   };
-  const kept = new Pool(origin, { ...settings, pipelining: 1 });
-  // Without keep-alive: a connection from here was never used before.
+  const reused = new Pool(origin, { ...settings, pipelining: 1 });
+  // Without keep-alive, so that every connection is new.
   const fresh = new Pool(origin, { ...settings, pipelining: 0 });
   return async (options) => {
     const startedAt = performance.now();
-    const question = { ...options, onInfo: countInterim() };
+    const request = { ...options, onInfo: countInterim() };
     try {
-      const answer = await kept.request(question).catch((error: Error) => {
+      const answer = await reused.request(request).catch((error: Error) => {
         const isStale = performance.now() - startedAt < staleWithinMs && isLostConnection(error);
         if (!isStale || !isRepeatable(options)) throw error;
-        return fresh.request(question);
+        return fresh.request(request);
       });
       requireReadable(answer);
       return answer;
@@ -42,8 +42,8 @@ export function createAsk(origin: string, silenceMs: number): Ask {
 }
 
 /**
- * An upstream may close a connection that is idle in the very moment in which we use it: then nobody
- * can tell whether the request was read. What changes nothing is asked again (RFC 9110, section 9.2.2).
+ * An upstream may close an idle connection at the moment when we use it: then it is unknown whether it read
+ * the request. Therefore only idempotent requests are retried (RFC 9110, section 9.2.2).
  */
 function isRepeatable({ method, body }: Dispatcher.RequestOptions): boolean {
   return ["GET", "HEAD", "OPTIONS"].includes(method) && (body ?? null) === null;
@@ -58,24 +58,24 @@ function countInterim(): () => void {
   let interim = 0;
   return () => {
     interim += 1;
-    if (interim > interimAtMost) throw new Error("the upstream answers without an end");
+    if (interim > interimAtMost) throw new Error("the upstream sends too many interim answers");
   };
 }
 
-/** A body in another coding than chunks would be passed on without the header that names its coding. */
+/** A body in another coding than chunks would be forwarded without the header that names its coding. */
 function requireReadable(answer: Dispatcher.ResponseData): void {
   if (isPlainlyCoded(answer.headers)) return;
   answer.body.on("error", () => {}).destroy();
-  throw unreachable(new Error("the answer has a transfer coding that nobody asked for"));
+  throw unreachable(new Error("the answer has a transfer coding that was not requested"));
 }
 
-/** Whether no other transfer coding than chunks is in the way of a body. */
+/** Whether the body has no other transfer coding than chunks. */
 export function isPlainlyCoded(headers: IncomingHttpHeaders): boolean {
   const codings = String(headers["transfer-encoding"] ?? "identity");
   return /^\s*(chunked|identity)\s*$/i.test(codings);
 }
 
 export function unreachable(cause: unknown): ProblemError {
-  const detail = "the upstream cannot be reached, or does not speak HTTP as it should";
+  const detail = "the upstream cannot be reached, or its answer is not valid HTTP";
   return new ProblemError({ status: 502, code: "bad_gateway", detail }, { cause });
 }
