@@ -1,4 +1,4 @@
-/** All settings: the slices' fragments joined, read once from one TOML file and the environment. */
+/** All settings: joins those of the slices, and reads them once from a TOML file and the environment. */
 import { existsSync, readFileSync } from "node:fs";
 import { parse as parseToml } from "smol-toml";
 import { z } from "zod";
@@ -23,7 +23,7 @@ import { workerConfig } from "#worker/config.ts";
 
 const Config = z.strictObject({
   data_dir: z.string().regex(/\S/, { error: "must name a directory" }).default(".vedette"),
-  /** How long it is said that this process is going away before it takes no connections any more. */
+  /** How long to announce the shutdown of this process before it stops accepting connections. */
   shutdown_delay_seconds: wholeNumber({ min: 0, max: 3_600, default: 0 }),
   log: z
     .strictObject({
@@ -51,7 +51,7 @@ const Config = z.strictObject({
 });
 export type Config = z.infer<typeof Config>;
 
-/** Short names that other programs already use for some settings. */
+/** Short names of some settings that other programs use too. */
 const environmentAliases: Record<string, readonly string[]> = {
   VEDETTE_ROOT_KEY: ["api", "root_key"],
   INGRESS_TOKEN: ["control", "ingress_token"],
@@ -66,9 +66,9 @@ export class ConfigError extends Error {}
 
 export type ConfigSource = { file?: string | undefined; environment: NodeJS.ProcessEnv };
 
-/** Reads the settings: the file first, the environment over it. Throws one `ConfigError` with all faults. */
+/** Reads the settings; the environment overrides the file. Throws one `ConfigError` with all faults. */
 export function readConfig(source: ConfigSource): Config {
-  // An empty variable, as compose files leave them, is none.
+  // An empty variable, as compose files set it, counts as absent.
   const file = source.file ?? (source.environment["VEDETTE_CONFIG"] || undefined);
   const path = file ?? "vedette.toml";
   if (file !== undefined && !existsSync(file)) {
@@ -84,7 +84,7 @@ function readToml(path: string): Record<string, unknown> {
   try {
     return parseToml(readFileSync(path, "utf8"));
   } catch (error) {
-    // The parser's message quotes the file around the fault, which may hold a secret: first line only.
+    // Only the first line of the parser's message: the others quote the file, which may have secrets.
     const summary = (error as Error).message.split("\n")[0];
     throw new ConfigError(`config file ${path} is not valid TOML: ${summary}`, { cause: error });
   }
@@ -102,14 +102,14 @@ function overlayEnvironment(
   return merged;
 }
 
-/** The settings that stand in no table. */
+/** The settings outside of any table. */
 const singleWords = new Set(["data_dir", "shutdown_delay_seconds"]);
 
 function settingPath(name: string): readonly string[] | undefined {
   if (name in environmentAliases) return environmentAliases[name];
   const words = /^VEDETTE_(.+)$/.exec(name)?.[1]?.toLowerCase().split("__");
   if (words === undefined) return undefined;
-  // A single word is ours only when it names a setting: VEDETTE_CONFIG and the like are no settings.
+  // Other single words, such as VEDETTE_CONFIG, are not settings.
   return words.length > 1 || singleWords.has(words[0] ?? "") ? words : undefined;
 }
 

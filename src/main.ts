@@ -6,21 +6,21 @@ import { runCommand } from "#cli/command.ts";
 
 const lingerMs = 2_000;
 
-// Half of a start is to compile what the last one compiled too: it is kept beside the code, where it
-// is trusted as much as that. Where nothing may be written there, nothing is kept.
+// Compiling takes half of a start, so the compiled code is cached beside the source, where it is as
+// trustworthy as that. Without write permission there is no cache.
 enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/vedette", import.meta.url)));
 
-// Whoever reads our output may stop reading, as `head` does: that is no error.
+// A reader of our output may close the pipe, as `head` does: that is not an error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
   process.exit();
 });
-// What is said beside the answer may be heard by nobody: the answer is still wanted.
+// A closed stderr must not lose the output on stdout.
 process.stderr.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
 });
 
 process.exitCode = await runCommand(process.argv);
-// Something that was left behind, such as a connection to a server that has fallen silent, must not keep
-// a program that has ended. What it has said is heard first.
+// Leftovers such as a connection to a server that doesn't answer must not keep a finished program alive.
+// Exits after its output is flushed.
 process.stdout.write("", () => setTimeout(() => process.exit(), lingerMs).unref());

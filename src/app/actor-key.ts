@@ -4,7 +4,7 @@ import type { Database } from "#kernel/database.ts";
 
 const name = "actor";
 
-/** Made by the first process that asks for it, and the same for all that share the database. */
+/** Created by the first process that reads it, and the same for all processes of a database. */
 export async function readActorKey(database: Database): Promise<Uint8Array> {
   await database.query(
     "INSERT INTO shared_keys (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
@@ -15,6 +15,7 @@ export async function readActorKey(database: Database): Promise<Uint8Array> {
     [name],
   );
   const [row] = rows;
-  if (row === undefined) throw new Error("the key for callers' names is not in the database");
+  if (row === undefined)
+    throw new Error("the key that signs callers' names is not in the database");
   return row.value;
 }

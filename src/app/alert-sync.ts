@@ -1,4 +1,4 @@
-/** Wires the sync of alert routes: what the worker serves. */
+/** Wires the worker's services for the sync of alert routes. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Registry } from "prom-client";
 import type { Config } from "#config.ts";
@@ -27,7 +27,7 @@ export function createAlertSync(parts: SyncParts): EndpointOptions["services"] {
   });
 }
 
-/** Whether alert routes are compared with their rows by themselves. */
+/** Whether a timed job compares alert routes with their rows. */
 export function comparesRoutes({ incident }: Config): boolean {
   return incident.url !== "" && incident.api_key !== "" && incident.drift_check_minutes > 0;
 }

@@ -1,4 +1,4 @@
-/** Wires the drift check of alert managers: whether they are in step with the routes. */
+/** Wires the drift check of alert managers, which compares them with the routes. */
 import type { Registry } from "prom-client";
 import { environments } from "#alerts/contract.ts";
 import type { Config } from "#config.ts";

@@ -1,4 +1,4 @@
-/** Wires analytics: what is recorded, where it waits, and the store that it is read from. */
+/** Wires analytics: the recorder, the spool, and the store that queries read. */
 import path from "node:path";
 import { openEngine } from "#api/analytics/engine/engine.ts";
 import { countAnalytics } from "#api/analytics/metrics.ts";
@@ -22,7 +22,7 @@ const off: Analytics = {
 
 const megabyte = 1024 * 1024;
 
-/** Of a process that serves no API there is nothing but an external store to read from. */
+/** A process that doesn't serve the API records nothing, and can read an external store only. */
 export async function startAnalytics(
   base: Base,
   { servesApi, stops }: { servesApi: boolean; stops: Stops },
@@ -41,12 +41,12 @@ export async function startAnalytics(
   const recorder = createRecorder({ spool, journal: new Journal({ dir, log }), insert, log });
   stops.add("analytics recorder", () => recorder.close());
   countAnalytics({ counters: () => recorder.counters(), state: () => engine.state() }, registry);
-  // Without a store, and without hope of one, nothing is gathered for it.
-  const isKept = () => engine.state() !== "absent";
+  // Rows are recorded while the store may still become available.
+  const isRecorded = () => engine.state() !== "absent";
   return {
     recorder: {
-      verification: (row) => (isKept() ? recorder.verification(row) : undefined),
-      ratelimit: (row) => (isKept() ? recorder.ratelimit(row) : undefined),
+      verification: (row) => (isRecorded() ? recorder.verification(row) : undefined),
+      ratelimit: (row) => (isRecorded() ? recorder.ratelimit(row) : undefined),
     },
     reading: { store: engine, retention },
   };

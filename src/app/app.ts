@@ -1,4 +1,4 @@
-/** Wires the program: which parts there are, in which order they start, and what each is given. */
+/** Wires the program: its parts, the order of their start, and what each of them gets. */
 import type { Config } from "#config.ts";
 import type { Credentials, Endpoints } from "#embedded/contract.ts";
 import { loadCredentials } from "#embedded/credentials.ts";
@@ -26,7 +26,7 @@ import { createResults } from "./results.ts";
 import { createStops, type Stops } from "./stops.ts";
 import { startWorker } from "./worker.ts";
 
-/** What one process can be; a laptop is all of them (docs/architecture.md, "The parts"). */
+/** The roles of a process; on a laptop one process has all (docs/architecture.md, "The parts"). */
 export const roles = ["worker", "control", "api"] as const;
 export type Role = (typeof roles)[number];
 
@@ -34,50 +34,50 @@ export type App = {
   endpoints: Endpoints;
   dataDir: string;
   stop: () => Promise<void>;
-  /** Resolves with the reason when it has to be stopped, though nobody asked for it. */
+  /** Resolves with the reason when the program has failed and must be stopped. */
   failed: Promise<Error>;
 };
 
 type Start = {
   roles: Role[];
   log: Log;
-  /** Aborted when it is told to stop, while it starts: then its reason is thrown. */
+  /** Aborts the start, which then throws the signal's reason. */
   signal?: AbortSignal;
 };
 
-/** How long a step of a start that nobody waits for any more may take to give up. */
-const givesUpWithinMs = 5_000;
+/** How long to wait for the running step of an aborted start. */
+const abortWithinMs = 5_000;
 
 /**
- * Starts the roles, and the embedded servers that no URL replaces. When a part does not start,
- * those before it are stopped again and its error is thrown.
+ * Starts the roles, and the embedded servers that no URL replaces. When a part fails to start, the parts
+ * before it are stopped and its error is thrown.
  */
 export async function startApp(config: Config, of: Start): Promise<App> {
   refuseSettings(config, of.roles);
   const failure = Promise.withResolvers<Error>();
   const start = { ...of, signal: abortedBy(failure.promise, of.signal) };
   const stops = createStops(of.log, start.signal);
-  // Given up last: what is still under way may write into the data directory.
+  // Released last: parts that are still stopping may write to the data directory.
   const lock = createStops(of.log, start.signal);
   const starting = startAll(config, start, { stops, lock, failure });
   try {
     return await unlessAborted(starting, start.signal);
   } catch (error) {
     await stops.run();
-    // What was under way when it was told to stop may have added a part since.
-    const givingUp = () => starting.then(() => {});
-    await inTime(givingUp, { limitMs: givesUpWithinMs, otherwise: undefined });
+    // The step that was running when the start was aborted may add a part until it ends.
+    const aborting = () => starting.then(() => {});
+    await inTime(aborting, { limitMs: abortWithinMs, otherwise: undefined });
     await stops.run();
     await lock.run();
     throw error;
   }
 }
 
-/** Also aborted, with the error, once the program cannot go on: a start may take minutes. */
-function abortedBy(failed: Promise<Error>, told: AbortSignal | undefined): AbortSignal {
+/** Also aborted when the program fails, with its error, because a start may take minutes. */
+function abortedBy(failed: Promise<Error>, stopping: AbortSignal | undefined): AbortSignal {
   const failing = new AbortController();
   void failed.then((error) => failing.abort(error));
-  return told === undefined ? failing.signal : AbortSignal.any([told, failing.signal]);
+  return stopping === undefined ? failing.signal : AbortSignal.any([stopping, failing.signal]);
 }
 
 async function startAll(
@@ -102,13 +102,13 @@ async function startAll(
   };
   const endpoints = await startParts(base, of.roles, stops);
   stops.add("endpoints", publishEndpoints(dataDir.path, endpoints));
-  // Once another process does this one's work, every second of both is too long.
-  const leave = () =>
+  // A failed program skips the announcement: another process may have taken over its work already.
+  const stop = () =>
     departure
       .announce(config.shutdown_delay_seconds, failure.promise)
       .then(stops.run)
       .then(lock.run);
-  return { endpoints, dataDir: dataDir.path, stop: leave, failed: failure.promise };
+  return { endpoints, dataDir: dataDir.path, stop, failed: failure.promise };
 }
 
 function lockSettings({ data_dir }: Config, log: Log, fail: (reason: Error) => void): LockSettings {
@@ -116,13 +116,13 @@ function lockSettings({ data_dir }: Config, log: Log, fail: (reason: Error) => v
     onWatch: (watchMs) =>
       log.info(
         { data_dir, ms: watchMs },
-        "looking whether another container uses the data directory",
+        "checking whether another container uses the data directory",
       ),
     onLost: () => fail(new Error(`another program has taken data_dir ${data_dir}`)),
   };
 }
 
-/** What the operator has set stands over what was generated. */
+/** Secrets of the settings override generated ones. */
 function withSettings(credentials: Credentials, config: Config): Credentials {
   return {
     ...credentials,
@@ -146,7 +146,7 @@ async function startParts(base: Base, wanted: Role[], stops: Stops): Promise<End
     : undefined;
   const monitor = createMonitor(base, { database, databaseUrl, results, apiUrl: api, stops });
   const parts = { database, results, monitor, links: createConsoleLinks(base.config), stops };
-  // The public API alone asks nothing of Restate.
+  // A process that serves the public API only doesn't use Restate.
   const durable = wanted.some((role) => role !== "api")
     ? await startDurable(base, wanted, { ...parts, analytics, apiUrl: api })
     : {};
@@ -162,19 +162,19 @@ async function startParts(base: Base, wanted: Role[], stops: Stops): Promise<End
 type DurableParts = Omit<Parameters<typeof startWorker>[1], keyof RestateServer | "actorKey">;
 type RestateServer = Awaited<ReturnType<typeof startRestateServer>>;
 
-/** What runs on Restate, and where it is. */
+/** Starts Restate and the roles that use it. Returns their addresses. */
 async function startDurable(base: Base, wanted: Role[], parts: DurableParts) {
   const restate = await startRestateServer(base, parts.stops);
   const actorKey = await readActorKey(parts.database);
   const shared = { ...parts, ...restate, actorKey };
-  const { places, close } = await startRestateFront(base, shared);
+  const { addresses, close } = await startRestateFront(base, shared);
   const worker = wanted.includes("worker") ? await startWorker(base, shared) : undefined;
-  // Before the worker is stopped, so that calls under way find who answers them.
+  // Stopped before the worker, so that the worker can still answer calls in flight.
   parts.stops.add("Restate's addresses", close);
   const control = wanted.includes("control") ? await startControl(base, shared) : undefined;
   return {
     ...(control !== undefined && { control }),
     ...(worker !== undefined && { worker }),
-    ...places,
+    ...addresses,
   };
 }

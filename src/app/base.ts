@@ -1,4 +1,4 @@
-/** What every part of the program is given. */
+/** What every part of the program gets. */
 import type { Registry } from "prom-client";
 import type { Config } from "#config.ts";
 import type { Credentials } from "#embedded/contract.ts";
@@ -10,10 +10,10 @@ export type Base = {
   log: Log;
   dataDir: string;
   credentials: Credentials;
-  /** Every part adds its own numbers to it. */
+  /** Every part adds its own metrics to it. */
   registry: Registry;
   /** Whether this process is about to end. */
   departure: Departure;
-  /** Has the program end with this error, once it can no longer do what it was started for. */
+  /** Ends the program with this error, when it can no longer do its work. */
   fail: (error: Error) => void;
 };

@@ -1,20 +1,20 @@
-/** Where people find the pages of the console: the one place that builds links to it from outside. */
+/** Builds links to the pages of the console, for alerts. */
 import { hostname } from "node:os";
 import type { Config } from "#config.ts";
 import { consolePath } from "#console/contract.ts";
 import { httpUrl } from "#kernel/address.ts";
 
 export type ConsoleLinks = {
-  /** undefined: nothing says where the console is. */
+  /** undefined: the address of the console is unknown. */
   toCheck: (checkId: string) => string | undefined;
-  /** To be told where `control` listens in this process, once it does. */
+  /** To be called when `control` listens in this process. */
   noteControl: (url: string) => void;
 };
 
 type Settings = { alerts: Pick<Config["alerts"], "console_url">; control: ControlAddress };
 type ControlAddress = Pick<Config["control"], "host" | "port" | "public_url">;
 
-/** What the settings name for people comes before the address at which we listen. */
+/** An address in the settings takes precedence over the one at which we listen. */
 export function createConsoleLinks({ alerts, control }: Settings): ConsoleLinks {
   const named = alerts.console_url || control.public_url;
   let listening = control.port === 0 ? undefined : urlOf(control);
@@ -30,12 +30,12 @@ export function createConsoleLinks({ alerts, control }: Settings): ConsoleLinks 
   };
 }
 
-/** Given as the console's own address, or as that of `control`. */
+/** The settings may have the console's own address, or that of `control`. */
 function withoutPath(base: string): string {
   return base.endsWith(consolePath) ? base.slice(0, -consolePath.length) : base;
 }
 
-/** One that listens everywhere is reached by the machine's name. */
+/** A server that listens on all interfaces is reached by the machine's name. */
 function urlOf({ host, port }: Pick<ControlAddress, "host" | "port">): string {
   const isEverywhere = host === "0.0.0.0" || host === "::";
   return httpUrl({ host: isEverywhere ? hostname() : host, port });

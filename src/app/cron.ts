@@ -1,4 +1,4 @@
-/** Wires the timed jobs: which there are, and what each is given. */
+/** Wires the timed jobs. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Registry } from "prom-client";
 import { createWriteLastUsed } from "#api/access/last-used.ts";
@@ -36,7 +36,7 @@ export type CronParts = {
   renewCertificate: RenewCertificate | undefined;
 };
 
-/** What Restate calls for the timed jobs. A job that lacks what it needs is off. */
+/** The services of the timed jobs. A job that lacks what it needs is off. */
 export function createCron(parts: CronParts): EndpointOptions["services"] {
   const { config, database, registry, store, renewCertificate } = parts;
   const readDrifts = watchAlertmanagers(config, registry);

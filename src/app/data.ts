@@ -1,4 +1,4 @@
-/** Wires what is kept: Postgres and Restate, our own or those that the settings name. */
+/** Wires Postgres and Restate: the embedded ones, or those that the settings name. */
 import { writeIdentityKey } from "#embedded/credentials.ts";
 import { startPostgres } from "#embedded/postgres.ts";
 import { startRestate } from "#embedded/restate.ts";
@@ -12,7 +12,7 @@ import type { Stops } from "./stops.ts";
 export type ApiDatabase = {
   database: Database;
   databaseUrl: string;
-  /** Of Postgres itself, also where `databaseUrl` is a pooler's. */
+  /** Of Postgres itself, even if `databaseUrl` is a pooler's. */
   directUrl: string;
 };
 

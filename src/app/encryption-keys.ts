@@ -1,4 +1,4 @@
-/** Whether this process has the encryption keys of the others on its database. */
+/** Checks that this process has the same encryption keys as the others on its database. */
 import {
   claimRing,
   compareRing,
@@ -11,17 +11,17 @@ import { type Database, inTransaction } from "#kernel/database.ts";
 import type { Base } from "./base.ts";
 import { createBaseKeyRing } from "./tls.ts";
 
-/** Throws a line that says what to do when they are others. Changes nothing, and needs no newer schema. */
+/** Throws an error that says what to do when the keys differ. Changes nothing; works before migrations. */
 export async function refuseOtherKeys(
   base: Base,
   { roles, database }: { roles: readonly string[]; database: Database },
 ): Promise<void> {
-  // To the embedded database there is nobody else yet.
+  // The embedded database has no other processes.
   if (base.config.database.url === "" || !isSealing(base.config, roles)) return;
   refuseForeign(await compareRing(database, createBaseKeyRing(base).marks));
 }
 
-/** Of the embedded database this is the one process: its earlier keys are lost, and start it must. */
+/** With the embedded database there is no other process: its earlier keys are lost, but it has to start. */
 function refuse({ config, log }: Base, verdict: Verdict): void {
   try {
     refuseForeign(verdict);
@@ -32,8 +32,9 @@ function refuse({ config, log }: Base, verdict: Verdict): void {
 }
 
 /**
- * As `refuseOtherKeys`, once the schema is there; and says which keys are right when nobody has. A key that
- * was generated waits for the first text that is sealed: until then each data directory may have its own.
+ * Like `refuseOtherKeys`, after the migrations; also records these keys as the right ones when no process has
+ * done so. A generated key is recorded with the first text that it seals: until then each data directory may
+ * have its own.
  */
 export async function claimEncryptionKeys(
   base: Base,
@@ -53,14 +54,14 @@ export async function claimEncryptionKeys(
     return verdict.state;
   });
   if (state === "older") {
-    log.warn("another process has a newer key in api.encryption_keys: start again with the same");
+    log.warn("another process has a newer key in api.encryption_keys: restart with the same keys");
   }
   if (state === "unopened") {
-    log.warn("api.encryption_keys do not open what is sealed in the database: is it another's?");
+    log.warn("api.encryption_keys do not open the sealed data: check database.url and the keys");
   }
 }
 
-/** Whether a process with these roles seals anything at all. */
+/** Whether a process with these roles seals anything. */
 function isSealing({ acme }: Pick<Config, "acme">, roles: readonly string[]): boolean {
   return roles.includes("api") || (roles.includes("worker") && acme.names.length > 0);
 }

@@ -1,4 +1,4 @@
-/** Wires the metrics port, and the looks at what the program rests on. */
+/** Wires the metrics port, and the probes of the program's dependencies. */
 import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
 import { startProber } from "#metrics/prober.ts";

@@ -1,4 +1,4 @@
-/** Wires the monitor: the objects that the worker serves, and the doors that control opens for it. */
+/** Wires the monitor: the objects that the worker serves, and its doors at control. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Door } from "#control/control.ts";
 import { httpUrl } from "#kernel/address.ts";
@@ -23,14 +23,14 @@ type MonitorParts = {
   database: Database;
   databaseUrl: string;
   results: Results;
-  /** Of this process; undefined: another process serves the API, where the settings say. */
+  /** Of this process; undefined: another process serves the API, at the address of the settings. */
   apiUrl: string | undefined;
   stops: Stops;
 };
 
 export type Monitor = {
   services: EndpointOptions["services"];
-  /** Sets the checks going, once Restate knows the services. */
+  /** Starts the checks; must be called after the services are registered at Restate. */
   start: (ingressUrl: string) => Promise<void>;
   openDoors: (ingressUrl: string, stops: Stops) => Promise<Door[]>;
 };
@@ -41,7 +41,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
   const { definitions, recorder } = results;
   const { location, failed_at_percent, ping_url } = config.monitor;
   const target = targetOf(base, parts.apiUrl);
-  // Connections of its own: pings and deadlines do not wait behind records.
+  // A connection pool of its own, so that pings and deadlines don't wait behind records.
   const inboxDatabase = openDatabase(parts.databaseUrl, log);
   parts.stops.add("inbox database", () => inboxDatabase.end());
   const inbox = createInbox({
@@ -90,7 +90,7 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
   };
 }
 
-/** Where nothing else is set our own API is watched, and its root key is known. */
+/** By default our own API, whose root key is known. */
 function targetOf({ config, credentials }: Base, ownApiUrl: string | undefined): Target {
   const { api, monitor } = config;
   const { base_url, key: KEY, root_key } = monitor;

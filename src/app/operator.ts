@@ -1,4 +1,4 @@
-/** What operator commands work with: the database that the settings name, or a running program's. */
+/** Wires the operator commands, on the database of the settings or of a running program. */
 import { userInfo } from "node:os";
 import { createOperator } from "#api/operator/operator.ts";
 import type { RootKeyRotation } from "#api/operator/root-keys.ts";
@@ -13,7 +13,7 @@ import { keepRotated } from "./own-keys.ts";
 export type OperatorSource = { config?: string | undefined; dataDir?: string | undefined };
 
 export type Operator = ReturnType<typeof createOperator> & {
-  /** Where a replaced key is one that a program on this machine keeps, it gets the new one. */
+  /** Stores a rotated key in the data directory of this machine, if that has the old one. */
   keepRotated: (rotated: RootKeyRotation) => ReturnType<typeof keepRotated>;
 };
 

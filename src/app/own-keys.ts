@@ -1,4 +1,4 @@
-/** The keys that a process has of its own, registered at its start. */
+/** Registers a process's own keys at its start. */
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { hashKey } from "#api/cache/key-record.ts";
@@ -9,9 +9,9 @@ import type { Database } from "#kernel/database.ts";
 import type { Base } from "./base.ts";
 
 /**
- * Registers the root key of the settings, or the generated one. A key of the settings that was
- * replaced or revoked stays so, and is told; a generated one is made anew where the database is this
- * process's own.
+ * Registers the root key of the settings, or the generated one. A key of the settings that was replaced or
+ * revoked remains invalid, which is logged; a generated one is replaced by a new one when the database is
+ * this process's own.
  */
 export async function startRootKey(base: Base, database: Database): Promise<void> {
   const { config, log } = base;
@@ -29,7 +29,7 @@ export async function startRootKey(base: Base, database: Database): Promise<void
   }
 }
 
-/** Registers what the local fleet verifies keys with, and answers it. */
+/** Registers the root key with which the local fleet verifies keys, and returns it. */
 export async function startSentinelKey(base: Base, database: Database): Promise<string> {
   await ensureKept(base, database, {
     name: "sentinel_key",
@@ -41,8 +41,8 @@ export async function startSentinelKey(base: Base, database: Database): Promise<
 }
 
 /**
- * Puts a rotated key in the place of the one that `dataDir` keeps. Answers under which name; undefined
- * when it keeps another, or none.
+ * Replaces the old key in the credentials of `dataDir` by the rotated one. Returns its name there; undefined
+ * when `dataDir` has another key, or none.
  */
 export function keepRotated(
   dataDir: string,
@@ -63,7 +63,7 @@ function isOwnDatabase({ config }: Base): boolean {
 
 type StoredKey = Omit<OwnKey, "key"> & { name: "root_key" | "sentinel_key" };
 
-/** A kept key that has ended makes room for a new one, unless it is the settings'. */
+/** Replaces a stored key that has ended by a new one, unless it comes from the settings. */
 async function ensureKept(base: Base, database: Database, kept: StoredKey): Promise<OwnKeyState> {
   const { name, ...own } = kept;
   const { credentials, dataDir } = base;
@@ -73,7 +73,7 @@ async function ensureKept(base: Base, database: Database, kept: StoredKey): Prom
     own.origin === "sentinels" || (own.origin === "generated" && own.others === "end");
   if (!isOver || !mayRenew) return keyState;
   credentials[name] = renewSecret(dataDir, name);
-  base.log.info({ credentials: name }, "a new key was made in the place of one that has ended");
+  base.log.info({ credentials: name }, "key has ended, a new one was generated");
   return ensureOwnKey(database, { ...own, key: credentials[name] });
 }
 
@@ -88,6 +88,9 @@ function logKeyState(keyState: OwnKeyState, { log }: Base): void {
   }
   if (keyState.state === "taken") {
     const advice = "set the same api.root_key at every process";
-    log.warn({ keyId, advice }, "another process's root key stands; this one's own is not known");
+    log.warn(
+      { keyId, advice },
+      "another process's root key is registered; this one's is not valid",
+    );
   }
 }

@@ -1,14 +1,14 @@
 /**
- * What a start is refused for, each with one line that says what to do. Here is what the settings alone
- * tell; what other processes on the same database tell is in `sole-processes.ts` and
- * `encryption-keys.ts`, a database of a newer version in `#kernel/schema-version.ts`, a Restate of
- * another installation in `#worker/owner.ts`.
+ * Refuses to start with faulty settings, with a line for each fault that says what to do. Other reasons to
+ * refuse a start: other processes on the same database (`sole-processes.ts`, `encryption-keys.ts`), a
+ * database of a newer version (`#kernel/schema-version.ts`), a Restate of another installation
+ * (`#worker/owner.ts`).
  */
 import type { Config } from "#config.ts";
 import { findUnsignedWorker } from "./unsigned-worker.ts";
 import { findWeakSecrets } from "./weak-secrets.ts";
 
-/** Throws one error with a line for each fault; asked before the start changes anything. */
+/** Throws one error with a line for each fault. Must be called before the start changes anything. */
 export function refuseSettings(config: Config, roles: readonly string[]): void {
   const faults = [
     ...findWeakSecrets(config),

@@ -1,4 +1,4 @@
-/** Wires the addresses at which the embedded Restate is found. */
+/** Wires the guarded addresses of Restate. */
 import type { Server } from "node:http";
 import { createAdminFront, createIngressFront, type Front } from "#control/front/front.ts";
 import { createIdentify } from "#control/token.ts";
@@ -9,13 +9,13 @@ import type { Stops } from "./stops.ts";
 
 type FrontParts = { ingressUrl: string; adminUrl: string; actorKey: Uint8Array; stops: Stops };
 
-/** `places` are for `endpoints.json`; `close` may be called more than once. */
+/** `addresses` are for `endpoints.json`; `close` may be called more than once. */
 type RestateFront = {
-  places: { restate_ingress: string; restate_admin: string };
+  addresses: { restate_ingress: string; restate_admin: string };
   close: () => Promise<unknown>;
 };
 
-/** The addresses are ours, or, of an external Restate that we are not to stand in front of, its own. */
+/** Starts the front, unless Restate is external and no `front_host` is set: then the addresses are its own. */
 export async function startRestateFront(base: Base, parts: FrontParts): Promise<RestateFront> {
   const { config, credentials, log } = base;
   const { ingressUrl, adminUrl, actorKey, stops } = parts;
@@ -27,8 +27,8 @@ export async function startRestateFront(base: Base, parts: FrontParts): Promise<
   const { ingress_port: ingressPort, admin_port: adminPort, front_host } = config.restate;
   const isExternal = config.restate.ingress_url !== "";
   if (isExternal && front_host === "") {
-    const places = { restate_ingress: ingressUrl, restate_admin: adminUrl };
-    return { places, close: async () => {} };
+    const addresses = { restate_ingress: ingressUrl, restate_admin: adminUrl };
+    return { addresses, close: async () => {} };
   }
   const host = isExternal ? front_host : "127.0.0.1";
   const start = async ({ server, close }: Front, port: number, setting: string) => {
@@ -37,11 +37,11 @@ export async function startRestateFront(base: Base, parts: FrontParts): Promise<
     return address;
   };
   const fronts = { ingress: createIngressFront(settings), admin: createAdminFront(settings) };
-  const places = {
+  const addresses = {
     restate_ingress: await start(fronts.ingress, ingressPort, "restate.ingress_port"),
     restate_admin: await start(fronts.admin, adminPort, "restate.admin_port"),
   };
-  return { places, close: () => Promise.all([fronts.ingress.close(), fronts.admin.close()]) };
+  return { addresses, close: () => Promise.all([fronts.ingress.close(), fronts.admin.close()]) };
 }
 
 function listen(server: Server, { host, port }: { host: string; port: number }): Promise<string> {

@@ -1,4 +1,4 @@
-/** Wires what is kept and shown of checks. */
+/** Wires the storage and the views of check results. */
 import type { Registry } from "prom-client";
 import type { Config } from "#config.ts";
 import type { Database } from "#kernel/database.ts";
@@ -19,16 +19,16 @@ import { createViewChecks } from "#monitor/results/view.ts";
 
 export type Results = {
   definitions: Definitions;
-  /** What the monitor writes through. */
+  /** Writes the monitor's records. */
   recorder: ResultWriter;
   reads: ReturnType<typeof createCheckReads>;
-  /** The checks that were ever watched and may have an alert open, defined or not. */
+  /** All checks that were ever watched and may have an open alert, even if no longer defined. */
   readWatched: ResultReader["watched"];
-  /** What a rollout waits for between waves. */
+  /** For the gate of a rollout between waves. */
   readGate: ReturnType<typeof createReadGate>;
-  /** null: the settings say that nothing is public. */
+  /** null: public pages are off. */
   findPublicPage: FindPublicPage | null;
-  /** Partitions, minutes and hours, until it is stopped. */
+  /** Maintains partitions and the rollups of minutes and hours until it is stopped. */
   startUpkeep: () => { stop: () => Promise<void> };
 };
 

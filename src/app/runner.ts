@@ -1,4 +1,4 @@
-/** Wires a runner at a further place: no server and no database, only the checks and the way to control. */
+/** Wires a runner at a further location: it has no server and no database, only checks and a client of control. */
 import type { Config } from "#config.ts";
 import type { Log } from "#kernel/log.ts";
 import { createRunnerClient } from "#monitor/locations/client.ts";
@@ -8,7 +8,7 @@ import { canRun, createRunCheck } from "#monitor/probe/run-check.ts";
 
 type RunnerSettings = { control: string; token: string; location: string; log: Log };
 
-/** Throws when control cannot be reached, refuses the token, or knows it as that of another place. */
+/** Throws when control cannot be reached, refuses the token, or knows it as that of another location. */
 export async function startMonitorRunner(
   { monitor }: Config,
   { control, token, location, log }: RunnerSettings,
@@ -17,7 +17,7 @@ export async function startMonitorRunner(
   const client = createRunnerClient({ control, token });
   const probe = createProbe();
   let leftOut = 0;
-  /** Said once, and again when it changes. */
+  /** Logs only when the number changes. */
   const noteLeftOut = (count: number) => {
     if (count > 0 && count !== leftOut) {
       log.warn({ count }, "checks are left out: set monitor.key and monitor.root_key");
@@ -42,7 +42,7 @@ export async function startMonitorRunner(
       return createRunCheck({ probe, target, location, nowMs: Date.now })(check, scheduledAtMs);
     },
     log,
-    // Goes on evenly whatever becomes of the clock: how far the gateway's is ahead stays true.
+    // Monotonic, so that the measured offset to the gateway's clock remains valid when our clock is set.
     nowMs: () => performance.timeOrigin + performance.now(),
   });
 }

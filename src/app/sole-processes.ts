@@ -1,38 +1,38 @@
-/** What only one process of a database may do, held by locks in it. */
+/** Locks in the database for what only one process may do. */
 import { hasEmbeddedEngine } from "#api/analytics/engine/embedded-engine.ts";
 import type { Config } from "#config.ts";
 import { holdSessionLocks, type SessionLock } from "#kernel/session-locks.ts";
 import type { Base } from "./base.ts";
 import type { Stops } from "./stops.ts";
 
-/** Each state file of a sentinel is on one machine: of two workers each would start the same sentinels. */
+/** The state files of sentinels are on one machine, so a second worker would start the same sentinels again. */
 const processFleet: SessionLock = {
   number: 1,
   refusal: (holder) =>
-    `a worker whose fleet.driver is "process" is at work on this database already (${holder}); two would ` +
+    `a worker whose fleet.driver is "process" is already running on this database (${holder}); two would ` +
     "deploy the same sentinels twice: end that one first, or give this one a database of its own " +
-    "(database.url), or leave its role worker out (--role)",
+    "(database.url), or leave out its role worker (--role)",
 };
 
-/** Rows that are spread over the stores of several machines are found by no query. */
+/** Queries read one store only, so rows must not be spread over the stores of several machines. */
 const embeddedAnalytics: SessionLock = {
   number: 2,
   refusal: (holder) =>
-    `an api process that keeps analytics in its own embedded store is at work on this database already ` +
-    `(${holder}); of two each would have some of the rows: set clickhouse.url (CLICKHOUSE_URL) at all of ` +
-    "them, or analytics.enabled = false at this one, whose calls are then not recorded",
+    "an api process with an embedded analytics store is already running on this database " +
+    `(${holder}); with two, each store would have a part of the rows: set clickhouse.url (CLICKHOUSE_URL) ` +
+    "for all of them, or analytics.enabled = false for this one, whose calls are then not recorded",
 };
 
 export type SoleParts = {
   roles: readonly string[];
   /** Of Postgres itself. */
   directUrl: string;
-  /** Whether `directUrl` may be a pooler's all the same. */
+  /** Whether `directUrl` may be a pooler's. */
   mayBePooled: boolean;
   stops: Stops;
 };
 
-/** Throws a line that says what to do when another process is at work already. */
+/** Throws an error that says what to do when another process holds one of the locks. */
 export async function requireSoleProcess(base: Base, parts: SoleParts): Promise<void> {
   const { directUrl: url, mayBePooled, roles, stops } = parts;
   const { config, log, fail } = base;
@@ -52,7 +52,7 @@ export function locksOf(
   { roles, hasEngine }: { roles: readonly string[]; hasEngine: boolean },
 ): SessionLock[] {
   const runsFleet = roles.includes("worker") && fleet.driver === "process";
-  const keepsRows =
+  const storesRows =
     roles.includes("api") && analytics.enabled && clickhouse.url === "" && hasEngine;
-  return [...(runsFleet ? [processFleet] : []), ...(keepsRows ? [embeddedAnalytics] : [])];
+  return [...(runsFleet ? [processFleet] : []), ...(storesRows ? [embeddedAnalytics] : [])];
 }

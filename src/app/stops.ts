@@ -1,30 +1,30 @@
-/** What has been started, and how each of it is stopped again. */
+/** The parts that have been started, and how to stop them. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "#kernel/log.ts";
 
 export type Stops = {
-  /** Aborted when the program is told to stop while it starts. */
+  /** Aborted when the program must stop while it starts. */
   signal: AbortSignal | undefined;
   /**
-   * `part` is the name that the log calls it by; `limitMs` is how long it may take, half a minute if absent.
-   * Throws when the program has been told to stop: the part is stopped with the others all the same.
+   * `part` is its name in the log; `limitMs` is how long stopping may take, half a minute if absent. Throws
+   * when `signal` is aborted; the part is then stopped like the others.
    */
   add: (part: string, stop: () => unknown, limitMs?: number) => void;
   /**
-   * Begins a part that starts processes of its own. It is stopped also when nobody has waited for its start:
-   * `begin` is to give up once `signal` is aborted, and then to leave nothing behind.
+   * Begins a part that starts processes of its own. It is stopped even if its start has not ended: `begin`
+   * must end when `signal` is aborted, and leave no process.
    */
   begin: <Part extends { stop: () => unknown }>(
     part: string,
     begin: () => Promise<Part>,
   ) => Promise<Part>;
-  /** The last one started comes first. One that does not stop well, or in time, is logged and left behind. */
+  /** Stops the parts in reverse order. A part that fails to stop, or not in time, is logged and skipped. */
   run: () => Promise<void>;
 };
 
 const usualLimitMs = 30_000;
 
-/** Of a part that lets its callers finish: a call takes a minute at most. */
+/** For a part that lets its callers finish: a call takes a minute at most. */
 export const callersLimitMs = 75_000;
 
 export function createStops(log: Log, signal?: AbortSignal): Stops {
@@ -39,7 +39,7 @@ export function createStops(log: Log, signal?: AbortSignal): Stops {
     begin: async (part, begin) => {
       signal?.throwIfAborted();
       const begun = begin();
-      // Whoever began it is told of a failure; here there is nothing to stop then.
+      // The caller handles a failure; here there is nothing to stop then.
       add(part, () => begun.then(({ stop }) => stop(), ignoreFailure));
       return begun;
     },
@@ -54,10 +54,10 @@ export function createStops(log: Log, signal?: AbortSignal): Stops {
 function ignoreFailure(): void {}
 
 async function within(stop: () => unknown, limitMs: number): Promise<void> {
-  const settled = new AbortController();
-  const late = delay(limitMs, undefined, { signal: settled.signal }).then(() => {
+  const ended = new AbortController();
+  const late = delay(limitMs, undefined, { signal: ended.signal }).then(() => {
     throw new Error(`it did not stop within ${limitMs} ms`);
   });
   late.catch(() => {});
-  await Promise.race([Promise.try(stop), late]).finally(() => settled.abort());
+  await Promise.race([Promise.try(stop), late]).finally(() => ended.abort());
 }

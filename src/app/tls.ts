@@ -1,4 +1,4 @@
-/** Wires HTTPS for the API's own names, and what keeps its certificate from running out. */
+/** Wires HTTPS for the API's own host names, and the renewal of its certificate. */
 import type { FastifyInstance } from "fastify";
 import { createKeyRing, type KeyRing } from "#api/keys/recoverable/key-ring.ts";
 import { type CertificateStore, createCertificateStore } from "#api/tls/certificate-store.ts";
@@ -11,7 +11,7 @@ import { listening } from "#kernel/listen.ts";
 import type { Base } from "./base.ts";
 import { callersLimitMs, type Stops } from "./stops.ts";
 
-/** Seals what is kept in Postgres. All processes have to be given the same keys. */
+/** Seals data in Postgres. All processes must have the same keys. */
 export function createBaseKeyRing({ config, credentials }: Base): KeyRing {
   const set = config.api.encryption_keys;
   return createKeyRing(set.length > 0 ? set : [credentials.encryption_key]);
@@ -19,7 +19,7 @@ export function createBaseKeyRing({ config, credentials }: Base): KeyRing {
 
 type TlsParts = { api: FastifyInstance; database: Database; stops: Stops };
 
-/** Opens the two ports, when the settings name the API's names. */
+/** Opens the two ports if the settings have host names for the API. */
 export async function startTls(base: Base, { api, database, stops }: TlsParts): Promise<void> {
   const { config, log, registry } = base;
   const { names, host, http_port, https_port } = config.acme;
@@ -42,7 +42,7 @@ export async function startTls(base: Base, { api, database, stops }: TlsParts): 
   log.info({ names, httpsPort: https.port, challengesAt }, "public API by HTTPS");
 }
 
-/** Undefined when the settings name no names. */
+/** Undefined when the settings have no host names. */
 export function createRenewal(base: Base, database: Database): RenewCertificate | undefined {
   const { names, directory_url: directoryUrl, email } = base.config.acme;
   if (names.length === 0) return undefined;

@@ -1,4 +1,4 @@
-/** Whose calls the worker takes for those of its Restate. */
+/** Checks that the worker can authenticate the calls of its Restate. */
 import { readFileSync } from "node:fs";
 import type { Config } from "#config.ts";
 import { isListed } from "#kernel/address.ts";
@@ -9,8 +9,8 @@ type Settings = {
 };
 
 /**
- * An external Restate without a key is believed by nothing but the address: whoever reaches the worker
- * could run its handlers. Answers a line for each fault.
+ * Without a key of an external Restate the worker cannot verify calls: anyone who reaches it could run its
+ * handlers. Returns a line for each fault.
  */
 export function findUnsignedWorker({ restate, worker }: Settings): string[] {
   if (restate.ingress_url === "") return [];
@@ -22,11 +22,11 @@ export function findUnsignedWorker({ restate, worker }: Settings): string[] {
     `restate.identity_keys: without a key of Restate's anyone who reaches ${worker.host} can call the ` +
       "worker's handlers: set its public key (restate.identity_keys, or restate.identity_key_file; " +
       "`vedette identity` makes a pair, docs/docker.md has how), or worker.host to a loopback address, " +
-      "or worker.allow_unsigned to true where the network itself keeps everyone else away",
+      "or worker.allow_unsigned to true if the network itself admits no one else",
   ];
 }
 
-/** The public keys that the settings name, those of the file among them. */
+/** The public keys of the settings, including that of the file. */
 export function readIdentityKeys({ restate }: Pick<Settings, "restate">): string[] {
   const { identity_keys: keys, identity_key_file: file } = restate;
   return file === "" ? keys : [...keys, readFileSync(file, "utf8").trim()];
@@ -45,7 +45,7 @@ function faultsOfFile(file: string): string[] {
 function faultsOfKey(key: string, where = "restate.identity_keys: one"): string[] {
   if (/^publickeyv1_\w{32,64}$/.test(key)) return [];
   return [
-    `${where} is no public key of Restate's (publickeyv1_…, as \`vedette identity\` prints it)`,
+    `${where} is not a public key of Restate (publickeyv1_…, as \`vedette identity\` prints it)`,
   ];
 }
 

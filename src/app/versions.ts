@@ -1,4 +1,4 @@
-/** Wires what frees the services from invocations that another version of the program has begun. */
+/** Wires the version watch, which releases invocations that another version started. */
 import { alertsDuties, alertsServices } from "#alerts/duties.ts";
 import { cronDuties, cronServices } from "#cron/duties.ts";
 import { fleetService } from "#fleet/contract.ts";
@@ -31,7 +31,7 @@ const duties: Duties = {
   ...notifyDuties,
 };
 
-/** All but those of rollouts, which are freed in a way of their own. */
+/** All services except those of rollouts, which are released separately. */
 const services: readonly string[] = [
   ...monitorServices,
   ...alertsServices,
@@ -43,7 +43,7 @@ const services: readonly string[] = [
   releaseService.name,
 ];
 
-/** Of those that cannot go on, so many are freed at a time; the others are found again. */
+/** So many wedged invocations are released at a time; the next poll finds the others. */
 const mostAtOnce = 500;
 
 export function startVersionWatch(

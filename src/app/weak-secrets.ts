@@ -1,4 +1,4 @@
-/** Secrets of the settings that anybody could guess. */
+/** Finds secrets in the settings that are easy to guess. */
 import type { Config } from "#config.ts";
 
 const minLength = 8;
@@ -9,9 +9,9 @@ type Secrets = {
   control: Pick<Config["control"], "ingress_token">;
 };
 
-/** A line for each, never with its value. What is not set is generated, and strong. */
+/** Returns a line for each, never with its value. Secrets that are not set are generated, and strong. */
 export function findWeakSecrets({ api, control }: Secrets): string[] {
-  const advice = "set one that nobody guesses, such as `openssl rand -hex 24` prints, or none";
+  const advice = "set a random one, such as `openssl rand -hex 24` prints, or none";
   return [
     ...faultsOf("control.ingress_token", control.ingress_token, advice),
     ...faultsOf("api.root_key", api.root_key, advice),
@@ -19,7 +19,7 @@ export function findWeakSecrets({ api, control }: Secrets): string[] {
       faultsOf(
         `api.encryption_keys, number ${index + 1}`,
         entry.slice(entry.indexOf(":") + 1),
-        "make it of what `openssl rand -base64 32` prints",
+        "set one that `openssl rand -base64 32` prints",
       ),
     ),
   ];

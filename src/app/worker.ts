@@ -45,7 +45,7 @@ import { createRenewal } from "./tls.ts";
 import { readIdentityKeys } from "./unsigned-worker.ts";
 import { startVersionWatch } from "./versions.ts";
 
-/** How long a start waits for the fleet. */
+/** How long a start waits for the first list of the fleet. */
 const firstListMs = 2_000;
 
 type WorkerParts = {
@@ -54,7 +54,7 @@ type WorkerParts = {
   adminUrl: string;
   ingressUrl: string;
   actorKey: Uint8Array;
-  /** Of this process; undefined: another process serves the API, where the settings say. */
+  /** Of this process; undefined: another process serves the API, at the address of the settings. */
   apiUrl: string | undefined;
   results: Results;
   monitor: Monitor;
@@ -108,8 +108,8 @@ function createListing(
 }
 
 /**
- * Lists the fleet in the background: while its API is away everything else works. A fleet that
- * answers at once is known before the program says that it is ready.
+ * Lists the fleet in the background, so that everything else works while the fleet's API is down. A fleet that
+ * answers at once is known before the program reports that it is ready.
  */
 async function startListing({ config }: Base, listing: FleetListing, stops: Stops): Promise<void> {
   const keeping = listing.keepUp(config.fleet.list_every_seconds * 1_000);
@@ -117,7 +117,7 @@ async function startListing({ config }: Base, listing: FleetListing, stops: Stop
   await inTime(() => keeping.first, { limitMs: firstListMs, otherwise: undefined });
 }
 
-/** Whose signature the worker asks for: our own Restate's, or that of the one that is named. */
+/** The keys by which the worker verifies calls: of the embedded Restate, or of the external one. */
 function identityKeys({ restate }: Config, credentials: Credentials): string[] {
   if (restate.ingress_url === "") return [publicIdentity(credentials)];
   return readIdentityKeys({ restate });

@@ -29,7 +29,7 @@ it.each([
   expect(links(settings).toCheck("verify-key")).toBe(link);
 });
 
-it("links to the port that was taken when the settings leave it open", () => {
+it("links to the actual port when the settings leave it open", () => {
   const { toCheck, noteControl } = links({ port: 0 });
 
   const before = toCheck("verify-key");
@@ -39,7 +39,7 @@ it("links to the port that was taken when the settings leave it open", () => {
   expect(toCheck("verify-key")).toBe(`http://127.0.0.1:40123${page}`);
 });
 
-it("leaves what the settings name as it is, wherever control listens", () => {
+it("uses the address of the settings, wherever control listens", () => {
   const { toCheck, noteControl } = links({ public: "https://vedette.example.com" });
 
   noteControl("http://127.0.0.1:40123");

@@ -7,7 +7,7 @@ import { readConfig } from "#config.ts";
 import { generateIdentityKey, publicIdentityOf } from "#kernel/identity-key.ts";
 import { tempDir } from "../support/temp-dir.ts";
 
-/** The lines of the refusal, none when it may start. */
+/** The lines of the refusal; empty when the start is allowed. */
 function linesOf(environment: Record<string, string>, as: readonly Role[] = roles): string[] {
   try {
     refuseSettings(readConfig({ environment }), as);
@@ -30,7 +30,7 @@ describe("secrets", () => {
       `1:${"u7Jx".repeat(10)}uw=,${encryptionKey(Buffer.alloc(32))}`,
       "api.encryption_keys, number 2: has fewer than 4 different characters",
     ],
-  ])("%s as weak as %s is refused in one line without its value", (name, value, line) => {
+  ])("%s as weak as %s is refused without quoting its value", (name, value, line) => {
     const lines = linesOf({ [name]: value });
 
     expect(lines).toHaveLength(1);
@@ -85,7 +85,7 @@ describe("the worker of an external Restate", () => {
     expect(linesOf(environment)).toEqual([]);
   });
 
-  it("is no matter of a process without a worker", () => {
+  it("is not required of a process without a worker", () => {
     expect(linesOf(everywhere, ["control", "api"])).toEqual([]);
   });
 
@@ -96,7 +96,7 @@ describe("the worker of an external Restate", () => {
     expect(linesOf({ ...everywhere, VEDETTE_RESTATE__IDENTITY_KEY_FILE: file })).toEqual([]);
   });
 
-  it("is refused with a file that is not there, or holds no key", () => {
+  it("is refused with a file that is absent, or has no key", () => {
     const dir = tempDir();
     const empty = path.join(dir, "public.key");
     writeFileSync(empty, "");
@@ -104,6 +104,6 @@ describe("the worker of an external Restate", () => {
       linesOf({ ...everywhere, VEDETTE_RESTATE__IDENTITY_KEY_FILE: file }).join();
 
     expect(lineOf(path.join(dir, "none"))).toContain("cannot be read (ENOENT)");
-    expect(lineOf(empty)).toContain("is no public key of Restate's");
+    expect(lineOf(empty)).toContain("is not a public key of Restate");
   });
 });

@@ -25,6 +25,6 @@ it.each<[string, Record<string, string>, readonly string[], number[]]>([
   expect(numbersOf(settings, { as })).toEqual(numbers);
 });
 
-it("an api process on a machine without the embedded engine keeps no rows of its own", () => {
+it("an api process on a machine without the embedded engine needs no lock", () => {
   expect(numbersOf({}, { as: ["api"], hasEngine: false })).toEqual([]);
 });

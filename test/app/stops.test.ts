@@ -3,14 +3,14 @@ import { pino } from "pino";
 import { expect, it } from "vitest";
 import { createStops } from "#app/stops.ts";
 
-/** Stops of which the log is kept. */
+/** Stops, and the lines that they log. */
 function createNoted() {
   const lines: { part?: string; err?: { message: string } }[] = [];
   const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) });
   return { lines, stops: createStops(log) };
 }
 
-it("stops what was started last first, each when the one before has stopped", async () => {
+it("stops the parts in reverse order, one after the other", async () => {
   const { stops } = createNoted();
   const told: string[] = [];
   for (const part of ["database", "server"]) {
@@ -31,7 +31,7 @@ it("stops what was started last first, each when the one before has stopped", as
   ]);
 });
 
-it("names a part that does not stop well, or in time, and stops the others", async () => {
+it("logs a part that fails to stop, or not in time, and stops the others", async () => {
   const { lines, stops } = createNoted();
   let hasStopped = false;
   stops.add("database", () => {
@@ -64,7 +64,7 @@ it("stops nothing twice", async () => {
   expect(times).toBe(1);
 });
 
-it("stops a part as well that was begun or added when it was told to stop", async () => {
+it("also stops a part that was begun or added after the abort", async () => {
   const told = new AbortController();
   const stops = createStops(pino({ level: "silent" }), told.signal);
   const stopped: string[] = [];
@@ -80,7 +80,7 @@ it("stops a part as well that was begun or added when it was told to stop", asyn
   expect(stopped).toEqual(["database", "server"]);
 });
 
-it("begins nothing more when it was told to stop", async () => {
+it("begins no part after the abort", async () => {
   const stops = createStops(pino({ level: "silent" }), AbortSignal.abort());
   let hasBegun = false;
 
