@@ -1,26 +1,26 @@
-/** The answer to a call, read within limits: what is called may be anything. */
+/** Reads the answer to a call within limits: the address may be that of any server. */
 import type { Dispatcher } from "undici";
 import { readBody } from "#kernel/body.ts";
 
 type Body = Dispatcher.ResponseData["body"];
 
 export type AnswerLimits = {
-  /** For all of it, from its first byte. */
+  /** Timeout of the whole body, from its first byte. */
   withinMs: number;
   bytes: number;
 };
 
 const mib = 1024 * 1024;
 
-/** A list of checks with their results may be long; a fleet comes in pages. */
+/** A list of checks with their results may be long; a fleet is read in pages. */
 export const answerLimits: AnswerLimits = { withinMs: 60_000, bytes: 64 * mib };
 
-/** It is none of Vedette's, and asking again does not help. */
+/** The answer is not from Vedette; retrying does not help. */
 export class OversizeError extends Error {}
 
-/** The text of an answer. Throws `OversizeError`, or another error where it does not come to an end in time. */
+/** The text of an answer. Throws `OversizeError`, or another error when the answer does not end in time. */
 export async function readAnswer(body: Body, limits: AnswerLimits): Promise<string> {
-  const late = new Error("the answer does not come to an end");
+  const late = new Error("the answer does not end");
   const timer = setTimeout(() => body.destroy(late), limits.withinMs);
   try {
     const whole = await readBody(body, limits.bytes);

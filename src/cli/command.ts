@@ -1,4 +1,4 @@
-/** The command line: what there is to call, and what becomes of errors. */
+/** The command line: its commands, and how errors are reported. */
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { addAlertCommands } from "./alerts/commands.ts";
@@ -12,8 +12,8 @@ import { addRolloutCommands } from "./rollout/commands.ts";
 import { addSentinelCommands } from "./sentinels/commands.ts";
 
 /**
- * Runs one command and answers the exit code: 0 done (of a rollout: completed), 2 paused,
- * 3 cancelled, 1 anything that went wrong.
+ * Runs one command and returns the exit code: 0 done (of a rollout: completed), 2 paused,
+ * 3 cancelled, 1 any error.
  */
 export async function runCommand(argv: string[]): Promise<number> {
   let exitCode = 0;
@@ -34,24 +34,24 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Every command there is; `exit` is told the exit code of the one that was called. */
+/** All commands; `exit` gets the exit code of the one that was called. */
 export function createProgram(exit: (code: number) => void): Command {
   const program = new Command("vedette")
     .description("Rolls a container image out to every sentinel of a fleet, wave by wave.")
     .version(readVersion(), "-V, --version", "print the version")
-    .showHelpAfterError("(add --help for what there is)")
+    .showHelpAfterError("(add --help for usage)")
     .addHelpText("after", examples)
     .exitOverride();
   program
     .command("start")
-    .description("run the program until it is told to stop")
+    .description("run the program until SIGTERM or SIGINT")
     .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
     .option("--role <role...>", "only these parts: worker, control, api (default: all)")
     .action(async (options) => (await import("./start.ts")).runStart(options));
   program
     .command("identity")
-    .description("make the key pair with which a Restate of your own signs its requests")
-    .requiredOption("--out <directory>", "where private.pem and public.key go")
+    .description("create the key pair with which a Restate of your own signs its requests")
+    .requiredOption("--out <directory>", "where to write private.pem and public.key")
     .action(load(exit, async () => (await import("./identity.ts")).writeIdentity));
   addRolloutCommands(program, exit);
   addSentinelCommands(program, exit);
@@ -72,7 +72,7 @@ Examples:
   vedette start                                         everything on this machine
   vedette rollout start registry.example.com/team/sentinel:v2 --wait
   vedette sentinels list
-  vedette checks list                                   how the API stands
+  vedette checks list                                   the status of every check
 
 Away from the machine that Vedette runs on:
   export VEDETTE_CONTROL_URL=https://rollouts.example.com INGRESS_TOKEN=…

@@ -15,7 +15,7 @@ import {
 import { answerLimits, OversizeError, readAnswer } from "./answer.ts";
 import { findTarget, type Target, type TargetOptions } from "./target.ts";
 
-/** The program did not answer: it may the next time. */
+/** The program did not answer; a retry may succeed. */
 export class ConnectionError extends Error {}
 
 type Output<Handler extends RolloutHandlerName> = z.infer<
@@ -24,12 +24,12 @@ type Output<Handler extends RolloutHandlerName> = z.infer<
 
 export type Connection = ReturnType<typeof connect>;
 
-/** A little longer than the gateway itself waits for an answer, so that its refusal is what is shown. */
+/** A little longer than the gateway's own timeout, so that the command shows the gateway's refusal. */
 const answerTimeoutMs = 40_000;
 
 const retryEveryMs = 1_000;
 
-/** A program that is started again is back within this many tries. */
+/** A program that restarts is available again within this many retries. */
 const mostFailures = 120;
 
 export function connect(options: TargetOptions) {
@@ -59,20 +59,20 @@ export function connect(options: TargetOptions) {
   };
 
   return {
-    /** Where control listens, without a slash at its end. */
+    /** The address of control, without a trailing slash. */
     url: target.url,
 
     cronStatus: (job: CronJobName) => cron(job, "Status"),
 
-    /** Answers when the run has ended, however long that takes. */
+    /** Resolves when the run has ended, however long that takes. */
     cronRun: (job: CronJobName) => cron(job, "Run", { idempotencyKey: randomUUID() }),
 
-    /** Calls a handler of the rollout that answers at once. Throws what was refused, or `ConnectionError`. */
+    /** Calls a handler of the rollout that answers at once. Throws the refusal, or `ConnectionError`. */
     rollout,
 
     /**
-     * Calls a handler that answers when the rollout stands still. A connection that breaks is taken
-     * up again under the same key, until the signal ends it: the call is made once.
+     * Calls a handler that answers when the rollout has ended or paused. When the connection breaks it
+     * retries with the same idempotency key, until the signal aborts: the call is made once.
      */
     rolloutToEnd: async <Handler extends RolloutHandlerName>(
       handler: Handler,
@@ -90,7 +90,7 @@ export function connect(options: TargetOptions) {
       }
     },
 
-    /** Reads about checks. */
+    /** Calls a handler that reads about checks. */
     checks: async <Handler extends keyof typeof checkReaders>(
       handler: Handler,
       body: z.input<(typeof checkReaders)[Handler]["input"]>,
@@ -112,8 +112,8 @@ export function connect(options: TargetOptions) {
     ): Promise<z.infer<Output>> => read(output, await post(target, address, { body })),
 
     /**
-     * Calls a handler that answers when its work is over, however long that takes. A connection that
-     * breaks is taken up again under the same key: the call is made once.
+     * Calls a handler that answers when its work is over, however long that takes. When the connection
+     * breaks it retries with the same idempotency key: the call is made once.
      */
     callToEnd: async <Output extends z.ZodType>(address: string, body: object, output: Output) =>
       read(output, await postToEnd(target, address, body)),
@@ -138,7 +138,7 @@ async function postToEnd(target: Target, address: string, body: object): Promise
 type Call = {
   body: object;
   signal?: AbortSignal;
-  /** A call with a key waits for as long as it takes: then no time limit is ours to set. */
+  /** A call with a key has no timeout: it waits for as long as the work takes. */
   idempotencyKey?: string;
 };
 
@@ -150,10 +150,10 @@ async function post(target: Target, address: string, call: Call): Promise<unknow
   if (answer.status < 300) return body;
   const { detail, code } = (body ?? {}) as { detail?: string; code?: string };
   const message = detail ?? `${target.url} answered ${answer.status}`;
-  // What a gateway, or a proxy before it, answers while something behind it is away. A rollout's own
-  // refusal stands for its idempotency key: asked again it stays the same.
-  const mayPass = [502, 503, 504].includes(answer.status) && code !== "registry_unavailable";
-  throw mayPass ? new ConnectionError(message) : new Error(message);
+  // The gateway, or a proxy in front of it, answers so while something behind it is down. A refusal by the
+  // rollout itself is stored under its idempotency key: a retry would get the same refusal.
+  const mayRetry = [502, 503, 504].includes(answer.status) && code !== "registry_unavailable";
+  throw mayRetry ? new ConnectionError(message) : new Error(message);
 }
 
 async function send(target: Target, address: string, call: Call): Promise<Answer> {
@@ -183,7 +183,7 @@ async function send(target: Target, address: string, call: Call): Promise<Answer
 function read<Schema extends z.ZodType>(schema: Schema, answer: unknown): z.infer<Schema> {
   const result = schema.safeParse(answer);
   if (result.success) return result.data;
-  throw new Error("the answer is none of Vedette's: is the address that of control?");
+  throw new Error("the answer is not from Vedette: is the address that of control?");
 }
 
 function parseJson(text: string): unknown {

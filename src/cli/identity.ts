@@ -6,7 +6,7 @@ import { generateIdentityKey, publicIdentityOf } from "#kernel/identity-key.ts";
 
 /**
  * Writes `private.pem` (0600, for Restate) and `public.key` (for `restate.identity_key_file`) into a
- * directory. A private key that is there already is kept.
+ * directory. Does not replace an existing private key.
  */
 export async function writeIdentity(options: { out: string }): Promise<number> {
   mkdirSync(options.out, { recursive: true });

@@ -1,10 +1,10 @@
-/** How a command is tied to what it does. */
+/** Connects a command to its implementation. */
 
 export type Exit = (code: number) => void;
 
 type Action = (...args: never[]) => Promise<number>;
 
-/** Commands are loaded when they are called: `--help` answers at once. */
+/** Loads the implementation only when the command is called, so that `--help` is fast. */
 export function load(exit: Exit, find: () => Promise<Action>) {
   return async (...args: unknown[]) => {
     // The last argument is the command itself, the one before it the options.

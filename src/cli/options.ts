@@ -9,10 +9,10 @@ import type { TargetOptions } from "./target.ts";
 
 export type GlobalOptions = TargetOptions & { json: boolean };
 
-/** Of commands that work on the database. */
+/** The options of commands that work on the database. */
 export type DatabaseOptions = { config?: string; dataDir?: string; json: boolean };
 
-/** `25,100` as percentages; this and the next ones refuse what the service would refuse. */
+/** `25,100` as percentages. This parser and the next ones refuse the values that the service would refuse. */
 export function parseWaves(text: string): number[] {
   return parseBy(WavePercentages, text.split(",").map(Number), "For example: 5,25,100");
 }
@@ -37,7 +37,7 @@ function parseBy<Value>(schema: z.ZodType<Value>, given: unknown, example: strin
 }
 
 export function parseSentinelCount(text: string): number {
-  // Nothing at all, as of a variable that is not set, would be taken for 0: an empty fleet.
+  // Number("") is 0: an empty text, as of a variable that is not set, must not confirm an empty fleet.
   const count = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   return parseBy(ConfirmListRequest.shape.count, count, "For example: 3");
 }
@@ -54,7 +54,7 @@ export function parseJob(text: string): CronJobName {
   throw new InvalidArgumentError(`jobs are ${cronJobs.join(", ")}.`);
 }
 
-/** Null: none. */
+/** `count` is null for "none". */
 export type Count = { count: number | null };
 
 export function parseCount(text: string): Count {
@@ -66,13 +66,15 @@ export function parseCount(text: string): Count {
 
 const spansMs: Record<string, number> = { h: 3_600_000, d: 86_400_000 };
 
-/** A moment (`2027-01-31`, with a time or without) or a span from now (`90d`, `12h`). */
+/** A date (`2027-01-31`, with or without a time) or a span from now (`90d`, `12h`). */
 export function parseExpiry(text: string): Date {
   const [, amount, unit = ""] = /^(\d{1,5})([hd])$/.exec(text) ?? [];
   const at =
     amount === undefined ? parseIso(text) : Date.now() + Number(amount) * (spansMs[unit] ?? 0);
   if (at > Date.now()) return new Date(at);
-  throw new InvalidArgumentError("a time to come, such as 2027-01-31, or a span such as 90d.");
+  throw new InvalidArgumentError(
+    "a time in the future, such as 2027-01-31, or a span such as 90d.",
+  );
 }
 
 /** A span such as `24h` or `7d`, in seconds; at most a year. */
@@ -82,7 +84,7 @@ export function parseGrace(text: string): number {
   throw new InvalidArgumentError("a span of a year at most, such as 30m, 24h or 7d.");
 }
 
-/** A moment (`2027-01-31`, with a time or without) or a span back from now (`7d`). */
+/** A date (`2027-01-31`, with or without a time) or a span back from now (`7d`). */
 export function parsePast(text: string): Date {
   const span = parseDuration(text);
   const at = span === undefined ? parseIso(text) : Date.now() - span;
@@ -100,7 +102,7 @@ function parseIso(text: string): number {
   return /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
 }
 
-/** As root keys hold them: plain names, URNs, or `*` for all. */
+/** Permissions as root keys store them: plain names, URNs, or `*` for all. */
 export function parsePermissions(text: string): string[] {
   const names = text.split(",").map((name) => name.trim());
   if (names.every((name) => /^[\w.*:#/-]{1,256}$/.test(name))) return [...new Set(names)];

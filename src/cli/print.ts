@@ -1,6 +1,6 @@
-/** What a command answers goes to stdout; what it says beside that goes to stderr. */
+/** Prints a command's result to stdout, and remarks about it to stderr. */
 
-/** Much of it was written by others, and a terminal obeys what is in it. */
+/** Removes control characters: much of the text was written by others, and a terminal would execute them. */
 export function print(text: string): void {
   process.stdout.write(`${forTerminal(text)}\n`);
 }
@@ -14,19 +14,19 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${toJsonLine(value)}\n`);
 }
 
-/** JSON escapes control characters but for those beyond ASCII, and no marks of direction. */
+/** Escapes what `JSON.stringify` leaves: control characters beyond ASCII, and marks of text direction. */
 export function toJsonLine(value: unknown): string {
   return JSON.stringify(value).replace(unfit, escapeUnit);
 }
 
-/** Lines and colours stay; what else would steer a terminal, or change how the text is read, does not. */
+/** Keeps line breaks and colours; removes everything else that controls a terminal or changes text direction. */
 export function forTerminal(text: string): string {
   return text.replace(unfitOrColour, (found) => (colour.test(found) ? found : " "));
 }
 
 const unfit = /[\u007f-\u009f\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
 
-/** Of the colours those that are used here: none that hides what is written in it. */
+/** Only the colours that are used here: none that could hide text. */
 const colour = /\[(?:[0-2]|2[0-9]|3[1-79])m$/;
 
 const unfitOrColour = new RegExp(

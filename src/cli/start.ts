@@ -1,21 +1,21 @@
-/** `vedette start`: runs the program until it is told to stop. */
+/** `vedette start`: runs the program until SIGTERM or SIGINT. */
 import path from "node:path";
 import { type App, type Role, roles, startApp } from "#app/app.ts";
 import { type Config, readConfig } from "#config.ts";
 import { createLog, type Log } from "#kernel/log.ts";
-import { stopAsked } from "./stop-asked.ts";
+import { untilStopSignal } from "./stop-signal.ts";
 
 export type StartOptions = { config?: string | undefined; role?: string[] | undefined };
 
 /**
- * Resolves when everything has been stopped after SIGTERM or SIGINT, also while it starts. When the program
- * cannot go on it stops everything as well, and throws why.
+ * Resolves when everything has been stopped after SIGTERM or SIGINT, also during the start. When the program
+ * cannot continue it stops everything as well, and throws the reason.
  */
 export async function runStart(options: StartOptions): Promise<void> {
   const config = readConfig({ file: options.config, environment: process.env });
   const log = createLog(config.log);
   const stopping = new AbortController();
-  const asked = stopAsked().then((): undefined => {
+  const stopSignal = untilStopSignal().then((): undefined => {
     log.info("stopping");
     stopping.abort();
   });
@@ -24,14 +24,14 @@ export async function runStart(options: StartOptions): Promise<void> {
     log,
     signal: stopping.signal,
   });
-  const failure = app && (await untilStopped(app, { asked, log }));
+  const failure = app && (await untilStopped(app, { stopSignal, log }));
   log.info("stopped");
   if (failure !== undefined) throw failure;
 }
 
 type Start = { roles: Role[]; log: Log; signal: AbortSignal };
 
-/** Undefined when it was told to stop before it was ready, and has. */
+/** Undefined when a signal stopped the program before it was ready. */
 async function startUnlessStopped(config: Config, start: Start): Promise<App | undefined> {
   try {
     return await startApp(config, start);
@@ -41,15 +41,15 @@ async function startUnlessStopped(config: Config, start: Start): Promise<App | u
   }
 }
 
-/** Answers why, when nobody has asked for it. */
+/** Runs until a stop signal or a failure, then stops the program. Returns the failure. */
 async function untilStopped(
   app: App,
-  { asked, log }: { asked: Promise<undefined>; log: Log },
+  { stopSignal, log }: { stopSignal: Promise<undefined>; log: Log },
 ): Promise<Error | undefined> {
   announce(app, log);
-  const failure = await Promise.race([asked, app.failed]);
+  const failure = await Promise.race([stopSignal, app.failed]);
   if (failure !== undefined) {
-    log.error({ detail: failure.message }, "cannot go on");
+    log.error({ detail: failure.message }, "cannot continue");
     log.info("stopping");
   }
   await app.stop();
@@ -68,30 +68,30 @@ function readRoles(names: string[] | undefined): Role[] {
 const exampleRollout = "npx vedette rollout start registry.example.com/vedette/sentinel:v2 --wait";
 
 function announce({ endpoints, dataDir }: App, log: Log): void {
-  // Without the gateway in this process there is nobody here to ask for one.
-  const tryThis = endpoints.control === undefined ? undefined : exampleRollout;
+  // Without the gateway in this process the command would have no address to call.
+  const example = endpoints.control === undefined ? undefined : exampleRollout;
   const credentials = path.join(dataDir, "credentials.json");
   if (!process.stdout.isTTY) {
-    const hint = tryThis === undefined ? {} : { try: tryThis };
+    const hint = example === undefined ? {} : { try: example };
     log.info({ ...endpoints, credentials, ...hint }, "vedette is ready");
     return;
   }
-  const example = tryThis === undefined ? [] : ["  Try a rollout:", `    ${tryThis}`, ""];
+  const exampleLines = example === undefined ? [] : ["  Try a rollout:", `    ${example}`, ""];
   const lines = [
     "",
     "  Vedette is ready.",
-    ...Object.entries(places).flatMap(([key, label]) => {
-      const address = endpoints[key as keyof typeof places];
+    ...Object.entries(endpointNames).flatMap(([key, label]) => {
+      const address = endpoints[key as keyof typeof endpointNames];
       return address === undefined ? [] : [`    ${label.padEnd(16)} ${address}`];
     }),
     `    ${"Credentials".padEnd(16)} ${credentials}`,
     "",
-    ...example,
+    ...exampleLines,
   ];
   process.stdout.write(`${lines.join("\n")}\n`);
 }
 
-const places = {
+const endpointNames = {
   api: "Public API",
   control: "Rollouts",
   restate_ingress: "Restate ingress",

@@ -1,4 +1,4 @@
-/** Tables for people. */
+/** Tables for terminals. */
 import Table from "cli-table3";
 
 const noBorders = Object.fromEntries(
@@ -15,7 +15,7 @@ export function createTable(head: string[]) {
   });
 }
 
-/** Reasons quote what broken programs said: nothing of it may steer the terminal. */
+/** Replaces control characters: reasons quote the output of other programs, which must not control the terminal. */
 export function plain(text: string): string {
   return text.replaceAll(/\p{Cc}+/gu, " ");
 }

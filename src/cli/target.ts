@@ -1,4 +1,4 @@
-/** Where a running Vedette is, and the token for it. */
+/** Finds the address of a running Vedette, and the token for it. */
 import path from "node:path";
 import type { z } from "zod";
 import { Credentials, Endpoints } from "#embedded/contract.ts";
@@ -18,8 +18,8 @@ type Environment = Record<string, string | undefined>;
 
 /**
  * Reads address and token: options first, then the environment, then the data directory of a local
- * Vedette. An empty variable, as CI systems leave them, is none. The local token stays on this
- * machine: with an address elsewhere one has to be named.
+ * Vedette. An empty variable, as CI systems set them, counts as not set. The local token is only sent to this
+ * machine: for any other address the caller must name a token.
  */
 export function findTarget(options: TargetOptions, environment: Environment): Target {
   const dataDir = options.dataDir ?? (environment["VEDETTE_DATA_DIR"] || ".vedette");
@@ -35,7 +35,7 @@ export function findTarget(options: TargetOptions, environment: Environment): Ta
 function checkUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new Error(`${text} is no address; one looks like http://127.0.0.1:7071`);
+    throw new Error(`${text} is not an address such as http://127.0.0.1:7071`);
   }
   return url;
 }
@@ -43,13 +43,13 @@ function checkUrl(text: string): URL {
 function readToken(file: string): string {
   const token = readIfThere(file)?.trim();
   if (token === undefined) throw new Error(`${file} cannot be read`);
-  if (token === "") throw new Error(`${file} is empty; it is to hold the ingress token`);
+  if (token === "") throw new Error(`${file} is empty; write the ingress token to it`);
   return token;
 }
 
 function readControlUrl(dataDir: string): string {
   const found = readFrom(path.join(dataDir, "endpoints.json"), controlUrl);
-  // One that was killed leaves its file: whoever has its port now is not to get the token.
+  // A killed Vedette leaves its file: another program may have its port now and must not get the token.
   const hasEnded = found?.process !== undefined && isGone(found.process);
   if (found?.control !== undefined && !hasEnded) return found.control;
   throw new Error(
@@ -70,7 +70,7 @@ function readLocalToken(dataDir: string, url: URL): string {
   );
 }
 
-/** Only the member that is needed is looked at: a newer or older Vedette may have written the file. */
+/** Reads only the fields that are needed: a newer or older Vedette may have written the file. */
 function readFrom<Schema extends z.ZodType>(
   file: string,
   schema: Schema,

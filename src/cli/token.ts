@@ -8,10 +8,10 @@ export function makeToken(): { token: string; hash: string } {
 }
 
 /**
- * Makes the call that gives Vedette a token's hash. Without an answer it may have been taken all the same,
- * and the earlier token be void: then what is thrown tells `secret`, which nobody could find out any more.
+ * Makes the call that sends Vedette a token's hash. Without an answer Vedette may still have stored it, and
+ * the earlier token may be void: then the error contains `secret`, which is stored nowhere else.
  */
-export async function handOver<Answer>(
+export async function registerToken<Answer>(
   secret: string,
   call: () => Promise<Answer>,
 ): Promise<Answer> {
@@ -19,7 +19,7 @@ export async function handOver<Answer>(
     return await call();
   } catch (error) {
     if (!(error instanceof ConnectionError)) throw error;
-    const perhaps = `if it was taken all the same, the new one is ${secret}`;
+    const perhaps = `if the change was made all the same, the new one is ${secret}`;
     throw new Error(`${error.message}; ${perhaps} (to be sure, run the command again)`, {
       cause: error,
     });

@@ -1,4 +1,4 @@
-/** Writes exported files, and removes what an earlier export wrote and this one does not. */
+/** Writes exported files, and removes files of an earlier export that this one does not write. */
 import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
@@ -6,27 +6,27 @@ import { readIfThere } from "#kernel/read-if-there.ts";
 
 type File = { path: string; text: string };
 
-/** What an export wrote: these files are its own. */
+/** Lists the files that an export wrote and may replace. */
 const manifestName = ".vedette-export.json";
 const Manifest = z.object({ files: z.array(z.string()) });
 
 /**
- * Answers the paths written. A file that is there and is not of an earlier export is never
- * overwritten: then nothing is written, and the error names it.
+ * Returns the written paths. Never overwrites an existing file that is not of an earlier export: then it
+ * writes nothing, and the error names the file.
  */
 export function writeExport(directory: string, files: readonly File[]): string[] {
   if (existsSync(directory) && !statSync(directory).isDirectory()) {
-    throw new Error(`${directory} is no directory; name one with --out`);
+    throw new Error(`${directory} is not a directory; name one with --out`);
   }
   const earlier = readManifest(directory);
   const paths = files.map((file) => file.path);
-  const strange = paths.find((name) => !earlier.includes(name) && isThere(directory, name));
-  if (strange !== undefined) {
+  const foreign = paths.find((name) => !earlier.includes(name) && exists(directory, name));
+  if (foreign !== undefined) {
     throw new Error(
-      `${path.join(directory, strange)} is there and not of an earlier export; name an empty directory with --out`,
+      `${path.join(directory, foreign)} exists and is not of an earlier export; name an empty directory with --out`,
     );
   }
-  // First of all: what is killed half-way leaves nothing that the next export takes for someone else's.
+  // Written first: after a kill half-way the next export recognises the files as its own.
   mkdirSync(directory, { recursive: true });
   writeManifest(directory, [...new Set([...earlier, ...paths])]);
   for (const name of earlier) rmSync(path.join(directory, name), { force: true });
@@ -42,16 +42,16 @@ export function writeExport(directory: string, files: readonly File[]): string[]
 function writeManifest(directory: string, files: readonly string[]): void {
   const text = `${JSON.stringify({ files }, null, 2)}\n`;
   const file = path.join(directory, manifestName);
-  // A disk that is full leaves the one before, and not a part of one.
+  // When the disk is full the previous manifest remains, and not a part of the new one.
   writeFileSync(`${file}.new`, text);
   renameSync(`${file}.new`, file);
 }
 
-function isThere(directory: string, name: string): boolean {
+function exists(directory: string, name: string): boolean {
   return existsSync(path.join(directory, name));
 }
 
-/** Only paths inside of the directory count, whatever the file says. */
+/** Ignores paths outside of the directory, whatever the file says. */
 function readManifest(directory: string): string[] {
   const file = path.join(directory, manifestName);
   const text = readIfThere(file);

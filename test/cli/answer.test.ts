@@ -1,4 +1,4 @@
-/** Answers that are none of Vedette's. */
+/** Answers that are not from Vedette. */
 import { Readable } from "node:stream";
 import { expect, it } from "vitest";
 import { OversizeError, readAnswer } from "#cli/answer.ts";
@@ -19,20 +19,20 @@ async function* withPauses(): AsyncGenerator<Buffer> {
   }
 }
 
-it("reads an answer whole", async () => {
+it("reads a whole answer", async () => {
   const body = bodyOf([Buffer.from('{"a":"'), Buffer.from('ü"}')]);
 
   expect(await readAnswer(body, { withinMs: 60_000, bytes: 100 })).toBe('{"a":"ü"}');
 });
 
-it("reads no answer that is larger than its limit", async () => {
+it("refuses an answer that is larger than its limit", async () => {
   const reading = readAnswer(bodyOf(without("end")), { withinMs: 60_000, bytes: 10_000 });
 
   await expect(reading).rejects.toThrow(OversizeError);
 });
 
-it("waits for no answer that never ends, however steadily it comes", async () => {
+it("times out on an answer that does not end, however steadily it arrives", async () => {
   const reading = readAnswer(bodyOf(withPauses()), { withinMs: 50, bytes: 1_000_000 });
 
-  await expect(reading).rejects.toThrow("does not come to an end");
+  await expect(reading).rejects.toThrow("the answer does not end");
 });

@@ -18,7 +18,7 @@ describe("forTerminal", () => {
     expect(forTerminal(text)).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
   });
 
-  it("keeps lines and the colours of states", () => {
+  it("keeps line breaks and the colours of states", () => {
     const text = `${esc}[32mcompleted${esc}[39m\n\tü 漢 🚀`;
 
     expect(forTerminal(text)).toBe(text);
@@ -26,7 +26,7 @@ describe("forTerminal", () => {
 });
 
 describe("toJsonLine", () => {
-  it("has nothing in it that steers a terminal, and says the same", () => {
+  it("contains nothing that controls a terminal, and parses to the same value", () => {
     const value = { reason: `${esc}[2J\u009b2J\u202e\u2028` };
 
     const line = toJsonLine(value);

@@ -22,7 +22,7 @@ describe("findTarget", () => {
     expect(target).toEqual({ url: "http://127.0.0.1:7071", token: "local-token" });
   });
 
-  it("takes the environment before the data directory, and options before both", () => {
+  it("prefers the environment to the data directory, and options to both", () => {
     const environment = {
       VEDETTE_DATA_DIR: localVedette(),
       VEDETTE_CONTROL_URL: "https://a.example.com/",
@@ -38,7 +38,7 @@ describe("findTarget", () => {
     );
   });
 
-  it("reads a token from a file, without the line's end", () => {
+  it("reads a token from a file, without the newline", () => {
     const file = path.join(tempDir(), "token");
     writeFileSync(file, "file-token\n");
 
@@ -50,7 +50,7 @@ describe("findTarget", () => {
     expect(token).toBe("file-token");
   });
 
-  it("takes an empty variable for none", () => {
+  it("treats an empty variable as not set", () => {
     const environment = {
       VEDETTE_DATA_DIR: localVedette(),
       VEDETTE_CONTROL_URL: "",
@@ -69,7 +69,7 @@ describe("findTarget", () => {
     },
   );
 
-  it("does not send the local token to whoever has the port of a program that was killed", () => {
+  it("does not send the local token to another program on the port of a killed one", () => {
     const process = { ...identifyProcess(globalThis.process.pid), startedAt: "1" };
     const dataDir = localVedette({ endpoints: { control: "http://127.0.0.1:7071", process } });
 
@@ -88,15 +88,15 @@ describe("findTarget", () => {
     expect(urls).toEqual(["http://127.0.0.1:7071", "http://127.0.0.1:7071"]);
   });
 
-  it("says how to go on when nothing runs", () => {
+  it("says what to do when nothing runs", () => {
     expect(() => findTarget({ dataDir: tempDir() }, {})).toThrow(/no Vedette runs on .*npm start/);
   });
 
   it.each(["localhost:7071", "ftp://x", "7071"])("refuses %s as an address", (url) => {
-    expect(() => findTarget({ url }, { INGRESS_TOKEN: "t" })).toThrow("is no address");
+    expect(() => findTarget({ url }, { INGRESS_TOKEN: "t" })).toThrow("is not an address");
   });
 
-  it("names a damaged file, and nothing of what is in it", () => {
+  it("names a damaged file, and none of its content", () => {
     const dataDir = localVedette({ credentials: { ingress_token: 5, secret: "s3cret" } });
 
     expect(() => findTarget({ dataDir }, {})).toThrow(/credentials\.json is damaged$/);

@@ -11,7 +11,7 @@ function textOf(directory: string, name: string): string | undefined {
   return existsSync(whole) ? readFileSync(whole, "utf8") : undefined;
 }
 
-it("files are written where they belong, in directories that are made", () => {
+it("writes files to their paths, and creates directories", () => {
   const directory = path.join(tempDir(), "a/b");
 
   const written = writeExport(directory, [file("README.md"), file("rules/one.yml", "text")]);
@@ -20,7 +20,7 @@ it("files are written where they belong, in directories that are made", () => {
   expect(textOf(directory, "rules/one.yml")).toBe("text");
 });
 
-it("a later export takes away what the earlier one wrote and it does not", () => {
+it("removes files of an earlier export that this one does not write", () => {
   const directory = tempDir();
   writeExport(directory, [file("gone.yml"), file("stays.yml", "old")]);
 
@@ -30,7 +30,7 @@ it("a later export takes away what the earlier one wrote and it does not", () =>
   expect(textOf(directory, "stays.yml")).toBe("new");
 });
 
-it("files of others in the directory stay", () => {
+it("does not touch other files in the directory", () => {
   const directory = tempDir();
   writeExport(directory, [file("ours.yml")]);
   writeFileSync(path.join(directory, "theirs.yml"), "theirs");
@@ -40,18 +40,18 @@ it("files of others in the directory stay", () => {
   expect(textOf(directory, "theirs.yml")).toBe("theirs");
 });
 
-it("a file of someone else is never overwritten, and then nothing is written", () => {
+it("never overwrites a file that is not its own, and then writes nothing", () => {
   const directory = tempDir();
   writeFileSync(path.join(directory, "theirs.yml"), "theirs");
 
   const write = () => writeExport(directory, [file("ours.yml"), file("theirs.yml", "ours")]);
 
-  expect(write).toThrow(/theirs.yml is there and not of an earlier export/);
+  expect(write).toThrow(/theirs.yml exists and is not of an earlier export/);
   expect(textOf(directory, "theirs.yml")).toBe("theirs");
   expect(textOf(directory, "ours.yml")).toBeUndefined();
 });
 
-it("an export that broke off is no stranger's for the next one", () => {
+it("recognises the files of an export that was interrupted as its own", () => {
   const directory = tempDir();
   const files = [file("a.yml"), file("b.yml"), file("c.yml")];
   const broken = () => writeExport(directory, [...files, file("a.yml/impossible")]);
@@ -62,14 +62,14 @@ it("an export that broke off is no stranger's for the next one", () => {
   expect(textOf(directory, "c.yml")).toBe("c.yml");
 });
 
-it("what is no directory is refused", () => {
+it("refuses a path that is not a directory", () => {
   const name = path.join(tempDir(), "file");
   writeFileSync(name, "");
 
-  expect(() => writeExport(name, [file("ours.yml")])).toThrow(/is no directory/);
+  expect(() => writeExport(name, [file("ours.yml")])).toThrow(/is not a directory/);
 });
 
-it("a list of earlier files that someone changed removes nothing outside of the directory", () => {
+it("removes nothing outside of the directory, whatever the manifest says", () => {
   const parent = tempDir();
   const directory = path.join(parent, "export");
   mkdirSync(directory);
@@ -82,7 +82,7 @@ it("a list of earlier files that someone changed removes nothing outside of the 
   expect(textOf(parent, "precious")).toBe("precious");
 });
 
-it("a list that is damaged is refused", () => {
+it("refuses a damaged manifest", () => {
   const directory = tempDir();
   writeFileSync(path.join(directory, ".vedette-export.json"), "{");
 

@@ -1,4 +1,4 @@
-/** `vedette alerts rotate`, `export alertmanager` and `alertmanager`: what the senders of alerts have. */
+/** `vedette alerts rotate`, `export alertmanager` and `alertmanager`: configures the senders of alerts. */
 import { type Command, Option } from "commander";
 import { environments } from "#alerts/contract.ts";
 import { type Exit, load } from "#cli/load.ts";
@@ -6,7 +6,7 @@ import { type Exit, load } from "#cli/load.ts";
 export function addAlertmanagerCommands(alerts: Command, exit: Exit): void {
   const from = () => import("./alertmanager.ts");
   withSettings(alerts.command("rotate"))
-    .description("bring the tokens of an environment's alert sources to those who send with them")
+    .description("write the tokens of an environment's alert sources to the files of their senders")
     .addOption(environmentOption("production or staging").makeOptionMandatory())
     .action(load(exit, async () => (await from()).rotate));
   const exports = alerts.command("export").description("write the routes for other programs");
@@ -23,7 +23,7 @@ export function addAlertmanagerCommands(alerts: Command, exit: Exit): void {
     .addOption(environmentOption("production or staging").makeOptionMandatory())
     .action(load(exit, async () => (await from()).plan));
   withSettings(manager.command("apply"))
-    .description("write its file, have it read, and put the old one back if it does not take it")
+    .description("write its file and reload it; restore the old file if it refuses the new one")
     .addOption(environmentOption("production or staging").makeOptionMandatory())
     .action(load(exit, async () => (await from()).apply));
 }

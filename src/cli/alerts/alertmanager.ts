@@ -1,4 +1,4 @@
-/** Commands about the metrics alert manager, and tokens. No token is ever printed. */
+/** Commands about the metrics alert manager, and tokens. They never print a token. */
 import type { Environment } from "#alerts/contract.ts";
 import { complain, print, printJson } from "#cli/print.ts";
 import { plain } from "#cli/table.ts";
@@ -26,7 +26,7 @@ export async function rotate(options: OfEnvironment): Promise<number> {
   }
   for (const { source, source_id, file, outcome } of rows) {
     const what = outcome === "replaced" ? "has a new token" : "had its token already";
-    print(`${source} (${source_id}) ${what} in ${file}; the incident service takes it`);
+    print(`${source} (${source_id}) ${what} in ${file}; the incident service accepts it`);
   }
   return 0;
 }
@@ -41,7 +41,7 @@ export async function exportRoutes(options: ExportOptions): Promise<number> {
   return 0;
 }
 
-/** Exit code 0: in step; 2: not; 1: what it works with could not be asked. */
+/** Exit code 0: in step; 2: not in step; 1: the running alert manager could not be asked. */
 export async function plan(options: OfEnvironment): Promise<number> {
   const { environment, json } = options;
   const compared = await compareAlertmanager(settingsOf(options), environment);
@@ -55,14 +55,14 @@ export async function plan(options: OfEnvironment): Promise<number> {
 export async function apply(options: OfEnvironment): Promise<number> {
   const { environment, json } = options;
   const settings = settingsOf(options);
-  const { isConfirmed, lines, ...result } = await bringAlertmanagerInStep(settings, environment);
+  const { isConfirmed, lines, ...applied } = await bringAlertmanagerInStep(settings, environment);
   if (json) {
-    printJson({ environment, confirmed: isConfirmed, ...result });
+    printJson({ environment, confirmed: isConfirmed, ...applied });
     return 0;
   }
   printLines(lines);
-  const end = ends[result.outcome];
-  print(isConfirmed ? end : `${end} Nobody could ask it: no url is set.`);
+  const end = ends[applied.outcome];
+  print(isConfirmed ? end : `${end} This could not be verified: no url is set.`);
   return 0;
 }
 

@@ -1,4 +1,4 @@
-/** `vedette alerts`: who is told of an alert. */
+/** `vedette alerts`: who is notified of an alert. */
 import { type Command, InvalidArgumentError } from "commander";
 import { type Exit, load } from "#cli/load.ts";
 import { addAlertmanagerCommands } from "./alertmanager-commands.ts";
@@ -9,14 +9,14 @@ export function addAlertCommands(program: Command, exit: Exit): void {
   const alerts = program
     .command("alerts")
     .description(
-      "alert routes: who is paged, which channel is told; alert events: what became of them",
+      "alert routes: who is paged, which channel is notified; alert events: their delivery",
     )
     .addHelpText("after", examples);
   const from = () => import("./routes.ts");
   alerts
     .command("lint")
     .description(
-      "look for faults in the routes, and for alerts that none takes; exit code 1: faults",
+      "look for faults in the routes, and for alerts that no route takes; exit code 1: faults",
     )
     .option("--strict", "exit code 1 for warnings too", false)
     .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
@@ -24,10 +24,10 @@ export function addAlertCommands(program: Command, exit: Exit): void {
     .action(load(exit, async () => (await from()).lint));
   alerts
     .command("simulate")
-    .description("tell which routes an alert takes, who is paged, and which channel gets it")
+    .description("show which routes take an alert, who is paged, and which channel gets it")
     .option("--source <name>", "where the alert comes from")
     .option("--label <name=value>", "a label that it carries; may be repeated", addLabel, {})
-    .option("--checks", "every check and heartbeat instead, from its channel on", false)
+    .option("--checks", "instead: every check and heartbeat, from its channel to the page", false)
     .option("--config <file>", "settings as TOML (default: VEDETTE_CONFIG, else ./vedette.toml)")
     .option("--json", "print JSON for programs", false)
     .action(load(exit, async () => (await from()).simulate));
@@ -38,7 +38,7 @@ export function addAlertCommands(program: Command, exit: Exit): void {
 
 type Labels = Record<string, string>;
 
-/** As Prometheus has it: a name, and any text, which may be empty. */
+/** As in Prometheus: a name, and any text, which may be empty. */
 function addLabel(text: string, labels: Labels): Labels {
   const [, name = "", value = ""] = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s.exec(text) ?? [];
   if (name === "") throw new InvalidArgumentError("a name, =, and a value: severity=critical.");
@@ -53,6 +53,6 @@ Examples:
   vedette alerts plan --out plan.json                              what an apply would change
   vedette alerts apply plan.json
   vedette alerts simulate --checks                                 every check, to the page
-  vedette alerts dead-letters                                      what nobody accepted, and why
-  vedette alerts redeliver --all                                   once the reason is put right
+  vedette alerts dead-letters                                      what was not accepted, and why
+  vedette alerts redeliver --all                                   once the cause is fixed
 `;

@@ -1,4 +1,4 @@
-/** `vedette alerts`, its half about events: which were delivered, which were not. */
+/** The commands of `vedette alerts` about events: which were delivered, which were not. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { eventStatuses } from "#alerts/contract.ts";
 import { withConnection } from "#cli/connection-options.ts";
@@ -8,7 +8,7 @@ export function addAlertEventCommands(alerts: Command, exit: Exit): void {
   const from = () => import("./events.ts");
   withFilter(withConnection(alerts.command("events")))
     .addOption(new Option("--status <status>", "only these").choices(eventStatuses))
-    .description("list alert events and what became of them, newest first")
+    .description("list alert events and the state of their delivery, newest first")
     .action(load(exit, async () => (await from()).listEvents));
   withFilter(withConnection(alerts.command("dead-letters")))
     .description("list the events that the receiver refused, or did not accept in time")
@@ -17,11 +17,13 @@ export function addAlertEventCommands(alerts: Command, exit: Exit): void {
     .description("show an event: where it goes, the body that is posted, why it was not accepted")
     .action(load(exit, async () => (await from()).showEvent));
   withConnection(alerts.command("redeliver"))
-    .argument("[events...]", "as `vedette alerts dead-letters` has them")
+    .argument("[events...]", "as listed by `vedette alerts dead-letters`")
     .option("--all", "every dead letter", false)
     .option("--token-refused", "every dead letter that was refused for the source's token", false)
-    .option("--check <id>", "with these two: only of this check")
-    .description("send dead letters again, or events that wait at once; exit code 1: not all could")
+    .option("--check <id>", "with --all or --token-refused: only of this check")
+    .description(
+      "send dead letters again, or waiting events at once; exit code 1: some were not sent",
+    )
     .action(load(exit, async () => (await from()).redeliver));
 }
 

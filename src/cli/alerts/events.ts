@@ -57,10 +57,10 @@ export async function redeliver(events: string[], options: RedeliverOptions): Pr
   const { all, tokenRefused, check, json } = options;
   const isMany = all || tokenRefused;
   if (isMany === events.length > 0) {
-    throw new Error("name the events, or take --all or --token-refused");
+    throw new Error("name the events, or use --all or --token-refused");
   }
   if (check !== undefined && !isMany) {
-    throw new Error("--check goes with --all or --token-refused");
+    throw new Error("--check needs --all or --token-refused");
   }
   const call = alertEventsOf(options);
   const wanted = isMany ? await findDead(call, { check, tokenRefused }) : events;
@@ -80,7 +80,7 @@ async function findDead(
   const filter = { status: "dead", ...(check !== undefined && { check }) } as const;
   const { events } = await call("List", { ...filter, limit: mostListed });
   if (events.length === mostListed) {
-    complain(`only the newest ${mostListed} dead letters were looked at; there may be older ones`);
+    complain(`only the newest ${mostListed} dead letters were read; there may be older ones`);
   }
   const isWanted = ({ cause }: AlertEventView) => !tokenRefused || isForToken(cause ?? "");
   return events
@@ -89,7 +89,7 @@ async function findDead(
     .reverse();
 }
 
-/** Also as versions wrote it that made a dead letter of it at once. */
+/** Also recognises the cause that earlier versions wrote: they made such an event a dead letter at once. */
 export function isForToken(cause: string): boolean {
   return /^status 40[13]\b|the source's token is refused/.test(cause);
 }
@@ -100,7 +100,7 @@ async function sendAgain(call: Call, wanted: readonly string[]): Promise<Redeliv
   const sent = new Set<string>();
   const refused: Redelivery["refused"] = [];
   for (const event_id of wanted) {
-    // A failure takes its recovery along.
+    // Sending a failure sends its recovery, too.
     if (sent.has(event_id)) continue;
     try {
       const { event_ids } = await call("Retry", { event_id });
@@ -115,7 +115,7 @@ async function sendAgain(call: Call, wanted: readonly string[]): Promise<Redeliv
 
 function reportOutcome({ sent, refused }: Redelivery): string {
   const lines = [
-    ...sent.map((eventId) => `${plain(eventId)} is on its way`),
+    ...sent.map((eventId) => `${plain(eventId)} is being sent`),
     ...refused.map(({ event_id, reason }) => `${plain(event_id)} not sent: ${plain(reason)}`),
   ];
   return lines.length === 0 ? "No dead letters." : lines.join("\n");
@@ -158,7 +158,7 @@ function reportEvent(event: AlertEventDetail): string {
     `since ${shortTime(event.event_at)}${accepted_at === null ? "" : `, accepted ${shortTime(accepted_at)}`}`,
     ...(cause === null ? [] : [`because: ${describeCause(event)}`]),
     address === null
-      ? "There is nowhere to post it: no source in the settings."
+      ? "It cannot be posted: the settings have no source for it."
       : `POST ${address}`,
     ...(body === null ? [] : [JSON.stringify(body, null, 2).split("\n").map(plain).join("\n")]),
   ].join("\n");

@@ -47,16 +47,16 @@ export async function simulate(options: SimulateOptions): Promise<number> {
   const { source, label, checks, json } = options;
   if (checks) {
     if (source !== undefined || Object.keys(label).length > 0) {
-      throw new Error("--checks takes every check: leave out --source and --label");
+      throw new Error("--checks simulates every check: leave out --source and --label");
     }
     return showWalks(options);
   }
   if (source === undefined) {
-    throw new Error("name where the alert comes from with --source, or take --checks");
+    throw new Error("name where the alert comes from with --source, or use --checks");
   }
   const { simulation, unasked } = simulateAlert({ source, labels: label });
   for (const name of unasked) {
-    complain(`${source} has no label ${name} that a route could ask for`);
+    complain(`no route matches on the label ${name} of ${source}`);
   }
   if (json) printJson(simulation);
   else print(describeSimulation(simulation));
@@ -68,11 +68,11 @@ function describeSimulation({ routes, pages, channels }: Simulation): string {
   for (const { route, matches, because } of routes) {
     table.push([route, matches ? "yes" : "no", plain(because)]);
   }
-  const told =
+  const outcome =
     channels.length === 0
-      ? "no route takes it: the alert is dropped, and nobody is told"
+      ? "no route takes it: the alert is dropped, and nobody is notified"
       : `pages ${pages.join(", ") || "nobody"}; posted to ${channels.join(", ")}`;
-  return `${table}\n${told}`;
+  return `${table}\n${outcome}`;
 }
 
 type Simulation = ReturnType<typeof simulateAlert>["simulation"];

@@ -1,4 +1,4 @@
-/** Plans of alert routes, and what became of them, for people. */
+/** Prints plans of alert routes, and the outcome of an apply. */
 
 import { createTable, plain } from "#cli/table.ts";
 import type {
@@ -20,7 +20,7 @@ export function describePlan({ routes, orphans, doubled, names }: Plan): string 
     ),
   );
   const left = orphans.map(
-    (name) => `${plain(name)} is ours and no row any more: alerts apply --prune disables it`,
+    (name) => `${plain(name)} is ours and has no row any more: alerts apply --prune disables it`,
   );
   const same = routes.length - changed.length;
   const sum =
@@ -64,13 +64,13 @@ export function describeApply(
       ? []
       : [
           [
-            `${plain(name)}, from what is there to what was wanted:`,
+            `${plain(name)}, from its present content to the wanted one:`,
             ...differs.map((one) => describeChange(one, names)),
           ].join("\n"),
         ],
   );
   const end = outcome === "applied" ? "all routes are as planned" : "not all routes are as planned";
-  const back = backup === null ? "" : `; what was there before: alerts restore ${backup}`;
+  const back = backup === null ? "" : `; to undo this: alerts restore ${backup}`;
   return [
     String(table),
     ...differences,
@@ -94,7 +94,7 @@ export function describeStatus(status: RoutesStatus): string {
   const lines = [
     ...(applying === null
       ? []
-      : [`an apply is at work: ${applying.routes.length} of ${applying.total} routes`]),
+      : [`an apply is running: ${applying.routes.length} of ${applying.total} routes`]),
     last_apply === null
       ? "nothing was applied yet"
       : `last apply: ${last_apply.outcome} at ${last_apply.ended_at}`,
@@ -107,12 +107,12 @@ export function describeStatus(status: RoutesStatus): string {
 }
 
 function describeCreation(name: string, since: string): string {
-  const what = `${plain(name)} was about to be made at ${since}, and nobody said whether it was`;
-  return `${what}: the next alerts apply looks for it`;
+  const what = `the creation of ${plain(name)} was requested at ${since} and not confirmed`;
+  return `${what}: the next alerts apply looks for the route`;
 }
 
 function describeDrift(drift: RoutesStatus["drift"]): string {
-  if (drift === null) return "drift: not looked for yet";
+  if (drift === null) return "drift: not checked yet";
   const { state, routes, reason, checked_at } = drift;
   const which = routes.map(({ name, why }) => `${plain(name)} (${why.replace("_", " ")})`);
   const detail = reason === undefined ? which.join(", ") : plain(reason);
@@ -123,7 +123,7 @@ function describeValue(value: Json, names: Names): string {
   return value === null ? "nothing" : nameIds(JSON.stringify(value), names);
 }
 
-/** With its name behind each id. What others have written must not steer the terminal. */
+/** Adds the name after each id. Removes control characters, because others have written the text. */
 function nameIds(text: string, names: Names): string {
   return plain(text).replaceAll(/"([^"]+)"|\[([^\][",]+)\]/g, (whole, literal, bracketed) => {
     // An attribute is referred to as alert.attributes.<id>.

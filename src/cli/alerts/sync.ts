@@ -45,7 +45,7 @@ type ApplyOptions = PlanOptions & Pick<ApplyRequest, "adopt" | "prune">;
 /** Exit code 0: all routes are as planned, and the only ones of their names; else 1. */
 export async function apply(file: string | undefined, options: ApplyOptions): Promise<number> {
   const connection = connect(options);
-  // Asked first, so that nobody waits for a Vedette that is not there.
+  // Called first, so that the command fails at once when Vedette does not run.
   const { owned } = await ask(connection, "Status", {});
   const planned =
     file === undefined ? await makePlan(options, owned) : readDocument(file, Plan, "plan");
@@ -54,7 +54,7 @@ export async function apply(file: string | undefined, options: ApplyOptions): Pr
   return result.outcome === "applied" && result.doubled.length === 0 ? 0 : 1;
 }
 
-/** Exit code 0: all that the backup has is there as it has it; 2: some of it is not. */
+/** Exit code 0: every route of the backup is as in the backup; 2: some are not. */
 type RestoreOptions = PlanOptions & { dryRun: boolean };
 
 export async function restore(wanted: string, options: RestoreOptions): Promise<number> {
@@ -111,12 +111,12 @@ function incidentOf({ config }: PlanOptions) {
   return readConfig({ file: config, environment: process.env }).incident;
 }
 
-/** A plan needs no running Vedette; without one a route that was renamed by hand is not found. */
+/** A plan needs no running Vedette; but without one, routes that were renamed by hand are not found. */
 async function findOwned(options: GlobalOptions): Promise<RoutesStatus["owned"]> {
   try {
     return (await ask(connect(options), "Status", {})).owned;
   } catch (error) {
-    complain(`routes are found by name alone: ${(error as Error).message}`);
+    complain(`routes are matched by name alone: ${(error as Error).message}`);
     return {};
   }
 }
@@ -143,6 +143,6 @@ function readDocument<Schema extends z.ZodType>(
   try {
     return schema.parse(JSON.parse(readFileSync(file, "utf8")));
   } catch (cause) {
-    throw new Error(`${file} is no ${what} of alert routes`, { cause });
+    throw new Error(`${file} is not a ${what} of alert routes`, { cause });
   }
 }

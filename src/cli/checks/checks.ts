@@ -1,4 +1,4 @@
-/** Commands that read what is known of the checks. */
+/** Commands that read the status and the results of checks. */
 
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";

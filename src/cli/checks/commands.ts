@@ -1,15 +1,15 @@
-/** `vedette checks`: what is checked, and with what results. */
+/** `vedette checks`: definitions, status and results of checks. */
 import { type Command, InvalidArgumentError } from "commander";
 import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import { parseDuration } from "#kernel/duration.ts";
 import { type Grade, grades } from "#monitor/contract.ts";
 
-/** Answers the command, for those who add more to it. */
+/** Returns the command, so that others can add subcommands. */
 export function addCheckCommands(program: Command, exit: Exit): Command {
   const checks = program
     .command("checks")
-    .description("API checks and heartbeats: how they stand, what they found, what they are")
+    .description("API checks and heartbeats: status, results and definitions")
     .addHelpText("after", examples);
   addReadingCommands(checks, exit);
   addReplayCommand(checks, exit);
@@ -20,24 +20,24 @@ export function addCheckCommands(program: Command, exit: Exit): Command {
 function addReadingCommands(checks: Command, exit: Exit): void {
   const from = () => import("./checks.ts");
   withConnection(checks.command("list"))
-    .description("list the checks: state, last duration, open alert")
+    .description("list the checks: status, last duration, open alert")
     .action(load(exit, async () => (await from()).listChecks));
   withConnection(checks.command("history <check>"))
     .description("response times with percentiles, alerts and the last results of a check")
     .option("--since <span>", "how far back, for example 6h or 7d (default: 24h)", parseHours)
     .option("--limit <count>", "results and alerts shown, 1000 at most", parseLimit, 20)
-    .option("--location <name>", "only results of this place")
+    .option("--location <name>", "only results of this location")
     .option("--grade <grade>", "only results that are ok, degraded or failed", parseGrade)
     .action(load(exit, async () => (await from()).showHistory));
   withConnection(checks.command("watch"))
     .argument("[checks...]", "only these")
-    .description("show how the checks stand, then every change, until Ctrl-C")
+    .description("show the status of the checks, then every change, until Ctrl-C")
     .action(load(exit, async () => (await import("./watch.ts")).watchChecks));
 }
 
 function addReplayCommand(checks: Command, exit: Exit): void {
   withConnection(checks.command("replay <check>"))
-    .description("tell what would have paged under other rules, from the recorded results")
+    .description("show what would have paged under other rules, from the recorded results")
     .option("--since <span>", "how far back, for example 7d (default: 7d)", parseHours)
     .option("--failed-above <time>", "slower than this is failed, for example 2s", parseMs)
     .option("--degraded-above <time>", "slower than this is degraded", parseMs)
@@ -57,7 +57,7 @@ function addDefinitionCommands(checks: Command, exit: Exit): void {
     .action(load(exit, async () => (await from()).lint));
   const exports = checks.command("export").description("write the definitions for other programs");
   withExport(exports.command("checkly"))
-    .description("a project for the hosted monitor, as its own program reads it")
+    .description("a project for the hosted monitor's own command line")
     .action(load(exit, async () => (await from()).exportToCheckly));
   withExport(exports.command("prometheus"))
     .description("alert rules with their tests, and modules for blackbox-exporter")
@@ -76,10 +76,10 @@ function withSettings(command: Command): Command {
     .option("--json", "print JSON for programs", false);
 }
 
-/** As the readers have it: 400 days. */
+/** 400 days, the limit of the handlers that read results. */
 const maxHours = 9_600;
 
-/** Whole hours, rounded up: results are kept for days. */
+/** Whole hours, rounded up: results are stored for days. */
 function parseHours(text: string): number {
   const hours = Math.ceil((parseDuration(text) ?? 0) / 3_600_000);
   if (hours >= 1 && hours <= maxHours) return hours;
@@ -128,7 +128,7 @@ Examples:
   vedette checks list
   vedette checks history verify-key --since 7d
   vedette checks replay verify-key --failed-above 2s --since 7d     what would have paged
-  vedette checks run liveness                                       now, alerting nobody
+  vedette checks run liveness                                       now, without alerting
   vedette checks maintenance verify-key --for 30m --reason "database upgrade"
   vedette checks export checkly --out checks --base-url https://api.example.com
   vedette checks list --json | jq '.checks[] | select(.alert) | .id'

@@ -1,4 +1,4 @@
-/** Commands about what is watched; they need no running program. */
+/** Commands about the definitions of checks; they need no running program. */
 
 import { print, printJson } from "#cli/print.ts";
 import { writeExport } from "#cli/write-export.ts";
@@ -7,7 +7,7 @@ import { exportForCheckly, exportForPrometheus, lintChecks } from "#monitor/comm
 
 export type SettingsOptions = { config?: string; json: boolean };
 
-/** Exit code 0: no fault; 1: there are some. */
+/** Exit code 0: no faults; 1: there are some. */
 export async function lint(options: SettingsOptions): Promise<number> {
   const { apiChecks, heartbeats, channels, faults } = lintChecks(settingsOf(options));
   if (options.json) {

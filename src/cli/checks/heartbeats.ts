@@ -1,12 +1,12 @@
-/** `vedette heartbeats`: the address that a job calls to say that it ran. */
+/** `vedette heartbeats`: the ping URL that a job calls when it ran. */
 
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { print, printJson } from "#cli/print.ts";
-import { handOver, makeToken } from "#cli/token.ts";
+import { makeToken, registerToken } from "#cli/token.ts";
 import { heartbeatHandlers, heartbeatService } from "#monitor/operations/contract.ts";
 
-/** The token is made here: Vedette keeps its hash and never sees it but in a ping. */
+/** The command generates the token: Vedette stores its hash and sees the token in pings only. */
 export async function registerHeartbeat(id: string, options: GlobalOptions): Promise<number> {
   const connection = connect(options);
   const list = await connection.checks("List", {});
@@ -16,7 +16,7 @@ export async function registerHeartbeat(id: string, options: GlobalOptions): Pro
   const { token, hash } = makeToken();
   const { output } = heartbeatHandlers.Register;
   const address = `${heartbeatService}/${id}/Register`;
-  const answer = await handOver(`${connection.url}/${token}`, () =>
+  const answer = await registerToken(`${connection.url}/${token}`, () =>
     connection.call(address, { token_hash: hash }, output),
   );
   const url = `${(answer.ping_url ?? connection.url).replace(/\/+$/, "")}/${token}`;
@@ -26,4 +26,4 @@ export async function registerHeartbeat(id: string, options: GlobalOptions): Pro
 }
 
 const how =
-  "Keep it: it is shown once. Call it when the job has ended well; add /start, /fail or /<exit code>.";
+  "Save it: it is shown once. Call it when the job has succeeded; or append /start, /fail or /<exit code>.";

@@ -1,4 +1,4 @@
-/** What operators do about checks, ping URLs and further places; and the runner at such a place. */
+/** Commands of operators about checks, ping URLs and runners; and `vedette monitor-runner` itself. */
 import { type Command, InvalidArgumentError } from "commander";
 import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
@@ -14,14 +14,14 @@ function addOperatorCommands(checks: Command, exit: Exit): void {
   const from = () => import("./operations.ts");
   const add = (name: string, description: string) =>
     withConnection(checks.command(`${name} <check>`)).description(description);
-  add("run", "run an API check now; it alerts nobody; exit code 1 when it failed").action(
+  add("run", "run an API check now, without alerting; exit code 1 when it failed").action(
     load(exit, async () => (await from()).runCheck),
   );
   add("mute", "open no alert for a while; one that is open still resolves")
     .option("--for <span>", "for example 2h (default: until it is unmuted)", parseSpan)
     .action(load(exit, async () => (await from()).mute));
   add("unmute", "let alerts open again").action(load(exit, async () => (await from()).unmute));
-  add("acknowledge", "note who is at work on the open alert")
+  add("acknowledge", "record who is working on the open alert")
     .requiredOption("--by <name>", "who")
     .action(load(exit, async () => (await from()).acknowledge));
   add("maintenance", "open no alert in a window of time")
@@ -31,9 +31,9 @@ function addOperatorCommands(checks: Command, exit: Exit): void {
       "its beginning, for example 2027-01-31T02:00Z (default: now)",
       parseTime,
     )
-    .requiredOption("--reason <text>", "what is done")
+    .requiredOption("--reason <text>", "the work that is done")
     .action(load(exit, async () => (await from()).maintain));
-  add("end-maintenance", "drop all windows, also those to come").action(
+  add("end-maintenance", "delete all windows, future ones included").action(
     load(exit, async () => (await from()).endMaintenance),
   );
 }
@@ -42,29 +42,31 @@ function addHeartbeatCommands(program: Command, exit: Exit): void {
   const heartbeats = program.command("heartbeats").description("the ping URLs of jobs");
   withConnection(heartbeats.command("register <id>"))
     .description(
-      "make the ping URL of a heartbeat; it is printed once; an earlier one is void; from now on the job is waited for",
+      "create the ping URL of a heartbeat; it is printed once; an earlier one becomes void; pings are expected from now on",
     )
     .action(load(exit, async () => (await import("./heartbeats.ts")).registerHeartbeat));
 }
 
 function addRunnerCommands(program: Command, exit: Exit): void {
-  const runners = program.command("runners").description("further places that run checks");
+  const runners = program
+    .command("runners")
+    .description("runners: processes at further locations that run checks");
   const from = () => import("./runners.ts");
   withConnection(runners.command("add <location>"))
-    .description("make the token of a place; it is printed once; an earlier one is void")
+    .description("create the token of a location; it is printed once; an earlier one becomes void")
     .action(load(exit, async () => (await from()).addRunner));
   withConnection(runners.command("remove <location>"))
-    .description("take no more reports from a place, and wait for none")
+    .description("refuse reports from a location, and stop waiting for them")
     .action(load(exit, async () => (await from()).removeRunner));
   withConnection(runners.command("list"))
-    .description("list the places, and when each was last heard of")
+    .description("list the locations, and when the runner of each last called")
     .action(load(exit, async () => (await from()).listRunners));
   program
     .command("monitor-runner")
-    .description("run the checks from this place, and report them, until it is told to stop")
-    .requiredOption("--location <name>", "of this place, as in `vedette runners add`")
+    .description("run the checks from this location, and report them, until SIGTERM or SIGINT")
+    .requiredOption("--location <name>", "of this runner, as in `vedette runners add`")
     .requiredOption("--control <address>", "where control of Vedette listens")
-    .option("--token-file <file>", "with the token of this place (default: VEDETTE_RUNNER_TOKEN)")
+    .option("--token-file <file>", "file with the runner's token (default: VEDETTE_RUNNER_TOKEN)")
     .option("--config <file>", "settings as TOML, for monitor.key and monitor.root_key")
     .action(load(exit, async () => (await import("./monitor-runner.ts")).runMonitorRunner));
 }

@@ -1,23 +1,23 @@
-/** `vedette monitor-runner`: runs the checks from a further place until it is told to stop. */
+/** `vedette monitor-runner`: runs the checks from a further location until SIGTERM or SIGINT. */
 import { existsSync, readFileSync } from "node:fs";
 import { startMonitorRunner } from "#app/runner.ts";
-import { stopAsked } from "#cli/stop-asked.ts";
+import { untilStopSignal } from "#cli/stop-signal.ts";
 import { readConfig } from "#config.ts";
 import { createLog } from "#kernel/log.ts";
 
 type RunnerOptions = { location: string; control: string; tokenFile?: string; config?: string };
 
-/** Exit code 0 when it was told to stop. */
+/** Exit code 0 after a stop signal. */
 export async function runMonitorRunner(options: RunnerOptions): Promise<number> {
   const config = readConfig({ file: options.config, environment: process.env });
   const log = createLog(config.log);
   const control = options.control.replace(/\/+$/, "");
   const token = readToken(options.tokenFile);
-  const asked = stopAsked();
+  const stopSignal = untilStopSignal();
   const { location } = options;
   const runner = await startMonitorRunner(config, { control, token, location, log });
-  log.info({ location, control }, "checks are run");
-  await asked;
+  log.info({ location, control }, "runner started");
+  await stopSignal;
   await runner.stop();
   log.info("stopped");
   return 0;
@@ -27,7 +27,7 @@ function readToken(file: string | undefined): string {
   const token = file === undefined ? process.env["VEDETTE_RUNNER_TOKEN"] : readFile(file);
   if (token !== undefined && token.trim() !== "") return token.trim();
   throw new Error(
-    "no token: set VEDETTE_RUNNER_TOKEN, or name a file with --token-file; `vedette runners add` makes one",
+    "no token: set VEDETTE_RUNNER_TOKEN, or name a file with --token-file; `vedette runners add` creates one",
   );
 }
 

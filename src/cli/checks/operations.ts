@@ -1,4 +1,4 @@
-/** Commands that run a check, or quiet its alerts. */
+/** Commands that run a check, mute or acknowledge its alerts, or set maintenance windows. */
 
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
@@ -69,7 +69,7 @@ async function change(
   return 0;
 }
 
-/** Whether it is an API check or a heartbeat, the list of all says. */
+/** Looks the check up in the list of all: API checks and heartbeats are different services. */
 async function serviceOf(check: string, { checks }: Connection): Promise<string> {
   const list = await checks("List", {});
   const found = list.checks.find(({ id }) => id === check);
@@ -82,7 +82,7 @@ async function serviceOf(check: string, { checks }: Connection): Promise<string>
 
 function toKey(check: string): string {
   if (/^[a-z0-9-]{1,100}$/.test(check)) return check;
-  throw new Error(`${check} is no check: \`vedette checks list\` shows them`);
+  throw new Error(`${check} is not a check: \`vedette checks list\` shows them`);
 }
 
 function inFuture(spanMs: number): string {

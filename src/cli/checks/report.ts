@@ -1,4 +1,4 @@
-/** What is known of checks, for people. */
+/** Prints the status and the results of checks. */
 import { styleText } from "node:util";
 import { createTable, plain } from "#cli/table.ts";
 import { formatDuration } from "#kernel/duration.ts";
@@ -22,7 +22,7 @@ const colours: Record<CheckView["status"], "green" | "yellow" | "red" | "cyan"> 
 };
 
 export function reportChecks({ checks }: CheckList): string {
-  const table = createTable(["check", "state", "since", "last", "took", "24 h", "alert"]);
+  const table = createTable(["check", "status", "since", "last", "took", "24 h", "alert"]);
   for (const check of checks) {
     table.push([
       check.id,
@@ -37,7 +37,7 @@ export function reportChecks({ checks }: CheckList): string {
   return String(table);
 }
 
-/** What is open, who has seen it, whom it pages, and why it may not open. */
+/** The open alert, who has acknowledged it, whether it pages, and until when the check is quiet. */
 function describeAlert(check: CheckView): string {
   const { alert, channel, quiet_until, reason } = check;
   const quiet = quiet_until === null ? "" : `quiet until ${quietEnd(check)}`;
@@ -46,7 +46,7 @@ function describeAlert(check: CheckView): string {
   return [
     `#${episode} since ${shortTime(opened_at)}: ${plain(reason ?? "")}`,
     channel === null ? "pages nobody" : "",
-    acknowledged_by === null ? "" : `seen by ${plain(acknowledged_by)}`,
+    acknowledged_by === null ? "" : `acknowledged by ${plain(acknowledged_by)}`,
     rollout === null ? "" : `in wave ${rollout.wave} of rollout ${rollout.rollout_id}`,
     quiet,
   ]
@@ -54,9 +54,9 @@ function describeAlert(check: CheckView): string {
     .join("; ");
 }
 
-/** A mute without an end is kept as the last instant that a date can name. */
+/** A mute without an end is stored as the last instant that a date can express. */
 function quietEnd({ quiet_until }: CheckView): string {
-  return quiet_until?.startsWith("9999-") ? "someone says otherwise" : shortTime(quiet_until);
+  return quiet_until?.startsWith("9999-") ? "unmuted" : shortTime(quiet_until);
 }
 
 type History = { summary: CheckSummary; episodes: CheckEpisode[]; results: CheckResultView[] };
@@ -72,7 +72,7 @@ export function reportHistory({ summary, episodes, results }: History): string {
 function reportSummary({ check, since, total, locations, ...counts }: CheckSummary): string {
   if (total === null) return `${check} has no results since ${shortTime(since)}.`;
   const { runs, failed_runs, missed_ticks } = counts;
-  const missed = missed_ticks === 0 ? "" : `, ${missed_ticks} that the monitor missed`;
+  const missed = missed_ticks === 0 ? "" : `, ${missed_ticks} missed by the monitor`;
   const title = `${check} since ${shortTime(since)}: ${runs} runs, ${failed_runs} failed${missed}`;
   const head = ["location", "results", "degraded", "failed", "p50", "p95", "p99", "max"];
   const table = createTable([...head, "dns", "connect", "tls", "first byte", "transfer"]);
@@ -92,13 +92,13 @@ function reportSummary({ check, since, total, locations, ...counts }: CheckSumma
 
 function reportEpisodes(episodes: readonly CheckEpisode[]): string {
   if (episodes.length === 0) return "No alerts.";
-  const table = createTable(["alert", "opened", "resolved", "lasted", "told", "reason"]);
+  const table = createTable(["alert", "opened", "resolved", "lasted", "delivered", "reason"]);
   for (const { episode, opened_at, resolved_at, opened_delivered_at, reason } of episodes) {
     const lasted = resolved_at === null ? "" : spanOf(opened_at, resolved_at);
-    const told =
+    const delivered =
       opened_delivered_at === null ? "no" : `after ${spanOf(opened_at, opened_delivered_at)}`;
     const resolved = resolved_at === null ? "open" : shortTime(resolved_at);
-    table.push([`#${episode}`, shortTime(opened_at), resolved, lasted, told, plain(reason)]);
+    table.push([`#${episode}`, shortTime(opened_at), resolved, lasted, delivered, plain(reason)]);
   }
   return String(table);
 }
@@ -150,14 +150,14 @@ export function reportReplay({ check, since, runs, as_defined, as_asked }: Check
 }
 
 function reportReplayed({ alerts, episodes }: CheckReplay["as_asked"]): string[] {
-  if (alerts === 0) return ["", "Under the rules asked for nothing would have paged."];
+  if (alerts === 0) return ["", "Under these rules nothing would have paged."];
   const table = createTable(["would have paged", "for", "reason"]);
   for (const { opened_at, resolved_at, reason } of episodes) {
     const lasted = resolved_at === null ? "still open" : spanOf(opened_at, resolved_at);
     table.push([shortTime(opened_at), lasted, plain(reason)]);
   }
   const older = alerts - episodes.length;
-  return ["", String(table), ...(older > 0 ? [`and ${older} before these`] : [])];
+  return ["", String(table), ...(older > 0 ? [`and ${older} earlier ones`] : [])];
 }
 
 function paintStatus(status: CheckView["status"]): string {
@@ -172,7 +172,7 @@ function formatMs(ms: number | null): string {
   return ms === null ? "" : formatDuration(ms);
 }
 
-/** Never 100 for what was not whole. */
+/** Rounds down, so that only 100 % is shown as 100. */
 function formatPercent(percent: number): string {
   return percent === 100 ? "100" : (Math.floor(percent * 100) / 100).toFixed(2);
 }

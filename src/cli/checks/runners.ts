@@ -1,18 +1,18 @@
-/** `vedette runners`: who may report runs from further places. */
+/** `vedette runners`: which runners may report from further locations. */
 
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { print, printJson } from "#cli/print.ts";
 import { createTable } from "#cli/table.ts";
-import { handOver, makeToken } from "#cli/token.ts";
+import { makeToken, registerToken } from "#cli/token.ts";
 import { runnerHandlers, runnerService } from "#monitor/operations/contract.ts";
 
-/** The token is made here: Vedette keeps its hash alone. */
+/** The command generates the token: Vedette stores only its hash. */
 export async function addRunner(location: string, options: GlobalOptions): Promise<number> {
   const { token, hash } = makeToken();
   const { output } = runnerHandlers.Add;
   const body = { location, token_hash: hash };
-  const { replaced } = await handOver(token, () =>
+  const { replaced } = await registerToken(token, () =>
     connect(options).call(`${runnerService}/Add`, body, output),
   );
   if (options.json) printJson({ location, token, replaced });
@@ -21,14 +21,14 @@ export async function addRunner(location: string, options: GlobalOptions): Promi
 }
 
 function how(location: string): string {
-  return `Keep it: it is shown once. There: VEDETTE_RUNNER_TOKEN=… vedette monitor-runner --location ${location} --control …`;
+  return `Save it: it is shown once. At the location: VEDETTE_RUNNER_TOKEN=… vedette monitor-runner --location ${location} --control …`;
 }
 
 export async function removeRunner(location: string, options: GlobalOptions): Promise<number> {
   const { output } = runnerHandlers.Remove;
   const removed = await connect(options).call(`${runnerService}/Remove`, { location }, output);
   if (options.json) printJson(removed);
-  else print(`${location} is no longer waited for`);
+  else print(`${location} is removed: its reports are no longer expected`);
   return 0;
 }
 
@@ -37,7 +37,7 @@ export async function listRunners(options: GlobalOptions): Promise<number> {
   const { runners } = await connect(options).call(`${runnerService}/List`, {}, output);
   if (options.json) printJson({ runners });
   else {
-    const table = createTable(["location", "added", "last heard of"]);
+    const table = createTable(["location", "added", "last seen"]);
     for (const { location, created_at, seen_at } of runners) {
       table.push([location, created_at, seen_at ?? "never"]);
     }

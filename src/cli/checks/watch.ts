@@ -1,4 +1,4 @@
-/** Follows the checks: how they stand, and then a line for every change. */
+/** Follows the checks: prints their status, then a line for every change. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Connection, ConnectionError, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
@@ -9,7 +9,7 @@ import { reportChecks } from "./report.ts";
 
 const everyMs = 2_000;
 
-/** The shell's own code for a program that Ctrl-C ended: it is how this one ends. */
+/** The shell's exit code for a program that Ctrl-C ended, which is how this command ends. */
 const interruptedCode = 130;
 
 export type CheckChange = {
@@ -48,13 +48,13 @@ async function follow(connection: Connection, { wanted, json, signal }: Watch): 
   let before = choose(await connection.checks("List", {}, signal), wanted);
   if (json) printJson(before);
   else print(reportChecks(before));
-  let isAway = false;
+  let isLost = false;
   for (;;) {
     await delay(everyMs, undefined, { signal });
     const list = await readAgain(connection, signal);
-    if ((list === null) !== isAway) {
-      isAway = !isAway;
-      process.stderr.write(isAway ? "connection lost, trying again\n" : "connected again\n");
+    if ((list === null) !== isLost) {
+      isLost = !isLost;
+      process.stderr.write(isLost ? "connection lost, trying again\n" : "connected again\n");
     }
     if (list !== null) {
       const now = choose(list, wanted);
@@ -71,7 +71,7 @@ function printChanges(changes: readonly CheckChange[], json: boolean): void {
   }
 }
 
-/** null: the program is away, which a restart is; whoever watches waits for it. */
+/** null: the program cannot be reached, for example during a restart; the caller retries. */
 async function readAgain(connection: Connection, signal: AbortSignal): Promise<CheckList | null> {
   try {
     return await connection.checks("List", {}, signal);
@@ -91,7 +91,7 @@ function choose(list: CheckList, wanted: readonly string[]): CheckList {
   return { ...list, checks };
 }
 
-/** What is different: the state, or the alert. */
+/** The checks whose status or alert has changed. */
 export function findChanges(before: CheckList, now: CheckList): CheckChange[] {
   const known = new Map(before.checks.map((check) => [check.id, check]));
   return now.checks.flatMap((check) => {

@@ -11,7 +11,7 @@ export function addCronCommands(program: Command, exit: Exit): void {
     .description("list the jobs: when each runs next, and how it last ended")
     .action(load(exit, async () => (await from()).listJobs));
   withConnection(cron.command("run"))
-    .argument("<job>", "its name, as `vedette cron list` has it", parseJob)
+    .argument("<job>", "its name, as listed by `vedette cron list`", parseJob)
     .description("run a job now and wait for its end; exit code 1 when it failed")
     .action(load(exit, async () => (await from()).runJob));
 }

@@ -13,7 +13,7 @@ export async function listJobs(options: GlobalOptions): Promise<number> {
   return 0;
 }
 
-/** Runs a job now and waits for its end. Exit code 0: it went well; 1: it did not. */
+/** Runs a job now and waits for its end. Exit code 0: it succeeded; 1: it failed. */
 export async function runJob(job: CronJobName, options: GlobalOptions): Promise<number> {
   const run = await connect(options).cronRun(job);
   if (options.json) printJson(run);

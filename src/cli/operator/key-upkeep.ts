@@ -19,17 +19,17 @@ export async function makeMigration(id: string, options: MigrationOptions): Prom
 export async function resealAll(options: DatabaseOptions): Promise<number> {
   const { resealed, unopened } = await withOperator(options, (operator) => operator.resealKeys());
   if (options.json) printJson({ resealed, unopened });
-  else print(`${resealed} keys sealed anew`);
+  else print(`${resealed} keys sealed again`);
   if (unopened === 0) return 0;
   throw new Error(
-    `${unopened} are left as they are, which no key of api.encryption_keys opens: put the missing key ` +
-      "behind the others and run this again; where it is lost, they stay closed",
+    `${unopened} are unchanged, because no key of api.encryption_keys opens them: add the missing key ` +
+      "after the others and run this again; if it is lost, they cannot be opened any more",
   );
 }
 
 export async function forgetEncryptionKeys(options: DatabaseOptions): Promise<number> {
   const forgotten = await withOperator(options, (operator) => operator.forgetEncryptionKeys());
   if (options.json) printJson({ forgotten });
-  else print(`${forgotten} encryption keys forgotten: the processes that start next decide`);
+  else print(`${forgotten} encryption keys forgotten: the settings of the next start apply`);
   return 0;
 }

@@ -10,7 +10,7 @@ export type RootKeyOptions = DatabaseOptions & {
   expires?: Date;
 };
 
-/** Prints the key, once: on stdout alone, so that it can be piped to where it belongs. */
+/** Prints the key once, to stdout only, so that it can be piped. */
 export async function makeRootKey(options: RootKeyOptions): Promise<number> {
   const { workspace, name, permissions = ["*"], expires } = options;
   const order = { workspaceId: workspace, name, permissions, expiresAt: expires };
@@ -69,7 +69,7 @@ export async function revokeRootKey(id: string, options: DatabaseOptions): Promi
 
 export type RotateOptions = DatabaseOptions & { grace: number };
 
-/** Prints the new key, once: on stdout alone. */
+/** Prints the new key once, to stdout only. */
 export async function rotateRootKey(id: string, options: RotateOptions): Promise<number> {
   await withOperator(options, async ({ rootKeys, keepRotated }) => {
     const rotated = await rootKeys.rotate({ id, graceSeconds: options.grace });
@@ -77,7 +77,7 @@ export async function rotateRootKey(id: string, options: RotateOptions): Promise
     try {
       kept = keepRotated(rotated);
     } finally {
-      // Also where it cannot be kept: it is stored nowhere, and the old one ends.
+      // Also when it cannot be saved: the key is stored nowhere else, and the old one ends.
       reportRotated(id, { rotated, options, kept });
     }
   });
@@ -98,7 +98,7 @@ function reportRotated(id: string, { rotated, options, kept }: Report): void {
   print(key);
   const next =
     kept !== undefined
-      ? `It is ${kept} in credentials.json now: start the program again.`
+      ? `It is saved as ${kept} in credentials.json: restart the program.`
       : origin === "setting"
         ? "Set api.root_key to it at every process."
         : "It is not shown again.";

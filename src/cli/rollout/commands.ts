@@ -1,4 +1,4 @@
-/** `vedette rollout`: starts, follows and steers rollouts. */
+/** `vedette rollout`: starts, follows and controls rollouts. */
 import { type Command, Option } from "commander";
 import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
@@ -13,7 +13,7 @@ import {
 export function addRolloutCommands(program: Command, exit: Exit): void {
   const rollout = program
     .command("rollout")
-    .description("start, follow and steer rollouts")
+    .description("start, follow and control rollouts")
     .addHelpText("after", examples);
   const add = (name: string, description: string) =>
     withConnection(rollout.command(name)).description(description);
@@ -36,20 +36,20 @@ export function addRolloutCommands(program: Command, exit: Exit): void {
   add("plan <image>", "show the waves that a rollout would run, and change nothing")
     .option("--waves <percentages>", wavesHelp, parseWaves)
     .action(load(exit, async () => (await from()).showPlan));
-  add("status", "show where the rollout is").action(
+  add("status", "show the state of the rollout").action(
     load(exit, async () => (await from()).showStatus),
   );
   add("watch", "follow the rollout to its end; exit codes as with start --wait").action(
     load(exit, async () => (await from()).watch),
   );
-  add("resume", "go on with the next wave after a failed one")
+  add("resume", "continue with the next wave after a failed one")
     .addOption(waitOption())
     .addOption(detachOption())
     .action(load(exit, async () => (await from()).resumeRollout));
-  add("cancel", "start nothing more; what is in flight finishes").action(
+  add("cancel", "start no more deploys; those in flight finish").action(
     load(exit, async () => (await from()).cancelRollout),
   );
-  add("rollback", "put the previous images back; exit code 2 when some did not revert").action(
+  add("rollback", "restore the previous images; exit code 2 when some were not reverted").action(
     load(exit, async () => (await from()).rollBack),
   );
   add("history", "list past rollouts, newest first")
@@ -65,16 +65,16 @@ function waitOption(): Option {
 }
 
 function detachOption(): Option {
-  return new Option("--detach", "come back as soon as it has begun (default)");
+  return new Option("--detach", "return as soon as it has started (default)");
 }
 
 const examples = `
 Examples:
   vedette rollout plan registry.example.com/team/sentinel:v2      who is in which wave; changes nothing
   vedette rollout start registry.example.com/team/sentinel:v2 --waves 10,50,100 --wait
-  vedette rollout watch                                           come back to one that runs
-  vedette rollout resume --wait                                   a wave failed: go on with the next
-  vedette rollout rollback                                        a wave failed: put everything back
+  vedette rollout watch                                           follow one that runs
+  vedette rollout resume --wait                                   a wave failed: continue with the next
+  vedette rollout rollback                                        a wave failed: restore previous images
   vedette rollout status --json | jq .failed_sentinels
 
 Exit codes of start --wait, resume --wait and watch:

@@ -1,11 +1,11 @@
-/** Leaving a rollout that is followed: it goes on without whoever looks on. */
+/** Detaching from a rollout that is followed: the rollout continues. */
 
-/** The shell's own codes for a program that a signal ended. */
+/** The shell's exit codes for a program that a signal ended. */
 const codes = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
- * Follows something until its end or until Ctrl-C, which says how to come back and ends with
- * the shell's code for that. Answers the exit code.
+ * Follows something until its end or until Ctrl-C. On Ctrl-C it prints how to follow it again. Returns the
+ * exit code, after Ctrl-C the shell's code for it.
  */
 export async function untilDetached(
   follow: (signal: AbortSignal) => Promise<number>,
@@ -18,14 +18,16 @@ export async function untilDetached(
     controller.abort();
   };
   const names = Object.keys(codes) as (keyof typeof codes)[];
-  // Once: a second Ctrl-C ends the program as ever.
+  // Once: a second Ctrl-C ends the program at once.
   for (const name of names) process.once(name, detach);
   try {
     return await follow(controller.signal);
   } catch (error) {
     if (code === undefined) throw error;
     cleanUp();
-    process.stderr.write("\nDetached; the rollout goes on. Come back: npx vedette rollout watch\n");
+    process.stderr.write(
+      "\nDetached; the rollout continues. Follow it: npx vedette rollout watch\n",
+    );
     return code;
   } finally {
     cleanUp();

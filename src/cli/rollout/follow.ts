@@ -1,4 +1,4 @@
-/** Follows a rollout by asking for its status, alone or beside the call that set it going. */
+/** Follows a rollout by polling its status, alone or beside the call that started it. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Connection, ConnectionError } from "#cli/connection.ts";
 import type {
@@ -8,45 +8,45 @@ import type {
   rolloutHandlers,
 } from "#rollout/contract.ts";
 
-/** How long the program may be away while a rollout is followed: a restart takes seconds. */
-const awayForMs = 120_000;
+/** How long the program may be unreachable while a rollout is followed: a restart takes seconds. */
+const unreachableForMs = 120_000;
 
 export type Poll = {
   everyMs: number;
   signal: AbortSignal;
-  /** Sees every status; true ends the polling. */
+  /** Gets every status; true ends the polling. */
   isEnd: (status: RolloutStatus) => boolean;
   /** Something worth a line that is no status. */
   note: (text: string) => void;
 };
 
-/** Asks until the end, which it answers. A program that is away is waited for, within limits. */
+/** Polls until the end and returns the last status. Retries while the program is unreachable, within limits. */
 export async function poll(connection: Connection, wanted: Poll): Promise<RolloutStatus> {
   const { everyMs, signal, isEnd, note } = wanted;
-  let awaySinceMs: number | undefined;
+  let unreachableSinceMs: number | undefined;
   for (;;) {
     try {
       const status = await connection.rollout("Status", {}, { signal });
-      awaySinceMs = undefined;
+      unreachableSinceMs = undefined;
       if (isEnd(status)) return status;
     } catch (error) {
       if (signal.aborted || !(error instanceof ConnectionError)) throw error;
-      awaySinceMs ??= performance.now();
-      if (performance.now() - awaySinceMs > awayForMs) throw error;
-      note("connection lost, trying again; the rollout goes on");
+      unreachableSinceMs ??= performance.now();
+      if (performance.now() - unreachableSinceMs > unreachableForMs) throw error;
+      note("connection lost, trying again; the rollout continues");
     }
     await delay(everyMs, undefined, { signal });
   }
 }
 
-/** A call that answers when the rollout stands still. */
+/** A call that answers when the rollout has ended or paused. */
 export type Begin =
   | { handler: "Rollout"; body: RolloutRequest }
   | { handler: "Resume"; body: object }
   | { handler: "RollbackAll"; body: object };
 
 type Beside = Omit<Poll, "isEnd"> & {
-  /** Sees every status from when the call has taken effect; true ends the waiting for the call. */
+  /** Gets every status from when the call has taken effect; true ends the wait for the call. */
   isEnd: (status: RolloutStatus) => boolean;
 };
 
@@ -55,10 +55,10 @@ type Answer<Handler extends RolloutHandlerName> = ReturnType<
 >;
 
 /**
- * Makes the call and polls beside it: a refusal comes back at once, and the answer is the call's own,
- * or the status with which the polling ended first. Throws at once when nobody is there to begin with.
+ * Makes the call and polls at the same time. A refusal is thrown at once. Returns the call's own answer, or
+ * the status with which the polling ended first. Throws at once when the program is unreachable at the start.
  */
-export async function callBeside<Wanted extends Begin>(
+export async function callAndPoll<Wanted extends Begin>(
   connection: Connection,
   begin: Wanted,
   { isEnd, ...wanted }: Beside,
@@ -73,12 +73,12 @@ export async function callBeside<Wanted extends Begin>(
       poll(connection, { ...wanted, signal, isEnd: isOurEnd }),
     ]);
   } finally {
-    // Of the two, the one that still runs is aborted; the rollout itself goes on.
+    // Aborts whichever of the two is still running; the rollout itself continues.
     over.abort();
   }
 }
 
-/** Whether a status is of what the call began, and not of what was there before or is another's. */
+/** Whether a status belongs to what the call started, and not to an earlier rollout or another call. */
 export function hasBegun(begin: Begin, before: RolloutStatus, now: RolloutStatus): boolean {
   if (begin.handler === "RollbackAll") return now.state === "rolling_back";
   if (begin.handler === "Resume") return before.state === "paused" && now.state !== "paused";
@@ -90,12 +90,12 @@ function isSameImage(image: string | null, asked: string): boolean {
   return image === asked || image?.startsWith(`${asked}@`) === true;
 }
 
-/** Whether nothing more happens by itself. */
-export function isStill({ state }: Pick<RolloutStatus, "state">): boolean {
+/** Whether the rollout has ended or waits for an operator. */
+export function isStopped({ state }: Pick<RolloutStatus, "state">): boolean {
   return state !== "in_progress" && state !== "rolling_back";
 }
 
-/** What a rollout's end means for whoever waits for it, for example a CI pipeline. */
+/** The exit code for the state in which a rollout stopped, for example for a CI pipeline. */
 export function exitCodeOf(status: RolloutStatus): number {
   if (status.state === "completed" || status.state === "idle") return 0;
   if (status.state === "paused") return 2;

@@ -14,7 +14,7 @@ export type Progress = {
 
 type Output = Pick<NodeJS.WriteStream, "write" | "isTTY" | "rows">;
 
-/** Bars need to know the waves, and a terminal with room for them; otherwise there are lines. */
+/** Shows bars if the waves are known and the terminal has room for them, otherwise lines. */
 export function createProgress(
   output: Output,
   { json, waves = [] }: { json: boolean; waves?: WaveSize[] | undefined },
@@ -38,7 +38,7 @@ function createLines(output: Output): Progress {
   );
 }
 
-/** Calls only when there is something new: a log is read afterwards. */
+/** Calls `write` and `note` only for changes, so that logs stay short. */
 function onChange(write: (status: RolloutStatus) => void, note: (text: string) => void): Progress {
   let last = "";
   let lastNote = "";
@@ -63,24 +63,24 @@ export function describeStatus(status: RolloutStatus): string {
   const { current_wave, total_waves, total, succeeded, failed, in_flight, state } = status;
   const wait = waitOf(status);
   // Before the fleet is listed there is nothing to count.
-  if (wait !== undefined && total_waves === 0) return `not begun: ${wait}`;
+  if (wait !== undefined && total_waves === 0) return `not started: ${wait}`;
   const more = wait === undefined ? "" : `; ${wait}`;
   if (state === "rolling_back") {
     return `rolling back: ${succeeded} of ${total} sentinels still on the new image, ${in_flight} in flight${more}`;
   }
-  const place = state === "in_progress" ? `wave ${current_wave}/${total_waves}` : state;
-  return `${place}: ${succeeded} of ${total} sentinels ready, ${failed} failed, ${in_flight} in flight${more}`;
+  const position = state === "in_progress" ? `wave ${current_wave}/${total_waves}` : state;
+  return `${position}: ${succeeded} of ${total} sentinels ready, ${failed} failed, ${in_flight} in flight${more}`;
 }
 
-/** What a rollout at work waits for, in words. */
+/** Why a running rollout or rollback waits, in words. */
 function waitOf({ state, reason }: RolloutStatus): string | undefined {
-  const isAtWork = state === "in_progress" || state === "rolling_back";
-  return isAtWork && reason !== undefined ? plain(reason) : undefined;
+  const isRunning = state === "in_progress" || state === "rolling_back";
+  return isRunning && reason !== undefined ? plain(reason) : undefined;
 }
 
 /**
- * How much of each wave is done. Waves run in order, but a failed one may have left sentinels out
- * (they are passed over by Resume): then the count of the wave begins at `doneBefore`.
+ * How many sentinels of each wave are done. Waves run in order, but a failed one may have left sentinels out
+ * (Resume skips them): then the count of the wave starts at `doneBefore`.
  */
 export function fillWaves(
   waves: readonly WaveSize[],
@@ -103,7 +103,7 @@ function createBars(stream: NodeJS.WriteStream, waves: readonly WaveSize[]): Pro
     hideCursor: true,
     clearOnComplete: false,
     stopOnComplete: false,
-    // Signals are the command's own to handle.
+    // The command handles signals itself.
     gracefulExit: false,
   });
   const bars = waves.map(({ wave, size }) => multi.create(size, 0, { wave, note: "" }));
@@ -134,7 +134,7 @@ function createBars(stream: NodeJS.WriteStream, waves: readonly WaveSize[]): Pro
   };
 }
 
-/** What was done when the wave began, seen some moments later. */
+/** How many sentinels were done when the wave started, derived from a status of some moments later. */
 function doneBeforeWave(waves: readonly WaveSize[], status: RolloutStatus): number {
   const covered = waves[status.current_wave - 2]?.covered ?? 0;
   return status.failed === 0 ? covered : Math.min(covered, status.succeeded + status.failed);

@@ -1,4 +1,4 @@
-/** Results for people. */
+/** Prints rollouts, plans and sentinels. */
 import { styleText } from "node:util";
 import { createTable, plain } from "#cli/table.ts";
 import type { FleetList } from "#fleet/contract.ts";
@@ -8,7 +8,7 @@ import type {
   RolloutPlan,
   RolloutStatus,
 } from "#rollout/contract.ts";
-import { isStill } from "./follow.ts";
+import { isStopped } from "./follow.ts";
 
 type Colour = "green" | "red" | "yellow" | "cyan";
 
@@ -21,11 +21,11 @@ const colours: Record<RolloutStatus["state"], Colour> = {
   rolling_back: "yellow",
 };
 
-/** How many failed sentinels are named before the rest is a number. */
+/** How many failed sentinels are listed; the others are counted. */
 const namedFailures = 20;
 
 export function reportStatus(status: RolloutStatus): string {
-  if (status.rollout_id === null) return "No rollout ever ran here.";
+  if (status.rollout_id === null) return "There was no rollout yet.";
   const { state, image, current_wave, total_waves, total, succeeded, failed, in_flight } = status;
   return [
     `${paint(colours[state], state.padEnd(12))} ${image}`,
@@ -61,15 +61,15 @@ export function reportRollback(result: RollbackResult): string {
     ...stillOrdered(result),
   ];
   if (left > 0) {
-    lines.push("Next: npx vedette rollout rollback   tries those again");
+    lines.push("Next: npx vedette rollout rollback   retries those");
   }
   return lines.join("\n");
 }
 
-/** Those listed under "failed" just before: a rollback leaves them alone. */
+/** The sentinels that are listed under "failed" just before: a rollback does not touch them. */
 function stillOrdered({ still_ordered_count: count = 0, image }: RolloutStatus): string[] {
   if (count === 0) return [];
-  return [`  ${count} failed and still ordered to ${image}: the rollback has left them alone`];
+  return [`  ${count} failed and still ordered to run ${image}: the rollback did not touch them`];
 }
 
 function named(title: string, list: { id: string; reason: string }[], count: number): string[] {
@@ -82,15 +82,15 @@ function named(title: string, list: { id: string; reason: string }[], count: num
 function nextSteps({ state, succeeded }: RolloutStatus): string[] {
   if (state === "paused") {
     return [
-      "Next: npx vedette rollout resume     goes on with the next wave",
-      "      npx vedette rollout rollback   puts the previous images back",
-      "      npx vedette rollout cancel     leaves things as they are",
+      "Next: npx vedette rollout resume     continues with the next wave",
+      "      npx vedette rollout rollback   restores the previous images",
+      "      npx vedette rollout cancel     ends it and changes nothing",
     ];
   }
   if (state === "cancelled" && succeeded > 0) {
-    return ["Next: npx vedette rollout rollback   puts the previous images back"];
+    return ["Next: npx vedette rollout rollback   restores the previous images"];
   }
-  return isStill({ state }) ? [] : ["Follow it: npx vedette rollout watch"];
+  return isStopped({ state }) ? [] : ["Follow it: npx vedette rollout watch"];
 }
 
 export function reportPlan(plan: RolloutPlan): string {
@@ -104,7 +104,7 @@ export function reportPlan(plan: RolloutPlan): string {
 }
 
 export function reportHistory({ rollouts }: RolloutHistory): string {
-  if (rollouts.length === 0) return "No rollout ever ran here.";
+  if (rollouts.length === 0) return "There was no rollout yet.";
   const table = createTable(["started", "state", "image", "done", "failed", "by", "rollout"]);
   for (const rollout of rollouts) {
     const { started_at, state, image, succeeded, total, failed, started_by } = rollout;
@@ -124,7 +124,7 @@ export function reportSentinels(sentinels: FleetList["sentinels"]): string {
   return String(table);
 }
 
-/** Colours only where someone sees them; `NO_COLOR` is honoured. */
+/** Colours only on a terminal; honours `NO_COLOR`. */
 function paint(colour: Colour, text: string): string {
   return styleText(colour, text, { stream: process.stdout });
 }

@@ -1,4 +1,4 @@
-/** The commands that start, follow and steer a rollout. Each answers its exit code. */
+/** The commands that start, follow and control a rollout. Each returns its exit code. */
 
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
@@ -10,7 +10,7 @@ import {
   type RolloutStatus,
 } from "#rollout/contract.ts";
 import { untilDetached } from "./detach.ts";
-import { type Begin, callBeside, exitCodeOf, isStill, poll } from "./follow.ts";
+import { type Begin, callAndPoll, exitCodeOf, isStopped, poll } from "./follow.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { reportHistory, reportPlan, reportRollback, reportStatus } from "./report.ts";
 import { planOf, sizesOf } from "./wave-sizes.ts";
@@ -25,7 +25,7 @@ export type StartOptions = GlobalOptions & {
 
 const pollEveryMs = 500;
 
-/** Until a detached command has seen its rollout begin, someone looks at a silent terminal. */
+/** Shorter: the terminal shows nothing until the rollout has started, and the command then returns. */
 const beginPollEveryMs = 100;
 
 export async function startRollout(image: string, options: StartOptions): Promise<number> {
@@ -62,7 +62,7 @@ function gateOf({ gate: checks, gateCleanRuns, gateTimeout }: StartOptions): Gat
   throw new Error("--gate-clean-runs and --gate-timeout need --gate, which names the checks");
 }
 
-/** The sizes of the waves are asked for only where they are shown. */
+/** Reads the sizes of the waves only where they are shown. */
 async function createBarsFor(
   { json }: GlobalOptions,
   findWaves: () => ReturnType<typeof sizesOf>,
@@ -85,7 +85,7 @@ async function beginAndWait(
   };
   const follow = async (signal: AbortSignal) => {
     const wanted = { everyMs: pollEveryMs, signal, isEnd, note: progress.note };
-    return showEnd(await callBeside(connection, begin, wanted), shown);
+    return showEnd(await callAndPoll(connection, begin, wanted), shown);
   };
   return untilDetached(follow, progress.stop);
 }
@@ -105,7 +105,7 @@ async function beginOnly(
   const follow = async (signal: AbortSignal) => {
     const { note } = createProgress(process.stderr, { json: false });
     const wanted = { everyMs: beginPollEveryMs, signal, isEnd: () => true, note };
-    const status = await callBeside(connection, begin, wanted);
+    const status = await callAndPoll(connection, begin, wanted);
     if (json) printJson(status);
     else print(reportStatus(status));
     return 0;
@@ -113,16 +113,16 @@ async function beginOnly(
   return untilDetached(follow, () => {});
 }
 
-/** Follows whatever runs now. Nothing running is an end, too. */
+/** Follows the current rollout until it stops. Returns at once when none runs. */
 export async function watch(options: GlobalOptions): Promise<number> {
   const connection = connect(options);
   const progress = await createBarsFor(options, () => sizesOf(connection));
   const follow = async (signal: AbortSignal) => {
-    // The first answer is awaited without patience: a wrong address is said at once.
+    // The first call is not retried: a wrong address fails at once.
     await connection.rollout("Status", {}, { signal });
     const isEnd = (status: RolloutStatus) => {
       progress.show(status);
-      return isStill(status);
+      return isStopped(status);
     };
     const wanted = { everyMs: pollEveryMs, signal, isEnd, note: progress.note };
     return showEnd(await poll(connection, wanted), { progress, json: options.json });
@@ -130,7 +130,7 @@ export async function watch(options: GlobalOptions): Promise<number> {
   return untilDetached(follow, progress.stop);
 }
 
-/** Exit code 0 when everything was reverted, 2 when something was not, or the rollback ended early. */
+/** Exit code 0 when all sentinels were reverted, 2 when some were not, or the rollback ended early. */
 export async function rollBack(options: GlobalOptions): Promise<number> {
   const connection = connect(options);
   const progress = createProgress(process.stderr, { json: false });
@@ -141,7 +141,7 @@ export async function rollBack(options: GlobalOptions): Promise<number> {
   const follow = async (signal: AbortSignal) => {
     const wanted = { everyMs: pollEveryMs, signal, isEnd, note: progress.note };
     const begin: Begin = { handler: "RollbackAll", body: {} };
-    const result = (await callBeside(connection, begin, wanted)) as RollbackResult;
+    const result = (await callAndPoll(connection, begin, wanted)) as RollbackResult;
     if (options.json) printJson(result);
     else print(reportRollback(result));
     return isWhole(result) ? 0 : 2;
@@ -149,7 +149,7 @@ export async function rollBack(options: GlobalOptions): Promise<number> {
   return untilDetached(follow, progress.stop);
 }
 
-/** An older server names none of those that a rollback which ended early has not tried. */
+/** `succeeded` counts, too: an older server does not list sentinels that an early-ended rollback has not tried. */
 function isWhole({ not_reverted, succeeded, reason }: RollbackResult): boolean {
   return not_reverted.length === 0 && succeeded === 0 && reason === undefined;
 }

@@ -1,11 +1,11 @@
-/** How many sentinels each wave has, for whoever shows progress. Unknown is no error: bars are a comfort. */
+/** How many sentinels each wave has, for progress bars. undefined is no error: progress then shows as lines. */
 
 import type { Connection } from "#cli/connection.ts";
 import type { RolloutRequest } from "#rollout/contract.ts";
 
 export type WaveSize = { wave: number; size: number; covered: number };
 
-/** The waves that a rollout is going to have. */
+/** The waves that a rollout would have. */
 export function planOf(
   connection: Connection,
   request: RolloutRequest,
@@ -16,7 +16,7 @@ export function planOf(
   );
 }
 
-/** The waves of the rollout that is there now. */
+/** The waves of the current rollout. */
 export async function sizesOf(connection: Connection): Promise<WaveSize[] | undefined> {
   try {
     const { rollout_id } = await connection.rollout("Status", {});
@@ -29,8 +29,8 @@ export async function sizesOf(connection: Connection): Promise<WaveSize[] | unde
 }
 
 /**
- * Waves cover ⌈total·percentage/100⌉ sentinels in all; one that adds nobody is none (docs/architecture.md,
- * "Waves").
+ * Waves cover ⌈total·percentage/100⌉ sentinels in all; a wave that adds no sentinel is left out
+ * (docs/architecture.md, "Waves").
  */
 export function waveSizes(total: number, percentages: readonly number[]): WaveSize[] {
   const waves: WaveSize[] = [];

@@ -10,7 +10,7 @@ export function addSentinelCommands(program: Command, exit: Exit): void {
     .description("list the sentinels and the state of their last deploy")
     .action(load(exit, async () => (await import("./sentinels.ts")).listSentinels));
   withConnection(sentinels.command("confirm"))
-    .description("take the fleet's list although it suddenly lacks many sentinels")
+    .description("accept the fleet's list although it suddenly lacks many sentinels")
     .argument("<count>", "how many sentinels the fleet lists now", parseSentinelCount)
     .action(load(exit, async () => (await import("./sentinels.ts")).confirmSentinels));
 }

@@ -22,7 +22,7 @@ export async function listSentinels(options: GlobalOptions): Promise<number> {
     cursor = page.next_cursor;
     problem = page.list_problem;
     if (sentinels.length > mostSentinels || (cursor && page.sentinels.length === 0)) {
-      throw new Error("the list of sentinels has no end: is the address that of control?");
+      throw new Error("the list of sentinels does not end: is the address that of control?");
     }
   } while (cursor !== undefined);
   if (problem !== undefined) complain(`This list may be out of date: ${plain(problem)}`);
@@ -31,7 +31,7 @@ export async function listSentinels(options: GlobalOptions): Promise<number> {
   return 0;
 }
 
-/** Takes a list that was refused because it lacks too many sentinels, if it still has `count`. */
+/** Accepts a list that was refused because it lacks too many sentinels, if it still has `count`. */
 export async function confirmSentinels(count: number, options: GlobalOptions): Promise<number> {
   const address = `${fleetService.name}/ConfirmList`;
   const { total } = await connect(options).call(address, { count }, ConfirmedList);

@@ -6,11 +6,11 @@ const begin: Begin = { handler: "Rollout", body: { image: fakeImage } };
 const before = buildStatus({ rollout_id: "r-1", state: "completed" });
 
 describe("hasBegun", () => {
-  it("takes a new rollout of the image for the one that was asked for", () => {
+  it("recognises a new rollout of the requested image as its own", () => {
     expect(hasBegun(begin, before, buildStatus())).toBe(true);
   });
 
-  it("knows the image again when it was pinned to its digest", () => {
+  it("recognises the image when it was pinned to its digest", () => {
     const now = buildStatus({ image: `${fakeImage}@sha256:${"0".repeat(64)}` });
 
     expect(hasBegun(begin, before, now)).toBe(true);
@@ -24,7 +24,7 @@ describe("hasBegun", () => {
     expect(hasBegun(begin, before, now)).toBe(false);
   });
 
-  it("of a Resume is when a paused rollout is no longer", () => {
+  it("is true for a Resume once the rollout is not paused any more", () => {
     const resume: Begin = { handler: "Resume", body: {} };
     const paused = buildStatus({ state: "paused" });
 
@@ -33,7 +33,7 @@ describe("hasBegun", () => {
     expect(hasBegun(resume, buildStatus(), buildStatus())).toBe(false);
   });
 
-  it("of a rollback is when it rolls back", () => {
+  it("is true for a rollback once the rollout rolls back", () => {
     const rollback: Begin = { handler: "RollbackAll", body: {} };
     const paused = buildStatus({ state: "paused" });
 

@@ -45,7 +45,7 @@ describe("createProgress", () => {
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({ state: "in_progress", succeeded: 12 });
   });
 
-  it("tells of a lost connection once until it is back", () => {
+  it("reports a lost connection once until it is back", () => {
     const { lines, progress } = collect(false);
 
     progress.note("connection lost");
@@ -56,11 +56,11 @@ describe("createProgress", () => {
 });
 
 describe("describeStatus", () => {
-  it("says what a rollout that has not begun waits for", () => {
+  it("says what a rollout that has not started waits for", () => {
     const reason = "waits for the fleet's list";
     const waiting = buildStatus({ current_wave: 0, total_waves: 0, total: 0, reason });
 
-    expect(describeStatus(waiting)).toBe("not begun: waits for the fleet's list");
+    expect(describeStatus(waiting)).toBe("not started: waits for the fleet's list");
     expect(describeStatus(buildStatus({ state: "rolling_back", reason }))).toContain(`; ${reason}`);
   });
 
@@ -72,7 +72,7 @@ describe("describeStatus", () => {
 });
 
 describe("describeStatus of a rollback", () => {
-  it("counts down what still has the new image", () => {
+  it("counts down the sentinels that still have the new image", () => {
     expect(describeStatus(buildStatus({ state: "rolling_back", succeeded: 7 }))).toBe(
       "rolling back: 7 of 40 sentinels still on the new image, 4 in flight",
     );

@@ -24,21 +24,21 @@ const result: RollbackResult = {
 };
 
 describe("the report of a rollback", () => {
-  it("names those that it has left with the order to run the new image", () => {
+  it("names the failed sentinels that are still ordered to run the new image", () => {
     const report = reportRollback(result);
 
     expect(report).toContain("s01  oom_killed");
-    expect(report).toContain(`1 failed and still ordered to ${image}`);
+    expect(report).toContain(`1 failed and still ordered to run ${image}`);
   });
 
-  it("says nothing of them when there is none, as an older server does", () => {
+  it("leaves them out when there are none, as with an older server", () => {
     const { still_ordered: _, still_ordered_count: _count, ...older } = result;
 
     expect(reportRollback(older)).not.toContain("still ordered");
     expect(reportStatus(older)).not.toContain("still ordered");
   });
 
-  it("that ended early says why, and how many it has left", () => {
+  it("says why it ended early, and how many sentinels were not reverted", () => {
     const report = reportRollback({
       ...result,
       succeeded: 3,

@@ -4,7 +4,7 @@ import { waveSizes } from "#cli/rollout/wave-sizes.ts";
 import { planWaves } from "#rollout/rules/waves.ts";
 
 describe("waveSizes", () => {
-  it("are those that the service plans, for every fleet and every list of percentages", () => {
+  it("returns the waves that the service plans, for every fleet and every list of percentages", () => {
     const percentages = fc
       .uniqueArray(fc.integer({ min: 1, max: 99 }), { maxLength: 20 })
       .map((list) => [...list.sort((a, b) => a - b), 100]);

@@ -146,7 +146,7 @@ describe("rollout start --wait", () => {
     expect(stderr).toBe("vedette: Rollout is not legal in state in_progress; legal now: Cancel\n");
   });
 
-  it("takes the call up again under the same key when its connection breaks", async () => {
+  it("repeats the call under the same key when its connection breaks", async () => {
     control.reply("Rollout", "reset", refusal(503, "Restate cannot be reached"));
     control.play({ state: "completed", succeeded: 10 });
 
@@ -159,7 +159,7 @@ describe("rollout start --wait", () => {
     expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it("says that the connection was lost while it follows, and goes on", async () => {
+  it("reports a lost connection while it follows, and reconnects", async () => {
     const first = { status: 200, body: buildStatus({ rollout_id: "r-1", state: "completed" }) };
     control.reply("Status", first, "reset", "reset");
     control.play({ succeeded: 2 }, { state: "completed", succeeded: 10 });
@@ -167,10 +167,10 @@ describe("rollout start --wait", () => {
     const { stdout, code } = await run(["rollout", "start", image, "--wait"]);
 
     expect(code).toBe(0);
-    expect(stdout.match(/connection lost, trying again; the rollout goes on/g)).toHaveLength(1);
+    expect(stdout.match(/connection lost, trying again; the rollout continues/g)).toHaveLength(1);
   });
 
-  it("lets go on Ctrl-C and says how to come back", async () => {
+  it("detaches on Ctrl-C and says how to follow it again", async () => {
     control.play({ succeeded: 1 });
     const { child, said, ended } = begin(["rollout", "start", image, "--wait"]);
     await waitFor(() => said.stdout.includes("wave 1/2"), { withinMs: 20_000, what: "progress" });
@@ -185,7 +185,7 @@ describe("rollout start --wait", () => {
 });
 
 describe("rollout start without --wait", () => {
-  it("comes back as soon as its rollout has begun, pinned to a digest or not", async () => {
+  it("returns as soon as its rollout has started, pinned to a digest or not", async () => {
     control.play({ image: `${image}@sha256:${"0".repeat(64)}`, succeeded: 1 });
 
     const { stdout, code } = await run(["rollout", "start", image]);
@@ -195,7 +195,7 @@ describe("rollout start without --wait", () => {
     expect(stdout).toContain("npx vedette rollout watch");
   });
 
-  it("does not take someone else's rollout, begun in the same moment, for its own", async () => {
+  it("does not mistake another rollout, started at the same moment, for its own", async () => {
     const theirs = buildStatus({ rollout_id: "r-9", image: "registry.example.com/other:v1" });
     const seen = () => control.callsOf("Status").length >= 4;
     const late = waitFor(seen, { withinMs: 20_000, what: "theirs to be seen" });
@@ -251,7 +251,7 @@ describe("the other commands", () => {
     expect(stdout).toContain("wave 2/2: 4 of 10 sentinels ready, 1 failed");
   });
 
-  it("rollback shows its progress and ends with 2 when something did not revert", async () => {
+  it("rollback shows its progress and ends with 2 when some sentinels were not reverted", async () => {
     control.stand({ state: "paused", succeeded: 5 });
     control.play({ state: "rolling_back", succeeded: 3, in_flight: 2 }, {
       state: "cancelled",
@@ -267,7 +267,7 @@ describe("the other commands", () => {
     expect(stdout).toMatch(/4 sentinels run their previous image again[\s\S]*gw-3 +unreachable/);
   });
 
-  it("rollback ends with 2 when it ended early, whoever is named", async () => {
+  it("rollback ends with 2 when it ended early, whichever sentinels are listed", async () => {
     control.stand({ state: "paused", succeeded: 5 });
     control.play({
       state: "cancelled",
@@ -340,7 +340,7 @@ describe("the other commands", () => {
     expect(control.callsOf("List")[1]?.body).toMatchObject({ cursor: "a" });
   });
 
-  it("sentinels list says when the fleet's newest list was not taken", async () => {
+  it("sentinels list says when the fleet's newest list was not accepted", async () => {
     control.reply("List", { status: 200, body: { sentinels: [], list_problem: "unreachable" } });
 
     const { stderr } = await run(["sentinels", "list"]);
@@ -365,7 +365,7 @@ describe("errors", () => {
       "http://127.0.0.1:1",
       /^vedette: http:\/\/127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\)\n$/,
     ],
-    ["the address is none", "7071", /^vedette: 7071 is no address; .*\n$/],
+    ["the address is none", "7071", /^vedette: 7071 is not an address .*\n$/],
   ])("are one line and exit code 1 when %s", async (_, url, expected) => {
     const { stderr, code } = await run(["rollout", "start", image, "--wait", "--url", url]);
 
@@ -380,7 +380,7 @@ describe("errors", () => {
 
     expect(code).toBe(1);
     expect(linesOf(stderr)).toEqual([
-      "vedette: the answer is none of Vedette's: is the address that of control?",
+      "vedette: the answer is not from Vedette: is the address that of control?",
     ]);
   });
 });
@@ -430,7 +430,7 @@ describe.skipIf(!hasTerminal)("on a terminal", () => {
     expect(stdout).toContain("\u001b[32mcompleted");
   });
 
-  it("shows bars when it comes back to a rollout that runs", async () => {
+  it("shows bars when it follows a rollout that runs already", async () => {
     const running = { status: 200, body: buildStatus({ current_wave: 2, succeeded: 7 }) };
     const { rollout_id, state, total } = running.body;
     const past = { rollout_id, state, total, image, wave_percentages: [50, 100] };

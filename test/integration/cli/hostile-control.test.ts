@@ -51,7 +51,7 @@ it.each([
   expect(stdout).not.toMatch(obeyed);
 });
 
-it("a refusal steers no terminal", async () => {
+it("a refusal cannot control the terminal", async () => {
   const { stderr, code } = await runBefore(json({ detail: `no: ${steering}` }, 400), [
     "rollout",
     "cancel",
@@ -62,16 +62,16 @@ it("a refusal steers no terminal", async () => {
   expect(stderr).not.toMatch(obeyed);
 });
 
-it("a list of sentinels that has no end is given up", async () => {
+it("stops reading a list of sentinels that does not end", async () => {
   const page = { sentinels: [], total: 0, next_cursor: "again" };
 
   const { stderr, code } = await runBefore(json(page), ["sentinels", "list"]);
 
   expect(code).toBe(1);
-  expect(stderr).toMatch(/no end|none of Vedette's/);
+  expect(stderr).toMatch(/does not end|not from Vedette/);
 });
 
-it("an answer that never ends is given up", async () => {
+it("stops reading an answer that does not end", async () => {
   const flood: Answer = (response) => {
     const more = () => {
       while (!response.destroyed && response.write(Buffer.alloc(1024 * 1024, " ")));

@@ -22,7 +22,7 @@ const runJson = async (...args: string[]) => {
 };
 
 describe("vedette workspace", () => {
-  it("makes a workspace, and lists it with its limits", async () => {
+  it("creates a workspace, and lists it with its limits", async () => {
     const { stdout } = await run("workspace", "create", "Acme");
     const id = stdout.trim();
 
@@ -41,7 +41,7 @@ describe("vedette workspace", () => {
     });
   });
 
-  it("takes a limit away again", async () => {
+  it("removes a limit again", async () => {
     const { id } = await runJson("workspace", "create", "Free");
     await run("workspace", "set-limit", id, "--per-minute", "600");
 
@@ -77,7 +77,7 @@ describe("vedette keys create-root", () => {
     expect(made.stderr).toMatch(/^key_\w+ for ws_default, until .*\. It is not shown again\.\n$/);
   });
 
-  it("leaves the key in no log and no file of the program", async () => {
+  it("writes the key to no log and no file of the program", async () => {
     const { key, key_id } = await runJson("keys", "create-root", "--workspace", "ws_default");
 
     expect(key_id).toMatch(/^key_/);
@@ -86,7 +86,7 @@ describe("vedette keys create-root", () => {
 
   it.each([
     ["an unknown workspace", ["--workspace", "ws_none"], "there is no workspace ws_none"],
-    ["a time that is over", ["--workspace", "ws_default", "--expires", "2020-01-01"], "to come"],
+    ["a time that is over", ["--workspace", "ws_default", "--expires", "2020-01-01"], "in the future"],
     ["a permission with a blank", ["--workspace", "ws_default", "--permissions", "a b"], "names"],
   ])("refuses %s", async (_, args, complaint) => {
     const { code, stderr, stdout } = await run("keys", "create-root", ...args);
@@ -124,7 +124,7 @@ describe("the keys that a program makes for itself", () => {
     expect(environment).not.toContain(credentials().root_key);
   });
 
-  it("are kept where they were kept when they are rotated", async () => {
+  it("are saved to the same file when they are rotated", async () => {
     const { root_keys } = await runJson("root-keys", "list");
     const own = root_keys.find((one: { origin: string }) => one.origin === "generated");
 
@@ -134,7 +134,7 @@ describe("the keys that a program makes for itself", () => {
     expect(credentials().root_key).toBe(rotated.key);
   });
 
-  it("are printed also where the file that keeps them cannot be changed", async () => {
+  it("are printed even when their file cannot be changed", async () => {
     const { root_keys } = await runJson("root-keys", "list");
     const own = root_keys.find((one: { origin: string }) => one.origin === "sentinels");
     const file = path.join(program.dataDir, "credentials.json");
@@ -150,7 +150,7 @@ describe("the keys that a program makes for itself", () => {
   });
 });
 
-it("a root key that is rotated passes its end on", async () => {
+it("a rotated root key inherits the expiry of the old one", async () => {
   const order = ["--workspace", "ws_default", "--name", "ending", "--expires", "90d"];
   const made = await runJson("keys", "create-root", ...order);
 
@@ -163,7 +163,7 @@ it("a root key that is rotated passes its end on", async () => {
 });
 
 describe("vedette audit list", () => {
-  it("tells what an operator did, page by page", async () => {
+  it("lists what an operator did, page by page", async () => {
     const { id } = await runJson("workspace", "create", "Audited");
     await run("workspace", "disable", id);
 
@@ -176,7 +176,7 @@ describe("vedette audit list", () => {
     expect(first.entries[0].actor.id).toMatch(/^operator:/);
   });
 
-  it("shows people a table, and refuses what is no time", async () => {
+  it("prints a table, and refuses an invalid time", async () => {
     const listed = await run("audit", "list", "--event", "workspace.*", "--since", "1h");
     const refused = await run("audit", "list", "--since", "yesterday");
 
@@ -217,7 +217,7 @@ describe("vedette keys and apis", () => {
     expect((await call(root, "apis.deleteApi", { apiId })).error?.status).toBe(412);
   });
 
-  it("make a migration that keys can be taken over by", async () => {
+  it("create a migration that can import keys", async () => {
     const root = await rootKey();
     const { apiId } = (await call(root, "apis.createApi", { name: "imports" })).data;
 
@@ -240,7 +240,7 @@ describe("vedette keys and apis", () => {
     expect(stderr).toContain(complaint);
   });
 
-  it("seal nothing anew when nothing was sealed by another key", async () => {
+  it("seal nothing again when nothing was sealed with another key", async () => {
     expect(await runJson("keys", "reseal")).toEqual({ resealed: 0, unopened: 0 });
   });
 });
@@ -272,7 +272,7 @@ describe("vedette cron", () => {
 });
 
 describe("GET /metrics", () => {
-  it("tells of the process, its dependencies and its jobs", async () => {
+  it("has metrics of the process, its dependencies and its jobs", async () => {
     const answer = await fetch(`${program.endpoints().metrics}/metrics`);
 
     const text = await answer.text();

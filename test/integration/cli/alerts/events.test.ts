@@ -105,13 +105,13 @@ describe("vedette alerts", () => {
     const { stdout, code } = await vedette("redeliver", "--all", "--check", checkId);
 
     expect(code).toBe(0);
-    expect(stdout).toBe(`${checkId}:1:opened is on its way\n${checkId}:1:resolved is on its way\n`);
+    expect(stdout).toBe(`${checkId}:1:opened is being sent\n${checkId}:1:resolved is being sent\n`);
     await untilStatus("resolved", "accepted");
     const received = receiver.events.filter((event) => event.deduplicationKey === checkId);
     expect(received.map(({ status }) => status)).toEqual(["firing", "resolved"]);
   });
 
-  it("redeliver --token-refused leaves alone what was refused for another reason", async () => {
+  it("redeliver --token-refused does not send events that were refused for another reason", async () => {
     await bury();
 
     const { stdout, code } = await vedette("redeliver", "--token-refused", "--check", checkId);
@@ -130,8 +130,8 @@ describe("vedette alerts", () => {
   });
 
   it.each([
-    { args: ["redeliver"], complaint: "name the events, or take --all" },
-    { args: ["redeliver", "c:1:opened", "--all"], complaint: "name the events, or take --all" },
+    { args: ["redeliver"], complaint: "name the events, or use --all" },
+    { args: ["redeliver", "c:1:opened", "--all"], complaint: "name the events, or use --all" },
     { args: ["show", "nonsense"], complaint: "<check>:<episode>:<kind>" },
     { args: ["show", "nothing:1:opened"], complaint: "there is no event nothing:1:opened" },
     { args: ["events", "--status", "lost"], complaint: "Allowed choices are pending" },

@@ -80,7 +80,7 @@ describe("checks list", () => {
     expect(stdout).toContain("certificate-workflow-staging");
   });
 
-  it("--json is what the reader answers", async () => {
+  it("prints the reader's answer with --json", async () => {
     const { stdout } = await vedette("list", "--json");
 
     const { checks } = JSON.parse(stdout) as { checks: { id: string }[] };
@@ -97,7 +97,7 @@ describe("checks history", () => {
     expect(fra).toMatchObject({ results: 100, degraded: 2, max_ms: 3_000, p50_ms: 52.5 });
   });
 
-  it("shows the last results that are asked for", async () => {
+  it("shows the requested number of results", async () => {
     const only = ["--location", "fra", "--grade", "degraded", "--limit", "1"];
     const { stdout, code } = await vedette("history", "verify-key", "--since", "3h", ...only);
 
@@ -106,7 +106,7 @@ describe("checks history", () => {
     expect(stdout).toMatch(/fra +100 +2 +0 /);
   });
 
-  it("of a check that there is not names those there are", async () => {
+  it("names the existing checks when there is no such check", async () => {
     const { stderr, code } = await vedette("history", "verify-kye");
 
     expect(code).toBe(1);
@@ -115,7 +115,7 @@ describe("checks history", () => {
 });
 
 describe("checks replay", () => {
-  it("tells what would have paged", async () => {
+  it("shows what would have paged", async () => {
     const asked = ["--failed-above", "2s", "--since", "3h"];
     const { stdout, code } = await vedette("replay", "verify-key", ...asked, "--json");
 
@@ -129,14 +129,14 @@ describe("checks replay", () => {
     expect(answer.as_defined.episodes).not.toContainEqual(expect.objectContaining({ opened_at }));
   });
 
-  it("says it in words", async () => {
+  it("prints it as text", async () => {
     const { stdout } = await vedette("replay", "verify-key", "--failed-above", "2s");
 
     expect(stdout).toContain("would have paged");
     expect(stdout).toContain("fra: took 3 s, failed above 2 s");
   });
 
-  it("of a heartbeat is refused", async () => {
+  it("refuses a heartbeat", async () => {
     const { stderr, code } = await vedette("replay", "quota-check");
 
     expect(code).toBe(1);
@@ -145,7 +145,7 @@ describe("checks replay", () => {
 });
 
 describe("checks watch", () => {
-  it("shows a line for a change, and ends with Ctrl-C", async () => {
+  it("prints a line for a change, and ends with Ctrl-C", async () => {
     const status = { checkId: "rate-limit", lastAtMs: Date.now() };
     await recorder.snapshot(aSnapshot({ ...status, takenAtMs: futureMs() }));
     const child = spawn(process.execPath, [entry, "checks", "watch", "rate-limit"], {
@@ -172,7 +172,7 @@ describe("checks watch", () => {
 });
 
 describe("for everyone", () => {
-  it("status.json says how all stands, and nothing of reasons", async () => {
+  it("status.json has the status of all checks, without reasons", async () => {
     const answer = await fetch(`${program.endpoints().control}/status.json`);
 
     const text = await answer.text();
@@ -189,7 +189,7 @@ describe("for everyone", () => {
     expect(await answer.text()).toContain("<title>Verify key: ");
   });
 
-  it("a check that there is not has none", async () => {
+  it("an unknown check has no badge", async () => {
     const answer = await fetch(`${program.endpoints().control}/badges/no-such-check.svg`);
 
     expect(answer.status).toBe(404);
@@ -234,7 +234,7 @@ describe("checks export", () => {
     expect(existsSync(path.join(out, file))).toBe(true);
   });
 
-  it("without an address of the API nothing is written", async () => {
+  it("writes nothing without an address of the API", async () => {
     const out = path.join(tempDir(), "out");
 
     const { stderr, code } = await exportTo("prometheus", out);
@@ -244,7 +244,7 @@ describe("checks export", () => {
     expect(existsSync(out)).toBe(false);
   });
 
-  it("the hosted monitor is not sent to this machine", async () => {
+  it("refuses an address of this machine for the hosted monitor", async () => {
     const out = path.join(tempDir(), "out");
 
     const { stderr, code } = await exportTo("checkly", out, "--base-url", "http://127.0.0.1:7070");

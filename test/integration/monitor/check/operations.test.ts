@@ -154,7 +154,7 @@ describe("monitor-runner", () => {
   it("is heard of while it runs, leaves out what it has no secrets for, and stops when told to", async () => {
     const token = await addRunner("fra");
     const { child, said } = startRunner(token);
-    await waitFor(() => said.text.includes("checks are run"), {
+    await waitFor(() => said.text.includes("runner started"), {
       withinMs: 60_000,
       what: "the runner to start",
     });
@@ -187,7 +187,7 @@ describe("monitor-runner", () => {
     const removed = await vedette("runners", "remove", "ams");
     const again = await vedette("runners", "remove", "ams");
 
-    expect(removed.stdout).toContain("ams is no longer waited for");
+    expect(removed.stdout).toContain("ams is removed");
     expect(again.stderr).toContain("there is no runner at ams");
   });
 });

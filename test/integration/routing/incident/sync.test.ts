@@ -302,7 +302,7 @@ describe("a route of ours that is no row any more", () => {
     const wasEnabled = routeNamed("Old").content["enabled"];
     const deleted = await run("apply", "--prune");
 
-    expect(planned.stdout).toContain("Old is ours and no row any more");
+    expect(planned.stdout).toContain("Old is ours and has no row any more");
     expect(disabled.stdout).toMatch(/Old +disabled/);
     expect(wasEnabled).toBe(false);
     expect(deleted.stdout).toMatch(/Old +deleted/);
