@@ -1,4 +1,4 @@
-/** Who calls: the root key in the Authorization header. */
+/** Authentication: the caller is the root key in the Authorization header. */
 
 import { hashKey, type KeyRecord } from "#api/cache/key-record.ts";
 import { type Asker, askerAt } from "#api/cache/miss-guard.ts";
@@ -12,11 +12,11 @@ export type Caller = {
   name: string | undefined;
   workspaceId: string;
   grants: Grants;
-  /** Calls that its workspace may make in a minute; undefined: as many as it likes. */
+  /** Calls that its workspace may make in a minute; undefined: no limit. */
   limitPerMinute: number | undefined;
 };
 
-/** `header` as it came, `address` of who sent it. Throws what the wire contract has for a bad key. */
+/** `header` as received, `address` of the client. Throws the wire contract's error for a bad key. */
 export type Authenticate = (
   header: string | undefined,
   nowMs: number,
@@ -25,14 +25,13 @@ export type Authenticate = (
 
 type FoundKey = KeyRecord | undefined;
 
-/** `asker`: from where it is asked for, see `MissGuard`. */
+/** `asker`: the caller, see `MissGuard`. */
 type Keys = { get: (keyHash: string, asker: () => Asker) => FoundKey | Promise<FoundKey> };
 
 const malformed =
   "You must provide a valid root key in the Authorization header in the format " +
   "'Bearer ROOT_KEY'. Your authorization header is missing the 'Bearer ' prefix.";
 
-/** Answers the caller, or throws what the wire contract has for each way in which a key is bad. */
 export function createAuthenticate(keys: Keys, noteUse?: NoteUse): Authenticate {
   const grantsOf = new WeakMap<KeyRecord, Grants>();
   const toCaller = (record: KeyRecord | undefined, nowMs: number): Caller => {

@@ -31,7 +31,7 @@ export class Grants {
     return requirement.allOf.every((part) => this.allow(part));
   }
 
-  /** The plain permissions as they were given, for those that list what a key may see. */
+  /** The plain permissions as they were given, for procedures that list what a key may see. */
   names(): Iterable<string> {
     return this.#plain;
   }
@@ -64,7 +64,7 @@ function matchSegments(granted: readonly string[], wanted: readonly string[]): b
   );
 }
 
-/** How a refusal names what was missing. */
+/** How a refusal names the missing permissions. */
 export function describeMissing(requirement: Requirement): string {
   const names = namesOf(requirement);
   return names.length === 1

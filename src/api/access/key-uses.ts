@@ -1,4 +1,4 @@
-/** When root keys were last used, noted in memory and written together: a call must not cost a write. */
+/** When root keys were last used: collected in memory and written in batches, so that a call costs no write. */
 
 import { createWriteLastUsed } from "#api/access/last-used.ts";
 import type { Database } from "#kernel/database.ts";
@@ -15,10 +15,10 @@ const closeWithinMs = 2_000;
 
 const minuteMs = 60_000;
 
-/** Notes to the minute; the list shows a use a few seconds after it. */
+/** Records uses to the minute; they are in the database some seconds later. */
 export function createKeyUses(database: Database, log: Log): KeyUses {
   const write = createWriteLastUsed(database);
-  /** As many as there are root keys: the minute of each one's last use. */
+  /** The minute of each root key's last use; its size is the number of root keys. */
   const lastMinutes = new Map<string, number>();
   let unwritten = new Map<string, number>();
   const flush = async (): Promise<void> => {

@@ -6,8 +6,8 @@ export type LastUse = { keyId: string; timeMs: number };
 const batchSize = 25_000;
 
 /**
- * Writes to keys when they were last used, to the minute. A time before what a key has already
- * changes nothing, so that it can be done again.
+ * Writes to keys when they were last used, to the minute, and returns how many it changed. A time earlier
+ * than the stored one changes nothing, so that the write can be repeated.
  */
 export function createWriteLastUsed(database: Database) {
   return async (uses: readonly LastUse[]): Promise<number> => {

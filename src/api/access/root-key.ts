@@ -1,19 +1,19 @@
-/** Root keys: what the operator and other programs call the API with. */
+/** Root keys, with which the operator and other programs call the API. */
 import type { PoolClient } from "pg";
 import { announce } from "#api/cache/invalidation.ts";
 import { hashKey } from "#api/cache/key-record.ts";
 import { newId } from "#api/ids.ts";
 
-/** The workspace that a program of its own has. */
+/** The workspace that an installation begins with. */
 export const defaultWorkspaceId = "ws_default";
 
-/** Where root keys and their permissions live. */
+/** Where root keys and their permissions are stored. */
 const operator = { workspaceId: "ws_operator", keySpaceId: "ks_root" };
 
 /**
- * Where a root key comes from: `setting` is `api.root_key`, `generated` was made at a first start,
- * `sentinels` is what gateways of the local fleet verify keys with, `replaced` was one of these until
- * another took its place. Null: an operator made it.
+ * Where a root key comes from: `setting` is `api.root_key`, `generated` was created at a first start,
+ * `sentinels` is the one with which gateways of the local fleet verify keys, `replaced` was one of these
+ * until another replaced it. Null: an operator created it.
  */
 export type Origin = "setting" | "generated" | "sentinels" | "replaced";
 
@@ -21,15 +21,15 @@ export type RootKey = {
   key: string;
   forWorkspaceId: string;
   name: string;
-  /** `*` is all of them. */
+  /** `*` allows everything. */
   permissions: readonly string[];
   expiresAt?: Date;
   origin?: Origin;
 };
 
 /**
- * Answers the new key's id, or undefined when the key is there already. Every process knows the key
- * once the transaction has committed, also one that was asked for it in vain just before.
+ * Returns the new key's id, or undefined when the key exists already. Once the transaction has committed,
+ * every process accepts the key, even one that has just cached it as a miss.
  */
 export async function insertRootKey(
   transaction: PoolClient,
@@ -58,12 +58,12 @@ export async function insertRootKey(
   return id;
 }
 
-/** What a list shows a key by: of a short one, which somebody thought up, never half of it. */
+/** How many first characters a list shows of a key: a third at most of a short one that a person chose. */
 function startLength(key: string): number {
   return Math.min(17, Math.floor(key.length / 3));
 }
 
-/** Permissions are there once in whatever case, but allow nothing in another than their own. */
+/** Permissions are unique regardless of case, but a permission matches only in its own case. */
 async function grant(
   transaction: PoolClient,
   keyId: string,
@@ -84,12 +84,12 @@ async function grant(
   const missing = permissions.find((permission) => !granted.has(permission));
   if (missing === undefined) return;
   throw new Error(
-    `a root key has ${missing} in other capital and small letters: where that one is wrong, revoke it ` +
+    `a root key has ${missing} with other upper and lower case letters: if that one is wrong, revoke it ` +
       "first (see vedette root-keys list)",
   );
 }
 
-/** One that was written otherwise is mended, unless a key that is in force has it. */
+/** Corrects the case of an existing permission, unless a key in force has it. */
 const insertPermissions = `
 INSERT INTO permissions AS old (id, workspace_id, name, slug)
 SELECT DISTINCT ON (lower(slug)) id, $1, slug, slug
@@ -102,8 +102,8 @@ WHERE old.slug <> excluded.slug AND NOT EXISTS (
 )`;
 
 /**
- * Ends a root key after `graceSeconds`, 0: at once; never later than it would have ended. Every
- * process refuses it then within a second. Answers when.
+ * Ends a root key after `graceSeconds`, 0: at once; never later than it would have expired anyway. Every
+ * process refuses it within a second of that. Returns when it ends.
  */
 export async function replaceRootKey(
   transaction: PoolClient,

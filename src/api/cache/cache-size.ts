@@ -1,4 +1,4 @@
-/** How many keys to keep in memory when the settings do not say, and how many of them one is worth. */
+/** The default size of the key cache, and the weight of a key in it. */
 import type { KeyRecord } from "#api/cache/key-record.ts";
 
 const bytesPerKey = 620;
@@ -9,14 +9,17 @@ export function cachedKeysOf(heapLimitBytes: number): number {
   return Math.min(mostKeys, Math.floor(heapLimitBytes / 3 / bytesPerKey));
 }
 
-/** What an ordinary key carries is in the bytes of each. */
+/** Up to so many characters of JSON, a key's attributes are included in `bytesPerKey`. */
 const ordinaryLength = 500;
 
-/** Bytes in memory for each character of JSON: of `[{},{}]` about 20, of texts 2. */
+/** Bytes in memory for each character of JSON: for `[{},{}]` about 20, for strings 2. */
 const bytesOfMeta = 16;
 const bytesOfRest = 4;
 
-/** How many keys' room a key takes: a few with large metadata must not fill the memory of all. */
+/**
+ * How many ordinary keys a key counts as: without this, a few keys with large metadata would exceed the
+ * memory that the cache is meant to use.
+ */
 export function weightOfKey({ meta, identity, permissions, roles, ratelimits }: KeyRecord): number {
   const rest = JSON.stringify([permissions, roles, ratelimits, identity?.ratelimits]).length;
   const metas = JSON.stringify([meta, identity?.meta]).length;

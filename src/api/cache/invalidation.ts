@@ -1,7 +1,7 @@
 /**
- * How every `api` process learns within a moment that something it has cached has changed: the
- * change notifies in its own transaction, and all processes listen. While a process cannot hear, its
- * caches are not to be believed.
+ * Cache invalidation across all `api` processes, by Postgres' LISTEN and NOTIFY: a change notifies in its
+ * own transaction, and every process listens. While a process receives no notifications, its caches may
+ * be stale.
  */
 import { randomBytes } from "node:crypto";
 import type { ClientBase } from "pg";
@@ -9,16 +9,16 @@ import pg from "pg";
 import type { Log } from "#kernel/log.ts";
 import { pause } from "#kernel/pause.ts";
 
-/** What has changed. A workspace covers all that is in it; `new`: what was not there before. */
+/** What has changed. A workspace covers everything in it; `new`: something that did not exist before. */
 export type Stale =
   `${"key" | "identity" | "keySpace" | "workspace" | "namespace" | "new"}:${string}`;
 
 export type Invalidations = {
-  /** Whether this process has heard all that was announced until less than a second ago. */
+  /** Whether this process has received everything that was announced until less than a second ago. */
   isLive: () => boolean;
-  /** Tells all processes, when and if `transaction` commits. */
+  /** Notifies all processes, when and if `transaction` commits. */
   announce: (transaction: ClientBase, stale: readonly Stale[]) => Promise<void>;
-  /** Tells this process at once. */
+  /** Notifies this process at once. */
   apply: (stale: readonly Stale[]) => void;
   /** `stale` undefined: anything may have changed. */
   subscribe: (listener: (stale: Stale | undefined) => void) => void;
@@ -28,25 +28,25 @@ export type Invalidations = {
 const channel = "vedette_api";
 
 /**
- * A ping is a notification of our own, sent the way that changes are announced: what was announced
- * before it has been heard when it comes back. Together under the second within which a disabled key
- * must be refused everywhere.
+ * A ping is a notification that a process sends to itself, in the way in which changes are announced:
+ * once it is received, everything announced before it has been received too. The times together are
+ * below the second within which a disabled key must be refused everywhere.
  */
 const pingEveryMs = 250;
 const pingTimeoutMs = 500;
-const deafAfterMs = 900;
+const lostAfterMs = 900;
 const reconnectAfterMs = 200;
 
-/** A loss that goes on is told so often. */
-const tellAgainAfterMs = 60_000;
+/** A loss that continues is logged again after so long. */
+const logAgainAfterMs = 60_000;
 
-/** Postgres refuses longer notifications than 8,000 bytes. */
+/** Postgres refuses notifications of more than 8,000 bytes. */
 const tagsPerNotification = 150;
 
 /**
- * Listens on a connection of its own to `listenUrl`, and connects again when it is lost, or when what
- * is announced at `databaseUrl` does not arrive there: a pooler in between swallows notifications, and
- * another database has none.
+ * Listens on its own connection to `listenUrl`. Reconnects when the connection is lost, or when what is
+ * announced at `databaseUrl` is not received there: a connection pooler in between drops notifications,
+ * and another database never sends them.
  */
 export function listenForInvalidations(
   databaseUrl: string,
@@ -54,57 +54,57 @@ export function listenForInvalidations(
   listenUrl = databaseUrl,
 ): Invalidations {
   const listeners: ((stale: Stale | undefined) => void)[] = [];
-  const tell = (stale: Stale | undefined) => {
+  const notify = (stale: Stale | undefined) => {
     for (const listener of listeners) listener(stale);
   };
   const closing = new AbortController();
-  let heardAt = Number.NEGATIVE_INFINITY;
+  let receivedAt = Number.NEGATIVE_INFINITY;
   const loss = createLossLog(log);
-  const hearing = keepListening({
+  const listening = keepListening({
     databaseUrl,
     listenUrl,
     signal: closing.signal,
     onNotification: (payload) => {
-      for (const stale of payload.split(" ")) tell(stale as Stale);
+      for (const stale of payload.split(" ")) notify(stale as Stale);
     },
-    // Whatever was announced before this moment was not heard.
-    onListening: () => tell(undefined),
+    // Nothing that was announced before this moment has been received.
+    onListening: () => notify(undefined),
     onPong: (sentAt) => {
-      heardAt = sentAt;
+      receivedAt = sentAt;
       loss.over();
     },
-    onLost: loss.tell,
+    onLost: loss.log,
   });
   return {
-    isLive: () => performance.now() - heardAt < deafAfterMs,
+    isLive: () => performance.now() - receivedAt < lostAfterMs,
     announce,
-    apply: (stale) => stale.forEach(tell),
+    apply: (stale) => stale.forEach(notify),
     subscribe: (listener) => listeners.push(listener),
     close: async () => {
       closing.abort();
-      await hearing;
+      await listening;
     },
   };
 }
 
-/** Says that nothing is heard, at first and now and then, and when that is over. */
+/** Logs that notifications are not received: when it begins, now and then, and when it ends. */
 function createLossLog(log: Log) {
-  let toldAt: number | undefined;
+  let loggedAt: number | undefined;
   return {
-    tell: (error: Error) => {
+    log: (error: Error) => {
       const nowMs = performance.now();
-      if (toldAt !== undefined && nowMs - toldAt < tellAgainAfterMs) return;
-      toldAt = nowMs;
-      log.warn({ detail: error.message }, "cache invalidation not heard");
+      if (loggedAt !== undefined && nowMs - loggedAt < logAgainAfterMs) return;
+      loggedAt = nowMs;
+      log.warn({ detail: error.message }, "cache invalidations are not received");
     },
     over: () => {
-      if (toldAt !== undefined) log.info("cache invalidation heard again");
-      toldAt = undefined;
+      if (loggedAt !== undefined) log.info("cache invalidations are received again");
+      loggedAt = undefined;
     },
   };
 }
 
-/** Tells all processes, when and if `transaction` commits. */
+/** Notifies all processes, when and if `transaction` commits. */
 export async function announce(transaction: ClientBase, stale: readonly Stale[]): Promise<void> {
   const tags = [...new Set(stale)];
   for (let start = 0; start < tags.length; start += tagsPerNotification) {
@@ -119,52 +119,54 @@ type Subscription = {
   signal: AbortSignal;
   onNotification: (payload: string) => void;
   onListening: () => void;
-  /** `sentAt`: when the ping was sent that has come back. */
+  /** `sentAt`: when the ping was sent that has been received now. */
   onPong: (sentAt: number) => void;
   onLost: (error: Error) => void;
 };
 
-async function keepListening(hearing: Subscription): Promise<void> {
-  while (!hearing.signal.aborted) {
-    await listenOnce(hearing).catch((error: Error) => {
-      if (!hearing.signal.aborted) hearing.onLost(error);
+async function keepListening(subscription: Subscription): Promise<void> {
+  const { signal, onLost } = subscription;
+  while (!signal.aborted) {
+    await listenOnce(subscription).catch((error: Error) => {
+      if (!signal.aborted) onLost(error);
     });
-    await pause(reconnectAfterMs, hearing.signal);
+    await pause(reconnectAfterMs, signal);
   }
 }
 
-async function listenOnce(hearing: Subscription): Promise<void> {
-  const ear = connectionTo(hearing.listenUrl);
-  const mouth = connectionTo(hearing.databaseUrl);
-  // Nobody else has to hear it.
+async function listenOnce(subscription: Subscription): Promise<void> {
+  const { signal } = subscription;
+  const receiver = connectionTo(subscription.listenUrl);
+  const sender = connectionTo(subscription.databaseUrl);
+  // No other process listens to the pings.
   const ownChannel = `vedette_ping_${randomBytes(8).toString("hex")}`;
   let onPing: (text: string) => void = () => {};
-  ear.on("notification", ({ channel: on, payload = "" }) => {
+  receiver.on("notification", ({ channel: on, payload = "" }) => {
     if (on === ownChannel) onPing(payload);
-    else hearing.onNotification(payload);
+    else subscription.onNotification(payload);
   });
   try {
-    await Promise.all([ear.connect(), mouth.connect()]);
-    await ear.query(`LISTEN ${channel}`);
-    await ear.query(`LISTEN ${ownChannel}`);
-    hearing.onListening();
-    for (let count = 0; !hearing.signal.aborted; count += 1) {
+    await Promise.all([receiver.connect(), sender.connect()]);
+    await receiver.query(`LISTEN ${channel}`);
+    await receiver.query(`LISTEN ${ownChannel}`);
+    subscription.onListening();
+    for (let count = 0; !signal.aborted; count += 1) {
       const sentAt = performance.now();
       const back = new Promise<void>((resolve) => {
         onPing = (text) => text === String(count) && resolve();
       });
-      await mouth.query(pingQuery, [ownChannel, String(count)]);
+      await sender.query(pingQuery, [ownChannel, String(count)]);
       await withTimeLimit(back, pingTimeoutMs);
-      hearing.onPong(sentAt);
-      await pause(sentAt + pingEveryMs - performance.now(), hearing.signal);
+      subscription.onPong(sentAt);
+      await pause(sentAt + pingEveryMs - performance.now(), signal);
     }
   } finally {
     // Connections that hang are not waited for.
-    for (const client of [ear, mouth]) void client.end().catch(() => {});
+    for (const client of [receiver, sender]) void client.end().catch(() => {});
   }
 }
 
-/** Nothing is lost that must be kept: the disk is not waited for. */
+/** A ping is not worth keeping: its transaction does not wait for the disk. */
 const pingQuery = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
 
 function connectionTo(url: string): pg.Client {
@@ -182,8 +184,8 @@ function connectionTo(url: string): pg.Client {
 async function withTimeLimit(promise: Promise<void>, ms: number): Promise<void> {
   const { promise: limit, reject } = Promise.withResolvers<never>();
   const detail =
-    "a notification of our own did not come back; is database.url a connection pooler's, or of another " +
-    "database than database.direct_url?";
+    "a notification that this process sent was not received; is database.url a connection pooler's, or " +
+    "of another database than database.direct_url?";
   const timer = setTimeout(() => reject(new Error(detail)), ms);
   return Promise.race([promise, limit]).finally(() => clearTimeout(timer));
 }

@@ -1,4 +1,4 @@
-/** What is known of a key to decide whether it may be used: one row of one query. */
+/** What the decision whether a key may be used needs to know of it: one row of one query. */
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
@@ -6,7 +6,7 @@ import type { Stale } from "#api/cache/invalidation.ts";
 import { RatelimitRule, rulesOf } from "#api/schemas/ratelimit-rules.ts";
 import type { Database } from "#kernel/database.ts";
 
-/** As it was stored. A record of zod's would leave out what is called "__proto__". */
+/** As it was stored: zod's `record` would leave out a property called "__proto__". */
 const Json = z.custom<Record<string, unknown>>((value) => typeof value === "object");
 
 export const KeyRecord = z.object({
@@ -49,7 +49,7 @@ export function hashKey(key: string): string {
   return hash("sha256", key, "base64");
 }
 
-/** The key with this hash, also when it is deleted; undefined when there is none. */
+/** The key with this hash, even if it is deleted; undefined when there is none. */
 export async function loadKeyRecord(
   database: Database,
   keyHash: string,
@@ -62,7 +62,7 @@ export async function loadKeyRecord(
   return rows[0] === undefined ? undefined : slim(KeyRecord.parse(rows[0]));
 }
 
-/** A process keeps up to a million records: what many have in common is there once. */
+/** A process caches up to a million records: values that many of them share are in memory once. */
 function slim(record: KeyRecord): KeyRecord {
   const { workspaceId, keySpaceId, apiId, permissions, roles, ratelimits } = record;
   return {

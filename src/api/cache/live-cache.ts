@@ -1,4 +1,4 @@
-/** Records that are in use, so that most calls ask no database, and that are never believed wrongly. */
+/** A cache of records in use: most calls need no database, and no stale record is ever used. */
 import { LRUCache } from "lru-cache";
 import { ApiError } from "#api/error.ts";
 import type { Invalidations, Stale } from "./invalidation.ts";
@@ -6,51 +6,51 @@ import { type Mark, Marks, versionOf } from "./marks.ts";
 import type { Asker, MissGuard } from "./miss-guard.ts";
 
 export type LiveCacheSettings<Value> = {
-  /** Answers undefined for what is not there. */
+  /** Returns undefined for a name without a record. */
   load: (name: string) => Promise<Value | undefined>;
   /** What makes a record stale. */
   tagsOf: (value: Value) => Stale[];
   invalidations: Pick<Invalidations, "isLive" | "subscribe">;
   maxEntries: number;
-  /** How many ordinary records one takes the room of, a whole number from 1; absent: each its own. */
+  /** How many ordinary records one counts as, a whole number from 1; absent: each counts as one. */
   weightOf?: (value: Value) => number;
-  /** Bounds what those cost who ask for what is not there; absent: nothing does. */
+  /** Bounds the cost of lookups of names without a record; absent: they are not bounded. */
   guard?: MissGuard;
 };
 
 /**
- * A record as it was loaded. Of an older generation than the cache's it has to be loaded anew; when
- * the version of its marks has grown it is wrong.
+ * A cache entry. When its generation is older than the cache's it must be loaded again; when the version
+ * of its marks has grown it is stale.
  */
 type Entry<Value> = {
   value: Value;
   generation: number;
   marks: Mark[];
   version: number;
-  /** When it was loaded, and until when it is believed at the most; by `performance.now()`. */
+  /** When it was loaded, and when it expires; by `performance.now()`. */
   loadedAt: number;
   staleAt: number;
 };
 
-/** `meanwhile`: what became stale since. */
+/** `meanwhile`: what became stale since the load began. */
 type Load = { meanwhile: Set<Stale | undefined>; loadedAt: number };
 
-/** In any case a record is loaded anew after about so long: not all of them in one moment. */
-const believedMs = { least: 240_000, most: 360_000 };
+/** A record expires after a random time in this range, so that not all are loaded again at once. */
+const lifetimeMs = { least: 240_000, most: 360_000 };
 
-/** So long while changes are not heard: within the second in which a change holds everywhere. */
-const believedWhileDeafMs = 250;
+/** The lifetime while no invalidations are received: within the second in which a change takes effect. */
+const unwatchedLifetimeMs = 250;
 
-/** What is not known is remembered for so long: someone who guesses does not load Postgres. */
+/** How long a miss is cached, so that guessing keys puts no load on Postgres. */
 const unknownMs = 1_000;
 const maxUnknown = 10_000;
 
-/** While the database does not answer, what was known is used for at most so long. */
+/** While the database does not answer, expired records are used for at most so long. */
 const outageMs = 10 * 60_000;
 const outageLoadTimeoutMs = 1_000;
 
-/** After a failed load the database is left alone for so long. */
-const restAfterFailureMs = 500;
+/** After a failed load the database is not queried for so long. */
+const backoffAfterFailureMs = 500;
 
 export class LiveCache<Value extends object> {
   readonly counters = { hits: 0, misses: 0, outage: 0 };
@@ -59,13 +59,13 @@ export class LiveCache<Value extends object> {
   readonly #unknown = new LRUCache<string, true>({ max: maxUnknown, ttl: unknownMs });
   readonly #marks = new Marks();
   readonly #loading = new Map<string, Promise<Value | undefined>>();
-  /** What waits for the guard, or has just been let through. */
+  /** Lookups that wait for the guard, or that it has just admitted. */
   readonly #asked = new Map<string, Promise<Value | undefined>>();
-  /** What became stale while a load ran, for each that runs. */
+  /** What became stale while a load ran: a set for each running load. */
   readonly #staleMeanwhile = new Set<Set<Stale | undefined>>();
   #generation = 0;
   #failedAt = Number.NEGATIVE_INFINITY;
-  /** Since when the database has not answered, and how it failed first. */
+  /** Since when the database has not answered, and its first error. */
   #outage: { since: number; error: unknown } | undefined;
 
   constructor(settings: LiveCacheSettings<Value>) {
@@ -83,14 +83,14 @@ export class LiveCache<Value extends object> {
   }
 
   /**
-   * The record of this name; undefined when there is none. With a guard `asker` is who asks: within a
-   * budget the database is asked each time, so that what has just been made is there at once.
+   * The record of this name; undefined when there is none. With a guard, `asker` is the caller: within its
+   * budget a miss is not cached, so that a record that was just created is found at once.
    */
   get(name: string, asker?: () => Asker): Value | undefined | Promise<Value | undefined> {
     const entry = this.#known.get(name);
     if (entry === undefined) return this.#loadUnknown(name, asker);
     if (entry.version !== versionOf(entry.marks)) {
-      // Nobody guessed its name: when many become stale at once, no budget is asked about them.
+      // The name was not guessed: many records that become stale at once use up no budget.
       this.counters.misses += 1;
       return this.#loadOnce(name);
     }
@@ -113,7 +113,7 @@ export class LiveCache<Value extends object> {
     return asker === undefined ? this.#loadOnce(name) : this.#loadAsked(name, asker);
   }
 
-  /** Who asks for the same name waits for the guard in one place; its refusal is that of one asker alone. */
+  /** Callers of one name share one wait for the guard; a refusal applies only to the caller that it was for. */
   #loadAsked(name: string, asker: Asker): Promise<Value | undefined> {
     const ask = () =>
       this.guarded(asker, () => {
@@ -134,7 +134,7 @@ export class LiveCache<Value extends object> {
     return asking;
   }
 
-  /** Does what may turn out to be for nothing within the budget of who asks. Throws the guard's 429. */
+  /** Runs a load that may be a miss, within the caller's budget. Throws the guard's 429. */
   guarded(asker: Asker, load: () => Promise<Value | undefined>): Promise<Value | undefined> {
     const { guard } = this.#settings;
     return guard === undefined ? load() : guard.load(asker, load);
@@ -143,10 +143,10 @@ export class LiveCache<Value extends object> {
   #isFresh({ loadedAt, staleAt }: Entry<Value>): boolean {
     const now = performance.now();
     if (this.#settings.invalidations.isLive()) return now < staleAt;
-    return now - loadedAt < believedWhileDeafMs;
+    return now - loadedAt < unwatchedLifetimeMs;
   }
 
-  /** There is a record of this name now. */
+  /** Forgets a cached miss: there is a record of this name now. */
   forgetUnknown(name: string): void {
     this.#unknown.delete(name);
   }
@@ -154,25 +154,25 @@ export class LiveCache<Value extends object> {
   #forget(stale: Stale | undefined): void {
     for (const meanwhile of this.#staleMeanwhile) meanwhile.add(stale);
     this.#unknown.clear();
-    // They may have read what was there before: for those who waited, not for who asks from now on.
+    // They may have read the state before the change: good for callers that already wait, not for later ones.
     this.#loading.clear();
     if (stale === undefined) this.#generation += 1;
     else this.#marks.touch(stale);
   }
 
-  /** Asks the database; what was known stands in when it does not answer. */
+  /** Queries the database; falls back to the expired record when it does not answer. */
   async #reload(name: string, last: Value): Promise<Value | undefined> {
-    if (performance.now() - this.#failedAt < restAfterFailureMs) return this.#standIn(last);
+    if (performance.now() - this.#failedAt < backoffAfterFailureMs) return this.#fallBack(last);
     try {
       return await withTimeLimit(this.#loadOnce(name), outageLoadTimeoutMs);
     } catch (error) {
       this.#failedAt = performance.now();
       this.#outage ??= { since: this.#failedAt, error };
-      return this.#standIn(last);
+      return this.#fallBack(last);
     }
   }
 
-  #standIn(last: Value): Value {
+  #fallBack(last: Value): Value {
     if (this.#outage !== undefined && performance.now() - this.#outage.since > outageMs) {
       throw this.#outage.error;
     }
@@ -204,7 +204,7 @@ export class LiveCache<Value extends object> {
     }
   }
 
-  /** Keeps what was loaded, unless it changed while it was. */
+  /** Caches what was loaded, unless it became stale during the load. */
   #keep(name: string, value: Value | undefined, { meanwhile, loadedAt }: Load): void {
     if (value === undefined) {
       this.#known.delete(name);
@@ -221,7 +221,7 @@ export class LiveCache<Value extends object> {
     const marks = this.#marks.hold(tags);
     const version = versionOf(marks);
     const staleAt =
-      loadedAt + believedMs.least + Math.random() * (believedMs.most - believedMs.least);
+      loadedAt + lifetimeMs.least + Math.random() * (lifetimeMs.most - lifetimeMs.least);
     this.#known.set(name, {
       value,
       generation: this.#generation,

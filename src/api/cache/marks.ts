@@ -1,7 +1,7 @@
-/** What cached records rest on. To make a million of them stale takes one step, not a million. */
+/** What cached records depend on: one step makes a million of them stale. */
 import type { Stale } from "./invalidation.ts";
 
-/** Shared by all records that rest on the same thing; `uses` counts them. */
+/** Shared by all records that depend on the same thing; `uses` counts them. */
 export type Mark = { readonly tag: Stale; version: number; uses: number };
 
 export class Marks {
@@ -23,14 +23,14 @@ export class Marks {
     }
   }
 
-  /** Everything that rests on this is stale from now on. */
+  /** Makes every record stale that depends on this. */
   touch(tag: Stale): void {
     const mark = this.#marks.get(tag);
     if (mark !== undefined) mark.version += 1;
   }
 }
 
-/** Grows with each of the marks: as long as it is the same, none was touched. */
+/** The sum of the marks' versions: as long as it is unchanged, none was touched. */
 export function versionOf(marks: readonly Mark[]): number {
   let sum = 0;
   for (const { version } of marks) sum += version;

@@ -1,6 +1,7 @@
 /**
- * Who asks for keys that there are not: each costs a query, and the pool is everybody's. A few a second
- * are free for each asker; what is beyond that goes one after the other beside the pool's other work.
+ * Bounds lookups of keys that do not exist: each costs a query, and the connection pool is shared. Each
+ * caller has a few misses a second for free; further lookups wait for one of a few connections of the
+ * pool, so that the pool's other work continues.
  */
 import { isIP } from "node:net";
 import { LRUCache } from "lru-cache";
@@ -13,28 +14,29 @@ type Budget = { burst: number; perSecond: number };
 
 const budgets = {
   asker: { burst: 200, perSecond: 20 },
-  /** Of all whom a gateway asks for: it can make up any number of them. */
+  /** Of all clients of a gateway: it can make up any number of them. */
   group: { burst: 500, perSecond: 80 },
   everyone: { burst: 1_000, perSecond: 200 },
 } as const satisfies Record<string, Budget>;
 
-/** Who was not heard of for longest is forgotten first, and has a whole budget again. */
+/** The least recently seen caller is forgotten first, and then has a full budget again. */
 const maxAskers = 10_000;
 
 /**
- * Of the pool's connections so many do what is beyond a budget; so many may wait for them. Twice: who is
- * over a budget of its own keeps nobody waiting who only shares one that is used up.
+ * How many of the pool's connections serve lookups beyond a budget, and how many lookups may wait for
+ * them. There are two lanes: callers beyond their own budget do not delay those that only share a budget
+ * that is used up.
  */
 const laneWidth = 2;
 const laneLength = 200;
 
 /**
- * So many loads may wait until it is known whether those before them were misses: while the database
- * stands still nobody's memory fills with them.
+ * How many loads may wait until it is known whether those before them were misses: while the database
+ * does not answer, they must not fill the memory.
  */
 const maxWaiting = 5_000;
 
-/** Who asks, and the group that it asks in, if any. */
+/** The caller, and the group that it belongs to, if any. */
 export type Asker = readonly [name: string, group?: string];
 
 export type MissGuard = ReturnType<typeof createMissGuard>;
@@ -49,13 +51,13 @@ export function createMissGuard(nowMs: () => number = () => performance.now()) {
     known.set(name, bucket);
     return bucket;
   };
-  /** From the narrowest on. */
+  /** The narrowest first. */
   const bucketsOf = ([name, group]: Asker): Bucket[] => [
     bucketOf(askers, name, budgets.asker),
     ...(group === undefined ? [] : [bucketOf(groups, group, budgets.group)]),
     everyone,
   ];
-  /** The lane to wait in, undefined: there is enough; and whose budgets a miss is charged to. */
+  /** The lane to wait in, undefined: the budgets suffice; and the budgets that a miss is charged to. */
   const enter = async (asker: Asker) => {
     const entered: Bucket[] = [];
     for (const bucket of bucketsOf(asker)) {
@@ -65,17 +67,17 @@ export function createMissGuard(nowMs: () => number = () => performance.now()) {
       }
       for (const narrower of entered) narrower.leave(nowMs());
       const lane = entered.length === 0 ? lanes.own : lanes.shared;
-      // A flood uses up nothing beyond where it ends.
+      // A flood uses up no budget wider than the one that stops it.
       return { lane, entered: [], charged: [...entered, bucket] };
     }
     return { lane: undefined, entered, charged: entered };
   };
   return {
-    /** Whether what this asker asks for next has to wait its turn. */
+    /** Whether this caller's next lookup has to wait in a lane. */
     isOver: (asker: Asker): boolean => bucketsOf(asker).some((bucket) => bucket.left(nowMs()) < 1),
     /**
-     * Loads for this asker. What is found is free; while nobody knows yet whether what is asked for is a
-     * miss, more than a budget has left waits. Throws the 429 when too many wait beyond a budget.
+     * Loads for this caller. A hit is free. While it is not known which running loads are misses, no more
+     * of them run than a budget has left. Throws the 429 when too many wait beyond a budget.
      */
     load: async <Value>(
       asker: Asker,
@@ -120,8 +122,8 @@ class Bucket {
   }
 
   /**
-   * Whether a load may run by this budget. While all that is left may be used up by those that run, it
-   * waits until one of them was found, or too many were not. Who may run leaves when it is done.
+   * Whether a load may run within this budget. While the running loads may use up all that is left, it
+   * waits until one of them is a hit, or too many are misses. A load that may run calls `leave` at its end.
    */
   async enter(nowMs: number): Promise<boolean> {
     if (this.left(nowMs) < 1 || this.#waiting.length >= maxWaiting) return false;
@@ -136,7 +138,7 @@ class Bucket {
     this.#admit(nowMs);
   }
 
-  /** Whoever still waits, waits for one that runs. */
+  /** Loads that still wait afterwards wait for a running one. */
   #admit(nowMs: number): void {
     const left = this.left(nowMs);
     const room = left < 1 ? this.#waiting.length : Math.floor(left - this.#running);
@@ -146,7 +148,7 @@ class Bucket {
     }
   }
 
-  /** Debts are small: who floods is not shut out for longer than the flood and a second. */
+  /** The debt is bounded: after a flood its caller is refused for one more second at most. */
   take(count: number, nowMs: number): void {
     this.#left = Math.max(this.left(nowMs) - count, -this.#budget.perSecond);
   }
@@ -164,7 +166,7 @@ function tooMany(): ApiError {
 export function askerAt(address: string): string {
   const mapped = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
-  // Whoever names something else instead is one with all who do.
+  // All callers with something else in place of an address share one budget.
   if (isIP(address) === 0) return "elsewhere";
   if (!address.includes(":")) return address;
   const [head = ""] = address.split("::");
