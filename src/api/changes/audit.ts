@@ -51,7 +51,7 @@ export async function audit(
   );
 }
 
-/** Writes entries of what the program itself did, each in the workspace that it is about. */
+/** Writes entries about actions of the program itself, each in the workspace that it concerns. */
 export async function auditSystem(
   transaction: ClientBase,
   actorId: string,

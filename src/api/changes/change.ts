@@ -9,24 +9,24 @@ export type Change = {
   transaction: PoolClient;
   /** Writes an audit entry of this change. */
   record: (entry: AuditEntry) => void;
-  /** Names what caches of any process may hold and no longer should. */
+  /** Names what the caches of all processes must forget once the change is committed. */
   stale: (...tags: Stale[]) => void;
 };
 
-/** `work` may run more than once: what it does outside of the transaction must bear that. */
+/** `work` may run more than once: what it does outside of the transaction must be repeatable. */
 export type MakeChange = <Result>(
   call: Call,
   work: (change: Change) => Promise<Result>,
 ) => Promise<Result>;
 
 /**
- * What another change at the same time has brought about, and what a second look does not meet again:
- * two that wait for each other's rows, a row that was deleted before it was linked.
+ * SQLSTATEs that a concurrent change causes and a retry does not meet again: a deadlock, a serialization
+ * failure, a row that was deleted before it was linked.
  */
-const passing = new Set(["40P01", "40001", "23503"]);
+const transientCodes = new Set(["40P01", "40001", "23503"]);
 const maxTries = 4;
 
-/** When the promise fulfils, the change is committed and this process answers by it. */
+/** When the promise fulfils, the change is committed and this process no longer answers by older data. */
 export function createMakeChange(parts: {
   database: Database;
   invalidations: Invalidations;
@@ -37,7 +37,7 @@ export function createMakeChange(parts: {
         return await makeOnce(parts, call, work);
       } catch (error) {
         const { code } = error as { code?: string };
-        if (!passing.has(code ?? "") || tries === maxTries) throw error;
+        if (!transientCodes.has(code ?? "") || tries === maxTries) throw error;
       }
     }
   };

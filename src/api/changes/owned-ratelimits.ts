@@ -9,7 +9,7 @@ import type { Change } from "./change.ts";
 /** Whose limits: the name of the column and the id in it. */
 export type RatelimitOwner = { workspaceId: string; column: "key_id" | "identity_id"; id: string };
 
-/** Makes `limits` all that the owner has; one that keeps its name keeps its id. */
+/** Replaces all limits of the owner by `limits`; one with the same name keeps its id. */
 export async function replaceRatelimits(
   change: Change,
   owner: RatelimitOwner,

@@ -1,6 +1,6 @@
 /** Whole numbers of the wire contract, which may be larger than Postgres' bigint. */
 
-/** The largest number below 2^63 that a double holds: 2^63 itself, answered, fits no caller's int64. */
+/** The largest number below 2^63 that a double holds: 2^63 itself would not fit into a caller's int64. */
 export const bigintMax = String(2n ** 63n - 1_024n);
 
 /** As Postgres' text. */

@@ -1,12 +1,13 @@
 /**
- * Arrays of a body. Anyone may send ten million characters of nonsense, and bodies are looked at before
- * keys: what is too long is refused by its length alone, and after some faults nobody needs the rest.
+ * Arrays of a body. Bodies are validated before keys, so that anyone may send ten million characters of
+ * nonsense: an array that is too long is refused by its length alone, and validation of its items stops
+ * after some faults.
  */
 import { z } from "zod";
 
 type Range = { min?: number; max?: number };
 
-/** Above what any caller reads, below what anyone could be hurt with. */
+/** More than any caller reads, and few enough to cost little. */
 const faultsAtMost = 100;
 
 type Def = z.core.$ZodArrayDef & { atMost: number };
@@ -17,7 +18,7 @@ const List = z.core.$constructor("List", (list: z.ZodArray, def: Def) => {
   list._zod.parse = (payload, context) => {
     const { value } = payload;
     if (!Array.isArray(value)) return parseAll(payload, context);
-    // What is longer is refused by the check of its length, which comes after this.
+    // A longer one is refused by the check of its length, which runs after this.
     if (value.length <= def.atMost) payload.value = parseItems(def.element, payload, context);
     return payload;
   };

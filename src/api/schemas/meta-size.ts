@@ -1,4 +1,4 @@
-/** How much metadata may be kept with a key or an identity. */
+/** How large the metadata of a key or an identity may be. */
 import { invalidInput } from "#api/error.ts";
 
 const mebibyte = 1024 * 1024;
@@ -7,7 +7,7 @@ const mebibyte = 1024 * 1024;
 export function checkMetaSize(meta: Record<string, unknown>): string {
   const json = JSON.stringify(meta);
   const plain = Buffer.byteLength(json);
-  // What is too large as it came is not looked at any further.
+  // Metadata that is too large as received is not examined further.
   const bytes = plain > mebibyte ? plain : plain + unfoldedBytes(meta, json);
   if (bytes <= mebibyte) return json;
   const megabytes = Math.max(1.1, bytes / mebibyte).toFixed(1);
@@ -17,8 +17,8 @@ export function checkMetaSize(meta: Record<string, unknown>): string {
 }
 
 /**
- * Postgres writes numbers without exponents: of the five characters of 1e308 it makes 309. How many
- * come to it by that.
+ * How many characters are added because Postgres writes numbers without exponents: the five of 1e308
+ * become 309.
  */
 function unfoldedBytes(meta: Record<string, unknown>, json: string): number {
   if (!/\de[+-]\d/.test(json)) return 0;

@@ -1,15 +1,15 @@
-/** Pages: one row more than asked for is read, and tells where the next page begins. */
+/** Pages of a list: one row more than the limit is read, and shows where the next page begins. */
 import type { Pagination } from "./schema.ts";
 
-/** To read and to write more at once would keep everybody else waiting. */
+/** To read and write more at once would delay all other requests. */
 export const pageBytes = 4 * 1024 * 1024;
 
-/** `bytes`: about how much of the answer is this row's, where that can be much. */
+/** `bytes`: about how large this row is in the answer; absent: small. */
 type Row = { id: string; bytes?: number };
 
 /**
- * Cuts `rows` (read with `limit + 1`) to a page: `limit` of them or fewer, so that it does not become
- * too large, but one. The cursor is the id of the next page's first row.
+ * Cuts `rows` (read with `limit + 1`) to a page of at most `limit` rows: fewer, but at least one, when they
+ * would exceed `pageBytes`. The cursor is the id of the next page's first row.
  */
 export function toPage<One extends Row>(
   rows: readonly One[],
@@ -25,7 +25,7 @@ export function toPage<One extends Row>(
   return { rows: rows.slice(0, end), pagination: { hasMore: true, cursor } };
 }
 
-/** `search` as a pattern for ILIKE: a substring, in which % and _ are themselves. */
+/** `search` as a pattern for ILIKE: a substring, in which % and _ are literal. */
 export function likePattern(search: string | undefined): string {
   return `%${(search ?? "").trim().replace(/[\\%_]/g, "\\$&")}%`;
 }

@@ -1,4 +1,4 @@
-/** The rate limits that a key or an identity carries, as they are read and answered. */
+/** The rate limits of a key or an identity, as they are read and returned. */
 import { z } from "zod";
 import { presentList } from "./present.ts";
 import type { RatelimitResponse } from "./schema.ts";
@@ -19,7 +19,7 @@ export const rulesOf = (owner: string) => `
      'durationMs', r.duration_ms, 'autoApply', r.auto_apply) ORDER BY r.name), '[]')
    FROM key_ratelimits r WHERE ${owner})`;
 
-/** Limits as they are stored; undefined when there are none. */
+/** Limits as the wire has them; undefined when there are none. */
 export function describeRules(rules: readonly RatelimitRule[]): RatelimitResponse[] | undefined {
   return presentList(
     rules.map(({ id, name, limit, durationMs, autoApply }) => ({

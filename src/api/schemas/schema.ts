@@ -25,7 +25,7 @@ export function text({ min = 0, max = Number.POSITIVE_INFINITY }: Range = {}) {
     .meta({ ...(min > 0 && { minLength: min }), ...(Number.isFinite(max) && { maxLength: max }) });
 }
 
-/** Counts code points, and only where it can matter: a character has one or two units of `length`. */
+/** Counts code points, but only where it matters: a code point has one or two units of `length`. */
 function characters(value: string, { min, max }: Required<Range>): number {
   const { length } = value;
   if (length > 2 * max || (length >= 2 * min && length <= max)) return length;
@@ -57,14 +57,14 @@ function bounds({ min, max }: Range) {
 
 const unstorable = "must not contain NUL characters or half surrogate pairs";
 
-/** Postgres holds neither in text nor in JSON what this refuses. */
+/** Postgres can store what this refuses neither in text nor in JSON. */
 function isStorable(value: string): boolean {
   return !value.includes("\u0000") && value.isWellFormed();
 }
 
 const maxDepth = 100;
 
-/** What keeps a JSON value from being stored; without recursion, so that no depth ends the process. */
+/** Why a JSON value cannot be stored; without recursion, so that no depth overflows the stack. */
 function storageFault(root: unknown): string | undefined {
   let level: unknown[] = [root];
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -77,7 +77,7 @@ function storageFault(root: unknown): string | undefined {
   return undefined;
 }
 
-/** Also the names of properties. One by one: there may be hundreds of thousands. */
+/** Adds the names of properties too. One by one, since there may be too many for a spread call. */
 function addChildren(children: unknown[], value: unknown): void {
   if (typeof value !== "object" || value === null) return;
   if (!Array.isArray(value)) for (const name of Object.keys(value)) children.push(name);
@@ -109,8 +109,8 @@ const slugPattern = /^[a-zA-Z0-9_:\-.*]+$/;
 const externalIdPattern = /^[a-zA-Z0-9_.-]+$/;
 
 /**
- * Metadata of a key or an identity: a JSON object of at most 100 properties, 100 levels deep. Not a
- * record of zod's, which takes its time over each of a million properties before it counts them.
+ * Metadata of a key or an identity: a JSON object of at most 100 properties, 100 levels deep. Not zod's
+ * `record`, which would validate each of a million properties before it counts them.
  */
 export const Meta = z
   .unknown()
@@ -136,7 +136,7 @@ export const ExternalId = patterned(externalIdPattern, { min: 1, max: 255 });
 export const RoleName = text({ min: 1, max: 128 });
 export const PermissionSlug = patterned(slugPattern, { min: 1, max: 128 });
 
-/** A limit that a key or an identity carries. */
+/** A rate limit of a key or an identity. */
 export const RatelimitRequest = z.strictObject({
   name: text({ min: 3, max: 128 }),
   limit: whole({ min: 1 }),
@@ -178,7 +178,7 @@ export const RoleResponse = z.object({
 });
 export type RoleResponse = z.infer<typeof RoleResponse>;
 
-/** The answer of a procedure that has nothing to tell. */
+/** The `data` of a procedure that returns nothing. */
 export const Empty = z.object({});
 
 /** How many rows a page has, and where it begins. */

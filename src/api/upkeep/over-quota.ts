@@ -1,6 +1,6 @@
 import type { Database } from "#kernel/database.ts";
 
-/** Billable uses since a moment (unix milliseconds) by workspace id, for the workspaces asked for. */
+/** Billable uses since a point in time (unix milliseconds), by workspace id. */
 export type ReadUsage = (
   workspaceIds: readonly string[],
   sinceMs: number,
@@ -8,7 +8,7 @@ export type ReadUsage = (
 
 export type OverQuota = { workspaceId: string; name: string; used: number; quota: number };
 
-/** Answers the workspaces that have reached their monthly quota. */
+/** Returns the workspaces that have reached their monthly quota. */
 export function createReadOverQuota(database: Database, readUsage: ReadUsage) {
   return async (sinceMs: number): Promise<OverQuota[]> => {
     const { rows } = await database.query<{ id: string; name: string; quota: string }>(

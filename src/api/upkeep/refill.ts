@@ -1,4 +1,4 @@
-/** Gives keys their credits back, some hundred in a transaction. */
+/** Refills the credits of keys, some hundred in a transaction. */
 import type { PoolClient } from "pg";
 import { announce, type Stale } from "#api/cache/invalidation.ts";
 import { auditSystem } from "#api/changes/audit.ts";
@@ -7,7 +7,7 @@ import { type Database, inTransaction } from "#kernel/database.ts";
 
 const batchSize = 500;
 
-/** A step goes on for so long before its progress is kept. */
+/** How long a step lasts before its caller saves the progress. */
 const stepMs = 5_000;
 
 export type RefillOrder = { todayMs: number; days: number[]; after: string };
@@ -17,7 +17,7 @@ type Refill = { refilled: number; after: string | undefined };
 /**
  * Refills, in order of their ids, keys after `after` that are due: daily ones and those with one of
  * `days`, unless they were refilled since `todayMs` or hold more than their refill. Each key's audit
- * entry commits with it. Doing it twice changes nothing. `after` of the answer undefined: the end.
+ * entry commits with it. A repetition changes nothing. `after` of the result is undefined at the end.
  */
 export function createRefillKeys(database: Database) {
   return async (order: RefillOrder): Promise<Refill> => {
@@ -61,15 +61,18 @@ async function refillBatch(transaction: PoolClient, order: RefillOrder): Promise
   return { refilled: rows.length, after: rows.length < batchSize ? undefined : rows.at(-1)?.id };
 }
 
-/** By a clock that was ahead, of the day at hand too: the key would not be refilled again until then. */
+/**
+ * Whether the last refill was written by a clock that was ahead, even of the current day: the key would not
+ * be refilled again before that time.
+ */
 const isWrong = aheadInSql(
   "last_refill_at",
   "greatest(clock_timestamp(), $2::timestamptz + interval '24 h')",
 );
 
 /**
- * In order of the ids, also when it locks: two refills at once wait for each other. The clock of Postgres may
- * be behind, and have yesterday still: what is refilled counts as of today at least.
+ * Locks rows in the order of their ids: concurrent refills wait for each other without a deadlock. The clock
+ * of Postgres may be behind and still be in yesterday: a refill is recorded as of today at least.
  */
 const refillStatement = `
 WITH due AS (
