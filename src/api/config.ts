@@ -16,7 +16,7 @@ export const apiConfig = {
       port: port(7070),
       /** Empty: generated on the first start and kept in `<data_dir>/credentials.json`. */
       root_key: optionalText(),
-      /** How long an earlier root key goes on after another one was set; 0: it ends at once. */
+      /** How long an earlier root key remains valid after another one was set; 0: it ends at once. */
       root_key_grace_seconds: wholeNumber({ min: 0, max: 31_536_000, default: 0 }),
       /** Where the `type` of an error leads; empty: `/docs/errors` of this API. */
       error_docs_url: optionalUrl(),
@@ -28,15 +28,15 @@ export const apiConfig = {
        */
       encryption_keys: textList(),
       /**
-       * Keys that are kept in memory, the least recently used one goes first: about 0.6 kB each.
-       * 0: as many as a third of the heap holds, a million at most.
+       * Keys that are cached in memory, the least recently used one is evicted first: about 0.6 kB each.
+       * 0: as many as fit into a third of the heap, a million at most.
        */
       cached_keys: wholeNumber({ min: 0, max: 10_000_000, default: 0 }),
-      /** Where this process runs, as analytics tells it. */
+      /** Where this process runs, as recorded in analytics. */
       region: z.string().min(1).default("local"),
       /** One log line per request: path, status, time; never a body or a header. */
       log_requests: flag().default(false),
-      /** For tests: an answer that is not what its procedure declares becomes a 500. */
+      /** For tests: an answer that does not match its procedure's schema becomes a 500. */
       validate_answers: flag().default(false),
     })
     .prefault({}),

@@ -1,4 +1,4 @@
-/** What the public API refuses, by the codes of the wire contract. */
+/** Why the public API refuses a request: the error codes of the wire contract. */
 
 /** Code (the suffix of the body's `type`), status and title. */
 export const errorCatalogue = {
@@ -72,18 +72,18 @@ export class ApiError extends Error {
   }
 }
 
-/** The 400 of a rule that no schema can state. */
+/** The 400 of a rule that no schema can express. */
 export function invalidInput(detail: string): ApiError {
   return new ApiError("unkey/application/invalid_input", detail);
 }
 
-/** Statuses whose body always has a list of faults, also an empty one. */
+/** Statuses whose body always has a list of faults, even an empty one. */
 const withFaults = new Set([400, 408, 413]);
 
-/** Where this server has the pages of its errors. Without a host: which one it was asked by says nothing. */
+/** The path of this server's error pages. Without a host: the request's Host header may be anything. */
 const ownDocs = "/docs/errors";
 
-/** The body of a refusal. `docsUrl` has no trailing slash; the code is put behind it. Empty: `ownDocs`. */
+/** The body of a refusal. `docsUrl` has no trailing slash; the code is appended. Empty: `ownDocs`. */
 export function errorBody(error: ApiError, to: { requestId: string; docsUrl: string }) {
   const [status, title] = errorCatalogue[error.code];
   return {

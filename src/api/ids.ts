@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
-/** What an id begins with tells what it is of, as the wire contract has it. */
+/** The prefix of an id names its kind, as the wire contract has it. */
 const prefixes = {
   api: "api",
   auditEvent: "log",
@@ -18,13 +18,13 @@ const prefixes = {
   workspace: "ws",
 } as const;
 
-/** 16 letters and digits: 95 bits, so that no id is met twice. */
+/** 16 letters and digits: 95 bits, so that no id occurs twice. */
 const idLength = 16;
 
 /** Bytes at or above this would make the first letters likelier than the last ones. */
 const firstUneven = 256 - (256 % letters.length);
 
-/** Random bytes are drawn in bulk: a request id must cost next to nothing. */
+/** Random bytes are drawn in bulk, so that a request id costs next to nothing. */
 let pool: Buffer = Buffer.alloc(0);
 let drawn = 0;
 

@@ -1,6 +1,6 @@
-/** What counts against a limit: the contract of the engines. */
+/** What counts requests against limits: the interface that every limiter implements. */
 
-/** `key` names workspace, limit and who is limited. Limit 0 blocks; cost 0 only looks. */
+/** `key` names workspace, limit and the limited caller. Limit 0 blocks; cost 0 reads without counting. */
 export type LimitRequest = { key: string; limit: number; durationMs: number; cost: number };
 
 /** `resetMs`: when the window ends, unix milliseconds. */
@@ -9,7 +9,7 @@ export type LimitAnswer = { passed: boolean; remaining: number; resetMs: number 
 export type TakeAnswer = { passed: boolean; answers: LimitAnswer[] };
 
 export type Limiter = {
-  /** All or nothing: when one does not pass, none is counted. Answers are in the order asked. */
+  /** All or nothing: when one does not pass, none is counted. Answers are in the order of `requests`. */
   take: (requests: readonly LimitRequest[], nowMs: number) => TakeAnswer | Promise<TakeAnswer>;
   close: () => Promise<void>;
 };

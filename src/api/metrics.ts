@@ -1,4 +1,4 @@
-/** What Prometheus is told of the public API. Counting costs a request next to nothing. */
+/** The public API's metrics. Counting costs a request next to nothing. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { Counter, Gauge, type Registry } from "prom-client";
 
@@ -8,7 +8,7 @@ const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 /** What was counted of one procedure. */
 class Tally {
   readonly statuses = new Map<number, number>();
-  /** One more than bounds: the last is for what took longer than all of them. */
+  /** One more than bounds: the last one is for requests longer than all of them. */
   readonly buckets = new Array<number>(bounds.length + 1).fill(0);
   seconds = 0;
 
@@ -31,7 +31,7 @@ export function countRequests(app: FastifyInstance, registry: Registry): void {
     tallies.set(name, tally);
     route.onRequest = (_request, reply, done) => {
       const startedAtMs = performance.now();
-      // Fastify's `onResponse` never hears of a caller who went away.
+      // Fastify does not call `onResponse` when the caller has closed the connection.
       reply.raw.on("close", () => {
         tally.add(statusOf(reply), (performance.now() - startedAtMs) / 1_000);
       });
@@ -46,14 +46,14 @@ function procedureOf(url: string): string | undefined {
   return /^\/v2\/([A-Za-z]+(?:\.[A-Za-z]+)?)$/.exec(url)?.[1];
 }
 
-/** 499 is a caller who did not wait for the answer. */
+/** 499: the caller closed the connection before the answer was sent. */
 function statusOf(reply: FastifyReply): number {
   return reply.raw.writableFinished ? reply.statusCode : 499;
 }
 
 /**
- * The numbers are put together when someone asks: the library's own `inc` and `observe` look their
- * labels up anew each time, which is most of their cost.
+ * The values are computed at each scrape: the library's own `inc` and `observe` look their labels up each
+ * time, which is most of their cost.
  */
 function registerRequests(registry: Registry, tallies: ReadonlyMap<string, Tally>): void {
   new Counter({
@@ -73,7 +73,7 @@ function registerRequests(registry: Registry, tallies: ReadonlyMap<string, Tally
 
 const durationName = "vedette_api_request_duration_seconds";
 
-/** A histogram in the form in which the registry reads its metrics. */
+/** A histogram with the interface by which the registry reads metrics. */
 function durations(tallies: ReadonlyMap<string, Tally>) {
   const histogram = {
     name: durationName,
@@ -106,7 +106,7 @@ function samplesOf(procedure: string, { buckets, seconds }: Tally) {
 
 type Counters = { counters: { hits: number; misses: number; outage: number } };
 
-/** `outage`: answered by what was known while the database was away. */
+/** `outage`: answered from an expired record while the database did not answer. */
 export function countCaches(caches: Record<string, Counters>, registry: Registry): void {
   new Counter({
     name: "vedette_api_cache_total",
@@ -124,7 +124,7 @@ export function countCaches(caches: Record<string, Counters>, registry: Registry
   });
 }
 
-/** Whether this process hears of changes: while it does not, its caches are not believed. */
+/** Whether this process receives invalidations; while it does not, cached records expire quickly. */
 export function showInvalidations(isLive: () => boolean, registry: Registry): void {
   new Gauge({
     name: "vedette_api_invalidations_live",

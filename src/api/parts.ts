@@ -1,4 +1,4 @@
-/** What the public API is made of. */
+/** The parts of the public API. */
 import type { Registry } from "prom-client";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
@@ -18,12 +18,12 @@ export type ApiParts = {
   invalidations: Invalidations;
   limiter: Limiter;
   recorder: Pick<AnalyticsRecorder, "verification" | "ratelimit">;
-  /** Where what was recorded is read; undefined: nowhere. */
+  /** The analytics store that queries read; undefined: there is none. */
   analytics: AnalyticsParts["analytics"];
   log: Log;
   /** Opens and seals recoverable keys. */
   keyRing: KeyRing;
-  /** How many keys are kept in memory at most. */
+  /** How many keys are cached at most. */
   cachedKeys: number;
   /** Where this process runs, for analytics. */
   region: string;
@@ -31,17 +31,17 @@ export type ApiParts = {
   docsUrl: string;
   trustedProxies: string[];
   validatesAnswers: boolean;
-  /** Where it is counted what is done; absent: nowhere. */
+  /** The registry of its metrics; absent: one of its own. */
   registry?: Registry;
   /** A log line per request. */
   logsRequests?: boolean;
-  /** Told of each use of a root key; absent: nobody. */
+  /** Called at each use of a root key. */
   noteUse?: NoteUse;
   /** See `ServerParts`. */
   isLeaving?: () => boolean;
 };
 
-/** What the namespaces are made of. */
+/** The parts of the namespaces. */
 export type NamespaceParts = ApiParts & {
   keyCache: LiveCache<KeyRecord>;
   change: MakeChange;

@@ -5,10 +5,10 @@ import { describeMissing, type Grants, type Requirement } from "#api/access/gran
 import { ApiError } from "#api/error.ts";
 import type { Pagination } from "#api/schemas/schema.ts";
 
-/** Who calls, from where, and what they may do. */
+/** One call: its caller, and what the caller may do. */
 export type Call = {
   requestId: string;
-  /** The workspace the caller's root key acts on: nothing of another one may be seen or touched. */
+  /** The workspace that the caller's root key acts on: nothing of another one may be read or changed. */
   workspaceId: string;
   grants: Grants;
   /** The root key. */
@@ -16,22 +16,22 @@ export type Call = {
   remoteIp: string;
   userAgent: string;
   headers: IncomingHttpHeaders;
-  /** When the request came, unix milliseconds. */
+  /** When the request was received, unix milliseconds. */
   nowMs: number;
 };
 
-/** What a handler answers; `meta.requestId` is put beside it. `data` undefined: none. */
+/** What a handler returns; the answer also gets `meta.requestId`. `data` undefined: none. */
 export type Answer<Data> = { data: Data; pagination?: Pagination };
 
 export type Procedure<Input = unknown, Data = unknown> = {
   /** One sentence for the reference page. */
   summary: string;
-  /** More for that page, in Markdown. */
+  /** A longer text for that page, in Markdown. */
   description?: () => string;
   input: z.ZodType<Input>;
   /** Of `data`; undefined when the answer has none. */
   output: z.ZodType<Data> | undefined;
-  /** What the root key must hold, when that is known before anything is looked up. */
+  /** The permission that the root key needs, when it is known before anything is looked up. */
   permission?: (input: Input) => Requirement;
   /** The wire contract declares errors of a few operations as `application/problem+json`. */
   errorsAreProblems?: true;
@@ -44,12 +44,12 @@ export type Procedure<Input = unknown, Data = unknown> = {
 // biome-ignore lint/suspicious/noExplicitAny: a table of procedures has many inputs; each entry is checked where it is declared
 export type Procedures = Record<string, Procedure<any, any>>;
 
-/** Declares a procedure: only there for its types. */
+/** Declares a procedure; exists for type inference only. */
 export function procedure<Input, Data>(entry: Procedure<Input, Data>): Procedure<Input, Data> {
   return entry;
 }
 
-/** Refuses with 403 what the caller's root key does not allow. */
+/** Throws the 403 when the caller's root key lacks the permission. */
 export function demand(call: Call, requirement: Requirement): void {
   if (call.grants.allow(requirement)) return;
   throw new ApiError("unkey/authorization/insufficient_permissions", describeMissing(requirement));

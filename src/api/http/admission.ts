@@ -7,7 +7,7 @@ const minuteMs = 60_000;
 
 type Headers = Record<string, string>;
 
-/** Counts a call; answers the headers that tell the limit, none without one. Throws the 429. */
+/** Counts a call; returns the headers that describe the limit, undefined without one. Throws the 429. */
 export function createAdmit(limiter: Limiter) {
   return (caller: Caller, nowMs: number): Headers | undefined | Promise<Headers> => {
     const { limitPerMinute: limit, workspaceId } = caller;

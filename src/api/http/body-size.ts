@@ -1,16 +1,16 @@
 /**
- * How many values the JSON of a body may have: each becomes an object of its own, so that six megabytes of
- * empty lists take a process seconds to read.
+ * A limit for the number of values in a body's JSON: each becomes an object, so that six megabytes of empty
+ * lists take seconds to parse.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { unreadableBody } from "#api/http/router.ts";
 
-/** A megabyte of metadata, or keys to migrate in ten, have fewer. */
+/** A megabyte of metadata, or ten megabytes of keys to migrate, have fewer. */
 const maxValues = 500_000;
 
 /**
- * Bodies are read as Fastify reads them, unless they have too many values. Metadata may have any names,
- * "__proto__" too: parsed, they are data; schemas refuse them elsewhere.
+ * Parses bodies by Fastify's own parser, unless they have too many values. Metadata may have any names,
+ * "__proto__" too: it is plain data after parsing, and schemas refuse it everywhere else.
  */
 export function boundBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser("ignore", "ignore");
@@ -32,11 +32,11 @@ function tooManyValues({ routeOptions: { url = "" } }: FastifyRequest) {
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** What stands before a value, by its byte: `,`, `[` and `{`. */
+/** The bytes that may precede a value: `,`, `[` and `{`. */
 const isBeforeValue = new Uint8Array(256);
 for (const byte of [0x2c, 0x5b, 0x7b]) isBeforeValue[byte] = 1;
 
-/** Texts are not looked into. What is no JSON is left to who parses it. */
+/** Skips strings. Invalid JSON is left to the parser. */
 export function hasTooManyValues(json: Buffer): boolean {
   if (json.length <= maxValues) return false;
   let values = 0;
@@ -49,7 +49,7 @@ export function hasTooManyValues(json: Buffer): boolean {
   return false;
 }
 
-/** Where the text ends that begins at `start`. */
+/** The index of the closing quote of the string that begins at `start`. */
 function endOfText(json: Buffer, start: number): number {
   let at = start + 1;
   while (at < json.length && json[at] !== quote) at += json[at] === backslash ? 2 : 1;

@@ -1,4 +1,4 @@
-/** Requests that never became one: too slow, too long, or not HTTP. No handler ever sees them. */
+/** Requests that could not be read: too slow, too long, or not HTTP. They reach no handler. */
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { ApiError, errorBody } from "#api/error.ts";

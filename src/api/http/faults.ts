@@ -1,10 +1,10 @@
-/** What a body failed on, told by the keyword of its JSON Schema as the wire contract has it. */
+/** The faults of a refused body, by the keyword of its JSON Schema, as the wire contract has it. */
 import type { z } from "zod";
 import type { Fault } from "#api/error.ts";
 
 type Issue = z.core.$ZodIssue;
 
-/** More than these tell nobody anything, and a body may have a million of them. */
+/** Nobody reads more than these, and a body may have a million. */
 const faultsAtMost = 100;
 
 /** The first faults of a refused body, in the order in which they were found. */
@@ -41,17 +41,17 @@ function faultsOfIssue(issue: Issue): Fault[] {
   }
 }
 
-/** A name that a caller has made up may be of any length. */
+/** A name from the request may be of any length. */
 function shortened(name: string): string {
   return name.length > 100 ? `${name.slice(0, 100).toWellFormed()}…` : name;
 }
 
-/** A step from a value into what it holds, as the schema spells it. */
+/** A step of the path from a value to one in it, as a location in the schema. */
 function schemaStep(step: PropertyKey): string {
   return typeof step === "number" ? "/items" : `/properties/${String(step)}`;
 }
 
-/** JSON has no undefined: what is, was not given. */
+/** JSON has no undefined: an undefined value is a missing property. */
 function missingFault({ path }: Issue): Fault {
   const parent = path.slice(0, -1).map(schemaStep).join("");
   return { location: `${parent}/required`, message: `missing property '${String(path.at(-1))}'` };

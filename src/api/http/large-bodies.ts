@@ -1,34 +1,34 @@
 /**
- * Bodies are looked at before keys, as the wire contract has it; but to read ten megabytes of JSON
- * takes seconds of a process, which nobody gets who has no key.
+ * Bodies are validated before keys, as the wire contract has it. But parsing ten megabytes of JSON takes
+ * seconds, so that for large bodies the key is checked first.
  */
 import type { FastifyReply, FastifyRequest, preParsingHookHandler } from "fastify";
 import type { Authenticate } from "#api/access/authenticate.ts";
 
-const unaskedBytes = 64 * 1024;
+const withoutKeyBytes = 64 * 1024;
 
-/** Asks for the key before a large body, or one that does not say how large it is, is read. */
-export function createAskFirst(authenticate: Authenticate): preParsingHookHandler {
+/** Checks the key before it reads a large body, or one of unknown length. */
+export function createKeyCheck(authenticate: Authenticate): preParsingHookHandler {
   return (request, reply, payload, done) => {
     if (needsNoKey(request)) {
       done(null, payload);
       return;
     }
-    askKey(authenticate, request, reply).then(
+    checkKey(authenticate, request, reply).then(
       () => done(null, payload),
       (error: Error) => done(error),
     );
   };
 }
 
-/** Whether it is small, or so large that it is refused unread. */
+/** Whether the body is small, or so large that it is refused unread. */
 function needsNoKey({ headers, routeOptions }: FastifyRequest): boolean {
   const length = headers["content-length"];
   if (length === undefined) return headers["transfer-encoding"] === undefined;
-  return Number(length) <= unaskedBytes || Number(length) > routeOptions.bodyLimit;
+  return Number(length) <= withoutKeyBytes || Number(length) > routeOptions.bodyLimit;
 }
 
-async function askKey(
+async function checkKey(
   authenticate: Authenticate,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -36,7 +36,7 @@ async function askKey(
   try {
     await authenticate(request.headers.authorization, Date.now(), request.ip);
   } catch (error) {
-    // The rest of the body is not waited for.
+    // Closes the connection instead of reading the rest of the body.
     reply.header("connection", "close");
     throw error;
   }

@@ -1,4 +1,4 @@
-/** How anything that is thrown becomes an answer of the wire contract. */
+/** Turns any thrown error into an answer of the wire contract. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError, errorBody } from "#api/error.ts";
 import type { Log } from "#kernel/log.ts";
@@ -18,7 +18,7 @@ export function answerRefusals(app: FastifyInstance, parts: RefusalParts): void 
     }
     return sendRefusal(reply, refusal, request, parts.docsUrl);
   });
-  // As the contract has it: what is no procedure is answered in plain text, not as an error body.
+  // As the contract has it: a path that is no procedure gets plain text, not an error body.
   app.setNotFoundHandler((request, reply) => {
     const url = pathOf(request);
     const allowed = ["GET", "HEAD", "POST"].filter((method) => app.hasRoute({ method, url }));
@@ -52,7 +52,7 @@ function sendRefusal(
 
 const pathOf = (request: FastifyRequest) => request.url.split("?", 1)[0] ?? "";
 
-/** What Fastify refuses by itself, by its code. */
+/** Refusals by Fastify itself, by its error code. */
 const ownRefusals: Record<string, (error: FastifyError, request: FastifyRequest) => ApiError> = {
   FST_ERR_CTP_BODY_TOO_LARGE: (_, request) =>
     new ApiError(
@@ -65,14 +65,14 @@ function toRefusal(error: FastifyError, request: FastifyRequest): ApiError {
   if (error instanceof ApiError) return error;
   const own = ownRefusals[error.code];
   if (own !== undefined) return own(error, request);
-  // What is left of the refusals before a handler is about the body: its JSON, type or length.
+  // All other refusals before a handler concern the body: its JSON, type or length.
   if (error.statusCode !== undefined && error.statusCode < 500) {
     return unreadableBody(pathOf(request), [{ location: "/", message: error.message }]);
   }
   return unexpected(error);
 }
 
-/** Postgres is gone or busy: SQLSTATE classes 08, 53, 57, or no connection at all. */
+/** Postgres cannot be reached or is overloaded: SQLSTATE classes 08, 53, 57, or no connection at all. */
 const unavailable = /^(08|53|57)|^E[A-Z]+$/;
 
 function unexpected(error: FastifyError): ApiError {

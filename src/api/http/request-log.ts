@@ -7,7 +7,7 @@ const longestPath = 200;
 export function logRequests(app: FastifyInstance, log: Log): void {
   app.addHook("onRequest", (request, reply, done) => {
     const startedAtMs = performance.now();
-    // Fastify's `onResponse` never hears of a caller who went away.
+    // Fastify does not call `onResponse` when the caller has closed the connection.
     reply.raw.on("close", () => {
       const durationMs = Math.round((performance.now() - startedAtMs) * 10) / 10;
       log.info({ ...fieldsOf(request, reply), durationMs }, "request answered");

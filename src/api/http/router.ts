@@ -6,18 +6,18 @@ import { ApiError } from "#api/error.ts";
 import { type Answer, type Call, demand, type Procedure, type Procedures } from "#api/procedure.ts";
 import { Pagination } from "#api/schemas/schema.ts";
 import { faultsOf } from "./faults.ts";
-import { createAskFirst } from "./large-bodies.ts";
+import { createKeyCheck } from "./large-bodies.ts";
 import type { TimeLimit } from "./time-limit.ts";
 
 type Headers = Record<string, string>;
 
 export type RouterParts = {
   authenticate: Authenticate;
-  /** Counts a call against its workspace's limit; answers headers, or throws the 429. */
+  /** Counts a call against its workspace's limit; returns headers, or throws the 429. */
   admit: (caller: Caller, nowMs: number) => Headers | undefined | Promise<Headers>;
   /** Ends a request that takes too long. */
   limitTime: TimeLimit;
-  /** In tests: an answer that is not what its procedure declares is a 500. */
+  /** In tests: an answer that does not match its procedure's schema is a 500. */
   validatesAnswers: boolean;
 };
 
@@ -27,7 +27,7 @@ export function mountProcedures(
   namespaces: Record<string, Procedures>,
   parts: RouterParts,
 ): void {
-  const preParsing = createAskFirst(parts.authenticate);
+  const preParsing = createKeyCheck(parts.authenticate);
   for (const [namespace, procedures] of Object.entries(namespaces)) {
     for (const [name, procedure] of Object.entries(procedures)) {
       const path = `/v2/${namespace}.${name}`;
@@ -75,7 +75,7 @@ function parseBody(procedure: Procedure, path: string, body: unknown): unknown {
   throw unreadableBody(path, faultsOf(result.error));
 }
 
-/** The 400 of a body that is not what the procedure takes. */
+/** The 400 of a body that does not match the procedure's schema. */
 export function unreadableBody(path: string, faults: ReturnType<typeof faultsOf>): ApiError {
   const detail = `POST request body for '${path}' failed to validate schema`;
   return new ApiError("unkey/application/invalid_input", detail, { faults });
@@ -94,7 +94,7 @@ function toCall(request: FastifyRequest, caller: Caller, nowMs: number): Call {
   };
 }
 
-/** Fastify writes answers by this schema, which is quicker than asking each value what it is. */
+/** Fastify serializes answers by this schema, which is faster than `JSON.stringify`. */
 function answerSchema(procedure: Procedure): unknown {
   const body = z.object({
     meta: z.object({ requestId: z.string() }),

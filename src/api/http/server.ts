@@ -24,11 +24,11 @@ declare module "fastify" {
 
 /**
  * Limits of the wire contract: 10 MiB of body, 10 s to receive a request, a minute to answer it. A
- * client that does not read what it is sent is cut off after a longer silence than any of these, so
- * that answers do not pile up in memory.
+ * connection that is idle for longer than any of these is closed, so that answers to a client that does
+ * not read them do not pile up in memory.
  */
 const bodyLimitBytes = 10 * 1024 * 1024;
-const limits = { receiveTimeoutMs: 10_000, answerTimeoutMs: 60_000, silenceTimeoutMs: 80_000 };
+const limits = { receiveTimeoutMs: 10_000, answerTimeoutMs: 60_000, idleTimeoutMs: 80_000 };
 
 export type ServerParts = Omit<RouterParts, "limitTime"> & {
   log: Log;
@@ -41,25 +41,25 @@ export type ServerParts = Omit<RouterParts, "limitTime"> & {
   registry?: Registry;
   /** A log line per request. */
   logsRequests?: boolean;
-  /** Whether this process is about to end, which callers are told so that they go elsewhere. */
+  /** Whether this process is about to end: answers then close their connection, so that callers reconnect. */
   isLeaving?: () => boolean;
-  /** Over those of the contract, for tests. */
+  /** Replaces limits of the contract, for tests. */
   limits?: Partial<typeof limits>;
 };
 
-/** The API without a listener: `listen` and `close` are the caller's. CORS is off. */
+/** The API, not listening yet: the caller calls `listen` and `close`. CORS is off. */
 export function createServer(parts: ServerParts): FastifyInstance {
-  const { receiveTimeoutMs, answerTimeoutMs, silenceTimeoutMs } = { ...limits, ...parts.limits };
+  const { receiveTimeoutMs, answerTimeoutMs, idleTimeoutMs } = { ...limits, ...parts.limits };
   const app = fastify({
     bodyLimit: bodyLimitBytes,
     requestTimeout: receiveTimeoutMs,
-    connectionTimeout: silenceTimeoutMs,
+    connectionTimeout: idleTimeoutMs,
     http: { headersTimeout: receiveTimeoutMs, connectionsCheckingInterval: 500 },
-    // Closing lets requests in flight finish, also those that come on a connection kept alive.
+    // Closing lets requests in flight finish, even those that arrive on a keep-alive connection.
     forceCloseConnections: "idle",
     return503OnClosing: false,
     clientErrorHandler: createRefuseBrokenRequest(parts.docsUrl),
-    // An address that cannot be decoded, which comes before every hook.
+    // A URL that cannot be decoded; no hook is called for it.
     frameworkErrors: (_error, _request, reply) =>
       (reply as FastifyReply).code(400).type("text/plain").send("400 bad request\n"),
     trustProxy: parts.trustProxy,
@@ -67,7 +67,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
   });
   limitPipelines(app);
   boundBodies(app);
-  // Before the first route, to see them all.
+  // Before the first route is mounted, so that all are counted.
   if (parts.registry !== undefined) countRequests(app, parts.registry);
   if (parts.logsRequests === true) logRequests(app, parts.log);
   const { isLeaving = () => false } = parts;

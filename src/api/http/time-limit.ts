@@ -5,13 +5,12 @@ type Deadline = { dueMs: number; reject: (error: Error) => void };
 export type TimeLimit = <Result>(work: Promise<Result>) => Promise<Result>;
 
 /**
- * Fails work that takes longer than `limitMs`, as 408 unless told otherwise; the work itself goes on,
- * unheard. One timer
- * serves all requests. (Fastify's own `handlerTimeout` ends with the request's body, before the
- * handler has begun.)
+ * Rejects when work takes longer than `limitMs`, with a 408 unless `fail` makes another error; the work
+ * itself continues, and its result is ignored. One timer serves all requests. (Fastify's own
+ * `handlerTimeout` ends with the request's body, before the handler has begun.)
  */
 export function createTimeLimit(limitMs: number, fail: () => Error = tooLong): TimeLimit {
-  // All wait equally long: the first is always the first that is due.
+  // All have the same timeout: the first that was added is the first that is due.
   const waiting = new Set<Deadline>();
   let timer: NodeJS.Timeout | undefined;
   const sweep = () => {
@@ -29,7 +28,7 @@ export function createTimeLimit(limitMs: number, fail: () => Error = tooLong): T
     new Promise((resolve, reject) => {
       const one: Deadline = { dueMs: performance.now() + limitMs, reject };
       waiting.add(one);
-      // What has arrived while the process was busy is read first: it was in time.
+      // Results that arrived while the event loop was blocked are read first: they were in time.
       timer ??= setInterval(() => setImmediate(sweep), Math.min(1_000, limitMs / 5)).unref();
       work.then(
         (result) => {
