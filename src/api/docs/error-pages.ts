@@ -1,4 +1,4 @@
-/** What each error of the public API means and what to do: the pages that `error.type` leads to. */
+/** What each error of the public API means and what to do about it: the pages that `error.type` links to. */
 import type { ErrorCode } from "#api/error.ts";
 
 export type ErrorPage = {
@@ -10,12 +10,12 @@ export type ErrorPage = {
 
 const notFound = (what: string): ErrorPage => ({
   means: `There is no ${what} by this name or id in the workspace of your root key.`,
-  remedy: `Check the id and its prefix, and that the root key is for the workspace that has the ${what}. What your root key may not see is answered in the same way.`,
+  remedy: `Check the id and its prefix, and that the root key is for the workspace that has the ${what}. The same error is sent when your root key may not read the ${what}.`,
 });
 
 const exists = (what: string): ErrorPage => ({
-  means: `There is such ${what} in the workspace already.`,
-  remedy: `Use the one that is there, or choose another name.`,
+  means: `The workspace already has ${what} of this name.`,
+  remedy: `Use the existing one, or choose another name.`,
 });
 
 const analyticsQuery = "The reference page of analytics names the tables, functions and limits.";
@@ -28,15 +28,16 @@ export const errorPages: Record<ErrorCode, ErrorPage> = {
   },
   "unkey/application/protected_resource": {
     means: "The resource is protected against being deleted.",
-    remedy: "Take its delete protection away first.",
+    remedy: "Remove its delete protection first.",
   },
   "unkey/application/precondition_failed": {
     means: "Something that the procedure needs is not set up for this resource.",
     remedy: "`detail` names what is missing. The same request works once it is there.",
   },
   "unkey/application/unexpected_error": {
-    means: "Something went wrong on our side.",
-    remedy: "Try again. If it stays, tell the operator `meta.requestId`: the log has the cause.",
+    means: "Something went wrong on this server.",
+    remedy:
+      "Try again. If it happens again, send the operator `meta.requestId`: the log has the cause.",
   },
   "unkey/application/service_unavailable": {
     means: "Something that the API depends on cannot be reached at the moment.",
@@ -52,7 +53,7 @@ export const errorPages: Record<ErrorCode, ErrorPage> = {
       "Check that it is complete and a root key: keys of your users cannot call the API. `vedette keys create-root` makes one.",
   },
   "unkey/authorization/insufficient_permissions": {
-    means: "The root key lacks a permission that the procedure asks for.",
+    means: "The root key lacks a permission that the procedure requires.",
     remedy: "`detail` names it. Use a root key that has it.",
   },
   "unkey/authorization/forbidden": {
@@ -104,7 +105,7 @@ export const errorPages: Record<ErrorCode, ErrorPage> = {
     remedy: analyticsQuery,
   },
   "user/bad_request/invalid_analytics_table": {
-    means: "The query reads a table that is not there for queries.",
+    means: "The query reads a table that queries may not read.",
     remedy: analyticsQuery,
   },
   "user/bad_request/permissions_query_syntax_error": {
@@ -113,16 +114,16 @@ export const errorPages: Record<ErrorCode, ErrorPage> = {
       "A query is permissions joined by AND and OR, with parentheses: `documents.read AND (teams.a OR teams.b)`.",
   },
   "user/bad_request/query_range_exceeds_retention": {
-    means: "The query asks for a time that is no longer kept.",
-    remedy: "Ask for a later time: `detail` says from when.",
+    means: "The query reads a time range that is no longer stored.",
+    remedy: "Query a later time range: `detail` says from when.",
   },
   "user/bad_request/request_body_unreadable": {
     means: "The request is not valid HTTP, or its body could not be read.",
-    remedy: "Check what is between you and us: a proxy may have cut it off.",
+    remedy: "Check the proxies between your program and this server: one may have cut it off.",
   },
   "user/bad_request/request_timeout": {
     means: "The request was not received, or not answered, in time.",
-    remedy: "Try again, or ask for less at once.",
+    remedy: "Try again, or request less at once.",
   },
   "user/bad_request/request_body_too_large": {
     means: "The body is larger than 10 MiB.",
@@ -130,19 +131,19 @@ export const errorPages: Record<ErrorCode, ErrorPage> = {
   },
   "user/unprocessable_entity/query_execution_timeout": {
     means: "The query took too long.",
-    remedy: "Ask for a shorter time, or use a table that is summed up by hour or day.",
+    remedy: "Query a shorter time range, or a table of sums by hour or day.",
   },
   "user/unprocessable_entity/query_memory_limit_exceeded": {
     means: "The query needs more memory than it may use.",
-    remedy: "Ask for a shorter time, group by less, or limit the rows.",
+    remedy: "Query a shorter time range, group by fewer columns, or limit the rows.",
   },
   "user/unprocessable_entity/query_rows_limit_exceeded": {
     means: "The query reads or answers more rows than it may.",
-    remedy: "Ask for a shorter time, or limit the rows.",
+    remedy: "Query a shorter time range, or limit the rows.",
   },
   "user/too_many_requests/query_quota_exceeded": {
     means: "The workspace has used up its analytics queries for now.",
-    remedy: "Wait, and ask less often.",
+    remedy: "Wait, and send fewer queries.",
   },
   "user/too_many_requests/workspace_rate_limited": {
     means: "The workspace makes more calls in a minute than it may.",

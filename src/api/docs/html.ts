@@ -1,4 +1,4 @@
-/** Pages that need no script. */
+/** Pages without scripts. */
 import { createHash } from "node:crypto";
 import { type ErrorCode, errorCatalogue } from "#api/error.ts";
 import { errorPages } from "./error-pages.ts";
@@ -14,7 +14,7 @@ a { color: inherit; }
 .status { opacity: 0.7; }
 `;
 
-/** Nothing but our own style sheet. */
+/** Allows nothing but our own style sheet. */
 export const pagePolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,
@@ -23,7 +23,7 @@ export const pagePolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The page that an error's `type` leads to; undefined when there is no such error. */
+/** The page that an error's `type` links to; undefined when there is no such error. */
 export function errorPage(code: string): string | undefined {
   if (!isErrorCode(code)) return undefined;
   const [status, title] = errorCatalogue[code];

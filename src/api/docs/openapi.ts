@@ -1,4 +1,4 @@
-/** The OpenAPI description of the public API, made of the very schemas that requests are checked by. */
+/** The OpenAPI description of the public API, generated from the schemas that validate requests. */
 import { z } from "zod";
 import { type ErrorCode, errorCatalogue } from "#api/error.ts";
 import type { Procedure, Procedures } from "#api/procedure.ts";
@@ -17,7 +17,7 @@ export type ApiDescription = {
   components: { securitySchemes: Json; schemas: Record<string, Json> };
 };
 
-/** Of the wire contract; our own version is no part of it. */
+/** The version of the wire contract, not of this program. */
 const apiVersion = "2.0.0";
 
 /** What any procedure may answer besides 200. */
@@ -131,7 +131,7 @@ function toJsonSchema(schema: z.ZodType, io: "input" | "output"): Json {
     io,
     unrepresentable: "any",
     override: ({ jsonSchema }) => {
-      // An answer may have more members one day: a client that refuses them would break then.
+      // A later version may add members to an answer: clients must not refuse them.
       const isClosed = io === "output" && jsonSchema.additionalProperties === false;
       if (isClosed) delete jsonSchema.additionalProperties;
     },
@@ -182,7 +182,7 @@ function refusalSchema(withFaults: boolean): Json {
 const liveness: Json = {
   operationId: "liveness",
   tags: ["liveness"],
-  summary: "Tells that this process serves. Looks at nothing else.",
+  summary: "Whether this process serves. Checks nothing else.",
   security: [],
   responses: {
     "200": {

@@ -1,4 +1,4 @@
-/** What the API says of itself: its description, its reference page, and a page per error. */
+/** The API's own documentation: its OpenAPI description, its reference page, and a page per error. */
 import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
@@ -58,7 +58,7 @@ function mountViewer(app: FastifyInstance): void {
       .type("text/javascript; charset=utf-8");
     const takesGzip = /\bgzip\b/.test(request.headers["accept-encoding"] ?? "");
     if (takesGzip) return reply.header("content-encoding", "gzip").send(script);
-    // Once: whoever asks a thousand times gets the same bytes a thousand times.
+    // Unpacked once, for all clients without gzip.
     unpacking ??= promisify(gunzip)(script);
     return reply.send(await unpacking);
   });

@@ -1,13 +1,13 @@
 /**
  * The reference page, shown by Scalar's viewer from this server alone. The viewer is some megabytes
- * of script: it is loaded when someone first asks for the page, and not with the program.
+ * of script: it is loaded at the first request of the page, not at the program's start.
  */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { fastify } from "fastify";
 
 export type Viewer = {
-  /** The page, whose one script of its own carries `nonce`. */
+  /** The page; its one inline script carries `nonce`. */
   page: (nonce: string) => string;
   /** The viewer itself, compressed by gzip. */
   script: Buffer;
@@ -16,7 +16,7 @@ export type Viewer = {
 const prefix = "/docs";
 const nonceMark = "NONCE-OF-THE-ANSWER";
 
-/** Everything of the viewer that would talk to another host is off; the test in a browser proves it. */
+/** All features of the viewer that would call another host are off; a test in a browser proves it. */
 const configuration = {
   url: "/v2/openapi.json",
   pageTitle: "Vedette public API",
@@ -32,7 +32,7 @@ const configuration = {
   authentication: { preferredSecurityScheme: "rootKey" },
 } as const;
 
-/** The viewer's inline styles are many and change as it runs: only styles may be inline. */
+/** The viewer has many inline styles and changes them at run time: only styles may be inline. */
 export function viewerPolicy(nonce: string): string {
   return [
     "default-src 'none'",
@@ -49,13 +49,13 @@ export function viewerPolicy(nonce: string): string {
 
 export async function loadViewer(): Promise<Viewer> {
   const { default: reference } = await import("@scalar/fastify-api-reference");
-  // A server of its own that nobody reaches: what the plugin would serve is asked for once.
+  // A server that does not listen: its plugin's page and script are requested once.
   const source = fastify();
   await source.register(reference, { routePrefix: prefix, configuration });
   const html = (await source.inject(`${prefix}/`)).body;
   const script = (await source.inject(`${prefix}/js/scalar.js`)).rawPayload;
   await source.close();
-  // Else a browser asks for /favicon.ico.
+  // Without it a browser requests /favicon.ico.
   const withoutIcon = html.replace("<head>", '<head><link rel="icon" href="data:,">');
   return {
     page: (nonce) => withoutIcon.replaceAll(nonceMark, nonce),

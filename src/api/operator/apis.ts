@@ -1,10 +1,10 @@
-/** What an operator sets of an API and its keys: no procedure of the contract does. */
+/** Settings of an API and its keys that only an operator can change: the contract has no procedure for them. */
 
 import { announce } from "#api/cache/invalidation.ts";
 import { auditSystem } from "#api/changes/audit.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 
-/** Absent: as it is; null: none. */
+/** Absent: unchanged; null: none. */
 export type ApiChange = Partial<{
   /** Addresses and ranges (CIDR) from which its keys may be used. */
   ipAllowlist: readonly string[] | null;
@@ -12,9 +12,9 @@ export type ApiChange = Partial<{
   deleteProtection: boolean;
   /** Whether `recoverable` keys may be made. */
   recoverableKeys: boolean;
-  /** Put before new keys whose prefix is not said. */
+  /** The prefix of new keys that are created without one. */
   defaultPrefix: string | null;
-  /** Of new keys whose length is not said; 16 to 255. */
+  /** The length of new keys that are created without one; 16 to 255. */
   defaultBytes: number | null;
 }>;
 

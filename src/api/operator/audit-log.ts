@@ -5,10 +5,10 @@ import type { Database } from "#kernel/database.ts";
 /** Absent: all. */
 export type AuditFilter = {
   workspaceId?: string | undefined;
-  /** `key.decrypt`, or `key.*` for all that begin so. */
+  /** `key.decrypt`, or `key.*` for all events with this prefix. */
   event?: string | undefined;
   actorId?: string | undefined;
-  /** The id of something that it was done to. */
+  /** The id of one of the entry's targets. */
   targetId?: string | undefined;
   since?: Date | undefined;
   until?: Date | undefined;
@@ -40,7 +40,7 @@ export type AuditPage = { entries: AuditRow[]; cursor: string | undefined };
 
 export function createAuditReader(database: Database) {
   return {
-    /** `cursor`: that of the page before; undefined: the first page. Throws when it is none. */
+    /** `cursor`: the cursor of the previous page; undefined: the first page. Throws when it is invalid. */
     list: async (
       filter: AuditFilter,
       page: { limit: number; cursor?: string | undefined },
@@ -62,18 +62,18 @@ export function createAuditReader(database: Database) {
   };
 }
 
-/** What Postgres takes as null where it is undefined. */
+/** The first parameters of `listQuery`; undefined becomes null. */
 function valuesOf({ workspaceId, event, actorId, targetId, since, until }: AuditFilter): unknown[] {
   const target = targetId === undefined ? undefined : JSON.stringify([{ id: targetId }]);
   return [workspaceId, ...eventsOf(event), actorId, target, since, until];
 }
 
-/** The event itself, or what it begins with. */
+/** The exact event or the prefix; the other one is undefined. */
 function eventsOf(event: string | undefined): (string | undefined)[] {
   return event?.endsWith("*") === true ? [undefined, event.slice(0, -1)] : [event, undefined];
 }
 
-/** What `exactTime` is: a day that there is, in UTC, to the microsecond. */
+/** The format of `exactTime`: a valid date and time in UTC, to the microsecond. */
 const ExactTime = z
   .string()
   .regex(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?\+00$/)
@@ -90,7 +90,9 @@ function readCursor(text: string): { time: string; id: string } {
     const [time, id] = Cursor.parse(JSON.parse(Buffer.from(text, "base64url").toString("utf8")));
     return { time, id };
   } catch {
-    throw new Error("that is no cursor of this list: take the one that the last page ended with");
+    throw new Error(
+      "this is not a cursor of this list: use the one at the end of the previous page",
+    );
   }
 }
 

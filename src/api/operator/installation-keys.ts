@@ -1,4 +1,4 @@
-/** The root keys that an installation makes for itself: one with all permissions, and its gateways'. */
+/** The root keys that an installation creates for itself: one with all permissions, one for its gateways. */
 import type { PoolClient } from "pg";
 import {
   defaultWorkspaceId,
@@ -15,18 +15,18 @@ export type OwnKey = {
   key: string;
   origin: "setting" | "generated" | "sentinels";
   /**
-   * What it does to keys of the same kind that other processes have registered: ends them, leaves it
-   * at them, or stands beside them.
+   * What happens to keys of the same kind that other processes have registered: this one ends them, is not
+   * registered because of them, or is valid in addition to them.
    */
   others: "end" | "yield" | "join";
-  /** For so long the ones that it replaces go on. */
+  /** How long the keys that it replaces remain valid. */
   graceSeconds: number;
 };
 
 /**
- * How an own key stands. `ended`: it was replaced, revoked or has expired, which a start never undoes;
- * `replaced`: by another one, and it goes on until `endsAt`. `taken`: another process has registered
- * its own, and this one is not known.
+ * The state of an own key. `ended`: it was replaced, revoked or has expired, which a start never undoes;
+ * `replaced`: by another one, and it remains valid until `endsAt`. `taken`: another process has registered
+ * its own, and this one is not registered.
  */
 export type OwnKeyState =
   | { state: "current"; keyId: string; replaced: readonly string[] }
@@ -55,8 +55,8 @@ const kinds = {
 } as const;
 
 /**
- * Makes an own root key usable, unless it is known to have ended, and ends those in whose place it
- * comes. Of processes that start together each sees what the one before it did.
+ * Registers an own root key, unless it has ended, and ends the keys that it replaces. Processes that start
+ * at the same time do this one after the other, under a lock.
  */
 export async function ensureOwnKey(database: Database, own: OwnKey): Promise<OwnKeyState> {
   return inTransaction(database, async (transaction) => {
@@ -73,7 +73,7 @@ export async function ensureOwnKey(database: Database, own: OwnKey): Promise<Own
   });
 }
 
-/** Any number that nobody else locks. */
+/** An advisory lock's number; nothing else uses it. */
 const lockKey = 4_707_015;
 
 type Step =
@@ -81,7 +81,7 @@ type Step =
   /** `keyId` undefined: it is to be inserted. */
   | { state: "current"; keyId: string | undefined; ends: string[] };
 
-/** What is to be done so that an own key stands as it should; `rows` are its own and those like it. */
+/** What to do for an own key; `rows` are its row and those of the same kind. */
 export function planOwnKey(rows: readonly OwnRow[], own: Pick<OwnKey, "others">): Step {
   const mine = rows.find((row) => row.isThisKey);
   const others = rows.filter((row) => !row.isThisKey && !row.hasEnded && row.origin !== "replaced");
@@ -98,7 +98,7 @@ export function planOwnKey(rows: readonly OwnRow[], own: Pick<OwnKey, "others">)
   return { state: "current", keyId: mine?.id, ends };
 }
 
-/** Earlier versions noted no origin: theirs are known by the name that they gave. */
+/** Earlier versions stored no origin: their keys are recognized by their name. */
 async function readRows(transaction: PoolClient, own: OwnKey): Promise<OwnRow[]> {
   const { name, also } = kinds[own.origin];
   const { rows } = await transaction.query<OwnRow>(
@@ -115,7 +115,7 @@ async function readRows(transaction: PoolClient, own: OwnKey): Promise<OwnRow[]>
   return rows;
 }
 
-/** A process of an earlier version takes no lock: it may have inserted the key a moment sooner. */
+/** A process of an earlier version takes no lock: it may have inserted the key a moment before. */
 async function insertOrFind(transaction: PoolClient, own: OwnKey): Promise<string> {
   const { key, origin } = own;
   const { name, permissions } = kinds[origin];
@@ -124,11 +124,11 @@ async function insertOrFind(transaction: PoolClient, own: OwnKey): Promise<strin
   const id =
     (await insertRootKey(transaction, rootKey)) ??
     (await readRows(transaction, own)).find((row) => row.isThisKey)?.id;
-  invariant(id !== undefined, "a key that is not inserted is there");
+  invariant(id !== undefined, "a key that could not be inserted exists");
   return id;
 }
 
-/** What an operator made by hand is from now on the installation's own. */
+/** Makes the key the installation's own, even if an operator created it. */
 async function claim(transaction: PoolClient, keyId: string, { origin }: OwnKey): Promise<void> {
   await transaction.query("UPDATE keys SET origin = $2 WHERE id = $1", [keyId, origin]);
 }

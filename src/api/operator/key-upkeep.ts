@@ -1,8 +1,8 @@
-/** Keys brought from elsewhere. */
+/** Migrations of keys from another program. */
 import { auditSystem } from "#api/changes/audit.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 
-/** How the hashes of another program's keys were made. */
+/** The algorithms by which another program may have hashed its keys. */
 const migrationAlgorithms = ["sha256", "github.com/seamapi/prefixed-api-key"] as const;
 
 export type MigrationOrder = {
@@ -11,7 +11,7 @@ export type MigrationOrder = {
   algorithm: (typeof migrationAlgorithms)[number];
 };
 
-/** Lets `keys.migrateKeys` be called with this id. Throws when the id is taken. */
+/** Creates a migration, whose id `keys.migrateKeys` takes. Throws when the id exists. */
 export async function createMigration(
   database: Database,
   actor: string,

@@ -1,7 +1,7 @@
 /** Workspaces and their APIs, for the console. */
 import type { Database } from "#kernel/database.ts";
 
-/** The APIs of a workspace; without an id of the oldest one. */
+/** The APIs of a workspace; without an id, those of the oldest workspace. */
 export function createListApis(database: Database) {
   return async (givenId: string | undefined) => {
     const { rows: workspaces } = await database.query<{ id: string; name: string }>(

@@ -16,7 +16,7 @@ import { createWorkspaceAdmin } from "./workspaces.ts";
 
 type OperatorParts = {
   database: Database;
-  /** As the audit log names who did it. */
+  /** The actor's name in the audit log. */
   actor: string;
   encryptionKeys: () => readonly string[];
 };
@@ -33,7 +33,7 @@ export function createOperator({ database, actor, encryptionKeys }: OperatorPart
       const verdict = await compareRing(database, keyRing.marks);
       refuseForeign(verdict);
       const resealed = await resealKeys(database, keyRing);
-      // Keys that nobody has named yet are not named by a command, which may have been given others.
+      // A command does not claim the keys of a database without marks: its settings may have other keys.
       if (verdict.state === "newer") {
         await inTransaction(database, (transaction) => claimRing(transaction, keyRing.marks));
       }

@@ -1,11 +1,11 @@
-/** What is sealed at rest, sealed anew after a rotation. */
+/** Reseals stored secrets by the current encryption key after a rotation. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { PoolClient } from "pg";
 import type { KeyRing } from "#api/keys/recoverable/key-ring.ts";
 import { accountName, certificateName } from "#api/tls/certificate-store.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 
-/** A table with sealed texts; `nameOf` is what is sealed with the text of a row. */
+/** A table with sealed texts; `nameOf` returns the name that is authenticated with a row's text. */
 type SealedTable = { table: string; id: string; nameOf: (id: string) => string };
 
 const sealedTables: readonly SealedTable[] = [
@@ -16,25 +16,25 @@ const sealedTables: readonly SealedTable[] = [
 
 type ResealCount = {
   resealed: number;
-  /** Left as they are: no key of the ring opens them. */
+  /** Left unchanged, because no key of the ring opens them. */
   unopened: number;
 };
 
-/** How long what another transaction has locked is waited for. */
-const usualPatienceMs = 30_000;
+/** How long to wait for rows that other transactions have locked. */
+const defaultLockTimeoutMs = 30_000;
 
-/** Seals by the ring's first key what an older one sealed. Throws when some of it stays locked. */
+/** Reseals by the ring's first key what an older one sealed. Throws when rows remain locked for too long. */
 export async function resealKeys(
   database: Database,
   keyRing: KeyRing,
-  patienceMs = usualPatienceMs,
+  lockTimeoutMs = defaultLockTimeoutMs,
 ): Promise<ResealCount> {
   const sum: ResealCount = { resealed: 0, unopened: 0 };
-  const untilMs = performance.now() + patienceMs;
+  const untilMs = performance.now() + lockTimeoutMs;
   for (const sealed of sealedTables) {
     let pass = await resealTable(database, keyRing, sealed);
     sum.resealed += pass.resealed;
-    // What another had locked is there the next time.
+    // Rows that were locked are tried again in the next pass.
     while (pass.resealed > 0 || (await countOthers(database, keyRing, sealed)) > pass.unopened) {
       if (pass.resealed === 0) await pause(sealed, untilMs);
       pass = await resealTable(database, keyRing, sealed);
@@ -47,10 +47,12 @@ export async function resealKeys(
 
 async function pause({ table }: SealedTable, untilMs: number): Promise<void> {
   if (performance.now() < untilMs) return delay(200);
-  throw new Error(`rows of ${table} are locked by somebody else: run this again to seal them anew`);
+  throw new Error(
+    `rows of ${table} are locked by another transaction: run this again to reseal them`,
+  );
 }
 
-/** Of what another than the ring's first key sealed. */
+/** How many rows were sealed by another key than the ring's first. */
 async function countOthers(
   database: Database,
   keyRing: KeyRing,
@@ -63,7 +65,7 @@ async function countOthers(
   return Number(rows[0]?.n);
 }
 
-/** From its first row to its last. */
+/** One pass over a table, from its first row to its last. */
 async function resealTable(
   database: Database,
   keyRing: KeyRing,
@@ -82,7 +84,7 @@ async function resealTable(
   return sum;
 }
 
-/** Looks at one text of each table: whether there is any, and whether the ring opens it. */
+/** Whether there are sealed texts, and whether the ring opens them, by one text of each table. */
 export async function findSealed(
   transaction: PoolClient,
   keyRing: KeyRing,
@@ -106,12 +108,12 @@ function isOpened(keyRing: KeyRing, row: Row, name: string): boolean {
 
 const columnsWith = (id: string) => `${id} AS id, encryption_key_id AS "encryptionKeyId", sealed`;
 
-/** So many are sealed in one transaction: a reseal that is killed goes on where it was. */
+/** Rows per transaction: a reseal that is killed continues from its last commit. */
 const batchSize = 500;
 
 type Row = { id: string; encryptionKeyId: string; sealed: Buffer };
 
-/** `last`: where the next ones begin; undefined: there are no more. */
+/** `last`: the id after which the next batch begins; undefined: there are no more. */
 async function resealSome(
   transaction: PoolClient,
   keyRing: KeyRing,

@@ -1,4 +1,4 @@
-/** Root keys that an operator makes for other programs, sees, replaces and takes away. */
+/** Root keys for other programs: an operator creates, lists, rotates and revokes them. */
 import { randomBytes } from "node:crypto";
 import type { PoolClient } from "pg";
 import { insertRootKey, type Origin, type RootKey, replaceRootKey } from "#api/access/root-key.ts";
@@ -20,7 +20,7 @@ export type RootKeyOrder = {
 export type ListedRootKey = {
   id: string;
   name: string | null;
-  /** What it begins with. */
+  /** The first characters of the key. */
   start: string;
   workspaceId: string;
   permissions: string[];
@@ -28,7 +28,7 @@ export type ListedRootKey = {
   origin: Origin | null;
   state: "active" | "disabled" | "expired" | "revoked" | "workspace_disabled";
   createdAt: Date;
-  /** To the minute, some seconds late. Null: never, as far as is known. */
+  /** To the minute, some seconds late. Null: no use is known. */
   lastUsedAt: Date | null;
   /** Null: never. */
   expiresAt: Date | null;
@@ -38,7 +38,7 @@ export type ListedRootKey = {
 export function createRootKeyAdmin(database: Database, actor: string) {
   return {
     /**
-     * Makes a root key. The answer holds the key itself, which is stored nowhere: only its hash is.
+     * Creates a root key. The result holds the key itself, of which only the hash is stored.
      * Throws when there is no such workspace or permission.
      */
     create: (order: RootKeyOrder): Promise<NewRootKey> => {
@@ -62,7 +62,7 @@ export function createRootKeyAdmin(database: Database, actor: string) {
       });
     },
 
-    /** The newest first; those that are no longer of use only with `isAll`. */
+    /** The newest first; revoked and expired ones only with `isAll`. */
     list: async ({ isAll }: { isAll: boolean }): Promise<ListedRootKey[]> => {
       const { rows } = await database.query<ListedRootKey>(listQuery);
       return isAll ? rows : rows.filter(({ state }) => !["revoked", "expired"].includes(state));
@@ -85,7 +85,7 @@ export function createRootKeyAdmin(database: Database, actor: string) {
       }),
 
     /**
-     * Makes a key that may do what this one may, for as long, and ends this one after `graceSeconds`.
+     * Creates a key with the permissions and expiry of this one, and ends this one after `graceSeconds`.
      * Throws when there is no such root key, or it has ended.
      */
     rotate: ({
@@ -124,9 +124,9 @@ export function createRootKeyAdmin(database: Database, actor: string) {
 export type NewRootKey = { key: string; keyId: string };
 
 export type RootKeyRotation = NewRootKey & {
-  /** Of the key that was replaced: base64 of its SHA-256. */
+  /** The hash of the replaced key: base64 of its SHA-256. */
   oldHash: string;
-  /** Of the key that was replaced. */
+  /** The origin of the replaced key. */
   origin: Origin | null;
   oldEndsAt: Date;
 };
@@ -137,7 +137,7 @@ async function insertNew(
 ): Promise<NewRootKey> {
   const key = `vedette_root_${randomBytes(32).toString("base64url")}`;
   const keyId = await insertRootKey(transaction, { ...fields, key });
-  invariant(keyId !== undefined, "a random key is a new one");
+  invariant(keyId !== undefined, "a random key is unique");
   return { key, keyId };
 }
 
@@ -147,7 +147,7 @@ type LockedKey = {
   hash: string;
   origin: Origin | null;
   hasEnded: boolean;
-  /** The end that it was made with. Null: never, or it is not known any more. */
+  /** The expiry that it was created with. Null: none, or not known any more. */
   expiresAt: Date | null;
   permissions: string[];
 };
@@ -161,7 +161,7 @@ async function lockRootKey(transaction: PoolClient, id: string): Promise<LockedK
     `SELECT k.for_workspace_id AS "workspaceId", k.name, k.hash, k.origin, ${permissionsOfKey},
        (k.deleted_at IS NOT NULL OR NOT k.enabled OR coalesce(k.expires_at <= now(), false))
          AS "hasEnded",
-       -- Of one that was rotated already it is the end of its grace.
+       -- Of a key that was rotated already, expires_at is the end of its grace.
        CASE WHEN k.origin = 'replaced' THEN NULL ELSE k.expires_at END AS "expiresAt"
      FROM keys k WHERE k.id = $1 AND k.for_workspace_id IS NOT NULL FOR UPDATE`,
     [id],

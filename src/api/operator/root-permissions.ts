@@ -1,4 +1,4 @@
-/** What a root key can be given: a typing error is refused at once, and not noticed when the key is refused later. */
+/** The permissions that a root key can have: a typing error is refused when the key is created, not when it is used. */
 
 /** `<type>.<id or *>.<action>`, by type. */
 const actions: Readonly<Record<string, readonly string[]>> = {
@@ -42,7 +42,7 @@ const actions: Readonly<Record<string, readonly string[]>> = {
 /** With wildcards: `unkey:v1:<workspace>:<path>#<action>`. */
 const urn = /^unkey:v1:[\w*]+:[\w*/]+#[a-z_*]+$/;
 
-/** Throws for the first that no procedure ever asks for, with what there is instead. */
+/** Throws for the first permission that no procedure requires, and names the valid ones. */
 export function requireKnownPermissions(permissions: readonly string[]): void {
   for (const permission of permissions) {
     const hint = isKnown(permission) ? undefined : hintFor(permission);

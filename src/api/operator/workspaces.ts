@@ -1,4 +1,4 @@
-/** What an operator does to workspaces, straight in the database: no API of the contract does. */
+/** Administration of workspaces, directly in the database: the contract has no procedure for it. */
 
 import { announce } from "#api/cache/invalidation.ts";
 import { auditSystem } from "#api/changes/audit.ts";
@@ -9,14 +9,14 @@ export type Workspace = {
   id: string;
   name: string;
   enabled: boolean;
-  /** Null: as many calls as it likes. 0: none. */
+  /** Null: no limit. 0: no calls. */
   requestsPerMinute: number | null;
   /** Billable uses a month. Null: no quota. */
   monthlyQuota: number | null;
   keys: number;
 };
 
-/** Absent: as it is. */
+/** Absent: unchanged. */
 export type WorkspaceChange = Partial<
   Pick<Workspace, "enabled" | "requestsPerMinute" | "monthlyQuota">
 >;
@@ -24,7 +24,7 @@ export type WorkspaceChange = Partial<
 /** `actor` is who is at the command line, for the audit log. */
 export function createWorkspaceAdmin(database: Database, actor: string) {
   return {
-    /** Answers the new workspace's id. */
+    /** Returns the new workspace's id. */
     create: async (name: string): Promise<string> => {
       const id = newId("workspace");
       await inTransaction(database, async (transaction) => {

@@ -1,4 +1,4 @@
-/** Certificates, accounts and challenges in Postgres, where all processes find them. */
+/** Certificates, ACME accounts and challenges in Postgres, shared by all processes. */
 import type { KeyRing } from "#api/keys/recoverable/key-ring.ts";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
@@ -17,15 +17,15 @@ export type CertificateStoreParts = { database: Database; keyRing: KeyRing; log:
 
 type SealedText = { sealed: Buffer; encryptionKeyId: string };
 
-/** What a private key is sealed with, so that it opens in its own row alone. */
+/** The name that is authenticated with a sealed private key, so that it opens in its own row only. */
 export const certificateName = (names: string) => `certificate ${names}`;
 export const accountName = (directoryUrl: string) => `account ${directoryUrl}`;
 
-/** An order is over long before. */
+/** Much longer than an order takes. */
 const challengeHours = 24;
 
 export function createCertificateStore({ database, keyRing, log }: CertificateStoreParts) {
-  /** What was sealed by a key that has left the settings is as good as gone: a new one is made. */
+  /** A private key whose encryption key is no longer in the settings is treated as missing: a new one is created. */
   const open = (sealed: SealedText, of: string): string | undefined => {
     try {
       return keyRing.open(sealed, of);
@@ -44,7 +44,7 @@ type TableParts = Pick<CertificateStoreParts, "database" | "keyRing"> & {
 
 function certificateTable({ database, keyRing, open }: TableParts) {
   return {
-    /** Of exactly these names; undefined: there is none. */
+    /** The certificate for exactly these names; undefined: there is none. */
     read: async (names: readonly string[]): Promise<Certificate | undefined> => {
       const key = nameOf(names);
       const { rows } = await database.query<
@@ -76,7 +76,7 @@ function certificateTable({ database, keyRing, open }: TableParts) {
         [key, chain, sealed, encryptionKeyId, new Date(issuedMs), new Date(expiresMs)],
       );
     },
-    /** Drops certificates of names that are served no more. */
+    /** Deletes expired certificates, whose names are no longer served. */
     removeExpired: async (): Promise<void> => {
       await database.query("DELETE FROM certificates WHERE expires_at < now()");
     },
@@ -85,7 +85,7 @@ function certificateTable({ database, keyRing, open }: TableParts) {
 
 function accountTable({ database, keyRing, open }: TableParts) {
   return {
-    /** The private key, PEM, by which an authority knows us; undefined: it does not. */
+    /** The private key, PEM, of our account at an authority; undefined: there is none. */
     readAccount: async (directoryUrl: string): Promise<string | undefined> => {
       const { rows } = await database.query<SealedText>(
         `SELECT sealed, encryption_key_id AS "encryptionKeyId" FROM acme_accounts
@@ -108,7 +108,7 @@ function accountTable({ database, keyRing, open }: TableParts) {
 
 function challengeTable(database: Database) {
   return {
-    /** What is to be answered to a token; undefined: nobody may ask for it. */
+    /** The answer to a challenge's token; undefined: there is no such challenge. */
     readChallenge: async (token: string): Promise<string | undefined> => {
       const { rows } = await database.query<{ answer: string }>(
         "SELECT key_authorization AS answer FROM acme_challenges WHERE token = $1",

@@ -1,4 +1,4 @@
-/** Answers an authority that wants proof (RFC 8555, section 8.3), and nobody else. */
+/** Answers the HTTP-01 challenges of an ACME authority (RFC 8555, section 8.3), and nothing else. */
 import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import pLimit from "p-limit";
 import type { Log } from "#kernel/log.ts";
@@ -7,16 +7,17 @@ import type { CertificateStore } from "./certificate-store.ts";
 
 type ChallengeParts = { store: Pick<CertificateStore, "readChallenge">; log: Log };
 
-/** Of base64url, as authorities make them; nothing else is looked up. */
+/** Base64url, as authorities create them; nothing else is looked up. */
 const tokenPattern = /^[\w-]{1,256}$/;
 
 /**
- * Strangers ask, and each question is a query on the pool of everybody: so many at once, and so many wait.
- * An authority may take a refusal for a failed proof: it waits its turn among them, each a short one.
+ * Anyone may send requests, and each is a query on the shared connection pool: so many run at once, and so
+ * many wait. The queue is long because an authority may take a refusal for a failed proof, and each query
+ * is short.
  */
 const lane = { width: 2, length: 2_000 };
 
-/** Without a listener: `listen` and `close` are the caller's. It has no HTTPS and takes no keys. */
+/** Not listening yet: the caller calls `listen` and `close`. Plain HTTP, without authentication. */
 export function createChallengeServer({ store, log }: ChallengeParts): FastifyInstance {
   const app = fastify({
     bodyLimit: 1_024,
@@ -53,7 +54,7 @@ const texts: Record<number, string> = {
   503: "503 not available now",
 };
 
-/** What went wrong inside is nobody's business out there. */
+/** The body names the status only, not the cause. */
 function answer(reply: FastifyReply, status: number): FastifyReply {
   return reply
     .code(status)

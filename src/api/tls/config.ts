@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { optionalText, port, textList } from "#kernel/setting.ts";
 
-/** Authorities put no more into one certificate. */
+/** Authorities allow no more in one certificate. */
 const namesAtMost = 100;
 
 /** HTTP-01 proves single names only: no wildcards, no addresses (RFC 8555, section 8.3). */
@@ -17,7 +17,7 @@ export const acmeConfig = {
   acme: z
     .strictObject({
       /**
-       * The API's own host names. Naming them accepts the authority's terms of service, and opens the
+       * The API's own host names. Setting them accepts the authority's terms of service, and opens the
        * two ports below. Empty: no certificate, no HTTPS.
        */
       names: textList()
@@ -27,12 +27,12 @@ export const acmeConfig = {
       directory_url: z
         .url({ protocol: /^https?$/ })
         .default("https://acme-v02.api.letsencrypt.org/directory"),
-      /** Whom the authority may write to; empty: nobody. */
+      /** The address that the authority may write to; empty: none. */
       email: optionalText(),
       host: z.string().min(1).default("0.0.0.0"),
-      /** Where the authority asks for proof, which it does at port 80. */
+      /** Where challenges are answered: the authority sends them to port 80. */
       http_port: port(80),
-      /** Where the API is served by HTTPS as soon as there is a certificate. */
+      /** Where the API is served by HTTPS once there is a certificate. */
       https_port: port(443),
     })
     .prefault({}),

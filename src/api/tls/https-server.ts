@@ -9,19 +9,19 @@ import { createPipelineLimit } from "#kernel/pipelines.ts";
 import type { Certificate } from "./certificate-store.ts";
 
 export type HttpsParts = {
-  /** The API, which serves by HTTP as well. It has to be ready. */
+  /** The API, which also serves by HTTP. It must be ready. */
   api: FastifyInstance;
-  /** The certificate there is now; undefined: none yet. */
+  /** Reads the current certificate; undefined: none yet. */
   readCertificate: () => Promise<Certificate | undefined>;
   log: Log;
   registry: Registry;
-  /** How often it is looked whether there is a new one. */
+  /** The interval at which a new certificate is looked for. */
   lookEveryMs?: number;
 };
 
 export type HttpsServer = {
   port: number;
-  /** Takes no new connections and lets requests in flight finish. */
+  /** Accepts no new connections and lets requests in flight finish. */
   close: () => Promise<void>;
 };
 
@@ -46,7 +46,7 @@ export async function startHttpsServer(
   };
 }
 
-/** What holds for slow and broken clients of the API holds here as well. */
+/** With the same limits for slow and broken clients as the API's HTTP server. */
 function createServerFor(api: FastifyInstance): Server {
   const { headersTimeout, requestTimeout, keepAliveTimeout, timeout } = api.server;
   const server = createServer(
@@ -69,11 +69,11 @@ function createServerFor(api: FastifyInstance): Server {
   return server;
 }
 
-/** Puts a certificate that has come into use; connections that there are keep theirs. */
+/** Puts a new certificate into use; open connections keep theirs. */
 function createLook(server: Server, { readCertificate, log, registry }: HttpsParts) {
   const expiry = new Gauge({
     name: "vedette_api_certificate_expires_timestamp_seconds",
-    help: "When the certificate that is served ends; 0: there is none yet.",
+    help: "When the served certificate expires; 0: there is none yet.",
     registers: [registry],
   });
   let served: string | undefined;

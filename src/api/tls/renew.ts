@@ -1,4 +1,4 @@
-/** Gets a certificate of the API's own names by ACME (RFC 8555), proven by HTTP-01. */
+/** Orders a certificate for the API's own names by ACME (RFC 8555), validated by HTTP-01. */
 import { X509Certificate } from "node:crypto";
 import acme from "acme-client";
 import { createTimeLimit } from "#api/http/time-limit.ts";
@@ -9,29 +9,29 @@ import type { Certificate, CertificateStore } from "./certificate-store.ts";
 export type RenewParts = {
   names: readonly string[];
   directoryUrl: string;
-  /** Empty: the authority is told none. */
+  /** Empty: the account has none. */
   email: string;
   store: CertificateStore;
   clock: () => number;
-  /** How often the authority is asked whether it has made up its mind. */
-  askEveryMs?: number;
-  /** How long an order is waited for. */
+  /** The interval at which the order's status is polled. */
+  pollEveryMs?: number;
+  /** How long to wait for an order. */
   orderTimeoutMs?: number;
 };
 
-/** `isNew`: it was got just now. */
+/** `isNew`: it was issued by this call. */
 export type Renewal = { isNew: boolean; expiresMs: number };
 
 const requestTimeoutMs = 15_000;
 const usualOrderTimeoutMs = 180_000;
-const askAtMost = 20;
+const maxPolls = 20;
 
-/** A certificate is renewed when less of its life is left: 30 days of 90. */
-const leastLeft = 1 / 3;
+/** A certificate is renewed when less than this share of its lifetime is left: 30 days of 90. */
+const renewalShare = 1 / 3;
 
 /**
- * Answers what there is, or gets what is due. Throws a `ProblemError` when the authority refuses, and
- * anything else when it, or Postgres, does not answer.
+ * Renews the certificate if it is due. Throws a `ProblemError` when the authority refuses, and another
+ * error when the authority, or Postgres, does not answer.
  */
 export function createRenewCertificate(parts: RenewParts): () => Promise<Renewal> {
   const { names, store, clock, orderTimeoutMs = usualOrderTimeoutMs } = parts;
@@ -49,7 +49,7 @@ export function createRenewCertificate(parts: RenewParts): () => Promise<Renewal
     if (current !== undefined && !isDue(current, clock())) {
       return { isNew: false, expiresMs: current.expiresMs };
     }
-    // One that comes late is kept all the same: an authority gives out some a week.
+    // A certificate that is issued after the timeout is stored too: authorities limit them per week.
     ordering ??= orderAndKeep().finally(() => {
       ordering = undefined;
     });
@@ -60,7 +60,7 @@ export function createRenewCertificate(parts: RenewParts): () => Promise<Renewal
 }
 
 export function isDue({ issuedMs, expiresMs }: Certificate, nowMs: number): boolean {
-  return expiresMs - nowMs < (expiresMs - issuedMs) * leastLeft;
+  return expiresMs - nowMs < (expiresMs - issuedMs) * renewalShare;
 }
 
 async function order(parts: RenewParts): Promise<Certificate> {
@@ -75,7 +75,7 @@ async function order(parts: RenewParts): Promise<Certificate> {
     termsOfServiceAgreed: true,
     ...(email !== "" && { email }),
     challengePriority: ["http-01"],
-    // Whether the names lead here from where we stand says nothing about how the authority sees it.
+    // Whether the names resolve to this server from here says nothing about how the authority sees them.
     skipChallengeVerification: true,
     challengeCreateFn: async (_, { type, token }, answer) => {
       if (type !== "http-01") throw new Error(`the authority offers ${type} and no http-01`);
@@ -86,9 +86,9 @@ async function order(parts: RenewParts): Promise<Certificate> {
   return toCertificate(chain, privateKey.toString(), names);
 }
 
-async function connect({ directoryUrl, store, askEveryMs = 2_000 }: RenewParts) {
+async function connect({ directoryUrl, store, pollEveryMs = 2_000 }: RenewParts) {
   acme.axios.defaults.timeout = requestTimeoutMs;
-  // The timed job tries again by itself.
+  // No retries: the timed job runs again by itself.
   Object.assign(acme.axios.defaults, {
     acmeSettings: { retryMaxAttempts: 1, retryDefaultDelay: 1 },
   });
@@ -100,9 +100,9 @@ async function connect({ directoryUrl, store, askEveryMs = 2_000 }: RenewParts) 
   return new acme.Client({
     directoryUrl,
     accountKey,
-    backoffAttempts: askAtMost,
-    backoffMin: askEveryMs,
-    backoffMax: 5 * askEveryMs,
+    backoffAttempts: maxPolls,
+    backoffMin: pollEveryMs,
+    backoffMax: 5 * pollEveryMs,
   });
 }
 
@@ -110,13 +110,13 @@ function tooLong(): ProblemError {
   return new ProblemError({ status: 502, code: "not_renewed", detail: "the order took too long" });
 }
 
-/** What the authority refuses is a `ProblemError`; all else may go better in a moment. */
+/** A refusal by the authority becomes a `ProblemError`; other failures may be transient. */
 function toFailure(error: Error & { code?: string }, directoryUrl: string): Error {
-  // The client trips over no answer and over a bare error (acme-client 5.4, axios.js, util.js).
+  // acme-client 5.4 throws a TypeError for a missing answer and for a bare error (axios.js, util.js).
   if (error instanceof TypeError) {
-    return new Error(`no answer that tells anything from ${directoryUrl}`, { cause: error });
+    return new Error(`no usable answer from ${directoryUrl}`, { cause: error });
   }
-  // Of Postgres, or a connection.
+  // An error of Postgres, or of a connection.
   if (error.code !== undefined) return error;
   const detail = error.message;
   return new ProblemError({ status: 502, code: "not_renewed", detail }, { cause: error });

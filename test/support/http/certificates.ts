@@ -34,7 +34,7 @@ export async function prepareCertificates(database: Database, { lifetimeDays = 9
     names,
     directoryUrl: directory.url,
     email: "operator@example.test",
-    askEveryMs: 20,
+    pollEveryMs: 20,
   };
 
   /** Renews what is due `inDays` from now. */

@@ -115,6 +115,6 @@ describe("the audit log", () => {
   ])("refuses the cursor %j", async (content) => {
     const cursor = Buffer.from(JSON.stringify(content)).toString("base64url");
 
-    await expect(read({}, { limit: 2, cursor })).rejects.toThrow("no cursor of this list");
+    await expect(read({}, { limit: 2, cursor })).rejects.toThrow("not a cursor of this list");
   });
 });

@@ -172,10 +172,7 @@ describe("a client that is too slow", () => {
   });
 
   it("to read its answer is cut off", async () => {
-    const { app, url } = await start(
-      { wait: largeAnswer() },
-      { limits: { idleTimeoutMs: 500 } },
-    );
+    const { app, url } = await start({ wait: largeAnswer() }, { limits: { idleTimeoutMs: 500 } });
     const { port } = new URL(url);
     const socket = connect({ host: "127.0.0.1", port: Number(port) });
     onTestFinished(() => void socket.destroy());

@@ -100,10 +100,7 @@ describe("the renewal of certificates", () => {
     const failure = await renew().catch((error: Error) => error);
 
     expect(failure).not.toBeInstanceOf(ProblemError);
-    expect(failure).toHaveProperty(
-      "message",
-      `no answer that tells anything from ${directory.url}`,
-    );
+    expect(failure).toHaveProperty("message", `no usable answer from ${directory.url}`);
   });
 
   it("keeps no private key readable, neither the account's nor the certificate's", async () => {
