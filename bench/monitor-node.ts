@@ -101,7 +101,7 @@ const endpoint = await serveEndpoint({
 });
 const takePing = createTakePing({
   inbox,
-  tell: createSendPing(ingressUrl),
+  send: createSendPing(ingressUrl),
   log,
   nowMs: Date.now,
 });

@@ -74,10 +74,10 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
     async openDoors(ingressUrl, stops) {
       const presence = await startPresence(inboxDatabase, log);
       stops.add("presence", presence.stop);
-      const tell = createSendPing(ingressUrl);
+      const send = createSendPing(ingressUrl);
       const { baseUrl } = target;
       return [
-        createPingDoor(createTakePing({ inbox, tell, log, nowMs: Date.now })),
+        createPingDoor(createTakePing({ inbox, send, log, nowMs: Date.now })),
         createRunnerDoor({
           runners,
           checks: active,

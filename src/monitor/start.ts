@@ -42,7 +42,7 @@ export async function startMonitor(
     );
   await ensureAll();
   const watches = [
-    watchDeadlines({ deadlines, tell: createSendDeadlines(ingressUrl), log }),
+    watchDeadlines({ deadlines, send: createSendDeadlines(ingressUrl), log }),
     watchClock({ ...clock, onSetBack: () => ensureAll().then(retryEvents), log }),
   ];
   return { stop: async () => void (await Promise.all(watches.map(({ stop }) => stop()))) };

@@ -8,17 +8,17 @@ import { wakeAtMs } from "#monitor/rules/deadline.ts";
 import { untilWrittenMs } from "./deadlines.ts";
 import { alarms, readState } from "./state.ts";
 
-/** Whether pings need not be told: each would only move the deadline. */
+/** Whether a ping can only move the deadline, so that the object need not be called with it. */
 export function isPlain({ status, alert, startedAtMs, held }: HeartbeatState): boolean {
   return status === "ok" && alert === null && startedAtMs === null && held === null;
 }
 
-/** While an alert is open: a ping whose notice was lost is found by then. */
+/** While an alert is open: a ping whose call was lost is found by then. */
 const lookAgainMs = 60_000;
 
 /**
- * An alarm that is set earlier than it has to be stays: it costs less to wake once too often than
- * to set it anew with each ping. One whose time has come is used up.
+ * Sets the alarm. One that is earlier than necessary remains: waking once too often costs less than setting
+ * it anew with each ping. One whose time has come is used up.
  */
 export async function rearm(
   ctx: ObjectContext,
@@ -26,44 +26,45 @@ export async function rearm(
   nowMs: number,
 ): Promise<void> {
   const state = await readState(ctx);
-  // Of one that is ok Postgres keeps the deadline.
+  // The deadline of a heartbeat that is ok is in Postgres.
   if (state === null || isPlain(state)) return;
   const quiet = await readQuiet(ctx);
   const wakeMs = wakeAtMs(heartbeat, state, { quiet, nowMs }) ?? nowMs + lookAgainMs;
-  // The end of a mute may be centuries away, where no timer reaches.
+  // A mute may end in centuries, which is longer than a timer can be.
   const atMs = Math.min(wakeMs, nowMs + longestDelayMs);
   await setAlarm(ctx, { atMs, nowMs });
 }
 
 /**
- * Looks again when the object is sure to have been told of what was announced for `toldAtMs`: it takes
- * its calls in turn, and nobody tells for so long. Also one that is ok does, to end its watch.
+ * Wakes when a start or failure of `announcedAtMs` has certainly been delivered, or never will be: calls are
+ * served in turn, and the gateway retries for less than this. Also set for a heartbeat that is ok, to end its
+ * watch.
  */
-export function lookAfterTelling(
+export function wakeWhenDelivered(
   ctx: ObjectContext,
-  { toldAtMs, nowMs }: { toldAtMs: number; nowMs: number },
+  { announcedAtMs, nowMs }: { announcedAtMs: number; nowMs: number },
 ): Promise<void> {
-  const earliestMs = Math.max(nowMs + 1_000, toldAtMs + longestTellingMs);
-  const atMs = Math.min(earliestMs, nowMs + longestTellingMs);
-  return setAlarm(ctx, { atMs, nowMs, toldAtMs });
+  const earliestMs = Math.max(nowMs + 1_000, announcedAtMs + longestDeliveryMs);
+  const atMs = Math.min(earliestMs, nowMs + longestDeliveryMs);
+  return setAlarm(ctx, { atMs, nowMs, toldAtMs: announcedAtMs });
 }
 
-/** Whether pings were listened for is not known yet, but soon. */
-export function lookSoon(ctx: ObjectContext, nowMs: number): Promise<void> {
+/** Whether pings could be taken is not known yet, but will be soon. */
+export function wakeSoon(ctx: ObjectContext, nowMs: number): Promise<void> {
   return setAlarm(ctx, { atMs: nowMs + 1_000, nowMs });
 }
 
 /** More than all attempts of `patience.caller` take together. */
-const longestTellingMs = 60_000;
+const longestDeliveryMs = 60_000;
 
 type Wake = { atMs: number; nowMs: number; toldAtMs?: number };
 
-async function setAlarm(ctx: ObjectContext, { atMs, nowMs, ...behind }: Wake): Promise<void> {
+async function setAlarm(ctx: ObjectContext, { atMs, nowMs, ...argument }: Wake): Promise<void> {
   const before = await alarms.read(ctx);
   if (before !== null && before.atMs > nowMs && before.atMs <= atMs) return;
   const delayMs = atMs > nowMs ? atMs - nowMs + untilWrittenMs : 0;
   alarms.set(ctx, { before, atMs }, (generation) =>
-    ctx.sendClient(heartbeatObject, ctx.key).expire({ generation, ...behind }, after(delayMs)),
+    ctx.sendClient(heartbeatObject, ctx.key).expire({ generation, ...argument }, after(delayMs)),
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * Looks for deadlines that have passed, as long as the worker runs. It remembers nothing: what is due
- * stands in Postgres, so that any worker can look, and none that is killed takes anything along.
+ * Polls for deadlines that have passed, as long as the worker runs. It has no state of its own: all deadlines
+ * are in Postgres, so that every worker can poll, and killing one loses nothing.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { startBackground } from "#kernel/background.ts";
@@ -11,9 +11,9 @@ import type { PassedDeadlines } from "#monitor/rules/deadline.ts";
 import type { Deadlines } from "./deadlines.ts";
 
 type Parts = {
-  deadlines: Pick<Deadlines, "correct" | "findPassed" | "told" | "next">;
-  /** Resolves once the objects are sure to hear of it. */
-  tell: (passed: DeadlinesPassed) => Promise<void>;
+  deadlines: Pick<Deadlines, "correct" | "findPassed" | "handedOver" | "next">;
+  /** Resolves once Restate has accepted the call. */
+  send: (passed: DeadlinesPassed) => Promise<void>;
   log: Log;
   /** Rejects when it is aborted. */
   pause?: (ms: number, value: undefined, options: { signal: AbortSignal }) => Promise<void>;
@@ -21,9 +21,9 @@ type Parts = {
 
 /** Another worker may set a deadline that is nearer than any known here. */
 const longestPauseMs = 1_000;
-/** Deadlines that pass one after the other are found together. */
+/** Deadlines that pass shortly after each other are found together. */
 const shortestPauseMs = 50;
-/** What a wrong clock has left is of no hurry. */
+/** Times of a wrong clock are not urgent. */
 const correctEveryMs = 60_000;
 
 export function watchDeadlines(parts: Parts): { stop: () => Promise<void> } {
@@ -36,28 +36,31 @@ async function watch(parts: Parts, signal: AbortSignal): Promise<void> {
   const turn = async () => {
     if (performance.now() - correctedMs > correctEveryMs) {
       correctedMs = performance.now();
-      // Deadlines are looked for whether it succeeds or not.
+      // Deadlines are checked whether it succeeds or not.
       await parts.deadlines.correct().catch((error) => {
-        parts.log.warn({ detail: (error as Error).message }, "wrong times not corrected");
+        parts.log.warn(
+          { detail: (error as Error).message },
+          "times of a wrong clock not corrected",
+        );
       });
     }
     return look(parts);
   };
   while (!signal.aborted) {
     const pauseMs = await turn().catch((error) => {
-      parts.log.warn({ detail: (error as Error).message }, "deadlines not looked for");
+      parts.log.warn({ detail: (error as Error).message }, "deadlines not checked");
       return longestPauseMs;
     });
     await pause(pauseMs, undefined, { signal }).catch(() => {});
   }
 }
 
-/** Answers how long nothing is due, in ms. */
-async function look({ deadlines, tell }: Parts): Promise<number> {
+/** Returns the ms until the next poll. */
+async function look({ deadlines, send }: Parts): Promise<number> {
   const passed = await deadlines.findPassed();
   if (passed !== null) {
-    await tell(toMessage(passed));
-    await deadlines.told(passed);
+    await send(toMessage(passed));
+    await deadlines.handedOver(passed);
   }
   const nextMs = (await deadlines.next()) ?? longestPauseMs;
   return Math.min(longestPauseMs, Math.max(shortestPauseMs, nextMs));
@@ -67,8 +70,8 @@ function toMessage({ overdue, atMs }: PassedDeadlines): DeadlinesPassed {
   return { overdue, atMs, away: null };
 }
 
-/** Over Restate's own ingress. What comes twice changes nothing. */
-export function createSendDeadlines(ingressUrl: string): Parts["tell"] {
+/** Over Restate's own ingress. A call that comes twice changes nothing. */
+export function createSendDeadlines(ingressUrl: string): Parts["send"] {
   return (passed) =>
     sendToRestate(`${ingressUrl}/${deadlineService.name}/passed`, passed, patience.caller);
 }

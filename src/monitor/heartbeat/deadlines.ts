@@ -1,5 +1,5 @@
 /**
- * The deadlines of heartbeats that are ok, in Postgres: a ping moves none, and Restate hears only of
+ * The deadlines of heartbeats that are ok, in Postgres: a ping moves none, and Restate is called only for
  * those that have passed. A timer for each would cost more than everything else together.
  */
 import { aheadInSql } from "#kernel/clock-fault.ts";
@@ -13,7 +13,7 @@ export type Deadlines = ReturnType<typeof createDeadlines>;
 
 export function createDeadlines(database: Database) {
   return {
-    /** The periods and graces that hold from now on. */
+    /** Writes periods and graces that have changed. */
     async adopt(heartbeats: readonly Heartbeat[]): Promise<void> {
       await database.query(adoptAllowances, [
         heartbeats.map(({ id }) => id),
@@ -21,16 +21,16 @@ export function createDeadlines(database: Database) {
       ]);
     },
 
-    /** The heartbeats whose objects wait by themselves: never pinged, or something is amiss. */
+    /** The heartbeats that are watched by their objects: never pinged, or not plainly ok. */
     async watched(): Promise<string[]> {
       const { rows } = await database.query("SELECT id FROM heartbeats WHERE is_watched");
       return rows.map(({ id }) => id);
     },
 
     /**
-     * Finds the deadlines that have passed; null: none, or it is not known yet whether pings were
-     * listened for. Each of those heartbeats is watched from then on. Found again a little later unless
-     * `told` says that its object knows.
+     * Finds the deadlines that have passed; null: none, or it is not known yet whether pings could be
+     * taken. Each of those heartbeats is watched from then on. It is found again after 5 s, unless `handedOver`
+     * was called.
      */
     async findPassed(): Promise<PassedDeadlines | null> {
       const { rows } = await database.query(takePassed);
@@ -51,15 +51,15 @@ export function createDeadlines(database: Database) {
     },
 
     /**
-     * Sets right what was noted while a clock was ahead: nobody would look for that heartbeat until then.
-     * Reads all rows, and is for now and then.
+     * Replaces times that were recorded while a clock was ahead: without it the deadline of that heartbeat would
+     * not be checked until then. Reads all rows, so call it rarely.
      */
     async correct(): Promise<void> {
       await database.query(correctTimes);
     },
 
-    /** Leaves them to their objects, for a while. */
-    async told({ overdue, lease }: PassedDeadlines): Promise<void> {
+    /** Restate has the calls to their objects: until `untilFoundAgain` they are not found again. */
+    async handedOver({ overdue, lease }: PassedDeadlines): Promise<void> {
       await database.query(endLease, [overdue.map(({ id }) => id), lease]);
     },
 
@@ -86,21 +86,21 @@ const adoptAllowances = `
   FROM locked WHERE locked.id = h.id`;
 
 /**
- * An object that watches is asked so often whether it does: it may have lost what it knew, or Postgres
- * may, and a statement of one that was killed may still come.
+ * A watched heartbeat is found again this often, and its object called to confirm that it is watching: it or
+ * Postgres may have lost its state, or a statement of a killed process may have come late.
  */
-export const untilAskedAgain = "interval '10 min'";
+export const untilFoundAgain = "interval '10 min'";
 
-/** A job does not mind; three writes for each ping would be most of the cost of monitoring. */
+/** Pings are written in batches, this far apart: three writes for each would be most of the cost of monitoring. */
 export const pingPaceMs = 100;
 
-/** A ping may wait so long until it is written, with others: a deadline that it met has not passed. */
+/** A ping may wait this long until its batch is written: a deadline that it met has not passed. */
 export const untilWrittenMs = pingPaceMs + 20;
 const untilWritten = `interval '${untilWrittenMs} ms'`;
 
-// Deadlines before which a ping came are moved a little ahead of their time, many together: what is
-// left when one passes is overdue. One that is locked is being pinged or told of: the next time will do.
-// Joined instead of asked for as values, `now` and `near` have Postgres read the whole table each time.
+// Deadlines before which a ping came are moved up to 10 s before they pass, many together: those that remain
+// when they pass are overdue. A locked row is being pinged or handed over, and is left for the next time.
+// `now` and `near` are scalar subqueries: with joins Postgres would read the whole table each time.
 const takePassed = `
   WITH now AS (
     SELECT date_trunc('milliseconds', clock_timestamp() - ${untilWritten}) AS at
@@ -121,15 +121,15 @@ const takePassed = `
   RETURNING h.id, h.last_ping_at, h.is_watched, h.due_at, now.at,
     h.last_ping_at + h.allowance AS missed_at`;
 
-const longestWait = `CASE WHEN is_watched THEN ${untilAskedAgain} ELSE allowance END`;
+const longestWait = `CASE WHEN is_watched THEN ${untilFoundAgain} ELSE allowance END`;
 
-// Nobody knows when such a ping came. Of a heartbeat that is ok it was now; an object that watches was told
-// of it, and of whatever came after, and is asked at once.
+// When such a ping came is unknown. For a heartbeat that is ok it counts as now. A watched one's object was
+// called with it and with all that followed, so the object is called again at once.
 const correctTimes = `
   WITH now AS (
     SELECT date_trunc('milliseconds', clock_timestamp()) AS at
   ), wrong AS (
-    SELECT id, ${aheadInSql("last_ping_at")} AS is_ping, ${aheadInSql("told_at")} AS is_word
+    SELECT id, ${aheadInSql("last_ping_at")} AS is_ping, ${aheadInSql("told_at")} AS is_announcement
     FROM heartbeats
     WHERE ${aheadInSql("last_ping_at")} OR ${aheadInSql("told_at")}
       OR ${aheadInSql(`due_at - ${longestWait}`)}
@@ -139,7 +139,7 @@ const correctTimes = `
     last_ping_at = CASE
       WHEN NOT is_ping THEN h.last_ping_at WHEN h.is_watched THEN NULL ELSE now.at
     END,
-    told_at = CASE WHEN is_word THEN NULL ELSE h.told_at END,
+    told_at = CASE WHEN is_announcement THEN NULL ELSE h.told_at END,
     due_at = CASE
       WHEN h.is_watched THEN now.at
       WHEN is_ping THEN now.at + h.allowance
@@ -152,7 +152,7 @@ const endLease = `
     SELECT id FROM heartbeats WHERE id = ANY ($1) AND is_watched AND due_at = $2
     ORDER BY id FOR UPDATE
   )
-  UPDATE heartbeats h SET due_at = clock_timestamp() + ${untilAskedAgain}
+  UPDATE heartbeats h SET due_at = clock_timestamp() + ${untilFoundAgain}
   FROM locked WHERE locked.id = h.id`;
 
 const untilNext = `

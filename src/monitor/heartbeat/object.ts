@@ -8,18 +8,20 @@ import { refusal } from "#monitor/operations/rules.ts";
 import { forEver, soonForgotten } from "#monitor/retry.ts";
 import { isRemoved } from "#monitor/transitions/end-alert.ts";
 import { rearm } from "./alarm.ts";
+import { begin } from "./commit.ts";
 import type { HeartbeatParts } from "./parts.ts";
+import { ensure, overdue, wake } from "./pass-deadline.ts";
 import { writeSnapshot } from "./records.ts";
 import { moveAlert, retire } from "./retire.ts";
 import { readState, writeState } from "./state.ts";
-import { begin, ensure, overdue, ping, wake } from "./steps.ts";
+import { ping } from "./take-ping.ts";
 
 type FindHeartbeat = (ctx: { key: string }) => Heartbeat;
 
 export function createHeartbeatObject(parts: HeartbeatParts) {
   const find = createFind(parts);
   const defined = new Set(parts.definitions.heartbeats.map(({ id }) => id));
-  const given = async (ctx: ObjectContext) => {
+  const prepare = async (ctx: ObjectContext) => {
     const heartbeat = find(ctx);
     await moveAlert(ctx, heartbeat);
     return { heartbeat, parts };
@@ -36,11 +38,11 @@ export function createHeartbeatObject(parts: HeartbeatParts) {
         await begin(ctx, heartbeat);
         return { check: id, replaced, ping_url: parts.pingUrl };
       },
-      ensure: async (ctx) => ensure(ctx, await given(ctx)),
+      ensure: async (ctx) => ensure(ctx, await prepare(ctx)),
       retire: async (ctx) => ((await isRemoved(ctx, defined)) ? retire(ctx) : null),
-      ping: async (ctx, received) => ping(ctx, await given(ctx), received),
-      overdue: async (ctx, passed) => overdue(ctx, await given(ctx), passed),
-      expire: async (ctx, alarm) => wake(ctx, await given(ctx), alarm),
+      ping: async (ctx, received) => ping(ctx, await prepare(ctx), received),
+      overdue: async (ctx, passed) => overdue(ctx, await prepare(ctx), passed),
+      expire: async (ctx, alarm) => wake(ctx, await prepare(ctx), alarm),
     },
     options: {
       journalRetention: 0,

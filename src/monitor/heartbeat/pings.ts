@@ -1,4 +1,4 @@
-/** `GET|POST|HEAD /<PING_TOKEN>`, with `/start`, `/fail` or `/<exit code>`: how a job says that it ran. */
+/** `GET|POST|HEAD /<PING_TOKEN>`, with `/start`, `/fail` or `/<exit code>`: how a job reports a run. */
 import { createHash } from "node:crypto";
 import type { Log } from "#kernel/log.ts";
 import { patience, sendToRestate } from "#kernel/restate-send.ts";
@@ -7,28 +7,28 @@ import type { PingCall } from "#monitor/internal.ts";
 import { heartbeatService } from "#monitor/operations/contract.ts";
 import type { Inbox } from "./inbox.ts";
 
-/** The answer to a ping; null: the address is none of a ping. */
+/** Returns the answer to a ping; null: the address is not that of a ping. */
 export type TakePing = (
   method: string,
   path: string,
 ) => Promise<{ status: number; body: string } | null>;
 
-/** Tells the heartbeat's object. Throws when it cannot be told within a few seconds. */
+/** Calls the heartbeat's object. Throws when Restate does not accept the call within a few seconds. */
 export type SendPing = (id: string, ping: PingCall) => Promise<void>;
 
-type Parts = { inbox: Inbox; tell: SendPing; log: Log; nowMs: () => number };
+type Parts = { inbox: Inbox; send: SendPing; log: Log; nowMs: () => number };
 
 /** 32 bytes in base64url. */
 const address = /^\/([\w-]{43})(?:\/(start|fail|\d{1,3}))?\/?$/;
 
-/** What was cut or misspelt is told that there is nothing, as any other wrong token is. */
+/** A token that was cut off or misspelt is answered 404, as any other wrong token is. */
 const nearAddress = /^\/[\w-]{20,}(?:\/|$)/;
 
 export function isPingPath(path: string): boolean {
   return nearAddress.test(path);
 }
 
-export function createTakePing({ inbox, tell, log, nowMs }: Parts): TakePing {
+export function createTakePing({ inbox, send, log, nowMs }: Parts): TakePing {
   return async (method, path) => {
     const [, token, suffix] = address.exec(path) ?? [];
     if (token === undefined) return null;
@@ -38,8 +38,8 @@ export function createTakePing({ inbox, tell, log, nowMs }: Parts): TakePing {
     try {
       const isKnown =
         ping.kind === "success"
-          ? await receive(hash, ping, { inbox, tell, log })
-          : await pass(hash, ping, { inbox, tell });
+          ? await receive(hash, ping, { inbox, send, log })
+          : await announce(hash, ping, { inbox, send });
       return isKnown ? { status: 200, body: "ok\n" } : { status: 404, body: "not found\n" };
     } catch (error) {
       log.error({ detail: (error as Error).message }, "ping not taken");
@@ -55,35 +55,38 @@ function readPing(suffix: string | undefined, atMs: number): Ping {
   return exitCode === 0 ? { kind: "success", atMs } : { kind: "fail", atMs, exitCode };
 }
 
-/** Kept before it is answered. The object finds it by itself should it not be told. */
+/** Written before it is answered. The object finds it in the inbox if the call to it fails. */
 async function receive(
   token: string,
   ping: Ping,
-  { inbox, tell, log }: Omit<Parts, "nowMs">,
+  { inbox, send, log }: Omit<Parts, "nowMs">,
 ): Promise<boolean> {
   const recipient = await inbox.receive({ token, atMs: ping.atMs });
   if (recipient?.isWatched === true) {
     const { id } = recipient;
-    await tell(id, ping).catch((error) =>
-      log.warn({ heartbeat: id, detail: (error as Error).message }, "ping told later"),
+    await send(id, ping).catch((error) =>
+      log.warn(
+        { heartbeat: id, detail: (error as Error).message },
+        "ping written, its call to the heartbeat failed",
+      ),
     );
   }
   return recipient !== null;
 }
 
-/** Nothing but the object keeps a start or a failure; the pings that follow it are told after it. */
-async function pass(
+/** Only the object keeps a start or a failure. It is called with the pings that follow afterwards. */
+async function announce(
   token: string,
   ping: Ping,
-  { inbox, tell }: Pick<Parts, "inbox" | "tell">,
+  { inbox, send }: Pick<Parts, "inbox" | "send">,
 ): Promise<boolean> {
   const recipient = await inbox.announce({ token, atMs: ping.atMs });
   if (recipient === null) return false;
-  await tell(recipient.id, { ...ping, heardAtMs: recipient.lastPingAtMs });
+  await send(recipient.id, { ...ping, heardAtMs: recipient.lastPingAtMs });
   return true;
 }
 
-/** Over Restate's own ingress. A notice that comes twice changes nothing. */
+/** Over Restate's own ingress. A call that comes twice changes nothing. */
 export function createSendPing(ingressUrl: string): SendPing {
   return (id, ping) =>
     sendToRestate(`${ingressUrl}/${heartbeatService}/${id}/ping`, ping, patience.caller);

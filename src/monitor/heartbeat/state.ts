@@ -1,18 +1,31 @@
 /** The durable state of one heartbeat: each key declared once. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
+import { isAhead } from "#kernel/clock-fault.ts";
 import { durableTimer } from "#kernel/durable-timer.ts";
 import type { HeartbeatState } from "#monitor/contract.ts";
 
 type Alarm = { generation: number; atMs: number };
 
-const keys = { state: "state", toldAtMs: "told-at-ms" } as const;
+const keys = { state: "state", receivedAtMs: "told-at-ms" } as const;
 
 export const alarms = durableTimer<Alarm>("alarm");
 
-/** null: it has no ping URL yet, and nobody waits for it. */
+/** null: the heartbeat has no ping URL yet, and so no deadline. */
 export const readState = (ctx: ObjectSharedContext) => ctx.get<HeartbeatState>(keys.state);
 export const writeState = (ctx: ObjectContext, state: HeartbeatState) => ctx.set(keys.state, state);
 
-/** The last start or failure that the object was told of, or never will be; null: none. */
-export const readToldAtMs = (ctx: ObjectSharedContext) => ctx.get<number>(keys.toldAtMs);
-export const writeToldAtMs = (ctx: ObjectContext, atMs: number) => ctx.set(keys.toldAtMs, atMs);
+/** The last start or failure that the object has received, or never will; null: none. */
+export const readReceivedAtMs = (ctx: ObjectSharedContext) => ctx.get<number>(keys.receivedAtMs);
+
+export async function noteReceived(
+  ctx: ObjectContext,
+  { atMs, nowMs }: { atMs: number; nowMs: number },
+): Promise<void> {
+  const before = notAhead(await readReceivedAtMs(ctx), nowMs);
+  ctx.set(keys.receivedAtMs, Math.max(atMs, before ?? 0));
+}
+
+/** null for a time that was recorded while a clock was ahead: when it really was is unknown. */
+export function notAhead(atMs: number | null | undefined, nowMs: number): number | null {
+  return atMs == null || isAhead(atMs, nowMs) ? null : atMs;
+}

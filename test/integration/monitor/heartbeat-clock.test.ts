@@ -17,7 +17,7 @@ async function startBench(periodSeconds = 1) {
   const { ping, token } = await registerJob(bench, "nightly");
   const takeEarly = createTakePing({
     inbox: bench.inbox,
-    tell: createSendPing(bench.restate.ingressUrl),
+    send: createSendPing(bench.restate.ingressUrl),
     log,
     nowMs: () => Date.now() + dayMs,
   });
@@ -45,7 +45,7 @@ it("alerts when no ping follows one that only its row knows of", async () => {
   expect(bench.orders[1]?.transition.missedPings).toBeLessThan(60);
 });
 
-it("alerts when no ping follows one that it was told of", async () => {
+it("alerts when no ping follows one that its object received", async () => {
   const { bench, ping, early } = await startBench();
 
   await early();
@@ -58,7 +58,7 @@ it("alerts when no ping follows one that it was told of", async () => {
   expect(kinds(bench)).toEqual(["opened", "resolved"]);
 });
 
-it("alerts when no ping follows a start that it was told of", async () => {
+it("alerts when no ping follows a start that its object received", async () => {
   const { bench, ping, early } = await startBench();
   await ping();
   await bench.untilWell("nightly");
@@ -77,7 +77,7 @@ it("takes a failure that follows it, which it does not end", async () => {
 
   await ping("/fail");
   await bench.untilOrders(1);
-  // Asks the object, which looks for pings that it was not told of.
+  // The object then looks for pings that it was not called with.
   await bench.start();
   await waitFor(async () => (await bench.snapshot("nightly"))?.status === "failed", {
     withinMs: 10_000,
@@ -88,7 +88,7 @@ it("takes a failure that follows it, which it does not end", async () => {
   expect(kinds(bench)).toEqual(["opened"]);
 });
 
-it("goes on with those that come on time", async () => {
+it("stays well with pings that come on time", async () => {
   const { bench, ping, early } = await startBench();
   await early();
   await bench.untilWell("nightly");

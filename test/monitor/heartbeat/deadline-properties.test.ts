@@ -9,7 +9,7 @@ import { aHeartbeat } from "../../support/monitor/check-builders.ts";
 const heartbeat = aHeartbeat({ periodSeconds: 300, graceSeconds: 60 });
 
 const step = fc.record({
-  // A success of the same millisecond as another is that one, told twice.
+  // A success of the same millisecond as another is the same ping, received twice.
   waitMs: fc.integer({ min: 1, max: 1_000_000 }),
   kind: fc.constantFrom("success", "start", "fail", "timer"),
   isQuiet: fc.boolean(),

@@ -14,9 +14,9 @@ const passed: PassedDeadlines = {
 
 type Given = { found?: (PassedDeadlines | null)[]; nextMs?: number | null; faults?: Error[] };
 
-/** Looks as often as something is said to be found, and stops; at least once. */
+/** Polls once for each entry of `found`, at least once, and stops. */
 async function runWatch({ found = [null], nextMs = null, faults = [] }: Given) {
-  const told: PassedDeadlines[] = [];
+  const handedOver: PassedDeadlines[] = [];
   const messages: unknown[] = [];
   const pauses: number[] = [];
   const done = Promise.withResolvers<void>();
@@ -24,10 +24,10 @@ async function runWatch({ found = [null], nextMs = null, faults = [] }: Given) {
     deadlines: {
       correct: async () => {},
       findPassed: async () => found.shift() ?? null,
-      told: async (of) => void told.push(of),
+      handedOver: async (of) => void handedOver.push(of),
       next: async () => nextMs,
     },
-    tell: async (message) => {
+    send: async (message) => {
       const fault = faults.shift();
       if (fault !== undefined) throw fault;
       messages.push(message);
@@ -42,26 +42,26 @@ async function runWatch({ found = [null], nextMs = null, faults = [] }: Given) {
   });
   await done.promise;
   await watch.stop();
-  return { told, messages, pauses };
+  return { handedOver, messages, pauses };
 }
 
 describe("the watch over deadlines", () => {
-  it("leaves a deadline to the object once it is sure to hear of it", async () => {
-    const { told, messages } = await runWatch({ found: [passed] });
+  it("hands a deadline over once Restate has accepted the call", async () => {
+    const { handedOver, messages } = await runWatch({ found: [passed] });
 
     const { overdue, atMs } = passed;
     expect(messages).toEqual([{ overdue, atMs, away: null }]);
-    expect(told).toEqual([passed]);
+    expect(handedOver).toEqual([passed]);
   });
 
-  it("leaves it nothing that it cannot be told, and looks again after a second", async () => {
-    const { told, messages, pauses } = await runWatch({
+  it("hands nothing over that Restate did not accept, and polls again after a second", async () => {
+    const { handedOver, messages, pauses } = await runWatch({
       found: [passed, passed],
       faults: [new Error("away")],
     });
 
     expect(messages.length).toBe(1);
-    expect(told.length).toBe(1);
+    expect(handedOver.length).toBe(1);
     expect(pauses).toEqual([1_000, 1_000]);
   });
 

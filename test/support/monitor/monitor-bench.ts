@@ -91,7 +91,7 @@ export async function startMonitorBench(options: BenchOptions) {
   onTestFinished(() => worker.stop());
   const { adminUrl, ingressUrl } = restate;
   await registerWorker({ adminUrl, workerUrl: worker.url, revision: "monitor" });
-  let watch = watchDeadlines({ deadlines, tell: createSendDeadlines(ingressUrl), log });
+  let watch = watchDeadlines({ deadlines, send: createSendDeadlines(ingressUrl), log });
   onTestFinished(() => watch.stop());
 
   return {
@@ -110,7 +110,7 @@ export async function startMonitorBench(options: BenchOptions) {
     },
     takePing: createTakePing({
       inbox,
-      tell: createSendPing(ingressUrl),
+      send: createSendPing(ingressUrl),
       log,
       nowMs: Date.now,
     }),

@@ -21,7 +21,7 @@ const renamed = (file: string, step: string): Edit => ({
 
 const edits = {
   event: renamed("alerts/object.ts", "post-event"),
-  watch: renamed("monitor/heartbeat/steps.ts", "release"),
+  watch: renamed("monitor/heartbeat/commit.ts", "release"),
   eventRecords: renamed("alerts/recorder.ts", "save-events"),
   checkRecords: renamed("monitor/records/service.ts", "write-records"),
   chatLog: renamed("notify/chat-log.ts", "save-delivery"),

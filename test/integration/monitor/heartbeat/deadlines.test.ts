@@ -15,7 +15,7 @@ const allowanceMs = 90_000;
 const day = 86_400_000;
 const token = createHash("sha256").update("nightly").digest("hex");
 
-/** `nightly` has pinged `agoMs` ago, was ok then, and its object waits for nothing. */
+/** `nightly` pinged `agoMs` ago, was ok then, and is not watched. */
 async function startBench(agoMs: number) {
   const server = await createTestDatabase();
   onTestFinished(server.stop);
@@ -26,7 +26,7 @@ async function startBench(agoMs: number) {
   await inbox.register("nightly", token);
   const pingedMs = Date.now() - agoMs;
   await inbox.receive({ token, atMs: pingedMs });
-  await inbox.release({ id: "nightly", lastPingAtMs: pingedMs, toldAtMs: null });
+  await inbox.release({ id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null });
   return { database, inbox, deadlines: createDeadlines(database), pingedMs };
 }
 
@@ -44,7 +44,7 @@ it("finds nothing before the deadline, and knows when it is", async () => {
   expect(nextMs).toBeLessThanOrEqual(20_120);
 });
 
-it("finds a deadline that has passed, and has the object told of pings from then on", async () => {
+it("finds a deadline that has passed, and the heartbeat is watched from then on", async () => {
   const { deadlines, inbox, pingedMs, database } = await startBench(allowanceMs + 200);
 
   const passed = await deadlines.findPassed();
@@ -52,12 +52,12 @@ it("finds a deadline that has passed, and has the object told of pings from then
 
   expect(passed?.overdue).toEqual([{ id: "nightly", lastPingAtMs: pingedMs, away: null }]);
   expect(ping).toEqual({ id: "nightly", isWatched: true });
-  if (passed !== null) await deadlines.told(passed);
+  if (passed !== null) await deadlines.handedOver(passed);
   expect((await readRow(database)).isWatched).toBe(true);
   expect(await deadlines.next()).toBeGreaterThan(500_000);
 });
 
-it("waits for pings that wait to be written before it calls a deadline passed", async () => {
+it("finds no deadline as passed while pings may still wait to be written", async () => {
   const { deadlines } = await startBench(allowanceMs + 20);
 
   const passed = await deadlines.findPassed();
@@ -92,30 +92,30 @@ it("a ping of a clock that was ahead counts from now, and hides none that follow
   await inbox.receive({ token, atMs: Date.now() + day });
   const atMs = Date.now();
   await inbox.receive({ token, atMs });
-  const known = { id: "nightly", lastPingAtMs: fromMs, toldAtMs: null };
+  const known = { id: "nightly", lastPingAtMs: fromMs, receivedAtMs: null };
   expect((await inbox.look(known)).lastPingAtMs).toBe(atMs);
 });
 
-it("an object that watches is asked at once when a clock was ahead, and told of no such ping", async () => {
+it("a watched heartbeat is found at once when a clock was ahead, without a ping that lies ahead", async () => {
   const { deadlines, inbox, database, pingedMs } = await startBench(1_000);
-  const known = { id: "nightly", lastPingAtMs: pingedMs, toldAtMs: null };
+  const known = { id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null };
   await inbox.look(known);
   await inbox.receive({ token, atMs: Date.now() + day });
   await inbox.announce({ token, atMs: Date.now() + day });
-  const nothing = { lastPingAtMs: null, tellingAtMs: null };
+  const nothing = { lastPingAtMs: null, announcedAtMs: null };
   expect(await inbox.look(known)).toMatchObject(nothing);
 
   await deadlines.correct();
   await waitFor(async () => (await deadlines.findPassed())?.overdue[0]?.lastPingAtMs === null, {
     withinMs: 5_000,
-    what: "its object to be asked",
+    what: "the heartbeat to be found",
   });
 
   expect(await inbox.announce({ token, atMs: pingedMs })).toEqual({
     id: "nightly",
     lastPingAtMs: null,
   });
-  expect(await inbox.look(known)).toMatchObject({ tellingAtMs: pingedMs });
+  expect(await inbox.look(known)).toMatchObject({ announcedAtMs: pingedMs });
   expect((await readRow(database)).isWatched).toBe(true);
 });
 
@@ -131,7 +131,7 @@ it("leaves alone what no clock has set wrong", async () => {
   expect(await read()).toEqual(before);
 });
 
-it("finds it again when whoever found it was killed before the object was told", async () => {
+it("finds it again when the process that found it was killed before it handed it over", async () => {
   const { deadlines, inbox, database, pingedMs } = await startBench(allowanceMs + 200);
   await deadlines.findPassed();
   const atOnce = await deadlines.findPassed();
@@ -145,46 +145,46 @@ it("finds it again when whoever found it was killed before the object was told",
 
   expect(atOnce).toBeNull();
   expect(later?.overdue).toEqual([{ id: "nightly", lastPingAtMs: pingedMs, away: null }]);
-  // The object may have heard of the first find: it decides what the ping means.
+  // The object may have been called for the first find: it decides what the ping means.
   expect(afterPing?.overdue).toEqual([{ id: "nightly", lastPingAtMs: atMs, away: null }]);
 });
 
-it("is not left to its object by one who was told of an earlier find", async () => {
+it("handing over an earlier find does not hand over a later one", async () => {
   const { deadlines, database } = await startBench(allowanceMs + 200);
   const first = await deadlines.findPassed();
   await database.query("UPDATE heartbeats SET due_at = due_at - interval '5 s'");
   await deadlines.findPassed();
 
-  if (first !== null) await deadlines.told(first);
+  if (first !== null) await deadlines.handedOver(first);
 
   expect(await deadlines.next()).toBeLessThan(6_000);
 });
 
 it("a ping that the object does not know of keeps the watch", async () => {
   const { inbox, database, pingedMs } = await startBench(1_000);
-  await inbox.look({ id: "nightly", lastPingAtMs: pingedMs, toldAtMs: null });
+  await inbox.look({ id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null });
   const atMs = Date.now();
   await inbox.receive({ token, atMs });
 
-  const known = await inbox.release({ id: "nightly", lastPingAtMs: pingedMs, toldAtMs: null });
+  const known = await inbox.release({ id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null });
 
-  expect(known).toEqual({ lastPingAtMs: atMs, tellingAtMs: null });
+  expect(known).toEqual({ lastPingAtMs: atMs, announcedAtMs: null });
   expect((await readRow(database)).isWatched).toBe(true);
 });
 
-it("a failure that is about to be told keeps the watch and the deadline, however late it is told", async () => {
+it("an announced failure keeps the watch and the deadline, however late the object receives it", async () => {
   const { inbox, database, pingedMs } = await startBench(allowanceMs - 1_000);
   const failedMs = pingedMs + 1_000;
   await inbox.announce({ token, atMs: failedMs });
   const atMs = pingedMs + 2_000;
   await inbox.receive({ token, atMs });
-  const known = { id: "nightly", lastPingAtMs: pingedMs, toldAtMs: null };
+  const known = { id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null };
 
   const released = await inbox.release(known);
   const seen = await inbox.look({ ...known, lastPingAtMs: atMs });
 
-  expect(released).toEqual({ lastPingAtMs: atMs, tellingAtMs: failedMs });
-  expect(seen.tellingAtMs).toBe(failedMs);
+  expect(released).toEqual({ lastPingAtMs: atMs, announcedAtMs: failedMs });
+  expect(seen.announcedAtMs).toBe(failedMs);
   expect(await readRow(database)).toEqual({ isWatched: true, dueAtMs: atMs + allowanceMs });
 });
 
@@ -196,7 +196,7 @@ it("a definition that changes moves the deadline", async () => {
   expect(await readRow(database)).toEqual({ isWatched: false, dueAtMs: pingedMs + 60_500 });
 });
 
-it("two that look at once tell of each deadline once", async () => {
+it("of two polls at once only one finds each deadline", async () => {
   const { deadlines } = await startBench(allowanceMs + 200);
 
   const found = await Promise.all([deadlines.findPassed(), deadlines.findPassed()]);
@@ -204,11 +204,11 @@ it("two that look at once tell of each deadline once", async () => {
   expect(found.filter((passed) => passed !== null).length).toBe(1);
 });
 
-it("asks an object that watches whether it does, also of one that never pinged", async () => {
+it("finds a watched heartbeat again after a while, also one that never pinged", async () => {
   const { deadlines, inbox, database, pingedMs } = await startBench(1_000);
   const never = createHash("sha256").update("never").digest("hex");
   await inbox.register("never", never);
-  await inbox.look({ id: "nightly", lastPingAtMs: pingedMs, toldAtMs: null });
+  await inbox.look({ id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null });
   const before = await deadlines.findPassed();
   await database.query("UPDATE heartbeats SET due_at = due_at - interval '11 min'");
 
@@ -227,17 +227,17 @@ it("learns the last ping from the object when Postgres was set back to an earlie
     "UPDATE heartbeats SET is_watched = true, last_ping_at = last_ping_at - interval '1 day'",
   );
 
-  const known = await inbox.release({ id: "nightly", lastPingAtMs: pingedMs, toldAtMs: null });
+  const known = await inbox.release({ id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null });
 
-  expect(known).toEqual({ lastPingAtMs: pingedMs, tellingAtMs: null });
+  expect(known).toEqual({ lastPingAtMs: pingedMs, announcedAtMs: null });
   expect(await readRow(database)).toEqual({
     isWatched: false,
     dueAtMs: pingedMs + allowanceMs,
   });
 });
 
-it.each(["told", "adopt"] as const)(
-  "%s never has a ping wait for it while it waits for a ping",
+it.each(["handedOver", "adopt"] as const)(
+  "%s never makes a ping wait while it waits for a ping itself",
   async (what) => {
     const { deadlines, inbox, database } = await startBench(allowanceMs + 200);
     // Before the other by its id, and behind it in the table.
@@ -252,8 +252,8 @@ it.each(["told", "adopt"] as const)(
     await pings.query("SELECT 1 FROM heartbeats WHERE id = 'early' FOR UPDATE");
 
     const waiting =
-      what === "told"
-        ? passed && deadlines.told(passed)
+      what === "handedOver"
+        ? passed && deadlines.handedOver(passed)
         : deadlines.adopt(["early", "nightly"].map((id) => ({ ...nightly, id, graceSeconds: 31 })));
     await waitFor(async () => (await database.query(isOneWaiting)).rows.length > 0, {
       withinMs: 5_000,

@@ -139,7 +139,7 @@ describe("a heartbeat", () => {
     expect(took).toBeLessThan(4_500);
   });
 
-  it("without a channel turns failed and tells nobody", async () => {
+  it("without a channel turns failed and sends no event", async () => {
     const silent = aHeartbeat({ ...heartbeat, channel: null });
     const bench = await startMonitorBench({ heartbeats: [silent] });
 
@@ -188,7 +188,7 @@ describe("a heartbeat", () => {
     expect(kinds(bench)).toEqual(["opened", "resolved"]);
   });
 
-  it("tells two episodes apart when Restate was away for the success between them", async () => {
+  it("counts two episodes when Restate was away for the success between them", async () => {
     const bench = await startMonitorBench({
       heartbeats: [aHeartbeat({ ...heartbeat, periodSeconds: 600 })],
     });
@@ -217,7 +217,7 @@ describe("a heartbeat", () => {
     const { ping } = await register(bench);
     await ping();
     await bench.untilWell("nightly");
-    // Neither of them is told to the object.
+    // The object is called with neither of them.
     await ping();
     const pingedMs = Date.now();
     await ping();

@@ -1,4 +1,4 @@
-/** A heartbeat is watched although somebody forgot of it: Restate, Postgres, or whoever was killed. */
+/** A heartbeat alerts although its state was lost: by Restate, by Postgres, or by a process that was killed. */
 import { expect, it } from "vitest";
 import { aHeartbeat } from "../../../support/monitor/check-builders.ts";
 import { registerJob } from "../../../support/monitor/heartbeat-job.ts";
@@ -92,7 +92,7 @@ it("by Postgres, which was set back to a time before its last pings", async () =
   expect(openedAtMs - Date.parse(since)).toBeLessThan(5_000);
 });
 
-it("by whoever was killed before it ended the watch", async () => {
+it("by a process that was killed before it ended the watch", async () => {
   const { bench, ping } = await startWell();
   const startedMs = Date.now();
   // Until the alarm of its first deadline has rung: from then on it has none.
@@ -104,7 +104,11 @@ it("by whoever was killed before it ended the watch", async () => {
   const { database, inbox } = bench;
   // A statement that came too late; and ten minutes later.
   const { rows } = await database.query("SELECT last_ping_at FROM heartbeats");
-  await inbox.look({ id: "nightly", lastPingAtMs: rows[0].last_ping_at.getTime(), toldAtMs: null });
+  await inbox.look({
+    id: "nightly",
+    lastPingAtMs: rows[0].last_ping_at.getTime(),
+    receivedAtMs: null,
+  });
   await database.query("UPDATE heartbeats SET due_at = due_at - interval '10 min'");
 
   await bench.untilOrders(1);

@@ -1,4 +1,4 @@
-/** What a job says of its runs while nobody hears it: each word counts, in its turn. */
+/** Starts and failures that reach the object late or never: each ping counts, in its turn. */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { eventIdsOf } from "../../../support/alerts/alert-builders.ts";
@@ -19,7 +19,7 @@ async function startWell() {
   return { bench, ping, tokenHash };
 }
 
-/** As a gateway that is killed before it tells of the failure, or cannot reach Restate. */
+/** As a gateway that is killed before it calls the object with the failure, or cannot reach Restate. */
 const announceFailure = ({ inbox }: Bench, token: string, atMs: number) =>
   inbox.announce({ token, atMs });
 
@@ -39,7 +39,7 @@ it("each failure is an episode although the worker was away for all of them", as
   expect(eventIds(bench)).toEqual(eventIdsOf(4, "nightly"));
 });
 
-it("a failure that was never told keeps no deadline from being looked at", async () => {
+it("a failure that never reached the object does not keep a deadline from being checked", async () => {
   const bench = await startMonitorBench({ heartbeats: [frequent] });
   const { ping, tokenHash } = await registerJob(bench, "nightly");
   // The alarm of its first deadline rings before the deadline after this ping.
@@ -56,7 +56,7 @@ it("a failure that was never told keeps no deadline from being looked at", async
   expect(atMs - pingedMs).toBeLessThan(30_000);
 });
 
-it("a failure that was never told is not waited for for ever", async () => {
+it("a failure that never reached the object does not keep the watch for ever", async () => {
   const { bench, ping, tokenHash } = await startWell();
   await announceFailure(bench, tokenHash, Date.now() - 60_000);
 

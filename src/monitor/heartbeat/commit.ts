@@ -1,0 +1,78 @@
+/** The end of each step of a heartbeat's object: writes state, events and records, and ends the watch. */
+import type { ObjectContext } from "@restatedev/restate-sdk";
+import type { CheckResult, Heartbeat, HeartbeatState } from "#monitor/contract.ts";
+import { newHeartbeatState } from "#monitor/rules/deadline.ts";
+import type { Decision } from "#monitor/rules/verdict.ts";
+import { handOver, writeDown } from "#monitor/transitions/hand-over.ts";
+import { isPlain, rearm, wakeWhenDelivered } from "./alarm.ts";
+import type { HeartbeatParts } from "./parts.ts";
+import { snapshotOf, writeSnapshot } from "./records.ts";
+import { readReceivedAtMs, readState, writeState } from "./state.ts";
+
+export type HeartbeatCall = { heartbeat: Heartbeat; parts: HeartbeatParts };
+
+/**
+ * Writes the first state, from which the first deadline counts. Every call does so when there is none: the
+ * heartbeat has a ping URL, so that there was a state, and Restate has lost it.
+ */
+export async function begin(
+  ctx: ObjectContext,
+  heartbeat: Heartbeat,
+  fromMs: number | null = null,
+): Promise<HeartbeatState> {
+  const known = await readState(ctx);
+  if (known !== null) return known;
+  const nowMs = await ctx.date.now();
+  const begun = newHeartbeatState(fromMs ?? nowMs);
+  writeState(ctx, begun);
+  await rearm(ctx, heartbeat, nowMs);
+  await writeSnapshot(ctx, heartbeat, nowMs);
+  return begun;
+}
+
+export type Outcome = {
+  before: HeartbeatState;
+  decision: Decision<HeartbeatState>;
+  results: CheckResult[];
+  nowMs: number;
+};
+
+/**
+ * Writes state, event and records, which Restate commits together, and ends the watch of a heartbeat that is
+ * plainly ok. Returns the time of a successful ping that the object has yet to take; null: none.
+ */
+export async function commitDecision(
+  ctx: ObjectContext,
+  { heartbeat, parts }: HeartbeatCall,
+  { before, decision, results, nowMs }: Outcome,
+): Promise<number | null> {
+  const { state, transition } = decision;
+  writeState(ctx, state);
+  if (transition !== null) handOver(ctx, heartbeat, transition);
+  await rearm(ctx, heartbeat, nowMs);
+  const hasChanged = results.length > 0 || !isPlain(before) || !isPlain(state);
+  if (hasChanged) {
+    const snapshot = await snapshotOf(ctx, heartbeat, nowMs);
+    const entry = { results, snapshot, ...(transition !== null && { transition }) };
+    writeDown(ctx, heartbeat.id, entry);
+  }
+  return isPlain(state) ? release(ctx, parts, state) : null;
+}
+
+/** Ends the watch, unless a ping came meanwhile or a call with a start or failure is on its way. */
+async function release(
+  ctx: ObjectContext,
+  { inbox }: HeartbeatParts,
+  { lastPingAtMs }: HeartbeatState,
+): Promise<number | null> {
+  const receivedAtMs = await readReceivedAtMs(ctx);
+  const found = await ctx.run("release", () =>
+    inbox.release({ id: ctx.key, lastPingAtMs, receivedAtMs }),
+  );
+  const { announcedAtMs, lastPingAtMs: pingAtMs } = found;
+  if (announcedAtMs !== null) {
+    await wakeWhenDelivered(ctx, { announcedAtMs, nowMs: await ctx.date.now() });
+    return null;
+  }
+  return pingAtMs !== null && pingAtMs > (lastPingAtMs ?? 0) ? pingAtMs : null;
+}

@@ -1,0 +1,136 @@
+/** What the object of a heartbeat does when a deadline may have passed. */
+import type { ObjectContext } from "@restatedev/restate-sdk";
+import { isAhead } from "#kernel/clock-fault.ts";
+import type { HeartbeatState } from "#monitor/contract.ts";
+import type { AlarmCall, DeadlinePassed } from "#monitor/internal.ts";
+import { findAway } from "#monitor/rules/absences.ts";
+import { canExpire, dueAtMs, expire, heardAtMs, setRight } from "#monitor/rules/deadline.ts";
+import { withRollout } from "#monitor/transitions/hand-over.ts";
+import { isPlain, rearm, wakeSoon, wakeWhenDelivered } from "./alarm.ts";
+import { begin, type HeartbeatCall } from "./commit.ts";
+import { alarms, notAhead, noteReceived, readReceivedAtMs, readState } from "./state.ts";
+import { finish, isQuietAt, takeSuccess, withPing } from "./take-ping.ts";
+
+/** The alarm: a deadline, the end of a mute, or one more look while an alert is open. */
+export async function wake(
+  ctx: ObjectContext,
+  call: HeartbeatCall,
+  { generation, toldAtMs }: AlarmCall,
+): Promise<null> {
+  if (toldAtMs !== undefined) {
+    await noteReceived(ctx, { atMs: toldAtMs, nowMs: await ctx.date.now() });
+  }
+  const before = await alarms.readCurrent(ctx, generation);
+  if (before === null) return null;
+  // Used up, even if it rang a moment early.
+  alarms.set(ctx, { before, atMs: 0 });
+  await look(ctx, call);
+  return null;
+}
+
+/** No ping came by the deadline of a heartbeat that was ok; the deadline watch has set `is_watched`. */
+export async function overdue(
+  ctx: ObjectContext,
+  call: HeartbeatCall,
+  { lastPingAtMs: pingAtMs, atMs: nowMs, away, rollout }: DeadlinePassed,
+): Promise<null> {
+  const { heartbeat } = call;
+  const lastPingAtMs = notAhead(pingAtMs, nowMs);
+  let known = await begin(ctx, heartbeat, lastPingAtMs);
+  // This call may be old, so the present time decides. It is a step of the journal: only where it matters.
+  if (isAhead(heardAtMs(known), nowMs)) {
+    const clockMs = await ctx.date.now();
+    known = setRight(known, { nowMs: clockMs, fromMs: (lastPingAtMs ?? clockMs) - 1 });
+  }
+  if (!isPlain(known)) {
+    // The call came twice, or it carries a ping whose own call was lost.
+    const isNews = lastPingAtMs !== known.lastPingAtMs;
+    if (lastPingAtMs === null || !isNews || lastPingAtMs < heardAtMs(known))
+      return ensure(ctx, call);
+    return takeSuccess(ctx, call, lastPingAtMs);
+  }
+  // Also when the state has a later ping: the deadline watch has begun a watch, and only this ends it.
+  const before = lastPingAtMs === null ? known : withPing(heartbeat, known, lastPingAtMs);
+  const isQuiet = await isQuietAt(ctx, nowMs);
+  const decision = expire(heartbeat, before, { nowMs, away, isQuiet, rollout });
+  await finish(ctx, call, { before, decision, results: [], nowMs });
+  return null;
+}
+
+/**
+ * Called whenever a worker starts: sets an alarm that was lost or is overdue, and one that a changed
+ * definition makes too late.
+ */
+export async function ensure(ctx: ObjectContext, call: HeartbeatCall): Promise<null> {
+  const { heartbeat } = call;
+  await begin(ctx, heartbeat);
+  const alarm = await alarms.read(ctx);
+  const nowMs = await ctx.date.now();
+  const isLost = alarm === null || alarm.atMs + lostAfterMs < nowMs;
+  if (isLost) await look(ctx, call);
+  else await rearm(ctx, heartbeat, nowMs);
+  return null;
+}
+
+const lostAfterMs = 2_000;
+
+/** Takes a ping that the object does not know of; without one the deadline may have passed. */
+async function look(ctx: ObjectContext, call: HeartbeatCall): Promise<void> {
+  const { heartbeat, parts } = call;
+  const known = await readState(ctx);
+  if (known === null) return;
+  const seen = await readInbox(ctx, call, known);
+  const { lastPingAtMs: pingAtMs, announcedAtMs, nowMs } = seen;
+  if (announcedAtMs !== null) {
+    await wakeWhenDelivered(ctx, { announcedAtMs, nowMs });
+    return;
+  }
+  if (pingAtMs !== null && pingAtMs > (notAhead(heardAtMs(known), nowMs) ?? 0)) {
+    const right = setRight(known, { nowMs, fromMs: pingAtMs - 1 });
+    await takeFound(ctx, call, { known: right, pingAtMs, nowMs });
+    return;
+  }
+  if (seen.isDoubtful && canExpire(heartbeat, known, nowMs)) {
+    await wakeSoon(ctx, nowMs);
+    return;
+  }
+  const isQuiet = await isQuietAt(ctx, nowMs);
+  const right = setRight(known, { nowMs, fromMs: nowMs });
+  const decision = await withRollout(ctx, parts.readRollout, (rollout) =>
+    expire(heartbeat, right, { nowMs, away: seen.away, isQuiet, rollout }),
+  );
+  await finish(ctx, call, { before: known, decision, results: [], nowMs });
+}
+
+/** Reads the time in the same step: one step less for each deadline of each heartbeat. */
+async function readInbox(
+  ctx: ObjectContext,
+  { heartbeat, parts }: HeartbeatCall,
+  known: HeartbeatState,
+) {
+  const lastPingAtMs = heardAtMs(known);
+  const receivedAtMs = await readReceivedAtMs(ctx);
+  const dueMs = dueAtMs(heartbeat, known);
+  return ctx.run("look-for-pings", async () => {
+    const { absences, ...found } = await parts.inbox.look({
+      id: heartbeat.id,
+      lastPingAtMs,
+      receivedAtMs,
+    });
+    const { spans, isDoubtful } = absences;
+    return { ...found, away: findAway(spans, dueMs), isDoubtful, nowMs: Date.now() };
+  });
+}
+
+type FoundPing = { known: HeartbeatState; pingAtMs: number; nowMs: number };
+
+/** A ping of a heartbeat that was ok is recorded already; any other is taken as if it had been sent. */
+async function takeFound(ctx: ObjectContext, call: HeartbeatCall, found: FoundPing): Promise<void> {
+  const { known, pingAtMs, nowMs } = found;
+  if (!isPlain(known)) {
+    await takeSuccess(ctx, call, pingAtMs);
+    return;
+  }
+  const decision = { state: withPing(call.heartbeat, known, pingAtMs), transition: null };
+  await finish(ctx, call, { before: known, decision, results: [], nowMs });
+}

@@ -1,0 +1,114 @@
+/** How the object of a watched heartbeat finds pings that it was not called with, and ends the watch. */
+import { aheadInSql } from "#kernel/clock-fault.ts";
+import type { Database } from "#kernel/database.ts";
+import { createGroups } from "#kernel/groups.ts";
+import type { Absences } from "#monitor/rules/absences.ts";
+import { untilFoundAgain } from "./deadlines.ts";
+import { readAbsences } from "./presence.ts";
+
+/**
+ * What an object knows: the time of the last success, or before which none counts, and that of the last start
+ * or failure that it has received. null: none.
+ */
+export type KnownPings = {
+  id: string;
+  lastPingAtMs: number | null;
+  receivedAtMs: number | null;
+};
+
+type FoundPings = {
+  lastPingAtMs: number | null;
+  /**
+   * The last start or failure that was announced and that the object has not received: the last ping may be
+   * later, and must not overtake it. null: the object has received all.
+   */
+  announcedAtMs: number | null;
+};
+
+/** With the spans in which no process could take pings. */
+type PingReport = FoundPings & { absences: Absences };
+
+export function createWatches(database: Database) {
+  const find = createFind(database, lookForPings);
+  const release = createFind(database, releaseWatches);
+  return {
+    /** Pings since the last known one; from now on the object is watching. */
+    look: createGroups(async (known: readonly KnownPings[]): Promise<readonly PingReport[]> => {
+      const found = await find(known);
+      const absences = await readAbsences(database);
+      return found.map((pings) => ({ ...pings, absences }));
+    }),
+
+    /**
+     * Ends the watch: from now on `deadlines.ts` finds out whether pings come. The watch remains when there is a
+     * ping that the caller did not know of, or a start or failure that it has still to receive.
+     */
+    release: createGroups(release),
+  };
+}
+
+/** Runs a statement that returns what was found of each heartbeat. */
+function createFind(database: Database, statement: string) {
+  return async (known: readonly KnownPings[]): Promise<readonly FoundPings[]> => {
+    const { rows } = await database.query<FoundRow>(statement, [
+      known.map(({ id }) => id),
+      known.map(({ lastPingAtMs }) => toDate(lastPingAtMs)),
+      known.map(({ receivedAtMs }) => toDate(receivedAtMs)),
+    ]);
+    const byId = new Map(rows.map((row) => [row.id, toFound(row)]));
+    return known.map(({ id }) => byId.get(id) ?? nothingFound);
+  };
+}
+
+const nothingFound: FoundPings = { lastPingAtMs: null, announcedAtMs: null };
+
+type FoundRow = { id: string; last_ping_at: Date | null; announced_at: Date | null };
+
+function toFound({ last_ping_at, announced_at }: FoundRow): FoundPings {
+  return {
+    lastPingAtMs: last_ping_at?.getTime() ?? null,
+    announcedAtMs: announced_at?.getTime() ?? null,
+  };
+}
+
+function toDate(ms: number | null): Date | null {
+  return ms === null ? null : new Date(ms);
+}
+
+/** A ping that was recorded while a clock was ahead says nothing, and must not hide those that come. */
+export const isPingAhead = aheadInSql("h.last_ping_at");
+
+export const lastPing = `CASE WHEN ${isPingAhead} THEN NULL ELSE h.last_ping_at END AS last_ping_at`;
+
+// A Postgres that was restored to an earlier state may know less than the object.
+// Rows are locked in one order, that of the ids: two groups never wait for each other.
+const lockKnown = `
+  WITH known AS (
+    SELECT id, at, received_at
+    FROM unnest($1::text[], $2::timestamptz[], $3::timestamptz[]) AS t (id, at, received_at)
+  ), locked AS (
+    SELECT h.id, known.at,
+      (h.last_ping_at IS NULL OR h.last_ping_at <= known.at OR ${isPingAhead}) AS is_known,
+      CASE WHEN h.told_at > coalesce(known.received_at, '-infinity') AND NOT ${aheadInSql("h.told_at")}
+        THEN h.told_at END AS announced_at
+    FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
+  )`;
+
+// One statement: a ping comes before it and is found, or comes after it and finds the watch set.
+const lookForPings = `${lockKnown}
+  UPDATE heartbeats h SET
+    is_watched = h.is_watched OR is_known,
+    due_at = CASE
+      WHEN is_known AND announced_at IS NULL THEN clock_timestamp() + ${untilFoundAgain}
+      ELSE h.due_at
+    END
+  FROM locked WHERE locked.id = h.id
+  RETURNING h.id, ${lastPing}, announced_at`;
+
+const releaseWatches = `${lockKnown}
+  UPDATE heartbeats h SET
+    last_ping_at = CASE WHEN is_known THEN at ELSE h.last_ping_at END,
+    is_watched = h.is_watched AND (announced_at IS NOT NULL OR NOT is_known),
+    due_at = coalesce(CASE WHEN is_known THEN at ELSE h.last_ping_at END + h.allowance, h.due_at)
+  FROM locked WHERE locked.id = h.id
+  RETURNING h.id, ${lastPing}, announced_at`;
