@@ -1,4 +1,4 @@
-/** Passes on to each heartbeat's object that its deadline has passed: one call, however many there are. */
+/** Calls the object of each heartbeat whose deadline has passed: one call from outside for all of them. */
 import { implement } from "@restatedev/restate-sdk";
 import { deadlineService, heartbeatObject } from "#monitor/internal.ts";
 import { forEver, soonForgotten } from "#monitor/retry.ts";
@@ -10,7 +10,7 @@ export function createDeadlineService(parts: HeartbeatParts) {
   return implement(deadlineService, {
     handlers: {
       passed: async (ctx, { overdue, atMs, away: awayForAll }) => {
-        // Asked for once and not by each: an alert names the rollout under way.
+        // Read once for all: an alert names the active rollout.
         const rollout = await findRollout(ctx, parts.readRollout);
         for (const { id, lastPingAtMs, away = awayForAll } of overdue) {
           if (!known.has(id)) continue;

@@ -3,13 +3,13 @@ import type { Definitions } from "#monitor/contract.ts";
 import type { CheckRecorder } from "#monitor/records/recorder.ts";
 import type { Inbox } from "./inbox.ts";
 
-/** What heartbeats need of others. */
+/** What heartbeats need from other slices. */
 export type HeartbeatParts = {
   definitions: Pick<Definitions, "heartbeats">;
   recorder: CheckRecorder;
-  /** The rollout that is under way; null: none. */
+  /** The active rollout; null: none. */
   readRollout: () => Promise<RolloutMark | null>;
   inbox: Inbox;
-  /** Before the token in ping URLs; null: the address of control. */
+  /** What precedes the token in ping URLs; null: the address of control. */
   pingUrl: string | null;
 };

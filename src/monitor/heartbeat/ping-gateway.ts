@@ -1,10 +1,10 @@
-/** The door of control for pings: the token in the address is all that is asked. */
+/** The door of control for pings: the token in the address is the only credential. */
 import type { FastifyPluginAsync } from "fastify";
 import { isPingPath, type TakePing } from "./pings.ts";
 
 export function createPingDoor(takePing: TakePing) {
   const plugin: FastifyPluginAsync = async (app) => {
-    // Jobs send their output along; nobody reads it, and no length of it is wrong.
+    // Jobs may post their output: it is discarded, whatever its type and length.
     app.removeAllContentTypeParsers();
     app.addContentTypeParser("*", (_request, payload, done) => {
       payload.on("end", () => done(null, undefined)).on("error", done);

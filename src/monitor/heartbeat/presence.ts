@@ -1,9 +1,8 @@
 /**
- * Notes while pings are listened for, so that a heartbeat is not blamed for one that nobody took. Each
- * process notes for itself: it is not away because it is busy, only when it is gone, stood still, or could
- * not reach the database that keeps pings.
+ * Records the spans in which this process could take pings, so that no heartbeat alerts for a ping that could
+ * not be taken. Each process records its own: being busy is no absence, but being gone, stopped, or unable to
+ * reach the database of pings is.
  */
-
 import { randomUUID } from "node:crypto";
 import { aheadInSql } from "#kernel/clock-fault.ts";
 import type { Database } from "#kernel/database.ts";
@@ -12,15 +11,15 @@ import type { Log } from "#kernel/log.ts";
 import { pause } from "#kernel/pause.ts";
 import { type Absences, findAbsences, goneMs, noteEveryMs } from "#monitor/rules/absences.ts";
 
-/** The first note is written when it resolves; before, pings must not be taken. */
+/** Resolves when the first record is written; before that no ping may be taken. */
 export async function startPresence(
   database: Database,
   log: Log,
 ): Promise<{ stop: () => Promise<void> }> {
   const listener = createListener(database);
-  await listener.note();
+  await listener.record();
   const stopping = new AbortController();
-  const ended = noteUntil(stopping.signal, { listener, log });
+  const ended = recordUntil(stopping.signal, { listener, log });
   return {
     stop: async () => {
       stopping.abort();
@@ -32,13 +31,13 @@ export async function startPresence(
   };
 }
 
-/** Whoever reads finds out by itself, a little later. */
+/** A process that could not record its leaving counts as gone a little later. */
 const leaveLimitMs = 2_000;
 
 type Listener = ReturnType<typeof createListener>;
 
-/** One note after the other: those that a slow database keeps waiting do not pile up. */
-async function noteUntil(
+/** One record after the other: they do not pile up behind a slow database. */
+async function recordUntil(
   signal: AbortSignal,
   { listener, log }: { listener: Listener; log: Log },
 ): Promise<void> {
@@ -46,27 +45,27 @@ async function noteUntil(
     await pause(noteEveryMs, signal);
     if (signal.aborted) return;
     await listener
-      .note()
-      .catch((error) => log.warn({ detail: (error as Error).message }, "presence not noted"));
+      .record()
+      .catch((error) => log.warn({ detail: (error as Error).message }, "presence not recorded"));
   }
 }
 
 export function createListener(database: Database) {
   let part: string | null = null;
   let hasFailed = false;
-  /** Answers whether the span goes on; no when it was interrupted. */
-  const goOn = async (hasLeft: boolean) => {
+  /** Returns whether the span was extended; false when it was interrupted. */
+  const extend = async (hasLeft: boolean) => {
     if (part === null) return false;
-    // While the database answers, whoever pings waits no longer than the note.
+    // While the database answers, a ping waits no longer than this record does.
     const gapMs = hasFailed ? noteEveryMs + refusingMs : goneMs;
     const { rowCount } = await database.query(extendSpan, [part, gapMs, hasLeft]);
     return rowCount === 1;
   };
   return {
-    /** Throws when the database does not take it: then it takes no pings either. */
-    async note(): Promise<void> {
+    /** Throws when the database does not accept it: then it accepts no pings either. */
+    async record(): Promise<void> {
       try {
-        if (!(await goOn(false))) {
+        if (!(await extend(false))) {
           const next = `pings:${randomUUID()}`;
           await database.query(beginSpan, [next]);
           part = next;
@@ -78,17 +77,17 @@ export function createListener(database: Database) {
       }
     },
 
-    /** From now on nobody waits for a note. */
+    /** Ends the span: no further record is waited for. */
     async leave(): Promise<void> {
-      await goOn(true);
+      await extend(true);
     },
   };
 }
 
-/** A single connection that is lost, with the next note in time, keeps no pings out. */
+/** A single lost connection, with the next record in time, is no absence. */
 const refusingMs = 3_000;
 
-/** Of the last spans; more are not kept. */
+/** From the last `mostSpans` spans; older ones are deleted. */
 export async function readAbsences(database: Database): Promise<Absences> {
   const { rows } = await database.query<SpanRow>(readSpans);
   const [first] = rows;
@@ -120,6 +119,6 @@ const beginSpan = `
 const readSpans = `
   SELECT coalesce(since, seen_at) AS since, seen_at, has_left, clock_timestamp() AS now
   FROM monitor_presence
-  -- One that ended while the clock was ahead would look as if it listened until then.
+  -- A span that ended while the clock was ahead would look as if it lasted until then.
   WHERE NOT ${aheadInSql("seen_at")}
   ORDER BY seen_at DESC LIMIT ${mostSpans}`;

@@ -1,4 +1,4 @@
-/** What is written down of a heartbeat. */
+/** The results and the snapshot that are written for a heartbeat. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type {
   CheckResult,
@@ -13,7 +13,7 @@ import { noPhases } from "#monitor/rules/grade.ts";
 import { nextTakenAtMs, writeDown } from "#monitor/transitions/hand-over.ts";
 import { readState } from "./state.ts";
 
-/** A start says nothing of how the job went, and only after one is known how long it took. */
+/** A start has no result. A run has a duration only if it sent a start. */
 export function resultsOf(
   heartbeat: Heartbeat,
   received: Ping,
@@ -47,7 +47,7 @@ export async function writeSnapshot(
   writeDown(ctx, ctx.key, { snapshot: await snapshotOf(ctx, heartbeat, nowMs) });
 }
 
-/** `heartbeat`: null when it is not known, and with it its deadline. */
+/** `heartbeat`: null when it is no longer defined; then the deadline is unknown as well. */
 export async function snapshotOf(
   ctx: ObjectContext,
   heartbeat: Heartbeat | null,

@@ -35,7 +35,7 @@ function startLink(database: Database) {
   return { link, linked: { query } as unknown as Database };
 }
 
-it("a note that waited for a connection is late, and no absence", async () => {
+it("a record that waited for a connection is late, and no absence", async () => {
   const database = await startBench();
   const reader = openDatabase(database.options.connectionString ?? "", log);
   onTestFinished(() => reader.end());
@@ -44,21 +44,21 @@ it("a note that waited for a connection is late, and no absence", async () => {
   const isDoubtful = async () => (await readAbsences(reader)).isDoubtful;
   const others = Array.from({ length: 10 }, () => database.query("SELECT pg_sleep(8)"));
 
-  await waitFor(isDoubtful, { withinMs: 20_000, what: "the note to be late" });
+  await waitFor(isDoubtful, { withinMs: 20_000, what: "the record to be late" });
   const late = await readAbsences(reader);
   await Promise.all(others);
-  await waitFor(async () => !(await isDoubtful()), { withinMs: 20_000, what: "the late note" });
+  await waitFor(async () => !(await isDoubtful()), { withinMs: 20_000, what: "the late record" });
 
   expect(late.spans).toEqual([]);
   expect((await readAbsences(reader)).spans).toEqual([]);
 });
 
-it("a process that was killed is away until the next one listens", async () => {
+it("a process that was killed is away until the next one starts", async () => {
   const database = await startBench();
-  await createListener(database).note();
+  await createListener(database).record();
   await pass(database, 10);
 
-  await createListener(database).note();
+  await createListener(database).record();
 
   const { spans, isDoubtful } = await readAbsences(database);
   const [span] = spans;
@@ -83,29 +83,29 @@ it("a process that could not reach the database took no pings meanwhile", async 
   const database = await startBench();
   const { link, linked } = startLink(database);
   const listener = createListener(linked);
-  await listener.note();
+  await listener.record();
   link.isUp = false;
-  await expect(listener.note()).rejects.toThrow("away");
+  await expect(listener.record()).rejects.toThrow("away");
   await pass(database, 8);
   link.isUp = true;
 
-  await listener.note();
+  await listener.record();
 
   const { spans } = await readAbsences(database);
   expect(spans).toEqual([expect.objectContaining({ isOver: true })]);
 });
 
-it("a single note that is lost, with the next in time, is no absence", async () => {
+it("a single lost record, with the next in time, is no absence", async () => {
   const database = await startBench();
   const { link, linked } = startLink(database);
   const listener = createListener(linked);
-  await listener.note();
+  await listener.record();
   link.isUp = false;
-  await expect(listener.note()).rejects.toThrow("away");
+  await expect(listener.record()).rejects.toThrow("away");
   await pass(database, 3);
   link.isUp = true;
 
-  await listener.note();
+  await listener.record();
 
   expect((await readAbsences(database)).spans).toEqual([]);
 });
@@ -113,10 +113,10 @@ it("a single note that is lost, with the next in time, is no absence", async () 
 it("a process that stood still for long was away meanwhile", async () => {
   const database = await startBench();
   const listener = createListener(database);
-  await listener.note();
+  await listener.record();
   await pass(database, 45);
 
-  await listener.note();
+  await listener.record();
 
   const { spans } = await readAbsences(database);
   expect(spans).toEqual([expect.objectContaining({ isOver: true })]);
@@ -130,13 +130,13 @@ it("keeps the last spans only, however often processes come and go", async () =>
      FROM generate_series(1, 500) AS n`,
   );
 
-  await createListener(database).note();
+  await createListener(database).record();
 
   const { rows } = await database.query("SELECT count(*)::int AS spans FROM monitor_presence");
   expect(rows[0].spans).toBe(200);
 });
 
-it("knows of the last absence that an earlier version noted", async () => {
+it("knows of the last absence that an earlier version recorded", async () => {
   const database = await startBench();
   await database.query("ALTER TABLE monitor_presence DROP COLUMN since, DROP COLUMN has_left");
   await database.query(

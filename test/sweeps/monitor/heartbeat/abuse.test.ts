@@ -50,7 +50,7 @@ it("only a run that said when it began has a duration in the record", async () =
   expect(rows[1].duration_ms).toBe(0);
 });
 
-it("pings that the object never heard of count for the run that fails after them", async () => {
+it("pings that the object was not called with count for the run that fails after them", async () => {
   const often = aHeartbeat({ id: "nightly", periodSeconds: 1, graceSeconds: 60 });
   const bench = await startMonitorBench({ heartbeats: [often] });
   const ping = await register(bench);

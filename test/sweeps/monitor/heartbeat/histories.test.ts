@@ -55,7 +55,7 @@ async function startJob(bench: Bench, id: string) {
   return { id, calls, call };
 }
 
-/** As when the answer to the watch is lost: what was told of a deadline comes again, be it long over. */
+/** As when the answer to the deadline watch is lost: its call comes again, long after the deadline. */
 async function repeatOverdue(bench: Bench, id: string) {
   const opened = bench.orders.findLast(
     ({ transition }) => transition.checkId === id && transition.reason.startsWith("no ping"),
@@ -82,7 +82,7 @@ function isDisturbance(what: Step["what"]): what is Disturbance {
   return what in disturb;
 }
 
-it("each silence and failure is told once, and nothing else", async () => {
+it("each silence and failure opens one alert, and nothing else does", async () => {
   const history = fc.array(step, { minLength: 16, maxLength: 16 });
   const [steps = []] = fc.sample(history, { seed: 1, numRuns: 1 });
   const bench = await startMonitorBench({ heartbeats });
