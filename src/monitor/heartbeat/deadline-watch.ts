@@ -11,7 +11,7 @@ import type { PassedDeadlines } from "#monitor/rules/deadline.ts";
 import type { Deadlines } from "./deadlines.ts";
 
 type Parts = {
-  deadlines: Pick<Deadlines, "correct" | "findPassed" | "handedOver" | "next">;
+  deadlines: Pick<Deadlines, "correct" | "findPassed" | "postpone" | "next">;
   /** Resolves once Restate has accepted the call. */
   send: (passed: DeadlinesPassed) => Promise<void>;
   log: Log;
@@ -60,7 +60,7 @@ async function look({ deadlines, send }: Parts): Promise<number> {
   const passed = await deadlines.findPassed();
   if (passed !== null) {
     await send(toMessage(passed));
-    await deadlines.handedOver(passed);
+    await deadlines.postpone(passed);
   }
   const nextMs = (await deadlines.next()) ?? longestPauseMs;
   return Math.min(longestPauseMs, Math.max(shortestPauseMs, nextMs));

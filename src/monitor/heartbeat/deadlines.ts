@@ -29,8 +29,8 @@ export function createDeadlines(database: Database) {
 
     /**
      * Finds the deadlines that have passed; null: none, or it is not known yet whether pings could be
-     * taken. Each of those heartbeats is watched from then on. It is found again after 5 s, unless `handedOver`
-     * was called.
+     * taken. Each of those heartbeats is watched from then on. It is found again after 5 s, unless it was
+     * postponed.
      */
     async findPassed(): Promise<PassedDeadlines | null> {
       const { rows } = await database.query(takePassed);
@@ -58,8 +58,8 @@ export function createDeadlines(database: Database) {
       await database.query(correctTimes);
     },
 
-    /** Restate has the calls to their objects: until `untilFoundAgain` they are not found again. */
-    async handedOver({ overdue, lease }: PassedDeadlines): Promise<void> {
+    /** Once Restate has the calls to their objects: they are not found again for `untilFoundAgain`. */
+    async postpone({ overdue, lease }: PassedDeadlines): Promise<void> {
       await database.query(endLease, [overdue.map(({ id }) => id), lease]);
     },
 
@@ -91,7 +91,10 @@ const adoptAllowances = `
  */
 export const untilFoundAgain = "interval '10 min'";
 
-/** Pings are written in batches, this far apart: three writes for each would be most of the cost of monitoring. */
+/**
+ * Pings are written in batches, this far apart: three writes for each ping would be most of the cost of
+ * monitoring, and a job can wait that long.
+ */
 export const pingPaceMs = 100;
 
 /** A ping may wait this long until its batch is written: a deadline that it met has not passed. */

@@ -1,7 +1,7 @@
 /**
  * Records the spans in which this process could take pings, so that no heartbeat alerts for a ping that could
- * not be taken. Each process records its own: being busy is no absence, but being gone, stopped, or unable to
- * reach the database of pings is.
+ * not be taken. Each process records its own: being busy is no absence, but being gone, suspended, or unable
+ * to reach the database of pings is.
  */
 import { randomUUID } from "node:crypto";
 import { aheadInSql } from "#kernel/clock-fault.ts";

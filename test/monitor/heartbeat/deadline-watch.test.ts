@@ -16,7 +16,7 @@ type Given = { found?: (PassedDeadlines | null)[]; nextMs?: number | null; fault
 
 /** Polls once for each entry of `found`, at least once, and stops. */
 async function runWatch({ found = [null], nextMs = null, faults = [] }: Given) {
-  const handedOver: PassedDeadlines[] = [];
+  const postponed: PassedDeadlines[] = [];
   const messages: unknown[] = [];
   const pauses: number[] = [];
   const done = Promise.withResolvers<void>();
@@ -24,7 +24,7 @@ async function runWatch({ found = [null], nextMs = null, faults = [] }: Given) {
     deadlines: {
       correct: async () => {},
       findPassed: async () => found.shift() ?? null,
-      handedOver: async (of) => void handedOver.push(of),
+      postpone: async (of) => void postponed.push(of),
       next: async () => nextMs,
     },
     send: async (message) => {
@@ -42,26 +42,26 @@ async function runWatch({ found = [null], nextMs = null, faults = [] }: Given) {
   });
   await done.promise;
   await watch.stop();
-  return { handedOver, messages, pauses };
+  return { postponed, messages, pauses };
 }
 
 describe("the watch over deadlines", () => {
-  it("hands a deadline over once Restate has accepted the call", async () => {
-    const { handedOver, messages } = await runWatch({ found: [passed] });
+  it("postpones a deadline once Restate has accepted the call", async () => {
+    const { postponed, messages } = await runWatch({ found: [passed] });
 
     const { overdue, atMs } = passed;
     expect(messages).toEqual([{ overdue, atMs, away: null }]);
-    expect(handedOver).toEqual([passed]);
+    expect(postponed).toEqual([passed]);
   });
 
-  it("hands nothing over that Restate did not accept, and polls again after a second", async () => {
-    const { handedOver, messages, pauses } = await runWatch({
+  it("postpones nothing that Restate did not accept, and polls again after a second", async () => {
+    const { postponed, messages, pauses } = await runWatch({
       found: [passed, passed],
       faults: [new Error("away")],
     });
 
     expect(messages.length).toBe(1);
-    expect(handedOver.length).toBe(1);
+    expect(postponed.length).toBe(1);
     expect(pauses).toEqual([1_000, 1_000]);
   });
 

@@ -1,4 +1,4 @@
-/** What a heartbeat of one second's period and one second's grace has to tell, by the calls of its job. */
+/** Which alerts a heartbeat of one second's period and one second's grace has to open, by the calls of its job. */
 import type { AlertTransition } from "#alerts/contract.ts";
 
 export type Kind = "success" | "fail" | "start";
@@ -7,7 +7,7 @@ export type Kind = "success" | "fail" | "start";
 export type Call = { kind: Kind; fromMs: number; toMs: number; isTaken: boolean };
 
 type Span = { fromMs: number; toMs: number };
-type Told = Pick<AlertTransition, "kind" | "atMs">;
+type Transition = Pick<AlertTransition, "kind" | "atMs">;
 
 const graceMs = 1_000;
 const allowanceMs = 2_000;
@@ -21,10 +21,13 @@ export function isInTurn(id: string, eventIds: readonly string[]): boolean {
   );
 }
 
-/** Silences and failures, all being up, that were not told. */
-export function findUntold(
+/** Silences and failures without an alert, while everything was up. */
+export function findMissing(
   calls: readonly Call[],
-  { transitions, disturbances }: { transitions: readonly Told[]; disturbances: readonly Span[] },
+  {
+    transitions,
+    disturbances,
+  }: { transitions: readonly Transition[]; disturbances: readonly Span[] },
 ): Span[] {
   const successes = calls.filter(({ kind }) => kind === "success");
   const isUp = ({ fromMs, toMs }: Span) =>
@@ -39,19 +42,27 @@ export function findUntold(
       return isUp({ fromMs, toMs }) && (isLong || hasFailed({ fromMs, toMs }));
     })
     .map(({ fromMs, toMs }) => ({ fromMs, toMs }))
-    .filter((span) => !transitions.some((told) => told.kind === "opened" && isWithin(told, span)));
+    .filter(
+      (span) =>
+        !transitions.some(
+          (transition) => transition.kind === "opened" && isWithin(transition, span),
+        ),
+    );
 }
 
-/** What was told without a reason. */
-export function findUnfounded(calls: readonly Call[], transitions: readonly Told[]): Told[] {
+/** Transitions without a reason. */
+export function findUnfounded(
+  calls: readonly Call[],
+  transitions: readonly Transition[],
+): Transition[] {
   const taken = calls.filter(({ isTaken }) => isTaken);
-  const during = ({ atMs }: Told, kind: Kind) =>
+  const during = ({ atMs }: Transition, kind: Kind) =>
     calls.some((call) => call.kind === kind && isWithin({ atMs }, call));
-  const isSilent = ({ atMs }: Told) =>
+  const isSilent = ({ atMs }: Transition) =>
     !taken.some(
       ({ kind, fromMs, toMs }) => kind === "success" && fromMs > atMs - allowanceMs && toMs < atMs,
     );
-  const isHanging = ({ atMs }: Told) =>
+  const isHanging = ({ atMs }: Transition) =>
     calls.some(
       (start) =>
         start.kind === "start" &&
@@ -60,10 +71,10 @@ export function findUnfounded(calls: readonly Call[], transitions: readonly Told
           ({ kind, fromMs, toMs }) => kind !== "start" && fromMs > start.toMs && toMs < atMs,
         ),
     );
-  return transitions.filter((told) =>
-    told.kind === "resolved"
-      ? !during(told, "success")
-      : !(during(told, "fail") || isSilent(told) || isHanging(told)),
+  return transitions.filter((transition) =>
+    transition.kind === "resolved"
+      ? !during(transition, "success")
+      : !(during(transition, "fail") || isSilent(transition) || isHanging(transition)),
   );
 }
 

@@ -52,7 +52,7 @@ it("finds a deadline that has passed, and the heartbeat is watched from then on"
 
   expect(passed?.overdue).toEqual([{ id: "nightly", lastPingAtMs: pingedMs, away: null }]);
   expect(ping).toEqual({ id: "nightly", isWatched: true });
-  if (passed !== null) await deadlines.handedOver(passed);
+  if (passed !== null) await deadlines.postpone(passed);
   expect((await readRow(database)).isWatched).toBe(true);
   expect(await deadlines.next()).toBeGreaterThan(500_000);
 });
@@ -131,7 +131,7 @@ it("leaves alone what no clock has set wrong", async () => {
   expect(await read()).toEqual(before);
 });
 
-it("finds it again when the process that found it was killed before it handed it over", async () => {
+it("finds it again when the process that found it was killed before it postponed it", async () => {
   const { deadlines, inbox, database, pingedMs } = await startBench(allowanceMs + 200);
   await deadlines.findPassed();
   const atOnce = await deadlines.findPassed();
@@ -149,13 +149,13 @@ it("finds it again when the process that found it was killed before it handed it
   expect(afterPing?.overdue).toEqual([{ id: "nightly", lastPingAtMs: atMs, away: null }]);
 });
 
-it("handing over an earlier find does not hand over a later one", async () => {
+it("postponing an earlier find does not postpone a later one", async () => {
   const { deadlines, database } = await startBench(allowanceMs + 200);
   const first = await deadlines.findPassed();
   await database.query("UPDATE heartbeats SET due_at = due_at - interval '5 s'");
   await deadlines.findPassed();
 
-  if (first !== null) await deadlines.handedOver(first);
+  if (first !== null) await deadlines.postpone(first);
 
   expect(await deadlines.next()).toBeLessThan(6_000);
 });
@@ -236,7 +236,7 @@ it("learns the last ping from the object when Postgres was set back to an earlie
   });
 });
 
-it.each(["handedOver", "adopt"] as const)(
+it.each(["postpone", "adopt"] as const)(
   "%s never makes a ping wait while it waits for a ping itself",
   async (what) => {
     const { deadlines, inbox, database } = await startBench(allowanceMs + 200);
@@ -252,8 +252,8 @@ it.each(["handedOver", "adopt"] as const)(
     await pings.query("SELECT 1 FROM heartbeats WHERE id = 'early' FOR UPDATE");
 
     const waiting =
-      what === "handedOver"
-        ? passed && deadlines.handedOver(passed)
+      what === "postpone"
+        ? passed && deadlines.postpone(passed)
         : deadlines.adopt(["early", "nightly"].map((id) => ({ ...nightly, id, graceSeconds: 31 })));
     await waitFor(async () => (await database.query(isOneWaiting)).rows.length > 0, {
       withinMs: 5_000,
