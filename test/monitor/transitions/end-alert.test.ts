@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { resolve } from "#monitor/rules/verdict.ts";
-import { whyOver } from "#monitor/transitions/end-alert.ts";
+import { endReasonOf } from "#monitor/transitions/end-alert.ts";
 
 const production = {
   environment: "production",
@@ -10,18 +10,18 @@ const production = {
 
 const nobody = { ...production, channel: null };
 
-describe("why an open alert is over", () => {
-  it("it is not while the check pages as it did", () => {
-    expect(whyOver(production, { channel: "production" })).toBeNull();
-    expect(whyOver(nobody, { channel: null })).toBeNull();
+describe("an open alert ends for its channel", () => {
+  it("not while the channel is the same", () => {
+    expect(endReasonOf(production, { channel: "production" })).toBeNull();
+    expect(endReasonOf(nobody, { channel: null })).toBeNull();
   });
 
   it.each([
-    { told: production, channel: null, why: "the check pages nobody now" },
-    { told: production, channel: "staging", why: "the check pages another channel" },
-    { told: nobody, channel: "production", why: "the check pages a channel now" },
-  ] as const)("$why", ({ told, channel, why }) => {
-    expect(whyOver(told, { channel })).toBe(why);
+    { addressee: production, channel: null, why: "the check pages nobody now" },
+    { addressee: production, channel: "staging", why: "the check pages another channel" },
+    { addressee: nobody, channel: "production", why: "the check pages a channel now" },
+  ] as const)("$why", ({ addressee, channel, why }) => {
+    expect(endReasonOf(addressee, { channel })).toBe(why);
   });
 });
 

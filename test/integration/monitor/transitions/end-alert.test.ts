@@ -99,7 +99,7 @@ describe("an API check whose alert is open", () => {
     expect(told(bench)[2]).toBe("opened 2 to production of Verify key");
   });
 
-  it("resolves where it failed when it pages nobody any more, and pages nobody then", async () => {
+  it("resolves at the old channel when it has none any more, and pages nobody then", async () => {
     const bench = await failingCheck();
 
     await bench.restartWorker({ apiChecks: [{ ...check, channel: null }] });
@@ -112,7 +112,7 @@ describe("an API check whose alert is open", () => {
     ]);
   });
 
-  it("fails where it pages now when it has paged nobody before", async () => {
+  it("fails at the new channel when it had none before", async () => {
     const bench = await failingCheck({ apiChecks: [{ ...check, channel: null }] });
 
     await bench.restartWorker({ apiChecks: [check] });
@@ -121,7 +121,7 @@ describe("an API check whose alert is open", () => {
     expect(told(bench)).toEqual(["opened 2 to production of Verify key"]);
   });
 
-  it("resolves where it failed, and fails where it pages now", async () => {
+  it("resolves at the old channel, and fails at the new one", async () => {
     const bench = await failingCheck();
     const moved: ApiCheck = { ...check, channel: "staging" };
 
@@ -153,7 +153,7 @@ describe("a heartbeat whose alert is open", () => {
     expect(await isOver(bench, "nightly")).toBe(true);
   });
 
-  it("resolves where it failed when it pages nobody any more", async () => {
+  it("resolves at the old channel when it has none any more", async () => {
     const bench = await failedHeartbeat();
 
     await bench.restartWorker({ heartbeats: [{ ...heartbeat, channel: null }] });
