@@ -112,9 +112,9 @@ function createListing(
  * answers at once is known before the program reports that it is ready.
  */
 async function startListing({ config }: Base, listing: FleetListing, stops: Stops): Promise<void> {
-  const keeping = listing.keepUp(config.fleet.list_every_seconds * 1_000);
-  stops.add("fleet listing", keeping.stop);
-  await inTime(() => keeping.first, { limitMs: firstListMs, otherwise: undefined });
+  const refresh = listing.refreshEvery(config.fleet.list_every_seconds * 1_000);
+  stops.add("fleet listing", refresh.stop);
+  await inTime(() => refresh.first, { limitMs: firstListMs, otherwise: undefined });
 }
 
 /** The keys by which the worker verifies calls: of the embedded Restate, or of the external one. */

@@ -12,20 +12,20 @@ export const fleetConfig = {
   fleet: z
     .strictObject({
       driver: z.enum(["process", "http"]).default("process"),
-      /** How long a sentinel may take to become ready before its deploy has failed. */
+      /** How long a sentinel may take to become ready before its deploy fails. */
       deploy_timeout_seconds: wholeNumber({ min: 1, max: 86_400, default: 600 }),
-      /** How often the fleet is listed while no rollout asks for it. */
+      /** The interval at which the fleet is listed in the background. */
       list_every_seconds: wholeNumber({ min: 1, max: 86_400, default: 60 }),
       /**
-       * A list that lacks more than so many percent of the known sentinels is refused until it is
-       * confirmed; 100 takes every list. Absent: 100 with the `process` driver, whose list is our
+       * A list that lacks more than this percentage of the known sentinels is refused until it is
+       * confirmed; 100 accepts every list. Absent: 100 with the `process` driver, whose list is our
        * own, else 49.
        */
       list_max_missing_percent: wholeNumberIn({ min: 0, max: 100 }).optional(),
       process: z
         .strictObject({
           size: wholeNumber({ min: 0, max: 500, default: 12 }),
-          /** Where the local sentinels forward to. Empty: our own public API. */
+          /** The address to which the local sentinels forward. Empty: our own public API. */
           upstream_url: optionalUrl(),
           /** Addresses (CIDR) of proxies in front of the sentinels, whose X-Forwarded-For is believed. */
           trusted_proxies: networkList(),

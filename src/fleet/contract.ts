@@ -5,8 +5,8 @@ import { isClean } from "#kernel/clean-text.ts";
 const deployStatuses = ["progressing", "ready", "failed"] as const;
 
 /**
- * Why a deploy failed: stable words for programs and people. A reason is a code, and mostly
- * `": "` and a sentence after it.
+ * Why a deploy failed: stable codes for programs and people. A reason is a code, mostly followed by
+ * `": "` and a sentence.
  */
 const reasonCodes = [
   "image_not_found",
@@ -53,9 +53,9 @@ export const DeployResult = z.object({
   status: z.enum(["ready", "failed"]),
   /** Only with `failed`: a reason code, and mostly `": "` and a sentence. */
   reason: z.string().optional(),
-  /** Only with `failed`, and false: the order never went out, the sentinel is as it was. */
+  /** Only with `failed`, and false: the order was never sent, the sentinel is unchanged. */
   ordered: z.boolean().optional(),
-  /** Only with `failed`, and true: the fleet's API could not be asked; nothing is said of the image. */
+  /** Only with `failed`, and true: the fleet's API failed, which says nothing about the image. */
   unasked: z.boolean().optional(),
 });
 export type DeployResult = z.infer<typeof DeployResult>;
@@ -71,19 +71,19 @@ export const NotifyReadyRequest = z.strictObject({
 export const sentinelService = iface.object("vedette.v1.SentinelService", {
   /** Replaces the sentinel's image and answers once it is ready or has failed; never throws for a failed deploy. */
   Deploy: iface.schemas({ input: DeployRequest, output: DeployResult }),
-  /** A push from whatever runs the sentinel. One for an image that is not being deployed is ignored. */
+  /** A push from the platform that runs the sentinel. Ignored for an image that is not being deployed. */
   NotifyReady: iface.shared.schemas({
     input: NotifyReadyRequest,
     output: z.object({ accepted: z.boolean() }),
   }),
-  /** Writes down that a deploy ended without a result, because its invocation was killed. */
+  /** Records that a deploy ended without a result, because its invocation was killed. */
   Abandon: iface.schemas({
     input: z.strictObject({ image: z.string(), reason: z.string() }),
     output: z.null(),
   }),
 });
 
-/** What the fleet's handlers refuse with, besides the common codes. */
+/** The error codes of the fleet's handlers, besides the common ones. */
 export type FleetProblemCode = "fleet_list_refused" | "fleet_list_changed";
 
 export const FleetListRequest = z
@@ -113,15 +113,15 @@ export const FleetList = z.object({
   ),
   /** Absent on the last page. */
   next_cursor: z.string().optional(),
-  /** Why the fleet's newest list was not taken, so that these sentinels may be out of date. */
+  /** Why the fleet's newest list was not accepted; these sentinels may be out of date then. */
   list_problem: z.string().optional(),
 });
 export type FleetList = z.infer<typeof FleetList>;
 
-/** A sentinel as the table `sentinels` has it. `image` is the desired one, `running_image` the observed. */
+/** A row of the table `sentinels`. `image` is the desired one, `running_image` the observed one. */
 export type Sentinel = FleetList["sentinels"][number];
 
-/** What a rollout needs to know of a sentinel before it starts. */
+/** The fields of a sentinel that a rollout needs before it starts. */
 export type FleetMember = Pick<Sentinel, "id" | "region" | "image" | "running_image">;
 
 export const ConfirmListRequest = z
@@ -145,6 +145,7 @@ export const fleetService = iface.service("vedette.v1.FleetService", {
   ConfirmList: iface.schemas({
     input: ConfirmListRequest,
     output: ConfirmedList,
-    description: "Takes the fleet's list although it lacks many sentinels, if it has so many now.",
+    description:
+      "Accepts the fleet's list although it lacks many sentinels, if it has `count` now.",
   }),
 });

@@ -1,62 +1,62 @@
-/** One deploy, step by step: what the driver says, written down, as an answer. */
+/** The steps of one deploy: order and poll through the driver, record the result, return it as a value. */
 import { isOfData } from "#kernel/unwritable.ts";
 import type { ReasonCode } from "./contract.ts";
 import { type Driver, type SentinelObservation, UnreachableError } from "./drivers/driver.ts";
-import { giveOrder, type Look, type OrderParts, type WantedOrder } from "./give-order.ts";
+import { giveOrder, type OrderParts, type PollResult, type WantedOrder } from "./give-order.ts";
 import type { FleetStore } from "./store.ts";
 import { extendWatch, isWatchedEnough, type Watch } from "./watch.ts";
 
 export type DeployStep = {
-  /** `unordered`: its run has stopped before the order went out. */
+  /** `unordered`: its run was stopped before the order was sent. */
   status: "progressing" | "ready" | "failed" | "unordered";
   reason?: string;
-  /** Only with `failed`: the fleet's API did not answer, or refused us altogether. */
+  /** Only with `failed`: the fleet's API did not answer, or refused access. */
   isOfApi?: boolean;
-  /** The driver has not taken the order yet: the next look gives it again. */
+  /** The driver has not accepted the order yet: the next poll sends it again. */
   isPending?: boolean;
-  /** Since when a failure that the fleet tells of may be that of the deploy before (Unix ms). */
+  /** Since when a failure that the fleet reports may be that of the previous deploy (Unix ms). */
   doubtedSinceMs?: number;
   watch?: Watch;
 };
 
-/** Why and when a deploy looks at its sentinel again. */
-export type NextLook = {
-  /** What the step before said. */
+/** The input of a poll: the state from the previous step, and the reason for this one. */
+export type NextPoll = {
+  /** From the previous step, as the next two. */
   isPending: boolean;
   doubtedSinceMs?: number | undefined;
   watch?: Watch | undefined;
-  /** How long after the step before it was due. */
+  /** How long after the previous step it was due. */
   pollMs: number;
-  /** The deploy's time is over, as far as its durable clock knows. */
+  /** The durable timer of the deploy's deadline has fired. */
   isDue: boolean;
-  /** Whoever runs the sentinel has said that it is ready. */
+  /** A push has said that the sentinel is ready. */
   isPushed: boolean;
 };
 
 export type Deployer = {
-  /** Starts the deploy and looks once. Repeating it changes nothing. */
+  /** Starts the deploy and polls once. Idempotent. */
   begin: (order: WantedOrder, timeoutMs: number) => Promise<DeployStep>;
-  observe: (order: WantedOrder, next: NextLook, timeoutMs: number) => Promise<DeployStep>;
-  /** Writes down that the deploy ended without a result. */
+  observe: (order: WantedOrder, next: NextPoll, timeoutMs: number) => Promise<DeployStep>;
+  /** Records that the deploy ended without a result. */
   abandon: (sentinelId: string, image: string, reason: string) => Promise<void>;
 };
 
-/** The most that a look may take, however long the deploy may. */
-const maxLookMs = 15_000;
-const minLookMs = 1_000;
-const maxBeginMs = 2 * maxLookMs;
+/** The longest timeout of one poll, however long the deploy may take. */
+const maxPollTimeoutMs = 15_000;
+const minPollTimeoutMs = 1_000;
+const maxBeginMs = 2 * maxPollTimeoutMs;
 
-/** How long a fleet that names no deploy may take to notice an order. */
+/** How long a fleet that reports no deploy id may take to notice an order. */
 const doubtMs = 2_000;
 
-/** Trouble with the driver is an answer, trouble with the database is thrown and tried again. */
+/** Failures of the driver are returned as values; failures of the database are thrown, and retried. */
 export function createDeployer(driver: Driver, store: FleetStore): Deployer {
   const parts = { driver, store };
   return {
     async begin(order, timeoutMs) {
       const startMs = Date.now();
       const limits = { isPending: true, limitMs: Math.min(timeoutMs, maxBeginMs) };
-      const step = await recordLook(order, await look(order, limits, parts), store);
+      const step = await recordPoll(order, await poll(order, limits, parts), store);
       const atMs = Date.now();
       return { ...step, watch: { atMs, watchedMs: spanOf(startMs, atMs, maxBeginMs) } };
     },
@@ -64,12 +64,11 @@ export function createDeployer(driver: Driver, store: FleetStore): Deployer {
     async observe(order, { watch: before, pollMs, isPending, doubtedSinceMs, ...next }, timeoutMs) {
       const watch = before && extendWatch(before, { nowMs: Date.now(), pollMs, timeoutMs });
       const leftMs = timeoutMs - (watch?.watchedMs ?? 0);
-      const limitMs = Math.min(maxLookMs, Math.max(minLookMs, leftMs));
+      const limitMs = Math.min(maxPollTimeoutMs, Math.max(minPollTimeoutMs, leftMs));
       const isDue = next.isDue && isWatchedEnough(watch, timeoutMs);
       const doubted = isDue ? undefined : doubtedSinceMs;
-      const looked = await look(order, { isPending, limitMs, doubtedSinceMs: doubted }, parts);
-      const seen = judge(looked, { ...next, isDue });
-      const step = await recordLook(order, seen, store);
+      const found = await poll(order, { isPending, limitMs, doubtedSinceMs: doubted }, parts);
+      const step = await recordPoll(order, judge(found, { ...next, isDue }), store);
       return { ...step, ...(watch && { watch: extendToNow(watch) }) };
     },
 
@@ -79,13 +78,13 @@ export function createDeployer(driver: Driver, store: FleetStore): Deployer {
   };
 }
 
-async function look(
+async function poll(
   order: WantedOrder,
-  ask: { isPending: boolean; limitMs: number; doubtedSinceMs?: number | undefined },
+  limits: { isPending: boolean; limitMs: number; doubtedSinceMs?: number | undefined },
   parts: OrderParts,
-): Promise<Look> {
-  const signal = AbortSignal.timeout(ask.limitMs);
-  let { isPending: mustGive, doubtedSinceMs } = ask;
+): Promise<PollResult> {
+  const signal = AbortSignal.timeout(limits.limitMs);
+  let { isPending: mustGive, doubtedSinceMs } = limits;
   try {
     if (mustGive) {
       const given = await giveOrder(order, signal, parts);
@@ -104,41 +103,46 @@ async function look(
 }
 
 /**
- * A sentinel whose last deploy of this image has failed may still be told of as failed when the order
- * has just been taken: that is believed once the fleet has said something else, or keeps saying it.
+ * If the last deploy of this image has failed, the fleet may still report that failure right after it
+ * accepted the order. A failure counts once the fleet has reported something else in between, or still
+ * reports it after `doubtMs`.
  */
-function doubt(seen: SentinelObservation, doubtedSinceMs: number | undefined): Look {
-  if (doubtedSinceMs === undefined) return seen;
-  if (seen.isOrdered === false) return { ...seen, doubtedSinceMs };
-  if (seen.status !== "failed" || seen.mayBeOfEarlier !== true) return seen;
+function doubt(observed: SentinelObservation, doubtedSinceMs: number | undefined): PollResult {
+  if (doubtedSinceMs === undefined) return observed;
+  if (observed.isOrdered === false) return { ...observed, doubtedSinceMs };
+  if (observed.status !== "failed" || observed.mayBeOfEarlier !== true) return observed;
   const agedMs = Date.now() - doubtedSinceMs;
   const isOver = agedMs < 0 || agedMs >= doubtMs;
-  return isOver ? seen : { ...seen, status: "progressing", doubtedSinceMs };
+  return isOver ? observed : { ...observed, status: "progressing", doubtedSinceMs };
 }
 
-async function recordLook(order: WantedOrder, look: Look, store: FleetStore): Promise<DeployStep> {
-  const { status, reason, running_image, isPending = false, doubtedSinceMs } = look;
+async function recordPoll(
+  order: WantedOrder,
+  found: PollResult,
+  store: FleetStore,
+): Promise<DeployStep> {
+  const { status, reason, running_image, isPending = false, doubtedSinceMs } = found;
   if (status === "ready" || status === "failed") {
     const runningImage = status === "ready" ? order.image : running_image;
     const { sentinelId: id, image, deployId: endedId } = order;
     const write = () => store.record({ id, image, status, reason, runningImage, endedId });
-    if (!(await canWrite(write))) return settleUnwritable(order, store);
+    if (!(await canWrite(write))) return failUnwritable(order, store);
   }
   return {
     status,
     isPending,
     ...(reason !== undefined && { reason }),
-    ...(isOfApi(look) && { isOfApi: true }),
+    ...(isOfApi(found) && { isOfApi: true }),
     ...(doubtedSinceMs !== undefined && { doubtedSinceMs }),
   };
 }
 
-function isOfApi(look: Look): boolean {
-  return look.status === "failed" && (look.isOfApi === true || look.isUnanswered === true);
+function isOfApi(found: PollResult): boolean {
+  return found.status === "failed" && (found.isOfApi === true || found.isUnanswered === true);
 }
 
-/** What was said cannot be kept: tried again for ever it would hold up all that follows. */
-async function settleUnwritable(order: WantedOrder, store: FleetStore): Promise<DeployStep> {
+/** Fails a deploy whose result the database rejects: endless retries would block all later deploys. */
+async function failUnwritable(order: WantedOrder, store: FleetStore): Promise<DeployStep> {
   const { sentinelId: id, image } = order;
   await canWrite(() => store.abandon({ id, image, reason: unwritable }));
   return { status: "failed", isPending: false, reason: unwritable };
@@ -154,33 +158,34 @@ async function canWrite(write: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-const unwritable = `${"config_invalid" satisfies ReasonCode}: what is known of it cannot be stored`;
+const unwritable = `${"config_invalid" satisfies ReasonCode}: its result cannot be stored`;
 
 function extendToNow({ atMs, watchedMs }: Watch): Watch {
   const nowMs = Date.now();
-  return { atMs: nowMs, watchedMs: watchedMs + spanOf(atMs, nowMs, maxLookMs) };
+  return { atMs: nowMs, watchedMs: watchedMs + spanOf(atMs, nowMs, maxPollTimeoutMs) };
 }
 
-/** A look that lasted longer than it may was one in which the machine slept, or its clock was set. */
+/** Limited to the timeout: if more time has passed, the machine slept or its clock was set. */
 function spanOf(fromMs: number, toMs: number, limitMs: number): number {
   return Math.min(Math.max(0, toMs - fromMs), limitMs);
 }
 
 /**
- * A push counts as the fleet's own word that this image runs, once the fleet has taken the order and
- * says nothing to the contrary; past the deadline what is not ready has failed.
+ * A push counts as ready once the fleet has accepted the order and does not report another running
+ * image. After the deadline a sentinel that is not ready has failed.
  */
-export function judge(look: Look, next: Pick<NextLook, "isDue" | "isPushed">): Look {
-  if (look.status !== "progressing") return look;
-  const isBelieved = !look.isPending && !look.isUnanswered && look.isOrdered !== false;
-  if (next.isPushed && isBelieved && !look.deniesReady) return { ...look, status: "ready" };
-  return next.isDue ? { ...look, status: "failed", reason: deadlineReason(look) } : look;
+export function judge(found: PollResult, next: Pick<NextPoll, "isDue" | "isPushed">): PollResult {
+  if (found.status !== "progressing") return found;
+  const isBelieved = !found.isPending && !found.isUnanswered && found.isOrdered !== false;
+  if (next.isPushed && isBelieved && !found.deniesReady) return { ...found, status: "ready" };
+  return next.isDue ? { ...found, status: "failed", reason: deadlineReason(found) } : found;
 }
 
-function deadlineReason({ reason, isPending = false }: Look): string {
+function deadlineReason({ reason, isPending = false }: PollResult): string {
   if (reason === undefined) {
     return `${"progress_deadline" satisfies ReasonCode}: the sentinel was not ready in time`;
   }
-  // What took no order still runs what it ran; what took it and then fell silent may run either.
+  // A fleet that did not accept the order still runs the old image; one that accepted it and then stopped
+  // answering may run either.
   return isPending ? reason : `${"timeout_unknown" satisfies ReasonCode}: ${reason}`;
 }

@@ -17,7 +17,7 @@ const sentinels = databaseRead("list-sentinels", {
   problem: "the sentinels cannot be listed",
 });
 
-/** It changes something: left behind, it would take effect after its caller was told that it had not. */
+/** A long limit, because it writes: after a timeout it could still take effect although its call failed. */
 const confirmation = {
   name: "confirm-list",
   limitMs: 330_000,

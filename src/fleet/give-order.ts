@@ -1,4 +1,4 @@
-/** Gives an order to the driver, for as long as the run that wants it is at work. */
+/** Gives an order to the driver, as long as the run that wants it has not been stopped. */
 import type { ReasonCode } from "./contract.ts";
 import {
   type ApplyResult,
@@ -13,34 +13,35 @@ import type { FleetStore, RecordResult } from "./store.ts";
 /** `run` is the rollout's run that wants the order; absent: it is always wanted. */
 export type WantedOrder = DeployOrder & { run?: string | undefined };
 
-/** What a look at the sentinel has found. */
-export type Look = Omit<SentinelObservation, "status"> & {
-  /** `unordered`: its run has stopped before the order went out. */
+/** The result of one poll of the sentinel. */
+export type PollResult = Omit<SentinelObservation, "status"> & {
+  /** `unordered`: its run was stopped before the order was sent. */
   status: SentinelObservation["status"] | "unordered";
   isPending?: boolean;
   isUnanswered?: boolean;
-  /** Since when a failure may be that of the deploy before (Unix ms); absent: it is this one's. */
+  /** Since when a failure may be that of the previous deploy (Unix ms); absent: it is this one's. */
   doubtedSinceMs?: number | undefined;
 };
 
-/** `ended`: how the deploy stands without an order; absent: the driver has taken the order. */
-type GivenOrder = { ended?: Look | undefined; failedBefore: boolean };
+/** `ended`: the deploy's state when no order was sent; absent: the driver has accepted the order. */
+type GivenOrder = { ended?: PollResult | undefined; failedBefore: boolean };
 
 export type OrderParts = { driver: Driver; store: FleetStore };
 
 /**
- * An order is given within so long after it was asked for, or is asked for again and may take twice as
- * long: another worker's stop is noticed no sooner, and a slow database or fleet is still ordered from.
+ * How long a permission to send an order is valid. After that it is requested again, and is valid for
+ * twice as long: another worker may have stopped the run meanwhile, and a slow database or fleet must
+ * still get an order through.
  */
 const firstPermissionMs = 100;
 const lastPermissionMs = 2_000;
 
-/** An order that went out before a kill has reached its fleet by then, or never will. */
+/** An order that was sent before a kill has reached its fleet after this time, or never will. */
 const arrivalMs = 5_000;
 
 /**
- * Asks durably whether the order is wanted, and gives it. Throws `UnreachableError` for trouble that
- * may pass.
+ * Checks in the database whether the order is still wanted, and gives it. Throws `UnreachableError` for
+ * temporary failures.
  */
 export async function giveOrder(
   order: WantedOrder,
@@ -54,7 +55,7 @@ export async function giveOrder(
   while (!signal.aborted) {
     const untilMs = performance.now() + permissionMs;
     const asked = await store.record({ id, image, status: "progressing", deployId, run });
-    // An order that was held back and is asked for anew did not go out in between.
+    // Only the first answer counts: an order that was held back was not sent in between.
     before ??= asked;
     const { failedBefore = false } = before;
     if (asked.isFollowed === true) return { ended: followed, failedBefore };
@@ -62,7 +63,7 @@ export async function giveOrder(
       return { ended: await findOrdered(order, { ...before, signal }, parts), failedBefore };
     }
     const isWanted = () => !store.isStoppedHere(run) && performance.now() < untilMs;
-    // When it is too late already no connection is asked for: to give it up again would break it.
+    // If it is too late already no connection is taken: aborting the request later would break it.
     const applied = isWanted() ? await apply(order, { signal, isWanted }, parts) : "held back";
     permissionMs = Math.min(permissionMs * 2, lastPermissionMs);
     if (applied === "held back") continue;
@@ -73,7 +74,7 @@ export async function giveOrder(
   throw new UnreachableError("unreachable: the order could not be given in time");
 }
 
-const followed: Look = {
+const followed: PollResult = {
   status: "unordered",
   reason: `${"cancelled" satisfies ReasonCode}: another deploy has followed`,
 };
@@ -87,18 +88,18 @@ async function apply(
     return await driver.apply(order, call);
   } catch (error) {
     if (!(error instanceof UnwantedError)) throw error;
-    // Its connection broke with it: a look makes one that stays, and the next order leaves on it at once.
+    // The abort broke its connection: a poll opens one that stays open, for the next order to use at once.
     if (!store.isStoppedHere(order.run)) await driver.observe(order, { signal: call.signal });
     return "held back";
   }
 }
 
-/** The order is no longer wanted: whether it went out before something was killed, the fleet knows. */
+/** The order is no longer wanted. Asks the fleet whether it was sent earlier, before a kill. */
 async function findOrdered(
   order: WantedOrder,
   { orderedMsAgo, signal }: { orderedMsAgo: number | null; signal: AbortSignal },
   { driver, store }: OrderParts,
-): Promise<Look | undefined> {
+): Promise<PollResult | undefined> {
   if (orderedMsAgo !== null) {
     const { isOrdered } = await driver.observe(order, { signal });
     if (isOrdered === true) return undefined;

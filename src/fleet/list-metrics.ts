@@ -5,7 +5,7 @@ export type ListMetrics = { succeeded: (size: number) => void; failed: () => voi
 export function createListMetrics(registry: Registry): ListMetrics {
   const size = new Gauge({
     name: "vedette_fleet_sentinels",
-    help: "Sentinels in the fleet's last list that was taken.",
+    help: "Sentinels in the fleet's last accepted list.",
     registers: [registry],
   });
   const isFailing = new Gauge({

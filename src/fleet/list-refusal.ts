@@ -1,11 +1,11 @@
-/** A fleet that suddenly lists far fewer sentinels is more often ill than gone. */
+/** Refuses a list with far fewer sentinels than before: most likely the fleet's API is failing. */
 import { ProblemError } from "#kernel/problem.ts";
 import type { FleetProblemCode } from "./contract.ts";
 
-/** Counts of sentinels: those known so far, those of them that a new list lacks, those it has. */
+/** Counts of sentinels: known so far, of those missing in a new list, and listed in it. */
 export type ListCounts = { known: number; missing: number; listed: number };
 
-/** Throws `fleet_list_refused` for a list that lacks more than so many percent of those known. */
+/** Throws `fleet_list_refused` for a list that lacks more than this percentage of the known ones. */
 export function refuseList(
   { known, missing, listed }: ListCounts,
   maxMissingPercent: number,
@@ -16,7 +16,7 @@ export function refuseList(
     code: "fleet_list_refused",
     detail:
       `the fleet lists ${listed} sentinels and lacks ${missing} of the ${known} known ones: ` +
-      `nothing is changed by such a list. If it is right, say so: vedette sentinels confirm ${listed}`,
+      `it was not accepted. If it is correct, confirm it: vedette sentinels confirm ${listed}`,
   });
 }
 
@@ -26,6 +26,6 @@ export function requireCount(listed: number, confirmed: number): void {
   throw new ProblemError<FleetProblemCode>({
     status: 409,
     code: "fleet_list_changed",
-    detail: `the fleet lists ${listed} sentinels now, not ${confirmed}: look again and confirm that number`,
+    detail: `the fleet lists ${listed} sentinels now, not ${confirmed}: check again and confirm that number`,
   });
 }

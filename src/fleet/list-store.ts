@@ -1,11 +1,11 @@
-/** The table `sentinels` brought in step with the fleet's own list. */
+/** Updates the table `sentinels` from the fleet's list. */
 import type pg from "pg";
 import { type Database, inTransaction } from "#kernel/database.ts";
 import type { FleetMember } from "./contract.ts";
 import type { ListedSentinel } from "./drivers/driver.ts";
 import { refuseList } from "./list-refusal.ts";
 
-/** A list, and the moment before it was asked for, by the clock of Postgres. */
+/** A list, and the time right before it was requested, by the clock of Postgres. */
 export type DatedList = { askedAt: string; sentinels: readonly ListedSentinel[] };
 
 export type ListStore = ReturnType<typeof createListStore>;
@@ -22,8 +22,8 @@ export function createListStore(database: Database, maxMissingPercent: number) {
     },
 
     /**
-     * Writes the list down, unless a newer one has been, and answers the fleet as it is known then.
-     * Rows that a deploy has written since the list was asked for stay as they are. Throws a
+     * Writes the list, unless a newer one is written already, and returns the fleet as in the table then.
+     * Rows that a deploy has written since the list was requested are not changed. Throws
      * `fleet_list_refused` for a list that lacks too many sentinels, unless `isConfirmed`.
      */
     write(list: DatedList, { isConfirmed = false } = {}): Promise<FleetMember[]> {
@@ -34,7 +34,7 @@ export function createListStore(database: Database, maxMissingPercent: number) {
       });
     },
 
-    /** Why no list has been written since the last one was; null when nothing is wrong. */
+    /** Why the newest list was not written; null: it was. */
     async readProblem(): Promise<string | null> {
       const { rows } = await database.query<{ problem: string | null }>(
         "SELECT problem FROM fleet_lists WHERE fleet = 'singleton'",
@@ -42,7 +42,7 @@ export function createListStore(database: Database, maxMissingPercent: number) {
       return rows[0]?.problem ?? null;
     },
 
-    /** Keeps why no list was written, until one is. */
+    /** Stores why no list was written; the next written list clears it. */
     async keepProblem(problem: string): Promise<void> {
       const set =
         "UPDATE fleet_lists SET problem = $1, problem_at = now() WHERE fleet = 'singleton'";
@@ -52,8 +52,8 @@ export function createListStore(database: Database, maxMissingPercent: number) {
 }
 
 /**
- * Holds off other writers of lists until the transaction ends. A date that is still to come was written
- * before the clock was set back: it is older than any of now.
+ * Locks out other writers of lists until the transaction ends. A date in the future was written before
+ * the clock was set back, and counts as older than any date of now.
  */
 async function isNewest(transaction: pg.PoolClient, { askedAt }: DatedList): Promise<boolean> {
   const { rows } = await transaction.query<{ newest: boolean }>(
@@ -72,7 +72,7 @@ async function writeList(
 ): Promise<void> {
   const ids = sentinels.map(({ id }) => id);
   const { rows } = await transaction.query<{ known: number; missing: number }>(
-    // Locked in the order in which deploys lock them, too, so that nobody waits in a circle.
+    // Locked in the same order as deploys lock them, so that there is no deadlock.
     `SELECT count(*)::int AS known, count(*) FILTER (WHERE id <> ALL($1))::int AS missing
      FROM (SELECT id FROM sentinels ORDER BY id FOR UPDATE) AS locked`,
     [ids],
@@ -102,10 +102,10 @@ async function readMembers(transaction: pg.PoolClient): Promise<FleetMember[]> {
   return rows;
 }
 
-// A fleet that names no running image may list the one that a deploy asks for which has not ended well,
-// or not yet: then what we saw running before still runs. The image that a deploy at work has asked for is
-// left alone, and so is a row that a deploy has written after the list was asked for. Rows are dated by
-// that moment, so that the next list, asked for while this one is written, is not taken for the older one.
+// A fleet that lists no running image may list the image of a deploy that has failed or is in progress:
+// then the image that we saw running before is kept as the running one. The ordered image of a deploy in
+// progress is not changed, nor is a row that a deploy has written after the list was requested. Rows are
+// dated by that time, so that the next list, requested while this one is written, counts as newer.
 const upsertFleet = `
   INSERT INTO sentinels AS s
     (id, region, image, running_image, deploy_status, health, updated_at)

@@ -1,4 +1,4 @@
-/** The fleet's own list: asked for, checked, written down, and kept up in the background. */
+/** Lists the fleet: requests its list, checks and stores it, and refreshes it in the background. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -18,16 +18,16 @@ export type ListingParts = {
 
 export type FleetListing = {
   /**
-   * Lists the fleet now. Throws `UnreachableError` when it does not answer, `fleet_list_refused` when
-   * it suddenly lacks too many sentinels: nothing is written then.
+   * Lists the fleet now. Throws `UnreachableError` when it does not answer, and `fleet_list_refused` when
+   * the list lacks too many known sentinels; then nothing is written.
    */
   list: () => Promise<FleetMember[]>;
-  /** As `list`, but takes a list however short, if it has exactly `count` sentinels; else `fleet_list_changed`. */
+  /** As `list`, but accepts any list with exactly `count` sentinels; otherwise `fleet_list_changed`. */
   confirm: (count: number) => Promise<FleetMember[]>;
-  /** Why the newest list was not taken; null when nothing is wrong. */
+  /** Why the newest list was not accepted; null: it was. */
   problem: () => Promise<string | null>;
-  /** Lists again and again, `everyMs` after a success and sooner after a failure, until stopped. */
-  keepUp: (everyMs: number) => { first: Promise<void>; stop: () => Promise<void> };
+  /** Lists `everyMs` after each success, and sooner after a failure, until stopped. */
+  refreshEvery: (everyMs: number) => { first: Promise<void>; stop: () => Promise<void> };
 };
 
 /** A fleet whose list takes longer than this cannot be listed. */
@@ -37,7 +37,7 @@ const lastRetryMs = 30_000;
 
 export function createFleetListing(parts: ListingParts): FleetListing {
   const { driver, store, metrics } = parts;
-  const ask = async () => {
+  const request = async () => {
     const askedAt = await ofDatabase(store.readClock());
     return { askedAt, sentinels: distinct(await listInTime(driver)) };
   };
@@ -53,39 +53,39 @@ export function createFleetListing(parts: ListingParts): FleetListing {
       throw error;
     }
   };
-  const list = () => take(async () => ofDatabase(store.write(await ask())));
+  const list = () => take(async () => ofDatabase(store.write(await request())));
   return {
     list,
     confirm: (count) =>
       take(async () => {
-        const asked = await ask();
-        requireCount(asked.sentinels.length, count);
-        return ofDatabase(store.write(asked, { isConfirmed: true }));
+        const dated = await request();
+        requireCount(dated.sentinels.length, count);
+        return ofDatabase(store.write(dated, { isConfirmed: true }));
       }),
     problem: store.readProblem,
-    keepUp: (everyMs) => keepUp(list, { everyMs, log: parts.log }),
+    refreshEvery: (everyMs) => refreshEvery(list, { everyMs, log: parts.log }),
   };
 }
 
-/** One entry a sentinel. Of two the later one counts: a list is read page by page while it changes. */
+/** One entry per sentinel, of several the last: the list may change while it is read page by page. */
 export function distinct(listed: readonly ListedSentinel[]): ListedSentinel[] {
   return [...new Map(listed.map((sentinel) => [sentinel.id, sentinel])).values()];
 }
 
-/** A number that someone has confirmed and that is not the fleet's: it says nothing of the fleet. */
+/** Whether an operator confirmed a wrong number, which is not a failure of the fleet. */
 function isMistyped(error: unknown): boolean {
   const code: FleetProblemCode = "fleet_list_changed";
   return error instanceof ProblemError && error.code === code;
 }
 
-/** Says whose trouble it is: whoever reads it would look for it at the fleet. */
+/** Names the database in its errors, so that they are not taken for errors of the fleet. */
 async function ofDatabase<Answer>(work: Promise<Answer>): Promise<Answer> {
   try {
     return await work;
   } catch (error) {
     if (error instanceof ProblemError) throw error;
     const { message } = error as Error;
-    throw new Error(`the database cannot be asked: ${message}`, { cause: error });
+    throw new Error(`the database cannot be reached: ${message}`, { cause: error });
   }
 }
 
@@ -96,7 +96,7 @@ function listInTime(driver: Pick<Driver, "list">): Promise<ListedSentinel[]> {
   return unlessLate((signal) => driver.list(signal), { limitMs: listTimeoutMs, late });
 }
 
-function keepUp(list: FleetListing["list"], { everyMs, log }: { everyMs: number; log: Log }) {
+function refreshEvery(list: FleetListing["list"], { everyMs, log }: { everyMs: number; log: Log }) {
   const stopping = new AbortController();
   const first = Promise.withResolvers<void>();
   const run = async () => {
@@ -109,7 +109,7 @@ function keepUp(list: FleetListing["list"], { everyMs, log }: { everyMs: number;
         (error: Error) => error.message,
       );
       first.resolve();
-      tell(log, before, problem);
+      logChange(log, before, problem);
       retryMs = problem === undefined ? firstRetryMs : Math.min(retryMs * 2, lastRetryMs);
       const pauseMs = problem === undefined ? everyMs : Math.min(retryMs, everyMs);
       await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {});
@@ -120,14 +120,14 @@ function keepUp(list: FleetListing["list"], { everyMs, log }: { everyMs: number;
     first: first.promise,
     stop: async () => {
       stopping.abort();
-      // A list under way is left behind: its fleet may not answer for minutes.
+      // Does not wait for a list in progress: its fleet may not answer for minutes.
       await Promise.race([ended, sleep(1_000, undefined, { ref: false })]);
     },
   };
 }
 
-/** Says once that the fleet cannot be listed, or again when the cause is another one. */
-function tell(log: Log, before: string | undefined, problem: string | undefined): void {
+/** Logs when the fleet can no longer be listed, when the cause changes, and when it can again. */
+function logChange(log: Log, before: string | undefined, problem: string | undefined): void {
   if (problem === before) return;
   if (problem !== undefined) log.warn({ detail: problem }, "fleet not listed");
   else log.info("fleet listed again");

@@ -1,7 +1,7 @@
 /** Reads the table `sentinels` for pages that show the fleet. */
 import type { Database } from "#kernel/database.ts";
 
-/** What a map of the fleet shows of a sentinel. */
+/** The fields of a sentinel that the map of the fleet shows. */
 export type MappedSentinel = {
   id: string;
   region: string;
@@ -24,7 +24,7 @@ export function createFleetReader(database: Database) {
       return (await database.query<MappedSentinel>(selectAll)).rows;
     },
 
-    /** undefined: it is gone. */
+    /** undefined: there is no sentinel with this id. */
     async one(id: string): Promise<SentinelRow | undefined> {
       const { rows } = await database.query("SELECT * FROM sentinels WHERE id = $1", [id]);
       const [row] = rows;

@@ -12,14 +12,14 @@ import { type DeployResult, type ReasonCode, sentinelService } from "./contract.
 import type { Deployer, DeployStep } from "./deployer.ts";
 import type { WantedOrder } from "./give-order.ts";
 
-/** Key `deploying`: whom a push that says "ready" is for. */
+/** Key `deploying`: the deploy in progress, to which a "ready" push is delivered. */
 type DeployInProgress = { image: string; invocation: string };
 
 export type SentinelServiceParts = { deployer: Deployer; deployTimeoutMs: number };
 
 const firstPollMs = 200;
 const lastPollMs = 2_000;
-/** Of a deploy that takes hours: each look is two entries in its journal. */
+/** For a deploy that takes hours: each poll is two entries in its journal. */
 const longestPollMs = 30_000;
 
 export function createSentinelService(parts: SentinelServiceParts) {
@@ -34,7 +34,7 @@ export function createSentinelService(parts: SentinelServiceParts) {
       },
     },
     options: {
-      // A fleet of 50,000 would otherwise leave as many journals behind for a day.
+      // Otherwise a fleet of 50,000 would leave as many journals for a day.
       journalRetention: 0,
       handlers: { Deploy: { ingressPrivate: true }, Abandon: { ingressPrivate: true } },
     },
@@ -48,10 +48,10 @@ async function deploy(
 ): Promise<DeployResult> {
   if (image === "") return toResult(ctx, image, { status: "failed", reason: unknownImage });
   const order = { sentinelId: ctx.key, image, deployId: ctx.request().id, run };
-  // Before anything is applied: a push that comes at once must find whom to wake.
+  // Before the order is given: a push that comes at once must find this invocation.
   ctx.set<DeployInProgress>("deploying", { image, invocation: order.deployId });
   try {
-    // One journaled step for all that a quick deploy needs, because a fleet has very many of them.
+    // A single journaled step for a quick deploy, because a fleet has very many of them.
     const first = await ctx.run("deploy", () => parts.deployer.begin(order, parts.deployTimeoutMs));
     const result =
       first.status === "progressing" ? await waitReady(ctx, { order, first }, parts) : first;
@@ -66,7 +66,7 @@ async function deploy(
   }
 }
 
-const unknownImage = `${"config_invalid" satisfies ReasonCode}: the image to put there is not known`;
+const unknownImage = `${"config_invalid" satisfies ReasonCode}: the image to deploy is not known`;
 
 type Cause = "pushed" | "deadline" | "poll";
 
@@ -86,7 +86,7 @@ async function waitReady(
     const poll = ctx.sleep(pollMs).map(() => "poll" as const);
     const cause = await RestatePromise.race([...awaited.values(), poll]);
     awaited.delete(cause);
-    // What was pushed before the fleet took the order was not about it.
+    // A push from before the fleet accepted the order was not about this deploy.
     isPushed ||= cause === "pushed" && step.isPending !== true;
     const { isPending = false, watch, doubtedSinceMs } = step;
     const isDue = !awaited.has("deadline");
@@ -96,7 +96,7 @@ async function waitReady(
   }
 }
 
-/** A deploy is looked at every 2 s, and once it was watched for longer, every hundredth of that time. */
+/** The interval doubles up to 2 s, or up to a hundredth of the time watched so far if that is longer. */
 export function nextPollMs(pollMs: number, { watch }: Pick<DeployStep, "watch">): number {
   const hundredthMs = Math.round((watch?.watchedMs ?? 0) / 100);
   return Math.min(pollMs * 2, Math.max(lastPollMs, Math.min(longestPollMs, hundredthMs)));

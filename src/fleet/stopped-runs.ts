@@ -1,19 +1,19 @@
 /**
- * Runs whose orders may no longer go out. A stop is never taken back, so that it holds whatever is
- * killed, repeated or comes late.
+ * Runs whose orders may no longer be sent. A stop is permanent, so that it is effective whatever is
+ * killed, repeated or delayed.
  */
 import type { Database } from "#kernel/database.ts";
 import type { ReasonCode } from "./contract.ts";
 
-/** How many stopped runs this process remembers: their last orders are long over. */
+/** How many stopped runs this process remembers: no orders of older ones can be pending. */
 const maxRemembered = 1_000;
 
 export function createStoppedRuns(database: Database) {
   const stopped = new Set<string>();
   return {
     /**
-     * Stops a run for good. Once it has answered this process sends no order of that run, not even
-     * one that was allowed to go out before.
+     * Stops a run permanently. Once it has resolved, this process sends no order of that run, not even
+     * one that had its permission before.
      */
     async stopRun(run: string): Promise<void> {
       await database.query(insertStop, [run]);
@@ -23,8 +23,8 @@ export function createStoppedRuns(database: Database) {
     },
 
     /**
-     * Of these sentinels, how many were last ordered by one of these runs, whether their deploys have ended or not.
-     * One that has left the fleet's list meanwhile may have been.
+     * How many of these sentinels were last ordered by one of these runs, whether their deploys have ended
+     * or not. One that is no longer in the fleet's list counts too, since it may have been.
      */
     async countOrdered(runs: readonly string[], ids: readonly string[]): Promise<number> {
       const { rows } = await database.query(countOrderedOf, [runs, ids]);
@@ -35,8 +35,8 @@ export function createStoppedRuns(database: Database) {
     isStoppedHere: (run: string | undefined): boolean => run !== undefined && stopped.has(run),
 
     /**
-     * Brings a sentinel whose order never went out back to what it was before. Where another deploy
-     * is still said to be at work it was killed: a sentinel has one at a time.
+     * Restores the row of a sentinel whose order was never sent. If the row then says that another deploy
+     * is in progress, that one was killed, since a sentinel has one at a time; it is marked as failed.
      */
     async putBack({ id, deployId }: { id: string; deployId: string }): Promise<void> {
       await database.query(putBackSentinel, [id, deployId]);
@@ -58,7 +58,7 @@ const countOrderedOf = `
   SELECT count(*)::int AS ordered FROM unnest($2::text[]) AS t (id) LEFT JOIN sentinels AS s USING (id)
   WHERE s.id IS NULL OR s.deploy_run = ANY($1::text[])`;
 
-// A deploy that was at work before this one has ended without a result: nothing is at work now.
+// A deploy that was in progress before this one has ended without a result: none is in progress now.
 const putBackSentinel = `
   UPDATE sentinels SET
     image = before_deploy->>'image', previous_image = before_deploy->>'previous_image',

@@ -12,25 +12,25 @@ export type DeployRecord = {
   reason?: string | undefined;
   /** Absent: as it was. */
   runningImage?: string | undefined;
-  /** The deploy whose order is about to go out; only with `progressing`. */
+  /** The deploy whose order is about to be sent; only with `progressing`. */
   deployId?: string | undefined;
-  /** The run that wants it; absent: whoever asks. */
+  /** The run that wants it; absent: none, and it is always wanted. */
   run?: string | undefined;
   /**
-   * The deploy that has ended. Once another's order went out it has nothing more to say: an attempt that hung
-   * while Restate had it made elsewhere may end at any time.
+   * The deploy that has ended. Ignored once another deploy's order was sent: an attempt that hung, while
+   * Restate retried it elsewhere, may end at any time.
    */
   endedId?: string | undefined;
 };
 
-/** What became of a record. One of a run that has stopped changes nothing. */
+/** The outcome of a record. A record of a stopped run changes nothing. */
 export type RecordResult = {
   isStopped: boolean;
-  /** Whether this deploy's order was allowed to go out before, and how long ago. */
+  /** How long ago this deploy's order had permission to be sent; null: never. */
   orderedMsAgo: number | null;
   /** Whether the deploy before this one wanted the same image and did not end well. */
   failedBefore?: boolean;
-  /** Another deploy of the sentinel was ordered after this one: it comes late, and changes nothing. */
+  /** Another deploy of the sentinel was ordered after this one: the record is late, and changes nothing. */
   isFollowed?: boolean;
 };
 
@@ -44,10 +44,10 @@ export function createFleetStore(database: Database) {
   return {
     ...createStoppedRuns(database),
 
-    /** Writes how a deploy goes. Resolves once it is committed. */
+    /** Writes the progress of a deploy. Resolves once it is committed. */
     record: (given: DeployRecord): Promise<RecordResult> => record(given),
 
-    /** Marks a deploy that is still at work as failed; one that has ended keeps its result. */
+    /** Marks a deploy in progress as failed; one that has ended keeps its result. */
     async abandon({ id, image, reason }: { id: string; image: string; reason: string }) {
       await database.query(abandonDeploy, [id, image, reason]);
     },
@@ -86,11 +86,11 @@ async function writeRecords(
   });
 }
 
-// Whether the run has stopped is asked in the statement that writes, so that asking costs no round
-// trip; what it answers besides is the row as it was before. A sentinel that is not in the table
-// may have been ordered: then only the fleet can tell. A few deploys before are kept by id, so that an
-// attempt that hung is known when it orders late. Whoever writes more than one row locks them by id, so
-// that nobody waits in a circle.
+// The statement that writes also checks whether the run was stopped, which saves a round trip; its other
+// results are from the row as it was before. A sentinel that is not in the table may have been ordered:
+// only the fleet can say then. The ids of the last few deploys are kept, so that a late order of an
+// attempt that hung is recognised. Every statement that writes several rows locks them by id, so that
+// there is no deadlock.
 const updateSentinels = `
   WITH t AS (
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],

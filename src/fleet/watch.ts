@@ -1,15 +1,15 @@
-/** How long a deploy was really watched: what passed while nobody could look does not count. Pure. */
+/** How long a deploy was really watched: time in which no process could poll does not count. Pure. */
 
-/** The last look: when it ended (Unix ms), and how long the deploy was watched until then. */
+/** The last poll: when it ended (Unix ms), and how long the deploy had been watched until then. */
 export type Watch = { atMs: number; watchedMs: number };
 
-/** A look may come so much later than it was due before the time between is nobody's. */
+/** How late a poll may be for the time since the last one to count as watched. */
 const slackMs = 5_000;
 
-/** The deadline's own clock is not quite ours. */
+/** Clocks differ slightly: Restate's timer sets the deadline, our clock measures the watched time. */
 const tolerance = 0.9;
 
-/** The watch as it is when the next look begins, which was due `pollMs` after the last one. */
+/** The watch when the next poll begins, which was due `pollMs` after the last one. */
 export function extendWatch(
   { atMs, watchedMs }: Watch,
   next: { nowMs: number; pollMs: number; timeoutMs: number },

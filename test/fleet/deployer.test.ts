@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createDeployer, judge, type NextLook } from "#fleet/deployer.ts";
+import { createDeployer, judge, type NextPoll } from "#fleet/deployer.ts";
 import {
   type Driver,
   type SentinelObservation,
@@ -12,7 +12,7 @@ const order = { sentinelId: "s1", image: "r.io/a:v2", deployId: "d1", run: "run-
 
 const timeoutMs = 10_000;
 
-const nextLook: NextLook = { isPending: false, pollMs: 200, isDue: false, isPushed: false };
+const nextPoll: NextPoll = { isPending: false, pollMs: 200, isDue: false, isPushed: false };
 
 type Parts = {
   driver?: Partial<Driver>;
@@ -43,7 +43,7 @@ describe("a deploy that fails", () => {
   const end = (observe: Driver["observe"], apply: Driver["apply"] = async () => ({})) =>
     buildParts({ driver: { observe, apply } }).deployer.observe(
       order,
-      { ...nextLook, isPending: true, isDue: true },
+      { ...nextPoll, isPending: true, isDue: true },
       timeoutMs,
     );
 
@@ -79,7 +79,7 @@ describe("a deploy that fails", () => {
   );
 });
 
-describe("a fleet that does not say whose deploy it speaks of", () => {
+describe("a fleet that reports no deploy id", () => {
   const stale: SentinelObservation = {
     status: "failed",
     reason: "crash_loop",
@@ -93,10 +93,10 @@ describe("a fleet that does not say whose deploy it speaks of", () => {
       timeoutMs,
     );
 
-  const look = (seen: SentinelObservation, next: Partial<NextLook>) =>
+  const poll = (seen: SentinelObservation, next: Partial<NextPoll>) =>
     buildParts({ driver: { observe: async () => seen } }).deployer.observe(
       order,
-      { ...nextLook, ...next },
+      { ...nextPoll, ...next },
       timeoutMs,
     );
 
@@ -104,7 +104,7 @@ describe("a fleet that does not say whose deploy it speaks of", () => {
     const first = await begin(stale, [failedBefore]);
 
     expect(first).toMatchObject({ status: "progressing", isPending: false });
-    expect(await look(stale, { doubtedSinceMs: first.doubtedSinceMs })).toMatchObject({
+    expect(await poll(stale, { doubtedSinceMs: first.doubtedSinceMs })).toMatchObject({
       status: "progressing",
       doubtedSinceMs: first.doubtedSinceMs,
     });
@@ -120,10 +120,10 @@ describe("a fleet that does not say whose deploy it speaks of", () => {
   });
 
   it("is believed once it has said something else", async () => {
-    const between = await look({ status: "progressing" }, { doubtedSinceMs: Date.now() });
+    const between = await poll({ status: "progressing" }, { doubtedSinceMs: Date.now() });
 
     expect(between.doubtedSinceMs).toBeUndefined();
-    expect(await look(stale, { doubtedSinceMs: between.doubtedSinceMs })).toMatchObject({
+    expect(await poll(stale, { doubtedSinceMs: between.doubtedSinceMs })).toMatchObject({
       status: "failed",
       reason: "crash_loop",
     });
@@ -134,7 +134,7 @@ describe("a fleet that does not say whose deploy it speaks of", () => {
     const due = { doubtedSinceMs: Date.now(), isDue: true };
 
     for (const next of [longAgo, due]) {
-      expect(await look(stale, next)).toMatchObject({ status: "failed", reason: "crash_loop" });
+      expect(await poll(stale, next)).toMatchObject({ status: "failed", reason: "crash_loop" });
     }
   });
 });
@@ -177,8 +177,8 @@ describe("createDeployer", () => {
     const observe: Driver["observe"] = async () => ({ status: "progressing" });
     const { deployer } = buildParts({ driver: { apply, observe } });
 
-    await deployer.observe(order, { ...nextLook, isPending: true }, timeoutMs);
-    await deployer.observe(order, nextLook, timeoutMs);
+    await deployer.observe(order, { ...nextPoll, isPending: true }, timeoutMs);
+    await deployer.observe(order, nextPoll, timeoutMs);
 
     expect(applied).toBe(1);
   });
@@ -222,7 +222,7 @@ describe("an order whose run has stopped", () => {
     expect(putBacks).toEqual(["s1"]);
   });
 
-  it("goes on being observed when the fleet has it already", async () => {
+  it("is observed when the fleet has it already", async () => {
     const observe: Driver["observe"] = async () => ({ status: "progressing", isOrdered: true });
     const { deployer, putBacks } = buildParts({
       driver: { observe },
@@ -235,7 +235,7 @@ describe("an order whose run has stopped", () => {
     expect(putBacks).toEqual([]);
   });
 
-  it("is looked for again when it may still be on its way to the fleet", async () => {
+  it("is polled again when it may still be on its way to the fleet", async () => {
     const { deployer, putBacks } = buildParts({
       driver: { observe: atAnother },
       recorded: [stopped(10)],
@@ -257,7 +257,7 @@ describe("an order whose run has stopped", () => {
     expect(putBacks).toEqual(["s1"]);
   });
 
-  it("stays undecided while the fleet cannot be asked", async () => {
+  it("is undecided while the fleet cannot be reached", async () => {
     const observe = () => Promise.reject(new UnreachableError("unreachable: reset"));
     const { deployer } = buildParts({ driver: { observe }, recorded: [stopped(60_000)] });
 
@@ -267,7 +267,7 @@ describe("an order whose run has stopped", () => {
     });
   });
 
-  it("that the driver held back at the last moment is asked for anew", async () => {
+  it("that the driver held back at the last moment requests a new permission", async () => {
     const apply = () => Promise.reject(new UnwantedError());
     const { deployer } = buildParts({
       driver: { apply },
@@ -297,7 +297,7 @@ describe("the permission to order", () => {
     return allowed;
   };
 
-  it("ends a tenth of a second after it was asked for: another worker may have stopped the run", async () => {
+  it("expires a tenth of a second after it was given: another worker may have stopped the run", async () => {
     expect(await permitted([99])).toEqual([true]);
     expect(await permitted([100])).toEqual([false, true]);
   });
@@ -311,7 +311,7 @@ describe("the permission to order", () => {
 });
 
 describe("an order held back because its connection came late", () => {
-  /** A fleet to which a connection takes three seconds, and that keeps what has made a look. */
+  /** A fleet to which a connection takes three seconds, and that keeps one that a poll has opened. */
   const createSlow = () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     let isConnected = false;
@@ -337,7 +337,7 @@ describe("an order held back because its connection came late", () => {
     vi.useRealTimers();
   });
 
-  it("leaves on one that a look has made", async () => {
+  it("is sent on one that a poll has opened", async () => {
     const { calls, driver } = createSlow();
     const recorded = Array.from({ length: 5 }, () => ({ isStopped: false, orderedMsAgo: null }));
 
@@ -370,29 +370,29 @@ describe("time in which the machine slept", () => {
   it.each([
     ["slept", 3_600_000, 30_000],
     ["was set back", -3_600_000, 0],
-  ])("is not watched when the clock %s in the first look", async (_, byMs, watchedMs) => {
+  ])("is not watched when the clock %s in the first poll", async (_, byMs, watchedMs) => {
     const step = await jumping(byMs).begin(order, 600_000);
 
     expect(step.watch?.watchedMs).toBe(watchedMs);
   });
 
-  it("is not watched in a later look either", async () => {
+  it("is not watched in a later poll either", async () => {
     const watch = { atMs: Date.now(), watchedMs: 0 };
 
-    const step = await jumping(3_600_000).observe(order, { ...nextLook, watch }, 600_000);
+    const step = await jumping(3_600_000).observe(order, { ...nextPoll, watch }, 600_000);
 
     expect(step.watch?.watchedMs).toBeLessThan(21_000);
     expect(step.status).toBe("progressing");
   });
 });
 
-describe("a deadline that came while nobody could look", () => {
+describe("a deadline that came while no process could poll", () => {
   const observe: Driver["observe"] = async () => ({ status: "progressing" });
 
   it("judges only once the deploy was watched for its time", async () => {
     const { deployer } = buildParts({ driver: { observe } });
     const watch = { atMs: Date.now() - 3_600_000, watchedMs: 2_000 };
-    const due = { ...nextLook, isDue: true, pollMs: 2_000 };
+    const due = { ...nextPoll, isDue: true, pollMs: 2_000 };
 
     let step = await deployer.observe(order, { ...due, watch }, timeoutMs);
     const first = step;
@@ -417,13 +417,13 @@ describe("a deadline that came while nobody could look", () => {
     expect(looks).toBeLessThan(6);
   });
 
-  it("judges at once when looks came all the time", async () => {
+  it("judges at once when polls came all the time", async () => {
     const { deployer } = buildParts({ driver: { observe } });
     const watch = { atMs: Date.now() - 2_000, watchedMs: 8_000 };
 
     const step = await deployer.observe(
       order,
-      { ...nextLook, isDue: true, pollMs: 2_000, watch },
+      { ...nextPoll, isDue: true, pollMs: 2_000, watch },
       timeoutMs,
     );
 
@@ -449,15 +449,15 @@ describe("judge", () => {
   });
 
   it("believes a failure more than a push", () => {
-    const look = { status: "failed", reason: "crash_loop" } as const;
+    const found = { status: "failed", reason: "crash_loop" } as const;
 
-    expect(judge(look, pushed)).toEqual(look);
+    expect(judge(found, pushed)).toEqual(found);
   });
 
-  it("goes on waiting after a poll", () => {
-    const look = { status: "progressing" } as const;
+  it("waits on after a poll", () => {
+    const found = { status: "progressing" } as const;
 
-    expect(judge(look, { isPushed: false, isDue: false })).toEqual(look);
+    expect(judge(found, { isPushed: false, isDue: false })).toEqual(found);
   });
 
   it.each([
@@ -467,8 +467,8 @@ describe("judge", () => {
       { status: "progressing", reason: "unreachable: reset", isPending: true },
       /^unreachable: reset/,
     ],
-  ] as const)("past the deadline %j has failed with its reason", (look, reason) => {
-    expect(judge(look, due)).toMatchObject({
+  ] as const)("past the deadline %j has failed with its reason", (found, reason) => {
+    expect(judge(found, due)).toMatchObject({
       status: "failed",
       reason: expect.stringMatching(reason),
     });

@@ -5,7 +5,7 @@ import { distinct } from "#fleet/listing.ts";
 const listed = (id: string, image: string) => ({ id, region: "eu", image, healthy: true });
 
 describe("distinct", () => {
-  it("keeps the later entry of a sentinel that stands on two pages", () => {
+  it("keeps the later entry of a sentinel that is on two pages", () => {
     const pages = [listed("a", "r/i:v1"), listed("b", "r/i:v1"), listed("a", "r/i:v2")];
 
     expect(distinct(pages)).toEqual([listed("a", "r/i:v2"), listed("b", "r/i:v1")]);
@@ -35,7 +35,7 @@ describe("refuseList", () => {
     [1, 1, 99],
     [12, 1, 0],
   ])("refuses one that lacks more: of %j known %j are missing", (known, missing, limit) => {
-    expect(refusal(known, missing, limit)).toThrow("nothing is changed by such a list");
+    expect(refusal(known, missing, limit)).toThrow("it was not accepted");
   });
 
   it("names the command that takes the list all the same", () => {

@@ -12,7 +12,7 @@ const countLooks = (deployMs: number) => {
   return count;
 };
 
-describe("the looks at a deploy", () => {
+describe("the polls of a deploy", () => {
   it.each([
     [200, 400],
     [1_600, 2_000],

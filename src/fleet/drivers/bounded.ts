@@ -1,4 +1,4 @@
-/** Whatever a fleet says enters here: cleaned and bounded, for every driver alike. */
+/** Cleans and bounds everything that a fleet returns, for every driver alike. */
 import { cleanText, isClean } from "#kernel/clean-text.ts";
 import type { Log } from "#kernel/log.ts";
 import {
@@ -13,10 +13,10 @@ const maxRegion = 100;
 const maxImage = 512;
 const maxReason = 1_024;
 
-/** How many sentinels that are left out a line of the log names. */
+/** How many of the sentinels that are left out a log line names. */
 const namedAtMost = 5;
 
-/** The driver, as far as it can be believed. */
+/** Wraps the driver so that its results are cleaned and bounded. */
 export function boundDriver(driver: Driver, log: Log): Driver {
   return {
     ...driver,
@@ -37,7 +37,7 @@ export function boundDriver(driver: Driver, log: Log): Driver {
   };
 }
 
-/** What the trouble says is the fleet's own word too. */
+/** Cleans error messages too, which may quote the fleet. */
 async function bounded<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   try {
     return await call();
@@ -47,7 +47,7 @@ async function bounded<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Dots alone are no name in an address, however they are written: they lead to another one. */
+/** In a URL a path segment of dots leads to another path, however it is encoded. */
 function isUsable(id: string): boolean {
   return id !== "" && id !== "." && id !== ".." && isClean(id, maxId);
 }
@@ -62,7 +62,7 @@ function cleanSentinel({ running_image, ...listed }: ListedSentinel): ListedSent
   };
 }
 
-/** A rollback orders what was listed: a name that cannot be kept as it is would be another image's. */
+/** A rollback orders the listed image: a name that had to be changed would be another image's. */
 function cleanImage(image: string): string {
   return isClean(image, maxImage) ? image : "";
 }
@@ -84,7 +84,7 @@ function cleanReason(reason: string): string {
   return cleanText(reason, maxReason);
 }
 
-/** Such an id cannot be stored, or not be told from another: nothing is ever asked of it. */
+/** Such an id cannot be stored, or not be distinguished from another, so the sentinel is left out. */
 function warnOfLeftOut(odd: readonly ListedSentinel[], log: Log): void {
   const named = odd.slice(0, namedAtMost).map(({ id }) => cleanText(id, 60));
   log.error({ count: odd.length, named }, "sentinels left out: their ids cannot be used");

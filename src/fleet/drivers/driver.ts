@@ -1,4 +1,4 @@
-/** What a rollout asks of whatever runs the sentinels. */
+/** The interface to the platform that runs the sentinels. */
 
 /** A sentinel as its fleet lists it. `running_image` is absent where a fleet knows only one image. */
 export type ListedSentinel = {
@@ -9,33 +9,33 @@ export type ListedSentinel = {
   healthy: boolean;
 };
 
-/** What a sentinel does now. `reason` is a reason code, mostly with `": "` and a sentence. */
+/** The present state of a sentinel's deploy. `reason`: a code, mostly with `": "` and a sentence. */
 export type SentinelObservation = {
   status: "progressing" | "ready" | "failed";
   running_image?: string | undefined;
   reason?: string | undefined;
-  /** Only with `failed`: the fleet's API let us do nothing, which says nothing of the sentinel. */
+  /** Only with `failed`: the fleet's API refused access, which says nothing about the sentinel. */
   isOfApi?: boolean | undefined;
-  /** Whether the fleet is at this order, or was; undefined: it cannot be told. */
+  /** Whether the fleet has accepted this order; undefined: unknown. */
   isOrdered?: boolean | undefined;
-  /** The fleet does not say of whose deploy it speaks: it may be one before, of the same image. */
+  /** The fleet reports no deploy id: the status may be that of an earlier deploy of the same image. */
   mayBeOfEarlier?: boolean | undefined;
-  /** The fleet says that another image serves: whoever pushes "ready" is not believed. */
+  /** The fleet reports that another image serves: a "ready" push is ignored then. */
   deniesReady?: boolean | undefined;
 };
 
 export type DeployOrder = {
   sentinelId: string;
   image: string;
-  /** The same for every repetition of one deploy: the driver does it once. */
+  /** The same for every repetition of one deploy, which the driver carries out once. */
   deployId: string;
 };
 
-/** What a driver keeps to while it calls. */
+/** Options of a driver's calls. */
 export type DriverCall = {
   /** Ends the call. */
   signal?: AbortSignal;
-  /** Asked at the last moment before an order leaves: when it is not, `UnwantedError`. */
+  /** Checked right before an order is sent; if false the driver throws `UnwantedError` instead. */
   isWanted?: () => boolean;
 };
 
@@ -45,18 +45,18 @@ export type Driver = {
   /** Every sentinel. Ends early, with any error, once the signal is aborted. */
   list: (signal?: AbortSignal) => Promise<ListedSentinel[]>;
   /**
-   * Starts to replace the image; short, and changes nothing when repeated. Answers a failure that
-   * no repetition would mend; `isOfApi` as in an `Observation`. Throws `UnreachableError` for trouble that may pass.
+   * Starts to replace the image; short and idempotent. Returns a permanent failure; `isOfApi` as in
+   * `SentinelObservation`. Throws `UnreachableError` for temporary failures.
    */
   apply: (order: DeployOrder, call?: DriverCall) => Promise<ApplyResult>;
-  /** How the replacement by `image` goes. Throws `UnreachableError` for trouble that may pass. */
+  /** The state of the replacement by `image`. Throws `UnreachableError` for temporary failures. */
   observe: (order: DeployOrder, call?: DriverCall) => Promise<SentinelObservation>;
   start: () => Promise<void>;
   stop: () => Promise<void>;
 };
 
-/** The fleet did not answer, or not sensibly; it may the next time. The message begins with a reason code. */
+/** The fleet gave no valid answer; a retry may succeed. The message begins with a reason code. */
 export class UnreachableError extends Error {}
 
-/** The order did not leave: at the last moment it was no longer wanted. */
+/** The order was not sent: at the last moment it was no longer wanted. */
 export class UnwantedError extends Error {}

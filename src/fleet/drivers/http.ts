@@ -17,23 +17,23 @@ export type HttpDriverSettings = { url: string; token: string };
 
 const pageSize = 500;
 
-/** More is a cursor that runs in circles. */
+/** A list with more pages has cursors that repeat. */
 const maxPages = 2_000;
 const maxSentinels = 1_000_000;
 
-/** Of a whole call, from the first byte to the last. */
+/** For a whole call, from the first byte to the last. */
 const callTimeoutMs = 10_000;
 const pageTimeoutMs = 30_000;
 
-/** What an answer may weigh: one sentinel, and a page of a fleet that knows no pages. */
+/** The largest answers: for one sentinel, and for a page, which may be the whole list without paging. */
 const maxAnswerBytes = 65_536;
 const maxPageBytes = 33_554_432;
-/** All pages of a list together: some 1,000 characters for each of 250,000 sentinels. */
+/** For all pages of a list together: about 1,000 characters for each of 250,000 sentinels. */
 const maxListChars = 268_435_456;
-/** A cursor goes into the next address. */
+/** A cursor becomes part of the next URL. */
 const maxCursorChars = 4_096;
 
-/** Programs that know no "absent" write a text of no length instead. */
+/** Programs that cannot omit a field send an empty text instead. */
 const optionalText = () =>
   z
     .string()
@@ -59,11 +59,11 @@ const Reported = z.object({
   running_image: optionalText(),
   status: z.enum(["progressing", "ready", "failed"]),
   reason: optionalText(),
-  /** Whose deploy the status is about; absent: the fleet does not say. */
+  /** The deploy to which the status belongs; absent: the fleet does not report it. */
   deploy_id: optionalText(),
 });
 
-/** More than deploys in flight: one that hangs takes no other's socket. */
+/** Connections to the fleet: more than deploys in flight, so that calls that hang do not block others. */
 const connections = 1_024;
 
 export function createHttpDriver(settings: HttpDriverSettings): Driver {
@@ -72,7 +72,7 @@ export function createHttpDriver(settings: HttpDriverSettings): Driver {
   const pages = new Agent({ connect, connections: 4, maxResponseSize: maxPageBytes });
   const call = (path: string, { signal, isWanted }: DriverCall = {}, body?: object) =>
     callFleet(settings, path, {
-      dispatcher: isWanted === undefined ? single : single.compose(askFirst(isWanted)),
+      dispatcher: isWanted === undefined ? single : single.compose(checkWanted(isWanted)),
       signal: within(callTimeoutMs, signal),
       ...(body !== undefined && { body }),
     });
@@ -86,13 +86,13 @@ export function createHttpDriver(settings: HttpDriverSettings): Driver {
       const body = { image, deploy_id: deployId };
       const answer = await call(sentinelPath(sentinelId), options, body);
       if (answer.status < 300) return {};
-      return { failure: refusal(answer), ...blame(answer) };
+      return { failure: refusal(answer), ...apiFailure(answer) };
     },
     observe: async ({ sentinelId, image, deployId }, options) => {
       const query = new URLSearchParams({ deploy_id: deployId });
       const answer = await call(`${sentinelPath(sentinelId)}?${query}`, options);
       if (answer.status >= 300) {
-        return { status: "failed", reason: refusal(answer), ...blame(answer) };
+        return { status: "failed", reason: refusal(answer), ...apiFailure(answer) };
       }
       return judge(parse(Reported, answer.body), { sentinelId, image, deployId });
     },
@@ -103,14 +103,14 @@ export function createHttpDriver(settings: HttpDriverSettings): Driver {
   };
 }
 
-/** The signal, or its end after so long. */
+/** A signal that is aborted with the given one, or after `limitMs`. */
 function within(limitMs: number, signal?: AbortSignal): AbortSignal {
   const timeout = AbortSignal.timeout(limitMs);
   return signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
 }
 
-/** Asks once a connection is there, right before the first byte, whether the order is wanted still. */
-function askFirst(isWanted: () => boolean): Dispatcher.DispatcherComposeInterceptor {
+/** Checks, once there is a connection and right before the first byte, whether the order is still wanted. */
+function checkWanted(isWanted: () => boolean): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) => {
     const asking: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
     asking.onRequestStart = (controller, context) => {
@@ -135,11 +135,11 @@ async function listAll(call: Call): Promise<ListedSentinel[]> {
     const answer = await call(`/sentinels?${query}`);
     if (answer.status >= 300) throw new UnreachableError(refusal(answer));
     const { sentinels: more, next_cursor } = parse(Page, answer.body);
-    // One by one: a page may have more than a call takes arguments.
+    // One by one: a page may have more sentinels than a call may have arguments.
     for (const sentinel of more) sentinels.push(sentinel);
     if (!next_cursor) return sentinels;
     if (cursors.has(next_cursor)) {
-      throw new UnreachableError("unreachable: the fleet's list runs in a circle");
+      throw new UnreachableError("unreachable: the fleet's list repeats a cursor");
     }
     cursors.add(next_cursor);
     cursor = next_cursor;
@@ -151,7 +151,7 @@ async function listAll(call: Call): Promise<ListedSentinel[]> {
 }
 
 /**
- * Ready means that this image runs: a fleet that is still at another deploy reports that one's
+ * Ready means that this image runs. A fleet that still works on another deploy reports that one's
  * status, which says nothing about ours.
  */
 function judge(reported: z.infer<typeof Reported>, order: DeployOrder): SentinelObservation {
@@ -193,29 +193,29 @@ async function callFleet(
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const text = await answer.body.text();
-    if (isPassing(answer.statusCode)) {
+    if (isTemporary(answer.statusCode)) {
       throw new UnreachableError(`unreachable: the fleet answered ${answer.statusCode}`);
     }
     return { status: answer.statusCode, body: readJson(text), chars: text.length };
   } catch (error) {
     if (error instanceof UnreachableError || error instanceof UnwantedError) throw error;
-    throw new UnreachableError(`unreachable: ${trouble(error as Error)}`, { cause: error });
+    throw new UnreachableError(`unreachable: ${describeFailure(error as Error)}`, { cause: error });
   }
 }
 
-function trouble(error: Error & { code?: unknown }): string {
+function describeFailure(error: Error & { code?: unknown }): string {
   if (error.name === "TimeoutError") return "the fleet did not answer in time";
   if (error.code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return "the fleet's answer is too large";
   return `${String(error.code ?? "error")} on the way to the fleet`;
 }
 
-/** Trouble that may pass by itself: not a word about this deploy. */
-function isPassing(status: number): boolean {
+/** A temporary failure of the API, which says nothing about this deploy. */
+function isTemporary(status: number): boolean {
   return status >= 500 || status === 429 || status === 408;
 }
 
-/** Whether it refuses us altogether, and not only this sentinel's deploy. */
-function blame({ status }: Answer): { isOfApi?: true } {
+/** Whether the API refuses all our calls, and not only this sentinel's deploy. */
+function apiFailure({ status }: Answer): { isOfApi?: true } {
   return status < 400 || status === 401 || status === 403 ? { isOfApi: true } : {};
 }
 

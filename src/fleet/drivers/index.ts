@@ -39,7 +39,7 @@ const bounded =
   (parts) =>
     boundDriver(create(parts), parts.log);
 
-/** Each is bounded: none can hand on what its fleet says as it is. */
+/** Every driver is bounded, so that none passes on unchecked data of its fleet. */
 export const drivers = Object.fromEntries(
   Object.entries(created).map(([name, create]) => [name, bounded(create)]),
 ) as Record<FleetConfig["driver"], CreateDriver>;

@@ -1,4 +1,4 @@
-/** One child process of the reference sentinel: start it, ask it, let it serve. */
+/** One child process of the reference sentinel: start, health check, activation. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { hash } from "node:crypto";
 import { closeSync, openSync } from "node:fs";
@@ -18,20 +18,20 @@ export type ChildSettings = {
   upstreamUrl: string;
   /** Addresses (CIDR) of proxies in front of the sentinels, whose X-Forwarded-For is believed. */
   trustedProxies: readonly string[];
-  /** How long it may take to become healthy: much later it was forgotten, by a driver that crashed. */
+  /** How long it may take to become healthy. It ends itself when it is not activated well after that. */
   readyTimeoutMs: number;
   logFile: string;
 };
 
-/** How long a process may take until it has told its port. */
+/** How long a process may take to report its port. */
 const startTimeoutMs = 20_000;
 
 const askTimeoutMs = 2_000;
 
-/** `ending` resolves once the process has ended, with how it did. */
+/** `ending` resolves once the process has ended, with the reason. */
 export type StartedChild = { child: Child; ending: Promise<string> };
 
-/** Starts a sentinel that lives on when we end. Throws with a reason code when it ends at once. */
+/** Starts a sentinel that keeps running when we end. Throws with a reason code when it ends at once. */
 export async function startChild(settings: ChildSettings): Promise<StartedChild> {
   const output = openSync(settings.logFile, "a", 0o600);
   const program = fileURLToPath(new URL("../../sentinel/main.ts", import.meta.url));
@@ -46,7 +46,7 @@ export async function startChild(settings: ChildSettings): Promise<StartedChild>
     child.once("exit", (code, signal) => resolve(describeExit(code, signal)));
   });
   try {
-    const healthPort = await toldPort(child);
+    const healthPort = await receivePort(child);
     if (identity === undefined) throw new Error("crash_loop: the process ended at once");
     const keyMark = markOfKey(settings.rootKey);
     return { child: { ...identity, healthPort, keyMark }, ending };
@@ -59,19 +59,19 @@ export async function startChild(settings: ChildSettings): Promise<StartedChild>
   }
 }
 
-/** What a child was given to call the API with, as far as it may be written down. */
+/** Identifies the root key that a child was given, without revealing it. */
 export function markOfKey(rootKey: string): string {
   return hash("sha256", `vedette sentinel ${rootKey}`, "base64url").slice(0, 12);
 }
 
-/** The port that the process tells once it listens. */
-function toldPort(child: ChildProcess): Promise<number> {
+/** The port that the process reports once it listens. */
+function receivePort(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     const fail = (reason: string) => reject(new Error(reason));
     const timer = setTimeout(
       fail,
       startTimeoutMs,
-      "start_error: the process did not tell its port",
+      "start_error: the process did not report its port",
     );
     child.once("message", (message) => resolve(Ready.parse(message).healthPort));
     child.once("error", (error) => fail(`start_error: ${error.message}`));
@@ -101,7 +101,7 @@ function describeExit(code: number | null, signal: NodeJS.Signals | null): strin
   return `crash_loop: ${code === null ? `ended by ${signal}` : `exit code ${code}`}`;
 }
 
-/** What a look at a child found. */
+/** The result of a child's health check. */
 export type Probe =
   | { state: "healthy" | "starting" }
   | { state: "failing"; reason: string }
@@ -109,7 +109,7 @@ export type Probe =
 
 const HealthAnswer = z.object({ id: z.string(), image: z.string() });
 
-/** Healthy means that this very sentinel with this very image says so, not that something answers. */
+/** Healthy only if the answer is from this sentinel with this image, not from something else. */
 export async function probeChild(
   child: Child,
   expected: { id: string; image: string },

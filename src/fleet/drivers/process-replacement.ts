@@ -1,4 +1,4 @@
-/** Replaces the process of one sentinel: the new one up and healthy first, then the old one down. */
+/** Replaces the process of one sentinel: starts the new one until it is healthy, then ends the old one. */
 import { setTimeout as delay } from "node:timers/promises";
 import { inTime } from "#kernel/in-time.ts";
 import { endProcess } from "#kernel/owned-process.ts";
@@ -23,17 +23,17 @@ export type ReplacementParts = {
 
 const probeEveryMs = 100;
 
-/** A process counts as healthy once it was so for this long: many crash right after their start. */
+/** How long a process has to be healthy before it counts: many crash right after their start. */
 const minHealthyMs = 400;
 
-/** For so long a health check may fail before the image is given up. */
+/** How long health checks may fail before the replacement fails. */
 const failingForMs = 3_000;
 
 const endPolitely = { signal: "SIGTERM", graceMs: 12_000 } as const;
 
 /**
- * Brings `state.image` into service. Every step is written down, so that a driver that starts anew
- * finds which processes there are. A failed replacement leaves the old process serving.
+ * Brings `state.image` into service. Every step is stored, so that a restarted driver finds which
+ * processes exist. A failed replacement leaves the old process serving.
  */
 export async function replaceProcess(
   state: SentinelState,
@@ -76,7 +76,7 @@ async function untilHealthy(
   let streak: Streak = { state: "starting", sinceMs: performance.now() };
   while (performance.now() < deadline) {
     const probe = await probeChild(child, expected);
-    if (probe.state === "gone") throw new Error(await howItEnded(ending));
+    if (probe.state === "gone") throw new Error(await awaitReason(ending));
     streak = continueStreak(streak, probe.state, performance.now());
     const lastedMs = performance.now() - streak.sinceMs;
     if (probe.state === "healthy" && lastedMs >= minHealthyMs) return;
@@ -86,15 +86,15 @@ async function untilHealthy(
   throw new Error("progress_deadline: the process was not healthy in time");
 }
 
-/** A process is gone a moment before its end is told; on a busy machine more than that. */
-const tellsWithinMs = 5_000;
+/** The exit event comes shortly after a process is gone, on a busy machine later. */
+const exitEventMs = 5_000;
 
-function howItEnded(ending: Promise<string>): Promise<string> {
+function awaitReason(ending: Promise<string>): Promise<string> {
   const otherwise = "crash_loop: the process ended";
-  return inTime(() => ending, { limitMs: tellsWithinMs, otherwise });
+  return inTime(() => ending, { limitMs: exitEventMs, otherwise });
 }
 
-/** Since when every probe has found the same. */
+/** The state that every probe has found since `sinceMs`. */
 type Streak = { state: Probe["state"]; sinceMs: number };
 
 function continueStreak(streak: Streak, state: Probe["state"], nowMs: number): Streak {

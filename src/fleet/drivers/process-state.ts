@@ -1,4 +1,4 @@
-/** What the process driver knows of each sentinel, one file each, so that it survives the driver. */
+/** The state of each sentinel of the process driver, in one file each, so that it survives a restart. */
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
@@ -10,7 +10,7 @@ const Child = z.object({
   startedAt: z.string(),
   bootId: z.string().optional(),
   healthPort: z.int().positive(),
-  /** Tells root keys apart without naming one; absent: it was started by an earlier version. */
+  /** Identifies its root key without revealing it; absent: started by an earlier version. */
   keyMark: z.string().optional(),
 });
 export type Child = z.infer<typeof Child>;
@@ -24,10 +24,10 @@ const SentinelState = z.object({
   /** The image that serves. */
   runningImage: z.string(),
   deployId: z.string().nullable(),
-  /** Why the last replacement failed; null while it goes on, and once it has worked. */
+  /** Why the last replacement failed; null while one is in progress, and after success. */
   failure: z.string().nullable(),
   serving: Child.nullable(),
-  /** The process that is being brought up in its place. */
+  /** The process that is being started to replace it. */
   candidate: Child.nullable(),
 });
 export type SentinelState = z.infer<typeof SentinelState>;

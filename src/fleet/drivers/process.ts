@@ -1,4 +1,4 @@
-/** Sentinels as child processes of this machine: the fleet that a laptop has, and tests too. */
+/** Sentinels as child processes of this machine: the fleet for a laptop and for tests. */
 import getPort from "get-port";
 import pLimit from "p-limit";
 import type { Log } from "#kernel/log.ts";
@@ -14,7 +14,7 @@ import { type ReplacementParts, replaceProcess } from "./process-replacement.ts"
 import { createStateFiles, type SentinelState } from "./process-state.ts";
 
 export type ProcessDriverSettings = Omit<ReplacementParts, "files"> & {
-  /** Where the sentinels' files are. */
+  /** The directory of the sentinels' state and log files. */
   directory: string;
   size: number;
   /** The first sentinel's port, the next one's is one higher; 0 takes free ones. */
@@ -24,10 +24,10 @@ export type ProcessDriverSettings = Omit<ReplacementParts, "files"> & {
 
 const regions = ["eu-central-1", "us-east-1", "ap-southeast-1"];
 
-/** What a new fleet runs before its first rollout. */
+/** The image of a new fleet before its first rollout. */
 const firstImage = "registry.example.com/vedette/sentinel:v1";
 
-/** Processes being started at once: more would only wait for the machine's few cores. */
+/** How many processes are started at once: more would only compete for the machine's few cores. */
 const startsAtOnce = 4;
 
 const watchEveryMs = 1_000;
@@ -86,14 +86,14 @@ class ProcessFleet {
     return serving !== null && serving !== undefined && isAlive(serving);
   }
 
-  /** Takes up the processes that still run, starts those that do not, and keeps looking after them. */
+  /** Adopts the processes that still run, starts the others, and then checks all of them regularly. */
   async start(): Promise<void> {
     for (const state of this.#parts.files.readAll()) this.#states.set(state.id, state);
     for (const state of await this.#newcomers()) this.#keep(state);
     this.#repair();
     this.#renewKeys();
     await Promise.all(this.#replacing.values());
-    // It may be stopped while it starts.
+    // `stop` may have been called meanwhile.
     if (this.#isStopping) return;
     this.#watch = setInterval(() => this.#repair(), watchEveryMs);
   }
@@ -110,7 +110,7 @@ class ProcessFleet {
     );
   }
 
-  /** Writes an order down and begins with it. */
+  /** Stores an order and begins to carry it out. */
   order(state: SentinelState): void {
     this.#keep(state);
     if (state.runningImage !== state.image || !this.isServing(state.id)) this.#replace(state.id);
@@ -131,7 +131,7 @@ class ProcessFleet {
     return { status: isReady ? "ready" : "progressing", running_image, isOrdered };
   }
 
-  /** Redoes what a crash of ours interrupted, and starts anew what has ended by itself. */
+  /** Repeats replacements that a crash of ours interrupted, and restarts processes that have ended. */
   #repair(): void {
     for (const state of this.all()) {
       if (this.#replacing.has(state.id)) continue;
@@ -145,7 +145,7 @@ class ProcessFleet {
     return performance.now() >= (this.#pauses.get(id)?.untilMs ?? 0);
   }
 
-  /** One that cannot be started, whose port another program has, is tried less and less often. */
+  /** Backoff for a sentinel that cannot be started, for example because its port is in use. */
   #pauseAfter(id: string, failure: string | null): void {
     const lastMs = this.#pauses.get(id)?.pauseMs ?? watchEveryMs / 2;
     this.#pauses.delete(id);
@@ -154,7 +154,7 @@ class ProcessFleet {
     this.#pauses.set(id, { pauseMs, untilMs: performance.now() + pauseMs });
   }
 
-  /** What outlived us and holds another key than it is to have now makes way for one with the right key. */
+  /** Replaces processes from before our restart that have another root key than the current one. */
   #renewKeys(): void {
     const mark = markOfKey(this.#parts.rootKey);
     for (const state of this.all()) {
@@ -162,13 +162,13 @@ class ProcessFleet {
     }
   }
 
-  /** A sentinel that died runs what it ran, whatever it was to run when its replacement failed. */
+  /** Restarts a sentinel with the image that it ran, even if another one was ordered and failed. */
   #revive(state: SentinelState): void {
     this.#parts.log.info({ sentinel: state.id }, "starting sentinel process");
     const { image, failure } = state;
     this.#work(state.id, async () => {
       const revival = { ...state, image: state.runningImage };
-      // It keeps what is ordered, whatever it is to run until then.
+      // The state on disk keeps the ordered image, which may differ from the one that is restarted.
       const parts = this.#partsKeeping(state, () => true);
       const revived = await replaceProcess(revival, parts);
       this.#pauseAfter(state.id, revived.failure);
@@ -188,7 +188,7 @@ class ProcessFleet {
       const parts = this.#partsKeeping(state, ({ deployId }) => deployId !== state.deployId);
       const replaced = await replaceProcess(state, parts);
       const latest = this.#states.get(id) ?? state;
-      // An order that came meanwhile stands; `#repair` sees that it is not carried out yet.
+      // An order that came meanwhile is kept; `#repair` finds it and carries it out.
       const { serving, runningImage } = replaced;
       const isReordered = latest.deployId !== state.deployId;
       if (replaced.failure === null) this.#pauses.delete(id);
@@ -196,7 +196,7 @@ class ProcessFleet {
     });
   }
 
-  /** Files into which a replacement writes what is ordered now, where that is not what it brings. */
+  /** State files for a replacement, in which a newer order is not overwritten. */
   #partsKeeping(state: SentinelState, isOther: (latest: SentinelState) => boolean): FleetParts {
     const { files } = this.#parts;
     const write = (current: SentinelState) => {

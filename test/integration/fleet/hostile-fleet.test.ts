@@ -186,7 +186,7 @@ describe("the driver http", () => {
       answerJson(answer, 200, { sentinels: [], next_cursor: cursorOf(page) });
     });
 
-    await expect(driver.list()).rejects.toThrow("the fleet's list runs in a circle");
+    await expect(driver.list()).rejects.toThrow("the fleet's list repeats a cursor");
     expect(page).toBeLessThan(6);
   });
 
@@ -404,7 +404,7 @@ describe("a deploy", () => {
 
     expect(result).toMatchObject({
       status: "failed",
-      reason: "config_invalid: the image to put there is not known",
+      reason: "config_invalid: the image to deploy is not known",
     });
     expect(puts()).toBe(before);
   });

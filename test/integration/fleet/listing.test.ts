@@ -173,7 +173,7 @@ describe("a list", () => {
   });
 });
 
-describe("whoever writes many rows", () => {
+describe("statements that write many rows", () => {
   const deploys = () => {
     const { record } = createFleetStore(database);
     const write = (id: string) => record({ id, image: v2, status: "progressing", deployId: id });
@@ -211,7 +211,7 @@ describe("whoever writes many rows", () => {
 });
 
 describe("a refused list", () => {
-  it("is told to whoever reads the fleet, until a list is taken", async () => {
+  it("is reported to readers of the fleet, until a list is accepted", async () => {
     await listingOf(() => fleetOf(4)).list();
     const short = listingOf(() => fleetOf(1));
     await short.list().catch(() => {});
@@ -247,7 +247,7 @@ describe("a refused list", () => {
 });
 
 describe("keeping up", () => {
-  it("goes on after failures, and takes the fleet once it answers", async () => {
+  it("continues after failures, and takes the fleet once it answers", async () => {
     let tries = 0;
     const listing = listingOf(() => {
       tries++;
@@ -255,14 +255,14 @@ describe("keeping up", () => {
       return fleetOf(3);
     });
 
-    const keeping = listing.keepUp(60_000);
-    await keeping.first;
+    const refresh = listing.refreshEvery(60_000);
+    await refresh.first;
     const problem = await listing.problem();
     await waitFor(async () => (await rows()).length === 3, {
       withinMs: 30_000,
       what: "the fleet to be listed",
     });
-    await keeping.stop();
+    await refresh.stop();
 
     expect(problem).toBe("unreachable: away");
     expect(await listing.problem()).toBeNull();

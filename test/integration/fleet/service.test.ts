@@ -144,7 +144,7 @@ describe("Deploy", () => {
     expect(result["reason"]).toMatch(/^progress_deadline: /);
   });
 
-  it("orders a deploy once, however often it looks", async () => {
+  it("orders a deploy once, however often it polls", async () => {
     fleet.behave(() => ({ readyAfterMs: 700 }));
 
     await deploy(v2);

@@ -26,7 +26,7 @@ describe("while Postgres is away", { retry: 0 }, () => {
       () => bench.post("vedette.v1.FleetService/List", {}),
       "the sentinels cannot be listed",
     ],
-    ["Plan", () => bench.call("Plan", { image: imageV1 }), "the database cannot be asked"],
+    ["Plan", () => bench.call("Plan", { image: imageV1 }), "the database cannot be reached"],
   ])("%s is refused as unavailable", async (_, ask, words) => {
     const { status, body } = await ask();
 
@@ -35,7 +35,7 @@ describe("while Postgres is away", { retry: 0 }, () => {
     expect(body["message"]).toContain(words);
   });
 
-  it("a rollout pauses and says that it is the database which cannot be asked", async () => {
+  it("a rollout pauses and says that the database cannot be reached", async () => {
     await bench.send("Rollout", { image: imageV1 });
 
     const paused = await waitFor(
@@ -46,7 +46,7 @@ describe("while Postgres is away", { retry: 0 }, () => {
       { withinMs: 20_000, what: "the pause" },
     );
 
-    expect(paused["reason"]).toContain("the database cannot be asked");
+    expect(paused["reason"]).toContain("the database cannot be reached");
   });
 
   it("what was begun can be cancelled once it is back", async () => {
