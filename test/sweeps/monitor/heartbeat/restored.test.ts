@@ -1,8 +1,8 @@
 /** A Postgres that was restored from a backup knows less of a heartbeat than its object does. */
 import { expect, it } from "vitest";
-import { aHeartbeat } from "../../../support/check-builders.ts";
-import { registerJob } from "../../../support/heartbeat-job.ts";
-import { startMonitorBench } from "../../../support/monitor-bench.ts";
+import { aHeartbeat } from "../../../support/monitor/check-builders.ts";
+import { registerJob } from "../../../support/monitor/heartbeat-job.ts";
+import { startMonitorBench } from "../../../support/monitor/monitor-bench.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const heartbeat = aHeartbeat({ id: "nightly", periodSeconds: 600, graceSeconds: 600 });
