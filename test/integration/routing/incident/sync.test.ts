@@ -114,7 +114,7 @@ const untilDrift = (state: string) =>
 const titles = () => chat.messages.map(({ text }) => text);
 
 describe("alert routes", () => {
-  it("have drifted before they were ever applied, and people are told once", async () => {
+  it("have drifted before they were ever applied, and people are notified once", async () => {
     await untilDrift("drifted");
 
     const { drift } = await status();
@@ -143,7 +143,7 @@ describe("alert routes", () => {
     expect(incident.double.faults).toEqual([]);
   });
 
-  it("are in step then, and people are told that drift has ended", async () => {
+  it("are in step then, and people are notified that drift has ended", async () => {
     await untilDrift("in_step");
 
     const { code, stdout } = await run("plan");
@@ -181,7 +181,7 @@ describe("alert routes", () => {
     expect(incident.double.writes).toHaveLength(length);
   });
 
-  it("stop at what someone else changed since the plan, and tell the difference", async () => {
+  it("stop at what someone else changed since the plan, and show the difference", async () => {
     const { id } = routeNamed("Informational");
     incident.double.edit(id, (content) => edited(content, "disable"));
     await run("plan", "--out", planFile);
@@ -286,7 +286,7 @@ describe("alert routes", () => {
   });
 });
 
-describe("a route of ours that is no row any more", () => {
+describe("a route of ours whose row is gone", () => {
   it("is reported by a plan, disabled with --prune, and deleted the next time", async () => {
     incident.double.add(aForeignRoute("A bystander"));
     await run("apply", "--adopt");
@@ -311,7 +311,7 @@ describe("a route of ours that is no row any more", () => {
   });
 });
 
-describe("an apply that is at work", () => {
+describe("a running apply", () => {
   it("keeps others out, and is closed when it is killed for good", async () => {
     const { double } = incident;
     double.routes.delete(routeNamed("Informational").id);
