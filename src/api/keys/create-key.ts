@@ -53,7 +53,7 @@ export function createKey({ change, database, keyRing }: KeyParts) {
   });
 }
 
-/** Who may not is told that there is no such API. */
+/** Throws the 404 for a caller without the permission, as if there were no such API. */
 function requireMayCreate(call: Call, api: ApiPlace, isRecoverable: boolean): void {
   const create = onApi(api, "create_key");
   const requirement = isRecoverable ? allOf(create, onApi(api, "encrypt_key")) : create;

@@ -7,7 +7,7 @@ export type KeyMaterial = {
   /** The key itself: shown once, never stored in clear text. */
   key: string;
   hash: string;
-  /** What people know it by: the prefix and the first four characters. */
+  /** What people recognize it by: the prefix and the first four characters. */
   start: string;
 };
 
@@ -20,7 +20,7 @@ export function newKeyMaterial(of: { prefix: string | undefined; bytes: number }
   return { key, hash: hashKey(key), start: `${prefix}${secret.slice(0, 4)}` };
 }
 
-/** The prefix that `start` was made with, which may itself have underscores. */
+/** The prefix in `start`, which may itself contain underscores. */
 export function prefixOf(start: string): string | undefined {
   const end = start.lastIndexOf("_");
   return end > 0 ? start.slice(0, end) : undefined;

@@ -1,4 +1,4 @@
-/** Keys of another program, known by their hashes alone. */
+/** Takes over keys of another program, of which only the hashes are known. */
 import { z } from "zod";
 import { tuple } from "#api/access/grants.ts";
 import type { Change } from "#api/changes/change.ts";
@@ -60,13 +60,13 @@ export function migrateKeys({ change, database }: KeyParts) {
   });
 }
 
-/** No hash that any algorithm makes is as long. */
+/** Longer than the hashes of all algorithms. */
 const hashAtMost = 512;
 
-/** What one transaction may take to write, so that nobody else waits for it. */
+/** How many rows one transaction may write, so that it does not delay others. */
 const partsAtMost = 50_000;
 
-/** Throws the 400: the contract sets no bounds. */
+/** Throws the 400 of a call that is too large: the contract sets no limits. */
 function refuseTooMuch(keys: readonly KeyToMigrate[]): void {
   if (keys.some(({ hash }) => hash.length > hashAtMost)) {
     throw invalidInput(`A \`hash\` has at most ${hashAtMost} characters.`);

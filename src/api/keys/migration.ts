@@ -1,11 +1,11 @@
-/** Keys of another program: how their hashes are read, and how one of them becomes ours. */
+/** Migrated keys: the format of their hashes, and how one of them becomes an ordinary key. */
 import { hash } from "node:crypto";
 import { hashKey } from "#api/cache/key-record.ts";
 import type { Database } from "#kernel/database.ts";
 
 const prefixed = "github.com/seamapi/prefixed-api-key";
 
-/** A hash as it is stored: base64, also when it was given as hexadecimal digits. */
+/** A hash in the form in which it is stored: base64, even if it was given as hexadecimal digits. */
 export function storedHash(algorithm: string, given: string): string {
   const isHex = /^[0-9a-f]{64}$/i.test(given);
   if (algorithm === prefixed || !isHex) return given;
@@ -13,8 +13,8 @@ export function storedHash(algorithm: string, given: string): string {
 }
 
 /**
- * Makes a migrated key that is used for the first time an ordinary one, which is found by its hash
- * from now on. Nothing happens when there is none.
+ * Turns a migrated key into an ordinary one at its first use: from now on it is found by our own hash of it.
+ * Does nothing when there is no such key.
  */
 export async function adoptMigratedKey(
   database: Database,

@@ -1,4 +1,4 @@
-/** A new secret with all that the old key carried. */
+/** Creates a key with a new secret and all attributes of the old key. */
 import { z } from "zod";
 import { allOf, type Requirement } from "#api/access/grants.ts";
 import type { Change } from "#api/changes/change.ts";
@@ -46,7 +46,7 @@ function mayReroll(old: KeyDetails): Requirement {
   return old.sealed === null ? create : allOf(create, onKey(old, "encrypt_key"));
 }
 
-/** When the old key ends: at once, or at the end of the minute in which its time is over. */
+/** When the old key expires: at once, or at the end of the minute in which `expirationMs` has passed. */
 function retirement(nowMs: number, expirationMs: number): Date {
   if (expirationMs === 0) return new Date(nowMs);
   return new Date(Math.ceil((nowMs + expirationMs) / minuteMs) * minuteMs);
@@ -63,7 +63,7 @@ async function copyKey({ transaction }: Change, { old, id, hash, start }: Copy):
      FROM keys WHERE id = $1`,
     [old.id, id, hash, start],
   );
-  // Locked: one that is being deleted at this moment is left out, and none is before this is committed.
+  // The rows are locked: one that is being deleted is left out, and none is deleted before the commit.
   await transaction.query(
     `INSERT INTO key_permissions (key_id, permission_id)
      SELECT $2, p.id FROM permissions p JOIN key_permissions kp ON kp.permission_id = p.id
@@ -86,7 +86,7 @@ async function copyKey({ transaction }: Change, { old, id, hash, start }: Copy):
   );
 }
 
-/** A reroll never makes the old key live longer than it would have. */
+/** A reroll never extends the life of the old key. */
 async function retire(change: Change, old: KeyDetails, at: Date): Promise<void> {
   await change.transaction.query(
     `UPDATE keys SET expires_at = least(expires_at, $2), updated_at = now() WHERE id = $1`,

@@ -1,4 +1,4 @@
-/** Bodies of the namespace keys that more than one procedure has. */
+/** Schemas of the namespace `keys` that several procedures use. */
 import { z } from "zod";
 import { list } from "#api/schemas/list.ts";
 import {
@@ -26,7 +26,7 @@ const Credits = z.strictObject({
   refill: Refill.optional(),
 });
 
-/** 2100-01-01: what lies behind it is a mistake in the unit. */
+/** 2100-01-01: a later time is a mistake in its unit. */
 const lastExpiryMs = 4_102_444_800_000;
 export const Expires = whole({ min: 0, max: lastExpiryMs });
 
@@ -35,7 +35,7 @@ export const RoleNames = list(RoleName, { max: 100 });
 export const PermissionSlugs = list(PermissionSlug, { max: 1_000 });
 export const Ratelimits = list(RatelimitRequest, { max: 50 });
 
-/** What a new key may carry, made here or brought from elsewhere. */
+/** The attributes of a new key, created here or migrated. */
 export const newKeyFields = {
   name: KeyName.optional(),
   meta: Meta.optional(),

@@ -63,7 +63,7 @@ function assignmentOf({ operation, value }: Input, key: KeyDetails): Assignment 
     : { assignment: "remaining = greatest(remaining - $2::bigint, 0)", value: toBigint(value) };
 }
 
-/** An explicit null also ends the refill; a missing value keeps it. */
+/** An explicit null also removes the refill; a missing value does not change it. */
 function setting(value: number | null | undefined): Assignment {
   if (value === undefined) return { assignment: "remaining = NULL" };
   if (value === null) {

@@ -16,7 +16,7 @@ import { replaceLinks } from "./store/links.ts";
 import { recordKey } from "./store/record-key.ts";
 import { refillColumns } from "./store/refill-rules.ts";
 
-/** Absent: kept; null: cleared; else: set. */
+/** Absent: unchanged; null: cleared; else: set. */
 const UpdateInput = z.strictObject({
   keyId: KeyId,
   name: KeyName.nullable().optional(),
@@ -86,7 +86,7 @@ async function identityOf(
   return ids.get(externalId) ?? null;
 }
 
-/** No credits, or an unlimited number of them, need no refill. */
+/** Unlimited credits have no refill. */
 function creditColumns(credits: UpdateInput["credits"], key: KeyDetails): Columns {
   if (credits === undefined) return {};
   if (credits === null || credits.remaining === null) {

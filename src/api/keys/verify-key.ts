@@ -1,6 +1,6 @@
 /**
- * keys.verifyKey: whether a key may be used now. The order of the checks is the wire contract's: what
- * fails first gives the code, and what comes after it is neither counted nor spent.
+ * keys.verifyKey: whether a key may be used now. The order of the checks is the wire contract's: the first
+ * failed check gives the code, and what comes after it is neither counted nor spent.
  */
 import type { KeyRecord } from "#api/cache/key-record.ts";
 import { type Answer, type Call, procedure } from "#api/procedure.ts";
@@ -37,13 +37,13 @@ export function createVerify(parts: VerifyParts) {
     const query =
       input.permissions === undefined ? undefined : parsePermissionQuery(input.permissions);
     const verdict = await judge(parts, { record, input, call, query });
-    // What is answered is counted, also when this process is killed right after.
+    // Recorded before the answer is sent, so that it is counted even if this process is killed right after.
     await recordVerdict(parts, { record, input, call, verdict, startedAt });
     return { data: describeVerification(record, verdict) };
   };
 }
 
-/** What a caller may not see is answered as if it were not there. */
+/** Whether the caller may verify the key; if not, it is answered like one that does not exist. */
 function isVisible(record: KeyRecord, { workspaceId, grants }: Call): boolean {
   if (record.workspaceId !== workspaceId || record.isApiDeleted) return false;
   return (
@@ -80,7 +80,7 @@ async function judge(parts: VerifyParts, subject: Subject): Promise<Verdict> {
     : { code: "USAGE_EXCEEDED", ...limited, remaining, spentCredits: 0 };
 }
 
-/** The checks that need nothing but what is known of the key. */
+/** The checks that need only the key's record. */
 function checkRecord({ record, call, query }: Subject): VerifyCode {
   if (record.isDeleted) return "NOT_FOUND";
   if (!record.isWorkspaceEnabled) return "FORBIDDEN";
@@ -110,7 +110,7 @@ async function takeLimits(
   return { applied, taken: taking instanceof Promise ? await taking : taking };
 }
 
-/** A key with credits tells how many are left, also when it is refused for something else. */
+/** Adds the remaining credits of a key with credits, even when it is refused for another reason. */
 async function withCredits(
   { readCredits }: VerifyParts,
   record: KeyRecord,

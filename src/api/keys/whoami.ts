@@ -18,7 +18,7 @@ export function whoami({ database }: KeyParts) {
         AND (a.id IS NULL OR a.deleted_at IS NULL)`;
       const values = [hashKey(input.key), call.workspaceId];
       const [key] = await loadKeyDetails(database, where, values);
-      // Who may not see it is told the same as who asks for nothing.
+      // A key that the caller may not read is answered like one that does not exist.
       if (key === undefined || !call.grants.allow(onKey(key, "read_key"))) throw keyNotFound();
       return { data: describeKey(key) };
     },

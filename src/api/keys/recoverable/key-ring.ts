@@ -5,15 +5,15 @@ import type { KeyMark } from "./ring-claim.ts";
 type SealedText = { encryptionKeyId: string; sealed: Buffer };
 
 export type KeyRing = {
-  /** `keyId` is authenticated with the text: a sealed key put into another row does not open. */
+  /** `keyId` is authenticated with the text: a sealed key that is copied to another row does not open. */
   seal: (text: string, keyId: string) => SealedText;
-  /** Throws when the encryption key is not in the ring or the bytes were changed. */
+  /** Throws when the encryption key is not in the ring or the bytes were modified. */
   open: (sealed: SealedText, keyId: string) => string;
-  /** As `open`, but undefined where that throws: the encryption key may be lost for good. */
+  /** As `open`, but returns undefined where that throws: the encryption key may be lost for good. */
   tryOpen: (sealed: SealedText, keyId: string) => string | undefined;
   /** The encryption key that seals. */
   currentId: string;
-  /** Of each key, the one that seals first: tells keys apart without naming one. */
+  /** A mark of each key, the sealing one first: identifies a key without revealing it. */
   marks: readonly KeyMark[];
 };
 
@@ -62,7 +62,7 @@ export function createKeyRing(entries: readonly string[]): KeyRing {
   };
 }
 
-/** By a derivation of its own (RFC 5869), so that nothing is learned from it about what the key seals. */
+/** Derived from the key by HKDF (RFC 5869), so that it reveals nothing of the key or of what it seals. */
 function markOf(key: Buffer): Buffer {
   return Buffer.from(hkdfSync("sha256", key, "", "vedette encryption key mark", 16));
 }

@@ -1,6 +1,6 @@
 /**
- * Which `api.encryption_keys` the processes of a database have: a mark of each key, from which it cannot
- * be told. A process with other keys would seal what nobody else opens.
+ * Which `api.encryption_keys` the processes of a database have: a mark of each key, which does not reveal
+ * it. A process with other keys would seal what no other process can open.
  */
 import type { ClientBase } from "pg";
 import { cleanText } from "#kernel/clean-text.ts";
@@ -10,16 +10,16 @@ import type { Database } from "#kernel/database.ts";
 export type KeyMark = { id: string; mark: Buffer };
 
 export type Verdict =
-  /** Nobody has said yet which keys are right. */
+  /** The database has no marks yet. */
   | { state: "first" }
   | { state: "same" }
-  /** They open what the others seal: from now on they are the ones. */
+  /** They open what the stored ones seal, and replace them. */
   | { state: "newer" }
-  /** The others open what they seal, as in the middle of a rotation. */
+  /** The stored ones open what they seal, as in the middle of a rotation. */
   | { state: "older" }
   | { state: "foreign"; id: string; why: "another" | "missing" };
 
-/** Of both the first key seals. */
+/** The first key of each list is the one that seals. */
 export function compareMarks(own: readonly KeyMark[], kept: readonly KeyMark[]): Verdict {
   const [current] = own;
   const [keptCurrent] = kept;
@@ -36,7 +36,7 @@ export function compareMarks(own: readonly KeyMark[], kept: readonly KeyMark[]):
   return { state: "foreign", id: keptCurrent.id, why: "missing" };
 }
 
-/** Throws one line that says what to do about keys of another installation, or of no rotation. */
+/** Throws one line with what to do when the keys are neither the stored ones nor a rotation of them. */
 export function refuseForeign(verdict: Verdict): void {
   if (verdict.state !== "foreign") return;
   const id = cleanText(verdict.id, 64);
@@ -52,7 +52,7 @@ export function refuseForeign(verdict: Verdict): void {
   );
 }
 
-/** Compares and changes nothing. A database that no version with marks has migrated has none. */
+/** Compares without changing anything. A database before the migration that added marks has none. */
 export async function compareRing(
   database: Database | ClientBase,
   marks: readonly KeyMark[],
@@ -65,19 +65,19 @@ export async function compareRing(
     : { state: "first" };
 }
 
-/** Compares, and keeps the marks of keys that nobody has named yet, or that are newer. */
+/** Compares, and stores the marks if there are none yet or these are newer. */
 export async function claimRing(
   transaction: ClientBase,
   marks: readonly KeyMark[],
 ): Promise<Verdict> {
-  // One after the other, so that of two that come first only one is.
+  // Under a lock, so that only one of two concurrent processes is the first.
   await transaction.query("SELECT pg_advisory_xact_lock($1, 0)", [claimLock]);
   const verdict = compareMarks(marks, await readMarks(transaction));
-  if (verdict.state === "first" || verdict.state === "newer") await keepMarks(transaction, marks);
+  if (verdict.state === "first" || verdict.state === "newer") await storeMarks(transaction, marks);
   return verdict;
 }
 
-/** To be called before something is sealed. Throws when nobody else would be able to open it. */
+/** To be called before something is sealed. Throws when no other process could open it. */
 export async function requireOwnRing(
   transaction: ClientBase,
   marks: readonly KeyMark[],
@@ -86,13 +86,13 @@ export async function requireOwnRing(
   refuseForeign(verdict.state === "first" ? await claimRing(transaction, marks) : verdict);
 }
 
-/** The next start, or the next sealed key, decides which keys are right. Answers how many were known. */
+/** The next start, or the next sealed key, stores new marks. Returns how many were deleted. */
 export async function forgetRing(database: Database): Promise<number> {
   const { rowCount } = await database.query("DELETE FROM encryption_key_marks");
   return rowCount ?? 0;
 }
 
-/** "vedk": apart from the locks of migrations and of processes. */
+/** "vedk": differs from the locks of migrations and of processes. */
 const claimLock = 0x7665646b;
 
 async function readMarks(database: Database | ClientBase): Promise<KeyMark[]> {
@@ -102,7 +102,7 @@ async function readMarks(database: Database | ClientBase): Promise<KeyMark[]> {
   return rows;
 }
 
-async function keepMarks(transaction: ClientBase, marks: readonly KeyMark[]): Promise<void> {
+async function storeMarks(transaction: ClientBase, marks: readonly KeyMark[]): Promise<void> {
   await transaction.query("DELETE FROM encryption_key_marks");
   await transaction.query(
     `INSERT INTO encryption_key_marks (position, id, mark)

@@ -3,8 +3,8 @@ import type { KeyResponse } from "#api/keys/schemas.ts";
 import type { Call } from "#api/procedure.ts";
 
 /**
- * Writes down which keys a caller is about to be shown in clear text. Without it nothing is shown: when
- * it cannot be written, it throws.
+ * Records in the audit log which keys are about to be shown in clear text. Throws when it cannot be
+ * written: then they are not shown.
  */
 export async function recordShown(
   change: MakeChange,

@@ -3,7 +3,7 @@ import type { Call } from "#api/procedure.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { requireOwnRing } from "./ring-claim.ts";
 
-/** Keeps a key so that it can be shown again. */
+/** Stores a key sealed, so that it can be shown again. */
 export async function storeSealed(
   { transaction }: Change,
   call: Call,

@@ -1,4 +1,4 @@
-/** Puts new keys into the database, with all that they carry. */
+/** Inserts new keys with their permissions, roles, limits and identities. */
 import type { Change } from "#api/changes/change.ts";
 import { replaceRatelimits } from "#api/changes/owned-ratelimits.ts";
 import { ensureIdentities } from "#api/identities/ensure-identities.ts";
@@ -14,13 +14,13 @@ export type KeyToInsert = Omit<NewKey, "roles" | "permissions"> & {
   start: string;
   roleIds: readonly string[];
   permissionIds: readonly string[];
-  /** Set when the hash is of another program. */
+  /** Set for a migrated key, until its first use. */
   pendingMigrationId?: string;
 };
 
 export type KeyPlace = { workspaceId: string; keySpaceId: string };
 
-/** Answers the new ids by hash; a hash that is there already is left out. */
+/** Returns the new ids by hash; a hash that exists already is left out. */
 export async function insertKeys(
   change: Change,
   place: KeyPlace,
@@ -42,7 +42,7 @@ export async function insertKeys(
     const id = ids.get(key.hash);
     if (id !== undefined) await attach(change, place, { id, key });
   }
-  // Some process may just have been asked for one of them in vain.
+  // Some process may have cached one of them as a miss.
   if (ids.size > 0) change.stale(`new:${place.keySpaceId}`);
   return ids;
 }

@@ -1,4 +1,4 @@
-/** Finding a key for a caller, and what the caller must hold to act on it. */
+/** Lookup of a caller's keys and APIs, and the permissions that acting on them needs. */
 import type { ClientBase } from "pg";
 import { allOf, anyOf, type Requirement } from "#api/access/grants.ts";
 import { ApiError } from "#api/error.ts";
@@ -6,7 +6,7 @@ import type { Call } from "#api/procedure.ts";
 import type { Database } from "#kernel/database.ts";
 import { type KeyDetails, loadKeyDetails } from "./key-details.ts";
 
-/** A key's place, which decides who may act on it. */
+/** The ids by which permissions refer to a key. */
 type Place = Pick<KeyDetails, "workspaceId" | "apiId" | "keySpaceId" | "id">;
 
 /** `action` on this key: for all APIs, for its API, or by URN. */
@@ -57,7 +57,7 @@ export function apiNotFound(): ApiError {
   return new ApiError("unkey/data/api_not_found", noApi);
 }
 
-/** The caller's key; 404 when there is none, it is deleted or it is another workspace's. */
+/** The caller's key. Throws the 404 when it does not exist, is deleted or belongs to another workspace. */
 export async function findKey(
   connection: Database | ClientBase,
   call: Call,
@@ -70,7 +70,7 @@ export async function findKey(
   return key;
 }
 
-/** As `findKey`, and nobody else changes the key until the transaction ends. */
+/** As `findKey`, with a lock on the key until the transaction ends. */
 export async function lockKey(
   transaction: ClientBase,
   call: Call,
@@ -83,7 +83,7 @@ export async function lockKey(
   return findKey(transaction, call, keyId);
 }
 
-/** The caller's API; 404 when there is none, it is deleted or it is another workspace's. */
+/** The caller's API. Throws the 404 when it does not exist, is deleted or belongs to another workspace. */
 export async function findApi(
   connection: Database | ClientBase,
   call: Call,
@@ -101,7 +101,7 @@ export async function findApi(
   return rows[0];
 }
 
-/** 412 for a key space that keeps no key in a form that can be shown again. */
+/** Throws the 412 for a key space that does not store keys sealed. */
 export function requireRecoverable(space: { storesEncryptedKeys: boolean }): void {
   if (space.storesEncryptedKeys) return;
   throw new ApiError(

@@ -1,4 +1,4 @@
-/** A key with all that is shown of it. */
+/** A key with everything that procedures show of it. */
 import type { ClientBase } from "pg";
 import { z } from "zod";
 import { KeyRecord, keyColumns, keyTables } from "#api/cache/key-record.ts";
@@ -39,8 +39,8 @@ JOIN key_spaces s ON s.id = k.key_space_id
 LEFT JOIN encrypted_keys e ON e.key_id = k.id`;
 
 /**
- * The keys that `where` (over `k`, with `values`; order and limit may follow) names; deleted ones too,
- * unless it says otherwise.
+ * The keys for which `where` holds (over `k`, with `values`; ORDER BY and LIMIT may follow), including
+ * deleted ones unless it excludes them.
  */
 export async function loadKeyDetails(
   connection: Database | ClientBase,
@@ -51,7 +51,7 @@ export async function loadKeyDetails(
   return rows.map((row) => KeyDetails.parse(row));
 }
 
-/** What is shown of a key; `plaintext` only with a ring, and only if the key can be recovered by it. */
+/** What procedures show of a key; `plaintext` only with a ring, and only if the ring opens it. */
 export function describeKey(key: KeyDetails, ring?: KeyRing): KeyResponse {
   return {
     keyId: key.id,
@@ -72,7 +72,7 @@ export function describeKey(key: KeyDetails, ring?: KeyRing): KeyResponse {
   };
 }
 
-/** Undefined for a key without a limit. */
+/** Undefined for a key with unlimited credits and no refill. */
 export function describeCredits(
   key: Pick<KeyDetails, "remaining" | "refillAmount" | "refillDay">,
 ): CreditsResponse | undefined {
@@ -92,7 +92,7 @@ function openKey(key: KeyDetails, ring: KeyRing): string | undefined {
   return ring.tryOpen({ encryptionKeyId, sealed }, key.id);
 }
 
-/** Postgres counts microseconds; 0 and null are left out. */
+/** Whole milliseconds of Postgres' microseconds; undefined for 0 and null. */
 function wholeMs(ms: number | null): number | undefined {
   return ms === null || ms === 0 ? undefined : Math.floor(ms);
 }

@@ -10,10 +10,10 @@ export type Links = {
   ids: readonly string[];
 };
 
-/** However often it is given some: all that a key has is read and answered at once. */
+/** The most that a key may have in total, since they are read and returned all at once. */
 const maxLinks = { permission: 1_000, role: 200 } as const;
 
-/** Gives the key these; what it has already stays. Throws the 400 when it would have too many. */
+/** Adds links to the key's present ones. Throws the 400 when it would have too many. */
 export async function addLinks(change: Change, links: Links): Promise<void> {
   const { keyId, kind, ids } = links;
   if (ids.length === 0) return;
@@ -33,7 +33,7 @@ export async function addLinks(change: Change, links: Links): Promise<void> {
   for (const { id } of rows) recordLink(change, "connect", { ...links, id });
 }
 
-/** Takes these from the key. */
+/** Removes links from the key. */
 export async function removeLinks(change: Change, links: Links): Promise<void> {
   const { keyId, kind, ids } = links;
   const { rows } = await change.transaction.query<{ id: string }>(
@@ -43,7 +43,7 @@ export async function removeLinks(change: Change, links: Links): Promise<void> {
   for (const { id } of rows) recordLink(change, "disconnect", { ...links, id });
 }
 
-/** Makes these all that the key has. */
+/** Replaces all links of the key by these. */
 export async function replaceLinks(change: Change, links: Links): Promise<void> {
   const { keyId, kind, ids } = links;
   const { rows } = await change.transaction.query<{ id: string }>(

@@ -1,8 +1,8 @@
-/** What credits may be asked for that no schema can state. */
+/** Rules of credits and refills that no schema can express. */
 import { invalidInput } from "#api/error.ts";
 import type { Refill } from "#api/keys/schemas.ts";
 
-/** How a refill is stored. Throws a 400 when day and interval do not fit. */
+/** The columns of a refill. Throws the 400 when day and interval do not match. */
 export function refillColumns(refill: Refill | null | undefined): {
   refillAmount: number | null;
   refillDay: number | null;
@@ -22,7 +22,7 @@ export function refillColumns(refill: Refill | null | undefined): {
   return { refillAmount: amount, refillDay: refillDay ?? null };
 }
 
-/** Credits of a new key: a refill needs something to fill up. */
+/** Checks the credits of a new key: a refill needs limited credits. Throws the 400. */
 export function requireRemaining(credits: {
   remaining: number | null;
   refill?: Refill | undefined;

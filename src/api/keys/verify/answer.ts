@@ -1,4 +1,4 @@
-/** How a verdict is told; empty values are left out, as the wire contract has it. */
+/** A verdict as the wire has it; empty values are left out, as the contract requires. */
 
 import type { KeyRecord } from "#api/cache/key-record.ts";
 import { describeIdentity } from "#api/identities/describe-identity.ts";
@@ -7,11 +7,11 @@ import { present, presentList } from "#api/schemas/present.ts";
 import type { AppliedLimit } from "./applied-limits.ts";
 import type { VerifyCode, VerifyOutput, VerifyRatelimit } from "./schemas.ts";
 
-/** What the checks found, as far as they went. */
+/** The result of the checks, up to the first that failed. */
 export type Verdict = {
   code: VerifyCode;
   limits?: { applied: AppliedLimit[]; taken: TakeAnswer };
-  /** Credits left; null: the key has no limit. */
+  /** Remaining credits; null: unlimited. */
   remaining?: number | null;
   spentCredits: number;
 };

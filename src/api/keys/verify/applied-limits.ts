@@ -5,8 +5,8 @@ import { ApiError, invalidInput } from "#api/error.ts";
 import type { LimitRequest } from "#api/limiter.ts";
 import type { RatelimitRule } from "#api/schemas/ratelimit-rules.ts";
 
-/** What a verification asks for by name. */
-export type AskedLimit = {
+/** A rate limit that a verification requests by name. */
+export type RequestedLimit = {
   name: string;
   cost: number;
   limit?: number | undefined;
@@ -14,7 +14,7 @@ export type AskedLimit = {
 };
 
 export type AppliedLimit = {
-  /** Empty for a limit that only the request knows. */
+  /** Empty for a limit that is defined by the request. */
   id: string;
   name: string;
   limit: number;
@@ -25,17 +25,20 @@ export type AppliedLimit = {
   ownerId: string;
 };
 
-/** As many as `ratelimit.multiLimit` takes: each is a counter, and there is room for so many of all. */
-const askedAtMost = 100;
+/** As many as `ratelimit.multiLimit` takes: each needs a counter, whose number is limited. */
+const maxRequested = 100;
 
 /**
- * The limits that apply by themselves, and those asked for. One asked for takes the place of one
- * that applies by itself; a limit of the key goes before its identity's of the same name. Throws
- * 412 for a name that neither has, 400 for more names than anyone means.
+ * The limits with `autoApply`, and the requested ones. A requested limit replaces an automatic one of the
+ * same name; a limit of the key takes precedence over its identity's of the same name. Throws the 412 for
+ * a name that neither has, the 400 for too many names.
  */
-export function chooseLimits(record: KeyRecord, asked: readonly AskedLimit[]): AppliedLimit[] {
-  if (asked.length > askedAtMost) {
-    throw invalidInput(`A verification can ask for at most ${askedAtMost} rate limits.`);
+export function chooseLimits(
+  record: KeyRecord,
+  requested: readonly RequestedLimit[],
+): AppliedLimit[] {
+  if (requested.length > maxRequested) {
+    throw invalidInput(`A verification can request at most ${maxRequested} rate limits.`);
   }
   const applied = new Map<string, AppliedLimit>();
   for (const { rule, ownerId } of rulesOf(record)) {
@@ -43,7 +46,7 @@ export function chooseLimits(record: KeyRecord, asked: readonly AskedLimit[]): A
       applied.set(rule.name, { ...rule, cost: 1, ownerId });
     }
   }
-  for (const ask of asked) applied.set(ask.name, resolve(record, ask));
+  for (const one of requested) applied.set(one.name, resolve(record, one));
   return [...applied.values()];
 }
 
@@ -55,8 +58,8 @@ function rulesOf({ id, ratelimits, identity }: KeyRecord): OwnedRule[] {
   return [...own, ...identity.ratelimits.map((rule) => ({ rule, ownerId: identity.id }))];
 }
 
-function resolve(record: KeyRecord, ask: AskedLimit): AppliedLimit {
-  const { name, cost, limit, duration } = ask;
+function resolve(record: KeyRecord, requested: RequestedLimit): AppliedLimit {
+  const { name, cost, limit, duration } = requested;
   if (limit !== undefined && duration !== undefined) {
     if (duration < 1_000) {
       throw invalidInput(
@@ -76,7 +79,7 @@ function resolve(record: KeyRecord, ask: AskedLimit): AppliedLimit {
   return { ...found.rule, cost, ownerId: found.ownerId };
 }
 
-/** What the limiter counts. The name comes last: it alone may hold any character. */
+/** What the limiter counts. The name comes last, as it may contain any character. */
 export function toLimitRequest(workspaceId: string, applied: AppliedLimit): LimitRequest {
   const { ownerId, name, limit, durationMs, cost } = applied;
   return { key: `${workspaceId}/${ownerId}/${name}`, limit, durationMs, cost };

@@ -1,8 +1,8 @@
 import { bareAddress } from "#kernel/address.ts";
 
 /**
- * Whom a gateway asks for: the first address it forwards, without its port; the gateway itself when
- * it forwards none. Only who has a root key that verifies gets here, and is believed.
+ * The address of a gateway's client: the first one that it forwards, without its port; the gateway's own
+ * when it forwards none. It is trusted, since only callers with a valid root key get here.
  */
 export function clientAddress(forwardedFor: string | string[] | undefined, own: string): string {
   const first = String(forwardedFor ?? "").split(",", 1)[0] ?? "";

@@ -1,15 +1,15 @@
-/** Credits: kept in Postgres alone, so that they are never spent twice, whatever is killed. */
+/** Credits: stored in Postgres only, so that a crash of a process never makes them be spent twice. */
 import type { Database } from "#kernel/database.ts";
 
-/** `remaining` null: the key has no limit any more. */
+/** `remaining` null: the credits are unlimited by now. */
 export type Payment = { isPaid: boolean; remaining: number | null };
 
-/** Top-ups that may come between two looks at the same key; in practice the first look settles it. */
+/** Retries when credits are added between the update and the read; in practice the first try suffices. */
 const maxTries = 20;
 
 /**
- * Takes `cost` from the key's credits if it has that many. A cost of 0 only looks. Nothing but the
- * taking itself says "paid": what a look finds afterwards may have been added meanwhile.
+ * Takes `cost` from the key's credits if it has that many. A cost of 0 only reads. Only a successful update
+ * counts as paid: credits that a later read finds may have been added in between.
  */
 export async function spendCredits(
   database: Database,
@@ -23,14 +23,14 @@ export async function spendCredits(
       if (left !== undefined) return { isPaid: true, remaining: left };
     }
     balance = await readBalance(database, keyId);
-    const isWorthAnother = cost > 0 && balance !== "gone" && balance !== null && balance >= cost;
-    if (!isWorthAnother || tries === maxTries) break;
+    const isWorthRetry = cost > 0 && balance !== "gone" && balance !== null && balance >= cost;
+    if (!isWorthRetry || tries === maxTries) break;
   }
   if (balance === "gone") return { isPaid: false, remaining: 0 };
   return { isPaid: balance === null || cost === 0, remaining: balance };
 }
 
-/** What is left after it, or undefined when there are too few. */
+/** The credits left afterwards, or undefined when there were too few. */
 async function takeCredits(
   database: Database,
   keyId: string,
@@ -51,7 +51,7 @@ export async function readCredits(database: Database, keyId: string): Promise<nu
   return balance === "gone" ? 0 : balance;
 }
 
-/** "gone": a key that is in a cache yet and not in the database any more. It has no credits. */
+/** "gone": the key is still in a cache but no longer in the database. It has no credits. */
 type Balance = number | null | "gone";
 
 async function readBalance(database: Database, keyId: string): Promise<Balance> {

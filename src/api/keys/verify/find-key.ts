@@ -9,14 +9,14 @@ import type { VerifyInput } from "./schemas.ts";
 
 type FoundKey = KeyRecord | undefined;
 
-/** Finds a key by the key itself; one of a migration that is not ours yet becomes so first. */
+/** Finds a key by the key itself; a migrated key is adopted at its first use. */
 export function createFindKey(keyCache: LiveCache<KeyRecord>, database: Database) {
-  // A key that is no key may be named with a migration, too: within the same budget.
+  // A request may name a migration with an invalid key too: within the same budget.
   const adopt = (key: string, migrationId: string, call: Call): Promise<FoundKey> =>
     keyCache.guarded(askerOf(call)(), async () => {
       const { workspaceId } = call;
       await adoptMigratedKey(database, { key, migrationId, workspaceId });
-      // Also when there was nothing to adopt: another call may have been first.
+      // Also when nothing was adopted: a concurrent call may have done it.
       const keyHash = hashKey(key);
       keyCache.forgetUnknown(keyHash);
       return keyCache.get(keyHash);
@@ -29,8 +29,8 @@ export function createFindKey(keyCache: LiveCache<KeyRecord>, database: Database
 }
 
 /**
- * Those who guess come to us by way of a gateway, which has one address and a workspace: they are told
- * apart by whom it asks for, and what they use up together is bounded.
+ * Clients that guess keys come through a gateway, which has one address and one workspace: they are
+ * distinguished by the forwarded address, and the budget of all of them together is bounded.
  */
 const askerOf =
   ({ workspaceId, headers, remoteIp }: Call) =>

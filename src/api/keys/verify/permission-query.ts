@@ -1,4 +1,4 @@
-/** The question a verification may ask of a key's permissions: names with AND, OR and parentheses. */
+/** The query on a key's permissions in a verification: names with AND, OR and parentheses. */
 import { ApiError } from "#api/error.ts";
 
 export type PermissionQuery =
@@ -7,16 +7,16 @@ export type PermissionQuery =
 
 type Token = { text: string; at: number };
 
-/** Deeper questions are refused: nobody asks them, and the parser calls itself. */
+/** The parser is recursive: deeper queries are refused. */
 const maxDepth = 50;
 
-/** AND binds stronger than OR; both are known in any case. Throws a 400 that names the place. */
+/** AND binds stronger than OR; both are case-insensitive. Throws a 400 with the position. */
 export function parsePermissionQuery(query: string): PermissionQuery {
   const parser = new Parser(tokenize(query), query.length);
   return parser.parse();
 }
 
-/** Whether a key with exactly `permissions` is what the question asks for. */
+/** Whether a key with exactly `permissions` matches the query. */
 export function answersQuery(query: PermissionQuery, permissions: ReadonlySet<string>): boolean {
   if (query.kind === "name") return permissions.has(query.name);
   const isMet = (part: PermissionQuery) => answersQuery(part, permissions);

@@ -33,7 +33,7 @@ export type VerifyCode = (typeof verifyCodes)[number];
 
 const VerifyRatelimit = z.object({
   exceeded: z.boolean(),
-  /** Empty for a limit that only the request knew. */
+  /** Empty for a limit that was defined by the request. */
   id: z.string(),
   name: z.string(),
   limit: whole(),
