@@ -17,7 +17,7 @@ export function createApi({ change }: ApisParts) {
   });
 }
 
-/** Answers the new API's id. Names may be used more than once. */
+/** Returns the new API's id. Names need not be unique. */
 async function insertApi(
   { transaction, record }: Change,
   { workspaceId }: Call,

@@ -23,7 +23,7 @@ export function deleteApi({ change }: ApisParts) {
 
 type LockedApi = { name: string; keySpaceId: string; isProtected: boolean };
 
-/** Its keys stop verifying everywhere. Throws the 404, and the 412 of one that is protected. */
+/** No process accepts its keys afterwards. Throws the 404, and the 412 of a protected API. */
 async function markDeleted(
   { transaction, record, stale }: Change,
   { workspaceId }: Call,

@@ -37,7 +37,7 @@ export function listKeys(parts: ApisParts) {
   });
 }
 
-/** Who may not list an API's keys is told that there is no such API. */
+/** Throws the 404 for a caller without the permission, as if there were no such API. */
 async function readPage(
   { change, database, keyRing }: ApisParts,
   call: Call,
@@ -68,14 +68,14 @@ function mayList({ apiId, workspaceId, keySpaceId }: ApiPlace): Requirement {
   );
 }
 
-/** About what a key, its identity, its permissions and its roles take, by the lengths they may have. */
+/** About the size of a key with its identity, permissions and roles, by their maximum lengths. */
 const bytes = `coalesce(octet_length(k.meta::text), 0) + coalesce(octet_length(i.meta::text), 0)
   + 128 * (SELECT count(*) FROM key_permissions kp WHERE kp.key_id = k.id)
   + 512 * (SELECT count(*) FROM key_roles kr WHERE kr.key_id = k.id)
   + 128 * (SELECT count(*) FROM key_roles kr JOIN role_permissions rp ON rp.role_id = kr.role_id
            WHERE kr.key_id = k.id)`;
 
-/** The ids of a page and of the first key of the next one; of one identity only if it is named. */
+/** The ids of a page and of the first key of the next one; with `externalId` of that identity only. */
 async function readSizes(
   database: Database,
   { keySpaceId }: ApiPlace,
@@ -92,7 +92,7 @@ async function readSizes(
   return rows;
 }
 
-/** One that was deleted meanwhile is left out. */
+/** A key that was deleted in between is left out. */
 function readKeys(database: Database, ids: readonly string[]): Promise<KeyDetails[]> {
   if (ids.length === 0) return Promise.resolve([]);
   return loadKeyDetails(database, "k.id = ANY($1) AND k.deleted_at IS NULL ORDER BY k.id", [ids]);

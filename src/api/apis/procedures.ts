@@ -1,4 +1,4 @@
-/** The namespace `apis`: what keys belong to. */
+/** The namespace `apis`: APIs, to which keys belong. */
 import type { Procedures } from "#api/procedure.ts";
 import { createApi } from "./create-api.ts";
 import { deleteApi } from "./delete-api.ts";

@@ -33,7 +33,7 @@ export function createIdentity({ change }: IdentitiesParts) {
   });
 }
 
-/** Answers the new identity's id. Throws the 409 when the external id is taken. */
+/** Returns the new identity's id. Throws the 409 when the external id is taken. */
 async function insertIdentity(
   change: Change,
   call: Call,

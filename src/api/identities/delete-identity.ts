@@ -21,7 +21,7 @@ export function deleteIdentity({ change }: IdentitiesParts) {
   });
 }
 
-/** Its keys stay, and its external id can be used anew. Throws the 404. */
+/** Its keys are not deleted, and its external id can be used again. Throws the 404. */
 async function markDeleted(change: Change, call: Call, identity: string): Promise<void> {
   const found = await lockIdentity(change, call, identity);
   await change.transaction.query("UPDATE identities SET deleted_at = now() WHERE id = $1", [

@@ -1,12 +1,12 @@
 import type { Change } from "#api/changes/change.ts";
 import { newId } from "#api/ids.ts";
 
-/** One try more than an identity that is deleted while it is asked for may cost. */
+/** Tries when identities are deleted concurrently. */
 const maxTries = 4;
 
 /**
- * The ids of the identities with these external ids, by external id; made where there are none.
- * Nobody deletes them before the change is committed.
+ * The ids of the identities with these external ids, by external id; missing ones are created. They are
+ * locked against deletion until the change is committed.
  */
 export async function ensureIdentities(
   change: Change,
@@ -20,7 +20,7 @@ export async function ensureIdentities(
     if (missing.length === 0) return known;
     await createIdentities(change, workspaceId, missing);
   }
-  throw new Error("identities are deleted as fast as they are made");
+  throw new Error("identities are deleted as fast as they are created");
 }
 
 async function lockIdentities(
@@ -43,7 +43,7 @@ async function createIdentities(
   workspaceId: string,
   externalIds: readonly string[],
 ): Promise<void> {
-  // Someone else may make the same one meanwhile: theirs is as good.
+  // A concurrent call may create the same ones, which are used then.
   const { rows } = await transaction.query<{ id: string; external_id: string }>(
     `INSERT INTO identities (id, workspace_id, external_id)
      SELECT id, $1, external_id FROM unnest($2::text[], $3::text[]) AS new (id, external_id)

@@ -17,7 +17,7 @@ export async function lockIdentity(
     "SELECT 1 FROM identities WHERE id = $1 AND deleted_at IS NULL FOR UPDATE",
     [id],
   );
-  // It was deleted while this call waited for its row.
+  // It was deleted while this call waited for the lock.
   if (rowCount === 0) throw identityNotFound();
   return { id, externalId };
 }

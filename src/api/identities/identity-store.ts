@@ -1,4 +1,4 @@
-/** The table `identities`, as it is answered. */
+/** The table `identities`. */
 import type { ClientBase, Pool } from "pg";
 import { ApiError } from "#api/error.ts";
 import { type RatelimitRule, rulesOf } from "#api/schemas/ratelimit-rules.ts";
@@ -14,7 +14,7 @@ export type IdentityRow = {
 export const identityColumns = `i.id, i.external_id AS "externalId", i.meta,
   ${rulesOf("r.identity_id = i.id")} AS ratelimits`;
 
-/** The identity of this id, else of this external id. Throws the 404. */
+/** The identity with this id, else with this external id. Throws the 404. */
 export async function findIdentity(
   database: Pool | ClientBase,
   workspaceId: string,
@@ -30,7 +30,7 @@ export async function findIdentity(
   return rows[0];
 }
 
-/** What was asked for is not repeated: it may be of any length. */
+/** The requested id is not in the message: it may be of any length. */
 export function identityNotFound(): ApiError {
   return new ApiError("unkey/data/identity_not_found", "This identity does not exist.");
 }

@@ -48,7 +48,7 @@ async function listIdentityIds(
   return rows;
 }
 
-/** The identities with these ids, in order; one that was deleted meanwhile is left out. */
+/** The identities with these ids, ordered by id; one that was deleted in between is left out. */
 async function readIdentities(database: Pool, ids: readonly string[]): Promise<IdentityRow[]> {
   if (ids.length === 0) return [];
   const { rows } = await database.query<IdentityRow>(

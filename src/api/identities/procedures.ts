@@ -1,4 +1,4 @@
-/** The namespace `identities`: who holds keys, with limits that all their keys share. */
+/** The namespace `identities`: the holders of keys, with limits that all their keys share. */
 import type { Procedures } from "#api/procedure.ts";
 import { createIdentity } from "./create-identity.ts";
 import { deleteIdentity } from "./delete-identity.ts";

@@ -1,10 +1,10 @@
-/** Which grants cover identities: plain permissions, or URNs with wildcards. */
+/** The permissions that procedures on identities require: plain ones, or URNs with wildcards. */
 import { anyOf, type Requirement, tuple } from "#api/access/grants.ts";
 import type { Call } from "#api/procedure.ts";
 
 type Action = `${"create" | "read" | "update" | "delete"}_identity`;
 
-/** Whatever identity it is about, also one that is not there. */
+/** For all identities, including ones that do not exist. */
 export function ofIdentities({ workspaceId }: Call, action: Action): Requirement {
   return anyOf(`identity.*.${action}`, urn(workspaceId, "*", action));
 }

@@ -33,7 +33,7 @@ export function updateIdentity({ change }: IdentitiesParts) {
   });
 }
 
-/** What is not given stays as it is. Answers the identity as it is then. Throws the 404. */
+/** Absent values do not change. Returns the updated identity. Throws the 404. */
 async function storeChanges(
   change: Change,
   call: Call,

@@ -1,8 +1,8 @@
-/** Which keys a change of a role or a permission concerns, so that caches forget them. */
+/** Which cached keys a change of a role or a permission makes stale. */
 import type { ClientBase } from "pg";
 import type { Stale } from "#api/cache/invalidation.ts";
 
-/** Above it, it is cheaper for all processes to forget the workspace's keys than to be told of each. */
+/** Above it, invalidating all keys of the workspace is cheaper than naming each. */
 const maxNamedKeys = 1_000;
 
 export function staleKeys(workspaceId: string, keyIds: readonly string[]): Stale[] {
@@ -11,12 +11,12 @@ export function staleKeys(workspaceId: string, keyIds: readonly string[]): Stale
     : keyIds.map((id): Stale => `key:${id}`);
 }
 
-/** At most one more than are named one by one. */
+/** The keys with a role: at most one more than `maxNamedKeys`. */
 export async function keysWithRole(transaction: ClientBase, roleId: string): Promise<string[]> {
   return keyIds(transaction, "SELECT key_id FROM key_roles WHERE role_id = $1", roleId);
 }
 
-/** As `keysWithRole`; by a role or directly. */
+/** As `keysWithRole`, for keys that have the permission directly or by a role. */
 export async function keysWithPermission(
   transaction: ClientBase,
   permissionId: string,

@@ -28,7 +28,7 @@ export function createPermission({ change }: PermissionsParts) {
   });
 }
 
-/** Answers the new permission's id. Throws the 409 when the slug is taken, whatever its case. */
+/** Returns the new permission's id. Throws the 409 when the slug is taken, regardless of case. */
 async function insertPermission(
   change: Change,
   { workspaceId }: Call,

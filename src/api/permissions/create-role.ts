@@ -33,7 +33,7 @@ export function createRole({ change }: PermissionsParts) {
   });
 }
 
-/** Answers the new role's id. Throws the 409 when the name is taken, whatever its case. */
+/** Returns the new role's id. Throws the 409 when the name is taken, regardless of case. */
 async function insertRole(change: Change, call: Call, input: Input): Promise<string> {
   const role = { id: newId("role"), name: input.name };
   const { rowCount } = await change.transaction.query(

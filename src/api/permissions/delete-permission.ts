@@ -20,7 +20,7 @@ export function deletePermission({ change }: PermissionsParts) {
   });
 }
 
-/** Deletes it by id or slug from roles and keys too. Throws the 404. */
+/** Deletes a permission by id or slug, from roles and keys too. Throws the 404. */
 async function removePermission(
   change: Change,
   { workspaceId }: Call,
@@ -28,7 +28,7 @@ async function removePermission(
 ): Promise<void> {
   const { transaction } = change;
   const { id, slug } = await findPermission(transaction, workspaceId, idOrSlug);
-  // The lock first: whoever links the permission holds its row until the link is committed and seen.
+  // The lock first: a transaction that links the permission holds its row until the link is committed.
   const lock = "SELECT 1 FROM permissions WHERE id = $1 FOR UPDATE";
   const { rowCount } = await transaction.query(lock, [id]);
   if (rowCount === 0) throw permissionNotFound(idOrSlug);
@@ -42,7 +42,7 @@ async function removePermission(
   });
 }
 
-/** Whoever gives a key a role that has the permission waits, or is waited for and the key is seen. */
+/** With the lock, a transaction that gives a key one of these roles either waits or has committed its link. */
 async function lockRolesWith({ transaction }: Change, permissionId: string): Promise<void> {
   await transaction.query(
     `SELECT 1 FROM roles r WHERE r.id IN (

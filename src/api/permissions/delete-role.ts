@@ -21,7 +21,7 @@ export function deleteRole({ change }: PermissionsParts) {
   });
 }
 
-/** Deletes it by id or name from keys too. Throws the 404. */
+/** Deletes a role by id or name, from keys too. Throws the 404. */
 async function removeRole(change: Change, call: Call, idOrName: string): Promise<void> {
   const { transaction } = change;
   const { id } = await findRole(transaction, call.workspaceId, idOrName);

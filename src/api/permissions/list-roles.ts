@@ -38,7 +38,7 @@ async function listRoleIds(
   return rows;
 }
 
-/** The roles with these ids, in order; one that was deleted meanwhile is left out. */
+/** The roles with these ids, ordered by id; one that was deleted in between is left out. */
 async function readRoles(database: Pool, ids: readonly string[]): Promise<RoleResponse[]> {
   if (ids.length === 0) return [];
   const { rows } = await database.query<RoleRow>(

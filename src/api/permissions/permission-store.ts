@@ -1,4 +1,4 @@
-/** The table `permissions`, as it is answered. */
+/** The table `permissions`. */
 import type { ClientBase, Pool } from "pg";
 import type { AuditEntry } from "#api/changes/audit.ts";
 import { ApiError } from "#api/error.ts";
@@ -13,7 +13,7 @@ export function toPermission({ id, name, slug, description }: PermissionRow): Pe
   return { id, name, slug, ...(description && { description }) };
 }
 
-/** The permission of this id, else of this slug, whatever its case. Throws the 404. */
+/** The permission with this id, else with this slug, regardless of case. Throws the 404. */
 export async function findPermission(
   database: Pool | ClientBase,
   workspaceId: string,
@@ -34,7 +34,7 @@ export function permissionNotFound(idOrSlug: string): ApiError {
   return new ApiError("unkey/data/permission_not_found", detail);
 }
 
-/** The audit entry of a permission that was made. */
+/** The audit entry of a new permission. */
 export function permissionCreated(id: string, slug: string): AuditEntry {
   return {
     event: "permission.create",

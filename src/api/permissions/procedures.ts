@@ -1,4 +1,4 @@
-/** The namespace `permissions`: what keys may be allowed, and roles that bundle it. */
+/** The namespace `permissions`: permissions of keys, and roles that bundle them. */
 import type { Procedures } from "#api/procedure.ts";
 import { createPermission } from "./create-permission.ts";
 import { createRole } from "./create-role.ts";

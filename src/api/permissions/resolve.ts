@@ -1,4 +1,4 @@
-/** Permissions and roles by the names that callers use; neither is told apart by its case. */
+/** Permissions and roles by the names that callers use; both are case-insensitive. */
 import type { Change } from "#api/changes/change.ts";
 import { ApiError, invalidInput } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
@@ -7,22 +7,22 @@ import { type PermissionRow, permissionColumns, permissionCreated } from "./perm
 
 type PermissionQuery = { slugs: readonly string[]; mayCreate: "always" | "withPermission" };
 
-/** Where the contract sets no number: more than this is no list that anyone means. */
+/** A limit where the contract sets none. */
 const maxPermissions = 1_000;
 
-/** `whom` the permissions are for, at the beginning of a sentence. Throws the 400. */
-export function refuseTooMany(slugs: readonly string[], whom: string): void {
+/** Throws the 400; its sentence begins with `owner`, for example "A key". */
+export function refuseTooMany(slugs: readonly string[], owner: string): void {
   if (slugs.length <= maxPermissions) return;
-  throw invalidInput(`${whom} can be given at most ${maxPermissions} permissions at once.`);
+  throw invalidInput(`${owner} can be given at most ${maxPermissions} permissions at once.`);
 }
 
-/** One try more than a permission that is deleted while it is asked for may cost. */
+/** Tries when permissions are deleted concurrently. */
 const maxTries = 4;
 
 /**
- * The permissions with these slugs, in the order asked and without duplicates. Missing ones are made;
- * where `mayCreate` says so, only for who holds `rbac.*.create_permission` (else 403). Nobody deletes
- * them before the change is committed.
+ * The permissions with these slugs, in the order of `slugs` and without duplicates. Missing ones are created;
+ * with `mayCreate: "withPermission"` only if the caller has `rbac.*.create_permission` (else the 403). They
+ * are locked against deletion until the change is committed.
  */
 export async function ensurePermissions(
   change: Change,
@@ -40,10 +40,10 @@ export async function ensurePermissions(
     if (mayCreate === "withPermission") demand(call, "rbac.*.create_permission");
     await createPermissions(change, call.workspaceId, missing);
   }
-  throw new Error("permissions are deleted as fast as they are made");
+  throw new Error("permissions are deleted as fast as they are created");
 }
 
-/** Permissions by their lower-case slug, which nobody deletes before the change is committed. */
+/** Permissions by their lower-case slug, locked against deletion until the change is committed. */
 export async function findPermissions(
   { transaction }: Pick<Change, "transaction">,
   workspaceId: string,
@@ -63,7 +63,7 @@ async function createPermissions(
   workspaceId: string,
   slugs: readonly string[],
 ): Promise<void> {
-  // Someone else may make the same one meanwhile: theirs is as good.
+  // A concurrent call may create the same ones, which are used then.
   const { rows } = await change.transaction.query<{ id: string; slug: string }>(
     `INSERT INTO permissions (id, workspace_id, name, slug)
      SELECT id, $1, slug, slug FROM unnest($2::text[], $3::text[]) AS new (id, slug)
@@ -75,8 +75,8 @@ async function createPermissions(
 }
 
 /**
- * The ids of the roles with these names, by the name asked; nobody deletes them before the change is
- * committed. Throws 404 for the first unknown one.
+ * The ids of the roles with these names, by the given name; locked against deletion until the change is
+ * committed. Throws the 404 for the first unknown one.
  */
 export async function findRoleIds(
   { transaction }: Pick<Change, "transaction">,
@@ -84,7 +84,7 @@ export async function findRoleIds(
   names: readonly string[],
 ): Promise<Map<string, string>> {
   if (names.length === 0) return new Map();
-  // Postgres alone knows what is the same to its index.
+  // Postgres compares the names, as only it lowers the case as its index does.
   const { rows } = await transaction.query<{ id: string; wanted: string }>(
     `SELECT r.id, w.name AS wanted FROM unnest($2::text[]) AS w (name)
      JOIN roles r ON r.workspace_id = $1 AND lower(r.name) = lower(w.name)
@@ -97,7 +97,7 @@ export async function findRoleIds(
   throw new ApiError("unkey/data/role_not_found", `Role '${unknown}' was not found.`);
 }
 
-/** Without those that differ in case alone; the first spelling stays. */
+/** Without names that differ only in case; the first spelling is kept. */
 function unique(names: readonly string[]): string[] {
   return [
     ...new Map(names.toReversed().map((name) => [name.toLowerCase(), name])).values(),

@@ -1,4 +1,4 @@
-/** Which permissions a role has: linked, unlinked, and the lock on the role meanwhile. */
+/** The links between a role and its permissions, and the lock on the role while they change. */
 import type { AuditEntry } from "#api/changes/audit.ts";
 import type { Change } from "#api/changes/change.ts";
 import type { Call } from "#api/procedure.ts";
@@ -8,7 +8,7 @@ import { roleNotFound } from "./role-store.ts";
 export type Role = { id: string; name: string };
 export type PermissionLink = { id: string; slug: string };
 
-/** Whoever gives the role to a key waits for the change, and the change for them. */
+/** Locks the role: transactions that give it to a key and this change wait for each other. */
 export async function lockRole(
   { transaction }: Change,
   workspaceId: string,
@@ -22,7 +22,7 @@ export async function lockRole(
   return rows[0];
 }
 
-/** Ordered by slug. Throws the 400 when they are too many. */
+/** The permissions with these slugs, ordered by slug. Throws the 400 when they are too many. */
 export async function permissionsFor(change: Change, call: Call, slugs: readonly string[]) {
   refuseTooMany(slugs, "A role");
   const found = await ensurePermissions(change, call, { slugs, mayCreate: "withPermission" });

@@ -1,10 +1,10 @@
-/** How many permissions keys have by their roles: all of them are read, and answered, at each look at a key. */
+/** Limits the permissions that a key has by its roles: they are read, and returned, with the key. */
 import type { Change } from "#api/changes/change.ts";
 import { invalidInput } from "#api/error.ts";
 
 const maxByRoles = 20_000;
 
-/** Throws the 400 when a key, or one of the keys with a role, has more than can be answered at once. */
+/** Throws the 400 when the key, or one of the keys with the role, has more than `maxByRoles`. */
 export async function refuseTooManyByRoles(
   { transaction }: Change,
   of: { keyId: string } | { roleId: string },

@@ -1,4 +1,4 @@
-/** The table `roles`, as it is answered. */
+/** The table `roles`. */
 import type { ClientBase, Pool } from "pg";
 import { ApiError } from "#api/error.ts";
 import type { RoleResponse } from "#api/schemas/schema.ts";
@@ -17,7 +17,7 @@ const rolePermissions = `(SELECT coalesce(jsonb_agg(jsonb_build_object('id', p.i
    FROM role_permissions rp JOIN permissions p ON p.id = rp.permission_id
    WHERE rp.role_id = r.id)`;
 
-/** About how much those are of an answer. */
+/** About how many bytes of an answer those take. */
 export const rolePermissionsBytes = `(SELECT coalesce(sum(100 + octet_length(p.name) + octet_length(p.slug)
      + coalesce(octet_length(p.description), 0)), 0)
    FROM role_permissions rp JOIN permissions p ON p.id = rp.permission_id
@@ -26,7 +26,7 @@ export const rolePermissionsBytes = `(SELECT coalesce(sum(100 + octet_length(p.n
 /** The columns that `toRole` reads; `r` is the table. */
 export const roleColumns = `r.id, r.name, r.description, ${rolePermissions} AS permissions`;
 
-/** What is empty is left out. */
+/** A role as the wire has it; empty values are left out. */
 export function toRole({ id, name, description, permissions }: RoleRow): RoleResponse {
   return {
     id,
@@ -36,7 +36,7 @@ export function toRole({ id, name, description, permissions }: RoleRow): RoleRes
   };
 }
 
-/** The role of this id, else of this name, whatever its case. Throws the 404. */
+/** The role with this id, else with this name, regardless of case. Throws the 404. */
 export async function findRole(
   database: Pool | ClientBase,
   workspaceId: string,
@@ -56,7 +56,7 @@ export function roleNotFound(idOrName: string): ApiError {
   return new ApiError("unkey/data/role_not_found", `Role '${idOrName}' was not found.`);
 }
 
-/** The roles of a key by name; of those behind the first `bytesAtMost` without their permissions. */
+/** The roles of a key, ordered by name; those beyond the first `bytesAtMost` bytes without their permissions. */
 export async function rolesOfKey(
   connection: ClientBase,
   keyId: string,

@@ -35,7 +35,7 @@ export function setRolePermissions({ change }: PermissionsParts) {
   });
 }
 
-/** Answers the role's permissions, ordered by slug. Throws the 404. */
+/** Returns the role's permissions, ordered by slug. Throws the 404. */
 async function replacePermissions(
   change: Change,
   call: Call,
