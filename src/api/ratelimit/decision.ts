@@ -1,4 +1,4 @@
-/** One limit of a call: whom it is about, what is counted, what is answered and what is recorded. */
+/** One limit decision of a call: its identifier and override, the request to the limiter, the answer, the recorded row. */
 import { z } from "zod";
 import { tuple } from "#api/access/grants.ts";
 import type { RatelimitRow } from "#api/analytics/recording/recorder.ts";
@@ -28,7 +28,7 @@ export const limitFields = {
 
 export type Subject = { input: LimitInput; namespace: Namespace; override: Override | undefined };
 
-/** Answers at once when the namespace is known. */
+/** Returns a promise only when the namespace is not cached. */
 export function findSubject(
   parts: RatelimitParts,
   call: Call,
@@ -51,7 +51,7 @@ export function describeDecision(
   return { limit, remaining, reset, overrideId: override?.id };
 }
 
-/** The identifier comes last: it alone may hold any character. */
+/** The identifier comes last, as it may contain any character. */
 export function toRequest(
   workspaceId: string,
   { input, namespace, override }: Subject,

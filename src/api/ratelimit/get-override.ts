@@ -22,7 +22,7 @@ export function getOverride({ namespaces }: RatelimitParts) {
         call.grants.allow(tuple("ratelimit", namespace.id, "read_override")) ||
         call.grants.allow(urn);
       const override = namespace.findOverride(input.identifier);
-      // Who may not read it is told the same as who asks for nothing.
+      // An override that the caller may not read is answered like one that does not exist.
       if (override === undefined || !mayRead) throw overrideNotFound();
       return { data: describeOverride(override) };
     },

@@ -25,7 +25,7 @@ export function limit(parts: RatelimitParts) {
       const taking = parts.limiter.take([request], call.nowMs);
       const { answers } = taking instanceof Promise ? await taking : taking;
       const answer = answers[0] as LimitAnswer;
-      // What is answered is counted, also when this process is killed right after.
+      // Recorded before the answer is sent, so that it is counted even if this process is killed right after.
       await recordDecision(parts, call, { subject, request, answer, startedAt });
       return { data: { ...describeDecision(subject, request, answer), success: answer.passed } };
     },

@@ -47,7 +47,7 @@ export function multiLimit(parts: RatelimitParts) {
   });
 }
 
-/** To try many patterns on many identifiers takes its time: after so long others have their turn. */
+/** Matching many patterns against many identifiers takes long: the event loop is yielded after so long. */
 const turnMs = 5;
 
 async function findSubjects(

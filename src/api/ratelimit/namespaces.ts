@@ -1,4 +1,4 @@
-/** Namespaces of rate limits, with their overrides. */
+/** Namespaces of rate limits with their overrides, cached. */
 
 import type { Invalidations, Stale } from "#api/cache/invalidation.ts";
 import { LiveCache } from "#api/cache/live-cache.ts";
@@ -40,19 +40,20 @@ export function createNamespaceStore(parts: {
   const make = async (call: Call, name: string): Promise<Namespace> => {
     await createNamespace(parts.change, call, name);
     const made = await find(call, name);
-    if (made === undefined) throw new Error(`namespace ${name} is gone as soon as it was made`);
+    if (made === undefined)
+      throw new Error(`namespace ${name} does not exist right after its creation`);
     return made;
   };
   return {
     cache,
-    /** By name or id; 404 when there is none, or none any more: only limits tell the two apart. */
+    /** By name or id. Throws the 404 when there is none or it was deleted; only limits distinguish the two. */
     require: async (call: Call, nameOrId: string): Promise<Namespace> => {
       const found = await findAny(call, nameOrId);
       if (found !== undefined && !found.isDeleted) return found;
       const detail = "The requested rate limit namespace does not exist.";
       throw new ApiError("unkey/data/ratelimit_namespace_not_found", detail);
     },
-    /** By name or id, made when there is none and the caller may (else 403). */
+    /** By name or id; created when there is none and the caller may (else the 403). */
     ensure: (call: Call, name: string): Namespace | Promise<Namespace> => {
       const found = find(call, name);
       if (found === undefined) return make(call, name);
@@ -69,7 +70,7 @@ function requireAlive(namespace: Namespace | undefined): Namespace | undefined {
   );
 }
 
-/** The workspace's id has no slash in it. */
+/** A workspace's id contains no slash. */
 function cacheName(workspaceId: string, nameOrId: string): string {
   return `${workspaceId}/${nameOrId}`;
 }
@@ -101,7 +102,7 @@ async function createNamespace(change: MakeChange, call: Call, name: string): Pr
   demand(call, "ratelimit.*.create_namespace");
   await change(call, async ({ transaction, record, stale }) => {
     const id = newId("ratelimitNamespace");
-    // Someone else may make it at the same moment: theirs is as good.
+    // A concurrent call may create the same one, which is used then.
     const { rowCount } = await transaction.query(
       `INSERT INTO ratelimit_namespaces (id, workspace_id, name) VALUES ($1, $2, $3)
        ON CONFLICT (workspace_id, name) DO NOTHING`,

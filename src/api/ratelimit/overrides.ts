@@ -1,16 +1,16 @@
-/** Exceptions from a limit for some of those it is about. */
+/** Overrides: exceptions from a limit for some identifiers. */
 
 export type Override = { id: string; identifier: string; limit: number; durationMs: number };
 
-/** Finds the override of an identifier: the one for exactly it, else the most specific pattern. */
+/** Finds the override of an identifier: an exact match, else the most specific pattern. */
 export type FindOverride = (identifier: string) => Override | undefined;
 
 /**
- * Patterns are compiled once. The more characters a pattern spells out the more specific it is; of
- * equals the one with fewer `*` comes first, then the older id.
+ * Compiles the patterns once. A pattern with more literal characters is more specific; of equals the one
+ * with fewer `*` comes first, then the smaller id.
  */
 export function compileOverrides(overrides: readonly Override[]): FindOverride {
-  // Most namespaces have none: an identifier is new each time, and looking it up means hashing it.
+  // Most namespaces have none: this saves hashing the identifier, a new string at each call.
   if (overrides.length === 0) return () => undefined;
   const exact = new Map(overrides.map((override) => [override.identifier, override]));
   const patterns = overrides
@@ -23,7 +23,7 @@ export function compileOverrides(overrides: readonly Override[]): FindOverride {
 
 type Pattern = { override: Override; literals: number; matches: (text: string) => boolean };
 
-/** `literals` once: whoever makes patterns decides how many there are to be sorted. */
+/** `literals` is computed once, not at each comparison of the sort. */
 function toPattern(override: Override): Pattern {
   const { identifier } = override;
   const literals = identifier.replaceAll("*", "").length;
@@ -39,8 +39,8 @@ function compareSpecificity(one: Pattern, other: Pattern): number {
 }
 
 /**
- * `*` is any sequence of characters. Each part between two of them is looked for from where the last
- * one ended, so that no input takes longer than its length times the pattern's.
+ * `*` matches any sequence of characters. Each part between two of them is searched from the end of the
+ * previous match, so that the time is bounded by the input's length times the pattern's.
  */
 function compilePattern(pattern: string): (text: string) => boolean {
   const parts = pattern.split("*");

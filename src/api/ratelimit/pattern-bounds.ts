@@ -1,11 +1,11 @@
-/** How many patterns a namespace may have: each is tried on each new identifier. */
+/** Limits the patterns of a namespace, as each is tried on each identifier. */
 import type { ClientBase } from "pg";
 import { invalidInput } from "#api/error.ts";
 
 const maxStars = 10;
 const maxPatterns = 1_000;
 
-/** Throws the 400 for one pattern too many. What is there already may be changed whatever it is. */
+/** Throws the 400 for one pattern too many. An existing one may always be changed. */
 export async function refuseExcessPattern(
   transaction: ClientBase,
   namespaceId: string,

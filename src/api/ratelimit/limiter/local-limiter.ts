@@ -16,15 +16,15 @@ import {
 
 export type LocalLimiter = Omit<Limiter, "take"> & {
   take: (requests: readonly LimitRequest[], nowMs: number) => TakeAnswer;
-  /** What is counted of a request's limit; undefined: nothing. */
+  /** The counter of a request's limit; undefined: none. */
   peek: (request: LimitRequest) => Cell | undefined;
-  /** Takes over what another engine has counted. */
+  /** Takes over a counter of another limiter. */
   learn: (request: LimitRequest, cell: Cell) => void;
   /** How many counters are kept. */
   size: () => number;
 };
 
-/** `maxCells`: counters kept at most; beyond it the oldest are forgotten. */
+/** `maxCells`: the maximum of counters; beyond it the oldest are evicted. */
 export function createLocalLimiter({ maxCells }: { maxCells?: number } = {}): LocalLimiter {
   const cells = new Cells(maxCells);
   return {
@@ -40,15 +40,15 @@ export function createLocalLimiter({ maxCells }: { maxCells?: number } = {}): Lo
   };
 }
 
-/** Beyond it a name is kept by its hash: what identifies a caller may be of 512 characters. */
+/** A longer name is replaced by its hash: an identifier may have 512 characters. */
 const nameAtMost = 128;
 
-/** A limit that is asked about with another duration is another limit. */
+/** The same key with another duration is another limit. */
 function nameOf({ key, durationMs }: LimitRequest): string {
   return `${durationMs}/${key.length > nameAtMost ? hash("sha256", key, "base64") : key}`;
 }
 
-/** As `takeBatch` does it; nearly all batches are of one. */
+/** As `takeBatch`, but faster: nearly all batches have one request. */
 function takeOne(cells: Cells, request: LimitRequest, nowMs: number): TakeAnswer {
   const { durationMs, cost } = request;
   const name = nameOf(request);
@@ -61,7 +61,7 @@ function takeOne(cells: Cells, request: LimitRequest, nowMs: number): TakeAnswer
   return { passed, answers: [answerOne(request, look, passed)] };
 }
 
-/** A cell that a batch asks about, and what the batch has taken of it so far. */
+/** A cell of a batch, and what the batch has taken from it so far. */
 type Tally = { cell: Cell; moment: Moment; durationMs: number; taken: number };
 
 function takeBatch(cells: Cells, requests: readonly LimitRequest[], nowMs: number): TakeAnswer {
@@ -91,7 +91,7 @@ function tallyOf(
   return { cell: rebase(cells.get(name), moment.sequence), moment, durationMs, taken: 0 };
 }
 
-/** Who only looks, or is refused, takes no memory. */
+/** A cost of 0, or a refusal, creates no counter. */
 function count(cells: Cells, name: string, { cell, durationMs, taken }: Omit<Tally, "moment">) {
   if (taken === 0) return;
   const { sequence, current, previous } = cell;

@@ -9,31 +9,31 @@ import type { Cell, Look } from "./window.ts";
 const script = readFileSync(new URL("./take.lua", import.meta.url), "utf8");
 const scriptSha = createHash("sha1").update(script).digest("hex");
 
-/** Longer than a healthy Redis ever takes, shorter than a caller would notice. */
+/** Longer than a healthy Redis takes, shorter than a caller would notice. */
 const usualAnswerTimeoutMs = 250;
 const connectTimeoutMs = 1_000;
 const reconnectAtMostMs = 1_000;
 
-/** A connection that gives no sign for so long is replaced. */
+/** A connection without traffic for so long is replaced. */
 const silenceMs = 5_000;
 
 const closed = new Error("connection closed");
 
-/** A counter of nobody: a Redis without room, or one that only copies another, answers a plain PING. */
+/** The counter of the health check: a full Redis, or a read-only replica, would still answer a plain PING. */
 const probe = { key: "probe", limit: Number.MAX_SAFE_INTEGER, durationMs: 1_000, cost: 1 };
 
-/** What was found, and the counter as it is now. */
+/** The state found, and the counter afterwards. */
 type CountedLook = { look: Look; cell: Cell };
 
 export type RedisCounters = {
-  /** `known`: what this process knows of each counter. Throws when Redis does not answer in time. */
+  /** `known`: the counters as this process knows them. Throws when Redis does not answer in time. */
   take: (
     requests: readonly LimitRequest[],
     known: readonly (Cell | undefined)[],
   ) => Promise<CountedLook[]>;
   /** Throws when Redis does not answer in time, or does not count. */
   ping: () => Promise<void>;
-  /** The connection is there. It may come and go any number of times. */
+  /** Called at each connect; the connection may be lost and made any number of times. */
   onReady: (listener: () => void) => void;
   onLost: (listener: (error: Error) => void) => void;
   close: () => void;
@@ -42,13 +42,13 @@ export type RedisCounters = {
 export type RedisSettings = {
   /** redis://… or rediss://…, with its password. */
   url: string;
-  /** The time that is counted by; absent: Redis's own clock, which is one for all processes. */
+  /** The clock of the windows; absent: Redis's own, which all processes share. */
   clock?: () => number;
-  /** A call is told that Redis is away after so long. */
+  /** The timeout of a call. */
   answerTimeoutMs?: number | undefined;
 };
 
-/** Connects by itself, and again when the connection is lost. */
+/** Connects in the background, and reconnects when the connection is lost. */
 export function createRedisCounters(settings: RedisSettings): RedisCounters {
   const { url, clock, answerTimeoutMs = usualAnswerTimeoutMs } = settings;
   const redis = new Redis(url, {
@@ -56,11 +56,11 @@ export function createRedisCounters(settings: RedisSettings): RedisCounters {
     connectTimeout: connectTimeoutMs,
     socketTimeout: silenceMs,
     retryStrategy: (tries) => Math.min(tries * 50, reconnectAtMostMs),
-    // What cannot be sent now is counted by this process: nothing waits for Redis to come back.
+    // Requests do not queue while Redis is away: this process counts them by itself.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    // What came in one turn of the event loop goes out in one packet.
+    // Commands of one turn of the event loop are sent in one packet.
     enableAutoPipelining: true,
   });
   const limitTime = createTimeLimit(answerTimeoutMs, () => new Error("no answer in time"));
@@ -88,7 +88,7 @@ export function createRedisCounters(settings: RedisSettings): RedisCounters {
   };
 }
 
-/** By its hash; in full only to a Redis that has not seen it yet. */
+/** Runs the script by its hash; sends it in full only to a Redis that does not have it yet. */
 async function run(redis: Redis, keys: string[], values: string[]): Promise<string[]> {
   const rest = [keys.length, ...keys, ...values] as const;
   try {
@@ -100,8 +100,8 @@ async function run(redis: Redis, keys: string[], values: string[]): Promise<stri
 }
 
 /**
- * In a cluster a script may only touch keys of one slot, which the part in braces decides. What a key
- * begins with, up to the first slash, is the same for all of a batch: the workspace.
+ * In a cluster a script may only use keys of one slot, which the part in braces determines: the key up to
+ * the first slash, the workspace, which is the same for a whole batch.
  */
 function keyOf({ key, durationMs }: LimitRequest): string {
   const slash = key.indexOf("/");

@@ -1,13 +1,14 @@
 /**
- * Limits that all processes share. While Redis is away the process goes on by itself, from what it
- * last knew, and tells; when Redis is back it is told what passed meanwhile.
+ * Limits that all processes share. While Redis cannot be reached, the process limits by itself, from the
+ * last counters that it knows, and reports the change of mode; when Redis is back, the counts of the
+ * meantime are sent to it.
  */
 import type { Limiter, LimitRequest, TakeAnswer } from "#api/limiter.ts";
 import { createLocalLimiter, type LocalLimiter } from "./local-limiter.ts";
 import type { RedisCounters } from "./redis-counters.ts";
 import { answerBatch } from "./window.ts";
 
-/** `alone`: what this process lets pass, no other one counts. */
+/** `alone`: no other process counts what this process lets pass. */
 export type Mode = "shared" | "alone";
 
 export type SharedLimiterParts = {
@@ -16,13 +17,13 @@ export type SharedLimiterParts = {
   onMode: (mode: Mode, reason: string) => void;
 };
 
-/** While alone, Redis is asked so often whether it is back. */
+/** While alone, the interval at which Redis is pinged. */
 const probeEveryMs = 250;
 
-/** A program that starts waits so long for Redis. */
+/** How long a start waits for Redis. */
 const startTimeoutMs = 1_500;
 
-/** When the promise fulfils, Redis is there, or this process has begun alone. */
+/** When the promise fulfils, Redis has answered, or this process has begun alone. */
 export async function startSharedLimiter(parts: SharedLimiterParts): Promise<Limiter> {
   const { counters } = parts;
   const local = createLocalLimiter();
@@ -58,7 +59,7 @@ async function takeShared(
   );
 }
 
-/** Knows whether Redis answers, and finds out when it does again. */
+/** Tracks whether Redis answers, and pings it while it does not. */
 function watchLink({ counters, onMode }: SharedLimiterParts) {
   let mode: Mode | undefined;
   let isClosed = false;
@@ -74,7 +75,7 @@ function watchLink({ counters, onMode }: SharedLimiterParts) {
     if (mode === "shared") return;
     counters.ping().then(
       () => become("shared", "Redis answers"),
-      // It will be asked again.
+      // The next ping follows.
       () => {},
     );
   };
@@ -83,7 +84,7 @@ function watchLink({ counters, onMode }: SharedLimiterParts) {
   counters.onReady(probe);
   counters.onLost((error) => {
     lastFault = error.message;
-    // Before the first answer it is not lost: it has the start's time to come.
+    // Before the first answer there is nothing to lose: the start's timeout applies.
     if (mode === "shared") lose(error);
   });
   const startTimer = setTimeout(() => {

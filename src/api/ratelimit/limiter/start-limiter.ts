@@ -1,4 +1,4 @@
-/** The engine that the settings ask for, with what it tells of itself. */
+/** Creates the limiter that the settings select, with its log lines and metrics. */
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Limiter } from "#api/limiter.ts";
 import type { Log } from "#kernel/log.ts";
@@ -11,7 +11,7 @@ export type LimiterSettings = {
   redisUrl: string;
   log: Log;
   registry: Registry;
-  /** How long Redis may take to answer; absent: as `redis-counters.ts` has it. */
+  /** How long Redis may take to answer; absent: the default of `redis-counters.ts`. */
   answerTimeoutMs?: number;
 };
 

@@ -1,11 +1,11 @@
 -- Takes a batch of limits, all or nothing, as window.ts counts them.
 --
--- KEYS: a counter each; the same one may come more than once. Its value: "<sequence> <current> <previous>".
--- ARGV: the time in unix milliseconds ("" takes this server's, which is one for all who ask), then for
---   each key: limit, duration in ms, cost, and what the caller knows of the counter in the form of its
---   value, or "". What is known here and there is the larger of both: what passed while this server was
---   away, or was forgotten by it, still counts.
--- Answers for each key "<passed> <used> <used by others> <sequence> <current> <previous>".
+-- KEYS: one counter per limit; a key may occur more than once. Value: "<sequence> <current> <previous>".
+-- ARGV: the time in unix milliseconds ("": this server's clock, which all callers share), then for each
+--   key: limit, duration in ms, cost, and the caller's copy of the counter in the form of its value, or "".
+--   The larger of copy and stored value is used: requests that passed while this server was away, or
+--   whose counter it has lost, still count.
+-- Returns for each key "<passed> <used> <used by others> <sequence> <current> <previous>".
 
 local nowMs = tonumber(ARGV[1])
 if not nowMs then
@@ -13,7 +13,7 @@ if not nowMs then
   nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- Not left to Lua, which writes large numbers as 1e+14 and loses digits.
+-- Lua itself would write large numbers as 1e+14 and lose digits.
 local format = string.format
 
 -- A counter's value as of `sequence`: current, previous.

@@ -1,18 +1,17 @@
 /**
- * How a sliding window is counted: time is cut into windows of the limit's duration, aligned to the
- * epoch; what counts is the current window and the share of the one before that still reaches into
- * the last duration. `take.lua` does the same in Redis.
+ * The sliding window: time is divided into windows of the limit's duration, aligned to the epoch; the count
+ * is that of the current window plus the share of the previous one that lies within the last duration. `take.lua` does the same in Redis.
  */
 import type { LimitAnswer, LimitRequest, TakeAnswer } from "#api/limiter.ts";
 
-/** What is counted of one limit. `sequence`: the number of the window since 1970. */
+/** The counter of one limit. `sequence`: the number of the window since 1970. */
 export type Cell = {
   readonly sequence: number;
   readonly current: number;
   readonly previous: number;
 };
 
-/** A point of time as a limit sees it. `left`: the share of the window before that still counts. */
+/** A point in time relative to a limit's windows. `left`: the share of the previous window that still counts. */
 export type Moment = { sequence: number; left: number; endsMs: number };
 
 export function momentOf(durationMs: number, nowMs: number): Moment {
@@ -21,7 +20,7 @@ export function momentOf(durationMs: number, nowMs: number): Moment {
   return { sequence, left, endsMs: (sequence + 1) * durationMs };
 }
 
-/** The cell as of `sequence`. A window that comes again, because a clock was set back, goes on. */
+/** The cell as of `sequence`. When a clock was set back, the cell's counts continue. */
 export function rebase(cell: Cell | undefined, sequence: number): Cell {
   const age = cell === undefined ? Number.NaN : sequence - cell.sequence;
   if (cell === undefined || age > 1 || age < -1) return { sequence, current: 0, previous: 0 };
@@ -33,18 +32,18 @@ export function usedOf({ current, previous }: Cell, { left }: Moment): number {
   return current + Math.floor(previous * left);
 }
 
-/** Limit 0 blocks, even who only looks. */
+/** Limit 0 blocks, even a cost of 0. */
 export function fits({ limit, cost }: LimitRequest, used: number): boolean {
   return limit > 0 && used + cost <= limit;
 }
 
 /**
- * One request of a batch as it was looked at. `used`: by others and by the requests of the batch
- * before this one; `usedByOthers`: when nothing of the batch counts.
+ * The state of one request's limit in a batch. `used`: by others and by the earlier requests of the batch;
+ * `usedByOthers`: without the batch.
  */
 export type Look = { passed: boolean; used: number; usedByOthers: number; endsMs: number };
 
-/** The answers: a batch that fails gives back what its requests had taken. */
+/** The answers to a batch; one that fails counts none of its requests. */
 export function answerBatch(requests: readonly LimitRequest[], looks: readonly Look[]): TakeAnswer {
   const passed = looks.every((look) => look.passed);
   const answers = looks.map((look, index) =>
@@ -53,7 +52,7 @@ export function answerBatch(requests: readonly LimitRequest[], looks: readonly L
   return { passed, answers };
 }
 
-/** `isCounted`: whether the batch passed, all of it. */
+/** `isCounted`: whether the whole batch passed. */
 export function answerOne(
   { limit, cost }: LimitRequest,
   { passed, used, usedByOthers, endsMs }: Look,
