@@ -10,18 +10,18 @@ import { setTimeout as delay } from "node:timers/promises";
 const { env } = process;
 const exitCodes = { completed: 0, paused: 2, cancelled: 3 };
 
-/** How long Vedette may be out of reach: at first, and while there is a rollout to follow. */
+/** How long Vedette may be unreachable: at the start, and while a rollout is followed. */
 const patienceMs = { toBegin: 30_000, toFollow: 10 * 60_000 };
 const statusTimeoutMs = 40_000;
-/** Of one answer; the longest there is names every sentinel of a fleet. */
+/** Of one answer; the longest lists every sentinel of a fleet. */
 const largestAnswer = 64 * 1024 * 1024;
-/** A blocking call is made anew after this, under its key: connections that idle are cut off. */
+/** A blocking call is repeated with the same key after this, because proxies close idle connections. */
 const attemptTimeoutMs = 240_000;
 
-/** What the operator has to look at; it is said without a stack. */
+/** An error for the operator, reported without a stack. */
 class StepError extends Error {}
 
-/** Refused, or failed for good: `status` is that of the answer. */
+/** The call was refused or has failed for good: `status` is that of the answer. */
 class AnswerError extends StepError {
   constructor(message, status) {
     super(message);
@@ -86,16 +86,16 @@ function readCount(field, input, text) {
 }
 
 const say = (line) => process.stdout.write(`${line}\n`);
-/** The runner reads commands from its log line by line: what others have written must not be one. */
+/** GitHub's runner reads commands from the log line by line: text from outside must not become one. */
 const escapeCommand = (text) =>
   text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 
-/** A word of an answer, of which no line can become a command. */
+/** A word of an answer, without characters that could make its line a command. */
 const inLine = (text) => String(text).replace(/\W+/g, " ").trim();
 
 const sayError = (message) => say(`::error::${escapeCommand(message)}`);
 
-/** One attempt: the answer's body; undefined when there was none and there may be one the next time. */
+/** One attempt: the answer's body; undefined when there was none and a retry makes sense. */
 async function attempt({ url, token }, { handler, body, key, signal }) {
   let answer;
   let text;
@@ -116,7 +116,7 @@ async function attempt({ url, token }, { handler, body, key, signal }) {
     return undefined;
   }
   const parsed = text === undefined ? undefined : parseObject(text);
-  // The rollout's own refusal, which stands for this key: asked again it stays the same.
+  // A refusal by the rollout itself is stored under this key: a retry would get the same answer.
   const isFinal = parsed?.code === "registry_unavailable";
   if (!isFinal && [408, 429, 502, 503, 504].includes(answer.status)) return undefined;
   if (answer.ok && parsed !== undefined) return parsed;
@@ -124,7 +124,7 @@ async function attempt({ url, token }, { handler, body, key, signal }) {
   throw new AnswerError(parsed?.detail ?? `Vedette answered ${answer.status}`, answer.status);
 }
 
-/** Undefined when it is larger than any answer of ours. */
+/** Undefined when the body is larger than any answer of Vedette. */
 async function readText(answer) {
   const chunks = [];
   let bytes = 0;
@@ -145,7 +145,7 @@ function parseObject(text) {
   }
 }
 
-/** A call that answers at once, made until it does. */
+/** A call that is answered at once; retried until it is. */
 async function call(step, handler, limitMs) {
   const key = randomUUID();
   const giveUpAt = Date.now() + limitMs;
@@ -159,7 +159,7 @@ async function call(step, handler, limitMs) {
   }
 }
 
-/** A call that answers when the rollout stands still, taken up again whenever its connection breaks. */
+/** A call that is answered when the rollout ends or pauses; repeated when its connection breaks. */
 async function callToEnd(step, { handler, body }, over) {
   const key = randomUUID();
   while (!over.aborted) {
@@ -172,7 +172,7 @@ async function callToEnd(step, { handler, body }, over) {
 
 const isStill = ({ state }) => state !== "in_progress" && state !== "rolling_back";
 
-/** Says each status of ours once. */
+/** Prints each status of our rollout once. */
 function createShow(isOurs) {
   let last = "";
   return (status) => {
@@ -191,12 +191,13 @@ function createShow(isOurs) {
   };
 }
 
-/** Whether a look at the status is the end. Throws what stands. */
+/** Whether a status shows the end. Throws the call's error when it is final. */
 function createIsOver({ isOurs, isEnd, enoughEnds }) {
   let ends = 0;
   return (now, error) => {
     const ours = isOurs(now);
-    // A refusal stands, whoever's rollout there is; a call that was killed says nothing about ours.
+    // A refusal is final, whatever the status. After a 5xx our rollout may still be running, since only the
+    // call may have been killed.
     if (error !== undefined && !(ours && error.status >= 500)) throw error;
     ends = ours && isEnd(now) ? ends + 1 : 0;
     return ends >= (error === undefined ? enoughEnds : 1);
@@ -204,8 +205,8 @@ function createIsOver({ isOurs, isEnd, enoughEnds }) {
 }
 
 /**
- * Makes a blocking call and asks for the status beside it. Ends with the call's answer; or, when that
- * stays out (its invocation was killed, a proxy swallowed it), with a status of ours that is an end.
+ * Makes a blocking call and polls the status meanwhile. Returns the call's answer, or, when that doesn't come
+ * (its invocation was killed, a proxy lost it), a status of our rollout that shows its end.
  */
 async function operate(step, operation) {
   const show = createShow(operation.isOurs);
@@ -227,7 +228,7 @@ async function operate(step, operation) {
       await (error === undefined ? Promise.race([blocking, pause]) : pause);
     }
   } finally {
-    // What was begun goes on by itself.
+    // The rollout continues without this call.
     over.abort();
   }
 }
@@ -238,7 +239,7 @@ async function rollOut(step) {
   return operate(step, {
     handler: "Rollout",
     body: request,
-    // The call's own answer is waited for a little longer: it is the one that cannot be another's.
+    // Waits a little longer for the call's own answer, which certainly belongs to this rollout.
     enoughEnds: waits ? 3 : 1,
     // The image may have been pinned to its digest.
     isOurs: ({ rollout_id, image }) =>
@@ -247,7 +248,7 @@ async function rollOut(step) {
   });
 }
 
-/** What on-failure asks for. When that fails, too, the rollout is still paused. */
+/** Does what on-failure says. When that fails too, the rollout remains paused. */
 async function afterPause(step, paused) {
   if (step.onFailure === "none") return paused;
   say(`the rollout has paused: ${step.onFailure}`);
@@ -281,7 +282,7 @@ async function rollBack(step, paused) {
   return result;
 }
 
-/** Of what ended as `end`; the reasons are those of `ended`, before anything was undone. */
+/** Reports the final state `end`; the reasons are those of `ended`, before a rollback or Cancel. */
 function report(end, ended) {
   const outputs = {
     state: end.state,

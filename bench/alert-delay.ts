@@ -1,7 +1,7 @@
 /**
- * How long an alert takes from the failing answer of what is watched to the receiver, with checks that
- * fail and recover in turn beside others that are well; then events of many checks that are handed over in
- * one moment. BENCH_EPISODES, BENCH_BESIDE, BENCH_AT_ONCE; BENCH_PARTS=episodes or at-once.
+ * How long an alert takes from the failing answer of the target to the receiver, with checks that fail and
+ * recover in turn beside others that are ok; then events of many checks that are handed over at one moment.
+ * BENCH_EPISODES, BENCH_BESIDE, BENCH_AT_ONCE; BENCH_PARTS=episodes or at-once.
  */
 import type { RequestListener } from "node:http";
 import { loadavg } from "node:os";
@@ -21,7 +21,7 @@ const beside = { prefix: "well", count: countFrom("BENCH_BESIDE", 500), frequenc
 
 type Kind = "opened" | "resolved";
 
-/** A target whose checks fail until their alert has arrived, and are well until its recovery has. */
+/** A target whose checks fail until their alert has arrived, then succeed until its recovery has. */
 function createTarget() {
   const checks = new Map(
     idsOf(flapping).map((id) => [
@@ -32,7 +32,7 @@ function createTarget() {
   const tookMs: Record<Kind, number[]> = { opened: [], resolved: [] };
   const answerCheck: RequestListener = (incoming, outgoing) => {
     const check = checks.get(incoming.url?.slice(1) ?? "");
-    // Handed to the network; the first one since the change is what there is to detect.
+    // The time when the answer is sent; the first one after the change is what has to be detected.
     outgoing.once("finish", () => {
       if (check !== undefined) check.saidSoMs ??= nowMs();
     });
@@ -56,7 +56,7 @@ async function measureEpisodes(): Promise<void> {
   const plan: Plan = { heartbeats: [], checks: [flapping, beside] };
   await withMonitor({ plan, answerCheck, takeEvent }, async (bench) => {
     await bench.start();
-    // The first round of each is slower: nothing is compiled, no connection open.
+    // The first round of each is slower: the code is not compiled and no connection is open.
     await untilCount(tookMs.resolved, flapping.count, 60_000);
     for (const times of Object.values(tookMs)) times.length = 0;
     await untilCount(tookMs.resolved, episodes, 240_000);
@@ -102,10 +102,10 @@ async function measureAtOnce(): Promise<void> {
 
 type Round = { episode: number; kind: Kind };
 
-/** Long enough for Restate to have taken all of them. */
+/** Long enough for Restate to accept all of them. */
 const leadMs = 6_000;
 
-/** By timers of Restate, as those of heartbeats with one deadline. Answers when they are due. */
+/** By timers of Restate, as for heartbeats with the same deadline. Returns when they are due. */
 async function handOver({ ingressUrl }: MonitorBench, { episode, kind }: Round): Promise<number> {
   const pool = new Pool(ingressUrl, { connections: 32 });
   const dueMs = Date.now() + leadMs;
@@ -149,7 +149,7 @@ function toOrder(id: string, { episode, kind }: Round, atMs: number): AlertOrder
 
 type Awaiting = Round & { arrivedMs: Map<string, number>; dueMs: number };
 
-/** Until all are also written down. */
+/** Waits until all are also recorded. */
 async function untilAll({ database }: MonitorBench, { episode, kind, arrivedMs, dueMs }: Awaiting) {
   const isOfRound = (eventId: string) => eventId.endsWith(`:${episode}:${kind}`);
   const times = () =>
@@ -182,7 +182,7 @@ function toSpreads(tookMs: Record<string, readonly number[]>) {
   return Object.fromEntries(Object.entries(tookMs).map(([name, times]) => [name, spread(times)]));
 }
 
-/** Of the last minute, this measurement with it. */
+/** Of the last minute, including this measurement. */
 function load(): string {
   return (loadavg()[0] ?? 0).toFixed(1);
 }

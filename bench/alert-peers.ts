@@ -1,13 +1,13 @@
 /**
- * The same episodes of a check through Vedette and through Alertmanager: what an incident service got of
- * them when everything is killed with `kill -9` around its events, and the service itself takes six
- * requests in ten, the others being errors, rate limits, silence, broken connections and lost answers.
+ * The same episodes of a check through Vedette and through Alertmanager: what an incident service received
+ * when everything is killed with `kill -9` around its events, and the service itself accepts six requests in
+ * ten; the others get errors, rate limits, no answer, broken connections and lost answers.
  *
  * Vedette is the whole program: its own process, Restate and Postgres are killed together. Alertmanager
- * (Debian's, `apt-get install prometheus-alertmanager`) is told twice a second how the check stands,
- * far more often than by Prometheus, and groups nothing.
+ * (Debian's, `apt-get install prometheus-alertmanager`) gets the check's state twice a second, far more often
+ * than from Prometheus, and groups nothing.
  *
- * BENCH_ROUNDS: how often each scenario is played.
+ * BENCH_ROUNDS: how often each scenario is run.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -29,12 +29,12 @@ const interrupted = Promise.withResolvers<never>();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => interrupted.reject(new Error(`interrupted by ${signal}`)));
 }
-// It may come while nobody waits.
+// It may be rejected before anything awaits it.
 interrupted.promise.catch(() => {});
 
 const rounds = countFrom("BENCH_ROUNDS", 10);
 
-/** Nothing arrives for so long: longer than a hanging request, and than a flush of Alertmanager's. */
+/** Ends when nothing arrives for this long: longer than a hanging request, and than Alertmanager's flush. */
 const stillMs = 30_000;
 
 async function measure(
@@ -67,7 +67,7 @@ async function untilStill(receiver: AlertReceiver): Promise<void> {
 }
 
 if (!hasAlertmanager()) throw new Error("Alertmanager is not installed");
-// Both to their end, so that the failure of one leaves nothing of the other behind.
+// Waits for both, so that a failure of one leaves no process of the other.
 const measured = await Promise.allSettled([
   measure("Vedette", startVedetteAlerts),
   measure("Alertmanager", startAlertmanager),

@@ -1,4 +1,4 @@
-/** What the measurements of the public API share: a Postgres, a root key, keys, and processes. */
+/** Shared by the measurements of the public API: a Postgres, a root key, keys, and processes. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -17,7 +17,7 @@ export const rootKey = "vedette_root_of_the_bench";
 export type ApiBench = {
   database: Database;
   databaseUrl: string;
-  /** Starts a process that serves. Its end comes with that of the measurement. */
+  /** Starts a server process, which ends together with the measurement. */
   serve: (kind: string, options?: ServeOptions) => Promise<Served>;
 };
 
@@ -26,12 +26,12 @@ export type Served = { url: string; pid: number; stop: () => Promise<void> };
 export type ServeOptions = {
   /** Flags of Node, for example `--cpu-prof`. */
   flags?: string[];
-  /** Another program than api-node.ts, by its address. */
+  /** The URL of another program than api-node.ts. */
   program?: URL;
   environment?: Record<string, string>;
 };
 
-/** Runs `measure`, and leaves nothing behind when it fails or is interrupted. */
+/** Runs `measure`, and cleans up also when it fails or is interrupted. */
 export async function withApi(measure: (bench: ApiBench) => Promise<void>): Promise<void> {
   const stops: (() => unknown)[] = [];
   const interrupted = Promise.withResolvers<never>();
@@ -96,7 +96,7 @@ export function benchKey(n: number): string {
   return `bench_key_${n}`;
 }
 
-/** Makes the keys 0 to `count` - 1 in one API; those that are there stay. */
+/** Creates the keys 0 to `count` - 1 in one API; existing ones are kept. */
 export async function insertKeys(database: Database, count: number): Promise<void> {
   await database.query(
     `INSERT INTO key_spaces (id, workspace_id) VALUES ('ks_bench', 'ws_default')

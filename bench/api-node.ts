@@ -1,7 +1,7 @@
 /**
  * One process of the measurements of the public API, started by api-fixture.ts. `floor` answers a
- * constant JSON to the same POST by the same Fastify; `api` is the API as `npm start` has it, with
- * BENCH_REDIS_URL over that Redis.
+ * constant JSON to the same POST with the same Fastify; `api` is the API as `npm start` runs it, with
+ * BENCH_REDIS_URL on that Redis.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -38,7 +38,7 @@ async function createReal(databaseUrl: string): Promise<FastifyInstance> {
   const invalidations = listenForInvalidations(databaseUrl, log);
   const dir = mkdtempSync(path.join(tmpdir(), "vedette-bench-spool-"));
   const spool = await openSpool({ dir, maxBytes: 256 * 1024 * 1024 });
-  // A store that takes everything at once: what recording costs this process is what is measured.
+  // A store that accepts everything at once, to measure only what recording costs in this process.
   const journal = new Journal({ dir, log });
   const recorder = createRecorder({ spool, journal, insert: async () => {}, log });
   const registry = new Registry();

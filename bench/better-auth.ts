@@ -1,8 +1,8 @@
 /**
- * keys.verifyKey beside verifyApiKey of better-auth and its API-key plugin, on the same Postgres, by the
- * same Fastify, for the same 1,000 keys. Ours records every verification and answers from memory, which
- * Postgres's notifications keep true. better-auth reads the key and writes its `updatedAt` in Postgres
- * each time; "in memory" is the same with a Map for a store, which no one would keep keys in.
+ * keys.verifyKey compared with verifyApiKey of better-auth and its API-key plugin, with the same Postgres, the
+ * same Fastify and the same 1,000 keys. Ours records every verification and answers from memory, which
+ * Postgres's notifications keep up to date. better-auth reads the key and writes its `updatedAt` in Postgres
+ * each time; "in memory" is the same with a Map as its store, which is not usable in production.
  *
  * Packages are installed beforehand: `npm ci --prefix bench/peers` and `npm ci --prefix bench/better-auth`.
  */

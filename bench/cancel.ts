@@ -1,6 +1,6 @@
 /**
  * How quickly Cancel and Status answer in the middle of a wave, called through the control gateway as
- * operators do, and how soon nothing more is deployed. BENCH_TRIES: how many rollouts are cancelled.
+ * operators do, and how soon deploys stop. BENCH_TRIES: how many rollouts are cancelled.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { createControl } from "#control/control.ts";
@@ -20,7 +20,7 @@ const tries = countFrom("BENCH_TRIES", 200);
 /** Long enough that no wave ends before its Cancel: two batches, each deploy polled after 200 ms. */
 const size = 500;
 const token = "bench-token";
-/** No deploy starts this long after a Cancel but by mistake. */
+/** A deploy that starts later than this after a Cancel is an error. */
 const quietMs = 250;
 const limitMs = 100;
 
@@ -36,7 +36,7 @@ type Sample = {
   rolloutEndsMs: number;
 };
 
-/** Notes when deploys were last started, and how many. */
+/** Records when the last deploy was started, and how many there were. */
 function watchStarts(fleet: Fleet) {
   const { apply } = fleet.driver;
   const starts = { lastAt: 0, count: 0 };
@@ -64,7 +64,7 @@ async function cancelOne(
   fleet.sizeTo(size);
   const rollout = call("Rollout", { image: fleet.image(), wave_percentages: [100] });
   const ended = rollout.then((answer) => ({ answer, at: performance.now() }));
-  // A rollout that is refused is thrown where it is awaited.
+  // A refused rollout throws where it is awaited.
   ended.catch(() => {});
   const deadline = performance.now() + 10_000;
   while (starts.count < maxParallel && performance.now() < deadline) await delay(2);
@@ -98,7 +98,7 @@ await withServers(fleet, async (servers) => {
   const samples: Sample[] = [];
   // The first tries warm up.
   for (let i = -5; i < tries; i++) {
-    // Over the time between two polls, so that starts and results are under way in some and not in others.
+    // Spread over the interval between two polls, so that some tries meet starts and results in flight.
     const sample = await cancelOne(call, { fleet, starts, delayMs: (Math.max(0, i) * 7) % 220 });
     if (i >= 0) samples.push(sample);
   }

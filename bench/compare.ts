@@ -1,4 +1,4 @@
-/** Servers beside each other under the same load: runs that alternate, and the medians of each. */
+/** Compares servers under the same load: alternating runs, and the median of each. */
 import type { Served } from "./api-fixture.ts";
 import { type Load, type LoadResult, load, mediansOf } from "./load.ts";
 import { countFrom } from "./measure.ts";
@@ -7,16 +7,16 @@ const seconds = countFrom("BENCH_SECONDS", 5);
 const runs = countFrom("BENCH_RUNS", 5);
 const warmUpSeconds = 2;
 
-/** What a server is asked. */
+/** The request to a server. */
 type Contender = Served &
   Pick<Load, "path" | "body" | "headers"> & {
-    /** What an answer says that is no refusal in disguise. */
+    /** A text that the answer must contain, so that a refusal with status 200 doesn't count. */
     says?: string;
   };
 
 /**
- * BENCH_SECONDS: of one run; BENCH_RUNS: of each server. Prints one table, answers its rows. Throws
- * when a request was not answered with success, or the first one does not say what it has to.
+ * BENCH_SECONDS: of one run; BENCH_RUNS: of each server. Prints one table and returns its rows. Throws when
+ * a request did not succeed, or the first answer lacks the expected text.
  */
 export async function compare<Name extends string>(
   contenders: Record<Name, Contender>,
@@ -50,7 +50,7 @@ async function checkAnswer({ url, path, body, headers, says = "" }: Contender): 
   if (!answer.includes(says)) throw new Error(`${path}: ${response.status} ${answer}`);
 }
 
-/** Prints a ratio beside its aim. A missed one makes the measurement end with 1. */
+/** Prints a ratio and its aim. A missed aim makes the measurement end with exit code 1. */
 export function judge(what: string, found: number, aim: { atLeast: number } | { under: number }) {
   const isMet = "atLeast" in aim ? found >= aim.atLeast : found < aim.under;
   const wanted = "atLeast" in aim ? `at least ${aim.atLeast}` : `under ${aim.under}`;

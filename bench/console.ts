@@ -17,7 +17,7 @@ const program = await startProgram({
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 
-/** How many bytes a viewer is sent from now on, until it is asked. */
+/** Counts the bytes that are sent to a viewer, from now until the returned function is called. */
 async function countBytes(): Promise<() => number> {
   const { control } = program.endpoints();
   const signedIn = await fetch(`${control}/console/api/session`, {
@@ -36,7 +36,7 @@ async function countBytes(): Promise<() => number> {
   return () => bytes;
 }
 
-/** Times between the frames of the page, in ms, for so long. */
+/** Measures the times between the frames of the page, in ms, for this long. */
 const frames = `new Promise((resolve) => {
   const times = [];
   const begun = performance.now();

@@ -1,19 +1,19 @@
-/** What bench/peers.ts has of an engine, and what it gives to each. */
+/** The interface between bench/peers.ts and an engine. */
 import { createTestListing } from "../test/support/rollout/fleet-listing.ts";
 import type { Fleet, Servers } from "./fixture.ts";
 
 export type Engine = {
   name: string;
   run: (image: string) => Promise<void>;
-  /** Forgets what it keeps of finished rollouts; not timed. */
+  /** Deletes the engine's data of finished rollouts; not timed. */
   tidy?: () => Promise<unknown>;
 };
 
 export type EngineParts = {
   servers: Servers;
-  /** The sentinels of the fleet, once the table is in step with it. */
+  /** The sentinels of the fleet, after the table was synchronized with it. */
   listIds: () => Promise<string[]>;
-  /** A deploy as our own service does it, without the service. Throws unless it is ready. */
+  /** A deploy like that of our own service, without the service. Throws unless the sentinel becomes ready. */
   deploy: (sentinelId: string, image: string) => Promise<string>;
 };
 

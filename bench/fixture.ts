@@ -1,4 +1,4 @@
-/** What the measurements share: real servers as `npm start` has them, and a fleet that costs nothing. */
+/** Shared by the measurements: real servers as `npm start` runs them, and a fleet without any cost. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -16,7 +16,7 @@ import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { createTestListing } from "../test/support/rollout/fleet-listing.ts";
 
-/** Deploys in flight at most, for every engine. */
+/** The most deploys in flight, for every engine. */
 export const maxParallel = 100;
 
 export const log = createLog({ level: "silent", format: "json" });
@@ -71,13 +71,13 @@ export type Servers = {
   postgresPid: () => number;
   store: FleetStore;
   deployer: Deployer;
-  /** Has something stopped before the servers are, whatever comes of the measurement. */
+  /** Registers something to stop before the servers, also when the measurement fails. */
   defer: (stop: () => unknown) => void;
 };
 
 /**
- * Restate and Postgres with the durability that `npm start` gives them, and our services on them, for
- * as long as `measure` runs. Nothing is left behind when it fails or is interrupted.
+ * Runs Restate and Postgres with the durability of `npm start`, and our services on them, while `measure`
+ * runs. Cleans up also when it fails or is interrupted.
  */
 export async function withServers(
   fleet: Fleet,
@@ -93,7 +93,7 @@ export async function withServers(
     await Promise.race([run(), interrupted.promise]);
   } finally {
     for (const stop of stops.reverse()) {
-      // One part that does not stop well must not leave the others running.
+      // A part that fails to stop must not leave the others running.
       await Promise.try(stop).catch((error) => console.error("a part was not stopped:", error));
     }
   }
@@ -152,7 +152,7 @@ export type Answer = Record<string, unknown>;
 
 type Call = { url: string; handler: string; body?: unknown; token?: string };
 
-/** Calls a handler of the rollout. Throws an answer that is not a success. */
+/** Calls a handler of the rollout. Throws when the answer is not a success. */
 export async function callRollout({ url, handler, body = {}, token }: Call): Promise<Answer> {
   const answer = await fetch(`${url}/vedette.v1.SentinelRolloutService/singleton/${handler}`, {
     method: "POST",

@@ -1,6 +1,6 @@
 /**
- * Sends 20,000 odd requests to the public API, other ones each time, and ends with 1 when one of them
- * was answered with a 5xx or against the contract. FUZZ_COUNT: how many; FUZZ_SEED: the same again.
+ * Sends 20,000 malformed requests to the public API, different ones each time, and ends with exit code 1 when
+ * an answer is a 5xx or violates the contract. FUZZ_COUNT: how many; FUZZ_SEED: repeats a run.
  */
 import { startTestApi } from "../test/support/api/api.ts";
 import { fuzzApi } from "../test/support/api/fuzz.ts";

@@ -1,7 +1,7 @@
 /**
- * ratelimit.limit, recording on, beside the least that the same server can do for the same POST, and
- * beside an endpoint of Express and rate-limiter-flexible that does the same; both in process, and over
- * one Redis (`redis-server`, of the Debian package of that name).
+ * ratelimit.limit, with recording, compared with the minimum that the same server can do for the same POST,
+ * and with an endpoint of Express and rate-limiter-flexible that does the same; both in process, and with one
+ * Redis (`redis-server`, from the Debian package of that name).
  *
  * BENCH_PROFILE=1 writes a processor profile of the API to the working directory instead; with
  * BENCH_PROFILE=redis, of the API over Redis.

@@ -1,4 +1,4 @@
-/** Load on an HTTP address, and what it came to. */
+/** Generates load on an HTTP address, and measures it. */
 import { cpuMsOf, median } from "./measure.ts";
 import { loadPeer } from "./packages.ts";
 
@@ -24,15 +24,15 @@ export type LoadResult = Answered & {
   cpuMicros: number;
 };
 
-/** What makes the load, in bench/peers. */
+/** The load generator, in bench/peers. */
 export type Fire = (
   target: Target & { connections: number },
 ) => Promise<Answered & { sent: number; failed: number }>;
 
-// Before any server is started: where its packages are missing nothing else is done.
+// Before any server is started, so that missing packages fail at once.
 const { fire } = await loadPeer<{ fire: Fire }>("fire.ts");
 
-/** Throws when any request was not answered with success. */
+/** Throws when any request did not succeed. */
 export async function load({ pid, connections = 64, ...target }: Load): Promise<LoadResult> {
   const cpuBefore = cpuMsOf(pid);
   const { sent, failed, ...answered } = await fire({ ...target, connections });

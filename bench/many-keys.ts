@@ -1,5 +1,5 @@
 /**
- * What a million keys cost against a thousand, each verified at random: cold (a process that has just
+ * The cost of a million keys compared with a thousand, verified in random order: cold (a process that has just
  * started), and warm (every key was used once). BENCH_KEYS: how many; BENCH_SECONDS: of one run;
  * BENCH_RUNS: of each kind when warm, alternating.
  */

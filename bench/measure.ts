@@ -1,11 +1,10 @@
-/** What processes have used, and what is made of many tries. */
+/** Resource usage of processes, and statistics of many tries. */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 const tickMs = 10;
 
 /**
- * Processor time of a process and of all that it has started, also of those that have ended since.
- * Zero where there is no /proc.
+ * Processor time of a process and all its descendants, including those that have ended. Zero without /proc.
  */
 export function cpuMsOf(pid: number): number {
   const processes = readProcesses();
@@ -23,14 +22,14 @@ function readProcesses(): Map<number, ProcessTimes> {
   const processes = new Map<number, ProcessTimes>();
   for (const name of listOrNothing("/proc").filter((entry) => /^\d+$/.test(entry))) {
     const fields = readOrNothing(`/proc/${name}/stat`).split(") ").pop()?.split(" ") ?? [];
-    // utime, stime, and the same two of children that were waited for.
+    // utime and stime, of the process and of its ended children.
     const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
     processes.set(Number(name), { parent: Number(fields[1]), ticks });
   }
   return processes;
 }
 
-/** The most memory that was resident since `forgetPeak`, or since the process started. */
+/** Peak resident memory since `forgetPeak`, or since the process started. */
 export function peakMbOf(pid: number): number {
   return Number(/VmHWM:\s+(\d+)/.exec(readOrNothing(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;
 }
@@ -39,7 +38,7 @@ export function forgetPeak(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, "5");
   } catch {
-    // No /proc, or not ours to write: then the peak is that of the whole run.
+    // There is no /proc, or we may not write to it: then the peak is that of the whole run.
   }
 }
 
@@ -59,7 +58,7 @@ function listOrNothing(directory: string): string[] {
   }
 }
 
-/** A whole number of at least 1 from the environment. Throws what is wrong with it. */
+/** A whole number of at least 1 from the environment. Throws when it is invalid. */
 export function countFrom(name: string, preset: number): number {
   return countsFrom(name, [preset])[0] ?? preset;
 }
@@ -84,7 +83,7 @@ export function percentile(values: readonly number[], p: number): number {
   return sorted[Math.ceil((sorted.length * p) / 100) - 1] ?? Number.NaN;
 }
 
-/** Memory that is resident now. */
+/** Current resident memory. */
 export function residentMbOf(pid: number): number {
   return Math.round(
     Number(/VmRSS:\s+(\d+)/.exec(readOrNothing(`/proc/${pid}/status`))?.[1] ?? 0) / 1024,

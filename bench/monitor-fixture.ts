@@ -1,4 +1,4 @@
-/** What the measurements of the monitor share: servers as `npm start` has them, a target and a receiver. */
+/** Shared by the measurements of the monitor: servers as `npm start` runs them, a target and a receiver. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -21,9 +21,9 @@ export type MonitorBench = {
   database: Database;
   ingressUrl: string;
   controlUrl: string;
-  /** Sets the checks going. */
+  /** Starts the checks. */
   start: () => Promise<void>;
-  /** So far, in ms. */
+  /** Up to now, in ms. */
   cpu: () => { worker: number; Restate: number; Postgres: number };
   /** With `isNoting`: when each alert was handed over to the delivery. */
   openedMs: number[];
@@ -33,13 +33,13 @@ type Options = {
   plan: Plan;
   isProbing?: boolean;
   isNoting?: boolean;
-  /** Stands for what the checks watch; else all is well. */
+  /** Acts as the target of the checks; absent: every request succeeds. */
   answerCheck?: RequestListener;
-  /** Stands for the incident service, which has the event when this is called. */
+  /** Acts as the incident service; called when it has received the event. */
   takeEvent?: (eventId: string) => void;
 };
 
-/** Runs `measure`, and leaves nothing behind when it fails or is interrupted. */
+/** Runs `measure`, and cleans up also when it fails or is interrupted. */
 export async function withMonitor(
   options: Options,
   measure: (bench: MonitorBench) => Promise<void>,

@@ -1,4 +1,4 @@
-/** The process that is measured: the worker with the monitor and the delivery, and the door for pings. */
+/** The measured process: the worker with the monitor and the delivery, and the door for pings. */
 import { implement } from "@restatedev/restate-sdk";
 import { Registry } from "prom-client";
 import { alertDelivery } from "#alerts/contract.ts";
@@ -27,7 +27,7 @@ const host = "127.0.0.1";
 
 const noPhases = { dns: null, connect: null, tls: null, firstByte: null, transfer: null };
 
-/** Sees an answer without asking for one. */
+/** Returns an answer without making a request. */
 const sleepyProbe: Probe = async () => ({
   durationMs: 1,
   phases: noPhases,
@@ -54,7 +54,7 @@ function deliveryOf(database: Database, noteAccepted: ReturnType<typeof createRe
   });
 }
 
-/** Stands for the delivery: what has come here is durable. */
+/** Acts as the delivery: an event that arrives here is durable. */
 const notingDelivery = implement(alertDelivery, {
   handlers: {
     enqueue: async ({ key }) => {

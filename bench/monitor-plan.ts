@@ -1,4 +1,4 @@
-/** What the measurements of the monitor watch; the worker's process and the measuring one agree on it. */
+/** The checks of the monitor's measurements, shared by the worker's process and the measuring one. */
 import { createHash } from "node:crypto";
 import type { ApiCheck, Heartbeat } from "#monitor/contract.ts";
 
@@ -20,9 +20,9 @@ export type NodeSettings = {
   ingressUrl: string;
   targetUrl: string;
   receiverUrl: string;
-  /** Whether alerts are only noted as they are handed over to the delivery, instead of delivered. */
+  /** Whether alerts are only recorded when they are handed over to the delivery, and not delivered. */
   isNoting: boolean;
-  /** Whether checks call the target; else each is ok without a request, which leaves the scheduling. */
+  /** Whether checks call the target; otherwise each is ok without a request, to measure scheduling only. */
   isProbing: boolean;
 };
 
@@ -39,7 +39,7 @@ export function idsOf({ prefix, count }: { prefix: string; count: number }): str
   return Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
 }
 
-/** As long as a real one. */
+/** Of the length of a real one. */
 export function pingTokenOf(id: string): string {
   return createHash("sha256").update(`token of ${id}`).digest("base64url");
 }

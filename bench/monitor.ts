@@ -1,8 +1,8 @@
 /**
- * What watching costs, and how late its alerts are: 10,000 heartbeats that are each pinged once a
- * minute beside 500 API checks a minute; then heartbeats whose deadline is one moment.
- * BENCH_HEARTBEATS, BENCH_CHECKS, BENCH_MINUTES, BENCH_EXPIRING; BENCH_PROBING=0 has the checks make no
- * requests, which leaves the scheduling alone; BENCH_PARTS=steady or expiry measures one of the two.
+ * The cost of monitoring and the delay of its alerts: 10,000 heartbeats that are each pinged once a minute
+ * beside 500 API checks a minute; then heartbeats that all have the same deadline.
+ * BENCH_HEARTBEATS, BENCH_CHECKS, BENCH_MINUTES, BENCH_EXPIRING; with BENCH_PROBING=0 the checks make no
+ * requests, to measure scheduling only; BENCH_PARTS=steady or expiry measures one of the two.
  */
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
@@ -103,10 +103,10 @@ async function measureLoad(bench: MonitorBench, seconds: number): Promise<Record
 
 async function measureSteady(bench: MonitorBench): Promise<void> {
   const ids = idsOf(pinged);
-  // From the beginning: the first ones would be overdue before the last ones are made.
+  // Pings from the start: the first heartbeats would be overdue before the last ones are created.
   const pinging = keepPinging(bench, ids);
   await register(bench, ids);
-  // All heartbeats become ok, and the alarms of their creation have rung.
+  // Waits until all heartbeats are ok and the timers of their creation have fired.
   await delay(125_000);
   pinging.state.failed = 0;
   const heartbeatsOnly = await measureLoad(bench, 60);
@@ -130,7 +130,7 @@ async function measureSteady(bench: MonitorBench): Promise<void> {
   console.table({ ms: spread(pings) });
 }
 
-/** Until all are ok. */
+/** Waits until all are ok. */
 async function pingOnce({ controlUrl, database }: MonitorBench, ids: readonly string[]) {
   const limit = pLimit(32);
   const ping = async (id: string) => {
@@ -142,14 +142,14 @@ async function pingOnce({ controlUrl, database }: MonitorBench, ids: readonly st
   while ((await database.query(isOneWatched)).rows.length > 0) await delay(50);
 }
 
-/** Until Restate has taken over the decision on all of them: nothing that is killed loses an alert then. */
+/** Waits until Restate has accepted all of them: from then on a kill loses no alert. */
 async function untilDurable({ database }: MonitorBench, dueMs: number): Promise<number> {
   const isOneNot = "SELECT 1 FROM heartbeats WHERE due_at < now() + interval '5 min' LIMIT 1";
   while ((await database.query(isOneNot)).rows.length > 0) await delay(nowMs() < dueMs ? 20 : 1);
   return nowMs() - dueMs;
 }
 
-/** All of them were last pinged in the same millisecond. Ms after their deadline. */
+/** The delays in ms after the deadline, with all last pings in the same millisecond. */
 async function measureExpiry(bench: MonitorBench, acceptedMs: readonly number[]) {
   const { count, periodSeconds, graceSeconds } = expiring;
   await register(bench, idsOf(expiring));
@@ -168,7 +168,7 @@ async function measureExpiry(bench: MonitorBench, acceptedMs: readonly number[])
   return { durableMs, all: { count: late.length, ...spread(late) } };
 }
 
-/** Until each alert is handed over to its delivery, and in another run until its event is accepted. */
+/** Measures until each alert is handed over to its delivery, and in another run until its event is accepted. */
 async function measureLateness(): Promise<void> {
   const plan = { heartbeats: [expiring], checks: [] };
   const measured: Record<string, object> = {};

@@ -1,10 +1,10 @@
 /**
- * The packages of those whom we are measured beside, and of what makes the load. They are installed
- * apart, in folders with a package.json of their own, so that who uses Vedette need not have them.
+ * The packages of the programs that we compare with, and of the load generator. They are installed separately,
+ * in folders with a package.json of their own, so that users of Vedette don't need them.
  */
 import { existsSync } from "node:fs";
 
-/** Ends with what to do where they are not installed. */
+/** Exits with a message that says what to do when they are not installed. */
 export function requirePackages(folder: "better-auth" | "peers"): void {
   // The file that npm writes last.
   if (existsSync(new URL(`./${folder}/node_modules/.package-lock.json`, import.meta.url))) return;

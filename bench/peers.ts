@@ -1,21 +1,21 @@
 /**
- * The same rollout by other engines that npm offers, in the same run: every engine lists the fleet,
- * brings the table in step, deploys with 100 in flight by the same driver call and the same two writes
- * to `sentinels`, and keeps each result durably. The table is looked at after every rollout.
+ * The same rollout with other engines from npm, in the same run: every engine lists the fleet, synchronizes
+ * the table, deploys with 100 in flight by the same driver call and the same two writes to `sentinels`, and
+ * stores each result durably. The table is verified after every rollout.
  *
- * What each guarantees. All sync what they promise to disk, and all may repeat a deploy that a crash
+ * What each guarantees. All sync their durable data to disk, and all may repeat a deploy that a crash
  * interrupts.
- * - Vedette: each deploy is a durable execution, one at a time per sentinel, which may sleep and wait
- *   for signals over crashes; waves, and a Cancel that holds once answered.
+ * - Vedette: each deploy is a durable execution, one at a time per sentinel, which may sleep and wait for
+ *   signals across crashes; waves, and a Cancel that is effective once answered.
  * - DBOS, a queue: each deploy is a durable workflow, started by a queue that bounds how many run.
  * - DBOS, a workflow each: the same without a queue: the parent's process bounds how many run.
  * - DBOS, a step each: one workflow for all; a deploy is a step, which cannot wait durably.
- * - BullMQ: a job each in a Redis that syncs every write. A job of a dead worker begins again from its
- *   start, 30 s later by default; nothing in it is durable, and nothing orders a sentinel's jobs.
+ * - BullMQ: a job each in a Redis that syncs every write. A job of a dead worker restarts from its beginning,
+ *   30 s later by default; its progress is not durable, and a sentinel's jobs are not ordered.
  *
- * The packages of the others are installed beforehand: `npm ci --prefix bench/peers`.
+ * Install the packages of the others first: `npm ci --prefix bench/peers`.
  *
- * BENCH_SIZE: the fleet; BENCH_ROUNDS: rounds after the one that warms up.
+ * BENCH_SIZE: size of the fleet; BENCH_ROUNDS: rounds after the warm-up.
  */
 import { createEngineParts, type Engine, type StartEngines } from "./engine.ts";
 import { callRollout, checkFleet, createFleet, type Servers, withServers } from "./fixture.ts";
@@ -40,7 +40,7 @@ function ours({ ingressUrl }: Servers): Engine {
   return { name: "Vedette", run };
 }
 
-/** Runs one rollout and answers how long it took. What others have left unwritten is written before. */
+/** Runs one rollout and returns its duration. Flushes data that the engines before have not written yet. */
 async function time(engine: Engine, servers: Servers, fleetSize: number): Promise<number> {
   fleet.sizeTo(fleetSize);
   const image = fleet.image();
@@ -74,7 +74,7 @@ await withServers(fleet, async (servers) => {
   const times = new Map(engines.map(({ name }) => [name, [] as number[]]));
   for (const engine of engines) await time(engine, servers, warmUpSize);
   for (let round = 0; round < rounds; round++) {
-    // Another one begins each round, so that none always follows the same.
+    // Each round starts with another engine, so that none always follows the same one.
     const order = engines.map((_, i) => engines[(i + round) % engines.length]);
     for (const engine of order) {
       if (engine === undefined) continue;

@@ -1,6 +1,6 @@
 /**
- * How long a rollout takes when its deploys take no time: what is left is ours. Ends with exit code 1
- * when a limit is missed. BENCH_SIZES: fleets, with commas between them; BENCH_ROUNDS: tries of each.
+ * How long a rollout takes when its deploys take no time, to measure our own overhead. Ends with exit code 1
+ * when a limit is missed. BENCH_SIZES: sizes of fleets, separated by commas; BENCH_ROUNDS: tries of each.
  */
 import {
   callRollout,
@@ -12,7 +12,7 @@ import {
 } from "./fixture.ts";
 import { countFrom, countsFrom, cpuMsOf, forgetPeak, median, peakMbOf } from "./measure.ts";
 
-/** What a sentinel may cost at 10,000, and how much more one of 50,000 than one of 5,000. */
+/** Limits: the time per sentinel at 10,000, and its ratio between 50,000 and 5,000. */
 const limits = { wallMsAt10k: 1.5, growth: 1.2 };
 
 const sizes = countsFrom("BENCH_SIZES", [5_000, 10_000, 50_000]);
@@ -82,7 +82,7 @@ function spread(values: readonly number[]): string {
 
 function judge(eachMs: (size: number) => number): void {
   const report = (what: string, measured: number, limit: number) => {
-    // A size that was not measured has no verdict.
+    // A size that was not measured has no result.
     if (Number.isNaN(measured)) return;
     const isMet = measured <= limit;
     console.log(`${isMet ? "met" : "MISSED"}: ${what} ${measured.toFixed(3)}, limit ${limit}`);

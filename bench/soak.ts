@@ -1,6 +1,6 @@
 /**
- * Memory of the API under full load, verifications and limits in turn, recording on. Once caches and
- * counters are full it is flat: the last part of the run needs no more than the one before it.
+ * Memory of the API under full load, verifications and limits in turn, with recording. Once caches and
+ * counters are full it must not grow: the last part of the run needs no more than the one before it.
  * BENCH_MINUTES: how long.
  */
 import { type ApiBench, benchKey, insertKeys, rootKey, withApi } from "./api-fixture.ts";
@@ -11,10 +11,10 @@ const minutes = countFrom("BENCH_MINUTES", 10);
 const keyCount = 10_000;
 const sliceSeconds = 15;
 
-/** Between the two parts; the collector leaves more or less behind from one moment to the next. */
+/** Tolerance between the two parts, because garbage collection varies. */
 const mostGrowth = 0.1;
 
-/** With all the memory of a large machine the collector would hardly ever run. */
+/** With all the memory of a large machine garbage collection would hardly ever run. */
 const flags = ["--max-old-space-size=768"];
 
 const calls = [
@@ -27,7 +27,7 @@ const calls = [
     body: () =>
       JSON.stringify({
         namespace: "bench",
-        // Ever new identifiers, as of callers by address: counters have to go again.
+        // Always new identifiers, like addresses of callers, so that counters have to be removed.
         identifier: `caller-${Math.floor(Math.random() * 1e9)}`,
         limit: 100,
         duration: 60_000,

@@ -1,5 +1,5 @@
 /**
- * keys.verifyKey on cached keys, recording on, beside the least that the same server can do for the
+ * keys.verifyKey on cached keys, with recording, compared with the minimum that the same server can do for the
  * same POST. BENCH_PROFILE=1 writes a processor profile of the API to the working directory instead.
  */
 import {
@@ -13,7 +13,7 @@ import {
 import { compare, judge } from "./compare.ts";
 import { profile } from "./load.ts";
 
-/** Few enough to be cached, all of them. */
+/** Few enough that all are cached. */
 const keyCount = 1_000;
 
 /** The aims (docs/measured.md, "Aims"). */

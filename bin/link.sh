@@ -1,6 +1,6 @@
-# Puts `vedette`, and the `node` of this platform, where npm finds the commands of its scripts. npm links the
-# latter itself, but version 10 takes it away again with the parts for other platforms, whose command has the
-# same name.
+# Links `vedette`, and the `node` of this platform, where npm scripts find their commands. npm links `node`
+# itself, but version 10 removes that link together with the packages for other platforms, whose command has
+# the same name.
 cd node_modules/.bin || exit
 ln -sfn ../../bin/vedette.js vedette
 for node in ../node-*/bin/node; do

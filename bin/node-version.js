@@ -1,7 +1,7 @@
-// Plain JavaScript, because an old Node cannot even read the rest to say what is wrong.
+// Plain JavaScript, because an old Node cannot parse the rest of the program.
 const oldest = [24, 0];
 
-/** What is wrong with the Node that runs this, and what to do; undefined: it is new enough. */
+/** Says that this Node is too old, and what to do; undefined: it is new enough. */
 export function complainOfNode() {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   if (major > oldest[0] || (major === oldest[0] && minor >= oldest[1])) return undefined;

@@ -1,6 +1,6 @@
-// What npm runs once the packages are there: builds the console's page. Where optional packages were
-// left out, a newer Node or the bundler may be missing: that is said, and only a start without the
-// page fails.
+// npm runs this after an install: it builds the console's page. Without optional packages a new enough Node
+// or the bundler may be missing: then it prints a message and the install succeeds; only a later start
+// without the page fails.
 import { complainOfNode } from "./node-version.js";
 
 const complaint = complainOfNode();

@@ -1,10 +1,10 @@
 /**
- * One process of bench/better-auth.ts: verifyApiKey of better-auth behind the same Fastify that ours
- * has, with its limits off. BENCH_KIND `database`: keys in Postgres, its preset; `memory`: keys in a Map
- * of this process, which is the fastest that it can be had, and keeps nothing.
+ * One process of bench/better-auth.ts: verifyApiKey of better-auth behind the same Fastify as ours, with its
+ * limits off. BENCH_KIND `database`: keys in Postgres, its default; `memory`: keys in a Map of this process,
+ * which is its fastest configuration, and stores nothing durably.
  *
- * Not TypeScript, because its packages are those of this folder and not the project's: the type check
- * must pass without them.
+ * Not TypeScript, because its packages belong to this folder and not to the project, whose type check must
+ * pass without them.
  */
 import { apiKey } from "@better-auth/api-key";
 import { betterAuth } from "better-auth";
@@ -16,7 +16,7 @@ const keyCount = Number(process.env.BENCH_KEYS);
 
 function createKeyNames() {
   let made = 0;
-  // The names that benchKey() of ../api-fixture.ts has.
+  // The same names as those of benchKey() in ../api-fixture.ts.
   return () => `bench_key_${made++}`;
 }
 

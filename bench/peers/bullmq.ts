@@ -1,4 +1,4 @@
-/** A rollout by BullMQ, in a Redis that syncs every write; bench/peers.ts says what it guarantees. */
+/** A rollout with BullMQ, in a Redis that syncs every write; bench/peers.ts says what it guarantees. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -43,7 +43,7 @@ export const startBullmq: StartEngines = async ({ servers, listIds, deploy }) =>
   return [{ name: "BullMQ, a job each", run, tidy }];
 };
 
-/** Answers its port. */
+/** Returns its port. */
 async function startDurableRedis(servers: Servers): Promise<number> {
   const dir = mkdtempSync(path.join(tmpdir(), "vedette-bench-redis-"));
   const port = await getPort({ host: "127.0.0.1" });

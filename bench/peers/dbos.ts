@@ -1,4 +1,4 @@
-/** A rollout by DBOS, in three ways; bench/peers.ts says what each guarantees. */
+/** A rollout with DBOS, in three ways; bench/peers.ts says what each guarantees. */
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import pLimit from "p-limit";
 import type { StartEngines } from "../engine.ts";
@@ -10,7 +10,7 @@ export const startDbos: StartEngines = async ({ servers, listIds, deploy }) => {
   DBOS.setConfig({
     name: "bench",
     systemDatabaseUrl: servers.databaseUrl,
-    // Twice its preset: with 100 in flight the pool is not to be what it waits for.
+    // Twice the default, so that with 100 in flight the pool is not the bottleneck.
     systemDatabasePoolSize: 20,
     logLevel: "error",
   });
@@ -43,7 +43,7 @@ export const startDbos: StartEngines = async ({ servers, listIds, deploy }) => {
   servers.defer(() => DBOS.shutdown());
   await DBOS.registerQueue(queueName, {
     workerConcurrency: maxParallel,
-    // Its preset is 1,000, with which it starts no more than 100 deploys a second.
+    // The default is 1,000, with which it starts at most 100 deploys a second.
     minPollingIntervalMs: 20,
     onConflict: "always_update",
   });

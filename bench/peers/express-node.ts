@@ -1,6 +1,6 @@
 /**
- * One process of bench/limit.ts: a limit endpoint of Express and rate-limiter-flexible, as its README
- * has it. With BENCH_REDIS_URL its counters are in Redis, without in memory.
+ * One process of bench/limit.ts: a limit endpoint of Express and rate-limiter-flexible, as in its README.
+ * With BENCH_REDIS_URL its counters are in Redis, otherwise in memory.
  */
 import type { AddressInfo } from "node:net";
 import express from "express";

@@ -1,4 +1,4 @@
-/** The load of bench/load.ts, by autocannon. */
+/** The load of bench/load.ts, with autocannon. */
 import autocannon from "autocannon";
 import type { Fire } from "../load.ts";
 
