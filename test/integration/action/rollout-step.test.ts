@@ -1,4 +1,4 @@
-/** The script of the GitHub Action, as a child process before a scripted control. */
+/** The script of the GitHub Action, as a child process that calls a scripted control. */
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -40,7 +40,7 @@ async function runStep(url: string, over: Record<string, string> = {}) {
   };
 }
 
-it("asks for the rollout that its inputs describe, once", async () => {
+it("requests the rollout that its inputs describe, once", async () => {
   const control = await startScriptedControl({ scenes: completing });
 
   await runStep(control.url, { VEDETTE_WAVES: "50, 100" });
@@ -49,7 +49,7 @@ it("asks for the rollout that its inputs describe, once", async () => {
   expect(bodies).toEqual([{ image, wave_percentages: [50, 100] }]);
 });
 
-it("asks for the gate that is set", async () => {
+it("requests the gate of its inputs", async () => {
   const control = await startScriptedControl({ scenes: completing });
 
   await runStep(control.url, {
@@ -82,7 +82,7 @@ it("prints a plain line for each change", async () => {
   expect(output.trim().split("\n")).toEqual([...waves, last]);
 });
 
-it("prints no line that the runner takes for a command, whatever the answer holds", async () => {
+it("prints no line that the runner would read as a command, whatever the answer has", async () => {
   const state = "::warning::x\n##[add-path]/tmp\r::stop-commands::y";
   const control = await startScriptedControl({ scenes: [{ state, succeeded: 0 }] });
 
@@ -92,7 +92,7 @@ it("prints no line that the runner takes for a command, whatever the answer hold
   expect(output).not.toMatch(/^\s*(::|##\[)/m);
 });
 
-it("reads no more of an answer than one may have", async () => {
+it("stops reading an answer at its size limit", async () => {
   const page = Buffer.alloc(1024 * 1024, " ");
   const server = createServer((_incoming, outgoing) => {
     const send = () => {
@@ -124,7 +124,7 @@ it("ends with 2 when the rollout pauses", async () => {
   expect({ code, outputs }).toMatchObject({ code: 2, outputs: expect.stringContaining("=paused") });
 });
 
-it("names failed sentinels in the summary, whatever their reasons hold", async () => {
+it("names failed sentinels in the summary, whatever their reasons have", async () => {
   const control = await startScriptedControl({ scenes: pausing });
 
   const { summary } = await runStep(control.url);
@@ -148,7 +148,7 @@ it("ends with 3 when someone cancels the rollout", async () => {
   expect(code).toBe(3);
 });
 
-it("rolls a paused rollout back when it is told to, and still fails", async () => {
+it("rolls a paused rollout back when on-failure says so, and still fails", async () => {
   const rollback = [{ state: "rolling_back", failed: 1 }, { state: "cancelled" }];
   const control = await startScriptedControl({ scenes: pausing, rollback });
 
@@ -170,7 +170,7 @@ it("names sentinels that could not be rolled back", async () => {
   expect(output).toContain("::error::s2 still has the new image: target_gone");
 });
 
-it("cancels a paused rollout when it is told to, and still fails", async () => {
+it("cancels a paused rollout when on-failure says so, and still fails", async () => {
   const control = await startScriptedControl({ scenes: pausing });
 
   const { code, outputs } = await runStep(control.url, { VEDETTE_ON_FAILURE: "cancel" });
@@ -192,7 +192,7 @@ it("reports the pause when the rollback is refused", async () => {
   expect({ code, outputs }).toMatchObject({ code: 2, outputs: expect.stringContaining("=paused") });
 });
 
-it("ends with 0 once the rollout has begun when it is not to wait", async () => {
+it("ends with 0 once the rollout has started when wait is false", async () => {
   const control = await startScriptedControl({ scenes: completing });
 
   const { code, outputs } = await runStep(control.url, { VEDETTE_WAIT: "false" });
@@ -203,7 +203,7 @@ it("ends with 0 once the rollout has begun when it is not to wait", async () => 
   });
 });
 
-it("makes a call whose connection broke again under the same key", async () => {
+it("repeats a call whose connection broke with the same key", async () => {
   const replies: Parameters<typeof startScriptedControl>[0]["replies"] = {
     Rollout: ["break", { status: 502, body: "<html>" }],
   };
@@ -217,7 +217,7 @@ it("makes a call whose connection broke again under the same key", async () => {
   expect(new Set(keys).size).toBe(1);
 });
 
-it("goes on when Vedette is away for a while", async () => {
+it("continues when Vedette is down for a while", async () => {
   const away = { status: 503, body: {} };
   const before = { status: 200, body: { rollout_id: "r-1", state: "completed" } };
   const replies = { Status: [before, "break" as const, away, "break" as const] };
@@ -279,7 +279,7 @@ it("ends with 1 and the reason when the rollout is refused", async () => {
   expect({ code, output }).toEqual({ code: 1, output: "::error::a rollout is in progress\n" });
 });
 
-it("ends with 1 and the reason when the image's registry cannot be asked", async () => {
+it("ends with 1 and the reason when the image's registry is unavailable", async () => {
   const body = { code: "registry_unavailable", detail: "registry.example.com does not answer" };
   const replies = { Rollout: [{ status: 503, body }] };
   const control = await startScriptedControl({ scenes: completing, replies });
@@ -290,7 +290,7 @@ it("ends with 1 and the reason when the image's registry cannot be asked", async
   expect(control.callsOf("Rollout")).toHaveLength(1);
 });
 
-it("does not take a page of something else for an answer", async () => {
+it("does not accept an HTML page of another server as an answer", async () => {
   const replies = { Status: [{ status: 200, body: "<html>" }] };
   const control = await startScriptedControl({ scenes: completing, replies });
 

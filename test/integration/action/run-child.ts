@@ -1,4 +1,4 @@
-/** A program run to its end, with nothing of this environment but the way to its tools. */
+/** Runs a program to its end, with nothing of this environment but the PATH to its tools. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { childLimitMs } from "../../support/program/command.ts";

@@ -1,4 +1,4 @@
-/** A control gateway that plays one rollout from a script, for programs that only speak HTTP to it. */
+/** A control gateway that simulates one rollout from a script, for programs that call it by HTTP. */
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,17 +10,17 @@ export const token = "the-ingress-token";
 
 type Scene = { state: string; succeeded?: number; failed?: number };
 type Call = { handler: string; body: unknown; headers: IncomingHttpHeaders };
-/** An answer, or a connection that breaks. */
+/** An answer, or a broken connection. */
 export type Reply = { status: number; body: unknown } | "break";
 
 type Script = {
-  /** What Status shows once Rollout was called, one scene a time; a call that blocks answers the last. */
+  /** The answers of Status after Rollout was called, one each time; the blocking call returns the last. */
   scenes: Scene[];
   /** The same after RollbackAll. */
   rollback?: Scene[];
-  /** The call that blocks fails while the rollout itself goes on. */
+  /** The blocking call fails while the rollout itself continues. */
   isCallKilled?: boolean;
-  /** What a handler answers the first times, instead of its part in the play. */
+  /** The first answers of a handler, before it follows the script. */
   replies?: Record<string, Reply[]>;
 };
 
@@ -65,7 +65,7 @@ export async function startScriptedControl(script: Script) {
     play(handler === "Rollout" ? scenes : rollback);
     return block();
   };
-  /** By idempotency key: a call that is made again gets the answer of the first. */
+  /** By idempotency key: a repeated call gets the answer of the first. */
   const begun = new Map<unknown, Promise<Reply>>();
   const perform = async ({ handler, headers }: Call): Promise<Reply> => {
     if (headers.authorization !== `Bearer ${token}`) return refuse(401, "no");

@@ -1,4 +1,4 @@
-/** The shell step of docs/ci.md, cut out of the page and run as it is before a scripted control. */
+/** Runs the shell step of docs/ci.md unchanged with a scripted control. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -32,7 +32,7 @@ describe.skipIf(lacking.length > 0)("the shell step of docs/ci.md", () => {
     ["completed", 0],
     ["paused", 2],
     ["cancelled", 3],
-  ])("ends as the rollout does: %s is %i", async (state, expected) => {
+  ])("exits with the code of the rollout's state: %s is %i", async (state, expected) => {
     const control = await startScriptedControl({ scenes: [...working, { state, succeeded: 3 }] });
 
     const { code, output } = await runStep(control.url);
@@ -53,7 +53,7 @@ describe.skipIf(lacking.length > 0)("the shell step of docs/ci.md", () => {
     expect(output).toContain("s|1: crash_loop: exit\ncode 1\n");
   });
 
-  it("makes every call under one key, however often it has to", async () => {
+  it("uses one key for all attempts of a call", async () => {
     const control = await startScriptedControl({
       scenes: [...working, { state: "completed" }],
       replies: { Rollout: ["break", { status: 502, body: "<html>" }], Status: ["break"] },
@@ -77,13 +77,13 @@ describe.skipIf(lacking.length > 0)("the shell step of docs/ci.md", () => {
     expect({ code, output }).toEqual({ code: 1, output: "a rollout is in progress\n" });
   });
 
-  it("ends with 1 when nobody is there", async () => {
+  it("ends with 1 when no server answers", async () => {
     const { code, output } = await runStep("http://127.0.0.1:1");
 
     expect({ code, output }).toEqual({ code: 1, output: "Vedette cannot be reached\n" });
   });
 
-  it("ends with 1 before a page of something else", async () => {
+  it("ends with 1 for an HTML page of another server", async () => {
     const replies = { Rollout: [{ status: 200, body: "<html>" }] };
     const control = await startScriptedControl({ scenes: working, replies });
 
@@ -92,7 +92,7 @@ describe.skipIf(lacking.length > 0)("the shell step of docs/ci.md", () => {
     expect(code).toBe(1);
   });
 
-  it("keeps the token out of the arguments of what it runs", async () => {
+  it("keeps the token out of the arguments of its commands", async () => {
     const control = await startScriptedControl({ scenes: [...working, { state: "completed" }] });
 
     const { output } = await runChild(["sh", "-xc", step], {
