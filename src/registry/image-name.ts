@@ -61,7 +61,7 @@ export function parseImageName(image: string): ImageName {
   };
 }
 
-/** The rule by which container engines tell a host from the first part of a repository. */
+/** The rule by which container engines distinguish a host from the first part of a repository. */
 function isHost(text: string): boolean {
   return text === "localhost" || /[.:]/.test(text);
 }

@@ -109,7 +109,7 @@ describe("a variable that may be meant for more than one registry", () => {
   it("is not sent to another registry, and the error names the variable for that one", () => {
     const find = createFindCredential(environment, settings());
 
-    expect(() => find(alike)).toThrow("call it REGISTRY_AUTH_REGISTRY__EXAMPLE_COM");
+    expect(() => find(alike)).toThrow("rename it to REGISTRY_AUTH_REGISTRY__EXAMPLE_COM");
   });
 
   it("does not hide the variable of another registry", () => {

@@ -59,7 +59,7 @@ it.each(["a\r\nx-injected: 1", "a b", "\u0000", "ü"])(
     const { pin } = await startGate({ token });
 
     await expect(pin()).rejects.toEqual(
-      expect.objectContaining({ message: expect.stringContaining("no token") }),
+      expect.objectContaining({ message: expect.stringContaining("without a valid token") }),
     );
   },
 );
