@@ -88,9 +88,6 @@ function logKeyState(keyState: OwnKeyState, { log }: Base): void {
   }
   if (keyState.state === "taken") {
     const advice = "set the same api.root_key at every process";
-    log.warn(
-      { keyId, advice },
-      "another process's root key is registered; this one's is not valid",
-    );
+    log.warn({ keyId, advice }, "another process's root key is registered; this one's is not");
   }
 }
