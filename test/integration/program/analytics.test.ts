@@ -1,4 +1,4 @@
-/** Events from the call that makes them to the query that counts them, whatever is killed between. */
+/** Events from the call that causes them to the query that counts them, with kills in between. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -69,7 +69,7 @@ describe("recorded verifications", () => {
     await untilCounted(5);
   });
 
-  it("are counted once each over a kill -9 of the store", async () => {
+  it("are counted once each after a kill -9 of the store", async () => {
     process.kill(enginePid(), "SIGKILL");
     await verify(10);
 
@@ -77,7 +77,7 @@ describe("recorded verifications", () => {
     expect(await metric('vedette_analytics_events_total{result="dropped"}')).toBe(0);
   });
 
-  it("are counted once each over a kill -9 of the program and the store", async () => {
+  it("are counted once each after a kill -9 of the program and the store", async () => {
     process.kill(enginePid(), "SIGKILL");
     await verify(10);
     await untilOnDisk();
@@ -88,7 +88,7 @@ describe("recorded verifications", () => {
     await untilCounted(25);
   });
 
-  it("are counted, each that was answered, over a kill -9 of the program among them", async () => {
+  it("that were answered are all counted after a kill -9 of the program during the calls", async () => {
     const callers = 8;
     let answered = 0;
     const verifyOn = async () => {
@@ -106,7 +106,7 @@ describe("recorded verifications", () => {
 
     const isAll = async () => (await counted()) >= 25 + answered;
     await waitFor(isAll, { withinMs: 30_000, what: `${25 + answered} verifications counted` });
-    // What was recorded and could not be answered any more.
+    // Recorded, but not answered before the kill.
     expect(await counted()).toBeLessThanOrEqual(25 + answered + callers);
   });
 });

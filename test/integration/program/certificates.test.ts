@@ -1,4 +1,4 @@
-/** HTTPS as an operator gets it: names in the settings, and nothing else to be done. */
+/** HTTPS as an operator sets it up: host names in the settings, and nothing else. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type AcmeDirectory, startAcmeDirectory } from "../../support/http/acme-directory.ts";
 import { connectTls, getOver } from "../../support/http/tls-client.ts";
@@ -52,7 +52,7 @@ it("serves the API by HTTPS soon after the first start", async () => {
   expect(await getOver(socket, "/v2/liveness")).toContain("200 OK");
 });
 
-it("tells an operator how the renewal went", async () => {
+it("reports the result of the renewal to an operator", async () => {
   await untilServed();
 
   const status = await fetch(
@@ -70,7 +70,7 @@ it("tells an operator how the renewal went", async () => {
   });
 });
 
-it("serves the certificate that it has, and asks for no second, when it starts again", async () => {
+it("serves the stored certificate, and requests no second one, after a restart", async () => {
   await untilServed();
   await program.stop();
 

@@ -64,14 +64,14 @@ async function call(app: App, procedure: string, body: object) {
   return { status: answer.status, body: (await answer.json()) as { data: Record<string, string> } };
 }
 
-/** The status of the answer to an order for a recoverable key. */
+/** The status of the answer to a request for a recoverable key. */
 async function makeRecoverable(app: App): Promise<number> {
   const { data } = (await call(app, "apis.createApi", { name: "payments" })).body;
   const { status } = await call(app, "keys.createKey", { apiId: data["apiId"], recoverable: true });
   return status;
 }
 
-/** A text that a process of an earlier version has sealed. */
+/** A text sealed by a process of an earlier version. */
 async function sealAsEarlier(key: string): Promise<void> {
   const store = createCertificateStore({ database, keyRing: createKeyRing([key]), log });
   await store.writeAccount("https://acme.test", "secret");
@@ -81,7 +81,7 @@ async function sealAsEarlier(key: string): Promise<void> {
 const missing = /^api\.encryption_keys: the key ".*" is missing, .*set the same keys/;
 
 describe("a process with other keys than those before it", () => {
-  it("is refused with a line that says what to set, and no key", async () => {
+  it("is refused with an error that says what to set, and quotes no key", async () => {
     const [first, second] = [newKey("one"), newKey("two")];
     await start([first]);
 
@@ -91,7 +91,7 @@ describe("a process with other keys than those before it", () => {
     await expect(refused).rejects.not.toThrow(second.slice(4));
   });
 
-  it("is refused as well when they have the same name", async () => {
+  it("is also refused when the keys have the same name", async () => {
     await start([newKey("2026")]);
 
     await expect(start([newKey("2026")])).rejects.toThrow(
@@ -99,19 +99,19 @@ describe("a process with other keys than those before it", () => {
     );
   });
 
-  it("is refused when it has none in its settings", async () => {
+  it("is refused when its settings have no key", async () => {
     await start([newKey("2026")]);
 
     await expect(start([])).rejects.toThrow(missing);
   });
 
-  it("is refused when both start in the same instant", async () => {
+  it("is refused when both start at the same moment", async () => {
     const ends = await Promise.allSettled([start([newKey("one")]), start([newKey("two")])]);
 
     expect(ends.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
   });
 
-  it("may start once an operator has said that the earlier ones are lost", async () => {
+  it("may start after an operator has declared the earlier keys lost", async () => {
     await start([newKey("lost")]);
 
     const { code, stderr } = await runVedette(["keys", "forget-encryption-keys"], {
@@ -123,7 +123,7 @@ describe("a process with other keys than those before it", () => {
     await expect(start([newKey("new")])).resolves.toBeDefined();
   });
 
-  it("does not seal anew what the others have sealed", async () => {
+  it("does not reseal what the others have sealed", async () => {
     await start([newKey("2026")]);
 
     const { code, stderr } = await runVedette(["keys", "reseal"], {
@@ -137,7 +137,7 @@ describe("a process with other keys than those before it", () => {
   });
 });
 
-it("a rotation goes from process to process, and back while it is under way", async () => {
+it("a rotation can be done process by process, and reverted before it is complete", async () => {
   const [old, next] = [newKey("2025"), newKey("2026")];
   await start([old]);
   await start([old]);
@@ -174,8 +174,8 @@ describe("processes whose keys were generated, each in its own data directory", 
   });
 });
 
-describe("a database on which nobody has said yet which keys are right", () => {
-  it("takes the keys that open what an earlier version has sealed, whoever starts first", async () => {
+describe("a database without a record of the right keys", () => {
+  it("accepts the keys that open what an earlier version has sealed, whichever process starts first", async () => {
     const [right, wrong] = [newKey("2025"), newKey("2026")];
     await (await start([right])).stop();
     await database.query("DROP TABLE encryption_key_marks");

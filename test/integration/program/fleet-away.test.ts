@@ -1,4 +1,4 @@
-/** The program while the API of its fleet is away. */
+/** The program while the API of its fleet is down. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { freePort } from "../../support/free-port.ts";
 import { type Program, startProgram } from "../../support/program/program.ts";
@@ -37,7 +37,7 @@ const list = async () => {
   return (await answer.json()) as { sentinels: unknown[]; list_problem?: string };
 };
 
-it("starts, serves its API and says why it knows no sentinels", async () => {
+it("starts, serves its API and reports why it has no sentinels", async () => {
   const liveness = await fetch(`${program.endpoints().api}/v2/liveness`);
 
   expect(liveness.status).toBe(200);
@@ -58,7 +58,7 @@ it("pauses a rollout that cannot list its fleet, which can be cancelled", async 
   expect(cancelled.body).toMatchObject({ state: "cancelled" });
 });
 
-it("takes the fleet by itself once it answers", async () => {
+it("lists the fleet by itself once it answers", async () => {
   fleet = await startFakeFleet({ size: 5, port });
 
   await waitFor(async () => (await list()).sentinels.length === 5, {

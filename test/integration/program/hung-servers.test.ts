@@ -1,4 +1,4 @@
-/** Servers of ours that answer nobody any more keep the program from nothing. */
+/** Embedded servers that hang do not block the program's stop. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -7,7 +7,7 @@ import { startProgram } from "../../support/program/program.ts";
 
 const servers = ["restate", "postgres", "analytics"];
 
-it("stops although all of its servers stand still, and leaves none of them behind", async () => {
+it("stops although all of its servers hang, and leaves none of them running", async () => {
   const program = await startProgram({ VEDETTE_FLEET__PROCESS__SIZE: "0" });
   onTestFinished(program.dispose);
   const identities = servers.map((server) => {

@@ -1,4 +1,4 @@
-/** What callers and load balancers see of a program that was told to stop. */
+/** What callers and load balancers see of a program that is stopping. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Program, startProgram } from "../../support/program/program.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 afterAll(() => program?.dispose());
 
-it("says that it goes away and serves on, for as long as it was set, before it ends", async () => {
+it("announces its shutdown and continues to serve for the set time before it ends", async () => {
   const { api, control } = program.endpoints();
   const stopped = program.stop();
 

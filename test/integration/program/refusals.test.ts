@@ -1,11 +1,11 @@
-/** What `vedette start` refuses, as its operator sees it. */
+/** The errors with which `vedette start` refuses settings. */
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { runVedette } from "../../support/program/command.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
-/** A start that is to end by itself; a port of 0 for each part, should it not. */
+/** A start that should end by itself; with port 0 for each part in case it does not. */
 async function start(environment: Record<string, string>) {
   const dataDir = path.join(tempDir(), "data");
   const end = await runVedette(["start"], {
@@ -20,7 +20,7 @@ async function start(environment: Record<string, string>) {
   return { ...end, dataDir };
 }
 
-it("a weak secret is refused with one line, and nothing is made", async () => {
+it("a weak secret is refused with one line, and nothing is created", async () => {
   const { code, stdout, stderr, dataDir } = await start({ INGRESS_TOKEN: "hunter2" });
 
   expect(code).toBe(1);

@@ -1,4 +1,4 @@
-/** The addresses of the embedded Restate, as a program, a browser and another user of the machine find them. */
+/** The addresses of the embedded Restate, for a program, a browser and another user of the machine. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import path from "node:path";
@@ -58,7 +58,7 @@ describe.each(["ingress", "admin"] as const)("the address of the %s", (place) =>
     expect((await ask({})).status).toBe(200);
   });
 
-  it("answers whoever has the token, also as a password", async () => {
+  it("answers a caller with the token, also as a password", async () => {
     const password = Buffer.from(`anyone:${program.token()}`).toString("base64");
 
     expect((await ask(bearer())).status).toBe(200);
@@ -87,7 +87,7 @@ describe.each(["ingress", "admin"] as const)("the address of the %s", (place) =>
     },
   );
 
-  it("refuses the question of a browser whether a foreign page may ask", async () => {
+  it("refuses a browser's preflight request for a foreign page", async () => {
     const headers = {
       origin: "http://evil.example",
       "access-control-request-method": "POST",
@@ -105,7 +105,7 @@ describe.each(["ingress", "admin"] as const)("the address of the %s", (place) =>
     ["a browser that was here before", { cookie: "a=b" }],
     ["a proxy", { "x-forwarded-for": "192.0.2.7" }],
     ["a proxy by the standard", { forwarded: "for=192.0.2.7" }],
-  ])("asks %s for the token", async (_who, headers) => {
+  ])("requires the token from %s", async (_who, headers) => {
     const answer = await ask(headers as Record<string, string>);
 
     expect(answer.status).toBe(401);
@@ -146,7 +146,7 @@ describe.each(["ingress", "admin"] as const)("the address of the %s", (place) =>
     expect(answer.status).toBe(413);
   });
 
-  it.runIf(process.getuid?.() === 0)("asks another user of the machine for the token", () => {
+  it.runIf(process.getuid?.() === 0)("requires the token from another user of the machine", () => {
     const asked = spawnSync(
       "curl",
       [
@@ -168,7 +168,7 @@ describe.each(["ingress", "admin"] as const)("the address of the %s", (place) =>
   });
 });
 
-it("takes the console's sends below its own address", async () => {
+it("accepts the console's sends below its own address", async () => {
   const origin = places().admin;
   const headers = { ...json, ...bearer(), origin, "sec-fetch-site": "same-origin" };
 
@@ -191,14 +191,14 @@ describe("a caller's name", () => {
       body: JSON.stringify({ image: `${image}-${Object.keys(headers).length}` }),
     });
 
-  it("is not what a caller without a token says of himself", async () => {
+  it("is not the one that a caller without a token sends", async () => {
     const answer = await start({ "x-vedette-actor": "alice" });
 
     expect(answer.status).toBe(200);
     expect((await history())[0]?.started_by).toBe("local-caller");
   });
 
-  it("is that of the token at the ingress, whatever else the caller says", async () => {
+  it("is that of the token at the ingress, whatever else the caller sends", async () => {
     const answer = await start({ ...bearer(), "x-vedette-actor": "alice", "x-a": "b" });
 
     expect(answer.status).toBe(200);
@@ -250,7 +250,7 @@ describe.runIf(hasBrowser)("the Restate console in a browser", () => {
     return answered;
   };
 
-  it("is only opened with the token", async () => {
+  it("opens with the token only", async () => {
     const { page } = await openPage();
 
     await expect(page.goto(`${places().admin}/ui/`)).rejects.toThrow("ERR_INVALID_AUTH");

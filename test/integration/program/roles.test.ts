@@ -1,4 +1,4 @@
-/** A process that has one role of the program. */
+/** A process with a single role. */
 import { readdirSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type App, startApp } from "#app/app.ts";

@@ -1,4 +1,4 @@
-/** Root keys over starts of `api` processes with other settings, and what an operator does to them. */
+/** Root keys across starts of `api` processes with other settings, and operator commands for them. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -47,7 +47,7 @@ async function startApi(over: Record<string, string> = {}): Promise<App> {
   return app;
 }
 
-/** The status that a call with this root key is answered. */
+/** The status of the answer to a call with this root key. */
 async function statusAt(app: App, key: string): Promise<number> {
   const answer = await fetch(`${app.endpoints.api}/v2/keys.verifyKey`, {
     method: "POST",
@@ -84,7 +84,7 @@ describe("the root key of the settings", () => {
     expect(await statusAt(older, "second-root-key-of-ours")).toBe(200);
   });
 
-  it("stays refused when a process starts with the earlier one again", async () => {
+  it("remains refused when a process starts with the earlier one again", async () => {
     await startApi({ VEDETTE_ROOT_KEY: "third-root-key-of-ours" });
     const current = await startApi({ VEDETTE_ROOT_KEY: "fourth-root-key-of-ours" });
 
@@ -94,7 +94,7 @@ describe("the root key of the settings", () => {
     expect(await statusAt(current, "fourth-root-key-of-ours")).toBe(200);
   });
 
-  it("leaves the earlier one its grace, and does not give way to it", async () => {
+  it("leaves the earlier one its grace period, and is not replaced by it", async () => {
     await startApi({ VEDETTE_ROOT_KEY: "fifth-root-key-of-ours" });
     const grace = { VEDETTE_API__ROOT_KEY_GRACE_SECONDS: "3600" };
     const newer = await startApi({ VEDETTE_ROOT_KEY: "sixth-root-key-of-ours", ...grace });
@@ -113,7 +113,7 @@ describe("the root key in the data directory of an embedded database", () => {
   const dir = makeTempDir();
   const keyIn = () => JSON.parse(readFileSync(path.join(dir.path, "credentials.json"), "utf8"));
 
-  /** Starts on that directory, looks and stops. */
+  /** Starts on that directory, reads its state and stops. */
   const look = async (over: Record<string, string>, keys: () => string[]) => {
     const embedded = { DATABASE_URL: "", VEDETTE_DATABASE__PORT: "0" };
     const environment = { ...environmentOf(dir.path), ...embedded, ...over };
@@ -125,7 +125,7 @@ describe("the root key in the data directory of an embedded database", () => {
     }
   };
 
-  it("gives way to one of the settings, and is made anew when that is taken away", async () => {
+  it("is replaced by one of the settings, and generated again when that is removed", async () => {
     onTestFinished(dir.remove);
     const atFirst = await look({}, () => [keyIn().root_key]);
     const generated = keyIn().root_key;
@@ -142,7 +142,7 @@ describe("the root key in the data directory of an embedded database", () => {
   });
 });
 
-it("processes that start without a root key make one for all of them together", async () => {
+it("processes that start without a root key share a single generated one", async () => {
   await database.query("DELETE FROM keys WHERE for_workspace_id IS NOT NULL");
 
   await Promise.all([startApi(), startApi(), startApi()]);
@@ -157,7 +157,7 @@ describe("vedette root-keys", () => {
   const make = async (...args: string[]) =>
     vedetteJson("keys", "create-root", "--workspace", "ws_default", ...args);
 
-  it("list tells when a key was last used", async () => {
+  it("list shows when a key was last used", async () => {
     const app = await startApi();
     const { key, key_id } = await make("--name", "seen");
     expect(await statusAt(app, key)).toBe(200);
@@ -192,7 +192,7 @@ describe("vedette root-keys", () => {
     expect(all).toContainEqual(expect.objectContaining({ key_id, state: "revoked" }));
   });
 
-  it("rotate makes a key that may do the same, and ends the old one", async () => {
+  it("rotate creates a key with the same permissions, and ends the old one", async () => {
     const app = await startApi();
     const { key, key_id } = await make("--permissions", "api.*.verify_key");
 
@@ -204,7 +204,7 @@ describe("vedette root-keys", () => {
     expect(entry).toMatchObject({ permissions: ["api.*.verify_key"], workspace_id: "ws_default" });
   });
 
-  it("rotate lets the old one go on for a grace", async () => {
+  it("rotate keeps the old one valid for a grace period", async () => {
     const app = await startApi();
     const { key, key_id } = await make();
 

@@ -1,4 +1,4 @@
-/** Whole programs on one database: what only one of them may do. */
+/** Whole programs on one database, for what only one of them may do. */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import pg from "pg";
@@ -54,7 +54,7 @@ describe("workers whose fleet is processes of their machine", () => {
 
   afterAll(() => program?.dispose());
 
-  it("are one to a database: a second is refused with a line that names the first", async () => {
+  it("are limited to one per database: a second is refused with an error that names the first", async () => {
     const { code, stderr } = await runVedette(["start"], {
       ...settings(),
       VEDETTE_DATA_DIR: tempDir(),
@@ -64,7 +64,7 @@ describe("workers whose fleet is processes of their machine", () => {
 
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^vedette: a worker whose fleet\.driver is "process" is at work.* pid \d+.*\(database\.url\).*\n$/,
+      /^vedette: a worker whose fleet\.driver is "process" is already running.* pid \d+.*\(database\.url\).*\n$/,
     );
     expect((await program.call("Status")).status).toBe(200);
   });
@@ -77,7 +77,7 @@ describe("workers whose fleet is processes of their machine", () => {
     expect((await program.call("Status")).status).toBe(200);
   });
 
-  it("go on over a restart of Postgres", async () => {
+  it("continue after a restart of Postgres", async () => {
     const [before] = await locks();
 
     await server.kill9();
@@ -96,7 +96,7 @@ describe("workers whose fleet is processes of their machine", () => {
     });
   });
 
-  it("end with that line when another has taken over while Postgres was lost to them", async () => {
+  it("end with that error when another has taken over while their connection was lost", async () => {
     const other = new pg.Client({
       connectionString: server.url,
       application_name: "vedette elsewhere",
@@ -122,7 +122,7 @@ describe("workers whose fleet is processes of their machine", () => {
   });
 });
 
-describe("api processes that keep analytics in a store of their own", () => {
+describe("api processes with an embedded analytics store", () => {
   /** An `api` process's worth of program, with a data directory of its own. */
   async function start(over: Record<string, string> = {}, as: Role[] = ["api"]): Promise<App> {
     const dir = makeTempDir();
@@ -139,19 +139,19 @@ describe("api processes that keep analytics in a store of their own", () => {
     return app;
   }
 
-  it("are one to a database: a second is refused with a line that says what to set", async () => {
+  it("are limited to one per database: a second is refused with an error that says what to set", async () => {
     await start();
 
     await expect(start()).rejects.toThrow(/set clickhouse\.url .*analytics\.enabled = false/);
   });
 
-  it("have others beside them that keep none", async () => {
+  it("run beside others without one", async () => {
     await start();
 
     await expect(start({ VEDETTE_ANALYTICS__ENABLED: "false" })).resolves.toBeDefined();
   });
 
-  it("end without the delay for load balancers when another program has their data", async () => {
+  it("end without the delay for load balancers when another program has taken their data directory", async () => {
     const app = await start({ VEDETTE_SHUTDOWN_DELAY_SECONDS: "3600" });
     const lock = { pid: 1, startedAt: "1", bootId: "another", pidNamespace: "another" };
     writeFileSync(path.join(app.dataDir, "vedette.lock"), JSON.stringify(lock));
@@ -163,7 +163,7 @@ describe("api processes that keep analytics in a store of their own", () => {
     await expect(fetch(`${app.endpoints.api}/v2/liveness`)).rejects.toThrow();
   });
 
-  it("give way to the next one while they end", async () => {
+  it("release the lock for the next one while they end", async () => {
     const first = await start();
 
     const second = start();

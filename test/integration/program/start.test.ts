@@ -1,4 +1,4 @@
-/** The program as it is started, called, stopped and started again, with its real sentinel processes. */
+/** The program is started, called, stopped and restarted, with its real sentinel processes. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, statSync } from "node:fs";
@@ -54,8 +54,8 @@ const pidsOfSentinels = () =>
   });
 
 describe("the program", () => {
-  it("tells where everything is, in a log of one JSON object per line", async () => {
-    // The file with the addresses is there a moment before the line.
+  it("logs its addresses, with one JSON object per line", async () => {
+    // The file with the addresses is written shortly before the line.
     await waitFor(() => program.output().endsWith('"msg":"vedette is ready"}\n'), {
       withinMs: 5_000,
       what: "the line that says so",
@@ -74,7 +74,7 @@ describe("the program", () => {
     });
   });
 
-  it("keeps its secrets to its owner, and out of its log", () => {
+  it("keeps its secrets readable by its owner only, and out of its log", () => {
     const { mode } = statSync(path.join(program.dataDir, "credentials.json"));
 
     expect(mode & 0o777).toBe(0o600);
@@ -88,7 +88,7 @@ describe("the program", () => {
     expect(stdout).toContain("completed: 3 of 3 sentinels ready, 0 failed, 0 in flight");
   });
 
-  it("ends with code 2 and says what can be done when a wave fails", async () => {
+  it("ends with code 2 and says what to do when a wave fails", async () => {
     const { code, stdout } = await run(["rollout", "start", image("v3-crash"), "--wait"]);
 
     expect(code).toBe(2);
@@ -103,7 +103,7 @@ describe("the program", () => {
     expect(stderr).toMatch(/^vedette: Rollout is not legal in state paused; .*\n$/);
   });
 
-  it("rolls back, and answers JSON for programs", async () => {
+  it("rolls back, and prints JSON for programs", async () => {
     const { code, stdout } = await run(["rollout", "rollback", "--json"]);
 
     expect(code).toBe(0);
@@ -140,7 +140,7 @@ describe("the program", () => {
     expect(stderr).toMatch(/^vedette: data_dir .* is in use by process \d+; .*\n$/);
   });
 
-  it("names every broken setting at once, one line each", async () => {
+  it("names every invalid setting at once, one line each", async () => {
     const { code, stderr } = await run(["start"], {
       VEDETTE_CONTROL__PORT: "x",
       VEDETTE_FLEET__DRIVER: "y",
@@ -150,7 +150,7 @@ describe("the program", () => {
     expect(stderr.trim().split("\n")).toHaveLength(2);
   });
 
-  it("says which port is taken and which setting moves it", async () => {
+  it("says which port is taken and which setting changes it", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
     const { port } = taken.address() as AddressInfo;
@@ -174,7 +174,7 @@ describe("the program", () => {
     expect(answer).toBe(401);
   });
 
-  it("keeps the sentinels serving over a kill -9, and takes them up again", async () => {
+  it("keeps the sentinels serving across a kill -9, and takes them over again", async () => {
     const before = pidsOfSentinels();
     program.kill9("main");
 
@@ -184,7 +184,7 @@ describe("the program", () => {
     expect((await program.call("Status")).body).toMatchObject({ state: "cancelled" });
   });
 
-  it("stops everything on SIGTERM and goes on where it was when it is started again", async () => {
+  it("stops everything on SIGTERM and continues after a restart", async () => {
     const pids = pidsOfSentinels();
 
     const code = await program.stop();
@@ -197,7 +197,7 @@ describe("the program", () => {
     expect(body).toMatchObject({ state: "completed", succeeded: 3 });
   });
 
-  it("takes a signal that a terminal and npm both pass on for one, and stops in order", async () => {
+  it("treats a signal that a terminal and npm both forward as one, and stops in order", async () => {
     process.kill(program.endpoints().pid, "SIGINT");
 
     const code = await program.stop();

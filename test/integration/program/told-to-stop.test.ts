@@ -1,4 +1,4 @@
-/** A program that is told to stop before it is ready. */
+/** A program that gets SIGTERM before it is ready. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
@@ -47,7 +47,7 @@ function start(settings: Settings = {}) {
   return { child, closed, dataDir: dir.path, output: () => output };
 }
 
-/** Every process that works in the directory, writes there, or was told of it. */
+/** Every process that works in the directory, writes to it, or has it among its arguments. */
 function processesOf(directory: string): number[] {
   return readdirSync("/proc")
     .filter((entry) => /^\d+$/.test(entry))
@@ -58,7 +58,7 @@ function processesOf(directory: string): number[] {
 function tracesOf(pid: string): string[] {
   try {
     const command = readFileSync(`/proc/${pid}/cmdline`, "utf8");
-    // A sentinel is known by the log that it writes to.
+    // A sentinel is recognized by its log file.
     return [command, readlinkSync(`/proc/${pid}/cwd`), readlinkSync(`/proc/${pid}/fd/1`)];
   } catch {
     return [];
