@@ -1,4 +1,4 @@
-/** Rows on their way to the store: many at once, as the bytes that the store reads. */
+/** Batches of rows for the store, encoded as the store reads them. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /** The tables that take rows; everything else is derived from them by the store. */
@@ -6,7 +6,7 @@ export const recordedTables = ["key_verifications_v1", "ratelimits_v1"] as const
 export type RecordedTable = (typeof recordedTables)[number];
 
 export type Batch = {
-  /** Sent with the batch, each time it is sent: the store counts a batch with the same token once. */
+  /** Deduplication token, the same at each retry: the store counts a batch with the same token once. */
   token: string;
   table: RecordedTable;
   rows: number;
@@ -14,13 +14,13 @@ export type Batch = {
   body: Buffer;
 };
 
-/** How many rows a batch has at most. The same over versions: a batch's token depends on where it begins. */
+/** The maximum of rows in a batch. Must not change between versions: a batch's token contains its start. */
 const rowsPerBatch = 5_000;
 
-/** How many rows are put together in one go: well below a millisecond of the event loop. */
+/** Rows joined in one turn of the event loop: well below a millisecond. */
 const rowsPerTurn = 1_000;
 
-/** The batches of rows that were taken together; `id` makes each of their tokens. */
+/** Divides rows into batches; `id` is part of each token. */
 export async function* batchesOf(
   id: string,
   lines: Record<RecordedTable, readonly string[]>,
@@ -38,7 +38,7 @@ export async function* batchesOf(
   }
 }
 
-/** Without holding the event loop for long. */
+/** Yields to the event loop between parts. */
 async function joinLines(lines: readonly string[]): Promise<Buffer> {
   const parts: Buffer[] = [];
   for (let start = 0; start < lines.length; start += rowsPerTurn) {
@@ -48,19 +48,22 @@ async function joinLines(lines: readonly string[]): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** A line of JSON. A row may have what the store refuses, and with it the batch, whose other rows are other people's. */
+/**
+ * A row as a line of JSON. Values that the store would refuse are replaced, since it would refuse the whole
+ * batch with the rows of other callers.
+ */
 export function encodeRow(row: object): string {
   const line = JSON.stringify(row);
-  return suspect.test(line) ? JSON.stringify(row, (_, value) => mend(value)) : line;
+  return suspect.test(line) ? JSON.stringify(row, (_, value) => toStorable(value)) : line;
 }
 
-/** Half of a surrogate pair, which is written as an escape; a number of 19 digits or an exponent. */
+/** Half a surrogate pair, which JSON writes as an escape; a number of 19 digits or with an exponent. */
 const suspect = /\\ud|\d{19}|\de\+/;
 
 /** The largest double that Int64 holds. */
 const int64Max = 2 ** 63 - 1_024;
 
-function mend(value: unknown): unknown {
+function toStorable(value: unknown): unknown {
   if (typeof value === "number") return Math.min(value, int64Max);
   return typeof value === "string" ? value.toWellFormed() : value;
 }

@@ -12,9 +12,9 @@ export const analyticsConfig = {
     .strictObject({
       /** false: nothing is recorded, and queries answer 412. */
       enabled: flag().default(true),
-      /** How long single events are kept; sums are kept longer. */
+      /** The retention of single events; rollups are retained longer. */
       retention_days: wholeNumber({ min: 1, max: 1_825, default: 30 }),
-      /** What may wait on disk while the store is away. */
+      /** The maximum size of the spool, which holds events while the store is away. */
       spool_megabytes: wholeNumber({ min: 1, max: 1_000_000, default: 1_024 }),
     })
     .prefault({}),

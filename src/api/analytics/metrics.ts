@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import type { EngineState } from "./engine/engine.ts";
 import type { RecorderCounters } from "./recording/recorder.ts";
 
-/** What became of recorded events, and whether the store is there. */
+/** Metrics of recorded events, and of the store's availability. */
 export function countAnalytics(
   { counters, state }: { counters: () => RecorderCounters; state: () => EngineState },
   registry: Registry,

@@ -4,7 +4,7 @@ import type { Database } from "#kernel/database.ts";
 import type { EngineQuery, Row } from "./engine/engine-client.ts";
 import type { Retention } from "./retention.ts";
 
-/** The store, as far as queries need it. */
+/** The part of the store that queries need. */
 export type AnalyticsStore = {
   database: string;
   /** Throws `EngineError`. */
@@ -14,6 +14,6 @@ export type AnalyticsStore = {
 export type AnalyticsParts = {
   database: Database;
   limiter: Limiter;
-  /** undefined: there is none. */
+  /** undefined: analytics are off. */
   analytics: { store: AnalyticsStore; retention: Retention } | undefined;
 };

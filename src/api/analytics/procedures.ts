@@ -1,4 +1,4 @@
-/** The namespace `analytics`: what was recorded of verifications and rate limits, by SQL. */
+/** The namespace `analytics`: SQL queries on recorded verifications and rate limit decisions. */
 import type { Procedures } from "#api/procedure.ts";
 import { getGatewayRequests, getRuntimeLogs } from "./not-recorded.ts";
 import type { AnalyticsParts } from "./parts.ts";

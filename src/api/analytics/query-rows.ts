@@ -1,4 +1,4 @@
-/** analytics.getVerifications and getRatelimits: a query of the caller over one family of tables. */
+/** analytics.getVerifications and getRatelimits: a caller's query on one family of tables. */
 import { type Call, procedure } from "#api/procedure.ts";
 import type { EngineQuery, Row } from "./engine/engine-client.ts";
 import { EngineError } from "./engine/engine-error.ts";
@@ -12,7 +12,7 @@ import { QueryInput, QueryOutput } from "./schemas.ts";
 import { guardQuery } from "./sql/guard.ts";
 import { type QueryFamily, queryFamilies, tablesOf } from "./sql/tables.ts";
 
-/** `takeTurn` is that of all procedures: it bounds the queries of a workspace, whatever they read. */
+/** All procedures share `takeTurn`, which bounds the concurrent queries of a workspace. */
 type QueryParts = { parts: AnalyticsParts; takeTurn: TakeTurn };
 
 export function getVerifications(shared: QueryParts) {
@@ -60,7 +60,7 @@ async function run({ takeTurn, parts }: QueryParts, call: Call, ask: Ask) {
   }
 }
 
-/** A second lock, which the store keeps: for every table there is, found in the query or not. */
+/** A second barrier, enforced by the store: a filter for every table, whether the query reads it or not. */
 function filtersFor(family: QueryFamily, database: string, call: Call): EngineQuery["filters"] {
   const own = ofWorkspace(call.workspaceId);
   const filters = queryFamilies.flatMap((one) =>

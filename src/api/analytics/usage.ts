@@ -1,11 +1,11 @@
-/** What the program itself reads of analytics, over all workspaces or one. */
+/** The program's own queries on analytics, for all workspaces or one. */
 import type { AnalyticsStore } from "./parts.ts";
 import { writeOneOf, writeText } from "./sql/write.ts";
 
-/** An answer of the store has 10,000 rows at most. */
+/** A result of the store has at most 10,000 rows. */
 const chunk = 5_000;
 
-/** Billable uses since a moment (unix ms): keys found valid and limits passed, by workspace id. */
+/** Billable uses since a point in time (unix ms): valid verifications and passed limits, by workspace id. */
 export function createReadUsage(store: AnalyticsStore) {
   return async (workspaceIds: readonly string[], sinceMs: number): Promise<Map<string, number>> => {
     const usage = new Map<string, number>();
@@ -34,35 +34,35 @@ async function readUsed(store: AnalyticsStore, ids: string, sinceMs: number) {
 
 export type LastUses = {
   uses: { keyId: string; timeMs: number }[];
-  /** Where to go on. */
+  /** Where the next read continues. */
   cursor: string;
-  /** Nothing more is there for now. */
+  /** Whether there is nothing more to read now. */
   isDone: boolean;
 };
 
-/** Events may come to the store so much later than they happened: those are read again. */
+/** Events may reach the store so much later than they happened: this range is read again. */
 const lateMs = 10 * 60_000;
 
-/** Twice what passes between two readings. */
+/** Twice the interval between two reads. */
 const leastStepMs = 2 * 60_000;
 
-/** Where reading begins that never was. */
+/** How far back the first read begins. */
 const firstLookBackMs = 24 * 60 * 60_000;
 
 /**
- * Where the next reading begins after one from `fromMs` until now. After a time without the store its
- * events are still to come, the oldest first, which may take half an hour: what was missed is left behind
- * a thirtieth at a time.
+ * Where the next read begins after one from `fromMs` until now. After an outage of the store the events of
+ * that time are still being sent, the oldest first, which may take half an hour: the start advances by only
+ * a thirtieth of the range at each read.
  */
 function nextStart(fromMs: number, nowMs: number): number {
   const stepMs = Math.max(leastStepMs, Math.floor((nowMs - fromMs) / 30));
   return Math.min(nowMs - lateMs, fromMs + stepMs);
 }
 
-/** The last uses of keys after `cursor`, some thousand at once, in order of their time. */
+/** The last uses of keys after `cursor`, up to `chunk` of them, ordered by time. */
 export function createReadLastUses(store: AnalyticsStore) {
   return async (cursor: string | null, nowMs: number): Promise<LastUses> => {
-    // The third part is where the first of several batches began.
+    // The third part is the start of the first of several batches.
     const [time = nowMs - firstLookBackMs, keyId = "", from = time] = cursor?.split("/") ?? [];
     const sinceMs = Number(time);
     const sql = `SELECT key_id, max(time) AS at FROM ${store.database}.key_verifications_v1
@@ -85,7 +85,7 @@ export function createReadLastUses(store: AnalyticsStore) {
 
 export type Span = { fromMs: number; nowMs: number };
 
-/** How often each outcome was: of all key spaces over time, and of single ones in the whole time. */
+/** Counts of each outcome: of all key spaces over time, and of single ones in the whole range. */
 export type Outcomes = {
   overTime: { atMs: number; outcome: string; n: number }[];
   ofKeySpaces: { keySpaceId: string; outcome: string; n: number }[];
@@ -93,7 +93,7 @@ export type Outcomes = {
 
 /**
  * Verifications of a workspace by outcome, a point per minute up to six hours, per hour up to a month,
- * else per day; and by each of these key spaces. Both at once would be more rows than an answer has.
+ * else per day; and by each of these key spaces. One query for both would exceed a result's rows.
  */
 export function createReadOutcomes(store: AnalyticsStore) {
   return async (
@@ -122,7 +122,7 @@ const hourMs = 3_600_000;
 
 const bucketSeconds = { minute: 60, hour: 3_600, day: 86_400 } as const;
 
-/** How long a point of `createReadOutcomes` lasts. */
+/** The length of a point of `createReadOutcomes`. */
 export function bucketSecondsOf(spanMs: number): number {
   return bucketSeconds[rollupFor(spanMs)];
 }

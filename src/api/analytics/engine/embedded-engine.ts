@@ -1,4 +1,4 @@
-/** Starts the embedded store, watches it, and starts it again when it ends. */
+/** Supervises the process of the embedded store: starts it, and restarts it when it ends. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -20,9 +20,9 @@ export type EmbeddedEngineSettings = {
   log: Log;
   /** Called after each start. */
   onReady: (address: EngineAddress) => void;
-  /** Called when it has ended and will be started again. */
+  /** Called when it has ended and will be restarted. */
   onAway: () => void;
-  /** Called when there is no such engine on this machine. */
+  /** Called when the engine is not installed on this machine. */
   onAbsent: (reason: string) => void;
 };
 
@@ -31,10 +31,10 @@ export type EmbeddedEngine = { pid: () => number | undefined; stop: () => Promis
 const entry = fileURLToPath(new URL("./embedded-server.ts", import.meta.url));
 const readyWithinMs = 60_000;
 const restarts = { firstMs: 100, longestMs: 5_000 };
-/** What it has answered is on disk: nothing is lost by a kill. */
+/** A confirmed insert is on disk: killing the process loses nothing. */
 const endWithinMs = 5_000;
 
-/** Whether it was installed: where it was not, a process keeps no rows. */
+/** Whether the engine is installed; without it, nothing is recorded. */
 export function hasEmbeddedEngine(): boolean {
   try {
     createRequire(import.meta.url).resolve("chdb");
@@ -44,7 +44,7 @@ export function hasEmbeddedEngine(): boolean {
   }
 }
 
-/** Returns at once; the callbacks tell how it goes. */
+/** Returns at once; calls the callbacks later. */
 export function startEmbeddedEngine(settings: EmbeddedEngineSettings): EmbeddedEngine {
   const stopping = new AbortController();
   const directory = path.join(settings.dataDir, "analytics");
@@ -59,7 +59,7 @@ export function startEmbeddedEngine(settings: EmbeddedEngineSettings): EmbeddedE
     pid: () => child?.pid,
     stop: async () => {
       stopping.abort();
-      // It ends when the channel does, unless something in its native code keeps it.
+      // It ends when the channel closes, unless its native code blocks.
       if (child?.connected === true) child.disconnect();
       const late = setTimeout(() => child?.kill("SIGKILL"), endWithinMs);
       await kept.finally(() => clearTimeout(late));
@@ -80,16 +80,16 @@ async function keepRunning({ settings, launch, signal }: EngineProcess): Promise
     const child = launch();
     const identity = child.pid === undefined ? undefined : identifyProcess(child.pid);
     if (identity !== undefined) writeFileAtomically(pidFile, JSON.stringify(identity));
-    const words = collectWords(child);
+    const readOutput = collectOutput(child);
     const ended = once(child, "exit").catch(() => []);
-    const isReady = await greet(child, settings);
+    const isReady = await handshake(child, settings);
     if (isReady === "absent") break;
     if (isReady === "ready") failures = 0;
     else child.kill("SIGKILL");
     await ended;
     settings.onAway();
     if (signal.aborted) break;
-    settings.log.warn({ pid: child.pid, last_words: words() }, "analytics engine ended");
+    settings.log.warn({ pid: child.pid, last_words: readOutput() }, "analytics engine ended");
     await pause(backoffMs(failures, restarts), signal);
   }
   await endLeftover(pidFile);
@@ -97,15 +97,15 @@ async function keepRunning({ settings, launch, signal }: EngineProcess): Promise
 
 function launchServer(directory: string): ChildProcess {
   return spawn(process.execPath, [entry, directory], {
-    // Not the settings: they hold secrets that it has no use for.
+    // Without the settings, which hold secrets that it does not need.
     env: { PATH: process.env["PATH"], TZ: "UTC" },
     stdio: ["ignore", "ignore", "pipe", "ipc"],
     detached: true,
   });
 }
 
-/** Gives it the password, and waits for its address. */
-async function greet(
+/** Sends it the password, and waits for its port. */
+async function handshake(
   child: ChildProcess,
   { onReady, onAbsent, log }: EmbeddedEngineSettings,
 ): Promise<"ready" | "absent" | "failed"> {
@@ -131,7 +131,7 @@ async function greet(
   }
 }
 
-/** Ends the process that an earlier, killed run may have left: two must not share the directory. */
+/** Ends the process that an earlier, killed run may have left: two must not use the directory at once. */
 async function endLeftover(pidFile: string): Promise<void> {
   const identity = readIdentity(pidFile);
   if (identity !== undefined) await endProcess(identity, { signal: "SIGTERM", graceMs: 5_000 });
@@ -146,11 +146,11 @@ function readIdentity(pidFile: string): ProcessIdentity | undefined {
   }
 }
 
-/** The last that it said, so that its end can be explained. */
-function collectWords(child: ChildProcess): () => string {
-  let words = "";
+/** Collects the end of its stderr, which may explain why it ended. */
+function collectOutput(child: ChildProcess): () => string {
+  let output = "";
   child.stderr?.on("data", (chunk: Buffer) => {
-    words = `${words}${chunk.toString()}`.slice(-2_000);
+    output = `${output}${chunk.toString()}`.slice(-2_000);
   });
-  return () => words.trim();
+  return () => output.trim();
 }

@@ -1,9 +1,9 @@
 /**
  * The embedded store: chdb, which is ClickHouse as a library, behind the part of ClickHouse's HTTP
- * interface that we use. It is a process of its own: a heavy query then takes no time from the
- * API's event loop, a crash in native code or a runaway query ends only this process, which is
- * started again, and its memory is its own. Started by `embedded-engine.ts`, with the data directory
- * as argument; the password comes over the channel to the parent, so that no process list shows it.
+ * interface that we use. It is a separate process: a heavy query then takes no time from the API's event
+ * loop, a crash in native code or a runaway query ends only this process, which is restarted, and its
+ * memory is its own. Started by `embedded-engine.ts`, with the data directory
+ * as argument; the password is sent over the channel to the parent, so that no process list shows it.
  */
 import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -21,7 +21,7 @@ import {
 
 export type EmbeddedServerMessage = { port: number } | { absent: string };
 
-/** A session, which runs one statement after the other, and the end of what waits for it. */
+/** A session, which runs one statement after the other, and the last promise of its queue. */
 type Lane = {
   session: Session;
   open: () => Promise<Session>;
@@ -35,7 +35,7 @@ type Library = typeof import("chdb");
 async function openEngine({ Session }: Library, directory: string): Promise<Engine> {
   const open = async (): Promise<Session> => {
     const session = new Session(directory);
-    // Of all settings this one alone comes too late with the statement that it is for.
+    // The only setting that takes no effect when it is sent with its statement.
     await session.queryAsync(`SET max_query_size = ${maxStatementBytes}`);
     return session;
   };
@@ -49,34 +49,34 @@ async function openEngine({ Session }: Library, directory: string): Promise<Engi
 }
 
 /**
- * What a statement has given before it failed stays in its session, and would stand before the next
- * one's answer, whoever asks that: a session that has seen a failure is not used again.
+ * Replaces the session after a failure: the partial output of the failed statement remains in its session
+ * and would be prepended to the next one's result, perhaps another caller's.
  */
 async function renew(lane: Lane): Promise<void> {
   try {
     lane.session.close();
     lane.session = await lane.open();
   } catch {
-    // Without a session there is nothing to serve with: whoever started this starts it again.
+    // Without a session it cannot serve: the parent restarts the process.
     endNow();
   }
 }
 
 /**
- * Not by an exit: that waits for what runs in native code, and so for the very query that is to be ended,
- * while nobody else is answered. What was answered is on disk.
+ * By a signal, not `process.exit`, which waits for native code, and so for the very query that must be ended,
+ * while no other is answered. Confirmed inserts are on disk.
  */
 function endNow(): void {
   process.kill(process.pid, "SIGKILL");
 }
 
-/** The writer for what is not declared as reading only, else the reader that waits the least. */
+/** The writer, unless the statement is declared read-only; then the reader with the shortest queue. */
 function laneFor(engine: Engine, request: StatementRequest): Lane {
   if (!("readonly" in request.settings)) return engine.writer;
   return engine.readers.reduce((best, lane) => (lane.waiting < best.waiting ? lane : best));
 }
 
-/** Runs it when its turn comes, unless nobody waits for it any more. */
+/** Runs `work` after those that are queued in the lane. */
 function enqueue(lane: Lane, work: () => Promise<string>): Promise<string> {
   lane.waiting += 1;
   const result = lane.tail.then(work).finally(() => {
@@ -87,7 +87,7 @@ function enqueue(lane: Lane, work: () => Promise<string>): Promise<string> {
 }
 
 async function execute(lane: Lane, request: StatementRequest): Promise<string> {
-  // What the engine's own limit does not end is ended with the process.
+  // A statement that exceeds the engine's own time limit is ended with the process.
   const watchdog = setTimeout(endNow, hardLimitMs(request));
   try {
     if (request.insert === undefined) {
@@ -134,21 +134,21 @@ function serve(engine: Engine, password: string): Promise<number> {
   });
 }
 
-function tell(message: EmbeddedServerMessage): undefined {
+function send(message: EmbeddedServerMessage): undefined {
   process.send?.(message);
 }
 
 async function main(): Promise<void> {
-  // The parent is gone, or wants us gone: what was answered is on disk.
+  // The parent has ended, or stops this process: confirmed inserts are on disk.
   process.once("disconnect", endNow);
   process.on("SIGINT", () => undefined);
   const password = await new Promise<string>((resolve) => process.once("message", resolve));
-  const library = await import("chdb").catch((error: Error) => tell({ absent: error.message }));
+  const library = await import("chdb").catch((error: Error) => send({ absent: error.message }));
   if (library === undefined) return;
-  // Whoever verifies keys on this machine comes first.
+  // Verifying keys on this machine has priority.
   setPriority(10);
   const engine = await openEngine(library, process.argv[2] ?? "");
-  tell({ port: await serve(engine, password) });
+  send({ port: await serve(engine, password) });
 }
 
 await main();

@@ -20,15 +20,15 @@ export type EngineAddress = {
 
 export type EngineQuery = {
   sql: string;
-  /** For each table that is read, as `database.table`: a condition that the engine adds by itself. */
+  /** For each table, as `database.table`: a condition that the engine adds by itself. */
   filters: Readonly<Record<string, string>>;
-  /** For a lane of the store. */
+  /** The longest wait for a lane of the store. */
   waitAtMostMs?: number;
 };
 
 export type Row = Record<string, unknown>;
 
-/** What one query may cost, whoever asks it. */
+/** Limits of each query. */
 export const queryLimits = {
   seconds: 10,
   memoryBytes: 1_000_000_000,
@@ -42,10 +42,10 @@ const insertTimeoutMs = 30_000;
 
 const maxConnections = 16;
 
-/** Of one client; the rest of its connections is for what is stored. */
+/** Of the client's connections, so many serve queries; the rest is for inserts. */
 export const queriesAtOnce = 12;
 
-/** Rows in columns take less than as JSON with names, or a little more: the exact limit is checked here. */
+/** `max_result_bytes` counts another encoding than JSON and is generous; the exact limit is checked when the result is read. */
 const querySettings: ClickHouseSettings = {
   readonly: "1",
   max_execution_time: queryLimits.seconds,
@@ -68,7 +68,7 @@ const querySettings: ClickHouseSettings = {
   session_timezone: "UTC",
 };
 
-/** A batch is one block, so that its token stands for all of it, in each table that derives from it. */
+/** A batch is inserted as one block, so that its token covers all of it, in each derived table too. */
 const insertSettings: ClickHouseSettings = {
   async_insert: 0,
   wait_end_of_query: 1,
@@ -89,12 +89,12 @@ export class EngineClient {
       ...(address.password !== undefined && { password: address.password }),
       request_timeout: insertTimeoutMs,
       max_open_connections: maxConnections,
-      // Its own messages would bypass our log.
+      // The client's own messages would bypass our log.
       log: { level: 127 },
     });
   }
 
-  /** Runs statements that give nothing back. */
+  /** Runs statements without a result. */
   async prepare(statements: readonly string[], signal: AbortSignal): Promise<void> {
     for (const query of statements) {
       await this.#client.command({ query, abort_signal: within(insertTimeoutMs, signal) });
@@ -149,7 +149,7 @@ function filterMap(filters: EngineQuery["filters"]): SettingsMap {
   const pairs = Object.entries(filters).map(
     ([table, condition]) => `${quoteText(table)}: ${quoteText(condition)}`,
   );
-  // The client's type wants a map of its own, which it writes without escaping.
+  // The client has its own type of map, but would write that without escaping.
   return `{${pairs.join(", ")}}` as unknown as SettingsMap;
 }
 
@@ -169,17 +169,17 @@ function parseRows(text: string): Row[] {
     .split("\n")
     .filter((line) => line !== "")
     .join(",")}]`;
-  // Looked at one by one only where there may be some that a double does not hold.
+  // Values are examined one by one only if some may exceed a double's precision.
   const rows = /\d{16}/.test(lines) ? JSON.parse(lines, keepDigits) : JSON.parse(lines);
   return rows as Row[];
 }
 
-/** A whole number that a double would round stays as it was written. */
+/** Preserves the digits of a whole number that a double would round. */
 function keepDigits(_key: string, value: unknown, context?: { source: string }): unknown {
   const source = context?.source ?? "";
   const isRounded = typeof value === "number" && !Number.isSafeInteger(value);
   return isRounded && /^-?\d+$/.test(source) ? rawJson(source) : value;
 }
 
-/** Not in the types yet. */
+/** Not in TypeScript's types yet. */
 const { rawJSON: rawJson } = JSON as unknown as { rawJSON: (text: string) => unknown };

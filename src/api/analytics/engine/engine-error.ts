@@ -1,4 +1,4 @@
-/** Why the store did not answer, told apart by what the caller can do about it. */
+/** The store's failures, classified by what the caller can do about them. */
 import { ClickHouseError } from "@clickhouse/client";
 
 export type EngineFailure =
@@ -6,9 +6,9 @@ export type EngineFailure =
   | "invalid"
   | "timeout"
   | "memory"
-  /** It reads or gives too many rows. */
+  /** It reads or returns too many rows. */
   | "rows"
-  /** Its answer is too large. */
+  /** Its result is too large. */
   | "size"
   | "quota"
   /** The store cannot be reached, or is not ready yet. */
@@ -16,7 +16,7 @@ export type EngineFailure =
   /** There is no store: none is set up, and the embedded one is not installed. */
   | "absent";
 
-/** `message` may be shown to who asked; the cause may not. */
+/** `message` may be shown to the caller; the cause may not. */
 export class EngineError extends Error {
   readonly failure: EngineFailure;
 
@@ -63,7 +63,7 @@ export function engineError(failure: EngineFailure, cause?: unknown): EngineErro
   return new EngineError(failure, messages[failure], { cause });
 }
 
-/** What the store or the connection to it said, as one of our failures. */
+/** Classifies an error of the store, or of the connection to it. */
 export function explainQueryError(error: unknown): EngineError {
   if (error instanceof EngineError) return error;
   if (!(error instanceof ClickHouseError)) {
@@ -72,22 +72,22 @@ export function explainQueryError(error: unknown): EngineError {
   }
   const failure = failureOfCode[error.code];
   if (failure !== undefined) return engineError(failure, error);
-  // Of the statement that we made of the query: its text says nothing to who wrote the query.
+  // The message is about the statement that we generated from the query: it would not help the caller.
   if (error.code === syntaxErrorCode) return engineError("invalid", error);
   return new EngineError("invalid", publicReason(error.message), { cause: error });
 }
 
-/** The store's own words without what it adds about the statement that we made of the query. */
+/** The store's message without its parts about the statement that we generated from the query. */
 function publicReason(message: string): string {
   const [reason = ""] = message.split(/[:.,]? (?:in scope|while) /i);
   const plain = reason.replace(/`|\s+/g, " ").replaceAll("  ", " ").trim();
   return plain === "" ? messages.invalid : `${plain.slice(0, 300).replace(/[:.]+$/, "")}.`;
 }
 
-/** Codes that come with rows that no second sending will mend. */
+/** Codes for invalid rows, for which a retry is useless. */
 const refusals = new Set(["6", "16", "26", "27", "33", "53", "72", "117"]);
 
-/** Whether the store refuses a batch for what is in it. */
+/** Whether the store refuses a batch because of its content. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof ClickHouseError && refusals.has(error.code);
 }

@@ -1,4 +1,4 @@
-/** The store of the analytics, wherever it is: made ready in the background, and again after each loss. */
+/** The analytics store, embedded or remote: prepared in the background, and again after each loss. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { Batch } from "#api/analytics/batch.ts";
@@ -20,7 +20,7 @@ import { createLanes, type TakeLane } from "./lanes.ts";
 import { schemaStatements } from "./schema.ts";
 
 export type EngineSettings = {
-  /** Of a ClickHouse server, with user, password and database as far as they are needed. Empty: embedded. */
+  /** The URL of a ClickHouse server, with user, password and database as needed. Empty: embedded. */
   url: string;
   /** Whether to use the embedded engine when there is no url. */
   isEmbedded: boolean;
@@ -31,8 +31,8 @@ export type EngineSettings = {
 
 export type EngineState = "starting" | "ready" | "away" | "absent";
 
-/** How long a query waits for a store that is about to be ready. */
-const patienceMs = 5_000;
+/** How long a query waits for a store that is starting. */
+const readyTimeoutMs = 5_000;
 const preparing = { firstMs: 200, longestMs: 10_000 };
 
 /** Returns at once. */
@@ -47,7 +47,7 @@ export class Engine {
   readonly #settings: EngineSettings;
   readonly #takeLane: TakeLane;
   readonly #closing = new AbortController();
-  /** Ends with the address that it is about. */
+  /** Aborts the attempts to connect to the present address. */
   #connecting = new AbortController();
   #stopEmbedded: (() => Promise<void>) | undefined;
   #client: EngineClient | undefined;
@@ -90,7 +90,7 @@ export class Engine {
 
   /** Throws `EngineError`. */
   async query(query: EngineQuery, signal = this.#closing.signal): Promise<Row[]> {
-    // A store that is away is told at once, and not when a lane is free.
+    // Fails at once when the store is away, not only when a lane is free.
     await this.#awaitClient();
     const ask = async () => (await this.#awaitClient()).query(query, signal);
     return this.#takeLane(ask, query.waitAtMostMs);
@@ -115,13 +115,13 @@ export class Engine {
     const signal = this.#closing.signal;
     const client = await Promise.race([
       this.#ready.promise,
-      delay(patienceMs, undefined, { signal, ref: false }).catch(() => undefined),
+      delay(readyTimeoutMs, undefined, { signal, ref: false }).catch(() => undefined),
     ]);
     if (client !== undefined) return client;
     throw engineError(this.#state === ("absent" as EngineState) ? "absent" : "away");
   }
 
-  /** Makes the tables, for as long as it takes, then lets the others in. */
+  /** Creates the tables, with retries, then admits queries and inserts. */
   async #connect(address: EngineAddress): Promise<void> {
     const { retention, log } = this.#settings;
     const client = new EngineClient(address, this.database);
@@ -163,7 +163,7 @@ export class Engine {
   }
 }
 
-/** The last part of the URL's path, or ours. */
+/** The database in the URL's path; `vedette` without one. */
 function databaseOf(url: string): string {
   const name = url === "" ? "" : new URL(url).pathname.replace(/^\/|\/$/g, "");
   if (name !== "" && !/^\w+$/.test(name)) {

@@ -1,4 +1,4 @@
-/** Requests of ClickHouse's HTTP interface, as far as the client that we use makes them. */
+/** The part of ClickHouse's HTTP interface that our client uses. */
 import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 
@@ -10,13 +10,13 @@ export type StatementRequest = {
   settings: Record<string, string>;
 };
 
-/** Of the text of a statement: a query that names tables often, each with some thousand key spaces. */
+/** The maximum length of a statement: a query may name tables often, each with some thousand key spaces. */
 export const maxStatementBytes = 16 * 1024 * 1024;
 
 /** How many queries the embedded store runs at the same time. */
 export const readerCount = 3;
 
-/** Parameters that are about the request and not about the statement. */
+/** Parameters of the request, which are not settings of the statement. */
 const transport = new Set([
   "query",
   "query_id",
@@ -31,7 +31,7 @@ const transport = new Set([
 
 const insertPattern = /^INSERT INTO ([\w.]+) FORMAT JSONEachRow$/;
 
-/** Reads a request whole. */
+/** Reads a request with its body. */
 export async function readRequest(request: IncomingMessage): Promise<StatementRequest> {
   const { searchParams } = new URL(request.url ?? "/", "http://localhost");
   const settings = Object.fromEntries(
@@ -47,7 +47,7 @@ export async function readRequest(request: IncomingMessage): Promise<StatementRe
   return { sql: query, insert: { table, format: "JSONEachRow" }, body, settings };
 }
 
-/** The statement with its settings, which the library takes in no other way. */
+/** The statement with its settings; the library takes them in no other way. */
 export function withSettings({ sql, settings }: StatementRequest): string {
   const pairs = Object.entries(settings).map(([name, value]) => `${name} = ${literal(value)}`);
   return pairs.length === 0 ? sql : `${sql}\nSETTINGS ${pairs.join(", ")}`;
@@ -58,7 +58,7 @@ function literal(value: string): string {
   return isPlain ? value : `'${value.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }
 
-/** When a statement is certainly stuck, in milliseconds. */
+/** After how many milliseconds a statement is certainly stuck. */
 export function hardLimitMs({ settings }: StatementRequest): number {
   const limit = Number(settings["max_execution_time"] ?? 0);
   return limit > 0 ? (limit + 5) * 1_000 : 10 * 60_000;

@@ -1,8 +1,8 @@
-/** The tables of the store, in the order in which they are created. Any statement may run again. */
+/** The tables of the store, in the order of creation. All statements are idempotent. */
 import type { RecordedTable } from "#api/analytics/batch.ts";
 import { type Retention, type Rollup, rollups } from "#api/analytics/retention.ts";
 
-/** How many batches back a second sending of one is noticed, per table. */
+/** The number of latest batches of each table among which a repeated one is detected. */
 const deduplicationWindow = 10_000;
 
 const verificationColumns = `request_id String, time Int64 CODEC(Delta, LZ4),
@@ -29,7 +29,7 @@ type Family = {
   columns: string;
   /** Sort order of the rows after the workspace, and of the rollups. */
   order: string;
-  /** The names of its rollups begin so. */
+  /** The prefix of its rollups' names. */
   prefix: string;
   dimensions: readonly { name: string; type: string }[];
   sums: readonly { name: string; from: string }[];
@@ -70,7 +70,7 @@ const families: readonly Family[] = [
   },
 ];
 
-/** What a query can ask for: of the events themselves, and of their sums. */
+/** The columns that a query can read, of the raw rows and of the rollups. */
 export function columnsOf(table: RecordedTable): { raw: string[]; summed: string[] } {
   const family = families.find((one) => one.table === table) as Family;
   const raw = [...family.columns.matchAll(/(?:^|,)\s*([a-z_]+) [A-Z]/g)].map(
@@ -87,7 +87,7 @@ function startOf(rollup: Rollup): string {
   return `toDateTime(${start}, 'UTC')`;
 }
 
-/** All statements for a database, which is created too. */
+/** All statements that create a database and its tables. */
 export function schemaStatements(database: string, retention: Retention): string[] {
   const of = { database, retention };
   return [
@@ -129,7 +129,7 @@ function rollupTable(family: Family, rollup: Rollup, { database, retention }: Of
      ENGINE = AggregatingMergeTree PARTITION BY toYYYYMM(time) ORDER BY (${order}) TTL ${ttl}
      SETTINGS non_replicated_deduplication_window = ${deduplicationWindow}, ttl_only_drop_parts = 1`,
     keepFor(name, ttl),
-    // The source's columns are named in full: some of the sums have the same name.
+    // The source's columns are qualified: some of the sums have the same name.
     `CREATE MATERIALIZED VIEW IF NOT EXISTS ${name.replace(/_v1$/, "_mv_v1")} TO ${name} AS
      SELECT ${startOf(rollup)} AS time,
        ${keys}, ${sums}, ${latencySelect}
@@ -137,7 +137,7 @@ function rollupTable(family: Family, rollup: Rollup, { database, retention }: Of
   ];
 }
 
-/** The retention is a setting: a table that exists already takes the new one, for what comes and goes. */
+/** The retention is a setting: an existing table takes the new one for new rows and for later deletions. */
 function keepFor(table: string, ttl: string): string {
   return `ALTER TABLE ${table} MODIFY TTL ${ttl} SETTINGS materialize_ttl_after_modify = 0`;
 }

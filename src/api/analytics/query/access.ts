@@ -1,4 +1,4 @@
-/** Which rows of analytics a caller may read: the condition that is put to every table. */
+/** Which rows of analytics a caller may read: the condition that is added to every table. */
 
 import type { QueryFamily } from "#api/analytics/sql/tables.ts";
 import { writeOneOf, writeText } from "#api/analytics/sql/write.ts";
@@ -6,10 +6,10 @@ import { type Call, demand } from "#api/procedure.ts";
 import type { Database } from "#kernel/database.ts";
 
 type Access = {
-  /** Of the permissions: `<type>.<id>.read_analytics`. */
+  /** In the permissions: `<type>.<id>.read_analytics`. */
   type: "api" | "ratelimit";
   column: string;
-  /** What the ids that permissions name are in the rows. Those of another workspace are none. */
+  /** Selects the rows' ids for the ids in permissions. Ids of another workspace yield none. */
   find: string;
 };
 
@@ -30,7 +30,7 @@ export function ofWorkspace(workspaceId: string): string {
   return `workspace_id = ${writeText(workspaceId)}`;
 }
 
-/** Throws the 403 of a caller who may read nothing of it. */
+/** Throws the 403 for a caller without any permission to read it. */
 export async function conditionFor(
   family: QueryFamily,
   call: Call,

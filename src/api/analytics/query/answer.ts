@@ -1,4 +1,4 @@
-/** What the store says, as the wire contract has it. */
+/** The store's errors as those of the wire contract. */
 
 import { EngineError, type EngineFailure } from "#api/analytics/engine/engine-error.ts";
 import { ApiError, type ErrorCode } from "#api/error.ts";

@@ -1,19 +1,19 @@
-/** How much a workspace may ask of the store in an hour. */
+/** The quota of queries of a workspace in an hour. */
 import { ApiError } from "#api/error.ts";
 import type { Limiter } from "#api/limiter.ts";
 import type { Call } from "#api/procedure.ts";
 
-/** Queries of a workspace, whoever asks them. */
+/** Of a workspace, over all its root keys. */
 export const queriesPerHour = 1_000;
 const hourMs = 3_600_000;
 
 /**
- * What a query counts as that used up all its time: it may have ended the embedded store with it, and
- * others would have to wait for that a thousand times an hour.
+ * How many queries one that timed out counts as: it may have ended the embedded store, for whose restart all
+ * others wait, which must not happen a thousand times an hour.
  */
 export const slowQueryCost = 50;
 
-/** Throws the 429 of a workspace that has none left. */
+/** Counts a query. Throws the 429 for a workspace that has none left. */
 export async function spendQuery(limiter: Limiter, call: Call): Promise<void> {
   const { passed } = await limiter.take([quotaOf(call, 1)], call.nowMs);
   if (passed) return;
@@ -23,7 +23,7 @@ export async function spendQuery(limiter: Limiter, call: Call): Promise<void> {
   );
 }
 
-/** For a query that was spent already, and turned out to be slow. */
+/** Adds the rest of the cost of a query that was counted already and has timed out. */
 export async function spendSlowQuery(limiter: Limiter, call: Call): Promise<void> {
   await limiter.take([quotaOf(call, slowQueryCost - 1)], call.nowMs);
 }

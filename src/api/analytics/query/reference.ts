@@ -1,4 +1,4 @@
-/** What a caller has to know to write a query: told on the reference page, from what is enforced. */
+/** The text on queries for the reference page, generated from what the guard enforces. */
 import type { RecordedTable } from "#api/analytics/batch.ts";
 import { queryLimits } from "#api/analytics/engine/engine-client.ts";
 import { columnsOf } from "#api/analytics/engine/schema.ts";
@@ -17,7 +17,7 @@ const recorded = {
 
 const code = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ");
 
-/** Markdown. `retention` undefined: nothing is kept here. */
+/** Markdown. `retention` undefined: analytics are off. */
 export function describeQueries(family: QueryFamily, retention: Retention | undefined): string {
   const { raw, summed } = columnsOf(recorded[family]);
   const tables = [...tablesOf(family).values()].map(({ name, kept }) =>

@@ -1,8 +1,8 @@
 /**
- * What was answered and is not in the spool yet, on disk as well: rows gather in memory for up to a
- * second, and a process that is killed in between has told its callers of them. A row is written before
- * its answer goes out, many rows in one write; without waiting for the disk itself, so that what a kill
- * of the process spares a failure of the machine may not.
+ * A log on disk of the rows that are not in the spool yet: they are collected in memory for up to a second,
+ * and their calls are answered before that. A row is written before its answer is sent, many rows in one
+ * write, but without waiting for the disk (fsync): it survives a kill of the process, but perhaps not a
+ * failure of the machine.
  */
 import { randomUUID } from "node:crypto";
 import { type FileHandle, open, readdir, readFile, rm } from "node:fs/promises";
@@ -15,11 +15,11 @@ export type JournalSettings = {
   /** Where its files go; one process at a time. */
   dir: string;
   log: Log;
-  /** How long an answer waits for a disk that stands still, in milliseconds. */
-  patienceMs?: number;
+  /** How long an answer waits for a disk that does not respond, in milliseconds. */
+  writeTimeoutMs?: number;
 };
 
-/** Rows by the table that they are for, each as a line of JSON. */
+/** Rows by their table, each as a line of JSON. */
 export type Lines = Record<RecordedTable, string[]>;
 
 const suffix = ".journal";
@@ -29,16 +29,16 @@ export class Journal {
   #page: JournalPage | undefined;
 
   constructor(settings: JournalSettings) {
-    this.#settings = { patienceMs: 50, ...settings };
+    this.#settings = { writeTimeoutMs: 50, ...settings };
   }
 
-  /** Resolves once the row is written, or cannot be in time. Never rejects. */
+  /** Resolves once the row is written, at the latest after the timeout. Never rejects. */
   add(table: RecordedTable, line: string): Promise<void> {
     this.#page ??= new JournalPage(this.#settings);
     return this.#page.add(`${table} ${line}\n`);
   }
 
-  /** What was added since the last time, to be discarded once it is safe elsewhere. */
+  /** Begins a new page and returns the last one, to be discarded once its rows are in the spool. */
   turn(): JournalPage | undefined {
     const page = this.#page;
     this.#page = undefined;
@@ -46,9 +46,9 @@ export class Journal {
   }
 }
 
-/** The rows that are taken to the spool together. */
+/** The rows that are moved to the spool together. */
 export class JournalPage {
-  /** The same over a crash: of the batches that are made of it, the store counts each once. */
+  /** Does not change after a crash, so that the store counts each batch of this page once. */
   readonly id = randomUUID();
   readonly #settings: Required<JournalSettings>;
   readonly #path: string;
@@ -56,7 +56,7 @@ export class JournalPage {
   #pending = "";
   #next: Promise<void> | undefined;
   #tail = Promise.resolve();
-  /** After a failure nothing more is written: what comes after a torn line could not be read. */
+  /** After a failure nothing more is written: a line after a torn one could not be read. */
   #isClosed = false;
 
   constructor(settings: Required<JournalSettings>) {
@@ -67,12 +67,12 @@ export class JournalPage {
   add(text: string): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     this.#pending += text;
-    // While one write is under way the rows of all others wait for the one after it.
+    // While a write is running, all further rows are collected for the next one.
     this.#next ??= this.#schedule();
     return this.#next;
   }
 
-  /** Nothing more comes. The file stays until `discard`: it is all that a kill spares of the rows. */
+  /** Ends writing. The file is not deleted before `discard`: after a kill it is the only copy of the rows. */
   async close(): Promise<void> {
     await this.#tail;
     this.#isClosed = true;
@@ -96,10 +96,10 @@ export class JournalPage {
 
   #schedule(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const patience = setTimeout(resolve, this.#settings.patienceMs);
+    const timer = setTimeout(resolve, this.#settings.writeTimeoutMs);
     this.#tail = this.#tail.then(() => this.#write());
     void this.#tail.then(() => {
-      clearTimeout(patience);
+      clearTimeout(timer);
       resolve();
     });
     return promise;
@@ -121,8 +121,8 @@ export class JournalPage {
 }
 
 /**
- * Puts into the spool what a killed run has left, and answers how many rows it could not. A journal that
- * cannot be read, or that finds no space, stays for the next start and keeps nothing else back.
+ * Moves the rows of a killed run into the spool, and returns how many it could not move. A journal that
+ * cannot be read, or for which there is no space, is left for the next start; the others are moved.
  */
 export async function recoverJournals(
   { dir, log }: JournalSettings,
@@ -145,7 +145,7 @@ export async function recoverJournals(
   return waiting;
 }
 
-/** Answers how many rows were not taken. What is sent again with what was has the same tokens. */
+/** Returns how many rows the spool did not take. Rows that are spooled twice have the same tokens. */
 async function spoolAll(id: string, lines: Lines, spool: Spool) {
   const left: { rows: number; err?: unknown } = { rows: 0 };
   for await (const batch of batchesOf(id, lines)) {
@@ -157,7 +157,7 @@ async function spoolAll(id: string, lines: Lines, spool: Spool) {
   return left;
 }
 
-/** The whole lines, and how many are none: the last one may be torn, which no damage is. */
+/** The complete lines, and the number of unreadable ones; a torn last line is normal and not counted. */
 function readLines(text: string): { lines: Lines; unreadable: number } {
   const lines: Lines = { key_verifications_v1: [], ratelimits_v1: [] };
   let unreadable = 0;

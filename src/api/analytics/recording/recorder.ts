@@ -1,4 +1,4 @@
-/** What the hot path calls to record a verification or a limit decision. */
+/** Records verifications and limit decisions; called on the hot path. */
 
 import { type Batch, batchesOf, encodeRow, type RecordedTable } from "#api/analytics/batch.ts";
 import type { Log } from "#kernel/log.ts";
@@ -45,15 +45,15 @@ export type RatelimitRow = {
   tokens: number;
 };
 
-/** In rows. Always: recorded + recovered = stored + dropped + buffered + spooled. */
+/** Counts of rows. Always: recorded + recovered = stored + dropped + buffered + spooled. */
 export type RecorderCounters = {
-  /** Handed over since the start of the process. */
+  /** Recorded since the start of the process. */
   recorded: number;
   /** Found on disk at the start, left by an earlier run. */
   recovered: number;
   /** Confirmed by the store. */
   stored: number;
-  /** Given up, for want of space or because the store refuses them for good. Each loss is logged. */
+  /** Lost, for lack of space or because the store refuses them. Losses are logged. */
   dropped: number;
   /** Now in memory. */
   buffered: number;
@@ -61,16 +61,16 @@ export type RecorderCounters = {
   spooled: number;
 };
 
-/** Resolves once a kill of the process cannot lose the row any more, or the disk is too slow to wait for. */
+/** Resolves once the row survives a kill of the process, or after the journal's timeout. */
 type RecordEnd = Promise<void> | void;
 
-/** `verification` and `ratelimit` never throw nor reject: who answers waits for them first. */
+/** `verification` and `ratelimit` never throw nor reject; callers await them before they answer. */
 export type AnalyticsRecorder = {
   verification(row: VerificationRow): RecordEnd;
   ratelimit(row: RatelimitRow): RecordEnd;
-  /** Writes what is in memory to disk and waits until the store has all of it, or fails to take it. */
+  /** Spools the rows in memory and waits until the store has all of them, or fails. */
   flush(): Promise<void>;
-  /** Writes what is in memory to disk, tries the store once more, and stops. */
+  /** Spools the rows in memory, tries the store once more, and stops. */
   close(): Promise<void>;
   counters(): RecorderCounters;
 };
@@ -84,23 +84,23 @@ export type RecorderSettings = {
   batchRows?: number;
   /** … or sent when its first row is this old, in milliseconds. */
   batchMs?: number;
-  /** Rows in memory over all, encoded or not; what comes above is dropped and counted. */
+  /** The maximum of rows in memory, encoded or not; further ones are dropped and counted. */
   maxBufferedRows?: number;
-  /** After a failure of the store, in milliseconds. */
+  /** The first retry's delay after a failure of the store, in milliseconds. */
   minRetryMs?: number;
 };
 
-/** What may wait in memory when the disk is full, in bytes. */
+/** The maximum of batches in memory when the disk is full, in bytes. */
 const maxUnspooledBytes = 32 * 1024 * 1024;
-/** While the store is away batches are this many times rarer, so that there are fewer to replay. */
+/** While the store is away, batches are made this many times less often, so that there are fewer to replay. */
 const awayFactor = 10;
-/** How long an orderly stop waits for the store; the spool has what it does not take. */
+/** How long an orderly stop waits for the store; rows that it does not take remain in the spool. */
 const closeWithinMs = 3_000;
 
 /**
- * Records in batches: each goes to disk first and from there to the store, so that an outage of the
- * store loses nothing that fits the spool. Until then the journal has them: a kill of the process loses
- * no row that was waited for, a failure of the machine those of the last `batchMs` at most.
+ * Records in batches: each is written to the spool first and sent to the store from there, so that an outage
+ * of the store loses nothing that fits into the spool. Until then the journal has the rows: a kill of the
+ * process loses no row that was awaited, a failure of the machine those of the last `batchMs` at most.
  */
 export function createRecorder(settings: RecorderSettings): AnalyticsRecorder {
   return new BatchingRecorder(settings);
@@ -158,7 +158,7 @@ class BatchingRecorder implements AnalyticsRecorder {
 
   async flush(): Promise<void> {
     await this.#seal();
-    // A drain that was under way may have looked before the last batch was there.
+    // A drain that was running already may have missed the last batch.
     await this.#sender.drain();
     await this.#sender.drain();
   }
@@ -192,7 +192,7 @@ class BatchingRecorder implements AnalyticsRecorder {
     if (!this.#sender.isAway() || this.#ticks % awayFactor === 0) void this.#seal();
   }
 
-  /** Puts all rows in memory on disk. Never throws. */
+  /** Moves all rows in memory to the spool. Never throws. */
   #seal(): Promise<void> {
     this.#sealing = this.#sealing.then(() => this.#sealNow());
     return this.#sealing;
@@ -200,7 +200,7 @@ class BatchingRecorder implements AnalyticsRecorder {
 
   async #sealNow(): Promise<void> {
     const lines = this.#waiting;
-    // Both at once: the journal's page has the very same rows.
+    // Both in the same turn, so that the journal's page has exactly these rows.
     const page = this.#settings.journal.turn();
     this.#waiting = { key_verifications_v1: [], ratelimits_v1: [] };
     if (page === undefined) return;
@@ -214,12 +214,12 @@ class BatchingRecorder implements AnalyticsRecorder {
       this.#sender.wake();
     }
     if (held.length === 0) return page.discard();
-    // Of what waits in memory alone the journal is what is left after a kill.
+    // Of batches that are only in memory, the journal is the only copy on disk.
     await page.close();
     void Promise.all(held).then(() => page.discard());
   }
 
-  /** The batch is not in the spool: the store may still take it from memory, and when it is out of there. */
+  /** Holds a batch in memory that the spool refused. The promise resolves when it has left the memory; undefined: dropped. */
   #keep(batch: Batch, error: unknown): Promise<void> | undefined {
     if (this.#sender.unspooledBytes() + batch.body.length > maxUnspooledBytes) {
       this.#lose(batch.rows, "no space on disk or in memory", error);

@@ -1,4 +1,4 @@
-/** One file of the spool: records one after the other, each a line of JSON and the batch's bytes. */
+/** One file of the spool: a sequence of records, each a header line of JSON and the batch's bytes. */
 import { type FileHandle, open, readFile } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
@@ -8,13 +8,13 @@ import { invariant } from "#kernel/invariant.ts";
 export type Segment = {
   path: string;
   number: number;
-  /** Where its last whole record ends, in bytes. */
+  /** Where its last complete record ends, in bytes. */
   length: number;
-  /** Where damaged bytes begin that have whole records behind them, and where these go on. */
+  /** Damaged ranges that are followed by complete records: start to end. */
   gaps: ReadonlyMap<number, number>;
-  /** In records that wait to be stored. */
+  /** In records that are not stored yet. */
   rows: number;
-  /** Of this run's segments for writing as well, of others for reading once they are read. */
+  /** Open for reading and writing in segments of this run; in earlier ones for reading, from the first read on. */
   file: FileHandle | undefined;
 };
 
@@ -46,7 +46,7 @@ export async function writeRecord(segment: Segment, batch: Batch): Promise<void>
     await writeAll(file, record, segment.length);
     await file.datasync();
   } catch (error) {
-    // What was written of it is overwritten by the next record, and never read.
+    // The next record overwrites the partial one, which is never read.
     await file.truncate(segment.length).catch(() => undefined);
     throw error;
   }
@@ -79,8 +79,8 @@ export async function readRecord(segment: Segment, offset: number) {
 }
 
 /**
- * Looks through a segment of an earlier run, from an offset on, for the records that are whole; from
- * its beginning when the file ends before the offset.
+ * Scans a segment of an earlier run for complete records, from an offset on, or from its beginning when the
+ * file ends before the offset.
  */
 export async function scanSegment(path: string, number: number, offset: number) {
   const bytes = await readFile(path);
@@ -104,7 +104,7 @@ export async function scanSegment(path: string, number: number, offset: number) 
 
 type WholeRecord = { start: number; end: number; rows: number };
 
-/** How every record begins, and nothing in one: within the rows quotes are escaped. */
+/** The start of every record; it cannot occur inside of one, as quotes in rows are escaped. */
 const recordStart = '{"token":"';
 
 function nextWholeRecord(bytes: Buffer, after: number): WholeRecord | undefined {

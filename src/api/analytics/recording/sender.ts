@@ -1,21 +1,21 @@
-/** Brings what waits in the spool to the store, in order, for as long as it takes. */
+/** Sends the spool's batches to the store, in order, with retries. */
 
 import type { Batch } from "#api/analytics/batch.ts";
 import { backoffMs } from "#kernel/backoff.ts";
 import type { Log } from "#kernel/log.ts";
 import { type Spool, SpoolDamagedError } from "./spool.ts";
 
-/** The store will never take this batch, however often it is sent. */
+/** The store will never accept this batch: a retry is useless. */
 export class BatchRefusedError extends Error {}
 
-/** Stores a batch, once for each token. Throws `BatchRefusedError`, or anything else for "not now". */
+/** Stores a batch, once for each token. Throws `BatchRefusedError`, or another error when a retry may help. */
 export type InsertBatch = (batch: Batch, signal: AbortSignal) => Promise<void>;
 
 export type SenderSettings = {
   spool: Spool;
   insert: InsertBatch;
   log: Log;
-  /** The wait after the first failure; it doubles up to `maxRetryMs`. */
+  /** The delay after the first failure; it doubles up to `maxRetryMs`. */
   minRetryMs?: number;
   maxRetryMs?: number;
 };
@@ -25,7 +25,7 @@ type WaitingBatch = { batch: Batch; leave: () => void };
 export class Sender {
   readonly #settings: Required<SenderSettings>;
   readonly #stopping = new AbortController();
-  /** Batches that found no space in the spool: the store is their only chance while this process runs. */
+  /** Batches for which the spool had no space; they are sent from memory. */
   readonly #unspooled: WaitingBatch[] = [];
   #running: Promise<void> | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -43,7 +43,7 @@ export class Sender {
     return this.#failures > 0;
   }
 
-  /** What waits outside of the spool. */
+  /** Rows that are not in the spool. */
   unspooledRows(): number {
     return this.#unspooled.reduce((sum, { batch }) => sum + batch.rows, 0);
   }
@@ -52,19 +52,19 @@ export class Sender {
     return this.#unspooled.reduce((sum, { batch }) => sum + batch.body.length, 0);
   }
 
-  /** Takes a batch that is not in the spool. Resolves once it is stored, or refused for good. */
+  /** Takes a batch that is not in the spool. Resolves once it is stored or refused. */
   hold(batch: Batch): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#unspooled.push({ batch, leave: resolve });
     return promise;
   }
 
-  /** There may be something to send; waits for its turn when the store was away. */
+  /** Begins to send, unless a retry is scheduled. */
   wake(): void {
     if (this.#retry === undefined) void this.drain();
   }
 
-  /** Sends until nothing waits or the store fails. Never throws. */
+  /** Sends until nothing is left or the store fails. Never throws. */
   drain(): Promise<void> {
     clearTimeout(this.#retry);
     this.#retry = undefined;
@@ -74,7 +74,7 @@ export class Sender {
     return this.#running;
   }
 
-  /** One more attempt, ended after `withinMs`. */
+  /** Makes one more attempt, which is aborted after `withinMs`. */
   async close(withinMs: number): Promise<void> {
     const deadline = setTimeout(() => this.#stopping.abort(), withinMs);
     await this.drain();

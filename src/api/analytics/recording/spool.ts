@@ -1,7 +1,7 @@
 /**
- * A queue of batches on disk: segment files that are only appended to, and the position up to which
- * they have been stored. A crash leaves at most a torn record at the end of the last segment, which
- * is left out; the position may lag by what was stored last, which its token makes harmless.
+ * A queue of batches on disk: append-only segment files, and the position up to which they have been stored.
+ * A crash leaves at most a torn record at the end of the last segment, which is skipped; the position may
+ * lag behind the last stored batch, whose token makes a repetition harmless.
  */
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -10,33 +10,33 @@ import { createSegment, readRecord, type Segment, scanSegment, writeRecord } fro
 
 export type SpoolSettings = {
   dir: string;
-  /** What may lie on disk, in bytes. */
+  /** The maximum size on disk, in bytes. */
   maxBytes: number;
-  /** A segment that has grown to this is followed by a new one, and removed once it is stored. */
+  /** The size at which a segment is followed by a new one, and removed once it is stored. */
   segmentBytes?: number;
 };
 
-/** The spool refuses more: its limit is reached. */
+/** The spool has reached its limit. */
 export class SpoolFullError extends Error {}
 
-/** A segment could not be read, and was left out. */
+/** A segment could not be read, and was skipped. */
 export class SpoolDamagedError extends Error {
   lostRows = 0;
 }
 
-/** What of a file could not be read at the start, and was left out. */
+/** A file, or a part of one, that could not be read at the start and was skipped. */
 export type Damage = { file: string; bytes?: number; err?: unknown };
 
 const suffix = ".spool";
 const segmentName = /^\d{12}\.spool$/;
 
-/** Opens the spool with what an earlier run has left in it. One process at a time. */
+/** Opens the spool with the batches of an earlier run. One process at a time. */
 export async function openSpool(settings: SpoolSettings): Promise<Spool> {
   await mkdir(settings.dir, { recursive: true, mode: 0o700 });
   return new Spool(settings, await findSegments(settings.dir));
 }
 
-/** `append` is not to be called again before it has resolved, and so are `peek` and `acknowledge`. */
+/** Calls of `append` must not overlap each other, nor calls of `peek` and `acknowledge`. */
 export class Spool {
   readonly #dir: string;
   readonly #maxBytes: number;
@@ -60,12 +60,12 @@ export class Spool {
     this.damaged = found.damaged;
   }
 
-  /** Rows that wait. */
+  /** Rows that are not stored yet. */
   rows(): number {
     return this.#segments.reduce((sum, segment) => sum + segment.rows, 0);
   }
 
-  /** Bytes that lie on disk. */
+  /** Bytes on disk. */
   bytes(): number {
     return this.#segments.reduce((sum, segment) => sum + segment.length, 0);
   }
@@ -79,8 +79,8 @@ export class Spool {
   }
 
   /**
-   * The oldest batch that is not stored, if there is one. Throws `SpoolDamagedError`, or what is the
-   * process's own trouble and not the file's.
+   * The oldest batch that is not stored, if there is one. Throws `SpoolDamagedError`, or another error when
+   * the process lacks resources and the file is undamaged.
    */
   async peek(): Promise<Batch | undefined> {
     if (this.#peeked !== undefined) return this.#peeked.batch;
@@ -97,7 +97,7 @@ export class Spool {
     return this.#peeked.batch;
   }
 
-  /** Forgets the batch that `peek` gave. */
+  /** Removes the batch that `peek` returned. */
   async acknowledge(): Promise<void> {
     const segment = this.#segments[0];
     if (this.#peeked === undefined || segment === undefined) return;
@@ -123,7 +123,7 @@ export class Spool {
     return created;
   }
 
-  /** Removes the segments that have been stored whole, unless they still grow. */
+  /** Removes the segments that have been stored completely, unless they are still written to. */
   async #leaveFinished(): Promise<void> {
     for (;;) {
       const first = this.#segments[0];
@@ -157,12 +157,12 @@ export class Spool {
       await writeFile(draft, JSON.stringify({ segment, offset: this.#offset }), { mode: 0o600 });
       await rename(draft, path.join(this.#dir, "position"));
     } catch {
-      // On a full disk the position lags: what is sent again because of it has the same tokens.
+      // On a full disk the position lags: batches that are sent again because of it have the same tokens.
     }
   }
 }
 
-/** Too many connections take a process's file handles: that passes, and what is on disk is whole. */
+/** Too many connections use up a process's file handles: the error is transient, the file undamaged. */
 function hasNoHandle(error: unknown): boolean {
   return ["EMFILE", "ENFILE", "ENOMEM"].includes((error as NodeJS.ErrnoException).code ?? "");
 }
@@ -178,7 +178,7 @@ async function findSegments(dir: string): Promise<SpoolState> {
   const nextNumber = Math.max(lastNumber + 1, position.segment);
   const found: SpoolState = { segments: [], offset: 0, damaged: [], nextNumber };
   for (const name of names) {
-    // One file that cannot be read keeps nothing else back.
+    // A file that cannot be read does not keep the others from being read.
     const file = path.join(dir, name);
     await takeSegment(found, file, position).catch((err) => found.damaged.push({ file, err }));
   }
@@ -196,16 +196,16 @@ async function takeSegment(found: SpoolState, file: string, position: Position):
   found.segments.push(segment);
 }
 
-/** A position that no run can have left is not believed: it would have us remove what waits. */
+/** An impossible position is ignored: batches that are not stored would be removed because of it. */
 async function readPosition(dir: string, lastNumber: number): Promise<Position> {
   try {
     const text = await readFile(path.join(dir, "position"), "utf8");
     const { segment, offset } = JSON.parse(text) as Position;
     const isPossible = Number.isInteger(segment) && Number.isInteger(offset) && offset >= 0;
-    // Without a file it is where the next one begins.
+    // Without segments it is where the next one begins.
     if (isPossible && (lastNumber === 0 || segment <= lastNumber + 1)) return { segment, offset };
   } catch {
-    // No position yet, or none that can be read: from the start, and the tokens sort it out.
+    // No readable position: begins at the start, and the tokens prevent duplicates.
   }
   return { segment: 1, offset: 0 };
 }
