@@ -7,7 +7,6 @@ import type { Definitions } from "#monitor/contract.ts";
 import { defineMonitor } from "#monitor/definitions/definitions.ts";
 import { createReplay } from "#monitor/replay.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
-import { startUpkeep } from "#monitor/results/upkeep.ts";
 import { countRecords, showChecks } from "#monitor/results/metrics.ts";
 import { createPublicPages, type FindPublicPage } from "#monitor/results/public-pages.ts";
 import { createResultReader, type ResultReader } from "#monitor/results/read.ts";
@@ -15,6 +14,7 @@ import { createResultWriter, type ResultWriter } from "#monitor/results/record.t
 import { createReplayCheck } from "#monitor/results/replay.ts";
 import { createCheckReads } from "#monitor/results/service.ts";
 import { createSumUp } from "#monitor/results/summary.ts";
+import { startUpkeep } from "#monitor/results/upkeep.ts";
 import { createViewChecks } from "#monitor/results/view.ts";
 
 export type Results = {

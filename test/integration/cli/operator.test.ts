@@ -86,7 +86,11 @@ describe("vedette keys create-root", () => {
 
   it.each([
     ["an unknown workspace", ["--workspace", "ws_none"], "there is no workspace ws_none"],
-    ["a time that is over", ["--workspace", "ws_default", "--expires", "2020-01-01"], "in the future"],
+    [
+      "a time that is over",
+      ["--workspace", "ws_default", "--expires", "2020-01-01"],
+      "in the future",
+    ],
     ["a permission with a blank", ["--workspace", "ws_default", "--permissions", "a b"], "names"],
   ])("refuses %s", async (_, args, complaint) => {
     const { code, stderr, stdout } = await run("keys", "create-root", ...args);

@@ -47,7 +47,9 @@ describe.skipIf(!isInstalled("amtool"))("the exported configuration", () => {
 
     await fc.assert(
       fc.asyncProperty(rows, async (table) => {
-        expect(await check(exported([aSending(), staging], table))).toContain("reach the receivers");
+        expect(await check(exported([aSending(), staging], table))).toContain(
+          "reach the receivers",
+        );
       }),
       { numRuns: 8 },
     );
