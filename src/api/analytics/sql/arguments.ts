@@ -1,22 +1,22 @@
-/** Arguments of functions of time, as these can read them. */
+/** Converts the arguments of time functions into types that these accept. */
 import type { Piece } from "./fold.ts";
 import { asMoment } from "./units.ts";
 import { requireZone, zoneArgument } from "./zones.ts";
 
-/** Of these a time in milliseconds would be taken for one in seconds, or refused. */
+/** These would take a time in milliseconds for one in seconds, or refuse it. */
 const momentTakers =
   /^(to(Date|DateTime|DateTime64|StartOf\w+|Year|Month|DayOfMonth|DayOfWeek|Hour|Minute|Second|YYYYMM|YYYYMMDD|TimeZone|UnixTimestamp|UnixTimestamp64Milli)|formatDateTime|date_trunc|date_diff|dateDiff|(add|subtract)\w+s)$/;
 
-/** A Date has no time of the day, of which these answer a part. */
+/** These return a part of the time of day, which a Date does not have. */
 const clockTakers =
   /^to(Hour|Minute|Second|TimeZone|StartOf(Minute|Hour|FiveMinutes|TenMinutes|FifteenMinutes))$/;
 
-/** These take a DateTime64 alone. */
+/** These accept a DateTime64 only. */
 const exactTakers = /^to(StartOfSecond|UnixTimestamp64Milli)$/;
 
 const dayMs = 86_400_000;
 
-/** Throws the refusal of a time zone that there is not. */
+/** Throws the refusal of an unknown time zone. */
 export function argumentsFor(name: string, args: readonly Piece[]): Piece[] {
   const zone = args[zoneArgument(name)];
   if (zone !== undefined) requireZone(zone);
@@ -28,7 +28,7 @@ export function argumentsFor(name: string, args: readonly Piece[]): Piece[] {
   });
 }
 
-/** Whether it is about less than a day, by another argument. */
+/** Whether another argument gives it a unit of less than a day. */
 function stepsWithinDay(name: string, [first, second]: readonly Piece[]): boolean {
   if (name === "toStartOfInterval") {
     return second?.value?.kind === "interval" && second.value.ms < dayMs;

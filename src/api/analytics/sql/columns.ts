@@ -1,4 +1,4 @@
-/** Reads what a SELECT answers, and notes what is known of it. */
+/** Reads the selected columns, and records their units in the scope. */
 import type { Cursor } from "./cursor.ts";
 import { readExpression } from "./expression.ts";
 import { readIdentifier } from "./primary.ts";
@@ -14,7 +14,7 @@ const maxColumns = 64;
 export type ColumnReading = {
   reading: ParsedQuery;
   scope: Scope;
-  /** Whether `*` is that of a summed-up table alone, to be read by people. */
+  /** Whether `*` selects from a rollup alone and is returned to the caller, so that states are finalized. */
   isSummed: boolean;
 };
 
@@ -42,7 +42,7 @@ function readColumn(cursor: Cursor, { reading, scope, isSummed }: ColumnReading)
   const { sql, unit, column, heading } = readExpression(cursor, reading);
   const alias = takeAlias(cursor) ?? heading;
   if (alias !== undefined) scope.addAlias(alias, unit);
-  // One that has no name cannot be asked for by it, but it is answered all the same.
+  // A column without a name cannot be referred to, but it is in the result all the same.
   const name = alias ?? column ?? sql;
   if (unit !== undefined) scope.answered.set(name, unit);
   return `${sql}${writeAlias(alias)}`;

@@ -1,9 +1,9 @@
-/** Walks over the tokens of a query. */
+/** A position in the tokens of a query. */
 import type { ApiError } from "#api/error.ts";
 import { refuse } from "./refusal.ts";
 import type { Token } from "./tokens.ts";
 
-/** How deep expressions and subqueries may be in each other. */
+/** How deep expressions and subqueries may be nested. */
 const maxDepth = 40;
 
 export class Cursor {
@@ -68,7 +68,7 @@ export class Cursor {
     return token.text;
   }
 
-  /** Where it stands; `goTo` takes it there again. */
+  /** The present position, for `goTo`. */
   place(): number {
     return this.#at;
   }
@@ -78,8 +78,8 @@ export class Cursor {
   }
 
   /**
-   * Goes to the first of these words that belongs to the query that it stands in, past whatever is in
-   * brackets, and answers it; undefined: there is none.
+   * Advances to the first of these words in the present query, skipping everything in brackets, and returns
+   * it; undefined: there is none.
    */
   skipTo(words: readonly string[]): string | undefined {
     for (let depth = 0; depth >= 0 && this.peek().kind !== "end"; this.next()) {
@@ -97,14 +97,14 @@ export class Cursor {
     return this.isMark(")") || this.isMark("]") ? -1 : 0;
   }
 
-  /** The refusal of what is next. */
+  /** The refusal of the next token. */
   unexpected(wanted: string): ApiError {
     const token = this.peek();
     const found = token.kind === "end" ? "the end of the query" : token.text;
     return refuse("syntax", `Expected ${wanted} at character ${token.at + 1}, found ${found}.`);
   }
 
-  /** Runs what may call itself again. */
+  /** Runs a recursive step, within the maximum depth. */
   nested<Result>(work: () => Result): Result {
     this.#depth += 1;
     if (this.#depth > maxDepth) throw refuse("syntax", "The query is nested too deep.");
@@ -113,7 +113,7 @@ export class Cursor {
     return result;
   }
 
-  /** Items with commas between them. */
+  /** Items separated by commas. */
   list<Item>(item: () => Item): Item[] {
     const items = [item()];
     while (this.takeMark(",")) items.push(item());

@@ -1,4 +1,4 @@
-/** Reads an expression and writes it anew, of what is allowed alone. */
+/** Reads an expression and generates its SQL, from allowed elements only. */
 import type { Cursor } from "./cursor.ts";
 import { foldProduct, foldSum, momentOf, type Piece } from "./fold.ts";
 import { readPrimary } from "./primary.ts";
@@ -89,7 +89,7 @@ function readBetween(
   return { sql: not === "" ? between : `(NOT ${between})` };
 }
 
-/** What is written twice may be half of something that is written twice in its turn. */
+/** The operand is duplicated in the SQL, and nested duplicates would grow exponentially. */
 const repeatedAtMost = 1_024;
 
 function requireShort({ sql }: Piece): void {

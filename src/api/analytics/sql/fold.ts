@@ -1,6 +1,6 @@
 /**
- * Works out constant times, so that a query for what is no longer kept is told so. What it does not
- * understand it leaves open: it refuses nothing by itself.
+ * Evaluates constant times, so that a query beyond the retention can be refused. The value of any other
+ * expression is left undefined: nothing is refused here.
  */
 
 export type Value =
@@ -10,20 +10,20 @@ export type Value =
   | { kind: "interval"; ms: number };
 
 /**
- * "day": a Date; "moment": a DateTime of any kind, or perhaps a Date; "state": no time, but what the
- * store sums up further, also as a part of something else.
+ * "day": a Date; "moment": a DateTime of any kind, or perhaps a Date; "state": not a time, but an aggregate
+ * state of the store, or a value that contains one.
  */
 export type Unit = "ms" | "seconds" | "moment" | "day" | "state";
 
-/** A part of a query: what is written for it, and what is known of it. */
+/** A part of a query: its SQL, and what is known of it. */
 export type Piece = {
   sql: string;
   value?: Value | undefined;
-  /** The column that it is, or that it is only another form of. */
+  /** The column that it is, or that it merely converts. */
   column?: string | undefined;
-  /** What a column of the answer is headed by that is this and nothing else. */
+  /** The heading of a selected column that consists of this part alone. */
   heading?: string | undefined;
-  /** Of a time: what it is counted in. */
+  /** The unit of a time. */
   unit?: Unit | undefined;
 };
 
@@ -48,7 +48,7 @@ export function intervalOf(count: Value | undefined, unit: string): Value | unde
   return { kind: "interval", ms: count.of * length };
 }
 
-/** The moment a value stands for beside the column `time`: milliseconds, or seconds of a rollup. */
+/** The time, in unix milliseconds, that a value means in a comparison with `time`: milliseconds, or seconds in a rollup. */
 export function momentOf(value: Value | undefined): number | undefined {
   if (value?.kind === "date" || value?.kind === "time") return value.atMs;
   if (value?.kind === "number") return value.of > 1e11 ? value.of : value.of * 1_000;
@@ -59,12 +59,12 @@ export function momentOf(value: Value | undefined): number | undefined {
   return Number.isNaN(parsed) ? undefined : parsed;
 }
 
-/** A date alone is read as UTC already. */
+/** `Date` parses a date without a time as UTC already. */
 function zoneOf(text: string): string {
   return text.trim().length > 10 ? "Z" : "";
 }
 
-/** Functions that only change how a time is written, or move it to the start of its interval. */
+/** Functions that only convert a time, or round it down to the start of its interval. */
 const sameMoment =
   /^(to(DateTime|DateTime64|Date|StartOf\w+|UnixTimestamp|UnixTimestamp64Milli|Int64|UInt64)|fromUnixTimestamp(64Milli)?|date_trunc)$/;
 
@@ -107,7 +107,7 @@ export function foldSum(left: Value | undefined, mark: "+" | "-", right: Value |
   return { kind, atMs: left.atMs + sign * ms } as const;
 }
 
-/** A plain number beside a date counts days, beside a time seconds. */
+/** A plain number means days when it is added to a date, seconds when it is added to a time. */
 export function lengthOf(kind: "date" | "time", value: Value): number | undefined {
   if (value.kind === "interval") return value.ms;
   if (value.kind !== "number") return undefined;

@@ -5,10 +5,10 @@ const names = [
   ...["count", "sum", "avg", "min", "max", "any", "anyLast", "argMin", "argMax", "groupArray"],
   ...["groupUniqArray", "uniq", "uniqExact", "quantile", "quantiles", "median", "countIf", "sumIf"],
   ...["avgIf", "minIf", "maxIf", "uniqIf", "uniqExactIf", "quantileIf", "topK", "sumMap"],
-  // Over windows alone.
+  // Window functions.
   ...["row_number", "rank", "dense_rank", "percent_rank", "lagInFrame", "leadInFrame"],
   ...["first_value", "last_value"],
-  // Of the states that the summed-up tables hold.
+  // For the aggregate states of the rollups.
   ...["avgMerge", "quantilesTDigestMerge", "sumMerge"],
   // Time.
   ...["now", "now64", "today", "yesterday", "toDate", "toDateTime", "toDateTime64", "toYear"],
@@ -30,7 +30,7 @@ const names = [
   // Numbers and types.
   ...["round", "floor", "ceil", "abs", "toString", "toInt32", "toInt64", "toUInt32", "toUInt64"],
   ...["toFloat64", "greatest", "least", "intDiv", "modulo"],
-  // Choices.
+  // Conditionals.
   ...["if", "multiIf", "coalesce", "ifNull", "nullIf", "isNull", "isNotNull"],
   // Arrays.
   ...["has", "hasAny", "hasAll", "arrayJoin", "arrayFilter", "arrayMap", "arrayExists"],
@@ -39,7 +39,7 @@ const names = [
 
 const byLowerCase = new Map<string, string>(names.map((name) => [name.toLowerCase(), name]));
 
-/** The spelling that the store knows; undefined for what is not allowed. */
+/** The store's spelling of a function; undefined for one that is not allowed. */
 export function allowedFunction(name: string): string | undefined {
   return byLowerCase.get(name.toLowerCase());
 }

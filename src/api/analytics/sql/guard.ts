@@ -1,7 +1,7 @@
 /**
- * Makes of a caller's SQL what the store is asked: nothing of the caller's text is passed on, the
- * query is read by a grammar of its own and written anew. No library reads ClickHouse's dialect, and
- * a parser of another one would let through what it takes for something else.
+ * Turns a caller's SQL into the statement for the store. None of the caller's text is passed on: the query is
+ * parsed by a grammar of our own, and the statement is generated from the result. No library parses
+ * ClickHouse's dialect, and a parser of another one would admit what it misunderstands.
  */
 import type { Retention } from "#api/analytics/retention.ts";
 import { Cursor } from "./cursor.ts";
@@ -21,7 +21,7 @@ export type GuardSettings = {
 
 const dayMs = 86_400_000;
 
-/** The statement to run, of rows that may be read alone. Throws the 400 of what is not allowed. */
+/** The statement to run, restricted to the rows that may be read. Throws the 400 of a query that is not allowed. */
 export function guardQuery(query: string, settings: GuardSettings): string {
   const cursor = new Cursor(tokenize(query));
   const reader = new SelectReader(settings);
@@ -39,7 +39,7 @@ function afterEnd(cursor: Cursor) {
     : cursor.unexpected("the end of the query");
 }
 
-/** An answer that lacks what is no longer kept would be taken for the whole. */
+/** Refuses a query beyond the retention: its result would be taken for complete. */
 function requireRetained(reader: SelectReader, { retention, nowMs }: GuardSettings): void {
   const { used, lowerBoundMs } = reader;
   if (lowerBoundMs === undefined || used.size === 0) return;
@@ -53,7 +53,7 @@ function requireRetained(reader: SelectReader, { retention, nowMs }: GuardSettin
   );
 }
 
-/** What is worked out of a query may be before the first moment that a Date can tell. */
+/** The computed time may be before the first one that a `Date` can represent. */
 function writeMoment(atMs: number): string {
   return new Date(Math.max(atMs, -8.64e15)).toISOString();
 }

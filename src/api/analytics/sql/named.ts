@@ -1,4 +1,4 @@
-/** Reads what WITH gives names to: queries, and values. */
+/** Reads WITH: named queries and named values. */
 import type { Cursor } from "./cursor.ts";
 import { readExpression } from "./expression.ts";
 import { readIdentifier } from "./primary.ts";
@@ -11,12 +11,12 @@ import { writeName } from "./write.ts";
 export type NamedReading = {
   reading: ParsedQuery;
   names: Names;
-  /** The brackets taken up to the first. */
+  /** Called after the opening bracket. */
   readSubquery: (cursor: Cursor) => Source;
   isTable: (name: string) => boolean;
 };
 
-/** Written under names of our own, which nothing else has: no column and no table can be taken for them. */
+/** The SQL uses generated names, which cannot be confused with any column or table. */
 export function readNamed(cursor: Cursor, from: NamedReading): string {
   const read = () =>
     isWordAt(cursor, 1, "as") && cursor.isMark("(", 2)
@@ -30,7 +30,7 @@ function readQuery(cursor: Cursor, from: NamedReading): string {
   cursor.expectWord("as");
   cursor.expectMark("(");
   const { sql, units } = from.readSubquery(cursor);
-  // Only now: it cannot read itself.
+  // Defined only now, so that the query cannot refer to itself.
   const own = writeName(from.names.next("query"));
   from.names.set(name, { query: own, units });
   return `${own} AS (${sql})`;

@@ -1,9 +1,9 @@
-/** Reads what stands behind an expression of ORDER BY, and the LIMITs behind them all. */
+/** Reads what follows an expression of ORDER BY, and the LIMITs after them. */
 import type { Cursor } from "./cursor.ts";
 import { lengthOf, momentOf, type Piece, type Value } from "./fold.ts";
 import { refuse } from "./refusal.ts";
 
-/** How many rows all the WITH FILLs of a query may make. */
+/** How many rows all WITH FILLs of a query may add. */
 export const maxFilledRows = 10_000;
 
 export function readDirection(cursor: Cursor): string {
@@ -14,7 +14,7 @@ export function readDirection(cursor: Cursor): string {
 
 export type Fill = { sql: string; rows: number };
 
-/** ` WITH FILL FROM … TO … STEP …` of constants alone, so that it is known how many rows it makes. */
+/** ` WITH FILL FROM … TO … STEP …` with constants only, so that the number of added rows is known. */
 export function readFill(cursor: Cursor, readConstant: () => Piece): Fill | undefined {
   if (!cursor.takeWord("with")) return undefined;
   cursor.expectWord("fill");
@@ -32,7 +32,7 @@ export function readFill(cursor: Cursor, readConstant: () => Piece): Fill | unde
 
 const one = { kind: "number", of: 1 } as const;
 
-/** undefined: it cannot be told. */
+/** undefined: unknown. */
 function countRows(from: Value | undefined, to: Value | undefined, step: Value | undefined) {
   const [span, width] =
     from?.kind === "number" && to?.kind === "number" && step?.kind === "number"
@@ -49,7 +49,7 @@ function spanMs(from: Value | undefined, to: Value | undefined): number | undefi
   return isTime && fromMs !== undefined && toMs !== undefined ? toMs - fromMs : undefined;
 }
 
-/** A number is days between dates, else seconds. */
+/** A number means days between dates, else seconds. */
 function stepMs(from: Value | undefined, to: Value | undefined, step: Value | undefined) {
   if (step === undefined) return undefined;
   const kind = from?.kind === "date" && to?.kind === "date" ? "date" : "time";

@@ -1,4 +1,4 @@
-/** Reads what an expression is made of: literals, columns, calls, brackets. */
+/** Reads the primary parts of an expression: literals, columns, calls, brackets. */
 
 import { argumentsFor } from "./arguments.ts";
 import type { Cursor } from "./cursor.ts";
@@ -14,7 +14,7 @@ import { writeName, writeText } from "./write.ts";
 
 type ReadExpression = (cursor: Cursor, reading: ParsedQuery) => Piece;
 
-/** Words that are never a column: a query that has one here is not what it seems. */
+/** Words that are never a column: one in its position means that the query was misread. */
 const reserved = new Set(
   `select from where group order by having limit offset union except intersect distinct on using join
   inner left right full outer cross array with as and or not in between like ilike is settings format
@@ -116,7 +116,7 @@ function readInterval(cursor: Cursor, read: () => Piece): Piece {
   };
 }
 
-/** `column` or `table.column`. Names that begin with `_` are the store's own. */
+/** `column` or `table.column`. Names that begin with `_` are internal to the store. */
 function readColumn(cursor: Cursor, reading: ParsedQuery): Piece {
   reading.noteReference(cursor);
   const names = [readIdentifier(cursor, "a column")];
@@ -139,7 +139,7 @@ export function readIdentifier(cursor: Cursor, wanted: string): string {
   return token.text;
 }
 
-/** `name(…)`, or `name(parameters)(…)` as quantiles have it; over a window, too. */
+/** `name(…)`, or `name(parameters)(…)` as for quantiles; also over a window. */
 function readCall(cursor: Cursor, reading: ParsedQuery, expression: ReadExpression): Piece {
   const { text } = cursor.next();
   const name = allowedFunction(text);
@@ -158,7 +158,7 @@ function readCall(cursor: Cursor, reading: ParsedQuery, expression: ReadExpressi
   return { sql, ...foldCall(name, first.args, reading.nowMs), ...state, unit };
 }
 
-/** How many values a function may keep for each group. */
+/** How many values a function may collect for each group. */
 const maxKept = 1_000;
 
 function requireBounded(count: Piece | undefined): void {

@@ -1,21 +1,21 @@
-/** What the parts of the reader share while one query is read. */
+/** What the readers of the parts share while one query is read. */
 import type { Cursor } from "./cursor.ts";
 import type { Piece, Unit } from "./fold.ts";
 
 export type ParsedQuery = {
   nowMs: number;
-  /** Reads `(SELECT …)` that stands for a value, its first bracket taken already. */
+  /** Reads a scalar subquery `(SELECT …)`, after its opening bracket. */
   readScalar: (cursor: Cursor) => Piece;
   /** What follows IN: a list of constants in brackets or a subquery. */
   readSet: (cursor: Cursor) => { items: Piece[] } | { rows: Piece };
-  /** Called for each name of a column and each subquery in an expression; throws where there may be none. */
+  /** Called for each column and each subquery in an expression; throws where only constants are allowed. */
   noteReference: (cursor: Cursor) => void;
-  /** What a column is counted in, of the tables of the query that is read; undefined: it is no time. */
+  /** The unit of a column of the present query's tables; undefined: it is not a time. */
   unitOf: (names: readonly string[]) => Unit | undefined;
-  /** What a WITH has given this name to, as an expression. */
+  /** The expression that a WITH has given this name. */
   namedValue: (name: string) => Piece | undefined;
-  /** Reads what has parameters of its own, which no name of a WITH stands for. */
+  /** Reads the body of a lambda, whose parameter hides a WITH's name. */
   withParameter: <Result>(name: string, read: () => Result) => Result;
-  /** From when on rows are asked for; undefined: not a constant. Unix milliseconds. */
+  /** Notes a lower bound of `time`, unix milliseconds; undefined: not a constant. */
   noteLowerBound: (atMs: number | undefined) => void;
 };

@@ -1,4 +1,4 @@
-/** What the guard refuses, each with the code of the wire contract. */
+/** The guard's refusals, each with its code of the wire contract. */
 import { ApiError } from "#api/error.ts";
 
 type QueryFault =
@@ -16,7 +16,7 @@ const codeOf = {
   retention: "user/bad_request/query_range_exceeds_retention",
 } as const satisfies Record<string, QueryFault>;
 
-/** The 400 of a query that is not run. */
+/** The 400 of a refused query. */
 export function refuse(fault: keyof typeof codeOf, detail: string): ApiError {
   return new ApiError(codeOf[fault], detail);
 }

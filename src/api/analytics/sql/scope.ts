@@ -1,15 +1,15 @@
-/** What the names of a query stand for, while it is read. */
+/** What the names in a query refer to, while it is read. */
 import type { Piece, Unit } from "./fold.ts";
 import type { Units } from "./units.ts";
 
-/** What a WITH has put before a query. */
+/** An item of a WITH. */
 type NamedItem = { query: string; units: Units } | { value: Piece };
 
-/** One SELECT: where its columns come from, and what it calls them. */
+/** The scope of one SELECT: its sources and its aliases. */
 export class Scope {
   readonly #sources = new Map<string, Units>();
   readonly #aliases = new Map<string, Unit | undefined>();
-  /** What is known of the columns that it answers. */
+  /** The units of the columns that it returns. */
   readonly answered = new Map<string, Unit>();
 
   addSource(name: string, units: Units): void {
@@ -28,7 +28,7 @@ export class Scope {
     return [...this.#sources.values()].find((units) => units.has(first))?.get(first);
   }
 
-  /** Of `*`, or of `source.*`. */
+  /** Adds the columns of `*`, or of `source.*`. */
   answerAll(source?: string): void {
     for (const [name, units] of this.#sources) {
       if (source !== undefined && source !== name) continue;
@@ -37,19 +37,19 @@ export class Scope {
   }
 }
 
-/** The names that WITH gives, of the query that is read and of those around it. */
+/** The names of the WITHs of the present query and of the enclosing ones. */
 export class Names {
   readonly #given: Map<string, NamedItem>[] = [];
   readonly #parameters: string[] = [];
   #count = 0;
 
-  /** For one query; to be left again. */
+  /** Opens the scope of one query; the returned function closes it. */
   enter(): () => void {
     this.#given.push(new Map());
     return () => this.#given.pop();
   }
 
-  /** A name that nothing else has: of the n-th query or value. */
+  /** A unique name, for the n-th query or value. */
   next(kind: "query" | "value"): string {
     this.#count += 1;
     return `named ${kind} ${this.#count}`;

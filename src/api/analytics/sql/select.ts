@@ -1,4 +1,4 @@
-/** Reads the clauses of a query and writes them anew, with tables that may be read alone. */
+/** Reads the clauses of a query and generates its SQL, with allowed tables only. */
 import { readColumns } from "./columns.ts";
 import type { Cursor } from "./cursor.ts";
 import { readExpression } from "./expression.ts";
@@ -15,18 +15,18 @@ import { requireReadable, type Units } from "./units.ts";
 
 export type SelectSettings = TableSettings & { nowMs: number };
 
-/** One query: reads it whole, and remembers what it asks for. */
+/** Reads one whole query, and records which rows it reads. */
 export class SelectReader implements ParsedQuery {
   readonly nowMs: number;
-  /** From when on rows are asked for at the earliest; undefined: the query does not say. */
+  /** The earliest lower bound of `time`; undefined: the query has none. */
   lowerBoundMs: number | undefined;
   readonly #tables: TableWriter;
-  /** What the queries that a WITH has put before others are written as, by the names that they were given. */
+  /** The names that WITHs have defined, and what they refer to. */
   readonly #names = new Names();
   readonly #selects: Scope[] = [];
-  /** How many queries there are around the one that is read. */
+  /** How many queries enclose the present one. */
   #depth = 0;
-  /** What is known of the columns of the query that was read last. */
+  /** The units of the columns of the query that was read last. */
   #answered: Units = new Map();
   #filledRows = 0;
   #isConstant = false;
@@ -41,7 +41,7 @@ export class SelectReader implements ParsedQuery {
   }
 
   noteLowerBound(atMs: number | undefined): void {
-    // What is no number bounds nothing: the store says what is wrong with it.
+    // NaN comes from an invalid time, which the store refuses by itself.
     if (atMs === undefined || Number.isNaN(atMs)) return;
     this.lowerBoundMs = Math.min(atMs, this.lowerBoundMs ?? atMs);
   }
@@ -65,7 +65,7 @@ export class SelectReader implements ParsedQuery {
     return answered === undefined ? { sql } : { sql, column: answered[0], unit: answered[1] };
   }
 
-  /** A list has constants alone: the store takes a single name in brackets for a table. */
+  /** A list may have constants only: the store would take a single name in brackets for a table. */
   readSet(cursor: Cursor): { items: Piece[] } | { rows: Piece } {
     if (!cursor.takeMark("(")) throw cursor.unexpected("a list in brackets or a subquery");
     if (cursor.isWord("select") || cursor.isWord("with")) {
@@ -132,14 +132,14 @@ export class SelectReader implements ParsedQuery {
     this.#selects.push(scope);
     const distinct = cursor.takeWord("distinct") ? "DISTINCT " : "";
     const start = cursor.place();
-    // What the columns are is known from where they come.
+    // FROM is read first, as the units of the columns depend on it.
     const from =
       cursor.skipTo(["from", ...afterColumns]) === "from"
         ? this.#readFrom(cursor, scope)
         : undefined;
     const end = cursor.place();
     cursor.goTo(start);
-    // Only of what is answered: another query may want to merge what it reads.
+    // Only in the outermost query: an outer query may merge the states of an inner one.
     const isSummed = from?.summed === true && this.#depth === 0;
     const parts = [`SELECT ${distinct}${readColumns(cursor, { reading: this, scope, isSummed })}`];
     if (from !== undefined) {
@@ -165,7 +165,7 @@ export class SelectReader implements ParsedQuery {
       readSubquery: () => this.#readSource(cursor),
       findTable: (name) => this.#findSource(name),
     })}`;
-    // Of a table alone, or with an alias: three words at most.
+    // A single table, perhaps with an alias, has at most three words.
     const isAlone = cursor.place() - place <= 3;
     return { sql, summed: isAlone && table !== undefined && table.kept !== "raw" };
   }

@@ -1,4 +1,4 @@
-/** Reads what follows IN, in the unit of what stands before it. */
+/** Reads what follows IN, in the unit of the left operand. */
 import type { Cursor } from "./cursor.ts";
 import { momentOf, type Piece } from "./fold.ts";
 import type { ParsedQuery } from "./reading.ts";
@@ -6,7 +6,7 @@ import { asRowsAre, listInOneUnit } from "./units.ts";
 
 type Before = { left: Piece; not: string };
 
-/** The word IN taken already. */
+/** Called after the word IN. */
 export function readIn(cursor: Cursor, reading: ParsedQuery, { left, not }: Before): Piece {
   const set = reading.readSet(cursor);
   if ("rows" in set)

@@ -7,16 +7,16 @@ import type { Scope } from "./scope.ts";
 import type { Units } from "./units.ts";
 import { writeName } from "./write.ts";
 
-/** What is written for a source, and what is known of its columns. */
+/** A source's SQL, and the units of its columns. */
 export type Source = { sql: string; units: Units };
 
 export type SourceReading = {
   reading: ParsedQuery;
-  /** The SELECT that they are read for. */
+  /** The scope of the SELECT that they belong to. */
   scope: Scope;
-  /** The brackets taken up to the first. */
+  /** Called after the opening bracket. */
   readSubquery: (cursor: Cursor) => Source;
-  /** Throws the refusal of what is no table that may be read. */
+  /** Throws the refusal of a table that may not be read. */
   findTable: (name: string) => Source;
 };
 

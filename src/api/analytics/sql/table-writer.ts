@@ -1,13 +1,13 @@
-/** Writes the tables of a query, so that their rows may be read alone that may be seen. */
+/** Generates the SQL of a query's tables, restricted to the rows that the caller may read. */
 import { refuse } from "./refusal.ts";
 import type { Source } from "./sources.ts";
 import { columnsSeen, type QueryTable, unitsOf } from "./tables.ts";
 
-/** Each time that a table is named counts: the condition is written each time. */
+/** Each reference to a table counts, as the condition is repeated for each. */
 const maxTables = 20;
 
 export type TableSettings = {
-  /** Where the tables are in the store. */
+  /** The tables' database in the store. */
   database: string;
   tables: ReadonlyMap<string, QueryTable>;
   /** Which rows of each of them may be seen, as SQL. */
@@ -31,7 +31,7 @@ export class TableWriter {
     return this.#settings.tables.get(name);
   }
 
-  /** Its conditions have a scope of their own, which no alias reaches. */
+  /** A subquery, so that the condition has its own scope, which no alias affects. */
   write(name: string): Source {
     const { database, condition } = this.#settings;
     const table = this.get(name);
@@ -42,8 +42,8 @@ export class TableWriter {
     }
     this.used.add(table);
     const from = `${database}.${table.name}`;
-    // Not by WHERE, which the store joins with the query's own conditions and may compute after them:
-    // one that fails on a row that is not to be seen would tell of it.
+    // Not by WHERE, which the store may combine with the query's own conditions and evaluate after them: a
+    // condition that fails on another workspace's row would reveal that row.
     const sql = `(SELECT ${columnsSeen(table)} FROM ${from} PREWHERE ${condition})`;
     return { sql, units: unitsOf(table) };
   }

@@ -1,11 +1,11 @@
-/** What queries may read, by the names that callers use. */
+/** The tables that queries may read, by name. */
 import { type Retention, rollups } from "#api/analytics/retention.ts";
 import type { Units } from "./units.ts";
 
 export const queryFamilies = ["verifications", "ratelimits"] as const;
 export type QueryFamily = (typeof queryFamilies)[number];
 
-/** A table that a query may name: which rows are kept for how long. */
+/** A table that a query may read; `kept` selects its retention. */
 export type QueryTable = { name: string; kept: keyof Retention };
 
 const rawUnits: Units = new Map([
@@ -20,7 +20,7 @@ const states = [
 const summedUnits: Units = new Map([["time", "moment"], ...states]);
 const dailyUnits: Units = new Map([["time", "day"], ...states]);
 
-/** What the times of a table are counted in. */
+/** The units of a table's columns. */
 export function unitsOf(table: QueryTable): Units {
   if (table.kept === "raw") return rawUnits;
   return hasDays(table) ? dailyUnits : summedUnits;
@@ -35,7 +35,7 @@ export function columnsSeen(table: QueryTable): string {
   return hasDays(table) ? "* REPLACE (toDate(time) AS time)" : "*";
 }
 
-/** All columns of a summed-up table to be read by people: states as the numbers that they stand for. */
+/** All columns of a rollup, with states finalized to numbers. */
 export const readableColumns = `* REPLACE (${[
   "finalizeAggregation(latency_avg) AS latency_avg",
   "arrayElement(finalizeAggregation(latency_p75), 1) AS latency_p75",

@@ -1,8 +1,8 @@
-/** Cuts a query into words. What is no word of the language that is allowed is refused here. */
+/** Splits a query into tokens. Refuses characters that no allowed token has. */
 import { refuse } from "./refusal.ts";
 
 export type Token =
-  /** `word` in lower case is what keywords are told by; `text` is as it was written. */
+  /** `word`, in lower case, is compared with keywords; `text` is as it was written. */
   | { kind: "word"; text: string; word: string; at: number }
   /** A name in quotes: never a keyword. */
   | { kind: "name"; text: string; at: number }
@@ -14,8 +14,8 @@ export type Token =
 export const queryBounds = { bytes: 16 * 1024, tokens: 4_000 } as const;
 
 /**
- * One alternative per kind of token; sticky, so that nothing between two tokens is passed over. Comments
- * are space: they part words, and are not passed on.
+ * One alternative per kind of token; sticky, so that nothing between two tokens is skipped. Comments count as
+ * space: they separate words, and are dropped.
  */
 const pattern =
   /(?<space>\s+|--[^\n]*|\/\*[\s\S]*?\*\/)|(?<strange>\/\*|#)|(?<word>[A-Za-z_]\w*)|(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\w))|(?<text>'(?:[^'\\]|''|\\['\\])*')|(?<name>(?:`[^`\\]+`|"[^"\\]+")(?![`"]))|(?<mark>->|::|\|\||==|!=|<>|<=|>=|[()[\],.;<>=+\-*/%])/uy;
@@ -56,7 +56,7 @@ function unquote(literal: string): string {
   return literal.slice(1, -1).replace(/''|\\(['\\])/g, (_, escaped?: string) => escaped ?? "'");
 }
 
-/** Any letters, digits, spaces and signs that a column heading may want. */
+/** Any letters, digits, spaces and signs that a column heading may need. */
 function checkedName(text: string, at: number): Token | "strange" {
   return /^[\p{L}\p{N} _.()%-]{1,128}$/u.test(text) ? { kind: "name", text, at } : "strange";
 }

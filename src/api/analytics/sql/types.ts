@@ -1,4 +1,4 @@
-/** Reads `CAST(… AS type)`, `CAST(…, 'type')` and `…::type`: types of single values, nothing that computes. */
+/** Reads `CAST(… AS type)`, `CAST(…, 'type')` and `…::type`, with types of single values only. */
 import { Cursor } from "./cursor.ts";
 import type { Piece } from "./fold.ts";
 import { refuse } from "./refusal.ts";
@@ -25,7 +25,7 @@ const plain = [
 const wrapping = ["Nullable", "Array"];
 const byLowerCase = new Map([...plain, ...wrapping].map((name) => [name.toLowerCase(), name]));
 
-/** The brackets included; the word CAST taken already. */
+/** With the brackets; called after the word CAST. */
 export function readCast(cursor: Cursor, read: () => Piece): Piece {
   cursor.expectMark("(");
   const from = read();

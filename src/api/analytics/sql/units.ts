@@ -1,6 +1,6 @@
 /**
- * What a time is counted in. Single events have theirs in unix milliseconds, the sums as a DateTime or
- * Date: the store compares the one with the other as bare numbers, and so all or nothing would be found.
+ * Units of times. Raw rows have unix milliseconds, rollups a DateTime or Date: the store compares the two as
+ * plain numbers, so that a mixed comparison would match all rows or none.
  */
 import type { Piece, Unit } from "./fold.ts";
 import { refuse } from "./refusal.ts";
@@ -15,17 +15,17 @@ const dayMakers = /^(today|yesterday|toDate|toStartOf(Week|Month|Quarter|Year))$
 const momentMakers =
   /^(now|now64|toDateTime|toDateTime64|toStartOf\w+|date_trunc|fromUnixTimestamp|fromUnixTimestamp64Milli|toTimeZone|(add|subtract)\w+s)$/;
 
-/** These move a Date to a Date. */
+/** These map a Date to a Date. */
 const dayMovers = /^(add|subtract)(Days|Weeks|Months)$/;
 
 const keepers =
   /^(min|max|any|anyLast|argMin|argMax|minIf|maxIf|ifNull|coalesce|nullIf|greatest|least|lagInFrame|leadInFrame|first_value|last_value)$/;
 
-/** These answer no state when they are given one. */
+/** These do not return a state when they are given one. */
 const stateReaders =
   /^(\w+Merge|count|countIf|uniq\w*|length|empty|notEmpty|isNull|isNotNull|has\w*|indexOf)$/;
 
-/** The unit of what a function answers. */
+/** The unit of a function's result. */
 export function unitOfCall(name: string, args: readonly Piece[]): Unit | undefined {
   if (args.some(({ unit }) => unit === "state"))
     return stateReaders.test(name) ? undefined : "state";
@@ -36,7 +36,7 @@ export function unitOfCall(name: string, args: readonly Piece[]): Unit | undefin
   return keepers.test(name) ? args[0]?.unit : undefined;
 }
 
-/** The same moment as a DateTime, of what is in milliseconds. */
+/** Converts a time in milliseconds to a DateTime. */
 export function asMoment(piece: Piece): Piece {
   if (piece.unit !== "ms") return piece;
   return {
@@ -46,13 +46,13 @@ export function asMoment(piece: Piece): Piece {
   };
 }
 
-/** What is made of these is a state if one of them is: bytes that nobody can read. */
+/** A value built of these is a state, opaque bytes, if one of them is. */
 export function carriedState(pieces: readonly Piece[]): Pick<Piece, "unit" | "column"> {
   const state = pieces.find(({ unit }) => unit === "state");
   return state === undefined ? {} : { unit: "state", column: state.column };
 }
 
-/** What is left of a unit by `+` and `-`. */
+/** The unit of a sum or difference. */
 export function unitOfSum(left: Piece, right: Piece): Unit | undefined {
   if (left.unit === "state" || right.unit === "state") return undefined;
   if (isMoment(left.unit) || isMoment(right.unit)) {
@@ -68,7 +68,7 @@ function movesByDays(by: Piece["value"]): boolean {
 
 const isMoment = (unit: Unit | undefined) => unit === "moment" || unit === "day";
 
-/** Two sides of a comparison in the same unit, where one of them is known to be a time. */
+/** Converts the sides of a comparison to the same unit if one of them is known to be a time. */
 export function inOneUnit(left: Piece, right: Piece): [Piece, Piece] {
   if (left.unit === undefined && right.unit === undefined) return [left, right];
   const units = [unitOf(left), unitOf(right)] as const;
@@ -79,7 +79,7 @@ export function inOneUnit(left: Piece, right: Piece): [Piece, Piece] {
   return [countedIn(unit, left, units[0]), countedIn(unit, right, units[1])];
 }
 
-/** Also of a literal: there is no event of before 1973, in whose seconds a later time's milliseconds are. */
+/** Also of a literal, by its size: events are later than 1973, so that seconds and milliseconds cannot be confused. */
 function unitOf({ unit, value }: Piece): Exclude<Unit, "day"> | undefined {
   if (unit !== undefined) return unit === "day" ? "moment" : unit;
   if (value?.kind === "text") return /^\d{4}-\d{2}-\d{2}/.test(value.of) ? "moment" : undefined;
@@ -98,7 +98,7 @@ function countedIn(unit: Unit, piece: Piece, from: Unit | undefined): Piece {
   return { ...piece, sql: written, unit };
 }
 
-/** What is looked for in a list, and the list behind it, in the same unit where all of them are times. */
+/** The left operand of IN and the list, converted to the same unit if all of them are times. */
 export function listInOneUnit(left: Piece, items: readonly Piece[]): Piece[] {
   const all = [left, ...items];
   const units = all.map(unitOf);
@@ -107,7 +107,7 @@ export function listInOneUnit(left: Piece, items: readonly Piece[]): Piece[] {
   return all.map((piece, index) => countedIn("ms", piece, units[index]));
 }
 
-/** Whether the store reads all of a list as what is looked for in it. */
+/** Whether the store itself converts all of the list to the left operand's type. */
 function isReadAsLeft({ unit }: Piece, items: readonly Piece[]): boolean {
   return items.every(({ unit: own, value }) => {
     if (own !== undefined) return own === unit && unit !== "moment";
@@ -115,7 +115,7 @@ function isReadAsLeft({ unit }: Piece, items: readonly Piece[]): boolean {
   });
 }
 
-/** What is looked for in the rows of a query, in the unit that these are in. */
+/** The left operand of IN, converted to the unit of the subquery's rows. */
 export function asRowsAre(rows: Unit | undefined, left: Piece): Piece {
   if (isMoment(rows)) return asMoment(left);
   return rows === "ms" && isMoment(left.unit) ? countedIn("ms", left, "moment") : left;
@@ -123,13 +123,13 @@ export function asRowsAre(rows: Unit | undefined, left: Piece): Piece {
 
 const isDate = (text: string) => text.trim().length <= 10;
 
-/** A text with a time of the day is none that a Date could be compared with. */
+/** A Date cannot be compared with a text that has a time of day: the text is converted. */
 function parsed(piece: Piece): Piece {
   if (piece.value?.kind !== "text" || isDate(piece.value.of)) return piece;
   return { ...piece, sql: `toDateTime64(${piece.sql}, 3, 'UTC')` };
 }
 
-/** What the sums keep of a latency is bytes, until it is merged. */
+/** Refuses a query that returns an aggregate state: it is opaque bytes until it is merged. */
 export function requireReadable(answered: Units): void {
   const state = [...answered].find(([, unit]) => unit === "state")?.[0];
   if (state === undefined) return;

@@ -3,13 +3,13 @@ import type { Cursor } from "./cursor.ts";
 import type { Piece } from "./fold.ts";
 import { readDirection } from "./order.ts";
 
-/** Functions that mean something over a window alone. */
+/** Functions that are only allowed over a window. */
 export const windowFunctions = new Set([
   ...["row_number", "rank", "dense_rank", "percent_rank", "lagInFrame", "leadInFrame"],
   ...["first_value", "last_value"],
 ]);
 
-/** ` OVER (…)`, or nothing. A window has no name: each is written where it is used. */
+/** ` OVER (…)`, or nothing. Named windows are not supported. */
 export function readOver(cursor: Cursor, read: () => Piece): string {
   if (!cursor.takeWord("over")) return "";
   cursor.expectMark("(");

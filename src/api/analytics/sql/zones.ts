@@ -1,4 +1,4 @@
-/** Names of time zones: the store would take one for a file, and read that. */
+/** Time zones: only known names are passed on, as the store would open any name as a file. */
 import type { Piece } from "./fold.ts";
 import { refuse } from "./refusal.ts";
 
@@ -7,7 +7,7 @@ const third =
 const second =
   /^(now64|fromUnixTimestamp64Milli|to(Date|DateTime|TimeZone|Year|Month|DayOfMonth|Hour|Minute|Second|YYYYMM|YYYYMMDD|UnixTimestamp|StartOf\w+))$/;
 
-/** Which argument of a function is a time zone; one that there cannot be if none is. */
+/** The index of the argument that is a time zone; -1: none. */
 export function zoneArgument(name: string): number {
   if (name === "now") return 0;
   if (/^date_?diff$/i.test(name)) return 3;
@@ -15,7 +15,7 @@ export function zoneArgument(name: string): number {
   return second.test(name) ? 1 : -1;
 }
 
-/** Throws for anything but the name of a zone, written out. */
+/** Throws for anything but a literal with the name of a zone. */
 export function requireZone({ value }: Piece): void {
   if (value?.kind !== "text") {
     throw refuse("syntax", "A time zone is a text of a query, such as 'Europe/Berlin'.");
