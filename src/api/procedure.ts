@@ -35,7 +35,7 @@ export type Procedure<Input = unknown, Data = unknown> = {
   permission?: (input: Input) => Requirement;
   /** The wire contract declares errors of a few operations as `application/problem+json`. */
   errorsAreProblems?: true;
-  /** Statuses it answers besides 200, 400, 401, 403, 408, 413, 429 and 500. */
+  /** Statuses of its answers besides 200, 400, 401, 403, 408, 413, 429 and 500. */
   refusals?: readonly number[];
   handle: (input: Input, call: Call) => Promise<Answer<Data>> | Answer<Data>;
 };

@@ -7,7 +7,7 @@ import type { ApisParts } from "./parts.ts";
 
 export function getApi({ database }: ApisParts) {
   return procedure({
-    summary: "Answers an API by its id.",
+    summary: "Returns an API by its id.",
     input: z.strictObject({ apiId: ApiId }),
     output: z.object({ id: z.string(), name: z.string() }),
     permission: ({ apiId }) => tuple("api", apiId, "read_api"),

@@ -8,7 +8,7 @@ import { IdentityRef } from "./schemas.ts";
 
 export function deleteIdentity({ change }: IdentitiesParts) {
   return procedure({
-    summary: "Deletes an identity; its keys go on without it.",
+    summary: "Deletes an identity; its keys are not deleted.",
     input: z.strictObject({ identity: IdentityRef }),
     output: undefined,
     errorsAreProblems: true,

@@ -9,7 +9,7 @@ import { IdentityRef } from "./schemas.ts";
 
 export function getIdentity({ database }: IdentitiesParts) {
   return procedure({
-    summary: "Answers an identity by its id or external id.",
+    summary: "Returns an identity by its id or external id.",
     input: z.strictObject({ identity: IdentityRef }),
     output: IdentityResponse,
     refusals: [404],

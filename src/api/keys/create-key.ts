@@ -29,7 +29,7 @@ type CreateInput = z.infer<typeof CreateInput>;
 
 export function createKey({ change, database, keyRing }: KeyParts) {
   return procedure({
-    summary: "Makes a key. It is in the answer and never shown again, unless it is recoverable.",
+    summary: "Creates a key. It is in the answer and never shown again, unless it is recoverable.",
     input: CreateInput,
     output: NewKeyOutput,
     refusals: [404, 412],

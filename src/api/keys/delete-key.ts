@@ -7,7 +7,7 @@ import { recordKey } from "./store/record-key.ts";
 
 export function deleteKey({ change }: KeyParts) {
   return procedure({
-    summary: "Deletes a key; `permanent` also removes all that is known of it.",
+    summary: "Deletes a key; `permanent` also removes all its data.",
     input: z.strictObject({ keyId: KeyId, permanent: z.boolean().default(false) }),
     output: Empty,
     refusals: [404],

@@ -20,7 +20,7 @@ const SomePermissionsInput = z.strictObject({
 
 export function addPermissions(parts: KeyParts) {
   return permissionEdit(parts, {
-    summary: "Gives a key permissions; unknown ones are made.",
+    summary: "Gives a key permissions; unknown ones are created.",
     input: SomePermissionsInput,
     requires: ["rbac.*.add_permission_to_key"],
     edit: async ({ made, call, keyId, names }) => {
@@ -35,7 +35,7 @@ export function addPermissions(parts: KeyParts) {
 
 export function removePermissions(parts: KeyParts) {
   return permissionEdit(parts, {
-    summary: "Takes permissions from a key.",
+    summary: "Removes permissions from a key.",
     input: SomePermissionsInput,
     requires: ["rbac.*.remove_permission_from_key"],
     edit: async ({ made, call, keyId, names }) => {
@@ -53,7 +53,7 @@ export function removePermissions(parts: KeyParts) {
 
 export function setPermissions(parts: KeyParts) {
   return permissionEdit(parts, {
-    summary: "Makes these the direct permissions of a key; unknown ones are made.",
+    summary: "Replaces the direct permissions of a key; unknown ones are created.",
     input: PermissionsInput,
     requires: ["rbac.*.add_permission_to_key", "rbac.*.remove_permission_from_key"],
     edit: async ({ made, call, keyId, names }) => {

@@ -28,7 +28,7 @@ export function addRoles(parts: KeyParts) {
 
 export function removeRoles(parts: KeyParts) {
   return roleEdit(parts, {
-    summary: "Takes roles from a key, by their names.",
+    summary: "Removes roles from a key, by their names.",
     input: SomeRolesInput,
     requires: [],
     edit: removeLinks,
@@ -37,7 +37,7 @@ export function removeRoles(parts: KeyParts) {
 
 export function setRoles(parts: KeyParts) {
   return roleEdit(parts, {
-    summary: "Makes these the roles of a key, by their names.",
+    summary: "Replaces the roles of a key, by their names.",
     input: RolesInput,
     requires: [],
     edit: replaceLinks,

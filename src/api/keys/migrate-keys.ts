@@ -23,7 +23,7 @@ type KeyToMigrate = z.infer<typeof KeyToMigrate>;
 
 export function migrateKeys({ change, database }: KeyParts) {
   return procedure({
-    summary: "Takes over keys of another program by their hashes; known hashes are left alone.",
+    summary: "Migrates keys of another program by their hashes; existing hashes are skipped.",
     input: z.strictObject({
       migrationId: text({ min: 3, max: 255 }),
       apiId: text({ min: 3, max: 255 }),

@@ -16,7 +16,8 @@ const minuteMs = 60_000;
 
 export function rerollKey({ change, keyRing }: KeyParts) {
   return procedure({
-    summary: "Replaces a key by a new one; the old one goes on until `expiration` has passed.",
+    summary:
+      "Replaces a key by a new one; the old one remains valid until `expiration` has passed.",
     input: z.strictObject({
       keyId: KeyId,
       expiration: whole({ min: 0, max: 4_102_444_800_000 }),

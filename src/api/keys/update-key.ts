@@ -39,7 +39,7 @@ type UpdateInput = z.infer<typeof UpdateInput>;
 
 export function updateKey({ change }: KeyParts) {
   return procedure({
-    summary: "Changes a key: what is absent stays, null clears, a value sets.",
+    summary: "Updates a key: an absent field is unchanged, null clears, a value sets.",
     input: UpdateInput,
     output: Empty,
     refusals: [404],

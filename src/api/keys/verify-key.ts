@@ -18,7 +18,7 @@ import { type VerifyCode, VerifyInput, VerifyOutput } from "./verify/schemas.ts"
 
 export function verifyKey({ verify }: KeyParts) {
   return procedure({
-    summary: "Tells whether a key may be used now, and counts that it was.",
+    summary: "Verifies whether a key may be used now, and records the verification.",
     input: VerifyInput,
     output: VerifyOutput,
     refusals: [412],

@@ -6,7 +6,7 @@ import { findPermission } from "./permission-store.ts";
 
 export function getPermission({ database }: PermissionsParts) {
   return procedure({
-    summary: "Answers a permission by its id or slug.",
+    summary: "Returns a permission by its id or slug.",
     input: z.strictObject({ permission: PermissionSlug }),
     output: PermissionResponse,
     permission: () => "rbac.*.read_permission",

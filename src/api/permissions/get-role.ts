@@ -6,7 +6,7 @@ import { findRole } from "./role-store.ts";
 
 export function getRole({ database }: PermissionsParts) {
   return procedure({
-    summary: "Answers a role and its permissions by its id or name.",
+    summary: "Returns a role and its permissions by its id or name.",
     input: z.strictObject({ role: RoleName }),
     output: RoleResponse,
     permission: () => "rbac.*.read_role",

@@ -13,7 +13,7 @@ import type { RatelimitParts } from "./parts.ts";
 
 export function limit(parts: RatelimitParts) {
   return procedure({
-    summary: "Counts against a limit and tells whether it passes.",
+    summary: "Counts against a limit and returns whether it passes.",
     input: LimitInput,
     output: z.object({ ...limitFields, success: z.boolean() }),
     refusals: [404, 410],
