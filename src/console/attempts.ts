@@ -1,22 +1,22 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 
-/** So many wrong tokens per address and minute. Tokens cannot be guessed: this spares the log. */
+/** Rate limit of wrong tokens per address. Tokens cannot be guessed: this keeps the log short. */
 const limit = { failures: 10, windowMs: 60_000 };
 
-/** More than these are not told apart: an address that gets there is over the limit by far. */
+/** Further tokens are not distinguished: an address with so many is far over the limit. */
 const rememberedTokens = 100;
 
 type Count = { tokens: Set<string>; sinceMs: number };
 
 /**
  * Counts the different wrong tokens of an address. The right one is never counted and never refused:
- * many people may share an address, and one with a wrong token must not keep the others out.
+ * many people may share an address, and one with a wrong token must not lock out the others.
  */
 export function createAttempts() {
   const counts = new LRUCache<string, Count>({ max: 10_000, ttl: limit.windowMs });
   return {
-    /** Notes a wrong token. Answers whether the address has shown too many by now. */
+    /** Records a wrong token. Returns whether the address is over the limit. */
     fail(address: string, token: string, nowMs: number): boolean {
       const known = counts.get(address);
       const isFresh = known === undefined || nowMs - known.sinceMs > limit.windowMs;
@@ -28,7 +28,7 @@ export function createAttempts() {
   };
 }
 
-/** Enough to tell tokens apart, and too little to find one by. */
+/** Long enough to distinguish tokens, too short to recover one. */
 function markOf(token: string): string {
   return createHash("sha256").update(token).digest("hex").slice(0, 16);
 }

@@ -1,6 +1,6 @@
 /**
- * Builds the page into static files, unless those that are there were made from the same sources.
- * bin/postinstall.js does it after `npm ci`, and a start looks whether it has to.
+ * Builds the page into static files, unless the existing files were built from the same sources.
+ * bin/postinstall.js builds it after `npm ci`, and a start of the program builds it when sources have changed.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, globSync, readFileSync } from "node:fs";
@@ -16,7 +16,7 @@ const stampName = ".stamp";
 
 export class BundlerMissing extends Error {}
 
-/** Answers the folder of the built page. Throws `BundlerMissing` where it is not built and cannot be. */
+/** Returns the folder of the built page. Throws `BundlerMissing` when it is not built and cannot be built. */
 export async function buildConsole(): Promise<string> {
   const stamp = stampOf();
   const stampFile = path.join(target, stampName);
@@ -25,7 +25,7 @@ export async function buildConsole(): Promise<string> {
   return target;
 }
 
-/** Of everything that the page is made from; what it takes from contracts are types alone. */
+/** A hash of all sources of the page. Contracts of other folders are not among them: it imports only their types. */
 function stampOf(): string {
   const hash = createHash("sha256");
   const files = globSync("**/*", { cwd: source, withFileTypes: true })
@@ -36,7 +36,7 @@ function stampOf(): string {
   return hash.digest("hex");
 }
 
-/** Two programs may start at once: each builds in a folder of its own, and the last one stays. */
+/** Two programs may start at once: each builds in a folder of its own, and the last one replaces the target. */
 async function buildAside(stamp: string): Promise<void> {
   const aside = `${target}-${randomUUID()}`;
   await mkdir(path.dirname(target), { recursive: true });
@@ -50,7 +50,7 @@ async function buildAside(stamp: string): Promise<void> {
   }
 }
 
-/** Loaded only when there is something to build. */
+/** Loads the bundler only when there is something to build. */
 async function runVite(outDir: string): Promise<void> {
   const [{ build }, { default: preact }] = await importBundler();
   await build({
@@ -59,7 +59,7 @@ async function runVite(outDir: string): Promise<void> {
     configFile: false,
     logLevel: "warn",
     plugins: [preact({ devToolsEnabled: false })],
-    // The policy of the page forbids inline content, and so small files stay files.
+    // The page's content security policy forbids inline content: small files must not be inlined.
     build: {
       outDir,
       emptyOutDir: false,
@@ -70,14 +70,14 @@ async function runVite(outDir: string): Promise<void> {
   });
 }
 
-/** An optional package, for who brings the built page along. */
+/** The bundler is optional: an installation that contains the built page does not need it. */
 async function importBundler() {
   try {
     return await Promise.all([import("vite"), import("@preact/preset-vite")]);
   } catch (error) {
     throw new BundlerMissing(
-      "the console's page is not built, and what builds it, vite, is not installed: run `npm ci` with " +
-        "optional packages once, or copy dist/console from where the same version has built it",
+      "the console's page is not built, and its bundler, vite, is not installed: run `npm ci` with " +
+        "optional packages once, or copy dist/console from an installation of the same version",
       { cause: error },
     );
   }
@@ -97,11 +97,11 @@ async function replace(aside: string): Promise<void> {
   const old = `${target}-${randomUUID()}`;
   if (existsSync(target)) await rename(target, old).catch(() => {});
   await rename(aside, target).catch((error: NodeJS.ErrnoException) => {
-    // Another one was quicker, with the same sources.
+    // Another process was faster, with the same sources.
     if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
   });
   await rm(old, { recursive: true, force: true });
 }
 
-// As the Dockerfile calls it.
+// The Dockerfile runs this file.
 if (process.argv[1] === fileURLToPath(import.meta.url)) await buildConsole();

@@ -1,4 +1,4 @@
-/** What an operator does about checks and alert events. */
+/** Routes by which an operator acts on checks and alert events. */
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -18,7 +18,7 @@ type Parts = { access: ConsoleAccess; guard: Guard; log: Log };
 
 const services = { api: apiCheckService, heartbeat: heartbeatService } as const;
 
-/** Which check; the id is a segment of the path that Restate is asked at. */
+/** Names a check; its id is a segment of the path of the call to Restate. */
 const OfCheck = z.object({
   check: z.string().regex(/^[a-z0-9-]{1,100}$/),
   kind: z.enum(["api", "heartbeat"]),

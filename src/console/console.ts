@@ -1,4 +1,4 @@
-/** The console: a page, its session, its stream of events, and what it reads and orders. */
+/** The console: a page, its session, its stream of events, its reads and its writes. */
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import type { Operation, RolloutStateName } from "#rollout/contract.ts";
@@ -22,7 +22,7 @@ export type ConsoleParts = {
   log: Log;
   /** The built page. */
   dir: string;
-  /** Where browsers find us; empty: at the address that they ask. */
+  /** The address that browsers use; empty: the one in their request. */
   publicUrl: string;
   fleet: FleetTables["fleet"];
   rollouts: ReadRollouts & FleetTables["rollouts"];
@@ -34,7 +34,7 @@ export type ConsoleParts = {
   legalOperations: (state: RolloutStateName) => Operation[];
 };
 
-/** In whose name the console looks when nobody in particular asks. */
+/** The actor of reads that no single operator has requested. */
 const ownName = "console";
 
 export function createConsole(parts: ConsoleParts): ConsolePlugin {

@@ -1,4 +1,4 @@
-/** What the server and the page say to each other, and what the console needs of whoever serves it. */
+/** The messages between the server and the page, and the access that the gateway gives the console. */
 import type { FastifyPluginAsync } from "fastify";
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
@@ -6,9 +6,9 @@ import { operations, RolloutRequest, rolloutStates } from "#rollout/contract.ts"
 import { Progress, RolloutDetail } from "#rollout/history/contract.ts";
 import { RoutesStatus } from "#routing/incident/contract.ts";
 
-/** What the gateway lends the console: who someone is, and the way to Restate. */
+/** The gateway's functions for the console: identify operators, and call Restate. */
 export type ConsoleAccess = {
-  /** The name that belongs to a token; undefined: to nobody. */
+  /** The name that belongs to a token; undefined for an unknown token. */
   identify: (token: string) => string | undefined;
   /** Per name a mark that changes with its token. */
   tokenMarks: ReadonlyMap<string, string>;
@@ -41,23 +41,23 @@ export const SignIn = z.strictObject({ token: z.string().trim().min(1).max(512) 
 export const Session = z.object({
   /** The operator's name, `ingress-token` for the shared one. */
   actor: z.string(),
-  /** To be sent with every write as `x-csrf-token`. */
+  /** Every write must send it as `x-csrf-token`. */
   csrf: z.string(),
   ends_at: z.string(),
 });
 export type Session = z.infer<typeof Session>;
 
 /**
- * How a sentinel stands in the rollout that is shown: one letter each, for ten thousand of them.
- * w waits, p progressing, s succeeded, f failed, r reverted, n not reverted, o not part of it and
- * well, x not part of it and its last deploy failed.
+ * The state of a sentinel in the shown rollout: one letter each, for ten thousand of them.
+ * w waits, p progressing, s succeeded, f failed, r reverted, n not reverted, o not part of the rollout,
+ * x not part of the rollout and its last deploy failed.
  */
 const sentinelMarks = ["w", "p", "s", "f", "r", "n", "o", "x"] as const;
 export type SentinelMark = (typeof sentinelMarks)[number];
 
 /** The fleet in columns, ordered by region and id. */
 export const FleetColumns = z.object({
-  /** The rollout that the marks are about; null: there never was one. */
+  /** The rollout of the marks; null: there was none yet. */
   rollout_id: z.string().nullable(),
   regions: z.array(z.object({ name: z.string(), size: z.int() })),
   ids: z.array(z.string()),
@@ -71,33 +71,34 @@ export const FleetColumns = z.object({
 export type FleetColumns = z.infer<typeof FleetColumns>;
 
 /**
- * What has changed in the columns. Small, because thousands of sentinels change in every look: those that
- * now stand alike are one group.
+ * The changes of the columns. Kept small, because thousands of sentinels change between two polls: all that
+ * have the same mark and wave now are one group.
  */
 export const FleetChanges = z.object({
-  /** A mark, a wave, and whose: in turns how many sentinels are passed over and how many follow. */
+  /** A mark, a wave, and its sentinels as run lengths: alternately how many to skip and how many to set. */
   groups: z.array(z.tuple([z.enum(sentinelMarks), z.int(), z.array(z.int())])),
-  /** By the sentinel's index, where it has changed; null: there is none any more. */
+  /** By the sentinel's index, where it has changed; null: it has no reason any more. */
   reasons: z.record(z.string(), z.string().nullable()),
 });
 export type FleetChanges = z.infer<typeof FleetChanges>;
 
-/** The rollout that is shown live. */
+/** The current rollout, live. */
 export const LiveRollout = RolloutDetail.extend({
-  /** What may be called now, by the table of transitions. */
+  /** The operations that are legal now, by the table of transitions. */
   legal: z.array(z.enum(operations)),
-  /** Results per second over the last moments. */
+  /** Results per second over the last 20 seconds. */
   per_second: z.number(),
 });
 export type LiveRollout = z.infer<typeof LiveRollout>;
 
-/** Parts that could not be asked, with what they said; empty when all is well. */
+/** Parts that could not be read, with the error; empty when all were read. */
 export const Trouble = z.array(z.object({ part: z.string(), detail: z.string() }));
 export type Trouble = z.infer<typeof Trouble>;
 
 /**
- * The events of the stream, by name. Every one replaces what the one before it said, but `progress`, the
- * parts of the rollout that have changed, and `marks`. Whoever comes, or missed too much, gets the whole.
+ * The events of the stream, by name. Each replaces the previous event of its name, except `progress` (the
+ * changed parts of the rollout) and `marks` (the changed sentinels). A client that connects, or missed too
+ * many events, gets the whole state.
  */
 const liveEvents = {
   rollout: LiveRollout,
@@ -109,7 +110,7 @@ const liveEvents = {
 } as const;
 export type LiveEventName = keyof typeof liveEvents;
 
-/** What someone saw when deciding: a write is refused when things have moved on since. */
+/** The state that the operator saw: a write is refused when the state has changed since. */
 const Expectation = z.strictObject({
   rollout_id: z.string().nullable(),
   state: z.enum(rolloutStates),
@@ -118,7 +119,7 @@ const Expectation = z.strictObject({
 export const StartOrder = RolloutRequest.extend({ expect: Expectation });
 export const OperationOrder = z.strictObject({ expect: Expectation });
 
-/** A sentinel as its row has it, and its part in the rollout that is shown. */
+/** The row of a sentinel, and its part in the shown rollout. */
 export const SentinelDetail = z.object({
   id: z.string(),
   region: z.string(),
@@ -135,7 +136,7 @@ export const SentinelDetail = z.object({
 });
 export type SentinelDetail = z.infer<typeof SentinelDetail>;
 
-/** A past rollout: its detail, its sentinels, and how the results came in over time. */
+/** A past rollout: its detail, its sentinels, and its results over time. */
 export const PastRollout = z.object({
   detail: RolloutDetail,
   fleet: FleetColumns,
@@ -143,7 +144,7 @@ export const PastRollout = z.object({
 });
 export type PastRollout = z.infer<typeof PastRollout>;
 
-/** Which alert to try; without labels it is one that carries none. */
+/** The alert to simulate; without labels it is one that carries none. */
 export const SimulationRequest = z.strictObject({
   source: z.string().min(1).max(200),
   labels: z.record(z.string().max(200), z.string().max(200)).default({}),
@@ -157,9 +158,9 @@ const Verdict = z.object({
   channel: z.string(),
 });
 
-/** Alert routes: what they do with one alert, what they mean for checks, and whether they are in force. */
+/** Alert routes: what they do with one alert, whom failing checks notify, and whether the routes are applied. */
 export const RoutingView = z.object({
-  /** null: nobody can be asked, for the reason beside it. */
+  /** null: it could not be read; `sync_trouble` has the reason. */
   sync: RoutesStatus.pick({
     applying: true,
     last_apply: true,
@@ -175,7 +176,7 @@ export const RoutingView = z.object({
       labels: z.record(z.string(), z.array(z.string())),
     }),
   ),
-  /** Whom a failing check pages, and which channels get it. */
+  /** Whom each failing check pages, and to which channels it is posted. */
   checks: z.array(
     z.object({
       check: z.string(),
@@ -206,7 +207,7 @@ export const KeyUsageRequest = z.strictObject({
 
 /** Verifications by outcome over time. */
 export const KeyUsage = z.object({
-  /** false: this program reads no analytics; the rest is then empty. */
+  /** false: this program has no analytics; the other fields are then empty. */
   is_recorded: z.boolean(),
   workspace_id: z.string().nullable(),
   workspaces: z.array(z.object({ id: z.string(), name: z.string() })),
@@ -218,11 +219,11 @@ export const KeyUsage = z.object({
       name: z.string(),
       key_space_id: z.string(),
       keys: z.int(),
-      /** By outcome, over the whole time. */
+      /** By outcome, over the whole span. */
       outcomes: z.record(z.string(), z.int()),
     }),
   ),
-  /** Buckets with nothing in them are left out. */
+  /** Empty buckets are left out. */
   points: z.array(z.object({ at: z.string(), outcomes: z.record(z.string(), z.int()) })),
 });
 export type KeyUsage = z.infer<typeof KeyUsage>;

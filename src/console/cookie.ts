@@ -8,7 +8,7 @@ export function readCookie(header: string | undefined): string {
   return parts.find((part) => part.startsWith(`${name}=`))?.slice(name.length + 1) ?? "";
 }
 
-/** Out of reach for scripts and for other sites; `value` empty ends it. */
+/** Scripts cannot read it, and other sites cannot send it; an empty `value` deletes it. */
 export function writeCookie(value: string, { isSecure }: { isSecure: boolean }): string {
   const age = value === "" ? 0 : sessionMs / 1_000;
   const base = `${name}=${value}; Path=/console; HttpOnly; SameSite=Strict; Max-Age=${age}`;

@@ -1,8 +1,8 @@
-/** The fleet as columns, and what changes in them. Pure. */
+/** The fleet as columns, and the difference between two of them. Pure. */
 import { isDeepStrictEqual } from "node:util";
 import type { FleetChanges, FleetColumns, SentinelMark } from "./contract.ts";
 
-/** A sentinel beside its part in the rollout that is shown; null: it has none, or not yet. */
+/** A sentinel with its part in the shown rollout; null: it has none, or not yet. */
 export type FleetRow = {
   id: string;
   region: string;
@@ -15,7 +15,7 @@ export type FleetRow = {
   outcome_reason: string | null;
 };
 
-/** What the marks are about. */
+/** The rollout that the marks refer to. */
 export type ShownRollout = { rolloutId: string | null; image: string | null; isActive: boolean };
 
 const outcomeMarks: Record<string, SentinelMark> = {
@@ -25,7 +25,7 @@ const outcomeMarks: Record<string, SentinelMark> = {
   not_reverted: "n",
 };
 
-/** How a sentinel stands. What it does right now goes before what was written of it. */
+/** The mark of a sentinel. A deploy that is running takes precedence over a recorded outcome. */
 function markOf(row: FleetRow, { image, isActive }: ShownRollout): SentinelMark {
   if (isActive && row.deploy_status === "progressing") return "p";
   if (row.outcome !== null) return outcomeMarks[row.outcome] ?? "o";
@@ -35,7 +35,7 @@ function markOf(row: FleetRow, { image, isActive }: ShownRollout): SentinelMark 
   return row.deploy_status === "failed" ? "x" : "o";
 }
 
-/** Its deploy may have ended a moment before that was written down. */
+/** Its deploy may have ended a moment before the outcome is recorded. */
 function markOfMember(row: FleetRow, image: string | null): SentinelMark {
   if (row.image !== image) return "w";
   if (row.deploy_status === "failed") return "f";
@@ -43,7 +43,7 @@ function markOfMember(row: FleetRow, image: string | null): SentinelMark {
   return row.running_image === image ? "s" : "w";
 }
 
-/** Why it stands so; null when that goes without saying. */
+/** The reason for the mark; null when the mark needs none. */
 function reasonOf(row: FleetRow, mark: SentinelMark): string | null {
   if (mark === "f" || mark === "n") return row.outcome_reason ?? row.deploy_reason;
   return mark === "x" ? row.deploy_reason : null;
@@ -68,7 +68,7 @@ export function toColumns(rows: readonly FleetRow[], shown: ShownRollout): Fleet
   };
 }
 
-/** What turns `before` into `after`; null when that takes new columns: of other sentinels. */
+/** The changes from `before` to `after`; null when the sentinels differ, so that all columns must be sent. */
 export function diffColumns(before: FleetColumns, after: FleetColumns): FleetChanges | null {
   if (!hasSameSentinels(before, after)) return null;
   const changed = [...after.ids.keys()].filter(
@@ -85,20 +85,20 @@ export function diffColumns(before: FleetColumns, after: FleetColumns): FleetCha
   };
 }
 
-/** How many cells change: 0 for nothing at all. */
+/** How many cells change; 0: nothing has changed. */
 export function countCells({ groups, reasons }: FleetChanges): number {
   const followers = groups.flatMap(([, , runs]) => runs.filter((_, turn) => turn % 2 === 1));
   return followers.reduce((sum, length) => sum + length, Object.keys(reasons).length);
 }
 
-/** In the same regions: a changed name may leave them all in their places. */
+/** Also compares the regions: renaming one may leave the order of the sentinels unchanged. */
 function hasSameSentinels(before: FleetColumns, after: FleetColumns): boolean {
   const isSame = (name: string, index: number) => name === before.ids[index];
   if (before.ids.length !== after.ids.length || !after.ids.every(isSame)) return false;
   return isDeepStrictEqual(before.regions, after.regions);
 }
 
-/** Rising indexes as turns: how many are passed over, how many follow, and so on. */
+/** Encodes rising indexes as run lengths: how many to skip, how many to set, and so on. */
 function toRuns(indexes: readonly number[]): number[] {
   const runs: number[] = [];
   let next = 0;

@@ -1,4 +1,4 @@
-/** Sentinels beside their part in a rollout. */
+/** Sentinels with their part in a rollout. */
 import { ProblemError } from "#kernel/problem.ts";
 import type { Member } from "#rollout/history/contract.ts";
 import type { SentinelDetail } from "./contract.ts";
@@ -32,14 +32,14 @@ export function createFleetView({ fleet, rollouts }: FleetTables) {
       return (await fleet.all()).map((row) => ({ ...row, ...partOf(parts.get(row.id)) }));
     },
 
-    /** The members of a past rollout, with what became of them in it. */
+    /** The members of a past rollout, with their outcomes. */
     async past(rolloutId: string): Promise<FleetRow[]> {
       const members = await rollouts.members(rolloutId);
       const regions = new Map((await fleet.all()).map(({ id, region }) => [id, region]));
-      return members.map((member) => toPast(member, regions.get(member.id))).sort(byPlace);
+      return members.map((member) => toPast(member, regions.get(member.id))).sort(byRegionAndId);
     },
 
-    /** Throws 404 for a sentinel that is gone. */
+    /** Throws 404 for a sentinel that does not exist any more. */
     async one(id: string, rolloutId: string | null): Promise<SentinelDetail> {
       const sentinel = await fleet.one(id);
       if (sentinel === undefined) {
@@ -62,7 +62,7 @@ function toPast(member: Member, region = "gone"): FleetRow {
   return { id: member.id, region, ...now, ...partOf(member) };
 }
 
-function byPlace(a: FleetRow, b: FleetRow): number {
+function byRegionAndId(a: FleetRow, b: FleetRow): number {
   return compare(a.region, b.region) || compare(a.id, b.id);
 }
 

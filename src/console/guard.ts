@@ -1,4 +1,4 @@
-/** Who may do what in the console: sessions, writes from our own page only, and headers. */
+/** Access control of the console: sessions, writes from our own page only, and headers. */
 import type { FastifyRequest } from "fastify";
 import { ProblemError } from "#kernel/problem.ts";
 import type { ConsoleAccess } from "./contract.ts";
@@ -6,7 +6,7 @@ import { readCookie } from "./cookie.ts";
 import type { Logouts } from "./logouts.ts";
 import { csrfOf, isSame, type Ticket, unseal } from "./session.ts";
 
-/** Nothing from anywhere else, nothing inline, in nobody's frame. */
+/** No content from other hosts, no inline content, no frames. */
 export const pageHeaders = {
   "content-security-policy": [
     "default-src 'none'",
@@ -31,7 +31,7 @@ export type Guard = ReturnType<typeof createGuard>;
 export function createGuard(access: ConsoleAccess, parts: { logouts: Logouts; publicUrl: string }) {
   const { sessionKey, tokenMarks } = access;
 
-  /** The session of a request. Throws 401 when there is none, or it is over. */
+  /** The session of a request. Throws 401 when there is none, or it has ended. */
   const requireSession = async (request: FastifyRequest): Promise<Ticket> => {
     const ticket = unseal(readCookie(request.headers.cookie), sessionKey, Date.now());
     if (ticket === undefined) throw signedOut();
@@ -52,7 +52,7 @@ export function createGuard(access: ConsoleAccess, parts: { logouts: Logouts; pu
     requireSession,
     requireOwnPage,
     csrfOf: (ticket: Ticket) => csrfOf(ticket, sessionKey),
-    /** The session of a write, which also has to carry the session's own mark. */
+    /** The session of a write, which also must carry the session's CSRF token. */
     requireWriter: async (request: FastifyRequest): Promise<Ticket> => {
       requireOwnPage(request);
       const ticket = await requireSession(request);
@@ -63,10 +63,10 @@ export function createGuard(access: ConsoleAccess, parts: { logouts: Logouts; pu
   };
 }
 
-/** Behind a proxy the browser's address is the public one; else it is the one that was asked. */
+/** Behind a proxy the page's origin is the public one; otherwise its host is that of the request. */
 function isOwnOrigin(origin: string, host: string | undefined, publicUrl: string): boolean {
   if (publicUrl !== "" && origin === new URL(publicUrl).origin) return true;
-  // One that names no address has no page of ours, also where the request names none either.
+  // An origin without a host ("null") is never ours, even when the request has no host either.
   return host !== undefined && URL.parse(origin)?.host === host;
 }
 
@@ -75,6 +75,7 @@ function signedOut(): ProblemError {
 }
 
 function foreignPage(): ProblemError {
-  const detail = "this did not come from the console's own page; reload it and try again";
+  const detail =
+    "this request did not come from the console's own page; reload the page and try again";
   return new ProblemError({ status: 403, code: "foreign_page", detail });
 }

@@ -1,16 +1,16 @@
-/** Keys at a glance: verifications of one workspace by outcome, over time and by API. */
+/** Verifications of one workspace by outcome, over time and by API. */
 import type { FastifyInstance } from "fastify";
 import { type KeyUsage, KeyUsageRequest } from "./contract.ts";
 import type { Guard } from "./guard.ts";
 import { parseBody } from "./parse.ts";
 
-/** `outcome` as verifications answer it. */
+/** `outcome` is the code that a verification returned. */
 type OutcomeCount = { outcome: string; n: number };
 
 type Outcomes = {
-  /** Of all key spaces: buckets of a minute up to six hours, of an hour up to a month, else of a day. */
+  /** All key spaces, in buckets: of a minute for spans up to six hours, of an hour up to a month, else of a day. */
   overTime: readonly (OutcomeCount & { atMs: number })[];
-  /** Of the whole time. */
+  /** Per key space, over the whole span. */
   ofKeySpaces: readonly (OutcomeCount & { keySpaceId: string })[];
 };
 
@@ -20,7 +20,7 @@ export type ReadOutcomes = (
   keySpaceIds: readonly string[],
 ) => Promise<Outcomes>;
 
-/** Workspaces, oldest first, and the APIs of one: of the oldest unless it is named. */
+/** Workspaces, oldest first, and the APIs of the named workspace, by default of the oldest. */
 export type ListApis = (workspaceId: string | undefined) => Promise<{
   workspaceId: string | null;
   workspaces: { id: string; name: string }[];
@@ -30,7 +30,7 @@ export type ListApis = (workspaceId: string | undefined) => Promise<{
 type Parts = {
   listApis: ListApis;
   guard: Guard;
-  /** undefined: there are no analytics to read. */
+  /** undefined: the program has no analytics. */
   readOutcomes: ReadOutcomes | undefined;
   bucketSecondsOf: (spanMs: number) => number;
 };

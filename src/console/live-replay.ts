@@ -1,20 +1,20 @@
-/** Remembers the last changes of the fleet, so that a connection that was lost goes on where it was. */
+/** Buffers the last changes of the fleet, so that a client that reconnects continues where it was. */
 import type { FleetChanges, FleetColumns, LiveEventName } from "./contract.ts";
 import { countCells } from "./fleet-columns.ts";
 
 export type LiveEvent = { name: LiveEventName; id?: string; data: unknown };
 
-/** Beyond so many changed cells the whole fleet is the shorter answer. */
+/** With more changed cells than this, sending the whole fleet is shorter. */
 const keptCells = 20_000;
 
 type ReplayEntry = { number: number; changes: FleetChanges };
 
-/** `epoch` tells the numbers of this process from those of the one before. */
+/** `epoch` distinguishes the event ids of this process from those of an earlier one. */
 export function createReplay(epoch: string) {
   let current: FleetColumns | undefined;
   let number = 0;
   let kept: ReplayEntry[] = [];
-  /** The number after which `kept` has everything. */
+  /** `kept` has every change after this number. */
   let since = 0;
 
   const idOf = (n: number) => `${epoch}.${n}`;
@@ -37,7 +37,7 @@ export function createReplay(epoch: string) {
 
   return {
     columns: () => current,
-    /** Takes columns that no change leads to. Answers the event's id. */
+    /** Sets new columns that are not a change of the previous ones. Returns the event's id. */
     replace(columns: FleetColumns): string {
       current = columns;
       number += 1;
@@ -52,7 +52,7 @@ export function createReplay(epoch: string) {
       forgetOldest();
       return idOf(number);
     },
-    /** What someone lacks who has seen the event `lastId`, or nothing yet. */
+    /** The events after `lastId`; for undefined or an unknown id, the whole fleet. */
     since(lastId: string | undefined): LiveEvent[] {
       const missed = lastId === undefined ? undefined : missedAfter(lastId);
       if (missed !== undefined) {

@@ -1,4 +1,4 @@
-/** Watches the rollout while someone looks, and tells everyone who looks the same events. */
+/** Polls the rollout while a client is connected, and sends all clients the same events. */
 import { randomBytes } from "node:crypto";
 import type { Log } from "#kernel/log.ts";
 import type { FleetColumns, LiveRollout, Trouble } from "./contract.ts";
@@ -10,87 +10,90 @@ type Send = (event: LiveEvent) => void;
 
 export type Live = ReturnType<typeof createLive>;
 
-/** How often is looked, in ms: while something moves, and while nothing does. */
-const everyMs = { active: 700, quiet: 2_500 };
+/** Polling interval in ms: while a rollout or rollback runs, and otherwise. */
+const everyMs = { active: 700, idle: 2_500 };
 const beatEveryMs = 5_000;
 
 export function createLive(parts: ObserveParts & { log: Log }) {
   const listeners = new Set<Send>();
   const replay = createReplay(randomBytes(6).toString("hex"));
   const observe = createObserve(parts);
-  const said: { rollout?: LiveRollout; trouble: Trouble } = { trouble: [] };
+  const sent: { rollout?: LiveRollout; trouble: Trouble } = { trouble: [] };
   let timer: NodeJS.Timeout | undefined;
-  let isLooking = false;
+  let isPolling = false;
   let beatAtMs = Number.NEGATIVE_INFINITY;
 
-  const tell = (event: LiveEvent) => {
+  const broadcast = (event: LiveEvent) => {
     for (const send of listeners) send(event);
   };
 
-  const tellRollout = (rollout: LiveRollout) => {
-    const { rollout: before } = said;
-    said.rollout = rollout;
-    if (before === undefined) return tell({ name: "rollout", data: rollout });
+  const sendRollout = (rollout: LiveRollout) => {
+    const { rollout: before } = sent;
+    sent.rollout = rollout;
+    if (before === undefined) return broadcast({ name: "rollout", data: rollout });
     const data = changedParts(before, rollout);
-    if (Object.keys(data).length > 0) tell({ name: "progress", data });
+    if (Object.keys(data).length > 0) broadcast({ name: "progress", data });
   };
 
-  const tellTrouble = (trouble: Trouble) => {
-    if (JSON.stringify(said.trouble) === JSON.stringify(trouble)) return;
-    said.trouble = trouble;
-    tell({ name: "trouble", data: trouble });
+  const sendTrouble = (trouble: Trouble) => {
+    if (JSON.stringify(sent.trouble) === JSON.stringify(trouble)) return;
+    sent.trouble = trouble;
+    broadcast({ name: "trouble", data: trouble });
   };
 
-  const tellFleet = (columns: FleetColumns) => {
+  const sendFleet = (columns: FleetColumns) => {
     const before = replay.columns();
     const changes = before === undefined ? null : diffColumns(before, columns);
-    if (changes === null) tell({ name: "fleet", id: replay.replace(columns), data: columns });
+    if (changes === null) broadcast({ name: "fleet", id: replay.replace(columns), data: columns });
     else if (countCells(changes) > 0) {
-      tell({ name: "marks", id: replay.change(columns, changes), data: changes });
+      broadcast({ name: "marks", id: replay.change(columns, changes), data: changes });
     }
   };
 
-  const look = async () => {
-    const { rollout, columns, trouble } = await observe(said.rollout);
-    if (rollout !== undefined) tellRollout(rollout);
-    if (columns !== undefined) tellFleet(columns);
-    tellTrouble(trouble);
+  const pollOnce = async () => {
+    const { rollout, columns, trouble } = await observe(sent.rollout);
+    if (rollout !== undefined) sendRollout(rollout);
+    if (columns !== undefined) sendFleet(columns);
+    sendTrouble(trouble);
     if (performance.now() - beatAtMs < beatEveryMs) return;
     beatAtMs = performance.now();
-    tell({ name: "beat", data: { now: new Date().toISOString() } });
+    broadcast({ name: "beat", data: { now: new Date().toISOString() } });
   };
 
-  const go = () => {
+  const poll = () => {
     clearTimeout(timer);
-    if (isLooking) return;
-    isLooking = true;
-    void look()
-      .catch((err) => parts.log.error({ err }, "console could not look"))
+    if (isPolling) return;
+    isPolling = true;
+    void pollOnce()
+      .catch((err) => parts.log.error({ err }, "console could not read the rollout"))
       .finally(() => {
-        isLooking = false;
-        if (listeners.size > 0) timer = setTimeout(go, everyMs[paceOf(said.rollout)]);
+        isPolling = false;
+        if (listeners.size > 0) timer = setTimeout(poll, everyMs[paceOf(sent.rollout)]);
       });
   };
 
   return {
-    /** Sends what is known, or what was missed since the event `lastId`, and then what comes. */
+    /**
+     * Sends the current state, of the fleet only the changes since the event `lastId` if it is known, and then
+     * every new event. Returns a function that ends this.
+     */
     listen(send: Send, lastId: string | undefined): () => void {
-      if (said.rollout !== undefined) send({ name: "rollout", data: said.rollout });
+      if (sent.rollout !== undefined) send({ name: "rollout", data: sent.rollout });
       for (const event of replay.since(lastId)) send(event);
-      send({ name: "trouble", data: said.trouble });
+      send({ name: "trouble", data: sent.trouble });
       listeners.add(send);
-      go();
+      poll();
       return () => {
         listeners.delete(send);
         if (listeners.size === 0) clearTimeout(timer);
       };
     },
-    /** Looks at once: someone has just done something. */
-    look: go,
+    /** Polls at once, after an operator has changed something. */
+    poll,
   };
 }
 
-/** Every part of a rollout is always there: nothing has to be taken away. */
+/** Every part of a rollout is always present, so no part ever has to be removed. */
 function changedParts(before: LiveRollout, after: LiveRollout): Partial<LiveRollout> {
   const known = new Map(Object.entries(before).map(([name, part]) => [name, JSON.stringify(part)]));
   const changed = Object.entries(after).filter(
@@ -101,5 +104,5 @@ function changedParts(before: LiveRollout, after: LiveRollout): Partial<LiveRoll
 
 function paceOf(rollout: LiveRollout | undefined): keyof typeof everyMs {
   const state = rollout?.status.state;
-  return state === "in_progress" || state === "rolling_back" ? "active" : "quiet";
+  return state === "in_progress" || state === "rolling_back" ? "active" : "idle";
 }

@@ -1,16 +1,16 @@
-/** Sessions that were signed out of: remembered here, and in Postgres for other processes and restarts. */
+/** Sessions that ended by signing out: cached here, and stored in Postgres for other processes and restarts. */
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import type { Ticket } from "./session.ts";
 
 export type Logouts = ReturnType<typeof createLogouts>;
 
-/** How long a sign-out may take to be known to another process. */
+/** How long it takes at most until another process knows of a sign-out. */
 const freshForMs = 5_000;
 
 export function createLogouts(database: Database, log: Log) {
   const ended = new Set<string>();
-  /** While the database is away. */
+  /** Sign-outs that are not in the database yet, because it is down. */
   const unwritten = new Map<string, Ticket>();
   let readAtMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
@@ -28,7 +28,7 @@ export function createLogouts(database: Database, log: Log) {
     for (const { session_id } of rows) ended.add(session_id);
   };
 
-  /** While the database is away, what is known here counts: a rollout must stay in reach. */
+  /** While the database is down the cache decides: operators must be able to control a rollout. */
   const refresh = async () => {
     if (performance.now() - readAtMs < freshForMs) return;
     reading ??= read()
@@ -46,7 +46,7 @@ export function createLogouts(database: Database, log: Log) {
       return ended.has(id);
     },
 
-    /** Ends a session here at once, and everywhere as soon as it is written. */
+    /** Ends a session in this process at once, and in all others as soon as it is stored. */
     async add(ticket: Ticket): Promise<void> {
       ended.add(ticket.id);
       unwritten.set(ticket.id, ticket);

@@ -1,4 +1,4 @@
-/** One look at the rollout, its history and its fleet; what cannot be asked is named and left as it was. */
+/** Reads the rollout, its history and its fleet once; a part that cannot be read is reported and left unchanged. */
 import { ProblemError } from "#kernel/problem.ts";
 import type { Operation, RolloutStateName, RolloutStatus } from "#rollout/contract.ts";
 import type { RolloutDetail } from "#rollout/history/contract.ts";
@@ -15,7 +15,7 @@ export type ObserveParts = {
   legalOperations: (state: RolloutStateName) => Operation[];
 };
 
-export type Picture = {
+export type LiveState = {
   rollout: LiveRollout | undefined;
   columns: FleetColumns | undefined;
   trouble: Trouble;
@@ -26,10 +26,10 @@ const statusTimeoutMs = 4_000;
 /** States in which sentinels may change. */
 const activeStates: readonly RolloutStateName[] = ["in_progress", "paused", "rolling_back"];
 
-/** Answers a function that looks once; `known` is what it said before. */
+/** Returns a function that reads everything once; `known` is its previous result. */
 export function createObserve(parts: ObserveParts) {
   const throughput = createThroughput();
-  return async (known: LiveRollout | undefined): Promise<Picture> => {
+  return async (known: LiveRollout | undefined): Promise<LiveState> => {
     const trouble: Trouble = [];
     const note = (part: string) => (error: unknown) => {
       trouble.push({ part, detail: describe(error) });
@@ -57,7 +57,7 @@ export function createObserve(parts: ObserveParts) {
   };
 }
 
-/** While history is away the rest stays as it was last known. */
+/** While history cannot be read, its parts keep their last known values. */
 function keepDetail(known: LiveRollout | undefined, status: RolloutStatus): RolloutDetail {
   if (known?.status.rollout_id === status.rollout_id) return { ...known, status };
   return {
@@ -76,6 +76,6 @@ function keepDetail(known: LiveRollout | undefined, status: RolloutStatus): Roll
 
 function describe(error: unknown): string {
   if (error instanceof ProblemError) return error.message;
-  if (error instanceof Error && error.name === "TimeoutError") return "it does not answer";
+  if (error instanceof Error && error.name === "TimeoutError") return "it did not answer in time";
   return "it cannot be reached";
 }

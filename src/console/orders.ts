@@ -1,4 +1,4 @@
-/** What an operator orders. A blocking handler is answered as soon as it has begun. */
+/** Operations on the rollout. The page gets its answer as soon as a blocking operation has started. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
@@ -19,13 +19,13 @@ type Parts = { access: ConsoleAccess; guard: Guard; live: Live; log: Log };
 
 type SeenState = { rollout_id: string | null; state: string };
 
-const lookEveryMs = 100;
-/** A start asks the registry first, which may take its time. */
-const beginsWithinMs = 30_000;
+const pollEveryMs = 100;
+/** A start calls the registry first, which may take long. */
+const startsWithinMs = 30_000;
 
 const rolloutPath = (handler: string) => `/${rolloutServiceName}/${singletonKey}/${handler}`;
 
-/** Asks the rollout itself, whatever the console last showed. */
+/** Reads the status from the rollout itself, not from what the console last showed. */
 export async function readStatus(
   access: ConsoleAccess,
   actor: string,
@@ -55,7 +55,7 @@ type Order = { operation: Operation; body: unknown; actor: string; seen: SeenSta
 
 async function order(parts: Parts, { operation, body, actor, seen }: Order) {
   const { access, log, live } = parts;
-  requireUnmoved(await readStatus(access, actor), seen);
+  requireUnchanged(await readStatus(access, actor), seen);
   log.info({ actor, operation, rollout: seen.rollout_id }, "ordered from the console");
   const begun = new AbortController();
   const answered = access.call({
@@ -67,27 +67,28 @@ async function order(parts: Parts, { operation, body, actor, seen }: Order) {
     signal: begun.signal,
   });
   try {
-    await Promise.race([answered, movedOn(access, actor, seen)]);
+    await Promise.race([answered, stateChange(access, actor, seen)]);
   } finally {
-    // What was begun goes on without us; its refusal, had there been one, has come by now.
+    // The operation continues without this call; a refusal would have arrived by now.
     answered.catch(() => {});
     begun.abort();
-    live.look();
+    live.poll();
   }
   return { status: await readStatus(access, actor) };
 }
 
-/** Refuses what was decided on an older picture than the present one. */
-function requireUnmoved(now: SeenState, seen: SeenState): void {
+/** Refuses an operation that the operator decided on the basis of an older state. */
+function requireUnchanged(now: SeenState, seen: SeenState): void {
   if (now.rollout_id === seen.rollout_id && now.state === seen.state) return;
-  const detail = `Meanwhile the rollout is ${now.state.replace("_", " ")}. Look again, then decide.`;
+  const detail = `The rollout has changed: it is ${now.state.replace("_", " ")} now. Check the page and decide again.`;
   throw new ProblemError({ status: 409, code: "moved_on", detail });
 }
 
-async function movedOn(access: ConsoleAccess, actor: string, seen: SeenState): Promise<void> {
-  const untilMs = performance.now() + beginsWithinMs;
+/** Resolves when the rollout has left the state that was seen, or after a timeout. */
+async function stateChange(access: ConsoleAccess, actor: string, seen: SeenState): Promise<void> {
+  const untilMs = performance.now() + startsWithinMs;
   while (performance.now() < untilMs) {
-    await delay(lookEveryMs);
+    await delay(pollEveryMs);
     const now = await readStatus(access, actor).catch(() => seen);
     if (now.rollout_id !== seen.rollout_id || now.state !== seen.state) return;
   }

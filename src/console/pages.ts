@@ -1,4 +1,4 @@
-/** The built page: its files as they are, and the page itself at every address that is one of its own. */
+/** Serves the built page: its files, and the page itself at every other address below /console. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import fastifyStatic from "@fastify/static";
@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { ProblemError } from "#kernel/problem.ts";
 import { pageHeaders } from "./guard.ts";
 
-/** A name with its content's hash in it never changes what it means. */
+/** File names contain a hash of the content, so the content of a name never changes. */
 const forever = "public, max-age=31536000, immutable";
 
 export async function servePages(app: FastifyInstance, dir: string): Promise<void> {

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { ProblemError } from "#kernel/problem.ts";
 
-/** The parsed body of a request. Throws 400 with every fault. */
+/** The parsed body of a request. Throws 400 with all faults. */
 export function parseBody<Schema extends z.ZodType>(
   schema: Schema,
   body: unknown,

@@ -1,4 +1,4 @@
-/** What the pages read: handlers by their own contracts, and rows of history. */
+/** The reads of the pages: handlers by their own contracts, and rows of history. */
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { alertEventHandlers, alertEvents } from "#alerts/contract.ts";
@@ -23,7 +23,7 @@ type Parts = {
 const rollout = (handler: string) => `/${rolloutServiceName}/${singletonKey}/${handler}`;
 const check = (handler: string) => `/${checkReads.name}/${handler}`;
 
-/** Handlers that only read, under the names by which the page asks for them. */
+/** Handlers that only read, by the names that the page uses. */
 const readers: Record<string, { path: string; input: z.ZodType }> = {
   plan: { path: rollout("Plan"), input: rolloutHandlers.Plan.input },
   history: { path: rollout("History"), input: rolloutHandlers.History.input },

@@ -1,11 +1,11 @@
 import type { RolloutStatus } from "#rollout/contract.ts";
 import type { Progress, RolloutDetail } from "#rollout/history/contract.ts";
 
-/** What the console reads of rollouts. */
+/** The reads of rollouts that the console needs. */
 export type ReadRollouts = {
-  /** `status` is what the rollout itself says, which is ahead of history. */
+  /** `status` is that of the rollout itself, which is newer than history. */
   detail: (status: RolloutStatus) => Promise<RolloutDetail>;
-  /** undefined: there is none with this id. */
+  /** undefined: there is no rollout with this id. */
   status: (rolloutId: string) => Promise<RolloutStatus | undefined>;
   progress: (rolloutId: string) => Promise<Progress>;
 };

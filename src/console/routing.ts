@@ -1,4 +1,4 @@
-/** What the pages read of alert routes: who is told of what, and whether the incident service knows. */
+/** The reads of alert routes: who is notified of what, and whether the incident service is in step. */
 import type { FastifyInstance } from "fastify";
 import { ProblemError } from "#kernel/problem.ts";
 import {
@@ -10,7 +10,7 @@ import { type ConsoleAccess, type RoutingView, SimulationRequest } from "./contr
 import type { Guard } from "./guard.ts";
 import { parseBody } from "./parse.ts";
 
-/** By the rows of the routes alone; `simulate` throws for a source that there is not. */
+/** Computed from the rows of the routes alone; `simulate` throws for an unknown source. */
 export type Routing = {
   sources: RoutingView["sources"];
   checks: RoutingView["checks"];
@@ -38,7 +38,7 @@ export function serveRouting(app: FastifyInstance, { access, guard, routing }: P
   });
 }
 
-/** What cannot be asked does not keep the rest from being seen. */
+/** An error here becomes part of the answer, so that the rest of the page is still shown. */
 async function readSync(
   access: ConsoleAccess,
   path: string,

@@ -1,6 +1,6 @@
 /**
- * Sessions are sealed tickets: they outlive a restart and need no database, so that a rollout can be
- * stopped while Postgres is away. One ends by itself, by signing out, or with the token behind it.
+ * Sessions are signed tickets: they survive a restart and need no database, so that a rollout can be
+ * stopped while Postgres is down. A session ends by expiry, by signing out, or when its token is replaced.
  */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
@@ -8,13 +8,13 @@ import { z } from "zod";
 const Ticket = z.strictObject({
   id: z.string(),
   actor: z.string(),
-  /** Of the token that was signed in with. */
+  /** The mark of the token that was used to sign in. */
   mark: z.string(),
   endsAtMs: z.number(),
 });
 export type Ticket = z.infer<typeof Ticket>;
 
-/** A shift, and the hand-over after it. */
+/** Long enough for a shift and its hand-over. */
 export const sessionMs = 12 * 3_600_000;
 
 export function createTicket(actor: string, { mark, nowMs }: { mark: string; nowMs: number }) {
@@ -22,13 +22,13 @@ export function createTicket(actor: string, { mark, nowMs }: { mark: string; now
   return { id, actor, mark, endsAtMs: nowMs + sessionMs } satisfies Ticket;
 }
 
-/** The ticket as the cookie carries it. */
+/** The signed ticket, as the value of the cookie. */
 export function seal(ticket: Ticket, key: Uint8Array): string {
   const body = Buffer.from(JSON.stringify(ticket)).toString("base64url");
   return `${body}.${sign(`ticket.${body}`, key)}`;
 }
 
-/** The ticket of a cookie; undefined when it is not ours, or over. */
+/** The ticket of a cookie; undefined when its signature is wrong, or it has expired. */
 export function unseal(text: string, key: Uint8Array, nowMs: number): Ticket | undefined {
   const [body = "", signature = ""] = text.split(".");
   if (!isSame(signature, sign(`ticket.${body}`, key))) return undefined;
@@ -36,7 +36,7 @@ export function unseal(text: string, key: Uint8Array, nowMs: number): Ticket | u
   return ticket.endsAtMs > nowMs ? ticket : undefined;
 }
 
-/** What a page of this session sends with its writes, and a page of another site cannot know. */
+/** The CSRF token: pages of this session send it with writes, and pages of other sites cannot know it. */
 export function csrfOf(ticket: Ticket, key: Uint8Array): string {
   return sign(`csrf.${ticket.id}`, key);
 }

@@ -1,4 +1,4 @@
-/** Signing in, out, and asking who one is. */
+/** Signing in, signing out, and reading the session. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -51,7 +51,7 @@ export function serveSignIn(app: FastifyInstance, parts: Parts): void {
 }
 
 function wrongToken(): ProblemError {
-  const detail = "This token is not known here. Use the ingress token, or your own operator token.";
+  const detail = "This token is unknown. Use the ingress token, or your own operator token.";
   return new ProblemError({ status: 401, code: "wrong_token", detail });
 }
 

@@ -1,4 +1,4 @@
-/** The stream of events: server-sent, so that a browser comes back by itself and says where it was. */
+/** The stream of server-sent events: browsers reconnect by themselves and send the id of their last event. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ProblemError } from "#kernel/problem.ts";
 import { livePath } from "./contract.ts";
@@ -6,13 +6,13 @@ import type { Guard } from "./guard.ts";
 import type { Live } from "./live.ts";
 import type { LiveEvent } from "./live-replay.ts";
 
-/** How soon a browser comes back after a lost connection. */
+/** How soon a browser reconnects after a lost connection. */
 const retryMs = 1_000;
-/** Who reads this much behind is let go; it comes back and gets the newest. */
+/** A client with so much unread data is disconnected; it reconnects and gets the newest state. */
 const behindLimitBytes = 8 * 1024 * 1024;
-/** Of one session: far more than the tabs that anybody looks at, and each costs as much as all it is sent. */
+/** Limit of streams per session: far more than the tabs that a person uses. Each stream is sent all events. */
 const mostStreams = 16;
-/** How often is looked whether the session still holds. */
+/** How often the session is checked again. */
 const recheckEveryMs = 5_000;
 
 type Parts = {
@@ -29,7 +29,7 @@ export function serveStream(app: FastifyInstance, parts: Parts): void {
     const before = openStreams.get(id) ?? 0;
     if (before >= mostStreams) throw tooMany();
     reply.hijack();
-    // Who has gone while the session was looked up closes no more, and would be listened for until it ends.
+    // A client that disconnected during the await emits no more "close": its stream would never be removed.
     if (reply.raw.destroyed) return;
     openStreams.set(id, before + 1);
     reply.raw.once("close", () => {
@@ -55,7 +55,7 @@ function open(
   raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
     "content-type": "text/event-stream",
-    // Proxies that gather answers would hold the events back.
+    // Proxies that buffer responses would delay the events.
     "x-accel-buffering": "no",
   });
   raw.write(`retry: ${retryMs}\n\n`);
@@ -64,14 +64,14 @@ function open(
     else raw.write(formatEvent(event));
   };
   const lastId = request.headers["last-event-id"];
-  const leave = live.listen(send, typeof lastId === "string" ? lastId : undefined);
-  // Not ended: what is left would first have to be read, and events after the end are an error.
+  const stopListening = live.listen(send, typeof lastId === "string" ? lastId : undefined);
+  // Destroyed, not ended: an end waits until the client has read everything, and events after it are an error.
   const recheck = setInterval(() => {
     guard.requireSession(request).catch(() => raw.destroy());
   }, recheckMs);
   raw.once("close", () => {
     clearInterval(recheck);
-    leave();
+    stopListening();
   });
 }
 

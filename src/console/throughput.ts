@@ -2,7 +2,7 @@ import type { RolloutDetail } from "#rollout/history/contract.ts";
 
 type Sample = { atMs: number; done: number };
 
-/** Over so long is counted: shorter jumps with every batch, longer lags behind. */
+/** The window of the rate: a shorter one would jump with every batch, a longer one would lag behind. */
 const windowMs = 20_000;
 
 /** Counts the results per second of the rollout, or of its rollback. */

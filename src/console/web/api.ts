@@ -1,4 +1,4 @@
-/** Calls to our own server, typed by the contracts of the handlers that answer. */
+/** Calls to our own server, typed by the contracts of its handlers. */
 import { signal } from "@preact/signals";
 import type { z } from "zod";
 import type { alertEventHandlers } from "#alerts/contract.ts";
@@ -14,13 +14,13 @@ import type {
 import type { checkReaders } from "#monitor/results/contract.ts";
 import type { RolloutStatus, rolloutHandlers } from "#rollout/contract.ts";
 
-/** undefined: not asked yet; null: nobody is signed in. */
+/** undefined: not read yet; null: not signed in. */
 export const session = signal<Session | null | undefined>(undefined);
 
-/** Why someone was signed out, for the page that asks them to sign in. */
+/** Why the session has ended, shown on the sign-in page. */
 export const signedOutBecause = signal<string | null>(null);
 
-/** What the server said no with; its message is meant to be read. */
+/** A refusal by the server; its message is meant for the operator. */
 class Refusal extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -73,8 +73,8 @@ export async function signOut(): Promise<void> {
   session.value = null;
 }
 
-/** Asks who we are; a session that is over leads to the page for signing in. */
-export async function askSession(): Promise<void> {
+/** Reads the session; without a valid one the sign-in page is shown. */
+export async function readSession(): Promise<void> {
   try {
     session.value = await call<Session>("GET", "session");
   } catch (error) {
@@ -95,13 +95,13 @@ async function call<Answer>(method: string, path: string, body?: unknown): Promi
     ...(body !== undefined && { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(timeoutMs),
   }).catch((cause: Error) => {
-    throw new Refusal(0, `The server does not answer (${cause.message}).`);
+    throw new Refusal(0, `The server does not answer: ${cause.message}`);
   });
   if (answer.status === 204) return undefined as Answer;
-  const parsed = await answer.json().catch(() => ({ detail: "That was no answer of ours." }));
+  const parsed = await answer.json().catch(() => ({ detail: "The answer is not from Vedette." }));
   if (answer.ok) return parsed as Answer;
   if (answer.status === 401 && session.value) {
-    signedOutBecause.value = "Your session is over. Sign in again; nothing else has stopped.";
+    signedOutBecause.value = "Your session has ended. Sign in again; rollouts are not affected.";
     session.value = null;
   }
   throw new Refusal(answer.status, parsed.detail ?? `The server answered ${answer.status}.`);

@@ -1,8 +1,8 @@
-/** The frame of every page: who is signed in, where one is, and whether what is shown is true now. */
+/** The frame of every page: navigation, the signed-in operator, and whether the shown data is current. */
 import { useEffect } from "preact/hooks";
-import { askSession, session, signOut } from "./api.ts";
+import { readSession, session, signOut } from "./api.ts";
 import { ago } from "./format.ts";
-import { connection, heardAtMs, listen, nowMs, trouble } from "./live.ts";
+import { connection, lastEventAtMs, listen, nowMs, trouble } from "./live.ts";
 import { SignInPage } from "./pages/sign-in.tsx";
 import { routes } from "./pages.tsx";
 import { Brand } from "./parts/brand.tsx";
@@ -13,10 +13,10 @@ import { type Theme, theme, themes } from "./theme.ts";
 
 export function App() {
   useEffect(() => {
-    const knock = () => void askSession().catch(() => setTimeout(knock, 2_000));
-    knock();
+    const retry = () => void readSession().catch(() => setTimeout(retry, 2_000));
+    retry();
   }, []);
-  if (session.value === undefined) return <p class="waiting">Reaching the server…</p>;
+  if (session.value === undefined) return <p class="waiting">Connecting to the server…</p>;
   return session.value === null ? <SignInPage /> : <Shell actor={session.value.actor} />;
 }
 
@@ -29,7 +29,7 @@ function Shell({ actor }: { actor: string }) {
   return (
     <>
       <a class="skip" href="#main">
-        Skip to the page
+        Skip to the content
       </a>
       <header class="bar">
         <Brand />
@@ -57,7 +57,7 @@ function Shell({ actor }: { actor: string }) {
       </header>
       <main id="main" tabIndex={-1}>
         <Troubles />
-        {route === undefined ? <h1>There is no such page</h1> : <route.Page />}
+        {route === undefined ? <h1>Page not found</h1> : <route.Page />}
       </main>
       <Confirmation />
     </>
@@ -67,7 +67,7 @@ function Shell({ actor }: { actor: string }) {
 function signOutQuestion(actor: string) {
   return {
     title: "Sign out?",
-    lines: [`This ends the session of ${actor} in this browser. Nothing that runs is touched.`],
+    lines: [`This ends the session of ${actor} in this browser. Rollouts are not affected.`],
     verb: "Sign out",
     isGrave: false,
     run: signOut,
@@ -86,18 +86,18 @@ function Connection() {
 }
 
 function Troubles() {
-  const seen = ago(new Date(heardAtMs.value).toISOString(), nowMs.value);
+  const seen = ago(new Date(lastEventAtMs.value).toISOString(), nowMs.value);
   return (
     <>
       {connection.value === "lost" && (
         <Notice tone="warn">
-          The connection is lost; what you see was true {seen}. Trying again; rollouts go on by
-          themselves meanwhile.
+          The connection is lost; this page was updated {seen}. Reconnecting; rollouts continue
+          meanwhile.
         </Notice>
       )}
       {trouble.value.map(({ part, detail }) => (
         <Notice key={part} tone="warn">
-          <b>{part}</b>: {detail}. What you see of it is what was last known.
+          <b>{part}</b>: {detail}. The page shows its last known state.
         </Notice>
       ))}
     </>

@@ -14,7 +14,7 @@ export function percent(part: number, total: number): string {
   return total === 0 ? "0 %" : `${Math.floor((part * 100) / total)} %`;
 }
 
-/** Never 100 for what was not whole. */
+/** Rounds down, so that only 100 % is shown as 100. */
 export function uptime(percentUp: number | null, digits: number): string {
   if (percentUp === null) return "–";
   const scale = 10 ** digits;
@@ -48,7 +48,7 @@ const dayFormat = new Intl.DateTimeFormat("en-GB", {
   minute: "2-digit",
 });
 
-/** 03:12:45, in the reader's own time. */
+/** 03:12:45, in the browser's time zone. */
 export function clock(iso: string): string {
   return clockFormat.format(new Date(iso));
 }
@@ -58,9 +58,9 @@ export function day(iso: string): string {
   return dayFormat.format(new Date(iso));
 }
 
-/** A mute without an end is kept as the last instant that a date can name. */
+/** A mute without an end is stored as the last instant that a date can express. */
 export function quietEnd(iso: string): string {
-  return iso.startsWith("9999-") ? "someone says otherwise" : day(iso);
+  return iso.startsWith("9999-") ? "unmuted" : day(iso);
 }
 
 export function ms(value: number): string {
@@ -70,7 +70,7 @@ export function ms(value: number): string {
 
 export type ImageName = { place: string; name: string; version: string };
 
-/** What differs between two releases stands last: the tag, and a digest shortened. */
+/** Splits off what differs between releases: `version` is the tag, and a shortened digest. */
 export function splitImage(image: string): ImageName {
   const [path = "", digest] = image.split("@");
   const slash = path.lastIndexOf("/");

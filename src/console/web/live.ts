@@ -1,4 +1,4 @@
-/** What the stream of events says, as signals; the fleet as a store that is changed in place. */
+/** The data of the stream of events, as signals; the fleet is a store that is changed in place. */
 import { signal } from "@preact/signals";
 import type {
   FleetChanges,
@@ -7,15 +7,15 @@ import type {
   SentinelMark,
   Trouble,
 } from "#console/contract.ts";
-import { askSession } from "./api.ts";
+import { readSession } from "./api.ts";
 
 export const rollout = signal<LiveRollout | undefined>(undefined);
 export const trouble = signal<Trouble>([]);
-/** lost: the server cannot be reached, and what is shown is what was last known. */
+/** lost: the server cannot be reached, and the page shows the last known state. */
 export const connection = signal<"connecting" | "live" | "lost">("connecting");
-/** When something last came, in ms since 1970. */
-export const heardAtMs = signal(Date.now());
-/** Ticks, so that times of the kind "4 min ago" go on. */
+/** When the last event arrived, in ms since 1970. */
+export const lastEventAtMs = signal(Date.now());
+/** The current time, updated every second, so that relative times such as "4 min ago" advance. */
 export const nowMs = signal(Date.now());
 
 export type Fleet = {
@@ -43,7 +43,7 @@ export const fleetTick = signal(0);
 type OnCells = (indexes: readonly number[]) => void;
 const drawers = new Set<OnCells>();
 
-/** Calls back with the sentinels that have changed in place. Answers how to stop that. */
+/** Calls back with the sentinels that have changed in place. Returns a function that stops this. */
 export function onCells(draw: OnCells): () => void {
   drawers.add(draw);
   return () => drawers.delete(draw);
@@ -70,7 +70,7 @@ function applyChanges({ groups, reasons }: FleetChanges): void {
   fleetTick.value += 1;
 }
 
-/** By turns so many are passed over, and so many follow. */
+/** Decodes run lengths: alternately how many indexes to skip and how many to take. */
 function* indexesOf(runs: readonly number[]): Generator<number> {
   let next = 0;
   for (const [turn, length] of runs.entries()) {
@@ -80,18 +80,18 @@ function* indexesOf(runs: readonly number[]): Generator<number> {
   }
 }
 
-/** The server beats every five seconds: after so long without anything it is away. */
+/** The server sends a beat every five seconds: after so long without an event the connection is lost. */
 const silentForMs = 13_000;
 const reopenAfterMs = 2_000;
 
-/** Listens until the answer is called. A browser comes back by itself, and says where it was. */
+/** Listens until the returned function is called. Browsers reconnect by themselves and send their last event id. */
 export function listen(): () => void {
   let source: EventSource | undefined;
   let reopening: number | undefined;
   let isOver = false;
 
-  const heard = () => {
-    heardAtMs.value = Date.now();
+  const noteEvent = () => {
+    lastEventAtMs.value = Date.now();
     connection.value = "live";
   };
 
@@ -100,7 +100,7 @@ export function listen(): () => void {
     source = new EventSource("/console/api/live");
     const on = <Data>(name: string, take: (data: Data) => void) =>
       source?.addEventListener(name, (event) => {
-        heard();
+        noteEvent();
         take(JSON.parse((event as MessageEvent<string>).data) as Data);
       });
     on<LiveRollout>("rollout", (data) => {
@@ -120,7 +120,7 @@ export function listen(): () => void {
     on("beat", () => {});
     source.addEventListener("error", () => {
       connection.value = "lost";
-      // A refusal is no lost connection: the browser gives up, and perhaps the session is over.
+      // After a refusal the browser does not reconnect; the session may have ended.
       if (source?.readyState === EventSource.CLOSED) reopen();
     });
   };
@@ -128,16 +128,16 @@ export function listen(): () => void {
   const reopen = () => {
     source?.close();
     clearTimeout(reopening);
-    // While the session was asked for, nobody listens any more.
+    // Listening may have ended while the session was read.
     if (isOver) return;
     reopening = setTimeout(() => {
-      askSession().then(open, reopen);
+      readSession().then(open, reopen);
     }, reopenAfterMs) as unknown as number;
   };
 
   const clock = setInterval(() => {
     nowMs.value = Date.now();
-    const isSilent = Date.now() - heardAtMs.peek() > silentForMs;
+    const isSilent = Date.now() - lastEventAtMs.peek() > silentForMs;
     if (!isSilent || connection.peek() === "lost") return;
     connection.value = "lost";
     reopen();

@@ -10,5 +10,5 @@ import { App } from "./app.tsx";
 import { applyTheme } from "./theme.ts";
 
 applyTheme();
-const place = document.getElementById("app");
-if (place !== null) render(<App />, place);
+const root = document.getElementById("app");
+if (root !== null) render(<App />, root);

@@ -1,4 +1,4 @@
-/** Every page, its address and its place in the navigation. */
+/** Every page, its address and its entry in the navigation. */
 import type { FunctionComponent } from "preact";
 import { CheckPage } from "./pages/check.tsx";
 import { ChecksPage } from "./pages/checks.tsx";

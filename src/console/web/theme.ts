@@ -1,4 +1,4 @@
-/** Light, dark, or as the machine has it; remembered in this browser. */
+/** The colour theme: light, dark, or that of the operating system; stored in this browser. */
 import { effect, signal } from "@preact/signals";
 
 export const themes = ["auto", "light", "dark"] as const;
@@ -15,7 +15,7 @@ function remembered(): Theme {
 export const theme = signal<Theme>(remembered());
 const machineIsDark = signal(machine.matches);
 
-/** Grows whenever colours change: what is drawn on a canvas has to be drawn anew. */
+/** Increases whenever colours change: canvases must then be redrawn. */
 export const paint = signal(0);
 
 export function applyTheme(): void {
@@ -30,7 +30,7 @@ export function applyTheme(): void {
   });
 }
 
-/** The value of a colour variable now. */
+/** The current value of a colour variable. */
 export function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }

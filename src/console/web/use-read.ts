@@ -2,16 +2,16 @@ import { useEffect, useState } from "preact/hooks";
 import { type Reads, read } from "./api.ts";
 
 export type ReadState<Data> = {
-  /** The newest answer to the present question. */
+  /** The newest answer to the current request. */
   data: Data | undefined;
-  /** The newest answer, maybe to another question: for what is the same in all answers. */
+  /** The newest answer, maybe to an earlier request: for data that is the same in all answers. */
   latest: Data | undefined;
-  /** Why the newest could not be had; `data` is then the last that could. */
+  /** Why the last read failed; `data` is then from the last successful one. */
   error: string | undefined;
   reload: () => void;
 };
 
-/** Reads when shown, when the question changes, and every so often while the page is in view. */
+/** Reads when shown, when the request changes, and every `everyMs` while the page is visible. */
 export function useRead<Name extends keyof Reads>(
   name: Name,
   body: Reads[Name]["input"],
@@ -26,7 +26,7 @@ export function useRead<Name extends keyof Reads>(
   useEffect(() => {
     let asked = 0;
     let shown = 0;
-    /** Not after the question has changed, nor when what was asked later is shown already. */
+    /** False after the request has changed, or when the answer to a later read is shown already. */
     const isNews = (turn: number) => {
       if (turn < shown) return false;
       shown = turn;

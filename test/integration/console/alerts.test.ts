@@ -48,15 +48,15 @@ describe.skipIf(!hasBrowser)("an alert", () => {
     await failJob(console, "certificate-workflow");
     const { page } = await console.open("/checks");
 
-    await page.getByRole("heading", { name: "1 alert is open" }).waitFor();
-    await page.getByRole("heading", { name: "Alert events that nobody accepted" }).waitFor();
+    await page.getByRole("heading", { name: "1 open alert" }).waitFor();
+    await page.getByRole("heading", { name: "Alert events that were not accepted" }).waitFor();
     await page.getByRole("button", { name: "Send again…" }).click();
-    await page.getByRole("button", { name: "Send it again" }).click();
+    await page.getByRole("button", { name: "Send again", exact: true }).click();
     await page.getByRole("link", { name: "Certificate Workflow", exact: true }).click();
     await page.getByRole("button", { name: "Acknowledge…" }).click();
-    await page.getByRole("button", { name: "I am at it" }).click();
+    await page.getByRole("button", { name: "Acknowledge", exact: true }).click();
 
-    await page.getByText("ingress-token is at it").waitFor();
+    await page.getByText("Acknowledged by ingress-token").waitFor();
     await page.getByText(/^accepted/).waitFor();
     expect(receiver.events.map(({ eventId }) => eventId)).toEqual([
       "certificate-workflow:1:opened",

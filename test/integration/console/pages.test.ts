@@ -93,7 +93,7 @@ describe.skipIf(!hasBrowser)("every page", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 2, name: "API checks" }).waitFor();
 
-    expect(first).toBe("Skip to the page");
+    expect(first).toBe("Skip to the content");
     expect(reached).toEqual(expect.arrayContaining(["Rollout", "History", "Checks", "Keys"]));
   });
 });
@@ -127,23 +127,23 @@ describe.skipIf(!hasBrowser)("checks", () => {
     await page.getByRole("button", { name: "Run now" }).click();
     await page.getByText(/^local: ok in /).waitFor();
     await page.getByRole("button", { name: "Mute…" }).click();
-    await page.getByRole("button", { name: "Mute it for 2 hours" }).click();
+    await page.getByRole("button", { name: "Mute for 2 hours" }).click();
     await page.getByText(/^Quiet until /).waitFor();
     await page.getByRole("button", { name: "Unmute…" }).click();
-    await page.getByRole("button", { name: "Unmute it" }).click();
+    await page.getByRole("button", { name: "Unmute", exact: true }).click();
     await page.getByRole("button", { name: "Mute…" }).waitFor();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.getByLabel("Reason").fill("database upgrade");
-    await page.getByRole("button", { name: "Begin maintenance…" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Begin maintenance" }).click();
+    await page.getByRole("button", { name: "Start maintenance…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Start maintenance" }).click();
 
     await page.getByText(/^Quiet until /).waitFor();
   });
 
-  it("show no answer to another question while theirs does not come", async () => {
+  it("show no answer to an earlier request while the current one has none", async () => {
     const { page } = await console.open("/checks/liveness");
     const times = page.getByRole("region", { name: "Response time" });
-    const charts = times.getByText(/^(?:Where the time goes|There are no results)/);
+    const charts = times.getByText(/^(?:Phases|No results in this)/);
     await charts.waitFor();
 
     await page.route("**/read/check-chart", (route) => route.abort());
@@ -153,7 +153,7 @@ describe.skipIf(!hasBrowser)("checks", () => {
     expect(await charts.count()).toBe(0);
   });
 
-  it("ask whoever signs in next nothing that was asked before", async () => {
+  it("show the next operator no confirmation of the one before", async () => {
     const { page } = await console.open("/checks/liveness");
     await page.getByRole("button", { name: "Mute…" }).click();
     await page.getByRole("dialog").waitFor();

@@ -109,7 +109,7 @@ describe.skipIf(!hasBrowser)("a rollout", () => {
     expect(complaints.filter((line) => !line.includes("401"))).toEqual([]);
   });
 
-  it("that fails is paused, resumed and rolled back by clicks, each asked for by what it does", async () => {
+  it("that fails is paused, resumed and rolled back by clicks, each after a confirmation", async () => {
     const { page } = await console.open();
 
     await start(page, image("bad"), "50, 100");
@@ -134,7 +134,7 @@ describe.skipIf(!hasBrowser)("a rollout", () => {
     await heading(page, "Cancelled");
   });
 
-  it("is refused to whoever decided on an older picture", async () => {
+  it("refuses an operation that was decided on an older state", async () => {
     const { page } = await console.open();
     const { page: other } = await console.open();
     await other.getByRole("link", { name: "New rollout…" }).click();
@@ -146,7 +146,7 @@ describe.skipIf(!hasBrowser)("a rollout", () => {
     await heading(page, /In progress|Completed/);
     await other.getByRole("button", { name: "Start the rollout" }).click();
 
-    await other.getByRole("alert").filter({ hasText: "Meanwhile the rollout is" }).waitFor();
+    await other.getByRole("alert").filter({ hasText: "The rollout has changed: it is" }).waitFor();
     await heading(page, "Completed");
   });
 

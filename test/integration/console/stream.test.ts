@@ -78,7 +78,7 @@ async function startStream(limits: { recheckMs: number }) {
 const large = { name: "fleet", data: "x".repeat(7 * 1024 * 1024) } as unknown as LiveEvent;
 const small = { name: "beat", data: {} } as unknown as LiveEvent;
 
-it("lets go of a reader whose session is over, although it reads nothing", async () => {
+it("disconnects a client whose session has ended, even if it reads nothing", async () => {
   const stream = await startStream({ recheckMs: 50 });
   await stream.open();
   stream.tell(large);
@@ -124,7 +124,7 @@ it("refuses a session's seventeenth stream, and takes it once another has ended"
   expect([refused.status, other.status, next.status]).toEqual([429, 200, 200]);
 });
 
-it("listens for nobody who went away while the session was looked up", async () => {
+it("keeps no stream for a client that disconnected while the session was checked", async () => {
   const stream = await startStream({ recheckMs: 3_600_000 });
   const lookedUp = Promise.withResolvers<void>();
   let asked = 0;

@@ -5,7 +5,7 @@ export function bucketsOf(span: { from: number; to: number }, seconds: number): 
   return Array.from({ length: Math.max(0, count) }, (_, n) => first + n * seconds);
 }
 
-/** What a value of each bucket is; `absent` where nothing is known of one. */
+/** The value of each bucket; `absent` for buckets without a point. */
 export function alongBuckets<Point>(
   buckets: readonly number[],
   points: readonly { at: string; point: Point }[],

@@ -1,4 +1,4 @@
-/** A chart over time: the library draws, this holds it to the theme, the width and the words beside it. */
+/** A chart over time: the library draws it, with our theme, width and description. */
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -18,11 +18,11 @@ export type Line = {
 export type Threshold = { label: string; value: number; colour: string };
 
 type Props = {
-  /** In words, for those who do not see it. */
+  /** A text alternative for screen readers. */
   description: string;
   /** Unix seconds, rising. */
   times: number[];
-  /** What the chart reaches over, whether there is anything in it or not. Unix seconds. */
+  /** The range of the time axis, whether it has data or not. Unix seconds. */
   span: { from: number; to: number };
   lines: readonly Line[];
   thresholds?: readonly Threshold[];
@@ -110,14 +110,14 @@ function timeWords(seconds: number, isElapsed: boolean): string {
   return isElapsed ? duration(seconds) : day(new Date(seconds * 1_000).toISOString());
 }
 
-/** A threshold that is far above everything would flatten the lines: it is then left out of sight. */
+/** A threshold far above all values would flatten the lines: the axis then does not include it. */
 function highest(max: number | null, thresholds: readonly Threshold[]): number {
   const top = Math.max(max ?? 0, 1);
   const near = thresholds.map(({ value }) => value).filter((value) => value <= top * 4);
   return Math.max(top, ...near) * 1.1;
 }
 
-/** A line through few points, with gaps between them, would hardly be seen. */
+/** A line of few points with gaps between them is hardly visible: its points are drawn, too. */
 function isSparse({ values }: Line): boolean {
   return values.filter((value) => value !== null && value !== 0).length < 40;
 }

@@ -1,4 +1,4 @@
-/** The charting library comes when the first chart is shown, not with the first view. */
+/** Loads the charting library when the first chart is shown, not with the first page. */
 
 import type { ComponentProps } from "preact";
 import { lazy, Suspense } from "preact/compat";

@@ -1,4 +1,4 @@
-/** What an operator can do about a check, each asked for by what it will mean. */
+/** The operations on a check; each confirmation says what the operation does. */
 import { useState } from "preact/hooks";
 import { change } from "#console/web/api.ts";
 import { day, ms, quietEnd } from "#console/web/format.ts";
@@ -23,34 +23,34 @@ export function CheckActions({ check, reload }: Props) {
     ask({
       title: `Mute ${name} for two hours?`,
       lines: [
-        "No alert of it opens until then, and nobody is paged by it.",
-        "An alert that is open stays open and still resolves by itself.",
+        "It opens no alert until then, and pages nobody.",
+        "An open alert stays open and still resolves by itself.",
       ],
-      verb: "Mute it for 2 hours",
+      verb: "Mute for 2 hours",
       isGrave: false,
       run: () => send("mute", { until: new Date(Date.now() + 2 * hourMs).toISOString() })(),
     });
   const unmute = () =>
     ask({
-      title: `Let ${name} alert again?`,
+      title: `Unmute ${name}?`,
       lines: [
         `It is quiet until ${quietUntil === null ? "" : quietEnd(quietUntil)}.`,
-        "If a maintenance is under way, all its windows end with that, also those to come.",
+        "If a maintenance window has started, this ends all windows, future ones included.",
       ],
-      verb: "Unmute it",
+      verb: "Unmute",
       isGrave: false,
       run: async () => {
         const { maintenance } = await order("unmute", {});
-        const isUnderWay = maintenance.some(({ from }) => Date.parse(from) <= Date.now());
-        if (isUnderWay) await order("end-maintenance", {});
+        const hasStarted = maintenance.some(({ from }) => Date.parse(from) <= Date.now());
+        if (hasStarted) await order("end-maintenance", {});
         reload();
       },
     });
   const acknowledge = () =>
     ask({
       title: `Acknowledge the alert of ${name}?`,
-      lines: ["Your name stands beside it. Nobody is notified of that."],
-      verb: "I am at it",
+      lines: ["The alert shows your name. Nobody is notified."],
+      verb: "Acknowledge",
       isGrave: false,
       run: send("acknowledge", { episode: alert?.episode }),
     });
@@ -74,7 +74,7 @@ export function CheckActions({ check, reload }: Props) {
   );
 }
 
-/** A window of maintenance, from now on. */
+/** The form of a maintenance window that starts now. */
 export function MaintenanceForm({ check, reload }: Props) {
   const [minutes, setMinutes] = useState("30");
   const [reason, setReason] = useState("");
@@ -84,8 +84,8 @@ export function MaintenanceForm({ check, reload }: Props) {
     const to = new Date(from.getTime() + Number(minutes) * 60_000);
     ask({
       title: `Maintenance for ${check.name} until ${day(to.toISOString())}?`,
-      lines: ["No alert of it opens in that time.", `Reason: ${reason.trim()}`],
-      verb: "Begin maintenance",
+      lines: ["It opens no alert in that time.", `Reason: ${reason.trim()}`],
+      verb: "Start maintenance",
       isGrave: false,
       run: async () => {
         const window = { from: from.toISOString(), to: to.toISOString(), reason: reason.trim() };
@@ -117,12 +117,12 @@ export function MaintenanceForm({ check, reload }: Props) {
           onInput={(event) => setReason(event.currentTarget.value)}
         />
       </label>
-      <button type="submit">Begin maintenance…</button>
+      <button type="submit">Start maintenance…</button>
     </form>
   );
 }
 
-/** Runs an API check now; it alerts nobody and is not recorded. */
+/** Runs an API check now, without alerting and without recording the result. */
 export function RunNow({ check }: { check: CheckView }) {
   const [run, setRun] = useState<RunNowAnswer | string>();
   const [isBusy, setBusy] = useState(false);

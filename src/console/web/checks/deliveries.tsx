@@ -1,4 +1,4 @@
-/** What became of alert events on their way to the incident service. */
+/** The deliveries of alert events to the incident service. */
 import type { AlertEventView } from "#alerts/contract.ts";
 import { change } from "#console/web/api.ts";
 import { day, duration } from "#console/web/format.ts";
@@ -16,7 +16,7 @@ const tones: Record<AlertEventView["status"], string> = {
 
 const words: Record<AlertEventView["status"], string> = {
   accepted: "accepted",
-  pending: "on its way",
+  pending: "pending",
   dead: "dead letter",
   superseded: "superseded",
   not_posted: "not posted",
@@ -36,7 +36,7 @@ export function Deliveries({ events, withCheck, reload }: Props) {
             <th>State</th>
             <th>Attempts</th>
             <th>
-              <span class="visually-hidden">What can be done</span>
+              <span class="visually-hidden">Action</span>
             </th>
           </tr>
         </thead>
@@ -76,10 +76,12 @@ function askRetry(event: AlertEventView, reload: () => void): void {
   ask({
     title: `Send the ${what} of ${event.name} again?`,
     lines: [
-      `It is posted to the incident service of ${event.environment}, now and until it is accepted.`,
-      event.kind === "opened" ? "Whoever the routes name is paged." : "The page of it ends.",
+      `It is posted to the incident service (${event.environment}) now, and retried until it is accepted.`,
+      event.kind === "opened"
+        ? "The people on the alert's route are paged."
+        : "This resolves the alert at the incident service.",
     ],
-    verb: "Send it again",
+    verb: "Send again",
     isGrave: false,
     run: async () => {
       await change("alert/retry", { event_id: event.event_id });

@@ -3,7 +3,7 @@ import type { CheckEpisode } from "#monitor/results/contract.ts";
 
 /** The alerts of a check, the newest first. */
 export function Episodes({ episodes }: { episodes: readonly CheckEpisode[] }) {
-  if (episodes.length === 0) return <p class="quiet">It never alerted.</p>;
+  if (episodes.length === 0) return <p class="quiet">No alerts yet.</p>;
   return (
     <div class="scroll">
       <table class="cards">

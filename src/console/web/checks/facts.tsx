@@ -1,4 +1,4 @@
-/** What a check is and how it stands, in numbers and by place. */
+/** The definition and status of a check, and its status by location. */
 import { ago, day, duration, ms, uptime } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
@@ -7,9 +7,12 @@ import type { CheckView } from "#monitor/results/contract.ts";
 export function CheckFacts({ check }: { check: CheckView }) {
   const facts: [string, string][] = [
     ["Uptime, 24 hours", uptime(check.uptime_24h, 3)],
-    ["Last heard of", check.last_at === null ? "never" : ago(check.last_at, nowMs.value)],
-    ["Last took", check.last_duration_ms === null ? "–" : ms(check.last_duration_ms)],
-    ["Tells", check.channel ?? "nobody"],
+    [
+      check.kind === "api" ? "Last run" : "Last ping",
+      check.last_at === null ? "never" : ago(check.last_at, nowMs.value),
+    ],
+    ["Last duration", check.last_duration_ms === null ? "–" : ms(check.last_duration_ms)],
+    ["Notifies", check.channel ?? "nobody"],
     ...ruleFacts(check),
   ];
   return (
@@ -44,14 +47,14 @@ function ruleFacts({ rule, due_at: dueAt, tls_days_left: days }: CheckView): [st
 
 const tones = { ok: "good", degraded: "warn", failed: "bad", silent: "calm" } as const;
 
-export function Places({ check }: { check: CheckView }) {
+export function Locations({ check }: { check: CheckView }) {
   if (check.locations.length === 0) return null;
   return (
-    <section class="panel" aria-labelledby="places-title">
+    <section class="panel" aria-labelledby="locations-title">
       <header class="panel-head">
-        <h2 id="places-title">Places</h2>
+        <h2 id="locations-title">Locations</h2>
       </header>
-      <ul class="places">
+      <ul class="locations">
         {check.locations.map(({ location, status, reported_at, duration_ms, reason }) => (
           <li key={location}>
             <span class="badge">
@@ -60,7 +63,7 @@ export function Places({ check }: { check: CheckView }) {
             </span>
             <span class="quiet">
               {status === "silent"
-                ? `silent; last heard ${ago(reported_at, nowMs.value)}`
+                ? `silent; last report ${ago(reported_at, nowMs.value)}`
                 : `${status} in ${ms(duration_ms)}, ${ago(reported_at, nowMs.value)}`}
             </span>
             {reason !== null && <span class="reason">{reason}</span>}

@@ -1,4 +1,4 @@
-/** How long a check's answers took, with its thresholds drawn in, and where the time went. */
+/** The response times of a check with its thresholds, and the mean times of their phases. */
 import { useState } from "preact/hooks";
 import { alongBuckets, bucketsOf } from "#console/web/charts/buckets.ts";
 import { LazyChart } from "#console/web/charts/lazy.tsx";
@@ -22,7 +22,7 @@ export function ResponseTimes({ check }: { check: CheckView }) {
       <header class="panel-head">
         <h2 id="times-title">Response time</h2>
         <fieldset class="choices">
-          <legend class="visually-hidden">How much is shown</legend>
+          <legend class="visually-hidden">Time span</legend>
           {spans.map((span) => (
             <label key={span.hours}>
               <input
@@ -49,7 +49,7 @@ type ChartsProps = { check: CheckView; chart: CheckChart; hours: number };
 
 function Charts({ check, chart, hours }: ChartsProps) {
   const { points, bucket_seconds: bucketSeconds } = chart;
-  if (points.length === 0) return <p class="quiet">There are no results in this time yet.</p>;
+  if (points.length === 0) return <p class="quiet">No results in this time span.</p>;
   const to = Date.now() / 1_000;
   const span = { from: to - hours * 3_600, to };
   const times = bucketsOf(span, bucketSeconds);
@@ -70,9 +70,9 @@ function Charts({ check, chart, hours }: ChartsProps) {
         thresholds={thresholdsOf(check)}
         format={ms}
       />
-      <h3>Where the time goes (means)</h3>
+      <h3>Phases (mean)</h3>
       <LazyChart
-        description={`The parts of the response time of ${check.name}, one on top of the other.`}
+        description={`The phases of the response time of ${check.name}, stacked.`}
         times={times}
         span={span}
         lines={stackedPhases(along)}
@@ -100,7 +100,7 @@ const phases = [
   { key: "transfer_ms", label: "transfer", colour: "--mute-fill" },
 ] as const;
 
-/** The sums, the highest first: each covers those below it. */
+/** Cumulative sums, the highest first, because each is drawn over those before it. */
 function stackedPhases(along: (value: (point: Point) => number) => (number | null)[]) {
   const lines = phases.map(({ label, colour }, i) => ({
     label: `… to ${label}`,
@@ -116,5 +116,5 @@ function stackedPhases(along: (value: (point: Point) => number) => (number | nul
 function describe({ name }: CheckView, { points }: CheckChart): string {
   const worst = Math.max(...points.map(({ max_ms }) => max_ms));
   const last = points.at(-1);
-  return `Response times of ${name}: at worst ${ms(worst)}, of late ${ms(last?.p50_ms ?? 0)} at the median.`;
+  return `Response times of ${name}: maximum ${ms(worst)}, latest median ${ms(last?.p50_ms ?? 0)}.`;
 }

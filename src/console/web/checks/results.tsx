@@ -21,10 +21,10 @@ export function LastResults({ check }: { check: CheckView }) {
             <thead>
               <tr>
                 <th>When</th>
-                <th>Place</th>
+                <th>Location</th>
                 <th>Grade</th>
                 <th class="number">Took</th>
-                <th>What</th>
+                <th>Result</th>
               </tr>
             </thead>
             <tbody>
@@ -33,14 +33,14 @@ export function LastResults({ check }: { check: CheckView }) {
                   <td data-name="When" class="nowrap">
                     {day(result.scheduled_at)}
                   </td>
-                  <td data-name="Place">{result.location}</td>
+                  <td data-name="Location">{result.location}</td>
                   <td data-name="Grade">
                     <span class={`tag ${tags[result.grade]}`}>{result.grade}</span>
                   </td>
                   <td data-name="Took" class="number">
                     {ms(result.duration_ms)}
                   </td>
-                  <td data-name="What">
+                  <td data-name="Result">
                     {[result.status === null ? "" : `status ${result.status}`, result.reason ?? ""]
                       .filter((part) => part !== "")
                       .join(": ")}
@@ -49,7 +49,7 @@ export function LastResults({ check }: { check: CheckView }) {
               ))}
             </tbody>
           </table>
-          {data.results.length === 0 && <p class="quiet">There are none yet.</p>}
+          {data.results.length === 0 && <p class="quiet">No results yet.</p>}
         </div>
       )}
     </section>

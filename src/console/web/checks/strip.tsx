@@ -1,4 +1,4 @@
-/** 24 hours in pieces of a quarter of an hour: tall and solid is worse, so that no colour is needed. */
+/** 24 hours in bars of a quarter of an hour: a taller bar is worse, so that the strip does not depend on colour. */
 import { day } from "#console/web/format.ts";
 import type { CheckView } from "#monitor/results/contract.ts";
 
@@ -26,7 +26,7 @@ export function Strip({ check }: { check: Pick<CheckView, "name" | "strip"> }) {
 function Bar({ piece, x }: { piece: Piece; x: number }) {
   const { grade, starts_at, runs, failed_runs } = piece;
   const height = grade === null ? 3 : heights[grade];
-  const found = grade === null ? "nothing known" : `${runs} runs, ${failed_runs} failed`;
+  const found = grade === null ? "no results" : `${runs} runs, ${failed_runs} failed`;
   return (
     <rect class={`g-${grade ?? "none"}`} x={x} y={24 - height} width="3" height={height}>
       <title>{`${day(starts_at)}: ${found}`}</title>

@@ -29,7 +29,7 @@ export function statusWord(status: CheckView["status"]): string {
   return words[status];
 }
 
-/** What is worst stands first. */
+/** The order of the list: the worst first. */
 const order: CheckView["status"][] = [
   "failed",
   "silent",

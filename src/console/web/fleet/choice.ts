@@ -1,10 +1,10 @@
-/** Which sentinel someone looks at. */
+/** The sentinel under the pointer, and the selected one. */
 import { signal } from "@preact/signals";
 
-/** Under the pointer or the keyboard's focus, and where that is in the window. */
+/** The sentinel under the pointer or the keyboard's focus, and its position in the window. */
 export const pointed = signal<
   { index: number; left: number; top: number; bottom: number } | undefined
 >(undefined);
 
-/** Asked for in detail. */
+/** The sentinel whose details are shown. */
 export const picked = signal<number | undefined>(undefined);

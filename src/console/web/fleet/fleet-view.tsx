@@ -1,4 +1,4 @@
-/** The fleet by region, with a legend, and what is known of the sentinel that one looks at. */
+/** The fleet by region, with a legend, and the details of the selected sentinel. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { SentinelMark } from "#console/contract.ts";
 import { count } from "#console/web/format.ts";
@@ -91,7 +91,7 @@ function Legend({ fleet }: { fleet: Fleet }) {
   );
 }
 
-/** What stands under the pointer: as a note beside it, and read out to those who cannot see it. */
+/** The sentinel under the pointer: as a note beside it, which screen readers read out. */
 function Pointed({ fleet }: { fleet: Fleet }) {
   fleetTick.value;
   const at = pointed.value;

@@ -9,7 +9,7 @@ export type Layout = { columns: number; rows: number; pitch: number; size: numbe
 
 const marks = Object.keys(markColours) as SentinelMark[];
 
-/** The more there are the smaller, so that a fleet stays within a few screens. */
+/** Cells are smaller in larger fleets, so that a fleet fits on a few screens. */
 export function layOut(count: number, fleetSize: number, width: number): Layout {
   const pitch = pitchOf(fleetSize, width);
   const columns = Math.max(1, Math.floor(width / pitch));

@@ -1,4 +1,4 @@
-/** One region of the fleet: a cell per sentinel, found by pointer and by arrow keys. */
+/** One region of the fleet: a cell per sentinel, reached by pointer and by arrow keys. */
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Fleet, onCells } from "#console/web/live.ts";
@@ -65,7 +65,7 @@ export function Region({ fleet, name, first, count, width }: Props) {
   );
 }
 
-/** Stands over the canvas, where only keyboard users see it. */
+/** Drawn over the canvas; only visible to keyboard users. */
 function FocusRing({ layout, place }: { layout: Layout; place: number | undefined }) {
   if (place === undefined) return null;
   const left = (place % layout.columns) * layout.pitch - 2;
@@ -134,7 +134,7 @@ function focusOnPointer(
   }
 }
 
-/** Where a cell is on the page. */
+/** The position of a cell in the window. */
 function placeOf(canvas: HTMLCanvasElement | null, layout: Layout, place: number) {
   const box = canvas?.getBoundingClientRect();
   const left = (box?.left ?? 0) + (place % layout.columns) * layout.pitch;

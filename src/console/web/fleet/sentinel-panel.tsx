@@ -1,4 +1,4 @@
-/** Everything that is known of one sentinel. */
+/** The details of one sentinel. */
 
 import { count, day, shortImage } from "#console/web/format.ts";
 import type { Fleet } from "#console/web/live.ts";
@@ -38,13 +38,13 @@ export function SentinelPanel({ fleet, index, rolloutId }: Props) {
           <Fact name="Wave" value={data.wave === null ? "none" : count(data.wave)} />
           <Fact name="Region" value={data.region} />
           <Fact name="Health" value={data.health} />
-          <Fact name="Runs" value={shortImage(data.running_image)} />
-          <Fact name="Wanted" value={shortImage(data.image)} />
+          <Fact name="Running image" value={shortImage(data.running_image)} />
+          <Fact name="Ordered image" value={shortImage(data.image)} />
           <Fact
-            name="Before"
+            name="Previous image"
             value={data.previous_image === null ? "none" : shortImage(data.previous_image)}
           />
-          <Fact name="Changed" value={day(data.updated_at)} />
+          <Fact name="Last change" value={day(data.updated_at)} />
         </dl>
       )}
     </section>

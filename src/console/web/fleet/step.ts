@@ -1,4 +1,4 @@
-/** Where a key leads within the cells of a region; undefined: nowhere. */
+/** The cell of a region to which a key moves; undefined: the key does not move. */
 import type { Fleet } from "#console/web/live.ts";
 import type { Layout } from "./painter.ts";
 

@@ -1,4 +1,4 @@
-/** How the results of rollouts came in, each from its own start. */
+/** The results of rollouts over time, each from its own start. */
 import type { PastRollout } from "#console/contract.ts";
 import { LazyChart } from "#console/web/charts/lazy.tsx";
 import { count, duration, sentinels } from "#console/web/format.ts";
@@ -10,7 +10,7 @@ export function ProgressChart({ runs }: { runs: readonly ChartLine[] }) {
     (a, b) => a - b,
   );
   const last = times.at(-1) ?? 0;
-  if (last === 0) return <p class="quiet">No sentinel had a result.</p>;
+  if (last === 0) return <p class="quiet">No sentinel has a result.</p>;
   return (
     <LazyChart
       description={`Sentinels done over time. ${runs.map(describe).join(" ")}`}
@@ -27,7 +27,7 @@ export function ProgressChart({ runs }: { runs: readonly ChartLine[] }) {
   );
 }
 
-/** null once it has ended: a line does not go on after its rollout. */
+/** null after the end of the rollout: its line ends there. */
 function doneBy({ seconds, done }: ChartLine["progress"], second: number): number | null {
   if (second > (seconds.at(-1) ?? 0)) return null;
   const after = seconds.findIndex((at) => at > second);

@@ -1,4 +1,4 @@
-/** Outcomes of verifications, each with a colour of its own; what is not listed is summed up. */
+/** Outcomes of verifications, each with its own colour. Other outcomes count in the totals only. */
 export const outcomes = [
   { name: "VALID", label: "valid", colour: "--good-fill" },
   { name: "RATE_LIMITED", label: "rate limited", colour: "--warn-fill" },

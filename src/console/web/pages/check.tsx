@@ -1,8 +1,8 @@
-/** One check or heartbeat, with all that is known of it. */
+/** The page of one check or heartbeat. */
 import { CheckActions, MaintenanceForm, RunNow } from "#console/web/checks/actions.tsx";
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
 import { Episodes } from "#console/web/checks/episodes.tsx";
-import { CheckFacts, Places } from "#console/web/checks/facts.tsx";
+import { CheckFacts, Locations } from "#console/web/checks/facts.tsx";
 import { ResponseTimes } from "#console/web/checks/response-times.tsx";
 import { LastResults } from "#console/web/checks/results.tsx";
 import { Strip } from "#console/web/checks/strip.tsx";
@@ -19,7 +19,7 @@ export function CheckPage() {
   const { data, error, reload } = useRead("checks", {}, 5_000);
   if (data === undefined) return <Waiting error={error} />;
   const check = data.checks.find((one) => one.id === id);
-  if (check === undefined) return <h1>There is no such check</h1>;
+  if (check === undefined) return <h1>Check not found</h1>;
   return <Shown key={id} check={check} reload={reload} error={error} />;
 }
 
@@ -31,14 +31,14 @@ function Shown({ check, reload, error }: Props) {
     <>
       <Heading check={check} reload={reload} />
       {error !== undefined && <Notice tone="warn">{error}</Notice>}
-      <section class="panel" aria-label="At a glance">
+      <section class="panel" aria-label="Overview">
         <Strip check={check} />
         <CheckFacts check={check} />
         {isApi && <RunNow check={check} />}
       </section>
       {isApi && <ResponseTimes check={check} />}
-      {isApi && <Places check={check} />}
-      <Told check={check} />
+      {isApi && <Locations check={check} />}
+      <Alerts check={check} />
       <LastResults check={check} />
       <section class="panel" aria-labelledby="maintenance-title">
         <header class="panel-head">
@@ -66,9 +66,9 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
       </div>
       {alert !== null && (
         <Notice tone="bad">
-          {`Alert #${alert.episode} is open since ${day(alert.opened_at)}. ${reason ?? ""}`}
+          {`Alert #${alert.episode}, open since ${day(alert.opened_at)}. ${reason ?? ""}`}
           {alert.rollout !== null && ` It opened in wave ${alert.rollout.wave} of a rollout.`}
-          {alert.acknowledged_by !== null && ` ${alert.acknowledged_by} is at it.`}
+          {alert.acknowledged_by !== null && ` Acknowledged by ${alert.acknowledged_by}.`}
         </Notice>
       )}
       {quietUntil !== null && <Notice tone="info">{`Quiet until ${quietEnd(quietUntil)}.`}</Notice>}
@@ -81,8 +81,8 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
   );
 }
 
-/** Its alerts, and whether the incident service knows of them. */
-function Told({ check }: { check: CheckView }) {
+/** The alerts of a check, and their deliveries to the incident service. */
+function Alerts({ check }: { check: CheckView }) {
   const episodes = useRead("check-episodes", { check: check.id, limit: 20 }, 10_000);
   const events = useRead("alert-events", { check: check.id, limit: 20 }, 10_000);
   return (

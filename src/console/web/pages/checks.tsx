@@ -1,4 +1,4 @@
-/** Every check and heartbeat at one glance: what is wrong stands first. */
+/** Every check and heartbeat, the worst first. */
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
 import { Strip } from "#console/web/checks/strip.tsx";
 import { byUrgency, statusWord, toneOfCheck } from "#console/web/checks/tone.ts";
@@ -33,9 +33,9 @@ export function ChecksPage() {
 
 function headline(checks: readonly CheckView[]): string {
   const alerts = checks.filter(({ alert }) => alert !== null).length;
-  if (alerts > 0) return `${alerts} alert${alerts === 1 ? " is" : "s are"} open`;
+  if (alerts > 0) return `${alerts} open alert${alerts === 1 ? "" : "s"}`;
   const silent = checks.filter(({ status }) => status === "silent").length;
-  return silent > 0 ? `${silent} of ${checks.length} checks are silent` : "No alert is open";
+  return silent > 0 ? `${silent} of ${checks.length} checks are silent` : "No open alerts";
 }
 
 function List({ title, checks }: { title: string; checks: readonly CheckView[] }) {
@@ -75,7 +75,7 @@ function Row({ check }: { check: CheckView }) {
 }
 
 function lastWords({ kind, last_at: lastAt, last_duration_ms: took }: CheckView): string {
-  if (lastAt === null) return "never yet";
+  if (lastAt === null) return "no results yet";
   const when = ago(lastAt, nowMs.value);
   return kind === "api" && took !== null ? `${ms(took)}, ${when}` : when;
 }
@@ -85,11 +85,11 @@ function describe(check: CheckView): string {
   const parts: string[] = [];
   if (alert !== null) parts.push(`Alert #${alert.episode} since ${day(alert.opened_at)}`);
   if (reason !== null) parts.push(reason);
-  if (alert?.acknowledged_by != null) parts.push(`${alert.acknowledged_by} is at it`);
+  if (alert?.acknowledged_by != null) parts.push(`acknowledged by ${alert.acknowledged_by}`);
   if (quietUntil !== null) parts.push(`quiet until ${quietEnd(quietUntil)}`);
   if (channel === null) parts.push("pages nobody");
-  if (status === "paused") parts.push("its settings are missing");
-  if (parts.length === 0 && dueAt !== null) parts.push(`failed ${inWords(dueAt)} without a ping`);
+  if (status === "paused") parts.push("off: settings are missing");
+  if (parts.length === 0 && dueAt !== null) parts.push(`fails ${inWords(dueAt)} without a ping`);
   return parts.join(" · ") || ruleWords(check);
 }
 
@@ -105,14 +105,14 @@ function ruleWords({ rule }: CheckView): string {
   return `${rule.watches}, every ${duration(rule.period_seconds)}`;
 }
 
-/** Only where there are any: then somebody was not told. */
+/** Shown only when there are dead letters: then someone was not notified. */
 function DeadLetters() {
   const { data, reload } = useRead("alert-events", { status: "dead", limit: 100 }, 15_000);
   if (data === undefined || data.events.length === 0) return null;
   return (
     <section class="panel" aria-labelledby="dead-title">
       <header class="panel-head">
-        <h2 id="dead-title">Alert events that nobody accepted</h2>
+        <h2 id="dead-title">Alert events that were not accepted</h2>
       </header>
       <Deliveries events={data.events} withCheck reload={reload} />
     </section>

@@ -37,7 +37,7 @@ function Compared({ earlier, later }: { earlier: PastRollout; later: PastRollout
             <thead>
               <tr>
                 <th>
-                  <span class="visually-hidden">What</span>
+                  <span class="visually-hidden">Property</span>
                 </th>
                 <th>{nameOf(earlier)}</th>
                 <th>{nameOf(later)}</th>
@@ -80,12 +80,12 @@ function Compared({ earlier, later }: { earlier: PastRollout; later: PastRollout
 
 const rows: [string, (rollout: PastRollout) => string][] = [
   ["Outcome", ({ detail }) => stateName(detail.status.state)],
-  ["By", ({ detail }) => detail.started_by ?? ""],
+  ["Started by", ({ detail }) => detail.started_by ?? ""],
   ["Waves", ({ detail }) => `${detail.wave_percentages.join(", ")} %`],
   ["Sentinels", ({ detail }) => count(detail.status.total)],
   ["Succeeded", ({ detail }) => count(detail.status.succeeded)],
   ["Failed", ({ detail }) => count(detail.status.failed)],
-  ["Put back", ({ detail }) => count(detail.reverted)],
+  ["Reverted", ({ detail }) => count(detail.reverted)],
   ["Took", took],
   ["Per second", perSecond],
 ];
@@ -97,7 +97,7 @@ function nameOf({ detail }: PastRollout): string {
 
 function took({ detail }: PastRollout): string {
   const { started_at: from } = detail.status;
-  if (from === null || detail.ended_at === null) return "under way";
+  if (from === null || detail.ended_at === null) return "not ended";
   return duration((Date.parse(detail.ended_at) - Date.parse(from)) / 1_000);
 }
 

@@ -1,4 +1,4 @@
-/** Past rollouts: what came of each, and one click to see two side by side. */
+/** Past rollouts with their outcomes, and links that compare two of them. */
 import { useState } from "preact/hooks";
 import { count, day, duration, stateName } from "#console/web/format.ts";
 import { Image } from "#console/web/parts/image.tsx";
@@ -53,7 +53,7 @@ function Page({ rollouts, error }: { rollouts: readonly Past[]; error: string | 
       {error !== undefined && <Notice tone="warn">{error}</Notice>}
       <section class="panel" aria-label="Rollouts">
         {rollouts.length === 0 ? (
-          <p class="quiet">There was none yet.</p>
+          <p class="quiet">No rollouts yet.</p>
         ) : (
           <Table rollouts={rollouts} />
         )}
@@ -71,7 +71,7 @@ function Table({ rollouts }: { rollouts: readonly Past[] }) {
             <th>Outcome</th>
             <th>Image</th>
             <th>Started</th>
-            <th>By</th>
+            <th>Started by</th>
             <th class="number">Took</th>
             <th class="number">Done</th>
             <th class="number">Failed</th>
@@ -108,7 +108,7 @@ function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined })
       <td data-name="Started" class="nowrap">
         {day(rollout.started_at)}
       </td>
-      <td data-name="By">{by ?? ""}</td>
+      <td data-name="Started by">{by ?? ""}</td>
       <td data-name="Took" class="number">
         {took(rollout)}
       </td>
@@ -129,5 +129,5 @@ function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined })
 }
 
 function took({ started_at: from, ended_at: to }: Past): string {
-  return to === null ? "under way" : duration((Date.parse(to) - Date.parse(from)) / 1_000);
+  return to === null ? "not ended" : duration((Date.parse(to) - Date.parse(from)) / 1_000);
 }

@@ -1,4 +1,4 @@
-/** Keys at a glance: verifications by outcome over time, and by API. */
+/** Verifications of keys by outcome, over time and by API. */
 import { useState } from "preact/hooks";
 import type { KeyUsage } from "#console/contract.ts";
 import { alongBuckets, bucketsOf } from "#console/web/charts/buckets.ts";
@@ -26,7 +26,7 @@ export function KeysPage() {
       <div class="page-head">
         <div>
           <h1>Keys</h1>
-          <p>Verifications by what came of them.</p>
+          <p>Verifications by outcome.</p>
         </div>
         <div class="inline-form">
           <label>
@@ -65,7 +65,7 @@ function Usage({ usage, error }: { usage: KeyUsage; error: string | undefined })
       {error !== undefined && <Notice tone="warn">{error}</Notice>}
       {!usage.is_recorded && (
         <Notice tone="warn">
-          No analytics are read here: set clickhouse.url, or install chdb.
+          This program has no analytics: set clickhouse.url, or install chdb.
         </Notice>
       )}
       <Totals usage={usage} />
@@ -124,7 +124,7 @@ function OverTime({ usage }: { usage: KeyUsage }) {
         <h2 id="over-time">Over time</h2>
       </header>
       {points.length === 0 ? (
-        <p class="quiet">Nothing was verified in this time.</p>
+        <p class="quiet">No verifications in this time span.</p>
       ) : (
         <LazyChart
           description={`Verifications over time: ${shown
@@ -179,7 +179,7 @@ function ByApi({ usage: { apis } }: { usage: KeyUsage }) {
             ))}
           </tbody>
         </table>
-        {apis.length === 0 && <p class="quiet">There is no API yet.</p>}
+        {apis.length === 0 && <p class="quiet">No APIs yet.</p>}
       </div>
     </section>
   );

@@ -1,4 +1,4 @@
-/** A past rollout as it ended. */
+/** A past rollout in its final state. */
 import { FleetView } from "#console/web/fleet/fleet-view.tsx";
 import { ProgressChart } from "#console/web/history/progress-chart.tsx";
 import { toFleet } from "#console/web/live.ts";

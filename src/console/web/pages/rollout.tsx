@@ -1,4 +1,4 @@
-/** The rollout of now, live. */
+/** The current rollout, live. */
 import type { LiveRollout } from "#console/contract.ts";
 import { FleetView } from "#console/web/fleet/fleet-view.tsx";
 import { fleet, rollout } from "#console/web/live.ts";

@@ -1,4 +1,4 @@
-/** Who is told of which alert, and whether the incident service routes as the rows say. */
+/** Who is notified of which alert, and whether the routes of the incident service match the rows. */
 import { useState } from "preact/hooks";
 import type { RoutingView } from "#console/contract.ts";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
@@ -22,7 +22,7 @@ export function RoutesPage() {
       <div class="page-head">
         <div>
           <h1>Alert routes</h1>
-          <p>Which alert pages whom, by the rows that this program holds.</p>
+          <p>Who is notified of which alert, according to the rows of this program.</p>
         </div>
       </div>
       {error !== undefined && data !== undefined && <Notice tone="warn">{error}</Notice>}
@@ -90,7 +90,7 @@ function Walks({ checks }: Pick<RoutingView, "checks">) {
           <thead>
             <tr>
               <th>Check</th>
-              <th>By</th>
+              <th>Source</th>
               <th>Pages</th>
               <th>Posts to</th>
             </tr>
@@ -99,7 +99,7 @@ function Walks({ checks }: Pick<RoutingView, "checks">) {
             {checks.map(({ check, source, pages, channels }) => (
               <tr key={check}>
                 <td data-name="Check">{check}</td>
-                <td data-name="By">{source ?? "no channel"}</td>
+                <td data-name="Source">{source ?? "no channel"}</td>
                 <td data-name="Pages">
                   {pages.length === 0 ? (
                     <span class="quiet">nobody</span>

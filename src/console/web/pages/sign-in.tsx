@@ -43,7 +43,7 @@ export function SignInPage() {
           />
         </label>
         <p id="token-hint" class="hint">
-          Your own operator token, or the ingress token. Changes are kept under your name.
+          Your own operator token, or the ingress token. Changes are recorded under your name.
         </p>
         <p
           id="token-error"
@@ -53,7 +53,7 @@ export function SignInPage() {
           {error}
         </p>
         <button type="submit" class="main" disabled={isBusy}>
-          {isBusy ? "Asking…" : "Sign in"}
+          {isBusy ? "Signing in…" : "Sign in"}
         </button>
       </form>
     </main>

@@ -1,4 +1,4 @@
-/** A new rollout: first its plan, wave by wave, then its start. */
+/** A new rollout: first its plan, then its start. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { order, read } from "#console/web/api.ts";
 import { sentinels, shortImage } from "#console/web/format.ts";
@@ -25,7 +25,7 @@ export function StartPage() {
   const [fields, setFields] = useState(empty);
   const [planned, setPlanned] = useState<PlannedRollout>();
   const [error, setError] = useState<string>();
-  // A plan that comes late is not shown beside fields that ask for another one.
+  // A plan that arrives late is not shown beside fields that have changed since.
   const asked = useRef(0);
   const change = (part: Partial<StartFields>) => {
     asked.current += 1;
@@ -52,13 +52,11 @@ export function StartPage() {
       <div class="page-head">
         <div>
           <h1>New rollout</h1>
-          <p>Nothing changes before you have seen the plan and confirmed it.</p>
+          <p>Nothing changes until you have seen the plan and confirmed it.</p>
         </div>
       </div>
       {rollout.value !== undefined && !isLegal && (
-        <Notice tone="warn">
-          A rollout is under way. Another one can start when it has ended.
-        </Notice>
+        <Notice tone="warn">A rollout has not ended yet. Another one can start when it has.</Notice>
       )}
       <div class="columns">
         <section class="panel">
@@ -69,7 +67,7 @@ export function StartPage() {
             <h2 id="plan-title">Plan</h2>
           </header>
           {planned === undefined ? (
-            <p class="quiet">The waves stand here, sentinel by sentinel as they would run.</p>
+            <p class="quiet">The plan shows the waves as they would run.</p>
           ) : (
             <Plan planned={planned} isLegal={isLegal} />
           )}
@@ -109,12 +107,12 @@ function startQuestion({ request, plan }: PlannedRollout) {
     title: `Start ${shortImage(plan.image)} on ${sentinels(plan.total)}?`,
     lines: [
       first === undefined
-        ? "Every sentinel runs it already: the rollout completes at once."
-        : `Wave 1 begins now with ${sentinels(first.size)}; ${plan.waves.length} waves in all.`,
+        ? "Every sentinel runs this image already: the rollout completes at once."
+        : `Wave 1 starts now with ${sentinels(first.size)}; ${plan.waves.length} waves in all.`,
       gate === undefined
-        ? "Each wave starts as soon as the one before went well."
+        ? "Each wave starts as soon as the previous one has succeeded."
         : `Each wave waits for clean runs of ${gate}.`,
-      "It pauses by itself at the first wave with a failure.",
+      "It pauses at the first wave with a failure.",
     ],
     verb: "Start the rollout",
     isGrave: false,

@@ -1,4 +1,4 @@
-/** Asks before something changes, and names what will happen. */
+/** Asks for confirmation before a change, and says what will happen. */
 import { effect, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { session } from "#console/web/api.ts";
@@ -7,7 +7,7 @@ export type Question = {
   title: string;
   /** What will happen, one sentence each. */
   lines: string[];
-  /** On the button: what it does, in a word or two. */
+  /** The label of the button. */
   verb: string;
   isGrave: boolean;
   run: () => Promise<unknown>;
@@ -15,7 +15,7 @@ export type Question = {
 
 const question = signal<Question | undefined>(undefined);
 
-// It was one person's: whoever signs in next is not asked it.
+// The question belongs to one session: the next operator who signs in must not see it.
 effect(() => {
   if (session.value === null) question.value = undefined;
 });
@@ -35,7 +35,7 @@ function Dialog({ title, lines, verb, isGrave, run }: Question) {
   const [isBusy, setBusy] = useState(false);
   useEffect(() => dialog.current?.showModal(), []);
   const close = () => {
-    // An order that ends late may find another question, of another person.
+    // An operation that ends late may find another question, of another session.
     if (question.value?.run === run) question.value = undefined;
   };
   const go = async () => {
@@ -62,7 +62,7 @@ function Dialog({ title, lines, verb, isGrave, run }: Question) {
       )}
       <div class="row end">
         <button type="button" onClick={close}>
-          Leave it as it is
+          Go back
         </button>
         <button
           type="button"
@@ -70,7 +70,7 @@ function Dialog({ title, lines, verb, isGrave, run }: Question) {
           disabled={isBusy}
           onClick={() => void go()}
         >
-          {isBusy ? "Asking…" : verb}
+          {isBusy ? "Sending…" : verb}
         </button>
       </div>
     </dialog>

@@ -1,6 +1,6 @@
 import { splitImage } from "#console/web/format.ts";
 
-/** An image with what tells releases apart in bold; the whole name on hover. */
+/** The name of an image with its version in bold; the whole name on hover. */
 export function Image({ image }: { image: string }) {
   const { place, name, version } = splitImage(image);
   return (

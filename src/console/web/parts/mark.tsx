@@ -1,4 +1,4 @@
-/** A sentinel's mark and a state's sign, as they stand in text. Decorative: words stand beside them. */
+/** A sentinel's mark and a state's sign, for use in text. Decorative: there is always text beside them. */
 import type { SentinelMark } from "#console/contract.ts";
 import { markColours } from "#console/web/parts/marks.ts";
 
@@ -35,7 +35,7 @@ const signs: Record<Tone, string> = {
   mute: "M4.5 8h7",
 };
 
-/** A small sign in a disc of its tone: its shape says what its colour says. */
+/** A small sign in a disc: shape and colour both express the tone. */
 export function Sign({ tone }: { tone: Tone }) {
   return (
     <svg class={`sign t-${tone}`} viewBox="0 0 16 16" aria-hidden="true">

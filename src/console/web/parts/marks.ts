@@ -1,4 +1,4 @@
-/** How each mark is named, coloured and drawn: a shape of its own, so that no colour is needed. */
+/** The name, colour and shape of each mark. Each shape is different, so that marks do not depend on colour. */
 import type { SentinelMark } from "#console/contract.ts";
 
 export const markNames: Record<SentinelMark, string> = {
@@ -6,8 +6,8 @@ export const markNames: Record<SentinelMark, string> = {
   p: "Deploying",
   s: "Succeeded",
   f: "Failed",
-  r: "Put back",
-  n: "Not put back",
+  r: "Reverted",
+  n: "Not reverted",
   o: "Not in this rollout",
   x: "Not in this rollout, failed before",
 };

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { Sign, type Tone } from "./mark.tsx";
 
-/** A line that stands out, with a sign beside its colour. */
+/** A highlighted line with a sign and a colour. */
 export function Notice({ tone, children }: { tone: Tone; children: ComponentChildren }) {
   return (
     <div class={`notice n-${tone}`}>
@@ -11,8 +11,8 @@ export function Notice({ tone, children }: { tone: Tone; children: ComponentChil
   );
 }
 
-/** What stands where nothing is yet. */
+/** Shown until the data has been read, or the error. */
 export function Waiting({ error }: { error?: string | undefined }) {
-  if (error === undefined) return <p class="waiting">Reading…</p>;
+  if (error === undefined) return <p class="waiting">Loading…</p>;
   return <Notice tone="bad">{error}</Notice>;
 }

@@ -1,4 +1,4 @@
-/** The operations that are legal now, each asked for by what it will do. */
+/** The operations that are legal now; each confirmation says what the operation does. */
 import type { LiveRollout } from "#console/contract.ts";
 import { order } from "#console/web/api.ts";
 import { count, sentinels, shortImage } from "#console/web/format.ts";
@@ -57,14 +57,14 @@ function cancelQuestion({ status, waves }: LiveRollout): Words {
   const isRunning = status.state === "in_progress";
   const inFlight =
     isRunning && status.in_flight > 0
-      ? [`${sentinels(status.in_flight)} being deployed right now finish.`]
+      ? [`Deploys in flight finish: ${sentinels(status.in_flight)}.`]
       : [];
   return {
     title: `Cancel the rollout of ${shortImage(status.image ?? "")}?`,
     lines: [
-      `Wave ${status.current_wave} of ${waves.length} is the last; ${sentinels(left)} keep the image they have.`,
+      `No wave starts after wave ${status.current_wave} of ${waves.length}. Not deployed: ${sentinels(left)}.`,
       ...inFlight,
-      `${count(status.succeeded)} that took the new image keep it. They can still be rolled back afterwards.`,
+      `${sentinels(status.succeeded)} on the new image: not changed. A rollback is still possible afterwards.`,
     ],
     verb: "Cancel the rollout",
     isGrave: false,
@@ -73,21 +73,21 @@ function cancelQuestion({ status, waves }: LiveRollout): Words {
 
 function resumeQuestion({ status, waves }: LiveRollout): Words {
   const next = waves[status.current_wave];
-  const failed = `${sentinels(status.failed)} that failed are passed over and not tried again.`;
+  const failed = `Failed, not retried: ${sentinels(status.failed)}.`;
   return {
     title: "Resume the rollout?",
     lines: [
       next === undefined
-        ? "The wave that failed was the last one: the rollout ends as completed, with its failures."
+        ? "The failed wave was the last one: the rollout ends as completed, with failures."
         : `Wave ${next.wave} starts: ${sentinels(next.size)} get ${shortImage(status.image ?? "")}.`,
       ...(status.failed > 0 ? [failed] : []),
     ],
-    verb: next === undefined ? "Complete it" : `Start wave ${next.wave}`,
+    verb: next === undefined ? "Complete the rollout" : `Start wave ${next.wave}`,
     isGrave: false,
   };
 }
 
-/** The images are the most frequent ones alone; the waves count every sentinel. */
+/** `previous_images` has only the most frequent images; the waves count every sentinel. */
 function rollbackQuestion({ status, waves, previous_images: images }: LiveRollout): Words {
   const named = images.reduce((sum, image) => sum + image.sentinels, 0);
   const moved = waves.reduce((sum, wave) => sum + wave.succeeded + wave.not_reverted, 0);
@@ -97,16 +97,16 @@ function rollbackQuestion({ status, waves, previous_images: images }: LiveRollou
     only?.sentinels === total
       ? `Roll back ${sentinels(total)} to ${shortImage(only.image)}?`
       : `Roll back ${sentinels(total)} to their previous images?`;
-  const each = images.map((image) => `${sentinels(image.sentinels)} get ${image.image} back.`);
-  const rest = `${sentinels(total - named)} get images back that are not named here.`;
-  const failed = `The ${sentinels(status.failed)} that failed stay as they are: they never took the new image.`;
+  const each = images.map((image) => `${sentinels(image.sentinels)} back to ${image.image}.`);
+  const rest = `${sentinels(total - named)} back to other images.`;
+  const failed = `Failed, not changed: ${sentinels(status.failed)}. They never ran the new image.`;
   return {
     title,
     lines: [
       ...each,
       ...(total > named ? [rest] : []),
       ...(status.failed > 0 ? [failed] : []),
-      "Nothing else can be done until it ends.",
+      "No other operation is possible until the rollback ends.",
     ],
     verb: `Roll back ${count(total)}`,
     isGrave: true,

@@ -1,4 +1,4 @@
-/** Why sentinels failed, grouped: one bad image is one line, however many it hit. */
+/** Failures grouped by reason: one bad image is one line, however many sentinels failed. */
 
 import { count } from "#console/web/format.ts";
 import type { RolloutDetail } from "#rollout/history/contract.ts";

@@ -1,4 +1,4 @@
-/** What the gate between two waves waits for, and what it has seen. */
+/** The state of the gate between two waves, check by check. */
 import { clock, duration, ms } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Link } from "#console/web/router.tsx";

@@ -1,4 +1,4 @@
-/** What a rollout is: its state, its image, who and when. */
+/** The heading of a rollout: its state, its image, who started it and when. */
 import type { ComponentChildren } from "preact";
 import { ago, count, day, stateName } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
@@ -40,7 +40,7 @@ export function Heading({ detail, children }: Props) {
   );
 }
 
-/** Whom a rollback has left alone because its deploy had failed. */
+/** Sentinels that a rollback has not touched because their deploy had failed. */
 function StillOrdered({ status }: { status: RolloutDetail["status"] }) {
   const { still_ordered: named = [], still_ordered_count: left = 0 } = status;
   if (left === 0) return null;
@@ -48,7 +48,7 @@ function StillOrdered({ status }: { status: RolloutDetail["status"] }) {
   const more = left > ids.length ? ` and ${count(left - ids.length)} more` : "";
   return (
     <Notice tone="warn">
-      Failed, and still ordered to the new image: {ids.join(", ")}
+      Failed, and still ordered to run the new image: {ids.join(", ")}
       {more}
     </Notice>
   );
@@ -57,7 +57,7 @@ function StillOrdered({ status }: { status: RolloutDetail["status"] }) {
 function title({ status, ended_at: endedAt }: RolloutDetail): string {
   const name = stateName(status.state);
   if (status.state === "in_progress") {
-    if (status.total_waves === 0) return `${name}: not begun yet`;
+    if (status.total_waves === 0) return `${name}: no wave started yet`;
     const wave = `wave ${status.current_wave} of ${status.total_waves}`;
     return status.gate === undefined ? `${name}: ${wave}` : `Waiting at the gate after ${wave}`;
   }

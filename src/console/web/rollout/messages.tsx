@@ -1,4 +1,4 @@
-/** What was told to people, and whether it arrived. */
+/** The chat messages of a rollout, and their delivery. */
 
 import { clock, day } from "#console/web/format.ts";
 import { Sign, type Tone } from "#console/web/parts/mark.tsx";
@@ -18,7 +18,7 @@ export function Messages({ messages }: { messages: MessageView[] }) {
         <h2 id="messages-title">Messages</h2>
         <span class="quiet">newest first</span>
       </header>
-      {messages.length === 0 && <p class="quiet">Nothing has been said yet.</p>}
+      {messages.length === 0 && <p class="quiet">No messages yet.</p>}
       <ol class="messages">
         {messages.map((message) => (
           <li key={message.sequence}>
@@ -42,11 +42,11 @@ export function Messages({ messages }: { messages: MessageView[] }) {
 
 const outcomes: Record<MessageView["delivery"]["outcome"], [Tone, string]> = {
   queued: ["mute", "Waiting to be sent"],
-  sending: ["warn", "Being sent again and again"],
+  sending: ["warn", "Not accepted yet, being retried"],
   delivered: ["good", "Delivered to the chat"],
   dropped: ["mute", "Not sent: no chat is set up"],
   refused: ["bad", "Refused by the chat"],
-  given_up: ["bad", "Given up"],
+  given_up: ["bad", "Not delivered in time"],
 };
 
 function Delivery({ outcome, attempts, detail }: MessageView["delivery"]) {

@@ -1,4 +1,4 @@
-/** From the fields of the form to the request, and back to the words for what is wrong. */
+/** Makes the request from the fields of the form. */
 import type { RolloutRequest } from "#rollout/contract.ts";
 
 export type StartFields = {
@@ -9,7 +9,7 @@ export type StartFields = {
   timeoutSeconds: number;
 };
 
-/** What is not filled in is left to the server, which knows what it then does. */
+/** Leaves out empty fields: the server has the defaults. */
 export function toRequest(fields: StartFields): RolloutRequest {
   const percentages = readPercentages(fields.waves);
   const { checks, cleanRuns, timeoutSeconds } = fields;
@@ -22,7 +22,7 @@ export function toRequest(fields: StartFields): RolloutRequest {
   };
 }
 
-/** Whatever stands between the numbers separates them; what is no number becomes one that is refused. */
+/** Numbers separated by spaces, commas, semicolons, % or →. Other text becomes 0, which the server refuses. */
 function readPercentages(text: string): number[] {
   return text
     .split(/[\s,;%→]+/)

@@ -1,10 +1,10 @@
-/** What a rollout is started with. */
+/** The form of a new rollout. */
 import type { ComponentChildren } from "preact";
 import { rollout } from "#console/web/live.ts";
 import { useRead } from "#console/web/use-read.ts";
 import type { StartFields } from "./request.ts";
 
-/** A form that was asked for is for typing. */
+/** Focuses the first field, because the operator has opened the form to type. */
 const focusOnce = (field: HTMLInputElement | null) => field?.focus();
 
 type Props = {
@@ -24,7 +24,7 @@ export function StartForm({ fields, change, show, error }: Props) {
         show();
       }}
     >
-      <Field name="Image" hint={`{registry}/{repository}:{tag}. The last one was ${running}`}>
+      <Field name="Image" hint={`{registry}/{repository}:{tag}. Last image: ${running}`}>
         <input
           class="mono"
           name="image"

@@ -1,7 +1,7 @@
-/** How long a rollout or its rollback still takes at its present pace. */
+/** How long a rollout or its rollback still takes at its present throughput. */
 import type { LiveRollout } from "#console/contract.ts";
 
-/** In seconds; undefined while there is no pace to go by. A gate between waves is not foreseen. */
+/** In seconds; undefined while there is no throughput. Does not include waiting at gates between waves. */
 export function secondsLeft({
   status,
   waves,

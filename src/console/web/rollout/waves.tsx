@@ -1,4 +1,4 @@
-/** Waves as bars that fill; what came of each sentinel in it is a piece of its bar. */
+/** Waves as bars that fill; the pieces of a bar are the outcomes of its sentinels. */
 
 import { count, duration } from "#console/web/format.ts";
 import type { RolloutDetail } from "#rollout/history/contract.ts";
@@ -60,8 +60,8 @@ function Extras({ wave }: { wave: Wave }) {
   return (
     <>
       {failed > 0 && <span class="bad-text">· {count(failed)} failed </span>}
-      {reverted > 0 && <span class="quiet">· {count(reverted)} put back </span>}
-      {not_reverted > 0 && <span class="warn-text">· {count(not_reverted)} not put back </span>}
+      {reverted > 0 && <span class="quiet">· {count(reverted)} reverted </span>}
+      {not_reverted > 0 && <span class="warn-text">· {count(not_reverted)} not reverted </span>}
       {isWhole && failed === 0 && (
         <span class="quiet">
           · {duration((Date.parse(last_at) - Date.parse(first_at)) / 1_000)}

@@ -1,4 +1,4 @@
-/** The simulation as a picture: the alert on the left, every route it meets, who is told on the right. */
+/** The simulation as a diagram: the alert on the left, the routes of its source, who is notified on the right. */
 import type { RoutingView } from "#console/contract.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
@@ -20,7 +20,7 @@ export function RouteMap({ simulation }: { simulation: Simulation }) {
         {routes.map((route) => (
           <Route key={route.route} route={route} />
         ))}
-        {routes.length === 0 && <li class="quiet">No route takes anything of this source.</li>}
+        {routes.length === 0 && <li class="quiet">No route takes alerts of this source.</li>}
       </ul>
       <Outcome pages={pages} channels={channels} />
     </div>

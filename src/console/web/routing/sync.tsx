@@ -1,4 +1,4 @@
-/** Whether the incident service routes as the rows say, and what became of the last apply. */
+/** Whether the routes of the incident service match the rows, and the result of the last apply. */
 import type { ComponentChildren } from "preact";
 import type { RoutingView } from "#console/contract.ts";
 import { ago, day } from "#console/web/format.ts";
@@ -13,14 +13,14 @@ export function Sync({ sync, trouble }: { sync: Status | null; trouble: string |
       <header class="panel-head">
         <h2 id="sync-title">At the incident service</h2>
         {sync?.next_check_at != null && (
-          <span class="quiet">{`looked at again ${day(sync.next_check_at)}`}</span>
+          <span class="quiet">{`next check ${day(sync.next_check_at)}`}</span>
         )}
       </header>
       <div class="stack">
         {sync === null ? <Notice tone="warn">{trouble}</Notice> : <Drift drift={sync.drift} />}
         {sync?.applying != null && (
           <Notice tone="info">
-            {`An apply is at work: ${sync.applying.routes.length} of ${sync.applying.total} routes.`}
+            {`An apply is running: ${sync.applying.routes.length} of ${sync.applying.total} routes.`}
           </Notice>
         )}
         {sync?.last_apply != null && <LastApply result={sync.last_apply} />}
@@ -39,26 +39,26 @@ function Drift({ drift }: Pick<Status, "drift">) {
   if (drift === null) {
     return (
       <p class="quiet">
-        It was not compared yet. Set incident.url and incident.api_key, then run{" "}
+        Not compared yet. Set incident.url and incident.api_key, then run{" "}
         <code class="mono">npx vedette alerts plan</code>.
       </p>
     );
   }
   const when = ago(drift.checked_at, nowMs.value);
   if (drift.state === "unknown") {
-    return <Notice tone="warn">{`It could not be asked ${when}: ${drift.reason ?? ""}`}</Notice>;
+    return <Notice tone="warn">{`The check failed ${when}: ${drift.reason ?? ""}`}</Notice>;
   }
   if (drift.state === "in_step") return <Notice tone="good">{`In step, ${when}.`}</Notice>;
   return (
     <Notice tone="bad">
-      <p>{`Drifted, seen ${when}:`}</p>
+      <p>{`Drift, found ${when}:`}</p>
       <List>
         {drift.routes.map(({ name, why, changes = [] }) => (
           <li key={name}>
             {`${name}: ${whys[why]}`}
             {changes.map((change) => (
               <p key={change.path} class="mono">
-                {`${change.path}: ${JSON.stringify(change.before)} there, ${JSON.stringify(change.after)} in the row`}
+                {`${change.path}: ${JSON.stringify(change.before)} at the incident service, ${JSON.stringify(change.after)} in the row`}
               </p>
             ))}
           </li>
