@@ -59,13 +59,13 @@ function createGauges(registry: Registry) {
   return {
     up: new Gauge({
       name: "vedette_dependency_up",
-      help: "1 when the dependency answered the last time it was asked, else 0.",
+      help: "1 when the dependency answered the last poll, else 0.",
       labelNames: ["dependency"],
       registers: [registry],
     }),
     seconds: new Gauge({
       name: "vedette_dependency_answer_seconds",
-      help: "How long the dependency took to answer, or to fail, the last time it was asked.",
+      help: "How long the dependency took to answer, or to fail, at the last poll.",
       labelNames: ["dependency"],
       registers: [registry],
     }),

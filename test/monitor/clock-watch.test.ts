@@ -29,14 +29,14 @@ async function timesTold(aheadMs: number[], faults: Error[] = []): Promise<numbe
   return told;
 }
 
-it("tells once of a clock that was set back", async () => {
+it("calls back once when the clock was set back", async () => {
   expect(await timesTold([hour, hour, 0, 0, 0])).toBe(1);
 });
 
-it("tells again what nobody took", async () => {
+it("calls back again after a failure", async () => {
   expect(await timesTold([hour, 0, 0, 0], [new Error("away")])).toBe(1);
 });
 
-it("tells nothing of a clock that is set ahead, or becomes right little by little", async () => {
+it("does not call back when the clock is set ahead or slewed", async () => {
   expect(await timesTold([0, hour, hour, hour - 1_000, hour - 2_000, hour - 3_000])).toBe(0);
 });

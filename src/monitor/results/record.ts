@@ -21,7 +21,8 @@ export type NoteNew = {
 export function createResultWriter(database: Database, noteNew?: NoteNew) {
   // Batched: a separate write each would wait for the disk each time, and many checks write at once.
   const writeResults = createJointWrites(async (lists: readonly (readonly CheckResult[])[]) => {
-    noteNew?.results(await saveResults(database, lists.flat()));
+    const added = await saveResults(database, lists.flat());
+    noteNew?.results(added);
   });
   const writeSnapshots = createJointWrites((snapshots: readonly CheckSnapshot[]) =>
     saveSnapshots(database, snapshots),

@@ -51,8 +51,8 @@ export function createReplayCheck(parts: Parts): ReplayCheck {
     const toMs = parts.nowMs();
     const fromMs = toMs - request.hours * 3_600_000;
     const defined: Rules = { ...check, failedAtPercent: parts.failedAtPercent };
-    const asked = withRequest(defined, request);
-    const replays = [defined, asked].map((rules) => ({ rules, ...parts.createReplay(rules) }));
+    const requested = withRequest(defined, request);
+    const replays = [defined, requested].map((rules) => ({ rules, ...parts.createReplay(rules) }));
     const span = { checkId: check.id, fromMs, toMs };
     let runs = 0;
     for await (const run of readRuns(parts.database, span)) {

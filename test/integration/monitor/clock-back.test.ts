@@ -10,7 +10,7 @@ import { aHeartbeat } from "../../support/monitor/check-builders.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 
-it("an alert event that waits to be tried again is tried at once", async () => {
+it("an alert event that waits for a retry is retried at once", async () => {
   const bench = await startAlertBench();
   const database = openDatabase(bench.server.url, log);
   onTestFinished(() => database.end());

@@ -34,7 +34,7 @@ const poison: Partial<CheckResult>[] = [
   { durationMs: 1e-300 },
 ];
 
-it("values that no database takes do not keep later ones from being recorded", async () => {
+it("values that Postgres refuses do not block later records", async () => {
   const bench = await startMonitorBench({ apiChecks: [check] });
   for (const bad of poison) {
     const known = { checkId: "probe", location: "fra", scheduledAtMs: 1_000 };
@@ -53,7 +53,7 @@ it("values that no database takes do not keep later ones from being recorded", a
   expect((await bench.snapshot("probe")).status).toBe("ok");
 });
 
-it("a result that cannot be kept does not take along those it came with", async () => {
+it("a result that cannot be stored does not block those of the same report", async () => {
   const bench = await startMonitorBench({ apiChecks: [check] });
   const result = (location: string, changes: Partial<CheckResult> = {}) =>
     aCheckResult({ checkId: "probe", location, scheduledAtMs: 1_000, ...changes });

@@ -94,7 +94,7 @@ it("an alert is open exactly between its two events", () => {
   );
 });
 
-it("nothing opens while it is quiet", () => {
+it("no alert opens while the check is quiet", () => {
   fc.assert(
     fc.property(history, (of) => {
       const opened = play(of).filter(({ event }) => event?.kind === "opened");
@@ -136,7 +136,7 @@ it("with one failing location enough and no quiet, every closed failed run leave
   );
 });
 
-it("no run without a report is ok, and none with a failure that was counted", () => {
+it("no run without a report is ok, and none with a failure that counts", () => {
   fc.assert(
     fc.property(history, (of) => {
       for (const { run, after } of play(of)) {

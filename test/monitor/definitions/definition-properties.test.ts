@@ -37,7 +37,7 @@ it("a member that no definition has is refused", () => {
   );
 });
 
-it("its request is what it says, with every secret put in, whatever is in the secret", () => {
+it("its request has every secret filled in, whatever the secret contains", () => {
   const secret = fc.string({ minLength: 1 }).filter((value) => !/\{\{|[\r\n]/.test(value));
   fc.assert(
     fc.property(arbitraryApiCheck, secret, secret, (check, KEY, ROOT_KEY) => {

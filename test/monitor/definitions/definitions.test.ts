@@ -58,17 +58,17 @@ it("both channels send failures and recoveries, and nothing degraded", () => {
   ]);
 });
 
-it("the hosted monitor has 22 places", () => {
+it("the hosted monitor has 22 locations", () => {
   expect(new Set(hostedLocations).size).toBe(22);
 });
 
-it("the places of the rate-limit check are a setting", () => {
+it("the locations of the rate-limit check are a setting", () => {
   const moved = defineMonitor({ rate_limit_locations: ["eu-west-1"] });
 
   expect(moved.apiChecks.find(({ id }) => id === "rate-limit")?.locations).toEqual(["eu-west-1"]);
 });
 
-it("a runner with the name of a hosted place runs what is to run there", () => {
+it("a runner with the name of a hosted location runs the checks of that location", () => {
   const [verifyKey, rateLimit] = definitions.apiChecks;
 
   expect(verifyKey && runsAt(verifyKey, "eu-south-1")).toBe(true);

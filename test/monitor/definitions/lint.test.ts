@@ -78,7 +78,7 @@ it("a channel that does not exist is refused", () => {
   expect(faults).toEqual(["verify-key: there is no production channel"]);
 });
 
-it("a heartbeat without a channel is well: it pages nobody", () => {
+it("a heartbeat without a channel has no fault: it pages nobody", () => {
   const heartbeats = [aHeartbeat({ channel: null })];
 
   expect(lintDefinitions({ apiChecks: [], heartbeats, channels })).toEqual([]);

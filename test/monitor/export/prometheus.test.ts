@@ -148,13 +148,13 @@ describe("scrapes", () => {
     );
   });
 
-  it("Vedette's own metrics are asked for where they are", () => {
+  it("Vedette's own metrics are scraped at their address", () => {
     const [own] = read(defined, "prometheus.yml").scrape_configs;
 
     expect(own.static_configs).toEqual([{ targets: ["127.0.0.1:7072"] }]);
   });
 
-  it("a probe is waited for longer than it may take, and no longer than its period", () => {
+  it("the scrape timeout is above that of the probe, and at most its period", () => {
     const seconds = (text: string) => Number.parseInt(text, 10);
     fc.assert(
       fc.property(arbitraryApiCheck, (check) => {
@@ -204,7 +204,7 @@ describe("rules", () => {
     },
   );
 
-  it("a probe that may fail a few times is waited for as long", () => {
+  it("a check with a threshold alerts after as many failed probes", () => {
     const apiChecks = [anApiCheck({ failedRunThreshold: 3, frequencySeconds: 60 })];
 
     const { rules } = read({ ...defined, apiChecks }, "rules/probes-every-60s.yml").groups[0];

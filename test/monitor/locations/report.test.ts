@@ -28,7 +28,7 @@ it("a certificate without end is no reason to refuse a report", () => {
   expect(read({ tlsDaysLeft }).success).toBe(true);
 });
 
-it("a reason is kept as far as it can be shown, and turns no text around", () => {
+it("a reason is stored without characters that cannot be shown or that reverse text", () => {
   const report = read({ reason: `a\0b\ud83e\u202e\u001b[31m${"x".repeat(2_000)}` });
 
   const reason = report.data?.results[0]?.reason;
@@ -36,7 +36,7 @@ it("a reason is kept as far as it can be shown, and turns no text around", () =>
   expect(reason?.startsWith("a b\ufffd  [31mx")).toBe(true);
 });
 
-it("a report that is refused does not keep later ones waiting", async () => {
+it("a report that is refused does not block later ones", async () => {
   vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
   onTestFinished(() => void vi.useRealTimers());
   const check = anApiCheck({ id: "probe", frequencySeconds: 1 });

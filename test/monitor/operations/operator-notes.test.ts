@@ -5,7 +5,7 @@ const { Acknowledge, Maintenance } = operatorHandlers;
 const times = { from: "2026-01-01T00:00:00Z", to: "2026-01-02T00:00:00Z" };
 const reasonOf = (reason: string) => Maintenance.input.safeParse({ ...times, reason });
 
-it("what an operator writes is kept without what cannot be stored or turns text around", () => {
+it("the text of an operator is stored without characters that cannot be stored or that reverse text", () => {
   expect(Acknowledge.input.parse({ by: " ada\0\u202e " })).toEqual({ by: "ada" });
   expect(reasonOf("up\u001b[31m\ud83e").data?.reason).toBe("up [31m\ufffd");
 });

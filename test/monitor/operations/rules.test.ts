@@ -25,7 +25,7 @@ describe("mute", () => {
     expect(mute(notQuiet, at(1), nowMs).mutedUntilMs).toBe(nowMs + 3_600_000);
   });
 
-  it("lasts until it is taken back when no time is given", () => {
+  it("lasts until it is unmuted when no time is given", () => {
     const quiet = mute(notQuiet, undefined, nowMs);
 
     const { muted_until } = describeAlertState("c", { quiet, alert: null });
@@ -38,7 +38,7 @@ describe("mute", () => {
 });
 
 describe("maintenance", () => {
-  it("adds a window to those that are not over", () => {
+  it("adds a window to those that have not ended", () => {
     const before = addMaintenance(notQuiet, windowOf(0, 1), nowMs);
 
     const later = addMaintenance(before, windowOf(3, 4), nowMs + 2 * 3_600_000);
@@ -63,7 +63,7 @@ describe("maintenance", () => {
 });
 
 describe("acknowledge", () => {
-  it("notes who was first", () => {
+  it("records the first who acknowledged", () => {
     const first = acknowledge(alert, { by: "ada", episode: 2 }, nowMs + 1);
 
     const second = acknowledge(first, { by: "grace" }, nowMs + 2);
@@ -71,11 +71,11 @@ describe("acknowledge", () => {
     expect(second.acknowledged).toEqual({ by: "ada", atMs: nowMs + 1 });
   });
 
-  it("is refused when nothing is open", () => {
+  it("is refused without an open alert", () => {
     expect(() => acknowledge(null, { by: "ada" }, nowMs)).toThrow("no alert of this check is open");
   });
 
-  it("is refused when another alert is open than was seen", () => {
+  it("is refused when another alert is open than the one meant", () => {
     const old = { by: "ada", episode: 1 };
 
     expect(() => acknowledge(alert, old, nowMs)).toThrow(

@@ -24,7 +24,7 @@ it("puts secrets into headers and body", () => {
   });
 });
 
-it("puts no secret into another one", () => {
+it("fills in no placeholder inside a secret", () => {
   const check = anApiCheck({ headers: { authorization: "{{KEY}}" } });
   const secrets = { KEY: "{{ROOT_KEY}}", ROOT_KEY: "root" };
 

@@ -18,7 +18,7 @@ function startBench(seen: ProbeObservation) {
   return { asked, run };
 }
 
-it("records what the probe saw at its tick and its place", async () => {
+it("records the observation with its tick and location", async () => {
   const bench = startBench(aResponse({ durationMs: 501 }));
 
   const result = await bench.run(anApiCheck(), 60_000);
@@ -34,7 +34,7 @@ it("records what the probe saw at its tick and its place", async () => {
   });
 });
 
-it("waits a little longer than what fails, so that the record says how slow it was", async () => {
+it("has a timeout above the failed threshold, so that the result has the duration", async () => {
   const bench = startBench(aResponse({}));
 
   await bench.run(anApiCheck({ failedAboveMs: 10_000 }), 0);
@@ -77,7 +77,7 @@ it.each([40, 66, 74])(
   },
 );
 
-it("keeps a secret out of a reason that quotes it as JSON writes it", async () => {
+it("keeps a secret out of a reason that quotes it escaped in JSON", async () => {
   const secret = 'a "quoted" secret';
   const seen = aResponse({ body: JSON.stringify({ say: secret }) });
   const run = createRunCheck({

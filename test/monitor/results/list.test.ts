@@ -13,28 +13,28 @@ function statusOf(snapshot: CheckSnapshot | undefined) {
   return listChecks(from).checks[0]?.status;
 }
 
-it("a check is what its last run said, for three periods", () => {
+it("a check has the status of its last run for three periods", () => {
   expect(statusOf(aSnapshot({ lastAtMs: nowMs - 3 * minute }))).toBe("ok");
   expect(statusOf(aSnapshot({ lastAtMs: nowMs - 3 * minute - 1 }))).toBe("silent");
 });
 
-it("a run that is to come, by a clock that was wrong, says nothing of now", () => {
+it("a last run in the future, by a wrong clock, is stale", () => {
   const nextYearMs = nowMs + 365 * 24 * 60 * minute;
 
   expect(statusOf(aSnapshot({ lastAtMs: nextYearMs }))).toBe("silent");
 });
 
-it("what failed stays failed until someone says otherwise", () => {
+it("a failed check stays failed until another run", () => {
   const hourAgoMs = nowMs - 60 * minute;
 
   expect(statusOf(aSnapshot({ lastAtMs: hourAgoMs, status: "failed" }))).toBe("failed");
 });
 
-it("a check that was never written down is pending", () => {
+it("a check without a snapshot is pending", () => {
   expect(statusOf(undefined)).toBe("pending");
 });
 
-it("a heartbeat is not silent by a deadline of before its period became longer", () => {
+it("a heartbeat is not silent by a deadline from before its period became longer", () => {
   const heartbeat = aHeartbeat({ periodSeconds: 3_600, graceSeconds: 60 });
   const statusAt = (afterPingMinutes: number) => {
     const lastAtMs = nowMs - afterPingMinutes * minute;
@@ -54,7 +54,7 @@ it("a heartbeat is not silent by a deadline of before its period became longer",
   expect([59, 60.5, 63].map(statusAt)).toEqual(["ok", "late", "silent"]);
 });
 
-it("is quiet until the last of the windows that follow on each other, or on a mute", () => {
+it("is quiet until the end of adjoining windows and mute", () => {
   const window = (from: number, to: number) => ({
     fromMs: nowMs + from * minute,
     toMs: nowMs + to * minute,
@@ -88,7 +88,7 @@ function viewHeartbeat(snapshot: Partial<CheckSnapshot>) {
   }).checks[0];
 }
 
-it("a job that says that it has started is ok while it runs", () => {
+it("a job that sent /start is ok while it runs", () => {
   const startedAtMs = nowMs - 10 * minute;
   const hourAgoMs = nowMs - 60 * minute;
 

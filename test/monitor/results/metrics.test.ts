@@ -6,7 +6,7 @@ import type { ResultWriter } from "#monitor/results/record.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-it("a database that hangs takes no other metrics along", async () => {
+it("a database that hangs does not cost other metrics", async () => {
   const registry = new Registry();
   showChecks(() => new Promise<never>(() => {}), registry);
   const shown = vi.fn();

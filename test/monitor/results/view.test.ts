@@ -25,7 +25,7 @@ function view() {
   };
 }
 
-it("a read that takes long is everybody's who asks meanwhile", async () => {
+it("concurrent callers share a read in progress", async () => {
   const { viewChecks, snapshots, clock, endRead } = view();
 
   const first = viewChecks();
@@ -37,7 +37,7 @@ it("a read that takes long is everybody's who asks meanwhile", async () => {
   expect(snapshots).toHaveBeenCalledTimes(1);
 });
 
-it("what was read is given out again for two seconds", async () => {
+it("a list is cached for two seconds", async () => {
   const { viewChecks, snapshots, clock, endRead } = view();
   const first = viewChecks();
   endRead();
@@ -52,7 +52,7 @@ it("what was read is given out again for two seconds", async () => {
   expect(snapshots).toHaveBeenCalledTimes(2);
 });
 
-it("a clock that goes back does not let it stand still", async () => {
+it("a clock that is set back does not keep the cache for ever", async () => {
   const { viewChecks, snapshots, clock, endRead } = view();
   const first = viewChecks();
   endRead();
@@ -64,7 +64,7 @@ it("a clock that goes back does not let it stand still", async () => {
   expect(snapshots).toHaveBeenCalledTimes(2);
 });
 
-it("what took longer than two seconds to read is given out all the same", async () => {
+it("a list that took longer than two seconds to read is cached too", async () => {
   const { viewChecks, snapshots, clock, endRead } = view();
   const first = viewChecks();
   clock.nowMs += 6_000;

@@ -13,50 +13,50 @@ function listened(fromS: number, toS: number, hasLeft = false): ListeningSpan {
 const at = (listening: ListeningSpan[], nowS: number) => findAbsences(listening, nowS * second);
 const nothing = { spans: [], isDoubtful: false };
 
-describe("who listens for pings", () => {
-  it("is not away before anybody ever did", () => {
+describe("an absence", () => {
+  it("does not exist before a process has ever listened", () => {
     expect(at([], 100)).toEqual(nothing);
   });
 
-  it("is not away while notes come", () => {
+  it("does not exist while a process extends its span", () => {
     expect(at([listened(0, 100)], 102)).toEqual(nothing);
   });
 
-  it("is neither here nor away while a note is late", () => {
+  it("is doubtful while an extension is late", () => {
     expect(at([listened(0, 100)], 120)).toEqual({ spans: [], isDoubtful: true });
   });
 
-  it("was not away when a late note came in the end", () => {
+  it("does not exist after a late extension", () => {
     expect(at([listened(0, 120)], 121)).toEqual(nothing);
   });
 
-  it("is away since its last note when there is none for long", () => {
+  it("begins with the last extension when none follows for long", () => {
     const span = { fromMs: 100 * second, toMs: 131 * second, isOver: false };
 
     expect(at([listened(0, 100)], 131)).toEqual({ spans: [span], isDoubtful: false });
   });
 
-  it("is away at once when it has said so", () => {
+  it("begins at once when the process has left", () => {
     const span = { fromMs: 100 * second, toMs: 101 * second, isOver: false };
 
     expect(at([listened(0, 100, true)], 101)).toEqual({ spans: [span], isDoubtful: false });
   });
 
-  it("was away between one process and the next", () => {
+  it("lies between one process and the next", () => {
     const span = { fromMs: 100 * second, toMs: 103 * second, isOver: true };
 
     expect(at([listened(103, 200), listened(0, 100)], 201).spans).toEqual([span]);
   });
 
-  it("was not away when the next process came before the earlier one left", () => {
+  it("does not exist when the next process came before the earlier one left", () => {
     expect(at([listened(0, 100, true), listened(95, 200)], 201)).toEqual(nothing);
   });
 
-  it("was not away while one of two was busy, or was killed", () => {
+  it("does not exist while one of two processes is busy or killed", () => {
     expect(at([listened(0, 100), listened(0, 199)], 200)).toEqual(nothing);
   });
 
-  it("every span is one in which nobody noted anything, and they come in turn", () => {
+  it("never overlaps a span in which a process listened, and is in chronological order", () => {
     const span = fc.record({
       fromMs: fc.integer({ min: 0, max: 500_000 }),
       lengthMs: fc.nat(100_000),
@@ -98,24 +98,24 @@ describe("a deadline", () => {
     });
   };
 
-  it("is not put off by notes that came late while pings were taken", () => {
+  it("is not held by late extensions while pings were taken", () => {
     expect(expireAt([listened(0, 629)], 630).transition?.kind).toBe("opened");
     expect(expireAt([listened(0, 615)], 640).transition?.kind).toBe("opened");
   });
 
-  it("is put off by a grace from when pings were taken again", () => {
+  it("is held for a grace period from the end of the absence", () => {
     const { state: held } = expireAt([listened(0, 605), listened(615, 629)], 630);
 
     expect(held.held?.untilMs).toBe(645 * second);
   });
 
-  it("is put off by a span before it although there was another one since", () => {
+  it("is held for an absence before it although another one followed", () => {
     const spans = [listened(0, 605), listened(635, 640), listened(643, 650)];
 
     expect(expireAt(spans, 651).state.held?.untilMs).toBe(665 * second);
   });
 
-  it("is not put off by a span in which no ping was due", () => {
+  it("is not held for an absence in which no ping was due", () => {
     expect(expireAt([listened(0, 500), listened(590, 629)], 630).transition?.kind).toBe("opened");
   });
 });

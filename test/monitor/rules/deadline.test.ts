@@ -92,7 +92,7 @@ describe("a ping", () => {
     expect(expire(heartbeat, state, at(6 * minute)).transition).toBeNull();
   });
 
-  it("resolves an open alert and counts the pings that did not come", () => {
+  it("resolves an open alert and counts the missed pings", () => {
     const open = expire(heartbeat, pinged(success(0)), at(6 * minute)).state;
 
     const { state, transition } = takePing(heartbeat, open, {
@@ -110,7 +110,7 @@ describe("a ping", () => {
     expect(takePing(heartbeat, state, { ping: success(4 * minute), ...loud }).state).toBe(state);
   });
 
-  it("that is told twice ends no failure that came between", () => {
+  it("that is delivered twice ends no failure in between", () => {
     const { state } = takePing(heartbeat, pinged(success(minute)), {
       ping: failure(2 * minute),
       ...loud,
@@ -119,7 +119,7 @@ describe("a ping", () => {
     expect(takePing(heartbeat, state, { ping: success(minute), ...loud }).transition).toBeNull();
   });
 
-  it("that comes twice is one", () => {
+  it("that comes twice counts once", () => {
     expect(pinged(success(minute), success(minute))).toEqual(pinged(success(minute)));
   });
 });
@@ -129,27 +129,27 @@ describe("/start", () => {
     expect(pinged(start(minute), success(minute + 4_200)).lastDurationMs).toBe(4_200);
   });
 
-  it("is not ended by a ping of before it that is heard of late", () => {
+  it("is not ended by a delayed ping from before it", () => {
     const state = pinged(start(3 * minute), success(2 * minute));
 
     expect(state).toMatchObject({ startedAtMs: 3 * minute, lastPingAtMs: 2 * minute });
     expect(state.lastDurationMs).toBeNull();
   });
 
-  it("is ended by a ping of after it that was taken where the clock is a little behind", () => {
+  it("is ended by a later ping of a process whose clock is slightly behind", () => {
     const state = pinged(start(3 * minute), success(3 * minute - 10));
 
     expect(state).toMatchObject({ startedAtMs: null, lastDurationMs: 0 });
   });
 
-  it("gives the run the grace to end in", () => {
+  it("limits the run to the grace", () => {
     const state = pinged(success(0), start(minute));
 
     expect(dueAtMs(heartbeat, state)).toBe(2 * minute);
     expect(expire(heartbeat, state, at(2 * minute)).transition?.reason).toContain("has not ended");
   });
 
-  it("does not put the deadline off", () => {
+  it("does not postpone the deadline", () => {
     expect(dueAtMs(heartbeat, pinged(success(0), start(5.5 * minute)))).toBe(6 * minute);
   });
 
@@ -192,14 +192,14 @@ describe("after the monitor was away", () => {
 
   const back = { ...at(10 * minute), away: span(6 * minute, 10 * minute) };
 
-  it("woken over a deadline it waits for the grace period again", () => {
+  it("a deadline that passed meanwhile is held for the grace period", () => {
     const late = expire(heartbeat, pinged(success(0)), back);
 
     expect(late.transition).toBeNull();
     expect(dueAtMs(heartbeat, late.state)).toBe(11 * minute);
   });
 
-  it("it alerts when no ping came in that time, and says that it was away", () => {
+  it("it alerts when no ping came during the hold, and says that it was away", () => {
     const { state } = expire(heartbeat, pinged(success(0)), back);
 
     const { transition } = expire(heartbeat, state, { ...back, nowMs: 11 * minute });
@@ -209,7 +209,7 @@ describe("after the monitor was away", () => {
     );
   });
 
-  it("a ping in that time is all that was wanted", () => {
+  it("a ping during the hold ends it", () => {
     const { state } = expire(heartbeat, pinged(success(0)), back);
 
     const after = takePing(heartbeat, state, { ping: success(10.5 * minute), ...loud });
@@ -218,7 +218,7 @@ describe("after the monitor was away", () => {
     expect(dueAtMs(heartbeat, after.state)).toBe(16.5 * minute);
   });
 
-  it("back shortly before the deadline it waits too: the ping may have been lost", () => {
+  it("an absence that ended shortly before the deadline causes a hold too", () => {
     const now = { ...at(6 * minute), away: span(5 * minute, 5.5 * minute) };
 
     const { state, transition } = expire(heartbeat, pinged(success(0)), now);
@@ -227,13 +227,13 @@ describe("after the monitor was away", () => {
     expect(dueAtMs(heartbeat, state)).toBe(6.5 * minute);
   });
 
-  it("back for a whole grace period it waits no longer", () => {
+  it("an absence that ended a grace period ago causes no hold", () => {
     const now = { ...at(6 * minute), away: span(minute, 5 * minute) };
 
     expect(expire(heartbeat, pinged(success(0)), now).transition?.kind).toBe("opened");
   });
 
-  it("away again over the deadline it waited for, it waits again", () => {
+  it("another absence over the end of the hold causes another one", () => {
     const { state } = expire(heartbeat, pinged(success(0)), back);
 
     const again = expire(heartbeat, state, {
@@ -245,7 +245,7 @@ describe("after the monitor was away", () => {
     expect(dueAtMs(heartbeat, again.state)).toBe(21 * minute);
   });
 
-  it("while nobody takes pings it waits once, and alerts when that goes on", () => {
+  it("an absence that does not end causes one hold, and then an alert", () => {
     const first = { ...at(6 * minute), away: span(5 * minute, 6 * minute, false) };
     const { state, transition } = expire(heartbeat, pinged(success(0)), first);
 
@@ -256,7 +256,7 @@ describe("after the monitor was away", () => {
     expect(after.transition?.kind).toBe("opened");
   });
 
-  it("with pings taken again just before the wait ends, it waits anew", () => {
+  it("an absence that ends just before the end of the hold causes another one", () => {
     const first = { ...at(6 * minute), away: span(5 * minute, 6 * minute, false) };
     const { state } = expire(heartbeat, pinged(success(0)), first);
 
@@ -267,7 +267,7 @@ describe("after the monitor was away", () => {
     expect(dueAtMs(heartbeat, after.state)).toBe(7.9 * minute);
   });
 
-  it("coming and going without end it keeps no alert back without end", () => {
+  it("repeated absences do not suppress an alert for ever", () => {
     let state = pinged(success(0));
     let holds = 0;
     for (
@@ -292,7 +292,7 @@ describe("after the monitor was away", () => {
     },
   );
 
-  it("a span after the deadline lost no ping that was due before it", () => {
+  it("an absence after the deadline causes no hold", () => {
     const now = { ...at(7 * minute), away: span(6.1 * minute, 6.9 * minute) };
 
     expect(expire(heartbeat, pinged(success(0)), now).transition?.kind).toBe("opened");
@@ -303,7 +303,7 @@ describe("after a clock was ahead", () => {
   const day = 24 * 60 * minute;
   const clock = { nowMs: 20 * minute, fromMs: 19 * minute };
 
-  it("a ping that is to come counts from now", () => {
+  it("a ping in the future counts from now", () => {
     const state = setRight(pinged(success(day)), clock);
 
     expect(dueAtMs(heartbeat, state)).toBe(25 * minute);
@@ -313,25 +313,25 @@ describe("after a clock was ahead", () => {
     expect(dueAtMs(heartbeat, setRight(newHeartbeatState(day), clock))).toBe(25 * minute);
   });
 
-  it("a run that is to begin has not begun", () => {
+  it("a start in the future is dropped", () => {
     const state = setRight(pinged(success(18 * minute), start(day)), clock);
 
     expect(state).toMatchObject({ startedAtMs: null, lastPingAtMs: 18 * minute });
   });
 
-  it("nothing is waited for that was lost in a time to come", () => {
+  it("a hold for an absence in the future is dropped", () => {
     const held = { untilMs: day + minute, awayFromMs: day, awayToMs: day, times: 1 };
 
     expect(setRight({ ...pinged(success(0)), held }, clock).held).toBeNull();
   });
 
-  it("a clock that is a little behind changes nothing", () => {
+  it("a clock that is slightly behind changes nothing", () => {
     const state = pinged(success(25 * minute), start(26 * minute));
 
     expect(setRight(state, clock)).toBe(state);
   });
 
-  it("is looked at now", () => {
+  it("is checked at once", () => {
     const state = pinged(start(day));
 
     expect(wakeAtMs(heartbeat, state, { quiet: notQuiet, nowMs: minute })).toBe(minute);
@@ -368,7 +368,7 @@ describe("quiet", () => {
     expect(transition?.kind).toBe("resolved");
   });
 
-  it("a failure that was said in it alerts at its end", () => {
+  it("a failure reported meanwhile alerts at its end", () => {
     const { state } = takePing(heartbeat, pinged(success(0)), { ping: failure(minute), ...asleep });
 
     const { transition } = expire(heartbeat, state, at(2 * minute));

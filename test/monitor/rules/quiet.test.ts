@@ -12,7 +12,7 @@ it("a mute holds until its end", () => {
   expect(quietUntilMs({ mutedUntilMs: 10, maintenance: [] }, 10)).toBeNull();
 });
 
-it("a mute without end ends when time does", () => {
+it("a mute without an end lasts for ever", () => {
   expect(quietUntilMs({ mutedUntilMs: muteForeverMs, maintenance: [] }, 0)).toBe(
     new Date(muteForeverMs).getTime(),
   );
@@ -24,13 +24,13 @@ it("a window holds from its first instant until before its last", () => {
   expect([9, 10, 19, 20].map((at) => quietUntilMs(quiet, at))).toEqual([null, 20, 20, null]);
 });
 
-it("windows that follow on each other are one, in whatever order they were made", () => {
+it("adjoining windows count as one, in whatever order they were added", () => {
   const quiet = { mutedUntilMs: 30, maintenance: [window(29, 40), window(10, 20), window(40, 41)] };
 
   expect(quietUntilMs(quiet, 12)).toBe(41);
 });
 
-it("what is over is dropped", () => {
+it("a mute and windows that have ended are dropped", () => {
   const quiet = { mutedUntilMs: 10, maintenance: [window(0, 10), window(20, 30)] };
 
   expect(dropPast(quiet, 10)).toEqual({ mutedUntilMs: null, maintenance: [window(20, 30)] });

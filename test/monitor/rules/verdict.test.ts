@@ -61,7 +61,7 @@ describe("one location", () => {
     expect(play([aRun(1, { local: "failed" })]).events).toEqual(["verify-key:1:opened"]);
   });
 
-  it("further failed runs say nothing", () => {
+  it("further failed runs open no other alert", () => {
     const { events } = play([1, 2, 3].map((tick) => aRun(tick, { local: "failed" })));
 
     expect(events).toEqual(["verify-key:1:opened"]);
@@ -112,7 +112,7 @@ describe("one location", () => {
     expect(events).toEqual(["verify-key:1:opened"]);
   });
 
-  it("an alert carries the rollout under way", () => {
+  it("an alert names the rollout in progress", () => {
     const rollout = { rolloutId: "ro_1", wave: 3 };
 
     const { transition } = decide(
@@ -169,7 +169,7 @@ describe("several locations", () => {
     expect(decide(newCheckState(0), run, rules()).transition?.kind).toBe("opened");
   });
 
-  it("the rest of a run that alerted early says nothing more", () => {
+  it("the rest of a run that alerted early changes nothing", () => {
     const { events, state } = play([
       aRun(1, { fra: "failed", iad: null }, false),
       aRun(1, { fra: "failed", iad: "ok" }),
@@ -197,13 +197,13 @@ describe("several locations", () => {
     expect(play([aRun(1, grades)], rules({ failedAtPercent })).events).toHaveLength(count);
   });
 
-  it("failures too few for the quorum show as degraded, never as ok", () => {
+  it("fewer failures than the quorum show as degraded, never as ok", () => {
     const { state } = play([aRun(1, { a: "failed", b: "ok" })], rules({ failedAtPercent: 100 }));
 
     expect(state.status).toBe("degraded");
   });
 
-  it("before all have reported, those that have not count as well ones", () => {
+  it("before all have reported, those that have not count as ok", () => {
     const run = aRun(1, { a: "failed", b: null, c: null, d: null }, false);
 
     expect(play([run], rules({ failedAtPercent: 50 })).events).toEqual([]);
@@ -226,14 +226,14 @@ describe("silence", () => {
     expect(state.status).toBe("silent");
   });
 
-  it("silence everywhere resolves nothing", () => {
+  it("a run without reports resolves nothing", () => {
     const { state, transition } = decide(alerting("fra"), aRun(2, { fra: null }), rules());
 
     expect(transition).toBeNull();
     expect(state.alert).not.toBeNull();
   });
 
-  it("a location that failed and fell silent holds the alert open", () => {
+  it("a location that failed and is now silent holds the alert open", () => {
     const { transition, state } = decide(
       alerting("fra"),
       aRun(2, { fra: null, iad: "ok" }),
@@ -250,14 +250,14 @@ describe("silence", () => {
     );
   });
 
-  it("a silent location is marked, with what it said before", () => {
+  it("a silent location is marked, with its last grade", () => {
     const { state } = play([aRun(1, { fra: "ok", iad: "ok" }), aRun(2, { fra: "ok", iad: null })]);
 
     expect(state.locations["iad"]).toMatchObject({ isSilent: true, reportedAtMs: minute });
     expect(state.locations["fra"]).toMatchObject({ isSilent: false, reportedAtMs: 2 * minute });
   });
 
-  it("silence between two failed runs does not end their row", () => {
+  it("a silent run between two failed ones does not end their row", () => {
     const runs = [aRun(1, { fra: "failed" }), aRun(2, { fra: null }), aRun(3, { fra: "failed" })];
 
     expect(play(runs, rules({ failedRunThreshold: 2 })).events).toEqual(["verify-key:1:opened"]);
@@ -274,13 +274,13 @@ describe("quiet", () => {
     expect(state).toMatchObject({ status: "failed", alert: null });
   });
 
-  it("what still fails after a maintenance window alerts then", () => {
+  it("a check that still fails after a maintenance window alerts then", () => {
     const { state } = play([aRun(1, { fra: "failed" })], quiet);
 
     expect(decide(state, aRun(2, { fra: "failed" }), rules()).transition?.kind).toBe("opened");
   });
 
-  it("an alert that was open before is not told a second time after the window", () => {
+  it("an alert that was open before is not opened again after the window", () => {
     const during = decide(alerting("fra"), aRun(2, { fra: "failed" }), quiet).state;
 
     expect(decide(during, aRun(3, { fra: "failed" }), rules()).transition).toBeNull();
@@ -292,7 +292,7 @@ describe("quiet", () => {
     );
   });
 
-  it("an acknowledged alert stays acknowledged while it goes on", () => {
+  it("an acknowledged alert stays acknowledged while it is open", () => {
     const state = alerting("fra");
     const acknowledged = { by: "ana", atMs: 1 };
     const seen = { ...state, alert: state.alert && { ...state.alert, acknowledged } };

@@ -64,7 +64,7 @@ describe("an API check", () => {
     expect(ticking).toBeLessThanOrEqual(1);
   });
 
-  it("goes on after Restate and the worker were killed, and says which ticks nobody ran", async () => {
+  it("continues after Restate and the worker were killed, and records missed ticks", async () => {
     const bench = await startMonitorBench({ apiChecks: [check] });
     bench.target.fails();
     await bench.start();
@@ -129,7 +129,7 @@ describe("an API check", () => {
     await bench.untilOrders(1);
   });
 
-  it("keeps who is at work on an alert, and notifies nobody of it", async () => {
+  it("records who acknowledged an alert, and notifies nobody of it", async () => {
     const bench = await startMonitorBench({ apiChecks: [check] });
     const early = await bench.call(`${object}/Acknowledge`, { by: "ada" });
     bench.target.fails();
@@ -146,7 +146,7 @@ describe("an API check", () => {
     expect((await bench.snapshot("probe")).alert.acknowledged.by).toBe("ada");
   });
 
-  it("names the rollout that is under way when an alert opens", async () => {
+  it("names the rollout in progress when an alert opens", async () => {
     const bench = await startMonitorBench({ apiChecks: [check] });
     bench.situation.rollout = { rolloutId: "ro_1", wave: 2 };
     bench.target.fails();
@@ -157,7 +157,7 @@ describe("an API check", () => {
     expect(bench.orders[0]?.transition.rollout).toEqual({ rolloutId: "ro_1", wave: 2 });
   });
 
-  it("says nothing while it lacks what it needs", async () => {
+  it("does not run while its settings are missing", async () => {
     const bench = await startMonitorBench({ apiChecks: [check], inactive: ["probe"] });
 
     await bench.start();

@@ -48,7 +48,7 @@ describe("checks run", () => {
 });
 
 describe("mute, maintenance and acknowledge", () => {
-  it("change how a check stands, and say so", async () => {
+  it("change the state of a check, and print it", async () => {
     const muted = await vedette("checks", "mute", "liveness");
     const unmuted = await vedette("checks", "unmute", "liveness");
     const window = ["--for", "30m", "--from", "2099-01-31T02:00Z", "--reason", "upgrade"];
@@ -63,7 +63,7 @@ describe("mute, maintenance and acknowledge", () => {
     expect(dropped.stdout).not.toContain("upgrade");
   });
 
-  it("refuse what makes no sense", async () => {
+  it("refuse invalid input", async () => {
     const acknowledged = await vedette("checks", "acknowledge", "liveness", "--by", "ada");
     const unknown = await vedette("checks", "mute", "livenes");
 
@@ -151,7 +151,7 @@ async function addRunner(location: string): Promise<string> {
 }
 
 describe("monitor-runner", () => {
-  it("is heard of while it runs, leaves out what it has no secrets for, and stops when told to", async () => {
+  it("is listed as seen while it runs, skips checks without secrets, and stops on a signal", async () => {
     const token = await addRunner("fra");
     const { child, said } = startRunner(token);
     await waitFor(() => said.text.includes("runner started"), {
@@ -171,7 +171,7 @@ describe("monitor-runner", () => {
     expect(await ended).toBe(0);
   });
 
-  it("does not start with the token of another place, or of none", async () => {
+  it("does not start with the token of another location, or an unknown one", async () => {
     const token = await addRunner("lon");
     const other = startRunner(token, "fra");
     const nobody = startRunner("x".repeat(43), "fra");

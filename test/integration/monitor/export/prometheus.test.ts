@@ -72,7 +72,7 @@ describe.skipIf(!hasPrograms("promtool"))("before promtool", () => {
     expect(code).toBe(0);
   });
 
-  it("no rule is there twice, and none has a fault", () => {
+  it("no rule is a duplicate, and none has a fault", () => {
     const directory = writeExport(defined);
 
     const args = ["check", "rules", "--lint-fatal", ...rulesIn(directory)];
@@ -91,7 +91,7 @@ describe.skipIf(!hasPrograms("promtool"))("before promtool", () => {
     expect(code).toBe(0);
   });
 
-  it("the tests notice each rule that is taken away", () => {
+  it("the tests detect each rule that is removed", () => {
     for (const { file, at, alert } of rulesOf(writeExport(defined))) {
       const directory = writeExport(defined);
       const changed = path.join(directory, file);
@@ -191,7 +191,7 @@ describe.skipIf(!hasPrograms("prometheus-blackbox-exporter"))("before blackbox-e
     ]);
   });
 
-  it("the probe of an answer as it should be succeeds", async () => {
+  it("the probe of a right answer succeeds", async () => {
     expect(await probeOf(answer(right))).toBe(true);
   });
 

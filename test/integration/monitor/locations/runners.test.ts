@@ -7,7 +7,7 @@ import { waitFor } from "../../../support/wait-for.ts";
 const makeHash = () => createHash("sha256").update(randomBytes(32)).digest("hex");
 const add = "vedette.v1.MonitorRunners/Add";
 
-it("a place where the program itself runs checks gets no other runner", async () => {
+it("the location of the program itself gets no other runner", async () => {
   const bench = await startMonitorBench({ apiChecks: [anApiCheck()] });
 
   const { status, body } = await bench.call(add, { location: "local", token_hash: makeHash() });
@@ -16,7 +16,7 @@ it("a place where the program itself runs checks gets no other runner", async ()
   expect(body.message).toContain("local is the location of Vedette itself");
 });
 
-it("a token that another place has is refused, at once", async () => {
+it("the token of another location is refused, at once", async () => {
   const bench = await startMonitorBench({ apiChecks: [anApiCheck()] });
   const token_hash = makeHash();
   await bench.call(add, { location: "fra", token_hash });
@@ -49,7 +49,7 @@ async function hangingBench() {
   return { bench, other, enter };
 }
 
-it("runs do not wait for a database that hangs: the places are those that were known", async () => {
+it("runs do not wait for a database that hangs: the last known locations are expected", async () => {
   const { bench, other } = await hangingBench();
 
   const askedMs = Date.now();
@@ -61,7 +61,7 @@ it("runs do not wait for a database that hangs: the places are those that were k
   expect(tookMs).toBeLessThan(4_000);
 });
 
-it("places that are new are expected again after a query that hung has failed", async () => {
+it("new locations are expected after a query that hung has failed", async () => {
   const { bench, other, enter } = await hangingBench();
   expect(await bench.runners.expected()).toEqual(["fra"]);
 

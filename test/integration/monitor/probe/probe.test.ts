@@ -103,7 +103,7 @@ describe("a probe", () => {
     expect(phases.transfer).toBeGreaterThanOrEqual(100);
   });
 
-  it("makes a connection of its own each time", async () => {
+  it("makes a new connection each time", async () => {
     const ports = new Set<number | undefined>();
     const url = await serve((incoming, outgoing) => {
       ports.add(incoming.socket.remotePort);
@@ -117,7 +117,7 @@ describe("a probe", () => {
 });
 
 describe("a probe over TLS", () => {
-  it("tells the whole days until the certificate ends", async () => {
+  it("reports the whole days until the certificate expires", async () => {
     const { port, cert } = await serveTls(["localhost"], new Date(Date.now() + 10.5 * dayMs));
 
     const seen = await createProbe({ ca: cert })(get(`https://localhost:${port}/`), limits);
@@ -189,7 +189,7 @@ describe("a probe that meets a fault", () => {
     expect(await faultOf(url)).toBe("connection closed before the answer was whole");
   });
 
-  it("does not wait longer than it may for an answer", async () => {
+  it("has a timeout for an answer", async () => {
     const startedMs = performance.now();
     const url = await serve(() => {});
 
@@ -197,13 +197,13 @@ describe("a probe that meets a fault", () => {
     expect(performance.now() - startedMs).toBeLessThan(1_500);
   });
 
-  it("does not wait longer than it may for the end of an answer", async () => {
+  it("has a timeout for the end of an answer", async () => {
     const url = await serve((_, outgoing) => void outgoing.writeHead(200).write("{"));
 
     expect(await faultOf(url)).toBe("no whole answer within 500 ms");
   });
 
-  it("does not wait longer than it may for a handshake", async () => {
+  it("has a timeout for a handshake", async () => {
     const port = await listen(createTcp(() => {}));
 
     expect(await faultOf(`https://127.0.0.1:${port}/`)).toBe("no connection within 500 ms");
@@ -225,7 +225,7 @@ describe("a probe that meets a fault", () => {
     expect(await faultOf(`http://127.0.0.1:${port}/`)).toBe("the answer is not HTTP");
   });
 
-  it("does not wait longer than it may while early hints come without an end", async () => {
+  it("has a timeout while early hints come without an end", async () => {
     const hints = "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(100);
     const port = await listen(createTcp((socket) => writeWithoutEnd(socket, hints)));
 
@@ -251,7 +251,7 @@ describe("a probe that meets a fault", () => {
     expect(await faultOf(url)).toBe("the answer is longer than 1000 bytes");
   });
 
-  it("never tells the address, which may hold a secret", async () => {
+  it("never reports the address, which may contain a secret", async () => {
     expect(await faultOf("http://user:secret@[not-an-address/")).toBe("the address is not valid");
   });
 });

@@ -68,7 +68,7 @@ it.each([
   ["AlertRoutes/singleton/Backups", {}, "backups cannot be read now"],
   ["AlertRoutes/singleton/Backup", { backup: "one" }, "backups cannot be read now"],
   ["MonitorRunners/List", {}, "the runners cannot be read or changed now"],
-  ["MonitorRunners/Add", { location: "fra", token_hash: "0".repeat(64) }, "the places cannot be"],
+  ["MonitorRunners/Add", { location: "fra", token_hash: "0".repeat(64) }, "the runners cannot be"],
   ["MonitorRunners/Remove", { location: "fra" }, "the runners cannot be read or changed now"],
 ])("%s is refused as unavailable", async (handler, body, words) => {
   const answer = await fetch(`${restate.ingressUrl}/vedette.v1.${handler}`, {

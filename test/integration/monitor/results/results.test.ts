@@ -92,7 +92,7 @@ describe("partitions", () => {
     );
   });
 
-  it("are dropped when all in them is older than is kept, and not before", async () => {
+  it("are dropped when all their rows are too old, and not before", async () => {
     await recorder().results([aCheckResult({ scheduledAtMs: Date.UTC(2020, 0, 31) })]);
     const nowMs = Date.UTC(2020, 2, 1);
 
@@ -120,7 +120,7 @@ describe("partitions", () => {
     expect(await partitions()).toContain("check_results_2035_08");
   });
 
-  it("are made for many who find that there is none in the same moment", async () => {
+  it("are made for many concurrent writers that find none", async () => {
     const atMs = Date.UTC(2036, 2, 1);
     const places = Array.from({ length: 10 }, (_, i) => `place-${i}`);
 
@@ -170,7 +170,7 @@ describe("history", () => {
     ]);
   });
 
-  it("a result that is recorded twice is kept once, as it was first", async () => {
+  it("a result that is recorded twice is stored once, as it was first", async () => {
     await recorder().results([aCheckResult({ scheduledAtMs: noon })]);
     await recorder().results([aCheckResult({ scheduledAtMs: noon, grade: "failed" })]);
 
@@ -288,7 +288,7 @@ describe("charts", () => {
     expect(points.map((point) => point.results)).toEqual(Array(10).fill(1));
   });
 
-  it("take results in that came late, after the minutes were made", async () => {
+  it("include results that came late, after the minutes were made", async () => {
     await recorder().results(everyMinute(10, noon, { location: "fra" }));
     await keep(noon + 11 * minute);
     await recorder().results(everyMinute(10, noon, { location: "iad" }));
@@ -299,7 +299,7 @@ describe("charts", () => {
     expect(points.map((point) => point.results).slice(1)).toEqual(Array(9).fill(2));
   });
 
-  it("have no hole where a clock was a day ahead when they were made", async () => {
+  it("have no gap after a clock was a day ahead when they were made", async () => {
     await recorder().results(everyMinute(30, noon));
     await keep(noon + 30 * minute);
     await keep(noon + day);
@@ -412,7 +412,7 @@ describe("the last 24 hours", () => {
 });
 
 describe("the count of runs", () => {
-  it("has each run of a place once, however often it is reported", async () => {
+  it("has each run of a location once, however often it is reported", async () => {
     const registry = new Registry();
     const counted = countRecords((noteNew) => createResultWriter(database, noteNew), registry, []);
     const results = ["fra", "iad", "sin"].map((location) =>
@@ -431,7 +431,7 @@ describe("the count of runs", () => {
     );
   });
 
-  it("has ticks that nobody ran once", async () => {
+  it("has missed ticks once", async () => {
     const registry = new Registry();
     const counted = countRecords((noteNew) => createResultWriter(database, noteNew), registry, []);
     const missed = { checkId: "verify-key", fromMs: noon, toMs: noon + minute, ticks: 2 };
@@ -445,13 +445,13 @@ describe("the count of runs", () => {
   });
 });
 
-describe("what a rollout waits for", () => {
+describe("the gate of a rollout", () => {
   const failed = (changes: Partial<CheckResult> = {}) =>
     aCheckResult({ scheduledAtMs: noon, grade: "failed", reason: "refused", ...changes });
   const readGate = (failedAtPercent: number) =>
     createReadGate(database, { failedAtPercent })(["verify-key", "liveness"], noon);
 
-  it("a quorum is asked of a run that is over, not of the places that were quick", async () => {
+  it("the quorum applies to a decided run, not to the first reports", async () => {
     await recorder().snapshot(aSnapshot({ lastAtMs: noon - minute }));
     await recorder().results([failed()]);
 
@@ -470,7 +470,7 @@ describe("what a rollout waits for", () => {
     expect(await readGate(50)).toEqual(whileOpen);
   });
 
-  it("a run that is over failed where so many of the places that reported did", async () => {
+  it("a decided run is failed when enough of the reporting locations failed", async () => {
     await recorder().snapshot(aSnapshot({ lastAtMs: noon }));
     await recorder().results([failed(), aCheckResult({ scheduledAtMs: noon, location: "fra" })]);
 
@@ -479,7 +479,7 @@ describe("what a rollout waits for", () => {
     expect(report?.failedRun).toMatchObject({ location: "local", reason: "refused" });
   });
 
-  it("where any failure counts a run failed with the first one, over or not", async () => {
+  it("where any failure counts a run is failed with the first one, decided or not", async () => {
     await recorder().results([failed({ checkId: "liveness" })]);
 
     const [, liveness] = await readGate(0);
@@ -489,7 +489,7 @@ describe("what a rollout waits for", () => {
 });
 
 describe("alerts", () => {
-  it("one that was over before it began, by a clock that went back, makes up for none", async () => {
+  it("one that ended before it began, by a clock that was set back, counts as 0", async () => {
     await recorder().transition(aTransition({ openedAtMs: noon }));
     const early = { openedAtMs: noon + 3 * hour, atMs: noon + hour, kind: "resolved" } as const;
     await recorder().transition(aTransition({ episode: 2, ...early }));
@@ -513,7 +513,7 @@ describe("alerts", () => {
     ]);
   });
 
-  it("one that opened later takes the place of one with the same number, whatever comes late", async () => {
+  it("one that opened later replaces one with the same number, in any order", async () => {
     const known = aTransition();
     const over = aTransition({ kind: "resolved", atMs: noon + minute });
     await recorder().delivered(known, noon + 100);
@@ -558,7 +558,7 @@ describe("snapshots", () => {
     },
   );
 
-  it("one that was pinged by a clock that was ahead is moved on by the pings that follow", async () => {
+  it("one with a ping of a clock that was ahead is updated by later pings", async () => {
     const nowMs = Date.now();
     await recorder().snapshot(aSnapshot({ takenAtMs: nowMs, lastAtMs: nowMs + day }));
 
@@ -567,7 +567,7 @@ describe("snapshots", () => {
     expect((await reader().snapshots()).get("verify-key")?.lastAtMs).toBe(nowMs);
   });
 
-  it("is kept although no database takes all that people have written", async () => {
+  it("is stored although Postgres cannot store the text of an operator", async () => {
     const window = { fromMs: noon, toMs: noon + day, reason: "a\0b\ud83e" };
     const quiet = { mutedUntilMs: null, maintenance: [window] };
 
@@ -577,7 +577,7 @@ describe("snapshots", () => {
     expect(kept?.quiet.maintenance[0]?.reason).toBe("a\ufffdb\ufffd");
   });
 
-  it("one that cannot be read hides no other", async () => {
+  it("one that cannot be parsed hides no other", async () => {
     await recorder().snapshot(aSnapshot());
     await recorder().snapshot(
       aSnapshot({ checkId: "liveness", status: "of-a-later-version" as never }),
@@ -593,7 +593,7 @@ describe("snapshots", () => {
     expect((await reader().snapshots()).get("verify-key")?.status).toBe("failed");
   });
 
-  it("of a heartbeat that is ok keeps the pings that its object was not told of", async () => {
+  it("of a heartbeat that is ok keeps the pings that were not sent to its object", async () => {
     const beat = { kind: "heartbeat", checkId: "nightly" } as const;
     const nowMs = Date.now();
     const told = { ...beat, lastAtMs: nowMs - 2 * day, dueAtMs: nowMs - day };
@@ -607,7 +607,7 @@ describe("snapshots", () => {
     expect(kept).toMatchObject({ lastAtMs: nowMs, dueAtMs: nowMs + day, quiet });
   });
 
-  it("of a heartbeat that fails says nothing of a ping before", async () => {
+  it("of a heartbeat that fails has no earlier ping", async () => {
     const beat = { kind: "heartbeat", checkId: "nightly" } as const;
     const nowMs = Date.now();
     await recorder().snapshot(aSnapshot({ ...beat, lastAtMs: nowMs, takenAtMs: 1_000 }));
@@ -618,7 +618,7 @@ describe("snapshots", () => {
     expect((await reader().snapshots()).get("nightly")).toMatchObject(failed);
   });
 
-  it("of many that are written at once is the newest of each", async () => {
+  it("of many concurrent writes is the newest of each check", async () => {
     const { snapshot } = recorder();
     const taken = (checkId: string, takenAtMs: number) =>
       snapshot(aSnapshot({ checkId, takenAtMs }));
