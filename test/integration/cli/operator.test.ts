@@ -9,7 +9,7 @@ import { waitFor } from "../../support/wait-for.ts";
 let program: Program;
 
 beforeAll(async () => {
-  program = await startProgram({ VEDETTE_FLEET__PROCESS__SIZE: "1" });
+  program = await startProgram();
 });
 
 afterAll(() => program?.dispose());

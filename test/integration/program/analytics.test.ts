@@ -9,7 +9,7 @@ let program: Program;
 let key: string;
 
 beforeAll(async () => {
-  program = await startProgram({ VEDETTE_FLEET__PROCESS__SIZE: "1" });
+  program = await startProgram();
   const { data } = await call("apis.createApi", { name: "shop" });
   const created = await call("keys.createKey", { apiId: data.apiId });
   key = created.data.key;

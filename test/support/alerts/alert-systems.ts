@@ -33,7 +33,6 @@ const parts: readonly Part[] = ["main", "restate", "postgres"];
 export async function startVedetteAlerts(receiver: AlertReceiver): Promise<AlertSystem> {
   const checkId = "certificate-workflow";
   const program = await startProgram({
-    VEDETTE_FLEET__PROCESS__SIZE: "1",
     VEDETTE_INCIDENT__URL: receiver.url,
     VEDETTE_ALERTS__PRODUCTION__SOURCE_ID: receiver.sourceId,
     VEDETTE_ALERTS__PRODUCTION__TOKEN: receiver.token,

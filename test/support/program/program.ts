@@ -25,7 +25,7 @@ export const freePorts = {
   VEDETTE_METRICS__PORT: "0",
 };
 
-/** Starts the program and waits until it is ready. `environment` are settings over free ports. */
+/** Starts the program with one sentinel and free ports, and waits until it is ready; `environment` goes over these. */
 export async function startProgram(environment: Record<string, string> = {}) {
   const dir = makeTempDir();
   const endpointsFile = path.join(dir.path, "endpoints.json");
@@ -40,6 +40,7 @@ export async function startProgram(environment: Record<string, string> = {}) {
         PATH: process.env["PATH"],
         ...freePorts,
         VEDETTE_DATA_DIR: dir.path,
+        VEDETTE_FLEET__PROCESS__SIZE: "1",
         ...environment,
       },
       stdio: ["ignore", "pipe", "pipe"],

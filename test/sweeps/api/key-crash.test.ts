@@ -10,7 +10,7 @@ let program: Program;
 let rootKey: string;
 
 beforeAll(async () => {
-  program = await startProgram({ VEDETTE_FLEET__PROCESS__SIZE: "1" });
+  program = await startProgram();
   const file = path.join(program.dataDir, "credentials.json");
   rootKey = Credentials.parse(JSON.parse(readFileSync(file, "utf8"))).root_key;
 });

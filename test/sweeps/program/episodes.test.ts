@@ -47,7 +47,6 @@ beforeAll(async () => {
   receiver.behave = () => moods.shift() ?? "accept";
   const { url, sourceId, token } = receiver;
   program = await startProgram({
-    VEDETTE_FLEET__PROCESS__SIZE: "1",
     VEDETTE_INCIDENT__URL: url,
     VEDETTE_ALERTS__PRODUCTION__SOURCE_ID: sourceId,
     VEDETTE_ALERTS__PRODUCTION__TOKEN: token,

@@ -12,7 +12,6 @@ let program: Program;
 beforeAll(async () => {
   receiver = await startAlertReceiver();
   program = await startProgram({
-    VEDETTE_FLEET__PROCESS__SIZE: "1",
     VEDETTE_INCIDENT__URL: receiver.url,
     VEDETTE_ALERTS__PRODUCTION__SOURCE_ID: receiver.sourceId,
     VEDETTE_ALERTS__PRODUCTION__TOKEN: receiver.token,
