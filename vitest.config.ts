@@ -16,8 +16,10 @@ const serving = {
   // passes the second time, and vitest says "retry x1" beside its name. What is wrong fails
   // twice. Sweeps that look for what goes wrong once in many times say `retry: 0` themselves.
   retry: 1,
-  // Each file starts its own servers: two at a time is what a machine of two cores carries.
-  maxWorkers: 2,
+  // Most of their time they wait for servers, so that two cores carry more than two files.
+  maxWorkers: 4,
+  // What they import is read once by each worker: a third of their time.
+  isolate: false,
 };
 
 export default defineConfig({
@@ -50,6 +52,20 @@ export default defineConfig({
           ...serving,
           name: "sweeps",
           include: ["test/sweeps/**/*.test.ts"],
+          globalSetup: [sharedPostgres],
+        },
+      },
+      {
+        // The handlers of these once more, with every step replayed: `test/support/replay.ts`.
+        test: {
+          ...serving,
+          name: "replay",
+          include: [
+            "test/integration/rollout/operations.test.ts",
+            "test/integration/monitor/check/api-check.test.ts",
+            "test/integration/monitor/heartbeat/heartbeat.test.ts",
+          ],
+          env: { TEST_REPLAY: "always" },
           globalSetup: [sharedPostgres],
         },
       },

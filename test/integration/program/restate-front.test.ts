@@ -14,7 +14,7 @@ const image = "registry.example.com/vedette/sentinel:v2";
 let program: Program;
 
 beforeAll(async () => {
-  program = await startProgram({ VEDETTE_FLEET__PROCESS__SIZE: "2" });
+  program = await startProgram();
 });
 
 afterAll(() => program?.dispose());

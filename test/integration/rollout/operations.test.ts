@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { RollbackResult, RolloutPlan, RolloutStatus } from "#rollout/contract.ts";
 import type { SlackMessage } from "../../support/alerts/fake-chat.ts";
+import { modes } from "../../support/replay.ts";
 import { failing } from "../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
@@ -8,11 +9,7 @@ import { waitFor } from "../../support/wait-for.ts";
 
 const halves = { image: imageV2, wave_percentages: [50, 100] };
 
-/** Once as usual, once with every step replayed from the journal, which finds what is not deterministic. */
-describe.each([
-  { mode: "as usual", alwaysReplay: false },
-  { mode: "always replayed", alwaysReplay: true },
-])("rollout operations, $mode", ({ alwaysReplay }) => {
+describe.each(modes)("rollout operations, $mode", ({ alwaysReplay }) => {
   let bench: RolloutBench;
 
   beforeAll(async () => {

@@ -1,7 +1,7 @@
 /** A headless Chromium, for tests that need to see a page. */
 import { existsSync } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
-import { afterAll, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
@@ -24,15 +24,11 @@ const patienceMs = 120_000;
 
 let launched: Promise<Browser> | undefined;
 
-/** One for a file of tests; its pages know nothing of each other. */
+/** One for all files of a worker, which ends it with itself; its pages know nothing of each other. */
 function browser(): Promise<Browser> {
   launched ??= chromium.launch({ executablePath, args: quiet, timeout: patienceMs });
   return launched;
 }
-
-afterAll(async () => {
-  await (await launched)?.close();
-});
 
 /** A page that notes what it asks for and what its policy forbids; closed when the test ends. */
 export async function openPage() {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { anApiCheck } from "../../../support/monitor/check-builders.ts";
 import { startMonitorBench } from "../../../support/monitor/monitor-bench.ts";
+import { modes } from "../../../support/replay.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const check = anApiCheck({ id: "probe", frequencySeconds: 1, locations: ["eu-central-1"] });
@@ -9,10 +10,7 @@ const object = "vedette.v1.ApiCheck/probe";
 const transitions = (orders: { transition: { kind: string; episode: number } }[]) =>
   orders.map(({ transition: { kind, episode } }) => `${kind} ${episode}`);
 
-describe.each([
-  { mode: "as usual", alwaysReplay: false },
-  { mode: "with every step replayed", alwaysReplay: true },
-])("an API check, $mode", ({ alwaysReplay }) => {
+describe.each(modes)("an API check, $mode", ({ alwaysReplay }) => {
   it("runs once per tick of its grid", async () => {
     const bench = await startMonitorBench({ apiChecks: [check], alwaysReplay });
 

@@ -102,7 +102,7 @@ it("a watched heartbeat is found at once when a clock was ahead, without a ping 
   await inbox.look(known);
   await inbox.receive({ token, atMs: Date.now() + day });
   await inbox.announce({ token, atMs: Date.now() + day });
-  const nothing = { lastPingAtMs: null, announcedAtMs: null };
+  const nothing = { lastPingAtMs: null, tellingAtMs: null };
   expect(await inbox.look(known)).toMatchObject(nothing);
 
   await deadlines.correct();
@@ -115,7 +115,7 @@ it("a watched heartbeat is found at once when a clock was ahead, without a ping 
     id: "nightly",
     lastPingAtMs: null,
   });
-  expect(await inbox.look(known)).toMatchObject({ announcedAtMs: pingedMs });
+  expect(await inbox.look(known)).toMatchObject({ tellingAtMs: pingedMs });
   expect((await readRow(database)).isWatched).toBe(true);
 });
 
@@ -168,7 +168,7 @@ it("a ping that the object does not know of keeps the watch", async () => {
 
   const known = await inbox.release({ id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null });
 
-  expect(known).toEqual({ lastPingAtMs: atMs, announcedAtMs: null });
+  expect(known).toEqual({ lastPingAtMs: atMs, tellingAtMs: null });
   expect((await readRow(database)).isWatched).toBe(true);
 });
 
@@ -183,8 +183,8 @@ it("an announced failure keeps the watch and the deadline, however late the obje
   const released = await inbox.release(known);
   const seen = await inbox.look({ ...known, lastPingAtMs: atMs });
 
-  expect(released).toEqual({ lastPingAtMs: atMs, announcedAtMs: failedMs });
-  expect(seen.announcedAtMs).toBe(failedMs);
+  expect(released).toEqual({ lastPingAtMs: atMs, tellingAtMs: failedMs });
+  expect(seen.tellingAtMs).toBe(failedMs);
   expect(await readRow(database)).toEqual({ isWatched: true, dueAtMs: atMs + allowanceMs });
 });
 
@@ -229,7 +229,7 @@ it("learns the last ping from the object when Postgres was set back to an earlie
 
   const known = await inbox.release({ id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null });
 
-  expect(known).toEqual({ lastPingAtMs: pingedMs, announcedAtMs: null });
+  expect(known).toEqual({ lastPingAtMs: pingedMs, tellingAtMs: null });
   expect(await readRow(database)).toEqual({
     isWatched: false,
     dueAtMs: pingedMs + allowanceMs,

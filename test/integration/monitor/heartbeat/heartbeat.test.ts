@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { aHeartbeat } from "../../../support/monitor/check-builders.ts";
 import { registerJob } from "../../../support/monitor/heartbeat-job.ts";
 import { startMonitorBench } from "../../../support/monitor/monitor-bench.ts";
+import { modes } from "../../../support/replay.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const heartbeat = aHeartbeat({ id: "nightly", name: "Nightly", periodSeconds: 1, graceSeconds: 1 });
@@ -13,10 +14,7 @@ const register = (bench: Bench) => registerJob(bench, "nightly");
 
 const kinds = (bench: Bench) => bench.orders.map(({ transition }) => transition.kind);
 
-describe.each([
-  { mode: "as usual", alwaysReplay: false },
-  { mode: "with every step replayed", alwaysReplay: true },
-])("a heartbeat, $mode", ({ alwaysReplay }) => {
+describe.each(modes)("a heartbeat, $mode", ({ alwaysReplay }) => {
   it("alerts at its first deadline, counted from when it was made", async () => {
     const bench = await startMonitorBench({ heartbeats: [heartbeat], alwaysReplay });
     const madeMs = Date.now();
