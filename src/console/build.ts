@@ -75,6 +75,7 @@ async function importBundler() {
   try {
     return await Promise.all([import("vite"), import("@preact/preset-vite")]);
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
     throw new BundlerMissing(
       "the console's page is not built, and its bundler, vite, is not installed: run `npm ci` with " +
         "optional packages once, or copy dist/console from an installation of the same version",

@@ -20,9 +20,11 @@ export function durableTimer<Timer extends Numbered>(stateKey: string) {
       call?: (generation: number) => void,
     ): void => {
       const generation = (before?.generation ?? 0) + 1;
-      ctx.set(stateKey, { ...timer, generation });
+      ctx.set(stateKey, { generation, ...timer });
       call?.(generation);
     },
+    /** Changes what is stored of the timer: its call remains valid. */
+    update: (ctx: ObjectContext, timer: Timer): void => ctx.set(stateKey, timer),
     clear: (ctx: ObjectContext) => ctx.clear(stateKey),
   };
 }

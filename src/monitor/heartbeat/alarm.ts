@@ -36,17 +36,17 @@ export async function rearm(
 }
 
 /**
- * Wakes when a start or failure of `announcedAtMs` has certainly been delivered, or never will be: calls are
+ * Wakes when a start or failure of `tellingAtMs` has certainly been delivered, or never will be: calls are
  * served in turn, and the gateway retries for less than this. Also set for a heartbeat that is ok, to end its
  * watch.
  */
 export function wakeWhenDelivered(
   ctx: ObjectContext,
-  { announcedAtMs, nowMs }: { announcedAtMs: number; nowMs: number },
+  { tellingAtMs, nowMs }: { tellingAtMs: number; nowMs: number },
 ): Promise<void> {
-  const earliestMs = Math.max(nowMs + 1_000, announcedAtMs + longestDeliveryMs);
+  const earliestMs = Math.max(nowMs + 1_000, tellingAtMs + longestDeliveryMs);
   const atMs = Math.min(earliestMs, nowMs + longestDeliveryMs);
-  return setAlarm(ctx, { atMs, nowMs, toldAtMs: announcedAtMs });
+  return setAlarm(ctx, { atMs, nowMs, toldAtMs: tellingAtMs });
 }
 
 /** Whether pings could be taken is not known yet, but will be soon. */

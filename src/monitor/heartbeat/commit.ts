@@ -69,9 +69,9 @@ async function release(
   const found = await ctx.run("release", () =>
     inbox.release({ id: ctx.key, lastPingAtMs, receivedAtMs }),
   );
-  const { announcedAtMs, lastPingAtMs: pingAtMs } = found;
-  if (announcedAtMs !== null) {
-    await wakeWhenDelivered(ctx, { announcedAtMs, nowMs: await ctx.date.now() });
+  const { tellingAtMs, lastPingAtMs: pingAtMs } = found;
+  if (tellingAtMs !== null) {
+    await wakeWhenDelivered(ctx, { tellingAtMs, nowMs: await ctx.date.now() });
     return null;
   }
   return pingAtMs !== null && pingAtMs > (lastPingAtMs ?? 0) ? pingAtMs : null;

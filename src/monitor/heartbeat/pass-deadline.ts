@@ -22,8 +22,8 @@ export async function wake(
   }
   const before = await alarms.readCurrent(ctx, generation);
   if (before === null) return null;
-  // Used up, even if it rang a moment early.
-  alarms.set(ctx, { before, atMs: 0 });
+  // Used up, even if it rang a moment early. A repeat of this call after an upgrade still finds it.
+  alarms.update(ctx, { ...before, atMs: 0 });
   await look(ctx, call);
   return null;
 }
@@ -80,9 +80,9 @@ async function look(ctx: ObjectContext, call: HeartbeatCall): Promise<void> {
   const known = await readState(ctx);
   if (known === null) return;
   const seen = await readInbox(ctx, call, known);
-  const { lastPingAtMs: pingAtMs, announcedAtMs, nowMs } = seen;
-  if (announcedAtMs !== null) {
-    await wakeWhenDelivered(ctx, { announcedAtMs, nowMs });
+  const { lastPingAtMs: pingAtMs, tellingAtMs, nowMs } = seen;
+  if (tellingAtMs !== null) {
+    await wakeWhenDelivered(ctx, { tellingAtMs, nowMs });
     return;
   }
   if (pingAtMs !== null && pingAtMs > (notAhead(heardAtMs(known), nowMs) ?? 0)) {

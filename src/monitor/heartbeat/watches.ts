@@ -20,9 +20,9 @@ type FoundPings = {
   lastPingAtMs: number | null;
   /**
    * The last start or failure that was announced and that the object has not received: the last ping may be
-   * later, and must not overtake it. null: the object has received all.
+   * later, and must not overtake it. null: the object has received all. The name is in journals.
    */
-  announcedAtMs: number | null;
+  tellingAtMs: number | null;
 };
 
 /** With the spans in which no process could take pings. */
@@ -60,14 +60,14 @@ function createFind(database: Database, statement: string) {
   };
 }
 
-const nothingFound: FoundPings = { lastPingAtMs: null, announcedAtMs: null };
+const nothingFound: FoundPings = { lastPingAtMs: null, tellingAtMs: null };
 
 type FoundRow = { id: string; last_ping_at: Date | null; announced_at: Date | null };
 
 function toFound({ last_ping_at, announced_at }: FoundRow): FoundPings {
   return {
     lastPingAtMs: last_ping_at?.getTime() ?? null,
-    announcedAtMs: announced_at?.getTime() ?? null,
+    tellingAtMs: announced_at?.getTime() ?? null,
   };
 }
 
