@@ -16,11 +16,10 @@ const serving = {
   // passes the second time, and vitest says "retry x1" beside its name. What is wrong fails
   // twice. Sweeps that look for what goes wrong once in many times say `retry: 0` themselves.
   retry: 1,
-  // Most of their time they wait for servers, so that two cores carry more than two files.
-  maxWorkers: 4,
-  // What they import is read once by each worker: a third of their time.
-  isolate: false,
 };
+
+/** Most of their time these wait for servers: two cores carry four files, which share what they import. */
+const shared = { ...serving, maxWorkers: 4, isolate: false, globalSetup: [sharedPostgres] };
 
 export default defineConfig({
   test: {
@@ -40,10 +39,9 @@ export default defineConfig({
       },
       {
         test: {
-          ...serving,
+          ...shared,
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
-          globalSetup: [sharedPostgres],
         },
       },
       {
@@ -51,6 +49,8 @@ export default defineConfig({
         test: {
           ...serving,
           name: "sweeps",
+          // They kill what they start, and need the machine: one file for each core.
+          maxWorkers: 2,
           include: ["test/sweeps/**/*.test.ts"],
           globalSetup: [sharedPostgres],
         },
@@ -58,7 +58,7 @@ export default defineConfig({
       {
         // The handlers of these once more, with every step replayed: `test/support/replay.ts`.
         test: {
-          ...serving,
+          ...shared,
           name: "replay",
           include: [
             "test/integration/rollout/operations.test.ts",
@@ -66,7 +66,6 @@ export default defineConfig({
             "test/integration/monitor/heartbeat/heartbeat.test.ts",
           ],
           env: { TEST_REPLAY: "always" },
-          globalSetup: [sharedPostgres],
         },
       },
       {

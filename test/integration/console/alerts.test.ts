@@ -133,7 +133,7 @@ describe.skipIf(!hasBrowser)("alert routes", () => {
 
     const { page } = await console.open("/routes");
 
-    await page.getByText(/^Drifted, seen /).waitFor();
+    await page.getByText(/^Drift, found /).waitFor();
     await page.getByText("Production Alerts: its row has changed and was not applied").waitFor();
   });
 });
