@@ -8,8 +8,6 @@ import { createIncidentDouble } from "./incident-double.ts";
 
 type Moment = "before" | "after";
 
-export type IncidentServer = Awaited<ReturnType<typeof startIncidentServer>>;
-
 export const incidentKey = "inc-key-of-the-test";
 
 export async function startIncidentServer() {
