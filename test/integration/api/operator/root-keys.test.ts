@@ -20,7 +20,7 @@ it("gives a root key its permissions in the letters that they were asked for in,
   const mistyped = await admin.create({ ...order, permissions: [wrong] });
 
   const refused = admin.create({ ...order, permissions: [right, "api.*.verify_key"] });
-  await expect(refused).rejects.toThrow(`a root key has ${right} in other capital`);
+  await expect(refused).rejects.toThrow(`a root key has ${right} with other upper and lower case`);
   await admin.revoke(mistyped.keyId);
   const made = await admin.create({ ...order, permissions: [right, "api.*.verify_key", right] });
 
