@@ -66,6 +66,8 @@ export default defineConfig({
             "test/integration/monitor/heartbeat/heartbeat.test.ts",
           ],
           env: { TEST_REPLAY: "always" },
+          // After the sweeps, which have another number of workers.
+          sequence: { groupOrder: 1 },
         },
       },
       {
