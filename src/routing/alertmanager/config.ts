@@ -6,7 +6,7 @@ const alertManager = () =>
     .strictObject({
       /**
        * Its address, with `user:password@` if it requires them; empty: its running configuration is not
-       * read, and it is not told to reload.
+       * read, and no reload is requested.
        */
       url: optionalUrl(),
       /** Its configuration file on this machine, kept in step; two environments may share one. */
@@ -17,7 +17,7 @@ const alertManager = () =>
       token_file: optionalText(),
       /** The path of the same file inside the alert manager's container, when it differs. */
       mounted_token_file: optionalText(),
-      /** A program and its arguments, run without a shell; empty: it is told to reload at its `url`. */
+      /** A program and its arguments, run without a shell; empty: a reload is requested at its `url`. */
       reload_command: textList(),
       reload_timeout_seconds: wholeNumber({ min: 1, max: 600, default: 30 }),
     })

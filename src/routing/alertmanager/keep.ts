@@ -14,7 +14,7 @@ export type ManagedAlertmanager = {
 
 /**
  * `not_reloaded`: it runs another configuration than its file's; `refused`: it rejected the last one that
- * it was told to read; `unknown`: it cannot be read, for the reason given; `not_asked`: no url is set.
+ * it was to read; `unknown`: it cannot be read, for the reason given; `not_asked`: no url is set.
  */
 type RunningVerdict = "in_step" | "not_reloaded" | "refused" | "unknown" | "not_asked";
 
