@@ -42,6 +42,6 @@ EXPOSE 7070 7071 9480
 # Asks each part that this container has been told to run.
 HEALTHCHECK --interval=5s --timeout=3s --start-period=60s \
   CMD ["node", "/app/src/embedded/health-check.ts"]
-# Run it with --init (compose does): something has to collect what the sentinels leave behind.
+# Run it with --init (compose does): an init process has to reap the sentinels' children.
 ENTRYPOINT ["vedette"]
 CMD ["start"]
