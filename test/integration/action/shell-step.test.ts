@@ -1,18 +1,13 @@
 /** Runs the shell step of docs/ci.md unchanged with a scripted control. */
-import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { hasPrograms } from "../../support/servers/programs.ts";
 import { runChild } from "./run-child.ts";
 import { image, refuse, startScriptedControl, token } from "./scripted-control.ts";
 
 const page = fileURLToPath(new URL("../../../docs/ci.md", import.meta.url));
 const step = /```sh\n(#!\/bin\/sh\n[\s\S]*?)```/.exec(readFileSync(page, "utf8"))?.[1] ?? "exit 99";
-
-const lacking = ["curl", "jq"].filter((name) => spawnSync(name, ["--version"]).status !== 0);
-if (lacking.length > 0) {
-  process.stdout.write(`skipped: the shell step of docs/ci.md needs ${lacking.join(" and ")}\n`);
-}
 
 const working = [{ state: "in_progress" }, { state: "in_progress", succeeded: 2 }];
 
@@ -27,7 +22,7 @@ function runStep(url: string, over: Record<string, string> = {}) {
   });
 }
 
-describe.skipIf(lacking.length > 0)("the shell step of docs/ci.md", () => {
+describe.skipIf(!hasPrograms("curl", "jq"))("the shell step of docs/ci.md", () => {
   it.each([
     ["completed", 0],
     ["paused", 2],

@@ -9,7 +9,7 @@ import { startSharedLimiter } from "#api/ratelimit/limiter/shared-limiter.ts";
 import { startLimiter } from "#api/ratelimit/limiter/start-limiter.ts";
 import { startApiNode, startTestApi } from "../../support/api/api.ts";
 import { createLimitModel, limitSteps } from "../../support/api/limit-model.ts";
-import { hasPrograms } from "../../support/servers/docker-registry.ts";
+import { hasPrograms } from "../../support/servers/programs.ts";
 import { startTestRedis, type TestRedis } from "../../support/servers/redis.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

@@ -10,8 +10,8 @@ import {
   type SessionLock,
   type SessionLockSettings,
 } from "#kernel/session-locks.ts";
-import { hasPrograms } from "../../support/servers/docker-registry.ts";
 import { startPgbouncer } from "../../support/servers/pgbouncer.ts";
+import { hasPrograms } from "../../support/servers/programs.ts";
 import { startTestDatabase, type TestDatabase } from "../../support/servers/servers.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sendRaw } from "../../support/http/raw-request.ts";
 import { type Program, startProgram } from "../../support/program/program.ts";
 import { hasBrowser, openPage } from "../../support/servers/browser.ts";
-import { hasPrograms } from "../../support/servers/docker-registry.ts";
+import { hasPrograms } from "../../support/servers/programs.ts";
 
 const service = "/vedette.v1.SentinelRolloutService/singleton";
 const image = "registry.example.com/vedette/sentinel:v2";

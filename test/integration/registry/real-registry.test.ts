@@ -4,10 +4,10 @@ import { createFindCredential } from "#registry/credentials.ts";
 import { createPinImage } from "#registry/pin.ts";
 import {
   type DockerRegistry,
-  hasPrograms,
   registryUser,
   startDockerRegistry,
 } from "../../support/servers/docker-registry.ts";
+import { hasPrograms } from "../../support/servers/programs.ts";
 import { startTokenIssuer } from "../../support/servers/token-issuer.ts";
 
 /** The registries of these tests are on this machine, so the settings have to name them. */

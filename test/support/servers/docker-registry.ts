@@ -1,5 +1,5 @@
 /** Debian's docker-registry, the real one, where it is installed. */
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -9,15 +9,6 @@ import { freePort } from "../free-port.ts";
 import { makeTempDir } from "../temp-dir.ts";
 import { waitFor } from "../wait-for.ts";
 import type { TokenIssuer } from "./token-issuer.ts";
-
-/** Says on stderr what is missing, so that a run without these tests is not taken for one with them. */
-export function hasPrograms(...programs: string[]): boolean {
-  const missing = programs.filter((program) => spawnSync(program, ["--version"]).error);
-  if (missing.length > 0) {
-    process.stderr.write(`skipped: tests that need ${missing.join(" and ")}, not installed here\n`);
-  }
-  return missing.length === 0;
-}
 
 export type RegistryMode =
   | { auth: "open" }

@@ -6,7 +6,7 @@ import { exportPrometheus } from "#monitor/export/prometheus.ts";
 import { writeFiles } from "../../../support/monitor/exported.ts";
 import { runVedette } from "../../../support/program/command.ts";
 import { type Program, startProgram } from "../../../support/program/program.ts";
-import { hasPrograms } from "../../../support/servers/docker-registry.ts";
+import { hasPrograms } from "../../../support/servers/programs.ts";
 import { promtool, startPrometheus } from "../../../support/servers/prometheus.ts";
 import { tempDir } from "../../../support/temp-dir.ts";
 import { waitFor } from "../../../support/wait-for.ts";

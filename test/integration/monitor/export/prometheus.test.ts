@@ -13,7 +13,7 @@ import { exportPrometheus } from "#monitor/export/prometheus.ts";
 import { arbitraryDefinitions } from "../../../support/monitor/arbitrary-definitions.ts";
 import { anApiCheck } from "../../../support/monitor/check-builders.ts";
 import { writeFiles } from "../../../support/monitor/exported.ts";
-import { hasPrograms } from "../../../support/servers/docker-registry.ts";
+import { hasPrograms } from "../../../support/servers/programs.ts";
 import {
   probe,
   promtool,
