@@ -1,6 +1,8 @@
 /** Lists the fleet: requests its list, checks and stores it, and refreshes it in the background. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "#kernel/backoff.ts";
 import type { Log } from "#kernel/log.ts";
+import { pause } from "#kernel/pause.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { unlessLate } from "#kernel/unless-aborted.ts";
 import type { FleetMember, FleetProblemCode } from "./contract.ts";
@@ -32,8 +34,7 @@ export type FleetListing = {
 
 /** A fleet whose list takes longer than this cannot be listed. */
 const listTimeoutMs = 300_000;
-const firstRetryMs = 1_000;
-const lastRetryMs = 30_000;
+const retries = { firstMs: 2_000, longestMs: 30_000 };
 
 export function createFleetListing(parts: ListingParts): FleetListing {
   const { driver, store, metrics } = parts;
@@ -100,7 +101,7 @@ function refreshEvery(list: FleetListing["list"], { everyMs, log }: { everyMs: n
   const stopping = new AbortController();
   const first = Promise.withResolvers<void>();
   const run = async () => {
-    let retryMs = firstRetryMs;
+    let failures = 0;
     let problem: string | undefined;
     while (!stopping.signal.aborted) {
       const before = problem;
@@ -110,9 +111,9 @@ function refreshEvery(list: FleetListing["list"], { everyMs, log }: { everyMs: n
       );
       first.resolve();
       logChange(log, before, problem);
-      retryMs = problem === undefined ? firstRetryMs : Math.min(retryMs * 2, lastRetryMs);
-      const pauseMs = problem === undefined ? everyMs : Math.min(retryMs, everyMs);
-      await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {});
+      failures = problem === undefined ? 0 : failures + 1;
+      const retryMs = failures === 0 ? everyMs : backoffMs(failures - 1, retries);
+      await pause(Math.min(retryMs, everyMs), stopping.signal);
     }
   };
   const ended = run();
