@@ -249,10 +249,10 @@ function requireRoute(request: FastifyRequest): Route {
   return route;
 }
 
-type Forwarding = { ingress: Ingress; actor: string; isKeyReused: IsKeyReused | undefined };
+type ForwardParts = { ingress: Ingress; actor: string; isKeyReused: IsKeyReused | undefined };
 
-async function forward(request: FastifyRequest, reply: FastifyReply, forwarding: Forwarding) {
-  const { ingress, actor } = forwarding;
+async function forward(request: FastifyRequest, reply: FastifyReply, parts: ForwardParts) {
+  const { ingress, actor } = parts;
   const route = requireRoute(request);
   const path = pathOf(request);
   // Before the first await: `close` is not emitted again for a caller that has disconnected already.
@@ -261,7 +261,7 @@ async function forward(request: FastifyRequest, reply: FastifyReply, forwarding:
     path,
     body: readBody(request, route, actor),
     actor,
-    idempotencyKey: route.isWrite ? await idempotencyKey(request, forwarding) : undefined,
+    idempotencyKey: route.isWrite ? await idempotencyKey(request, parts) : undefined,
     blocks: isBlocking(path),
     signal,
   });

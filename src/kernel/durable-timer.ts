@@ -1,10 +1,8 @@
 /** The timer of a virtual object: a delayed call to itself, which survives the end of the process. */
 import { type ObjectContext, type ObjectSharedContext, rpc } from "@restatedev/restate-sdk";
 
-type Numbered = { generation: number };
-
 /** `Timer`: what is stored of the current timer. An object has at most one; calls of earlier ones do nothing. */
-export function durableTimer<Timer extends Numbered>(stateKey: string) {
+export function durableTimer<Timer extends { generation: number }>(stateKey: string) {
   const read = (ctx: ObjectSharedContext) => ctx.get<Timer>(stateKey);
   return {
     read,
