@@ -1,10 +1,12 @@
 /** One direct connection to Postgres, for what doesn't work through a pooler that pools by transaction. */
 import pRetry from "p-retry";
 import pg from "pg";
+import { inTime } from "./in-time.ts";
 import { isPooled, prepareConnection } from "./pooler.ts";
 
 const connectTimeoutMs = 10_000;
 const attempts = 3;
+const endWithinMs = 1_000;
 
 export type DirectSettings = {
   /** Shown by Postgres for the connection: at most 63 characters. */
@@ -19,21 +21,35 @@ export type DirectSettings = {
 
 /** Throws when no server answers; when `url` is a pooler's and may not be, the error says what to set. */
 export async function connectDirectly(url: string, settings: DirectSettings): Promise<pg.Client> {
-  const client = await pRetry(() => connect(url, settings), {
-    retries: attempts - 1,
-    minTimeout: 200,
-    ...(settings.signal !== undefined && { signal: settings.signal }),
-    // Retries while the server is busy. One that is absent or refuses is an error at once.
-    shouldRetry: ({ error }) => /timeout/i.test(error.message),
-  });
-  try {
-    await prepareConnection(client, { statementTimeoutMs: 0 });
-    if (isPooled(client) && !settings.mayBePooled) throw poolerFound();
+  let client: pg.Client | undefined;
+  const connectOnce = async () => {
+    client = await connect(url, settings);
     return client;
+  };
+  try {
+    const connected = await pRetry(connectOnce, {
+      retries: attempts - 1,
+      minTimeout: 200,
+      ...(settings.signal !== undefined && { signal: settings.signal }),
+      // Retries while the server is busy. One that is absent or refuses is an error at once.
+      shouldRetry: ({ error }) => /timeout/i.test(error.message),
+    });
+    await prepareConnection(connected, { statementTimeoutMs: 0 });
+    if (isPooled(connected) && !settings.mayBePooled) throw poolerFound();
+    return connected;
   } catch (error) {
-    await client.end();
+    // An attempt during which the signal was aborted is an error, too, although it connected.
+    if (client !== undefined) await endClient(client);
     throw error;
   }
+}
+
+/** Ends a connection, also when the server no longer answers. */
+export async function endClient(client: pg.Client): Promise<void> {
+  await inTime(() => client.end(), { limitMs: endWithinMs, otherwise: undefined });
+  // Unsent data for a peer that is gone would keep the process alive.
+  const { connection } = client as unknown as { connection: { stream: { destroy(): void } } };
+  connection.stream.destroy();
 }
 
 async function connect(url: string, settings: DirectSettings): Promise<pg.Client> {

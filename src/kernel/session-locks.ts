@@ -9,7 +9,7 @@ import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { backoffMs } from "./backoff.ts";
-import { connectDirectly } from "./direct-connection.ts";
+import { connectDirectly, endClient } from "./direct-connection.ts";
 import { inTime } from "./in-time.ts";
 import type { Log } from "./log.ts";
 import { pause } from "./pause.ts";
@@ -50,7 +50,7 @@ const pingEveryMs = 5_000;
 /** Far more than a busy server needs. */
 const queryTimeoutMs = 15_000;
 const reconnecting = { firstMs: 100, longestMs: 2_000 };
-const endWithinMs = 1_000;
+const releaseWithinMs = 2_000;
 
 /** A machine that loses power doesn't close its connection: keepalive frees its locks after six seconds. */
 const noticeLostPeers = `SELECT set_config('tcp_keepalives_idle', '3', false),
@@ -71,7 +71,7 @@ export async function holdSessionLocks(settings: SessionLockSettings): Promise<S
     release: async () => {
       closing.abort();
       // Limited, because the server may not answer.
-      await inTime(() => kept, { limitMs: 2 * endWithinMs, otherwise: undefined });
+      await inTime(() => kept, { limitMs: releaseWithinMs, otherwise: undefined });
     },
   };
 }
@@ -190,11 +190,4 @@ async function findHolder(client: pg.Client, lock: SessionLock): Promise<string>
   const { name, since } = rows[0] ?? {};
   if (!name) return "an unknown process";
   return since ? `${name}, since ${since.toISOString()}` : name;
-}
-
-async function endClient(client: pg.Client): Promise<void> {
-  await inTime(() => client.end(), { limitMs: endWithinMs, otherwise: undefined });
-  // Unsent data for a peer that is gone would keep the process alive.
-  const { connection } = client as unknown as { connection: { stream: { destroy(): void } } };
-  connection.stream.destroy();
 }

@@ -1,6 +1,6 @@
 /** Locks that a process holds for its lifetime, with a real Postgres. */
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createLog } from "#kernel/log.ts";
@@ -71,6 +71,23 @@ async function holders(lock: SessionLock): Promise<number[]> {
   } finally {
     await client.end().catch(() => {});
   }
+}
+
+/** A proxy before Postgres; `onConnection` connects its two ends. Returns the address of the proxy. */
+async function startProxy(onConnection: (socket: Socket, behind: Socket) => void): Promise<string> {
+  const url = new URL(server.url);
+  const { port, hostname } = url;
+  const proxy = createServer((socket) => {
+    const behind = connect(Number(port), hostname);
+    for (const one of [socket, behind]) one.on("error", () => {});
+    onTestFinished(() => void behind.destroy());
+    behind.pipe(socket);
+    onConnection(socket, behind);
+  }).listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  onTestFinished(() => void proxy.close());
+  url.port = String((proxy.address() as AddressInfo).port);
+  return url.href;
 }
 
 async function cutHolder(lock: SessionLock): Promise<number> {
@@ -177,13 +194,10 @@ it("is taken again after a restart of Postgres", async () => {
 
 it("is taken again when a proxy keeps a dead connection open", async () => {
   const lock = newLock();
-  const { port, hostname } = new URL(server.url);
   let connections = 0;
   let silence = () => {};
-  const front = createServer((socket) => {
-    const behind = connect(Number(port), hostname);
-    for (const one of [socket, behind]) one.on("error", () => {});
-    socket.pipe(behind).pipe(socket);
+  const url = await startProxy((socket, behind) => {
+    socket.pipe(behind);
     connections += 1;
     if (connections > 1) return;
     // The proxy forwards nothing any more and leaves its connection to Postgres open.
@@ -191,13 +205,8 @@ it("is taken again when a proxy keeps a dead connection open", async () => {
       socket.unpipe(behind);
       behind.unpipe(socket);
     };
-    onTestFinished(() => void behind.destroy());
-  }).listen(0, "127.0.0.1");
-  await once(front, "listening");
-  onTestFinished(() => void front.close());
-  const url = new URL(server.url);
-  url.port = String((front.address() as AddressInfo).port);
-  const held = await hold(lock, { url: url.href });
+  });
+  const held = await hold(lock, { url });
   const [before = 0] = await holders(lock);
 
   silence();
@@ -230,6 +239,29 @@ it("is no longer waited for once it is released", async () => {
   };
   await waitFor(isGone, { withinMs: 30_000, what: "the last connection to be gone" });
   expect(held.taken).toEqual([]);
+});
+
+it("leaves no connection when it is released while it connects again", async () => {
+  const lock = newLock();
+  const connections: { socket: Socket; answer: () => void }[] = [];
+  const url = await startProxy((socket, behind) => {
+    connections.push({ socket, answer: () => void socket.pipe(behind) });
+    if (connections.length === 1) socket.pipe(behind);
+  });
+  const held = await hold(lock, { url });
+  await cutHolder(lock);
+  await waitFor(() => connections.length === 2, {
+    withinMs: 10_000,
+    what: "the second connection",
+  });
+
+  const released = held.release();
+  const [, second] = connections;
+  second?.answer();
+  await released;
+
+  const isClosed = () => second?.socket.closed === true;
+  await waitFor(isClosed, { withinMs: 5_000, what: "the second connection to be closed" });
 });
 
 it("is released at once when Postgres is down", async () => {
