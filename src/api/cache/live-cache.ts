@@ -72,11 +72,9 @@ export class LiveCache<Value extends object> {
     this.#settings = settings;
     const { maxEntries, weightOf } = settings;
     this.#known = new LRUCache({
-      max: maxEntries,
-      ...(weightOf !== undefined && {
-        maxSize: maxEntries,
-        sizeCalculation: ({ value }) => weightOf(value),
-      }),
+      // With `max`, it would allocate the memory for all of them now.
+      maxSize: maxEntries,
+      sizeCalculation: ({ value }) => weightOf?.(value) ?? 1,
       dispose: ({ marks }) => this.#marks.release(marks),
     });
     settings.invalidations.subscribe((stale) => this.#forget(stale));

@@ -1,6 +1,5 @@
 /** Orders a certificate for the API's own names by ACME (RFC 8555), validated by HTTP-01. */
 import { X509Certificate } from "node:crypto";
-import acme from "acme-client";
 import { createTimeLimit } from "#api/http/time-limit.ts";
 import { invariant } from "#kernel/invariant.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -65,7 +64,8 @@ export function isDue({ issuedMs, expiresMs }: Certificate, nowMs: number): bool
 
 async function order(parts: RenewParts): Promise<Certificate> {
   const { names, email, store } = parts;
-  const client = await connect(parts);
+  const acme = await loadAcme();
+  const client = await connect(acme, parts);
   const [privateKey, csr] = await acme.crypto.createCsr(
     { altNames: [...names] },
     await acme.crypto.createPrivateEcdsaKey(),
@@ -86,7 +86,14 @@ async function order(parts: RenewParts): Promise<Certificate> {
   return toCertificate(chain, privateKey.toString(), names);
 }
 
-async function connect({ directoryUrl, store, pollEveryMs = 2_000 }: RenewParts) {
+/** Loaded when the first certificate is ordered: most installations order none, and it is large. */
+async function loadAcme() {
+  return (await import("acme-client")).default;
+}
+
+type Acme = Awaited<ReturnType<typeof loadAcme>>;
+
+async function connect(acme: Acme, { directoryUrl, store, pollEveryMs = 2_000 }: RenewParts) {
   acme.axios.defaults.timeout = requestTimeoutMs;
   // No retries: the timed job runs again by itself.
   Object.assign(acme.axios.defaults, {
