@@ -1,4 +1,5 @@
 /** Rollups of results by minute and by hour, with percentiles, for long charts. */
+import type { ClientBase } from "pg";
 import { isAhead } from "#kernel/clock-fault.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 
@@ -36,13 +37,8 @@ export async function rollUp(
     if (lock.rows[0].held !== true) return false;
     let isBehind = false;
     for (const bucketSeconds of bucketSizes) {
-      const marks = await client.query(readMark, [bucketSeconds]);
-      const doneMs: number | null = marks.rows[0]?.done_until?.getTime() ?? null;
-      const span = nextSpan({ bucketSeconds, doneMs, nowMs, keptMs: settings.minuteDays * dayMs });
+      const span = await makeNext(client, { bucketSeconds, nowMs, settings });
       if (span === null) continue;
-      const [from, to] = [new Date(span.fromMs), new Date(span.toMs)];
-      await client.query(upsertRollups, [bucketSeconds, from, to, settings.failedAtPercent]);
-      await client.query(saveMark, [bucketSeconds, to]);
       const keptDays = bucketSeconds === 60 ? settings.minuteDays : settings.hourDays;
       await client.query(dropOld, [bucketSeconds, new Date(trustedMs - keptDays * dayMs)]);
       isBehind ||= span.isBehind;
@@ -51,9 +47,31 @@ export async function rollUp(
   });
 }
 
+type Next = { bucketSeconds: BucketSeconds; nowMs: number; settings: RollupSettings };
+
+/** Makes the next rollups of this size, and returns their span; null: there are none to make. */
+async function makeNext(client: ClientBase, { bucketSeconds, nowMs, settings }: Next) {
+  const doneMs = await readDone(client, bucketSeconds);
+  if (doneMs === null) return null;
+  const span = nextSpan({ bucketSeconds, doneMs, nowMs, keptMs: settings.minuteDays * dayMs });
+  if (span === null) return null;
+  const [from, to] = [new Date(span.fromMs), new Date(span.toMs)];
+  await client.query(upsertRollups, [bucketSeconds, from, to, settings.failedAtPercent]);
+  await client.query(saveMark, [bucketSeconds, to]);
+  return span;
+}
+
+/** Until when rollups are made; before the first ones, the time of the oldest result. Null: there are none. */
+async function readDone(client: ClientBase, bucketSeconds: BucketSeconds): Promise<number | null> {
+  const marks = await client.query<{ done_until: Date }>(readMark, [bucketSeconds]);
+  if (marks.rows[0] !== undefined) return marks.rows[0].done_until.getTime();
+  const results = await client.query<{ oldest: Date | null }>(readOldest);
+  return results.rows[0]?.oldest?.getTime() ?? null;
+}
+
 type Progress = {
   bucketSeconds: BucketSeconds;
-  doneMs: number | null;
+  doneMs: number;
   nowMs: number;
   keptMs: number;
 };
@@ -63,12 +81,10 @@ function nextSpan({ bucketSeconds, doneMs, nowMs, keptMs }: Progress) {
   const sizeMs = bucketSeconds * 1_000;
   const floor = (ms: number) => Math.floor(ms / sizeMs) * sizeMs;
   const completeMs = floor(nowMs);
-  const isWrong = doneMs !== null && isAhead(doneMs, nowMs);
-  if (doneMs !== null && doneMs >= completeMs && !isWrong) return null;
+  const isWrong = isAhead(doneMs, nowMs);
+  if (doneMs >= completeMs && !isWrong) return null;
   // The mark was set while a clock was ahead: later results may be missing, and would be until then.
-  const sinceMs = isWrong
-    ? completeMs - maxStepMs[bucketSeconds]
-    : (doneMs ?? 0) - lateMs[bucketSeconds];
+  const sinceMs = isWrong ? completeMs - maxStepMs[bucketSeconds] : doneMs - lateMs[bucketSeconds];
   const fromMs = floor(Math.max(sinceMs, nowMs - keptMs));
   const toMs = Math.min(completeMs, floor(fromMs + maxStepMs[bucketSeconds]));
   return { fromMs, toMs, isBehind: toMs < completeMs };
@@ -119,6 +135,8 @@ const upsertRollups = `
     transfer_ms = excluded.transfer_ms`;
 
 const readMark = "SELECT done_until FROM check_rollup_marks WHERE bucket_seconds = $1 FOR UPDATE";
+
+const readOldest = "SELECT min(scheduled_at) AS oldest FROM check_results";
 
 const saveMark = `
   INSERT INTO check_rollup_marks (bucket_seconds, done_until) VALUES ($1, $2)

@@ -317,6 +317,21 @@ describe("charts", () => {
     expect(hours).toEqual([60, 30]);
   });
 
+  it("begin at the oldest result", async () => {
+    const untilMs = async () => {
+      const { rows } = await database.query("SELECT done_until FROM check_rollup_marks");
+      return rows.map(({ done_until }) => done_until.getTime());
+    };
+    await keep(noon);
+    expect(await untilMs()).toEqual([]);
+    await recorder().results(everyMinute(60, noon - 20 * day));
+
+    await keep(noon);
+
+    expect(await untilMs()).toEqual([noon, noon]);
+    expect((await chartOf(24 * 30, noon)).points.map(({ results }) => results)).toEqual([60]);
+  });
+
   it("last longer than the results they are made of", async () => {
     await recorder().results(everyMinute(60, past));
     await keep(past + hour);
