@@ -1,5 +1,5 @@
 /** Alert events on their way to the incident service: how they are enqueued, and their delivery status. */
-import { iface } from "@restatedev/restate-sdk";
+import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
 

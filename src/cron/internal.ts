@@ -1,5 +1,5 @@
 /** Handlers that the parts of a timed job call on each other. Control forwards only `Status` and `Run`. */
-import { iface } from "@restatedev/restate-sdk";
+import { iface } from "@restatedev/restate-sdk-core";
 import { type CronRun, cronHandlers, cronServiceName } from "./contract.ts";
 
 /** `runId` names the run in messages and in the log. */

@@ -1,4 +1,4 @@
-import { iface } from "@restatedev/restate-sdk";
+import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
 

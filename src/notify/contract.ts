@@ -1,4 +1,4 @@
-import { iface } from "@restatedev/restate-sdk";
+import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 
 /** A message for people in a chat channel, independent of any chat service's format. */

@@ -1,5 +1,5 @@
 /** The readers of checks: states, results, charts and alerts. Times: ISO 8601, UTC. */
-import { iface } from "@restatedev/restate-sdk";
+import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 import { environments } from "#alerts/contract.ts";
 import { isClean } from "#kernel/clean-text.ts";

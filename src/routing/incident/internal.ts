@@ -1,5 +1,5 @@
 /** The handlers through which the parts of the sync call each other. */
-import { iface } from "@restatedev/restate-sdk";
+import { iface } from "@restatedev/restate-sdk-core";
 import {
   type ApplyRequest,
   type ApplyResult,
