@@ -1,14 +1,8 @@
 #!/usr/bin/env node
 /** The `vedette` command. */
-import { enableCompileCache } from "node:module";
-import { fileURLToPath } from "node:url";
 import { runCommand } from "#cli/command.ts";
 
 const lingerMs = 2_000;
-
-// Compiling takes half of a start, so the compiled code is cached beside the source, where it is as
-// trustworthy as that. Without write permission there is no cache.
-enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/vedette", import.meta.url)));
 
 // A reader of our output may close the pipe, as `head` does: that is not an error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

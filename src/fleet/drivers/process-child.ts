@@ -85,6 +85,7 @@ const Ready = z.object({ healthPort: z.int().positive() });
 function childEnvironment(settings: ChildSettings): NodeJS.ProcessEnv {
   return {
     PATH: process.env["PATH"],
+    NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
     SENTINEL_ID: settings.id,
     SENTINEL_REGION: settings.region,
     SENTINEL_IMAGE: settings.image,

@@ -98,7 +98,11 @@ async function keepRunning({ settings, launch, signal }: EngineProcess): Promise
 function launchServer(directory: string): ChildProcess {
   return spawn(process.execPath, [entry, directory], {
     // Without the settings, which hold secrets that it does not need.
-    env: { PATH: process.env["PATH"], TZ: "UTC" },
+    env: {
+      PATH: process.env["PATH"],
+      TZ: "UTC",
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+    },
     stdio: ["ignore", "ignore", "pipe", "ipc"],
     detached: true,
   });
