@@ -16,7 +16,7 @@ import {
 import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
-const entry = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
+const entry = fileURLToPath(new URL("../../../bin/vedette.js", import.meta.url));
 
 let control: FakeControl;
 

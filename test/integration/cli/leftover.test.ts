@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 
-const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
+const main = fileURLToPath(new URL("../../../bin/vedette.js", import.meta.url));
 
 /** As a connection to a server that has fallen silent, which nobody can end. */
 const leaveSomething = "data:text/javascript,setInterval(() => {}, 1e9)";

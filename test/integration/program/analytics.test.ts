@@ -9,7 +9,7 @@ let program: Program;
 let key: string;
 
 beforeAll(async () => {
-  program = await startProgram();
+  program = await startProgram({ VEDETTE_ANALYTICS__ENABLED: "true" });
   const { data } = await call("apis.createApi", { name: "shop" });
   const created = await call("keys.createKey", { apiId: data.apiId });
   key = created.data.key;

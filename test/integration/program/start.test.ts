@@ -13,13 +13,16 @@ import { type Program, startProgram } from "../../support/program/program.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
-const entry = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
+const entry = fileURLToPath(new URL("../../../bin/vedette.js", import.meta.url));
 const image = (tag: string) => `registry.example.com/vedette/sentinel:${tag}`;
 
 let program: Program;
 
 beforeAll(async () => {
-  program = await startProgram({ VEDETTE_FLEET__PROCESS__SIZE: "3" });
+  program = await startProgram({
+    VEDETTE_FLEET__PROCESS__SIZE: "3",
+    VEDETTE_ANALYTICS__ENABLED: "true",
+  });
 });
 
 afterAll(() => program?.dispose());

@@ -13,7 +13,7 @@ export type Part = "main" | "restate" | "postgres";
 
 export type Program = Awaited<ReturnType<typeof startProgram>>;
 
-const entry = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
+const entry = fileURLToPath(new URL("../../../bin/vedette.js", import.meta.url));
 
 export const freePorts = {
   VEDETTE_API__PORT: "0",
@@ -25,7 +25,10 @@ export const freePorts = {
   VEDETTE_METRICS__PORT: "0",
 };
 
-/** Starts the program with one sentinel and free ports, and waits until it is ready; `environment` goes over these. */
+/**
+ * Starts the program with one sentinel, free ports and no analytics, and waits until it is ready; `environment`
+ * goes over these.
+ */
 export async function startProgram(environment: Record<string, string> = {}) {
   const dir = makeTempDir();
   const endpointsFile = path.join(dir.path, "endpoints.json");
@@ -41,6 +44,7 @@ export async function startProgram(environment: Record<string, string> = {}) {
         ...freePorts,
         VEDETTE_DATA_DIR: dir.path,
         VEDETTE_FLEET__PROCESS__SIZE: "1",
+        VEDETTE_ANALYTICS__ENABLED: "false",
         ...environment,
       },
       stdio: ["ignore", "pipe", "pipe"],

@@ -22,6 +22,7 @@ beforeAll(async () => {
   fleet = await startFakeFleet({ size, behave: () => ({ readyAfterMs: 60 }) });
   chat = await startFakeChat();
   program = await startProgram({
+    VEDETTE_ANALYTICS__ENABLED: "true",
     VEDETTE_FLEET__DRIVER: "http",
     VEDETTE_FLEET__HTTP__URL: fleet.url,
     VEDETTE_FLEET__HTTP__TOKEN: fleet.token,

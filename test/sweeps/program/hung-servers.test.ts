@@ -8,7 +8,10 @@ import { startProgram } from "../../support/program/program.ts";
 const servers = ["restate", "postgres", "analytics"];
 
 it("stops although all of its servers hang, and leaves none of them running", async () => {
-  const program = await startProgram({ VEDETTE_FLEET__PROCESS__SIZE: "0" });
+  const program = await startProgram({
+    VEDETTE_FLEET__PROCESS__SIZE: "0",
+    VEDETTE_ANALYTICS__ENABLED: "true",
+  });
   onTestFinished(program.dispose);
   const identities = servers.map((server) => {
     const file = path.join(program.dataDir, `${server}.pid.json`);

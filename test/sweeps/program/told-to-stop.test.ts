@@ -11,7 +11,7 @@ import { freePorts } from "../../support/program/program.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
-const entry = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
+const entry = fileURLToPath(new URL("../../../bin/vedette.js", import.meta.url));
 
 type Settings = Record<string, string>;
 

@@ -16,7 +16,7 @@ import { tempDir } from "../../../support/temp-dir.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const minute = 60_000;
-const entry = fileURLToPath(new URL("../../../../src/main.ts", import.meta.url));
+const entry = fileURLToPath(new URL("../../../../bin/vedette.js", import.meta.url));
 
 let program: Program;
 let database: Database;

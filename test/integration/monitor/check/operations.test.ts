@@ -7,7 +7,7 @@ import { runVedette } from "../../../support/program/command.ts";
 import { type Program, startProgram } from "../../../support/program/program.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
-const entry = fileURLToPath(new URL("../../../../src/main.ts", import.meta.url));
+const entry = fileURLToPath(new URL("../../../../bin/vedette.js", import.meta.url));
 
 let program: Program;
 
