@@ -296,15 +296,26 @@ describe.each(modes)("rollout operations, $mode", ({ alwaysReplay }) => {
       },
       { withinMs: 5_000, what: "history" },
     );
-    const history = (await bench.call("History", { limit: 1 })).body["rollouts"];
+    // It is written after the answer, and its rows one after the other.
+    const history = await waitFor(
+      async () => {
+        const answer = await bench.call("History", { limit: 1 });
+        const [latest] = answer.body["rollouts"] as Record<string, unknown>[];
+        return latest?.["state"] !== "in_progress" && latest;
+      },
+      { withinMs: 5_000, what: "the end in history" },
+    );
 
     expect(rows).toEqual([
       { outcome: "failed", count: 1 },
       { outcome: "succeeded", count: 11 },
     ]);
-    expect(history).toMatchObject([
-      { rollout_id: body["rollout_id"], state: "paused", succeeded: 11, failed: 1 },
-    ]);
+    expect(history).toMatchObject({
+      rollout_id: body["rollout_id"],
+      state: "paused",
+      succeeded: 11,
+      failed: 1,
+    });
   });
 
   it("sends a message for every transition, in order", async () => {
