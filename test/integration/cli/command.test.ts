@@ -4,7 +4,7 @@ import { once } from "node:events";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { childLimitMs } from "../../support/program/command.ts";
 import {
   buildStatus,
@@ -42,6 +42,7 @@ function begin(args: string[], { program, environment = {} }: Options = {}) {
     stdio: ["ignore", "pipe", "pipe"],
     timeout: childLimitMs,
   });
+  onTestFinished(() => void child.kill("SIGKILL"));
   const said = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk) => {
     said.stdout += chunk;

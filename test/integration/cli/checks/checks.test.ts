@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { runningDatabaseUrl } from "#embedded/running.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
@@ -154,6 +154,7 @@ describe("checks watch", () => {
       stdio: ["ignore", "pipe", "inherit"],
       timeout: childLimitMs,
     });
+    onTestFinished(() => void child.kill("SIGKILL"));
     let said = "";
     child.stdout.on("data", (chunk) => {
       said += chunk;
