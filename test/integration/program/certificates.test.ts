@@ -11,7 +11,11 @@ let program: Program;
 let directory: AcmeDirectory;
 
 beforeAll(async () => {
-  directory = await startAcmeDirectory({ challengesAt: () => ports().challengesAt });
+  // The program may order its certificate before `startProgram` has seen that it is ready.
+  const started = Promise.withResolvers<void>();
+  directory = await startAcmeDirectory({
+    challengesAt: () => started.promise.then(() => ports().challengesAt),
+  });
   program = await startProgram({
     VEDETTE_FLEET__PROCESS__SIZE: "1",
     VEDETTE_ACME__NAMES: name,
@@ -20,6 +24,7 @@ beforeAll(async () => {
     VEDETTE_ACME__HTTP_PORT: "0",
     VEDETTE_ACME__HTTPS_PORT: "0",
   });
+  started.resolve();
 });
 
 afterAll(async () => {

@@ -9,7 +9,7 @@ import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
 
 export type AcmeOptions = {
   /** Where names are to be found, instead of by DNS and port 80: "http://127.0.0.1:1234". */
-  challengesAt: () => string;
+  challengesAt: () => string | Promise<string>;
   lifetimeDays?: number;
 };
 
@@ -65,7 +65,8 @@ export async function startAcmeDirectory({ challengesAt, lifetimeDays = 90 }: Ac
   ) =>
     app.post<{ Params: { id?: string } }>(path, async (request, reply) => {
       const signed = open(String(request.body), { nonces, accounts });
-      if (signed === undefined || signed.url !== `${base}${request.url}`) {
+      if (signed === "badNonce") return problem(reply, 400, "badNonce");
+      if (signed === "malformed" || signed.url !== `${base}${request.url}`) {
         return problem(reply, 400, "malformed");
       }
       return act(signed, reply, Number(request.params.id));
@@ -122,7 +123,7 @@ export async function startAcmeDirectory({ challengesAt, lifetimeDays = 90 }: Ac
       return showChallenge(challenge, place);
     }
     const expected = `${challenge.token}.${thumbprint(jwk)}`;
-    const address = `${challengesAt()}/.well-known/acme-challenge/${challenge.token}`;
+    const address = `${await challengesAt()}/.well-known/acme-challenge/${challenge.token}`;
     const found = await fetch(address).then((answer) => answer.text());
     const isProven = found === expected && !state.isRefusing;
     challenge.status = isProven ? "valid" : "invalid";
@@ -175,18 +176,19 @@ function problem(reply: FastifyReply, status: number, type: string) {
 
 type Known = { nonces: Set<string>; accounts: Map<string, Jwk> };
 
-/** Undefined when the nonce was not given out, or was used, or the signature is not the account's. */
-function open(body: string, { nonces, accounts }: Known): Signed | undefined {
+/** "badNonce": it was not given out, or was used. "malformed": the signature is not the account's. */
+function open(body: string, { nonces, accounts }: Known): Signed | "badNonce" | "malformed" {
   const jws = JSON.parse(body) as { protected: string; payload: string; signature: string };
   const decode = (text: string) => JSON.parse(Buffer.from(text, "base64url").toString() || "{}");
   const { alg, nonce, url, jwk: given, kid } = decode(jws.protected);
   const jwk: Jwk | undefined = given ?? accounts.get(kid);
-  if (!nonces.delete(nonce) || jwk === undefined || alg !== "ES256") return undefined;
+  if (!nonces.delete(nonce)) return "badNonce";
+  if (jwk === undefined || alg !== "ES256") return "malformed";
   const key = createPublicKey({ key: jwk, format: "jwk" });
   const signed = Buffer.from(`${jws.protected}.${jws.payload}`);
   const signature = Buffer.from(jws.signature, "base64url");
   const isGood = verify("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, signature);
-  return isGood ? { account: kid, jwk, payload: decode(jws.payload), url } : undefined;
+  return isGood ? { account: kid, jwk, payload: decode(jws.payload), url } : "malformed";
 }
 
 /** RFC 7638. */
