@@ -2,10 +2,9 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { childLimitMs } from "../../support/program/command.ts";
+import { childLimitMs, entry } from "../../support/program/command.ts";
 import {
   buildStatus,
   type FakeControl,
@@ -15,8 +14,6 @@ import {
 } from "../../support/program/fake-control.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
-
-const entry = fileURLToPath(new URL("../../../bin/vedette.js", import.meta.url));
 
 let control: FakeControl;
 

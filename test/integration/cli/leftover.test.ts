@@ -1,10 +1,8 @@
 /** A command that has ended, and something in its process that has not. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
-
-const main = fileURLToPath(new URL("../../../bin/vedette.js", import.meta.url));
+import { entry } from "../../support/program/command.ts";
 
 /** As a connection to a server that has fallen silent, which nobody can end. */
 const leaveSomething = "data:text/javascript,setInterval(() => {}, 1e9)";
@@ -13,7 +11,7 @@ it.each([
   ["a start that fails", ["start", "--config", "/nowhere/vedette.toml"], 1],
   ["a command that went well", ["--version"], 0],
 ])("ends %s all the same", async (_, args, code) => {
-  const child = spawn(process.execPath, ["--import", leaveSomething, main, ...args]);
+  const child = spawn(process.execPath, ["--import", leaveSomething, entry, ...args]);
   onTestFinished(() => void child.kill("SIGKILL"));
 
   expect(await once(child, "exit")).toEqual([code, null]);

@@ -5,15 +5,13 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { identifyProcess } from "#kernel/owned-process.ts";
-import { childLimitMs } from "../../support/program/command.ts";
+import { childLimitMs, entry } from "../../support/program/command.ts";
 import { type Program, startProgram } from "../../support/program/program.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
-const entry = fileURLToPath(new URL("../../../bin/vedette.js", import.meta.url));
 const image = (tag: string) => `registry.example.com/vedette/sentinel:${tag}`;
 
 let program: Program;

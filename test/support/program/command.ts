@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 /** Only a child process that hangs takes so long: a busy machine may be several times slower than a calm one. */
 export const childLimitMs = 240_000;
 
-const entry = fileURLToPath(new URL("../../../bin/vedette.js", import.meta.url));
+/** The program's entry point, for `node`. */
+export const entry = fileURLToPath(new URL("../../../bin/vedette.js", import.meta.url));
 
 export type CommandEnd = { code: number | null; stdout: string; stderr: string };
 

@@ -3,17 +3,15 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { Credentials, Endpoints } from "#embedded/contract.ts";
 import { endProcess, type ProcessIdentity, signalProcess } from "#kernel/owned-process.ts";
 import { makeTempDir } from "../temp-dir.ts";
 import { waitFor } from "../wait-for.ts";
+import { entry } from "./command.ts";
 
 export type Part = "main" | "restate" | "postgres";
 
 export type Program = Awaited<ReturnType<typeof startProgram>>;
-
-const entry = fileURLToPath(new URL("../../../bin/vedette.js", import.meta.url));
 
 export const freePorts = {
   VEDETTE_API__PORT: "0",

@@ -5,13 +5,11 @@ import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } fr
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
+import { entry } from "../../support/program/command.ts";
 import { freePorts } from "../../support/program/program.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
-
-const entry = fileURLToPath(new URL("../../../bin/vedette.js", import.meta.url));
 
 type Settings = Record<string, string>;
 

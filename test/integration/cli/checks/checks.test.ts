@@ -3,20 +3,18 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { runningDatabaseUrl } from "#embedded/running.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createResultWriter, type ResultWriter } from "#monitor/results/record.ts";
 import { aCheckResult, aSnapshot } from "../../../support/monitor/check-builders.ts";
-import { childLimitMs, runVedette } from "../../../support/program/command.ts";
+import { childLimitMs, entry, runVedette } from "../../../support/program/command.ts";
 import { type Program, startProgram } from "../../../support/program/program.ts";
 import { tempDir } from "../../../support/temp-dir.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const minute = 60_000;
-const entry = fileURLToPath(new URL("../../../../bin/vedette.js", import.meta.url));
 
 let program: Program;
 let database: Database;

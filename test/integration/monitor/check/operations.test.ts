@@ -1,13 +1,10 @@
 /** What operators do about checks from the command line, against a whole program. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { runVedette } from "../../../support/program/command.ts";
+import { entry, runVedette } from "../../../support/program/command.ts";
 import { type Program, startProgram } from "../../../support/program/program.ts";
 import { waitFor } from "../../../support/wait-for.ts";
-
-const entry = fileURLToPath(new URL("../../../../bin/vedette.js", import.meta.url));
 
 let program: Program;
 
