@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+// Not by name: an old Node, which is refused below, has no `enableCompileCache`.
 import * as module from "node:module";
 import { fileURLToPath } from "node:url";
 import { complainOfNode } from "./node-version.js";

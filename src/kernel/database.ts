@@ -1,6 +1,6 @@
 import { runner } from "node-pg-migrate";
 import pg from "pg";
-import { connectDirectly } from "./direct-connection.ts";
+import { connectDirectly, endClient } from "./direct-connection.ts";
 import type { Log } from "./log.ts";
 import { beginStatement, isPooled, prepareConnection } from "./pooler.ts";
 import { migrationsDir, migrationsTable, refuseNewerSchema } from "./schema-version.ts";
@@ -63,7 +63,7 @@ export async function migrate(
     await refuseNewerSchema(client);
     await runMigrations(client, log);
   } finally {
-    await client.end();
+    await endClient(client);
   }
 }
 

@@ -65,7 +65,7 @@ export function isDue({ issuedMs, expiresMs }: Certificate, nowMs: number): bool
 async function order(parts: RenewParts): Promise<Certificate> {
   const { names, email, store } = parts;
   const acme = await loadAcme();
-  const client = await connect(acme, parts);
+  const client = await connect(parts);
   const [privateKey, csr] = await acme.crypto.createCsr(
     { altNames: [...names] },
     await acme.crypto.createPrivateEcdsaKey(),
@@ -91,11 +91,10 @@ async function loadAcme() {
   return (await import("acme-client")).default;
 }
 
-type Acme = Awaited<ReturnType<typeof loadAcme>>;
-
-async function connect(acme: Acme, { directoryUrl, store, pollEveryMs = 2_000 }: RenewParts) {
+async function connect({ directoryUrl, store, pollEveryMs = 2_000 }: RenewParts) {
+  const acme = await loadAcme();
   acme.axios.defaults.timeout = requestTimeoutMs;
-  // No retries: the timed job runs again by itself.
+  // One retry, after a second: the timed job runs again by itself.
   Object.assign(acme.axios.defaults, {
     acmeSettings: { retryMaxAttempts: 1, retryDefaultDelay: 1 },
   });
