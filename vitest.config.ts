@@ -36,7 +36,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/{integration,sweeps,clients}/**"],
+          exclude: ["test/{integration,faults,sweeps,clients}/**"],
           setupFiles,
           // What they import is read once and not by each file: half of their time. They share no state.
           isolate: false,
@@ -60,6 +60,15 @@ export default defineConfig({
           maxWorkers: 2,
           include: ["test/sweeps/**/*.test.ts"],
           globalSetup: [sharedPostgres],
+        },
+      },
+      {
+        // What a kill, an outage, a second process or a hostile peer does: with the sweeps, as it takes long.
+        test: {
+          ...shared,
+          name: "faults",
+          include: ["test/faults/**/*.test.ts"],
+          sequence: { groupOrder: 1 },
         },
       },
       {
