@@ -4,6 +4,7 @@ import { RolloutPlan } from "#rollout/contract.ts";
 import { failing } from "../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
+import { startOver, untilStill } from "../../support/rollout/standstill.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const inTwoWaves = { image: imageV2, wave_percentages: [50, 100] };
@@ -18,23 +19,9 @@ describe("orders of a run that stops", { retry: 0 }, () => {
   afterAll(() => bench.stop());
 
   beforeEach(async () => {
-    bench.fleet.release();
-    await untilStill();
-    await bench.call("Cancel");
-    bench.fleet.reset();
-    bench.fleet.behave(() => ({ status: "ready" }));
+    await startOver(bench);
     bench.fleet.applied.length = 0;
   });
-
-  const untilStill = () =>
-    waitFor(
-      async () => {
-        const { body } = await bench.call("Status");
-        const isMoving = body.state === "in_progress" || body.state === "rolling_back";
-        return !isMoving && body["in_flight"] === 0 && body;
-      },
-      { withinMs: 30_000, what: "the rollout to stand still" },
-    );
 
   const orderedIds = () => [...new Set(bench.fleet.applied.map(({ id }) => id))].sort();
 
@@ -123,7 +110,7 @@ describe("orders of a run that stops", { retry: 0 }, () => {
     const ordered = orderedIds();
     await free();
     bench.fleet.release();
-    const status = await untilStill();
+    const status = await untilStill(bench);
 
     expect(ordered.length).toBeLessThanOrEqual(9);
     expect(cancelled).toMatchObject({ state: "cancelled", total: 12 });
@@ -138,7 +125,7 @@ describe("orders of a run that stops", { retry: 0 }, () => {
     const ordered = orderedIds();
     await free();
     bench.fleet.release();
-    await untilStill();
+    await untilStill(bench);
 
     const { rows } = await bench.database.query(
       "SELECT id, image, running_image, deploy_status, deploy_reason FROM sentinels ORDER BY id",
@@ -168,7 +155,7 @@ describe("orders of a run that stops", { retry: 0 }, () => {
     const { body: cancelled } = await answer;
 
     expect(cancelled).toMatchObject({ state: "cancelled", succeeded: 0, in_flight: 6 });
-    expect(await untilStill()).toMatchObject({ succeeded: 6, failed: 0 });
+    expect(await untilStill(bench)).toMatchObject({ succeeded: 6, failed: 0 });
   });
 
   it("are stopped for good before Cancel answers, also when Postgres was away meanwhile", async () => {
@@ -182,7 +169,7 @@ describe("orders of a run that stops", { retry: 0 }, () => {
     await bench.postgres.restart();
     const cancelled = await answer;
     bench.fleet.release();
-    const status = await untilStill();
+    const status = await untilStill(bench);
 
     expect(cancelled).toMatchObject({ status: 200, body: { state: "cancelled", in_flight: 6 } });
     expect(orderedIds()).toHaveLength(6);
@@ -197,7 +184,7 @@ describe("orders of a run that stops", { retry: 0 }, () => {
     const ordered = orderedIds();
     await free();
     bench.fleet.release();
-    const paused = await untilStill();
+    const paused = await untilStill(bench);
 
     expect(orderedIds()).toEqual(ordered);
     expect(paused).toMatchObject({ state: "paused", succeeded: ordered.length, failed: 0 });
@@ -218,7 +205,7 @@ describe("orders of a run that stops", { retry: 0 }, () => {
     await untilState("cancelled");
     const ordered = orderedIds();
     await free();
-    await untilStill();
+    await untilStill(bench);
 
     expect(ordered.length).toBeLessThanOrEqual(8);
     expect(orderedIds()).toEqual(ordered);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { failing } from "../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
+import { startOver, untilStill } from "../../support/rollout/standstill.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const allAtOnce = { image: imageV2, wave_percentages: [100] };
@@ -27,23 +28,7 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
 
   afterAll(() => bench.stop());
 
-  beforeEach(async () => {
-    bench.fleet.release();
-    await untilStill();
-    await bench.call("Cancel");
-    bench.fleet.reset();
-    bench.fleet.behave(() => ({ status: "ready" }));
-  });
-
-  const untilStill = () =>
-    waitFor(
-      async () => {
-        const { body } = await bench.call("Status");
-        const isMoving = body.state === "in_progress" || body.state === "rolling_back";
-        return !isMoving && body["in_flight"] === 0 && body;
-      },
-      { withinMs: 30_000, what: "the rollout to stand still" },
-    );
+  beforeEach(() => startOver(bench));
 
   const untilInFlight = (count: number) =>
     waitFor(async () => (await bench.call("Status")).body["in_flight"] === count, {
@@ -72,7 +57,7 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
     await killAll("caller");
 
     bench.fleet.release();
-    expect(await untilStill()).toMatchObject({ state: "completed", succeeded: 12 });
+    expect(await untilStill(bench)).toMatchObject({ state: "completed", succeeded: 12 });
   });
 
   it("is paused with the reason when the runner is killed, and keeps what is in flight", async () => {
@@ -89,14 +74,14 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
     );
     bench.fleet.release();
     expect(paused["reason"]).toContain("the run ended early: killed");
-    expect(await untilStill()).toMatchObject({ state: "paused", succeeded: 4, failed: 0 });
+    expect(await untilStill(bench)).toMatchObject({ state: "paused", succeeded: 4, failed: 0 });
   });
 
   it("continues the rest of the wave on Resume after the runner was killed", async () => {
     await startHeld();
     await killAll("runner");
     bench.fleet.release();
-    await untilStill();
+    await untilStill(bench);
 
     const { body } = await bench.call("Resume");
 
@@ -110,7 +95,7 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
     await killAll("batch");
 
     bench.fleet.release();
-    expect(await untilStill()).toMatchObject({ state: "completed", succeeded: 12, failed: 0 });
+    expect(await untilStill(bench)).toMatchObject({ state: "completed", succeeded: 12, failed: 0 });
     expect(new Set(bench.fleet.running().values())).toEqual(new Set([imageV2]));
   });
 
@@ -120,7 +105,7 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
     await killAll("deploy");
 
     bench.fleet.release();
-    const status = await untilStill();
+    const status = await untilStill(bench);
     expect(status).toMatchObject({ state: "paused", succeeded: 8, failed: 4 });
     expect(JSON.stringify(status["failed_sentinels"])).toContain("cancelled: the deploy ended");
   });
@@ -129,7 +114,7 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
     await startHeld();
     await killAll("deploy");
     bench.fleet.release();
-    await untilStill();
+    await untilStill(bench);
 
     const query = "SELECT count(*)::int AS n FROM sentinels WHERE deploy_status = 'progressing'";
 
@@ -161,7 +146,7 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
     // The timer fires after 30 s; here it is called at once.
     await bench.repair(runner);
 
-    expect(await untilStill()).toMatchObject({ state: "paused" });
+    expect(await untilStill(bench)).toMatchObject({ state: "paused" });
   });
 
   it("is paused with the reason when the fleet cannot be listed, and begins on Resume", async () => {
@@ -211,7 +196,7 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
 
     const { body: early } = await asked;
     bench.fleet.release();
-    const status = await untilStill();
+    const status = await untilStill(bench);
     const again = await bench.call("RollbackAll");
     expect(early).toMatchObject({ state: "cancelled", reverted: 0, succeeded: 11 });
     expect(early["not_reverted"]).toHaveLength(11);
@@ -230,6 +215,6 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
     await fetch(`${bench.restate.adminUrl}/invocations/${row?.["id"]}/cancel`, { method: "PATCH" });
 
     bench.fleet.release();
-    expect(await untilStill()).toMatchObject({ state: "paused", succeeded: 4, failed: 0 });
+    expect(await untilStill(bench)).toMatchObject({ state: "paused", succeeded: 4, failed: 0 });
   });
 });

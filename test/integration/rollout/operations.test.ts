@@ -5,6 +5,7 @@ import { modes } from "../../support/replay.ts";
 import { failing } from "../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
+import { startOver } from "../../support/rollout/standstill.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const halves = { image: imageV2, wave_percentages: [50, 100] };
@@ -18,20 +19,7 @@ describe.each(modes)("rollout operations, $mode", ({ alwaysReplay }) => {
 
   afterAll(() => bench.stop());
 
-  afterEach(async () => {
-    bench.fleet.release();
-    const isOver = (state?: string) => state !== "in_progress" && state !== "rolling_back";
-    const status = await waitFor(
-      async () => {
-        const { body } = await bench.call("Status");
-        return isOver(body.state) && body["in_flight"] === 0 && body;
-      },
-      { withinMs: 20_000, what: "the rollout to end" },
-    );
-    if (status.state === "paused") await bench.call("Cancel");
-    bench.fleet.reset();
-    bench.fleet.behave(() => ({ status: "ready" }));
-  });
+  afterEach(() => startOver(bench));
 
   const untilInFlight = (count: number) =>
     waitFor(async () => (await bench.call("Status")).body["in_flight"] === count, {

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RolloutStatus } from "#rollout/contract.ts";
+import type { RolloutStatus } from "#rollout/contract.ts";
 import { failing } from "../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
+import { readStill } from "../../support/rollout/standstill.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const rounds = Number(process.env["CHAOS_ROUNDS"] ?? 12);
@@ -127,9 +128,8 @@ function untilStill(bench: RolloutBench): Promise<RolloutStatus> {
   return waitFor(
     async () => {
       await lookAfter(bench);
-      const status = RolloutStatus.parse((await bench.call("Status")).body);
-      const isMoving = status.state === "in_progress" || status.state === "rolling_back";
-      return !isMoving && status.in_flight === 0 && (await isQuiet(bench)) && status;
+      const status = await readStill(bench);
+      return status !== false && (await isQuiet(bench)) && status;
     },
     { withinMs: 20_000, what: "the rollout to stand still" },
   );

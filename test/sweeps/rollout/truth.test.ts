@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { RolloutStatus } from "#rollout/contract.ts";
 import { failing } from "../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
+import { startOver, untilStill } from "../../support/rollout/standstill.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 let images = 0;
@@ -19,23 +19,7 @@ describe("Status, History and each caller, of one rollout", { retry: 0 }, () => 
 
   afterAll(() => bench.stop());
 
-  afterEach(async () => {
-    bench.fleet.release();
-    const status = await untilStill();
-    if (status.state === "paused") await bench.call("Cancel");
-    bench.fleet.behave(() => ({ status: "ready" }));
-    bench.fleet.reset();
-  });
-
-  const untilStill = () =>
-    waitFor(
-      async () => {
-        const status = RolloutStatus.parse((await bench.call("Status")).body);
-        const isMoving = status.state === "in_progress" || status.state === "rolling_back";
-        return !isMoving && status.in_flight === 0 && status;
-      },
-      { withinMs: 30_000, what: "the rollout to stand still" },
-    );
+  afterEach(() => startOver(bench));
 
   const untilInFlight = (count: number) =>
     waitFor(async () => (await bench.call("Status")).body["in_flight"] === count, {
@@ -96,7 +80,7 @@ describe("Status, History and each caller, of one rollout", { retry: 0 }, () => 
     await bench.call("Cancel");
     bench.fleet.release();
 
-    const { rollout_id, succeeded, failed } = await untilStill();
+    const { rollout_id, succeeded, failed } = await untilStill(bench);
 
     expect(succeeded + failed).toBe(4);
     await untilHistorySays(rollout_id, { succeeded, failed, reverted: 0 });
@@ -151,7 +135,7 @@ describe("Status, History and each caller, of one rollout", { retry: 0 }, () => 
       });
     }
     bench.fleet.release();
-    await untilStill();
+    await untilStill(bench);
     bench.fleet.behave(failing(bench.fleet.running().keys(), "unreachable"));
     const none = await bench.call("RollbackAll");
     const noneAgain = await bench.call("RollbackAll");

@@ -1,0 +1,27 @@
+/** A rollout that has come to rest, in tests that share a bench. */
+import { RolloutStatus } from "#rollout/contract.ts";
+import { waitFor } from "../wait-for.ts";
+import type { RolloutBench } from "./rollout-bench.ts";
+
+/** The status, if nothing runs and no deploy is in flight; otherwise false. */
+export async function readStill(bench: RolloutBench): Promise<RolloutStatus | false> {
+  const status = RolloutStatus.parse((await bench.call("Status")).body);
+  const isMoving = status.state === "in_progress" || status.state === "rolling_back";
+  return !isMoving && status.in_flight === 0 && status;
+}
+
+export function untilStill(bench: RolloutBench): Promise<RolloutStatus> {
+  return waitFor(() => readStill(bench), {
+    withinMs: 30_000,
+    what: "the rollout to stand still",
+  });
+}
+
+/** Ends what is left of the rollout before, and restores the fleet. */
+export async function startOver(bench: RolloutBench): Promise<void> {
+  bench.fleet.release();
+  const { state } = await untilStill(bench);
+  if (state === "paused") await bench.call("Cancel");
+  bench.fleet.reset();
+  bench.fleet.behave(() => ({ status: "ready" }));
+}
