@@ -1,38 +1,25 @@
 /** `api` processes on one database, each with encryption keys of its own or with the same. */
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
 import { createCertificateStore } from "#api/tls/certificate-store.ts";
 import { type App, startApp } from "#app/app.ts";
 import { readConfig } from "#config.ts";
-import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { runVedette } from "../../support/program/command.ts";
-import { createTestDatabase } from "../../support/run/shared-postgres.ts";
-import type { TestDatabase } from "../../support/servers/servers.ts";
+import { prepareDatabase } from "../../support/run/prepare-database.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 const rootKey = "a-root-key-of-the-settings";
 
-let server: TestDatabase;
-let database: Database;
-
-beforeAll(async () => {
-  server = await createTestDatabase({ isEmpty: true });
-  database = openDatabase(server.url, log);
-});
-
-afterAll(async () => {
-  await database?.end();
-  await server?.stop();
-});
+const { database, url } = prepareDatabase({ isEmpty: true });
 
 beforeEach(async () => {
-  const { rows } = await database.query("SELECT to_regclass('encryption_key_marks') AS there");
+  const { rows } = await database().query("SELECT to_regclass('encryption_key_marks') AS there");
   if (rows[0].there !== null) {
-    await database.query("DELETE FROM encryption_key_marks");
-    await database.query("DELETE FROM encrypted_keys");
+    await database().query("DELETE FROM encryption_key_marks");
+    await database().query("DELETE FROM encrypted_keys");
   }
 });
 
@@ -42,7 +29,7 @@ const newKey = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
 async function start(keys: string[], over: Record<string, string> = {}): Promise<App> {
   const environment = {
     VEDETTE_DATA_DIR: tempDir(),
-    DATABASE_URL: server.url,
+    DATABASE_URL: url(),
     VEDETTE_API__PORT: "0",
     VEDETTE_METRICS__PORT: "0",
     VEDETTE_ANALYTICS__ENABLED: "false",
@@ -73,9 +60,13 @@ async function makeRecoverable(app: App): Promise<number> {
 
 /** A text sealed by a process of an earlier version. */
 async function sealAsEarlier(key: string): Promise<void> {
-  const store = createCertificateStore({ database, keyRing: createKeyRing([key]), log });
+  const store = createCertificateStore({
+    database: database(),
+    keyRing: createKeyRing([key]),
+    log,
+  });
   await store.writeAccount("https://acme.test", "secret");
-  onTestFinished(async () => void (await database.query("DELETE FROM acme_accounts")));
+  onTestFinished(async () => void (await database().query("DELETE FROM acme_accounts")));
 }
 
 const missing = /^api\.encryption_keys: the key ".*" is missing, .*set the same keys/;
@@ -115,7 +106,7 @@ describe("a process with other keys than those before it", () => {
     await start([newKey("lost")]);
 
     const { code, stderr } = await runVedette(["keys", "forget-encryption-keys"], {
-      DATABASE_URL: server.url,
+      DATABASE_URL: url(),
       VEDETTE_DATA_DIR: tempDir(),
     });
 
@@ -127,7 +118,7 @@ describe("a process with other keys than those before it", () => {
     await start([newKey("2026")]);
 
     const { code, stderr } = await runVedette(["keys", "reseal"], {
-      DATABASE_URL: server.url,
+      DATABASE_URL: url(),
       VEDETTE_DATA_DIR: tempDir(),
       VEDETTE_API__ENCRYPTION_KEYS: newKey("2027"),
     });
@@ -178,8 +169,8 @@ describe("a database without a record of the right keys", () => {
   it("accepts the keys that open what an earlier version has sealed, whichever process starts first", async () => {
     const [right, wrong] = [newKey("2025"), newKey("2026")];
     await (await start([right])).stop();
-    await database.query("DROP TABLE encryption_key_marks");
-    await database.query("DELETE FROM schema_migrations WHERE name LIKE '0023%'");
+    await database().query("DROP TABLE encryption_key_marks");
+    await database().query("DELETE FROM schema_migrations WHERE name LIKE '0023%'");
     await sealAsEarlier(right);
 
     await start([wrong]);

@@ -1,35 +1,22 @@
 /** Root keys across starts of `api` processes with other settings, and operator commands for them. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { type App, startApp } from "#app/app.ts";
 import { readConfig } from "#config.ts";
-import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { runVedette } from "../../support/program/command.ts";
-import { createTestDatabase } from "../../support/run/shared-postgres.ts";
-import type { TestDatabase } from "../../support/servers/servers.ts";
+import { prepareDatabase } from "../../support/run/prepare-database.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 
-let server: TestDatabase;
-let database: Database;
-
-beforeAll(async () => {
-  server = await createTestDatabase({ isEmpty: true });
-  database = openDatabase(server.url, log);
-});
-
-afterAll(async () => {
-  await database?.end();
-  await server?.stop();
-});
+const { database, url } = prepareDatabase({ isEmpty: true });
 
 const environmentOf = (dataDir: string) => ({
   VEDETTE_DATA_DIR: dataDir,
-  DATABASE_URL: server.url,
+  DATABASE_URL: url(),
   VEDETTE_API__PORT: "0",
   VEDETTE_METRICS__PORT: "0",
   VEDETTE_ANALYTICS__ENABLED: "false",
@@ -61,7 +48,7 @@ async function statusAt(app: App, key: string): Promise<number> {
 const untilRefused = (app: App, key: string) =>
   waitFor(async () => (await statusAt(app, key)) === 401, { withinMs: 1_000, what: "a refusal" });
 
-const vedette = (...args: string[]) => runVedette(args, { DATABASE_URL: server.url });
+const vedette = (...args: string[]) => runVedette(args, { DATABASE_URL: url() });
 
 const vedetteJson = async (...args: string[]) => {
   const { stdout, stderr } = await vedette(...args, "--json");
@@ -143,11 +130,11 @@ describe("the root key in the data directory of an embedded database", () => {
 });
 
 it("processes that start without a root key share a single generated one", async () => {
-  await database.query("DELETE FROM keys WHERE for_workspace_id IS NOT NULL");
+  await database().query("DELETE FROM keys WHERE for_workspace_id IS NOT NULL");
 
   await Promise.all([startApi(), startApi(), startApi()]);
 
-  const { rows } = await database.query(
+  const { rows } = await database().query(
     "SELECT origin FROM keys WHERE for_workspace_id IS NOT NULL AND deleted_at IS NULL",
   );
   expect(rows).toEqual([{ origin: "generated" }]);
@@ -164,7 +151,7 @@ describe("vedette root-keys", () => {
 
     await waitFor(
       async () => {
-        const { rows } = await database.query("SELECT last_used_at FROM keys WHERE id = $1", [
+        const { rows } = await database().query("SELECT last_used_at FROM keys WHERE id = $1", [
           key_id,
         ]);
         return rows[0].last_used_at !== null;
@@ -229,9 +216,9 @@ describe("vedette root-keys", () => {
 
 describe("a database that a newer version has migrated", () => {
   it("is refused by a start and by commands, and left as it is", async () => {
-    await database.query("INSERT INTO schema_migrations (name, run_on) VALUES ('9999_x', now())");
+    await database().query("INSERT INTO schema_migrations (name, run_on) VALUES ('9999_x', now())");
     onTestFinished(async () => {
-      await database.query("DELETE FROM schema_migrations WHERE name = '9999_x'");
+      await database().query("DELETE FROM schema_migrations WHERE name = '9999_x'");
     });
 
     const { code, stderr } = await vedette("root-keys", "list");

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createLogouts } from "#console/logouts.ts";
 import { createTicket } from "#console/session.ts";
 import { createLog } from "#kernel/log.ts";
-import { prepareDatabase } from "../../support/api/api-database.ts";
+import { prepareDatabase } from "../../support/run/prepare-database.ts";
 
 const { database } = prepareDatabase();
 

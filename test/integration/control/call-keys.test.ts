@@ -7,7 +7,7 @@ import { createIsKeyReused } from "#control/call-keys.ts";
 import { createControl } from "#control/control.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { prepareDatabase } from "../../support/api/api-database.ts";
+import { prepareDatabase } from "../../support/run/prepare-database.ts";
 
 const { database } = prepareDatabase();
 

@@ -1,37 +1,22 @@
 /** What the fleet lists, written down in a real Postgres. */
 import { Registry } from "prom-client";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { createDeployer } from "#fleet/deployer.ts";
 import type { ListedSentinel } from "#fleet/drivers/driver.ts";
 import { createListStore } from "#fleet/list-store.ts";
 import { createFleetStore } from "#fleet/store.ts";
-import { type Database, openDatabase } from "#kernel/database.ts";
-import { createLog } from "#kernel/log.ts";
 import { createTestListing } from "../../support/rollout/fleet-listing.ts";
-import { createTestDatabase } from "../../support/run/shared-postgres.ts";
-import type { TestDatabase } from "../../support/servers/servers.ts";
+import { prepareDatabase } from "../../support/run/prepare-database.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const v1 = "registry.example.com/vedette/sentinel:v1";
 const v2 = "registry.example.com/vedette/sentinel:v2";
-const log = createLog({ level: "silent", format: "json" });
 
-let server: TestDatabase;
-let database: Database;
-
-beforeAll(async () => {
-  server = await createTestDatabase();
-  database = openDatabase(server.url, log);
-});
-
-afterAll(async () => {
-  await database.end();
-  await server.stop();
-});
+const { database } = prepareDatabase();
 
 beforeEach(async () => {
-  await database.query("DELETE FROM sentinels");
-  await database.query("UPDATE fleet_lists SET asked_at = NULL, problem = NULL");
+  await database().query("DELETE FROM sentinels");
+  await database().query("UPDATE fleet_lists SET asked_at = NULL, problem = NULL");
 });
 
 const sentinel = (n: number, image = v1): ListedSentinel => ({
@@ -47,10 +32,10 @@ const fleetOf = (size: number, image = v1) =>
 
 /** A listing that takes what `answer` gives. */
 const listingOf = (answer: () => ListedSentinel[] | Promise<ListedSentinel[]>, limit = 49) =>
-  createTestListing(database, { list: async () => answer() }, { maxMissingPercent: limit });
+  createTestListing(database(), { list: async () => answer() }, { maxMissingPercent: limit });
 
 const rows = async () =>
-  (await database.query("SELECT id, running_image FROM sentinels ORDER BY id")).rows;
+  (await database().query("SELECT id, running_image FROM sentinels ORDER BY id")).rows;
 
 describe("a list", () => {
   it("that names a sentinel on two pages is taken, with the later entry", async () => {
@@ -84,8 +69,8 @@ describe("a list", () => {
 
   it("is taken although the clock of Postgres was set back since the one before", async () => {
     await listingOf(() => fleetOf(4, v1)).list();
-    await database.query("UPDATE fleet_lists SET asked_at = now() + interval '5 hours'");
-    await database.query("UPDATE sentinels SET updated_at = now() + interval '5 hours'");
+    await database().query("UPDATE fleet_lists SET asked_at = now() + interval '5 hours'");
+    await database().query("UPDATE sentinels SET updated_at = now() + interval '5 hours'");
 
     await listingOf(() => fleetOf(3, v2)).list();
     await listingOf(() => fleetOf(5, v2)).list();
@@ -97,10 +82,12 @@ describe("a list", () => {
 
   it("that was asked for before the clock was set back undoes none from after it", async () => {
     await listingOf(() => fleetOf(4, v2)).list();
-    const { rows: clock } = await database.query("SELECT (now() + interval '5 hours')::text AS at");
+    const { rows: clock } = await database().query(
+      "SELECT (now() + interval '5 hours')::text AS at",
+    );
     const older = { askedAt: clock[0].at as string, sentinels: fleetOf(3, v1) };
 
-    await createListStore(database, 100).write(older);
+    await createListStore(database(), 100).write(older);
 
     expect(await rows()).toEqual([1, 2, 3, 4].map((n) => ({ id: `gw-${n}`, running_image: v2 })));
   });
@@ -111,7 +98,7 @@ describe("a list", () => {
       apply: async () => ({}),
       observe: async () => ({ status: "ready" as const, running_image: v2 }),
     };
-    const deployer = createDeployer({ ...driver } as never, createFleetStore(database));
+    const deployer = createDeployer({ ...driver } as never, createFleetStore(database()));
     const listing = listingOf(async () => {
       const before = fleetOf(2);
       await deployer.begin({ sentinelId: "gw-1", image: v2, deployId: "d1" }, 5_000);
@@ -137,7 +124,7 @@ describe("a list", () => {
     async (status, named, running) => {
       await listingOf(() => fleetOf(1)).list();
       const ordered = "UPDATE sentinels SET image = $1, deploy_status = $2";
-      await database.query(ordered, [v2, status]);
+      await database().query(ordered, [v2, status]);
 
       await listingOf(() => [{ ...sentinel(1, v2), running_image: named }]).list();
 
@@ -175,7 +162,7 @@ describe("a list", () => {
 
 describe("statements that write many rows", () => {
   const deploys = () => {
-    const { record } = createFleetStore(database);
+    const { record } = createFleetStore(database());
     const write = (id: string) => record({ id, image: v2, status: "progressing", deployId: id });
     // The first one goes out by itself, the others as a group.
     return Promise.all(["gw-4", "gw-3", "gw-2", "gw-1"].map(write));
@@ -186,13 +173,13 @@ describe("statements that write many rows", () => {
     ["deploys", deploys],
   ])("locks them by id: %s", async (_, write) => {
     await listingOf(() => fleetOf(4)).list();
-    const other = await database.connect();
+    const other = await database().connect();
     await other.query("BEGIN");
     await other.query("UPDATE sentinels SET region = 'us' WHERE id = 'gw-1'");
     const written = write();
     const waiting =
       "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    await waitFor(async () => (await database.query(waiting)).rowCount === 1, {
+    await waitFor(async () => (await database().query(waiting)).rowCount === 1, {
       withinMs: 30_000,
       what: "the writer to wait for the first row",
     });
@@ -205,7 +192,7 @@ describe("statements that write many rows", () => {
     other.release();
     await written;
     expect(others.rows).toEqual([{ id: "gw-2" }, { id: "gw-3" }]);
-    const { rows } = await database.query("SELECT FROM sentinels WHERE image = $1", [v2]);
+    const { rows } = await database().query("SELECT FROM sentinels WHERE image = $1", [v2]);
     expect(rows).toHaveLength(4);
   });
 });
@@ -271,7 +258,7 @@ describe("keeping up", () => {
   it("shows in the metrics whether the list is taken", async () => {
     const registry = new Registry();
     const driver = { list: async () => fleetOf(3) };
-    const listing = createTestListing(database, driver, { registry });
+    const listing = createTestListing(database(), driver, { registry });
 
     await listing.list();
 

@@ -1,18 +1,21 @@
-/** A database with the schema of the program, for one test file. */
+/** A database for one test file. */
 import { afterAll, beforeAll } from "vitest";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { createTestDatabase } from "../run/shared-postgres.ts";
 import type { TestDatabase } from "../servers/servers.ts";
+import { createTestDatabase, type WantedDatabase } from "./shared-postgres.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 
 /** `database()` answers it once the file's tests run. */
-export function prepareDatabase(): { database: () => Database; url: () => string } {
+export function prepareDatabase(wanted: WantedDatabase = {}): {
+  database: () => Database;
+  url: () => string;
+} {
   let server: TestDatabase | undefined;
   let database: Database | undefined;
   beforeAll(async () => {
-    server = await createTestDatabase();
+    server = await createTestDatabase(wanted);
     database = openDatabase(server.url, log);
   });
   afterAll(async () => {

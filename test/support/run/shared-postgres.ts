@@ -18,7 +18,7 @@ export default async function start(): Promise<() => Promise<void>> {
   return server.stop;
 }
 
-type Wanted = {
+export type WantedDatabase = {
   /** Without the schema of the program. */
   isEmpty?: boolean;
   /** The test ends its server, and starts it again: it gets one of its own. */
@@ -26,7 +26,7 @@ type Wanted = {
 };
 
 /** A database with the schema of the program, which is gone once it is stopped. */
-export async function createTestDatabase(wanted: Wanted = {}): Promise<TestDatabase> {
+export async function createTestDatabase(wanted: WantedDatabase = {}): Promise<TestDatabase> {
   const { isEmpty = false, isKilled = false } = wanted;
   const serverUrl = process.env[variable];
   // Benches run outside of vitest, and have no server in common.

@@ -35,6 +35,19 @@ function startLink(database: Database) {
   return { link, linked: { query } as unknown as Database };
 }
 
+/** A listener whose second record was lost with the database, and so many seconds have gone by since. */
+async function loseRecord(seconds: number) {
+  const database = await startBench();
+  const { link, linked } = startLink(database);
+  const listener = createListener(linked);
+  await listener.record();
+  link.isUp = false;
+  await expect(listener.record()).rejects.toThrow("away");
+  await pass(database, seconds);
+  link.isUp = true;
+  return { database, listener };
+}
+
 it("a record that waited for a connection is late, and no absence", async () => {
   const database = await startBench();
   const reader = openDatabase(database.options.connectionString ?? "", log);
@@ -80,14 +93,7 @@ it("a process that is stopped in good order is away at once", async () => {
 });
 
 it("a process that could not reach the database took no pings meanwhile", async () => {
-  const database = await startBench();
-  const { link, linked } = startLink(database);
-  const listener = createListener(linked);
-  await listener.record();
-  link.isUp = false;
-  await expect(listener.record()).rejects.toThrow("away");
-  await pass(database, 8);
-  link.isUp = true;
+  const { database, listener } = await loseRecord(8);
 
   await listener.record();
 
@@ -96,14 +102,7 @@ it("a process that could not reach the database took no pings meanwhile", async 
 });
 
 it("a single lost record, with the next in time, is no absence", async () => {
-  const database = await startBench();
-  const { link, linked } = startLink(database);
-  const listener = createListener(linked);
-  await listener.record();
-  link.isUp = false;
-  await expect(listener.record()).rejects.toThrow("away");
-  await pass(database, 3);
-  link.isUp = true;
+  const { database, listener } = await loseRecord(3);
 
   await listener.record();
 

@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from "vitest";
 import { createChallengeServer } from "#api/tls/challenge-server.ts";
 import { createLog } from "#kernel/log.ts";
-import { prepareDatabase } from "../../../support/api/api-database.ts";
 import { prepareCertificates } from "../../../support/http/certificates.ts";
+import { prepareDatabase } from "../../../support/run/prepare-database.ts";
 
 const { database } = prepareDatabase();
 

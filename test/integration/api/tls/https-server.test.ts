@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { expect, it } from "vitest";
-import { prepareDatabase } from "../../../support/api/api-database.ts";
 import { prepareCertificates, smallApi } from "../../../support/http/certificates.ts";
 import { connectTls, getOver, readAnswer, readSerial } from "../../../support/http/tls-client.ts";
+import { prepareDatabase } from "../../../support/run/prepare-database.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const { database } = prepareDatabase();

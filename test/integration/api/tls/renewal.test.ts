@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { ProblemError } from "#kernel/problem.ts";
-import { prepareDatabase } from "../../../support/api/api-database.ts";
 import { prepareCertificates } from "../../../support/http/certificates.ts";
+import { prepareDatabase } from "../../../support/run/prepare-database.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const { database } = prepareDatabase();

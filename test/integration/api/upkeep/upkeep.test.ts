@@ -3,8 +3,8 @@ import { beforeAll, beforeEach, expect, it } from "vitest";
 import { createWriteLastUsed } from "#api/access/last-used.ts";
 import { createCountKeys } from "#api/upkeep/count-keys.ts";
 import { createReadOverQuota } from "#api/upkeep/over-quota.ts";
-import { prepareDatabase } from "../../../support/api/api-database.ts";
 import { insertKey, insertKeySpace } from "../../../support/api/api-rows.ts";
+import { prepareDatabase } from "../../../support/run/prepare-database.ts";
 
 const { database } = prepareDatabase();
 

@@ -1,9 +1,7 @@
 /** What checks found, kept in a real Postgres. */
 import { Registry } from "prom-client";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { AlertTransition } from "#alerts/contract.ts";
-import { type Database, openDatabase } from "#kernel/database.ts";
-import { createLog } from "#kernel/log.ts";
 import type { CheckResult } from "#monitor/contract.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { countRecords } from "#monitor/results/metrics.ts";
@@ -13,10 +11,8 @@ import { createResultWriter } from "#monitor/results/record.ts";
 import { runUpkeep } from "#monitor/results/upkeep.ts";
 import { readAlertTime, readDays } from "#monitor/results/uptime.ts";
 import { aCheckResult, aSnapshot } from "../../../support/monitor/check-builders.ts";
-import { createTestDatabase } from "../../../support/run/shared-postgres.ts";
-import type { TestDatabase } from "../../../support/servers/servers.ts";
+import { prepareDatabase } from "../../../support/run/prepare-database.ts";
 
-const log = createLog({ level: "silent", format: "json" });
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
@@ -24,29 +20,18 @@ const noon = Date.UTC(2026, 4, 31, 12);
 /** By the database's own clock, too. */
 const past = Date.UTC(2015, 4, 31, 12);
 
-let server: TestDatabase;
-let database: Database;
-
-beforeAll(async () => {
-  server = await createTestDatabase();
-  database = openDatabase(server.url, log);
-});
-
-afterAll(async () => {
-  await database.end();
-  await server.stop();
-});
+const { database } = prepareDatabase();
 
 beforeEach(async () => {
-  await database.query(
+  await database().query(
     "TRUNCATE check_results, check_rollups, check_rollup_marks, check_missed_ticks, check_episodes, check_snapshots",
   );
 });
 
-const recorder = () => createResultWriter(database);
-const reader = () => createResultReader(database, { failedAtPercent: 0 });
+const recorder = () => createResultWriter(database());
+const reader = () => createResultReader(database(), { failedAtPercent: 0 });
 const settings = { failedAtPercent: 0, resultDays: 30, minuteDays: 30, hourDays: 400 };
-const keep = (nowMs: number) => runUpkeep({ database, settings, nowMs: () => nowMs });
+const keep = (nowMs: number) => runUpkeep({ database: database(), settings, nowMs: () => nowMs });
 
 /** One result a minute at each location, from `fromMs` on. */
 function everyMinute(count: number, fromMs: number, changes: Partial<CheckResult> = {}) {
@@ -72,7 +57,7 @@ function aTransition(changes: Partial<AlertTransition> = {}): AlertTransition {
 }
 
 async function partitions(): Promise<string[]> {
-  const { rows } = await database.query(
+  const { rows } = await database().query(
     "SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'check_results'::regclass ORDER BY 1",
   );
   return rows.map((row) => row.relname);
@@ -80,7 +65,7 @@ async function partitions(): Promise<string[]> {
 
 describe("partitions", () => {
   it("are made for the last, this and the next two months", async () => {
-    await managePartitions(database, { nowMs: noon, keepDays: 40 });
+    await managePartitions(database(), { nowMs: noon, keepDays: 40 });
 
     expect(await partitions()).toEqual(
       expect.arrayContaining([
@@ -96,9 +81,9 @@ describe("partitions", () => {
     await recorder().results([aCheckResult({ scheduledAtMs: Date.UTC(2020, 0, 31) })]);
     const nowMs = Date.UTC(2020, 2, 1);
 
-    await managePartitions(database, { nowMs, keepDays: 30 });
+    await managePartitions(database(), { nowMs, keepDays: 30 });
     const before = await partitions();
-    await managePartitions(database, { nowMs: nowMs + 3 * day, keepDays: 30 });
+    await managePartitions(database(), { nowMs: nowMs + 3 * day, keepDays: 30 });
 
     expect(before).toContain("check_results_2020_01");
     expect(await partitions()).not.toContain("check_results_2020_01");
@@ -108,7 +93,7 @@ describe("partitions", () => {
     const nowMs = Date.UTC(2031, 5, 5);
 
     await Promise.all(
-      [1, 2, 3, 4].map(() => managePartitions(database, { nowMs, keepDays: 36_500 })),
+      [1, 2, 3, 4].map(() => managePartitions(database(), { nowMs, keepDays: 36_500 })),
     );
 
     expect(await partitions()).toContain("check_results_2031_06");
@@ -128,7 +113,7 @@ describe("partitions", () => {
       places.map((location) => recorder().results(everyMinute(1, atMs, { location }))),
     );
 
-    const { rows } = await database.query("SELECT count(*)::int AS n FROM check_results_2036_03");
+    const { rows } = await database().query("SELECT count(*)::int AS n FROM check_results_2036_03");
     expect(rows[0].n).toBe(10);
   });
 });
@@ -309,7 +294,7 @@ describe("charts", () => {
     await keep(nowMs);
     await keep(noon + 2 * day);
 
-    const { rows } = await database.query(
+    const { rows } = await database().query(
       "SELECT count(*)::int AS n FROM check_rollups WHERE bucket_seconds = 60",
     );
     expect(rows[0].n).toBe(90);
@@ -319,7 +304,7 @@ describe("charts", () => {
 
   it("begin at the oldest result", async () => {
     const untilMs = async () => {
-      const { rows } = await database.query("SELECT done_until FROM check_rollup_marks");
+      const { rows } = await database().query("SELECT done_until FROM check_rollup_marks");
       return rows.map(({ done_until }) => done_until.getTime());
     };
     await keep(noon);
@@ -353,7 +338,7 @@ describe("charts", () => {
     await recorder().results(everyMinute(60, aheadMs));
     await keep(aheadMs + 3 * hour);
 
-    const { rows } = await database.query(
+    const { rows } = await database().query(
       `SELECT count(*)::int AS results, (SELECT count(*)::int FROM check_rollups
          WHERE starts_at < $1 AND bucket_seconds = 60) AS minutes
        FROM check_results WHERE scheduled_at < $1`,
@@ -365,7 +350,7 @@ describe("charts", () => {
 
 describe("the last 24 hours", () => {
   const daysAt = (nowMs: number, failedAtPercent = 0) =>
-    readDays(database, { nowMs, failedAtPercent });
+    readDays(database(), { nowMs, failedAtPercent });
 
   it("uptime is the share of runs that did not fail anywhere", async () => {
     await recorder().results([
@@ -421,15 +406,19 @@ describe("the last 24 hours", () => {
   it("the time with an open alert counts from when it opened, or from a day ago", async () => {
     await recorder().transition(aTransition({ openedAtMs: noon }));
 
-    expect((await readAlertTime(database, noon + 6 * hour)).get("verify-key")).toBeCloseTo(75);
-    expect((await readAlertTime(database, noon + 48 * hour)).get("verify-key")).toBeCloseTo(0);
+    expect((await readAlertTime(database(), noon + 6 * hour)).get("verify-key")).toBeCloseTo(75);
+    expect((await readAlertTime(database(), noon + 48 * hour)).get("verify-key")).toBeCloseTo(0);
   });
 });
 
 describe("the count of runs", () => {
   it("has each run of a location once, however often it is reported", async () => {
     const registry = new Registry();
-    const counted = countRecords((noteNew) => createResultWriter(database, noteNew), registry, []);
+    const counted = countRecords(
+      (noteNew) => createResultWriter(database(), noteNew),
+      registry,
+      [],
+    );
     const results = ["fra", "iad", "sin"].map((location) =>
       aCheckResult({ scheduledAtMs: noon, location }),
     );
@@ -448,7 +437,11 @@ describe("the count of runs", () => {
 
   it("has missed ticks once", async () => {
     const registry = new Registry();
-    const counted = countRecords((noteNew) => createResultWriter(database, noteNew), registry, []);
+    const counted = countRecords(
+      (noteNew) => createResultWriter(database(), noteNew),
+      registry,
+      [],
+    );
     const missed = { checkId: "verify-key", fromMs: noon, toMs: noon + minute, ticks: 2 };
 
     await counted.missed(missed);
@@ -464,7 +457,7 @@ describe("the gate of a rollout", () => {
   const failed = (changes: Partial<CheckResult> = {}) =>
     aCheckResult({ scheduledAtMs: noon, grade: "failed", reason: "refused", ...changes });
   const readGate = (failedAtPercent: number) =>
-    createReadGate(database, { failedAtPercent })(["verify-key", "liveness"], noon);
+    createReadGate(database(), { failedAtPercent })(["verify-key", "liveness"], noon);
 
   it("the quorum applies to a decided run, not to the first reports", async () => {
     await recorder().snapshot(aSnapshot({ lastAtMs: noon - minute }));
@@ -509,7 +502,7 @@ describe("alerts", () => {
     const early = { openedAtMs: noon + 3 * hour, atMs: noon + hour, kind: "resolved" } as const;
     await recorder().transition(aTransition({ episode: 2, ...early }));
 
-    expect((await readAlertTime(database, noon + 6 * hour)).get("verify-key")).toBeCloseTo(75);
+    expect((await readAlertTime(database(), noon + 6 * hour)).get("verify-key")).toBeCloseTo(75);
   });
 
   it("an episode has both its ends, whichever was recorded first", async () => {
@@ -640,7 +633,7 @@ describe("snapshots", () => {
 
     await Promise.all([taken("b", 3), taken("a", 2), taken("a", 1), taken("b", 4)]);
 
-    const { rows } = await database.query(
+    const { rows } = await database().query(
       "SELECT check_id, snapshot->'takenAtMs' AS taken FROM check_snapshots ORDER BY 1",
     );
     expect(rows).toEqual([
