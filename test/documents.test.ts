@@ -39,6 +39,10 @@ function pathsOf(value: unknown, path: string): string[] {
 /** The settings without a default. */
 const environment = {
   VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "true",
+  VEDETTE_ROLLOUT__ON_FAILURE: "pause",
+  VEDETTE_ROLLOUT__MAX_FAILED__PER_WAVE: "1",
+  VEDETTE_ROLLOUT__MAX_FAILED__IN_ALL: "2%",
+  VEDETTE_ROLLOUT__SOAK_SECONDS: "60",
   VEDETTE_FLEET__LIST_MAX_MISSING_PERCENT: "49",
 };
 const settings = pathsOf(readConfig({ environment }), "");

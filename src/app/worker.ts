@@ -24,6 +24,7 @@ import { createChatChannel } from "#notify/chat-channel.ts";
 import { createChatLog } from "#notify/chat-log.ts";
 import { createFindCredential } from "#registry/credentials.ts";
 import { createPinImage } from "#registry/pin.ts";
+import { defaultPolicy } from "#rollout/config.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { startAlertRoutes } from "#routing/incident/start.ts";
 import { serveOnKnownPort } from "#worker/known-port.ts";
@@ -173,10 +174,12 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     ...createRolloutServices({
       listFleet: listing.list,
       orders: store,
+      policy: defaultPolicy(config.rollout),
       resolveImage: isGated ? pinImage : async (image) => image,
       knownChecks: results.definitions.apiChecks.map(({ id }) => id),
       readChecks: results.readGate,
       database,
+      registry,
       endInvocations,
       actorKey: parts.actorKey,
       maxParallel: config.rollout.max_parallel,

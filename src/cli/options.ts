@@ -4,7 +4,8 @@ import type { z } from "zod";
 import { type CronJobName, cronJobs } from "#cron/contract.ts";
 import { ConfirmListRequest } from "#fleet/contract.ts";
 import { parseDuration } from "#kernel/duration.ts";
-import { Gate, WavePercentages } from "#rollout/contract.ts";
+import { WavePercentages } from "#rollout/contract.ts";
+import { FailureLimit, Gate, OnFailure, Reason, SoakSeconds } from "#rollout/policy/contract.ts";
 import type { TargetOptions } from "./target.ts";
 
 export type GlobalOptions = TargetOptions & { json: boolean };
@@ -28,6 +29,27 @@ export function parseGateRuns(text: string): number {
 
 export function parseGateTimeout(text: string): number {
   return parseBy(Gate.shape.timeout_seconds, Number(text), "In seconds, for example: 600");
+}
+
+/** `3` or `2%`. */
+export function parseFailureLimit(text: string): FailureLimit {
+  return parseBy(FailureLimit, /^\d+$/.test(text) ? Number(text) : text, "For example: 3, or 2%");
+}
+
+export function parseOnFailure(text: string): OnFailure {
+  return parseBy(OnFailure, text, "For example: rollback");
+}
+
+/** `600`, or one number for each wave: `3600,600,0`. */
+export function parseSoak(text: string): number | number[] {
+  const seconds = text.split(",").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
+  const [first = Number.NaN, ...rest] = seconds;
+  const example = "In seconds, for example: 600, or one for each wave: 3600,600,0";
+  return parseBy(SoakSeconds, rest.length === 0 ? first : seconds, example);
+}
+
+export function parseReason(text: string): string {
+  return parseBy(Reason, text, 'For example: "incident 4711"');
 }
 
 function parseBy<Value>(schema: z.ZodType<Value>, given: unknown, example: string): Value {

@@ -2,7 +2,15 @@
 import type { FastifyPluginAsync } from "fastify";
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
-import { operations, RolloutRequest, rolloutStates } from "#rollout/contract.ts";
+import {
+  EmptyRequest,
+  operations,
+  ResumeRequest,
+  RollbackRequest,
+  RolloutRequest,
+  rolloutStates,
+  SkipRequest,
+} from "#rollout/contract.ts";
 import { Progress, RolloutDetail } from "#rollout/history/contract.ts";
 import { RoutesStatus } from "#routing/incident/contract.ts";
 
@@ -116,8 +124,14 @@ const Expectation = z.strictObject({
   state: z.enum(rolloutStates),
 });
 
-export const StartOrder = RolloutRequest.extend({ expect: Expectation });
-export const OperationOrder = z.strictObject({ expect: Expectation });
+export const StartOrder = RolloutRequest.safeExtend({ expect: Expectation });
+export const operationOrders = {
+  Resume: ResumeRequest.extend({ expect: Expectation }),
+  Pause: EmptyRequest.extend({ expect: Expectation }),
+  Skip: SkipRequest.extend({ expect: Expectation }),
+  Cancel: EmptyRequest.extend({ expect: Expectation }),
+  RollbackAll: RollbackRequest.extend({ expect: Expectation }),
+};
 
 /** The row of a sentinel, and its part in the shown rollout. */
 export const SentinelDetail = z.object({

@@ -10,7 +10,7 @@ import {
   rolloutServiceName,
   singletonKey,
 } from "#rollout/contract.ts";
-import { type ConsoleAccess, OperationOrder, StartOrder } from "./contract.ts";
+import { type ConsoleAccess, operationOrders, StartOrder } from "./contract.ts";
 import type { Guard } from "./guard.ts";
 import type { Live } from "./live.ts";
 import { parseBody } from "./parse.ts";
@@ -41,15 +41,25 @@ export function serveOrders(app: FastifyInstance, parts: Parts): void {
     const { expect, ...body } = parseBody(StartOrder, request.body);
     return order(parts, { operation: "Rollout", body, actor, seen: expect });
   });
-  const paths = { resume: "Resume", cancel: "Cancel", rollback: "RollbackAll" } as const;
-  for (const [name, operation] of Object.entries(paths)) {
+  for (const [name, operation] of Object.entries(operationPaths)) {
     app.post(`/api/rollout/${name}`, async (request) => {
       const { actor } = await parts.guard.requireWriter(request);
-      const { expect } = parseBody(OperationOrder, request.body);
-      return order(parts, { operation, body: {}, actor, seen: expect });
+      const { expect, ...body } = parseBody(operationOrders[operation], request.body);
+      return order(parts, { operation, body, actor, seen: expect });
     });
   }
 }
+
+const operationPaths = {
+  resume: "Resume",
+  pause: "Pause",
+  skip: "Skip",
+  cancel: "Cancel",
+  rollback: "RollbackAll",
+} as const;
+
+/** They answer only when the rollout stands still again. */
+const blocking = new Set<Operation>(["Rollout", "Resume", "RollbackAll"]);
 
 type Order = { operation: Operation; body: unknown; actor: string; seen: SeenState };
 
@@ -63,7 +73,7 @@ async function order(parts: Parts, { operation, body, actor, seen }: Order) {
     body,
     actor,
     idempotencyKey: `console-${randomUUID()}`,
-    blocks: operation !== "Cancel",
+    blocks: blocking.has(operation),
     signal: begun.signal,
   });
   try {

@@ -121,8 +121,8 @@ export type FleetList = z.infer<typeof FleetList>;
 /** A row of the table `sentinels`. `image` is the desired one, `running_image` the observed one. */
 export type Sentinel = FleetList["sentinels"][number];
 
-/** The fields of a sentinel that a rollout needs before it starts. */
-export type FleetMember = Pick<Sentinel, "id" | "region" | "image" | "running_image">;
+/** The fields of a sentinel that a rollout needs. */
+export type FleetMember = Pick<Sentinel, "id" | "region" | "image" | "running_image" | "health">;
 
 export const ConfirmListRequest = z
   .strictObject({

@@ -97,7 +97,7 @@ async function writeList(
 
 async function readMembers(transaction: pg.PoolClient): Promise<FleetMember[]> {
   const { rows } = await transaction.query<FleetMember>(
-    "SELECT id, region, image, running_image FROM sentinels ORDER BY id",
+    "SELECT id, region, image, running_image, health FROM sentinels ORDER BY id",
   );
   return rows;
 }

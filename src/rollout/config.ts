@@ -1,5 +1,14 @@
 import { z } from "zod";
-import { flag, wholeNumber } from "#kernel/setting.ts";
+import { flag, wholeNumber, wholeNumberIn } from "#kernel/setting.ts";
+import { FailureLimit, maxSoakSeconds, OnFailure } from "./policy/contract.ts";
+import type { HeadPolicy } from "./state.ts";
+
+/** A count is text in the environment. */
+const limit = () =>
+  z.preprocess(
+    (value) => (typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value),
+    FailureLimit.optional(),
+  );
 
 export const rolloutConfig = {
   rollout: z
@@ -8,6 +17,29 @@ export const rolloutConfig = {
       max_parallel: wholeNumber({ min: 1, max: 500, default: 100 }),
       /** Absent: false with the `process` driver, whose images are in no registry, else true. */
       require_image_in_registry: flag().optional(),
+      on_failure: OnFailure.optional(),
+      max_failed: z.strictObject({ per_wave: limit(), in_all: limit() }).prefault({}),
+      soak_seconds: wholeNumberIn({ min: 0, max: maxSoakSeconds }).optional(),
+      include_failed: flag().default(false),
     })
     .prefault({}),
 };
+
+/** What a request leaves out. */
+export function defaultPolicy({
+  on_failure,
+  max_failed: { per_wave, in_all },
+  soak_seconds,
+  include_failed,
+}: z.infer<typeof rolloutConfig.rollout>): HeadPolicy {
+  const max_failed = {
+    ...(per_wave !== undefined && { per_wave }),
+    ...(in_all !== undefined && { in_all }),
+  };
+  return {
+    ...(on_failure !== undefined && { on_failure }),
+    ...(Object.keys(max_failed).length > 0 && { max_failed }),
+    ...(soak_seconds !== undefined && { soak_seconds }),
+    ...(include_failed && { include_failed }),
+  };
+}

@@ -1,5 +1,14 @@
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
+import {
+  Gate,
+  GateStatus,
+  OnFailure,
+  Policy,
+  policyFields,
+  Reason,
+  waitReasons,
+} from "./policy/contract.ts";
 
 export const rolloutStates = [
   "idle",
@@ -11,7 +20,7 @@ export const rolloutStates = [
 ] as const;
 export type RolloutStateName = (typeof rolloutStates)[number];
 
-export const operations = ["Rollout", "Resume", "Cancel", "RollbackAll"] as const;
+export const operations = ["Rollout", "Resume", "Cancel", "RollbackAll", "Pause", "Skip"] as const;
 export type Operation = (typeof operations)[number];
 
 /** The only key of the rollout object: there is one rollout at a time. */
@@ -62,35 +71,16 @@ export const WavePercentages = z
     examples: [defaultWavePercentages, [50, 100]],
   });
 
-/** The checks that have to be ok after a wave before the next one starts. */
-export const Gate = z
-  .strictObject({
-    checks: z
-      .array(z.string())
-      .min(1)
-      .max(20)
-      .refine((ids) => new Set(ids).size === ids.length, { error: "must name each check once" })
-      .meta({ description: "API checks, by id; `vedette checks list` has them." }),
-    clean_runs: z.int().min(1).max(100).default(1).meta({
-      description:
-        "Runs of each check that must be ok after the wave. A degraded one does not count.",
-    }),
-    timeout_seconds: z.int().min(10).max(86_400).default(600).meta({
-      description: "The rollout pauses when there are fewer by then.",
-    }),
-  })
-  .meta({
-    title: "Gate",
-    description: "The next wave waits until each of these checks has had so many clean runs.",
-    examples: [{ checks: ["verify-key"], clean_runs: 3, timeout_seconds: 600 }],
-  });
-export type Gate = z.infer<typeof Gate>;
-
 export const RolloutRequest = z
   .strictObject({
     image: ImageReference,
     wave_percentages: WavePercentages.optional(),
     gate: Gate.optional(),
+    ...policyFields,
+  })
+  .refine(hasSoakPerWave, {
+    error: "must be one number, or as many as wave_percentages has",
+    path: ["soak_seconds"],
   })
   .meta({
     title: "RolloutRequest",
@@ -98,42 +88,50 @@ export const RolloutRequest = z
   });
 export type RolloutRequest = z.infer<typeof RolloutRequest>;
 
+type SoakRequest = {
+  wave_percentages?: number[] | undefined;
+  soak_seconds?: number | number[] | undefined;
+};
+
+function hasSoakPerWave({ wave_percentages, soak_seconds }: SoakRequest): boolean {
+  const waves = wave_percentages ?? defaultWavePercentages;
+  return !Array.isArray(soak_seconds) || soak_seconds.length === waves.length;
+}
+
 export const EmptyRequest = z.strictObject({}).meta({ title: "EmptyRequest", examples: [{}] });
+
+export const ResumeRequest = z
+  .strictObject({
+    retry_failed: z.boolean().optional().meta({
+      description: "Deploys the failed sentinels of the wave again before the rollout goes on.",
+    }),
+  })
+  .meta({ title: "ResumeRequest", examples: [{}, { retry_failed: true }] });
+export type ResumeRequest = z.infer<typeof ResumeRequest>;
+
+export const RollbackRequest = z
+  .strictObject({
+    include_failed: z.boolean().optional().meta({
+      description:
+        "Orders the previous image to sentinels that failed, too, which may still be brought to the new one.",
+    }),
+  })
+  .meta({ title: "RollbackRequest", examples: [{}, { include_failed: true }] });
+export type RollbackRequest = z.infer<typeof RollbackRequest>;
+
+export const SkipRequest = z
+  .strictObject({ reason: Reason })
+  .meta({ title: "SkipRequest", examples: [{ reason: "incident 4711" }] });
+export type SkipRequest = z.infer<typeof SkipRequest>;
 
 const SentinelReason = z.object({ id: z.string(), reason: z.string() });
 export type SentinelReason = z.infer<typeof SentinelReason>;
 
-/** The failed run of a check that keeps a gate closed. */
-const FailedRun = z.object({
-  at: z.string(),
-  location: z.string(),
-  reason: z.string(),
-  /** HTTP status; null when there was no answer. */
-  status: z.int().nullable(),
-  duration_ms: z.number(),
-});
-
-/** The state of a gate, from the end of a wave until the next one starts. */
-export const GateStatus = z.object({
-  /** The wave that it follows. */
-  wave: z.int(),
-  since: z.string(),
-  /** The rollout pauses when the gate is still closed then. */
-  until: z.string(),
-  checks: z.array(
-    z.object({
-      check: z.string(),
-      clean_runs: z.int(),
-      wanted_runs: z.int(),
-      failed_run: FailedRun.nullable(),
-    }),
-  ),
-});
-export type GateStatus = z.infer<typeof GateStatus>;
-
 /** Why a rollout is paused, in one word. */
 const pauseCauses = ["sentinels", "fleet", "gate", "budget", "operator", "version", "run"] as const;
 export type PauseCause = (typeof pauseCauses)[number];
+
+const Outcome = z.enum(["completed", "cancelled", "rolled_back"]);
 
 /** The answer of Rollout, Resume, Cancel and Status. Counts are of sentinels. */
 export const RolloutStatus = z.object({
@@ -157,6 +155,14 @@ export const RolloutStatus = z.object({
   /** Why it is paused, or why its run or rollback ended early. */
   cause: z.enum(pauseCauses).optional(),
   gate: GateStatus.optional(),
+  /** What a rollout in progress waits for before the next thing starts; null: for nothing. */
+  waiting_for: z.enum(waitReasons).nullish(),
+  /** When that wait ends by itself, where it is known. */
+  until: z.string().optional(),
+  /** How it ended; null: it has not. */
+  outcome: Outcome.nullish(),
+  /** What the request and the settings say about failures and soaks. */
+  policy: Policy.optional(),
   /**
    * Once the rollout was rolled back: sentinels whose deploy failed, which RollbackAll does not touch.
    * They are still ordered to run the new image. 100 at most; `still_ordered_count` has the count.
@@ -181,6 +187,9 @@ export const RolloutPlan = z.object({
   total: z.int(),
   /** Sentinels left out because they already run the image. */
   already_running: z.int(),
+  on_failure: OnFailure.default("pause"),
+  /** How many deploys may fail in all; null: there is no such limit. */
+  max_failed: z.int().nullable().default(null),
   waves: z.array(
     z.object({
       wave: z.int(),
@@ -190,6 +199,10 @@ export const RolloutPlan = z.object({
       /** Sentinels covered after this wave. */
       covered: z.int(),
       regions: z.record(z.string(), z.int()),
+      /** How many deploys of this wave may fail; null: there is no such limit. */
+      max_failed: z.int().nullable().default(null),
+      /** How long the wave is watched before the next one starts. */
+      soak_seconds: z.int().default(0),
       /** The first 100 of the wave, in the order in which they are deployed. */
       sentinels: z.array(z.string()),
     }),
@@ -217,6 +230,11 @@ export const RolloutHistory = z.object({
       image: z.string(),
       state: z.enum(rolloutStates),
       reason: z.string().optional(),
+      cause: z.enum(pauseCauses).optional(),
+      outcome: Outcome.nullable().default(null),
+      waiting_for: z.enum(waitReasons).nullable().default(null),
+      until: z.string().optional(),
+      policy: Policy.default({}),
       started_by: z.string().nullable(),
       wave_percentages: z.array(z.int()),
       current_wave: z.int(),
@@ -236,9 +254,11 @@ export type RolloutHistory = z.infer<typeof RolloutHistory>;
 /** The public handlers, as `control` and the command line call them. */
 export const rolloutHandlers = {
   Rollout: { input: RolloutRequest, output: RolloutStatus },
-  Resume: { input: EmptyRequest, output: RolloutStatus },
+  Resume: { input: ResumeRequest, output: RolloutStatus },
+  Pause: { input: EmptyRequest, output: RolloutStatus },
+  Skip: { input: SkipRequest, output: RolloutStatus },
   Cancel: { input: EmptyRequest, output: RolloutStatus },
-  RollbackAll: { input: EmptyRequest, output: RollbackResult },
+  RollbackAll: { input: RollbackRequest, output: RollbackResult },
   Status: { input: EmptyRequest, output: RolloutStatus },
   Plan: { input: RolloutRequest, output: RolloutPlan },
   History: { input: HistoryRequest, output: RolloutHistory },

@@ -2,10 +2,13 @@
 import { iface } from "@restatedev/restate-sdk";
 import type { ChatMessage } from "#notify/contract.ts";
 import type { Actor } from "./actor.ts";
+import type { CheckReport } from "./conditions/gate.ts";
 import {
   EmptyRequest,
-  type Gate,
   HistoryRequest,
+  type PauseCause,
+  ResumeRequest,
+  RollbackRequest,
   type RollbackResult,
   RollbackResult as RollbackResultSchema,
   RolloutHistory,
@@ -14,8 +17,10 @@ import {
   type RolloutStatus,
   RolloutStatus as RolloutStatusSchema,
   rolloutServiceName,
+  type SentinelReason,
+  SkipRequest,
 } from "./contract.ts";
-import type { CheckReport } from "./rules/gate.ts";
+import type { Gate, Policy } from "./policy/contract.ts";
 import type { RolloutEvent } from "./rules/messages.ts";
 import type { DeployOutcome, OutcomeChange, RunKind, Target } from "./rules/outcome.ts";
 import type { Batch, RolloutHead, SizedBatch, WaveProgress } from "./state.ts";
@@ -28,34 +33,66 @@ export type BeginRequest = {
   /** The gateway has signed the name. */
   isSigned?: true;
   gate?: Gate;
+  policy?: Policy;
 };
 export type RunHandle = { rolloutId: string; runner: string };
+/** `followedBy`: the run of a rollback that has begun by itself, because of `on_failure`. */
+export type RunResult = RollbackResult & { followedBy?: string };
 /** The input of a run. `drain`: invocations that may still be deploying, for which it waits first. */
 export type Run = { rolloutId: string; kind: RunKind; drain: string[] };
 /** For which image and waves the fleet is to be frozen; null: it is already, or no longer needs to be. */
 export type ToCapture = { image: string; wavePercentages: number[] } | null;
-/** `isStopped`: the run was stopped while it waited for batches, which may still be running. */
-export type Advance = { rolloutId: string; finishedWave?: number; isStopped?: true };
+/**
+ * `isStopped`: the run was stopped while it waited for batches, which may still be running. `reports`: of the
+ * gate's checks, and `strays`: what the soak has found; null when they could not be read. `runner`: the run that
+ * asks; absent from an older version.
+ */
+export type Advance = {
+  rolloutId: string;
+  runner?: string;
+  finishedWave?: number;
+  isStopped?: true;
+  reports?: CheckReport[] | null;
+  strays?: SentinelReason[] | null;
+};
 export type Instruction =
   | { action: "run"; waveIndex: number; batches: SizedBatch[] }
-  | { action: "wait"; gate: Gate; finishedWave: number; sinceMs: number }
-  | { action: "stop"; status: RolloutStatus };
-/** The reports of a gate's checks after a wave; null when they could not be read. */
-export type GateReading = {
-  rolloutId: string;
+  | WaitInstruction
+  | { action: "stop"; status: RolloutStatus; followedBy?: string };
+/** `gate`: whose checks are to be read; `soaks`: whether the sentinels are to be looked at. */
+export type WaitInstruction = {
+  action: "wait";
+  image: string;
   finishedWave: number;
-  reports: CheckReport[] | null;
+  sinceMs: number;
+  round: number;
+  sleepMs: number;
+  gate?: Gate;
+  soaks?: true;
 };
-export type LaunchRequest = { rolloutId: string; batch: number; kind: RunKind; parallel: number };
+/** `runner`: the run that asks; absent from an older version. */
+export type LaunchRequest = {
+  rolloutId: string;
+  runner?: string;
+  batch: number;
+  kind: RunKind;
+  parallel: number;
+};
 /** `idle`: all members of the batch have a result already. `stopped`: the rollout no longer runs. */
 export type LaunchAnswer = { invocation: string } | "idle" | "stopped";
 /** The input of one batch; `run`: the invocation that leads the rollout, absent from an older version. */
-export type BatchRun = LaunchRequest & { targets: Target[]; run?: string };
+export type BatchRun = LaunchRequest & {
+  targets: Target[];
+  run?: string;
+  hasBudget?: boolean;
+  includeFailed?: boolean;
+};
 export type RecordRequest = {
   rolloutId: string;
   batch: number;
   kind: RunKind;
   invocation: string;
+  includeFailed?: boolean;
   results: DeployOutcome[];
   inFlight: number;
   closed: boolean;
@@ -95,9 +132,19 @@ export const rolloutObject = iface.object(
       description: "Starts a rollout and answers once it is completed, paused or cancelled.",
     }),
     Resume: iface.shared.schemas({
-      input: EmptyRequest,
+      input: ResumeRequest,
       output: RolloutStatusSchema,
       description: "Continues with the next wave after a failed one; answers like Rollout.",
+    }),
+    Pause: iface.schemas({
+      input: EmptyRequest,
+      output: RolloutStatusSchema,
+      description: "Starts no more deploys; those in flight finish, and Resume continues.",
+    }),
+    Skip: iface.schemas({
+      input: SkipRequest,
+      output: RolloutStatusSchema,
+      description: "Ends the soak or the gate that the rollout waits for.",
     }),
     Cancel: iface.schemas({
       input: EmptyRequest,
@@ -105,7 +152,7 @@ export const rolloutObject = iface.object(
       description: "Starts no more deploys; those in flight finish and are recorded.",
     }),
     RollbackAll: iface.shared.schemas({
-      input: EmptyRequest,
+      input: RollbackRequest,
       output: RollbackResultSchema,
       description: "Restores the previous image on every sentinel that took the new one.",
     }),
@@ -125,8 +172,8 @@ export const rolloutObject = iface.object(
       description: "Past rollouts, newest first.",
     }),
     begin: iface.json<BeginRequest, RunHandle>(),
-    beginResume: iface.json<Actor, RunHandle | { status: RolloutStatus }>(),
-    beginRollback: iface.json<Actor, RunHandle>(),
+    beginResume: iface.json<Actor & ResumeRequest, RunHandle | { status: RolloutStatus }>(),
+    beginRollback: iface.json<Actor & RollbackRequest, RunHandle>(),
     // Exclusive although it only reads: the run may begin before `begin` has ended.
     toCapture: iface.json<{ rolloutId: string }, ToCapture>(),
     storeBatches: iface.json<{ rolloutId: string; first: number; batches: Batch[] }, null>(),
@@ -135,12 +182,13 @@ export const rolloutObject = iface.object(
       null
     >(),
     advance: iface.json<Advance, Instruction>(),
-    passGate: iface.json<GateReading, Instruction>(),
+    /** Called by runs that an earlier version began. */
+    passGate: iface.json<Advance, Instruction>(),
     launchBatch: iface.json<LaunchRequest, LaunchAnswer>(),
     record: iface.json<RecordRequest, null>(),
     endRollback: iface.json<{ rolloutId: string }, RollbackResult>(),
     rollbackBatches: iface.json<{ rolloutId: string }, SizedBatch[]>(),
-    runnerEnded: iface.json<RunEnd, RollbackResult>(),
+    runnerEnded: iface.json<RunEnd, RunResult>(),
     /** Without `runner`: for the current run. */
     repair: iface.json<{ runner?: string }, null>(),
     openInvocations: iface.shared.json<{ rolloutId: string }, string[]>(),
@@ -154,7 +202,7 @@ export const rolloutObject = iface.object(
 
 /** Runs all waves of a rollout, or a whole rollback. */
 export const rolloutRuns = iface.service("vedette.v1.RolloutRunner", {
-  run: iface.json<Run, RollbackResult>(),
+  run: iface.json<Run, RunResult>(),
 });
 
 /** Deploys the members of one batch and records each result. */
@@ -196,10 +244,23 @@ export type OutcomesEntry = {
 };
 
 /** A transition with the message about it; `by`: the operator who caused it, if one did. */
-export type TransitionMessage = { event: RolloutEvent; message: ChatMessage; by?: string };
+type TransitionMessage = { event: RolloutEvent; message: ChatMessage; by?: string };
 
-/** A row of the table `rollouts`, and one of `rollout_messages`. */
-export type HistoryEntry = { told: TransitionMessage } & Pick<
+/** What Status says, too. Absent from an entry that an earlier version sent. */
+type HistoryView = {
+  cause?: PauseCause;
+  outcome: RolloutStatus["outcome"];
+  waitingFor: RolloutStatus["waiting_for"];
+  until?: string;
+  policy: Policy;
+};
+
+/** A row of the table `rollouts`, and one of `rollout_messages`; `toldAt`: the sequence of the latter, if it is older. */
+export type HistoryEntry = {
+  told: TransitionMessage;
+  toldAt?: number;
+  shown?: HistoryView;
+} & Pick<
   RolloutHead,
   | "image"
   | "requestedImage"

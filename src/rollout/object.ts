@@ -2,15 +2,15 @@
 import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
-import { type RolloutProblemCode, singletonKey } from "./contract.ts";
+import { type RolloutProblemCode, type SkipRequest, singletonKey } from "./contract.ts";
+import { advance } from "./handlers/advance.ts";
 import { launchBatch, record } from "./handlers/batches.ts";
-import { passGate } from "./handlers/gate.ts";
-import { begin, beginResume, beginRollback, cancel } from "./handlers/operations.ts";
+import { begin, beginResume, cancel, pause, skip } from "./handlers/operations.ts";
 import { type OrderStop, stoppingAndCounting, stoppingOrders } from "./handlers/order-stop.ts";
 import { createPublicHandlers, type PublicParts } from "./handlers/public.ts";
 import { forgetBatches, openInvocations, repair } from "./handlers/repair.ts";
+import { beginRollback } from "./handlers/rollback.ts";
 import {
-  advance,
   endRollback,
   freeze,
   rollbackBatches,
@@ -19,27 +19,28 @@ import {
   storeBatches,
   toCapture,
 } from "./handlers/waves.ts";
-import { rolloutObject } from "./internal.ts";
+import { type Advance, type BeginRequest, type RecordRequest, rolloutObject } from "./internal.ts";
 
 type Parts = PublicParts & { orders: OrderStop };
 
 export function createRolloutObject({ orders, ...parts }: Parts) {
+  const next = (ctx: ObjectContext, request: Advance) => advance(ctx, request, orders);
   const called = createPublicHandlers(parts);
   const internal = {
-    begin,
+    begin: (ctx: ObjectContext, request: BeginRequest) => begin(ctx, request, parts.policy),
     beginResume: stoppingOrders(orders, beginResume),
     beginRollback,
     toCapture,
     storeBatches,
     freeze,
-    advance: stoppingOrders(orders, advance),
-    passGate: stoppingOrders(orders, passGate),
+    advance: stoppingOrders(orders, next),
+    passGate: stoppingOrders(orders, next),
     launchBatch,
-    record,
+    record: (ctx: ObjectContext, request: RecordRequest) => record(ctx, request, orders),
     endRollback: stoppingOrders(orders, endRollback),
     rollbackBatches,
     runnerEnded: stoppingOrders(orders, runnerEnded),
-    repair,
+    repair: (ctx: ObjectContext, request: { runner?: string }) => repair(ctx, request, orders),
     openInvocations,
     forgetBatches,
     stopForVersion: stoppingOrders(orders, stopForVersion),
@@ -50,6 +51,12 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
       Resume: onlySingleton(called.Resume),
       Cancel: onlySingleton(
         stoppingAndCounting(orders, (ctx: ObjectContext) => cancel(ctx, parts.readActor)),
+      ),
+      Pause: onlySingleton(
+        stoppingAndCounting(orders, (ctx: ObjectContext) => pause(ctx, parts.readActor)),
+      ),
+      Skip: onlySingleton((ctx: ObjectContext, request: SkipRequest) =>
+        skip(ctx, request, parts.readActor),
       ),
       RollbackAll: onlySingleton(called.RollbackAll),
       Status: onlySingleton(called.Status),

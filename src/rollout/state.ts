@@ -1,13 +1,7 @@
 /** The durable state of the rollout object: every key, its type, and how it is read and written. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
-import type {
-  Gate,
-  GateStatus,
-  PauseCause,
-  RolloutStateName,
-  RolloutStatus,
-  SentinelReason,
-} from "./contract.ts";
+import type { PauseCause, RolloutStateName, RolloutStatus, SentinelReason } from "./contract.ts";
+import type { Gate, GateStatus, Policy, WaitReason } from "./policy/contract.ts";
 
 /** Up to this many sentinels `rolloutState` itself has the lists of ids, for people to read. */
 export const inlineListLimit = 1_000;
@@ -36,6 +30,24 @@ export type WaveProgress = {
 /** How many members of a batch have which outcome, by its mark; `ofFleet`: failures of the fleet's API. */
 export type Tally = Record<"s" | "f" | "r" | "n", number> & { ofFleet?: number };
 
+/** `include_failed`: whether an automatic rollback takes failed sentinels, too. */
+export type HeadPolicy = Policy & { include_failed?: boolean };
+
+/** Between two waves. Times are ISO 8601. */
+export type WaveWait = {
+  /** The index of the wave that has ended. */
+  ended: number;
+  since: string;
+  /** Increases with each look at the conditions: numbers the signal that ends the run's sleep. */
+  round: number;
+  soakUntil?: string;
+  waitingFor?: WaitReason;
+  reason?: string;
+  until?: string;
+  /** Sentinels that did not run the image, or were unhealthy, at the last look of the soak. */
+  suspects?: string[];
+};
+
 /** `run`: the run that launched it, perhaps not the current one; absent: an earlier version launched it. */
 type OpenBatch = { invocation: string; inFlight: number; run?: string };
 
@@ -52,6 +64,20 @@ export type RolloutHead = {
   gate?: Gate;
   /** The state of the gate, from the end of a wave until the next one starts. */
   gateStatus?: GateStatus;
+  /** What the request and the settings say about failures and soaks; absent in earlier versions. */
+  policy?: HeadPolicy;
+  /** From the end of a wave until the next thing starts. */
+  wait?: WaveWait;
+  /** How many waves have ended and were judged; absent in earlier versions: all that have begun. */
+  endedWaves?: number;
+  /** Set when it is paused, until the rollback that follows by `on_failure` has begun. */
+  rollbackDue?: true;
+  /** The run of the rollback that followed by `on_failure`. */
+  automaticRollback?: string;
+  /** Whether the last rollback takes failed sentinels, too. */
+  includeFailed?: boolean;
+  /** The state in which the last rollback began. */
+  rolledBackFrom?: "paused" | "cancelled";
   startedBy: string;
   startedAt: string;
   updatedAt: string;
@@ -111,6 +137,10 @@ export type Outcome = {
   ofFleet?: string[];
   open: boolean;
   lost?: boolean;
+  /** Ids that took the image and failed afterwards, in a soak: a rollback takes them, whatever their mark. */
+  astray?: string[];
+  /** Ids that failed and were taken back for another try. */
+  retried?: string[];
 };
 
 type Reader = Pick<ObjectSharedContext, "get">;

@@ -19,7 +19,8 @@ export async function withUnresolved(
     if (batch === null || outcome === null) continue;
     // While the rollback still waits, open batches are the rollout's own, which deploy the new image.
     const open = outcome.open && head.drain !== undefined;
-    const run = { kind: "rollback", image: head.image } as const;
+    const { image, includeFailed } = head;
+    const run = { kind: "rollback", image, includeFailed } as const;
     for (const { id } of targetsOf(batch, { ...outcome, open }, run)) {
       if (!listed.has(id)) listed.set(id, { id, reason });
     }

@@ -32,6 +32,7 @@ function createContext(state: Map<string, unknown>, lives: number) {
     clear: (key: string) => step(() => state.delete(key)),
     rand: { uuidv4: () => "r-2" },
     date: { now: async () => step(() => 1_800_000_000_000) },
+    run: async (_: string, read: () => unknown) => step(read),
     console: { info: () => {}, warn: () => {} },
     sendClient: () => step(() => sent),
   };

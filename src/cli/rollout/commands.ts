@@ -3,10 +3,14 @@ import { type Command, Option } from "commander";
 import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import {
+  parseFailureLimit,
   parseGateChecks,
   parseGateRuns,
   parseGateTimeout,
   parseLimit,
+  parseOnFailure,
+  parseReason,
+  parseSoak,
   parseWaves,
 } from "#cli/options.ts";
 
@@ -18,43 +22,65 @@ export function addRolloutCommands(program: Command, exit: Exit): void {
   const add = (name: string, description: string) =>
     withConnection(rollout.command(name)).description(description);
   const from = async () => import("./rollout.ts");
-  const gateHelp = "API checks that must be ok after each wave, for example verify-key,liveness";
-  const wavesHelp = "cumulative percentages, for example 5,25,100 (default: 1,5,25,50,100)";
 
-  add("start <image>", "start a rollout")
-    .option("--waves <percentages>", wavesHelp, parseWaves)
-    .option("--gate <checks>", gateHelp, parseGateChecks)
-    .option(
-      "--gate-clean-runs <count>",
-      "how many runs of each must be ok (default: 1)",
-      parseGateRuns,
-    )
-    .option("--gate-timeout <seconds>", "then the rollout pauses (default: 600)", parseGateTimeout)
+  withRequest(add("start <image>", "start a rollout"))
     .addOption(waitOption())
     .addOption(detachOption())
     .action(load(exit, async () => (await from()).startRollout));
-  add("plan <image>", "show the waves that a rollout would run, and change nothing")
-    .option("--waves <percentages>", wavesHelp, parseWaves)
-    .action(load(exit, async () => (await from()).showPlan));
+  withRequest(
+    add("plan <image>", "show the waves that a rollout would run, and change nothing"),
+  ).action(load(exit, async () => (await from()).showPlan));
   add("status", "show the state of the rollout").action(
     load(exit, async () => (await from()).showStatus),
   );
   add("watch", "follow the rollout to its end; exit codes as with start --wait").action(
     load(exit, async () => (await from()).watch),
   );
-  add("resume", "continue with the next wave after a failed one")
+  add("resume", "continue after a pause; failed sentinels are not deployed again")
+    .option("--retry-failed", "deploy the failed sentinels of the wave again, too")
     .addOption(waitOption())
     .addOption(detachOption())
     .action(load(exit, async () => (await from()).resumeRollout));
+  add("pause", "start no more deploys; those in flight finish, and resume continues").action(
+    load(exit, async () => (await from()).pauseRollout),
+  );
+  add("skip", "end the soak or the gate that the rollout waits for")
+    .requiredOption("--reason <text>", "why; the console and the chat message have it", parseReason)
+    .action(load(exit, async () => (await from()).skipWait));
   add("cancel", "start no more deploys; those in flight finish").action(
     load(exit, async () => (await from()).cancelRollout),
   );
-  add("rollback", "restore the previous images; exit code 2 when some were not reverted").action(
-    load(exit, async () => (await from()).rollBack),
-  );
+  add("rollback", "restore the previous images; exit code 2 when some were not reverted")
+    .option("--include-failed", "also on sentinels that failed")
+    .action(load(exit, async () => (await from()).rollBack));
   add("history", "list past rollouts, newest first")
     .option("--limit <count>", "how many, 100 at most", parseLimit, 20)
     .action(load(exit, async () => (await from()).showHistory));
+}
+
+/** What a rollout is asked for. */
+function withRequest(command: Command): Command {
+  return command
+    .option(
+      "--waves <percentages>",
+      "cumulative percentages, for example 5,25,100 (default: 1,5,25,50,100)",
+      parseWaves,
+    )
+    .option(
+      "--gate <checks>",
+      "API checks that must be ok after each wave, for example verify-key,liveness",
+      parseGateChecks,
+    )
+    .option(
+      "--gate-clean-runs <count>",
+      "how many runs of each must be ok (default: 1)",
+      parseGateRuns,
+    )
+    .option("--gate-timeout <seconds>", "then the rollout pauses (default: 600)", parseGateTimeout)
+    .option("--max-failed <limit>", "how many deploys may fail in all: 3, or 2%", parseFailureLimit)
+    .option("--max-failed-per-wave <limit>", "how many may fail in one wave", parseFailureLimit)
+    .option("--on-failure <action>", "pause (default) or rollback", parseOnFailure)
+    .option("--soak <seconds>", "watch each wave for so long: 600, or 3600,600,0", parseSoak);
 }
 
 function waitOption(): Option {
@@ -74,7 +100,9 @@ Examples:
   vedette rollout start registry.example.com/team/sentinel:v2 --waves 10,50,100 --wait
   vedette rollout watch                                           follow one that runs
   vedette rollout resume --wait                                   a wave failed: continue with the next
+  vedette rollout resume --retry-failed --wait                    the same, failed sentinels are tried again first
   vedette rollout rollback                                        a wave failed: restore previous images
+  vedette rollout start registry.example.com/team/sentinel:v3 --soak 600 --max-failed 2% --on-failure rollback
   vedette rollout status --json | jq .failed_sentinels
 
 Exit codes of start --wait, resume --wait and watch:

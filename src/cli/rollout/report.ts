@@ -1,13 +1,8 @@
-/** Prints rollouts, plans and sentinels. */
+/** Prints rollouts and sentinels. */
 import { styleText } from "node:util";
 import { createTable, plain } from "#cli/table.ts";
 import type { FleetList } from "#fleet/contract.ts";
-import type {
-  RollbackResult,
-  RolloutHistory,
-  RolloutPlan,
-  RolloutStatus,
-} from "#rollout/contract.ts";
+import type { RollbackResult, RolloutHistory, RolloutStatus } from "#rollout/contract.ts";
 import { isStopped } from "./follow.ts";
 
 type Colour = "green" | "red" | "yellow" | "cyan";
@@ -32,12 +27,17 @@ export function reportStatus(status: RolloutStatus): string {
     `  rollout    ${status.rollout_id}`,
     `  waves      ${current_wave} of ${total_waves}`,
     `  sentinels  ${succeeded} of ${total} on the image, ${failed} failed, ${in_flight} in flight`,
+    ...(status.waiting_for == null ? [] : [`  waits for  ${waitWords(status)}`]),
     ...(status.reason === undefined ? [] : [`  reason     ${plain(status.reason)}`]),
     ...gateLines(status),
     ...named("failed", status.failed_sentinels, failed),
     ...stillOrdered(status),
     ...nextSteps(status),
   ].join("\n");
+}
+
+function waitWords({ waiting_for, until }: RolloutStatus): string {
+  return `the ${waiting_for}${until === undefined ? "" : `, until ${until}`}`;
 }
 
 function gateLines({ gate }: RolloutStatus): string[] {
@@ -82,7 +82,7 @@ function named(title: string, list: { id: string; reason: string }[], count: num
 function nextSteps({ state, succeeded }: RolloutStatus): string[] {
   if (state === "paused") {
     return [
-      "Next: npx vedette rollout resume     continues with the next wave",
+      "Next: npx vedette rollout resume     continues; --retry-failed deploys failed sentinels of the wave again",
       "      npx vedette rollout rollback   restores the previous images",
       "      npx vedette rollout cancel     ends it and changes nothing",
     ];
@@ -91,16 +91,6 @@ function nextSteps({ state, succeeded }: RolloutStatus): string[] {
     return ["Next: npx vedette rollout rollback   restores the previous images"];
   }
   return isStopped({ state }) ? [] : ["Follow it: npx vedette rollout watch"];
-}
-
-export function reportPlan(plan: RolloutPlan): string {
-  const table = createTable(["wave", "percent", "sentinels", "covered", "regions"]);
-  for (const { wave, percentage, size, covered, regions } of plan.waves) {
-    const spread = Object.entries(regions).map(([region, count]) => `${region} ${count}`);
-    table.push([wave, `${percentage} %`, size, `${covered}/${plan.total}`, spread.join(", ")]);
-  }
-  const left = plan.already_running > 0 ? ` (${plan.already_running} run it already)` : "";
-  return `${plan.image}\n${plan.total} sentinels in ${plan.waves.length} waves${left}\n${table}`;
 }
 
 export function reportHistory({ rollouts }: RolloutHistory): string {

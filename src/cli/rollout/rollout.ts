@@ -3,16 +3,13 @@
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { print, printJson } from "#cli/print.ts";
-import {
-  Gate,
-  type RollbackResult,
-  type RolloutRequest,
-  type RolloutStatus,
-} from "#rollout/contract.ts";
+import type { RollbackResult, RolloutRequest, RolloutStatus } from "#rollout/contract.ts";
+import { type FailureLimit, Gate, type OnFailure, type Policy } from "#rollout/policy/contract.ts";
 import { untilDetached } from "./detach.ts";
 import { type Begin, callAndPoll, exitCodeOf, isStopped, poll } from "./follow.ts";
 import { createProgress, type Progress } from "./progress.ts";
-import { reportHistory, reportPlan, reportRollback, reportStatus } from "./report.ts";
+import { reportHistory, reportRollback, reportStatus } from "./report.ts";
+import { reportPlan } from "./report-plan.ts";
 import { planOf, sizesOf } from "./wave-sizes.ts";
 
 export type StartOptions = GlobalOptions & {
@@ -21,6 +18,10 @@ export type StartOptions = GlobalOptions & {
   gate?: string[];
   gateCleanRuns?: number;
   gateTimeout?: number;
+  maxFailed?: FailureLimit;
+  maxFailedPerWave?: FailureLimit;
+  onFailure?: OnFailure;
+  soak?: number | number[];
 };
 
 const pollEveryMs = 500;
@@ -36,9 +37,14 @@ export async function startRollout(image: string, options: StartOptions): Promis
   return beginAndWait(connection, begin, { progress, json: options.json });
 }
 
-export async function resumeRollout(options: StartOptions): Promise<number> {
+type ResumeOptions = GlobalOptions & { wait?: boolean; retryFailed?: boolean };
+
+export async function resumeRollout(options: ResumeOptions): Promise<number> {
   const connection = connect(options);
-  const begin: Begin = { handler: "Resume", body: {} };
+  const begin: Begin = {
+    handler: "Resume",
+    body: options.retryFailed === true ? { retry_failed: true } : {},
+  };
   if (options.wait !== true) return beginOnly(connection, begin, options);
   const progress = await createBarsFor(options, () => sizesOf(connection));
   return beginAndWait(connection, begin, { progress, json: options.json });
@@ -51,6 +57,20 @@ function requestOf(image: string, options: StartOptions): RolloutRequest {
     image,
     ...(waves !== undefined && { wave_percentages: waves }),
     ...(gate !== undefined && { gate }),
+    ...policyOf(options),
+  };
+}
+
+function policyOf(options: StartOptions): Policy {
+  const { maxFailed: in_all, maxFailedPerWave: per_wave, onFailure, soak } = options;
+  const limits = {
+    ...(in_all !== undefined && { in_all }),
+    ...(per_wave !== undefined && { per_wave }),
+  };
+  return {
+    ...(Object.keys(limits).length > 0 && { max_failed: limits }),
+    ...(onFailure !== undefined && { on_failure: onFailure }),
+    ...(soak !== undefined && { soak_seconds: soak }),
   };
 }
 
@@ -131,7 +151,9 @@ export async function watch(options: GlobalOptions): Promise<number> {
 }
 
 /** Exit code 0 when all sentinels were reverted, 2 when some were not, or the rollback ended early. */
-export async function rollBack(options: GlobalOptions): Promise<number> {
+export async function rollBack(
+  options: GlobalOptions & { includeFailed?: boolean },
+): Promise<number> {
   const connection = connect(options);
   const progress = createProgress(process.stderr, { json: false });
   const isEnd = (status: RolloutStatus) => {
@@ -140,7 +162,8 @@ export async function rollBack(options: GlobalOptions): Promise<number> {
   };
   const follow = async (signal: AbortSignal) => {
     const wanted = { everyMs: pollEveryMs, signal, isEnd, note: progress.note };
-    const begin: Begin = { handler: "RollbackAll", body: {} };
+    const body = options.includeFailed === true ? { include_failed: true } : {};
+    const begin: Begin = { handler: "RollbackAll", body };
     const result = (await callAndPoll(connection, begin, wanted)) as RollbackResult;
     if (options.json) printJson(result);
     else print(reportRollback(result));
@@ -155,8 +178,11 @@ function isWhole({ not_reverted, succeeded, reason }: RollbackResult): boolean {
 }
 
 export async function showStatus(options: GlobalOptions): Promise<number> {
-  const status = await connect(options).rollout("Status", {});
-  if (options.json) printJson(status);
+  return showAnswer(await connect(options).rollout("Status", {}), options);
+}
+
+function showAnswer(status: RolloutStatus, { json }: GlobalOptions): number {
+  if (json) printJson(status);
   else print(reportStatus(status));
   return 0;
 }
@@ -169,10 +195,16 @@ export async function showPlan(image: string, options: StartOptions): Promise<nu
 }
 
 export async function cancelRollout(options: GlobalOptions): Promise<number> {
-  const status = await connect(options).rollout("Cancel", {});
-  if (options.json) printJson(status);
-  else print(reportStatus(status));
-  return 0;
+  return showAnswer(await connect(options).rollout("Cancel", {}), options);
+}
+
+export async function pauseRollout(options: GlobalOptions): Promise<number> {
+  return showAnswer(await connect(options).rollout("Pause", {}), options);
+}
+
+export async function skipWait(options: GlobalOptions & { reason: string }): Promise<number> {
+  const { reason } = options;
+  return showAnswer(await connect(options).rollout("Skip", { reason }), options);
 }
 
 export async function showHistory(options: GlobalOptions & { limit: number }): Promise<number> {

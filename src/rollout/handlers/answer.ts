@@ -22,7 +22,8 @@ export function toStatus(head: RolloutHead | null): RolloutStatus {
   if (head === null) return nothingEverRan;
   return {
     rollout_id: head.rolloutId,
-    state: head.state,
+    // The rollback begins at once: nobody can act on the pause before it.
+    state: head.rollbackDue === true ? "rolling_back" : head.state,
     image: head.image,
     current_wave: head.currentWave,
     total_waves: head.totalWaves,
@@ -36,8 +37,33 @@ export function toStatus(head: RolloutHead | null): RolloutStatus {
     ...(head.reason !== undefined && { reason: head.reason }),
     ...(head.cause !== undefined && { cause: head.cause }),
     ...(head.gateStatus !== undefined && { gate: head.gateStatus }),
+    ...waitOf(head),
+    outcome: outcomeOf(head),
+    ...policyOf(head),
     ...stillOrdered(head),
   };
+}
+
+function waitOf(head: RolloutHead): Pick<RolloutStatus, "waiting_for" | "until" | "reason"> {
+  const { waitingFor, reason, until } = head.wait ?? {};
+  if (head.state !== "in_progress" || waitingFor === undefined) return { waiting_for: null };
+  return {
+    waiting_for: waitingFor,
+    ...(reason !== undefined && { reason }),
+    ...(until !== undefined && { until }),
+  };
+}
+
+/** Without what is a setting alone. */
+function policyOf({ policy }: RolloutHead): Pick<RolloutStatus, "policy"> {
+  const { include_failed: _, ...shown } = policy ?? {};
+  return Object.keys(shown).length === 0 ? {} : { policy: shown };
+}
+
+function outcomeOf(head: RolloutHead): RolloutStatus["outcome"] {
+  if (head.state === "completed") return "completed";
+  if (head.state !== "cancelled") return null;
+  return wasRolledBack(head) ? "rolled_back" : "cancelled";
 }
 
 /** After a rollback, the sentinels that are still ordered to run the new image: those that failed. */

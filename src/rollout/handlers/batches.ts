@@ -1,19 +1,18 @@
 /** The exclusive handlers of a batch: launch it, record its results, close it. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { sentinelService } from "#fleet/contract.ts";
+import { mayStart } from "#rollout/conditions/decide.ts";
 import {
   type LaunchAnswer,
   type LaunchRequest,
   type RecordRequest,
   rolloutBatch,
-  rolloutHistory,
 } from "#rollout/internal.ts";
 import {
   applyResults,
   emptyOutcome,
   marksOf,
   type OutcomeChange,
-  previousImageOf,
   type RunKind,
   type Target,
   targetsOf,
@@ -31,7 +30,10 @@ import {
 } from "#rollout/state.ts";
 import { stamp } from "./announce.ts";
 import { wasRolledBack } from "./answer.ts";
+import type { OrderStop } from "./order-stop.ts";
+import { stopFor } from "./stop.ts";
 import { clearLate, type KeptRollout, readRollout } from "./superseded.ts";
+import { tellLateOutcomes, tellMembers, tellOutcomes } from "./tell-history.ts";
 
 /**
  * Launches a batch for those of its members that are to be deployed. Refused once the rollout no longer
@@ -48,9 +50,15 @@ export async function launchBatch(
   if (head === null || batch === null || !isWanted(head, request)) return "stopped";
   const known = await readOutcome(ctx, request.batch);
   const outcome = known ?? emptyOutcome(batch);
-  const targets = targetsOf(batch, outcome, { kind: request.kind, image: head.image });
+  const { image, includeFailed } = head;
+  const targets = targetsOf(batch, outcome, { kind: request.kind, image, includeFailed });
   if (targets.length === 0) return "idle";
-  const batchRun = { ...request, targets, run: head.runner };
+  const hasBudget = head.policy?.max_failed !== undefined;
+  const more = {
+    ...(hasBudget && { hasBudget }),
+    ...(includeFailed === true && { includeFailed }),
+  };
+  const batchRun = { ...request, targets, run: head.runner, ...more };
   const invocation = await ctx.sendClient(rolloutBatch).run(batchRun).invocationId;
   const inFlight = Math.min(request.parallel, targets.length);
   const openBatches = {
@@ -61,7 +69,7 @@ export async function launchBatch(
   // Still open: the last invocation of this batch was killed.
   const isLost = outcome.open || outcome.lost === true;
   writeOutcome(ctx, request.batch, { ...outcome, open: true, ...(isLost && { lost: true }) });
-  if (known === null) planHistory(ctx, head.rolloutId, batch);
+  if (known === null) tellMembers(ctx, head.rolloutId, batch);
   return { invocation };
 }
 
@@ -94,31 +102,33 @@ export async function closeLostBatches(
 /** A rollback deploys the previous images; deploys of the rollout before it may lack a result too. */
 function mayBeInFlight(head: RolloutHead, batch: Batch, outcome: Outcome): Target[] {
   const kinds: RunKind[] = wasRolledBack(head) ? ["rollout", "rollback"] : ["rollout"];
-  return kinds.flatMap((kind) => targetsOf(batch, outcome, { kind, image: head.image }));
+  const { image, includeFailed } = head;
+  return kinds.flatMap((kind) => targetsOf(batch, outcome, { kind, image, includeFailed }));
 }
 
-function isWanted(head: RolloutHead, request: { rolloutId: string; kind: RunKind }): boolean {
-  const working = request.kind === "rollout" ? "in_progress" : "rolling_back";
-  return head.rolloutId === request.rolloutId && head.state === working;
-}
-
-function planHistory(ctx: ObjectContext, rolloutId: string, batch: Batch): void {
-  const previousImages = batch.ids.map((_, i) => previousImageOf(batch, i));
-  const entry = { wave: batch.wave + 1, ids: batch.ids, previousImages };
-  ctx.sendClient(rolloutHistory, rolloutId).plan({ batches: [entry] });
+/** Of a run that was stopped and that another one has replaced nothing is wanted. */
+function isWanted(head: RolloutHead, { rolloutId, kind, runner }: LaunchRequest): boolean {
+  const working = kind === "rollout" ? "in_progress" : "rolling_back";
+  const leads = runner === undefined || runner === head.runner;
+  return head.rolloutId === rolloutId && head.state === working && leads;
 }
 
 /** Records results, also those of a superseded rollout. */
-export async function record(ctx: ObjectContext, request: RecordRequest): Promise<null> {
+export async function record(
+  ctx: ObjectContext,
+  request: RecordRequest,
+  orders: OrderStop,
+): Promise<null> {
   const rollout = await readRollout(ctx, request.rolloutId);
   const batch = rollout === null ? null : await rollout.batch(request.batch);
   if (rollout === null || batch === null) {
-    await recordForgotten(ctx, request);
+    await tellLateOutcomes(ctx, request.rolloutId, changesOf(request));
     return null;
   }
   const { head } = rollout;
   const before = (await rollout.outcome(request.batch)) ?? emptyOutcome(batch);
-  const { outcome, changes } = applyResults(batch, before, request);
+  const run = { ...request, includeFailed: request.includeFailed ?? head.includeFailed };
+  const { outcome, changes } = applyResults(batch, before, run);
   const openBatches = updateOpen(head, request);
   const after = { ...outcome, open: String(request.batch) in openBatches };
   rollout.writeOutcome(request.batch, after);
@@ -128,10 +138,20 @@ export async function record(ctx: ObjectContext, request: RecordRequest): Promis
   const stamped = await stamp(ctx, next);
   rollout.write(stamped);
   if (!rollout.isCurrent && !after.open) clearLate(ctx, head.rolloutId, request.batch);
-  if (request.closed) planHistory(ctx, head.rolloutId, batch);
+  if (request.closed) tellMembers(ctx, head.rolloutId, batch);
   // When a batch closes all its results are written: history may miss some, if a write was killed.
-  saveOutcomes(ctx, stamped, request.closed ? marksOf(batch, after) : changes);
+  tellOutcomes(ctx, stamped, request.closed ? marksOf(batch, after) : changes);
+  if (rollout.isCurrent) await stopIfOver(ctx, stamped, orders);
   return null;
+}
+
+/** Stops a rollout whose failure budget this result has used up. */
+async function stopIfOver(ctx: ObjectContext, head: RolloutHead, orders: OrderStop): Promise<void> {
+  if (head.state !== "in_progress") return;
+  const wave = head.currentWave - 1;
+  const nowMs = Date.parse(head.updatedAt);
+  const verdict = mayStart({ head, next: { kind: "deploy" }, wave, nowMs });
+  if (verdict.action === "stop") await stopFor(ctx, head, { verdict, orders });
 }
 
 function updateOpen(head: RolloutHead, request: RecordRequest): RolloutHead["openBatches"] {
@@ -140,21 +160,6 @@ function updateOpen(head: RolloutHead, request: RecordRequest): RolloutHead["ope
   if (open === undefined || open.invocation !== request.invocation) return head.openBatches;
   if (request.closed) return others;
   return { ...others, [request.batch]: { ...open, inFlight: request.inFlight } };
-}
-
-function saveOutcomes(ctx: ObjectContext, head: RolloutHead, changes: OutcomeChange[]): void {
-  const { rolloutId, sequence, updatedAt, succeeded, failed, reverted } = head;
-  const totals = { sequence, updatedAt, succeeded, failed, reverted };
-  const atMs = Date.parse(updatedAt);
-  ctx.sendClient(rolloutHistory, rolloutId).outcomes({ changes, atMs, isLate: false, totals });
-}
-
-/** Records results of a rollout whose state was deleted: history alone still has it. */
-async function recordForgotten(ctx: ObjectContext, request: RecordRequest): Promise<void> {
-  const changes = changesOf(request);
-  if (changes.length === 0) return;
-  const atMs = await ctx.date.now();
-  ctx.sendClient(rolloutHistory, request.rolloutId).outcomes({ changes, atMs, isLate: true });
 }
 
 function changesOf(request: RecordRequest): OutcomeChange[] {

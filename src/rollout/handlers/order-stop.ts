@@ -43,7 +43,7 @@ export function stoppingAndCounting(
  * Waits while the database is unavailable. No order is sent meanwhile either, because each is written to
  * the database first; an answer without the stop would be wrong once the database is back.
  */
-async function stopOrders(
+export async function stopOrders(
   ctx: ObjectContext,
   { stopRun, countOrdered }: OrderStop,
 ): Promise<RolloutHead | null> {
@@ -79,7 +79,13 @@ async function unresolvedIds(ctx: ObjectContext, head: RolloutHead): Promise<str
     const batch = await readBatch(ctx, n);
     if (batch === null) continue;
     const outcome = (await readOutcome(ctx, n)) ?? emptyOutcome(batch);
-    ids.push(...targetsOf(batch, outcome, { kind, image: head.image }).map(({ id }) => id));
+    ids.push(
+      ...targetsOf(batch, outcome, {
+        kind,
+        image: head.image,
+        includeFailed: head.includeFailed,
+      }).map(({ id }) => id),
+    );
   }
   return ids;
 }

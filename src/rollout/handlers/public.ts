@@ -6,8 +6,9 @@ import { databaseRead, readNow } from "#kernel/read-now.ts";
 import type { Actor, ReadActor } from "#rollout/actor.ts";
 import {
   defaultWavePercentages,
-  type Gate,
   type HistoryRequest,
+  type ResumeRequest,
+  type RollbackRequest,
   type RollbackResult,
   type RolloutHistory,
   type RolloutPlan,
@@ -15,11 +16,18 @@ import {
   type RolloutRequest,
   type RolloutStatus,
 } from "#rollout/contract.ts";
-import { type BeginRequest, type RunHandle, rolloutObject } from "#rollout/internal.ts";
-import { describePlan, planMembers } from "#rollout/rules/plan.ts";
+import {
+  type BeginRequest,
+  type RunHandle,
+  type RunResult,
+  rolloutObject,
+} from "#rollout/internal.ts";
+import { type Gate, Policy } from "#rollout/policy/contract.ts";
+import { describePlan } from "#rollout/rules/describe-plan.ts";
+import { planMembers } from "#rollout/rules/plan.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
 import type { ListFleet } from "#rollout/services/capture.ts";
-import { readHead } from "#rollout/state.ts";
+import { type HeadPolicy, readHead } from "#rollout/state.ts";
 import { toStatus } from "./answer.ts";
 import { reviveRepair } from "./repair.ts";
 import { reasonOfWait } from "./waiting.ts";
@@ -36,6 +44,8 @@ export type PublicParts = {
   /** The ids of the API checks that a gate may name. */
   knownChecks: readonly string[];
   readActor: ReadActor;
+  /** What the settings say, for what a request leaves out. */
+  policy: HeadPolicy;
 };
 
 /** How long the registry may be unreachable before the call fails. */
@@ -66,19 +76,26 @@ export function createPublicHandlers(parts: PublicParts) {
         wavePercentages: request.wave_percentages ?? defaultWavePercentages,
         ...nameStarter(parts.readActor(ctx)),
         ...(request.gate !== undefined && { gate: request.gate }),
+        ...policyOf(request),
       });
-      return statusOf(await waitForRun(ctx, await awaitDecision(ctx, decision)));
+      return statusOf(await waitForRuns(ctx, await awaitDecision(ctx, decision)));
     },
 
-    async Resume(ctx: ObjectSharedContext): Promise<RolloutStatus> {
-      const decision = ctx.client(rolloutObject, ctx.key).beginResume(parts.readActor(ctx));
+    async Resume(ctx: ObjectSharedContext, request: ResumeRequest): Promise<RolloutStatus> {
+      const resume = { ...parts.readActor(ctx), ...request };
+      const decision = ctx.client(rolloutObject, ctx.key).beginResume(resume);
       const begun = await awaitDecision(ctx, decision);
-      return "status" in begun ? begun.status : statusOf(await waitForRun(ctx, begun));
+      return "status" in begun ? begun.status : statusOf(await waitForRuns(ctx, begun));
     },
 
-    async RollbackAll(ctx: ObjectSharedContext): Promise<RollbackResult> {
-      const decision = ctx.client(rolloutObject, ctx.key).beginRollback(parts.readActor(ctx));
-      return waitForRun(ctx, await awaitDecision(ctx, decision));
+    async RollbackAll(ctx: ObjectSharedContext, request: RollbackRequest): Promise<RollbackResult> {
+      const rollback = { ...parts.readActor(ctx), ...request };
+      const decision = ctx.client(rolloutObject, ctx.key).beginRollback(rollback);
+      const { followedBy: _, ...result } = await waitForRun(
+        ctx,
+        await awaitDecision(ctx, decision),
+      );
+      return result;
     },
 
     async Status(ctx: ObjectSharedContext): Promise<RolloutStatus> {
@@ -95,7 +112,9 @@ export function createPublicHandlers(parts: PublicParts) {
       const wavePercentages = request.wave_percentages ?? defaultWavePercentages;
       return readNow(ctx, plan, async () => {
         const fleet = await parts.listFleet();
-        return describePlan(image, fleet.length, planMembers(fleet, { image, wavePercentages }));
+        const policy = { ...parts.policy, ...policyOf(request).policy };
+        const planned = { image, wavePercentages, policy, fleetSize: fleet.length };
+        return describePlan(planned, planMembers(fleet, planned));
       });
     },
 
@@ -103,6 +122,12 @@ export function createPublicHandlers(parts: PublicParts) {
       return readNow(ctx, history, () => parts.readHistory(request));
     },
   };
+}
+
+/** The fields of the policy that the request has. */
+function policyOf(request: RolloutRequest): Pick<BeginRequest, "policy"> {
+  const policy = Policy.parse(request);
+  return Object.keys(policy).length === 0 ? {} : { policy };
 }
 
 function nameStarter({ by, isSigned }: Actor): Pick<BeginRequest, "startedBy" | "isSigned"> {
@@ -142,14 +167,21 @@ async function awaitDecision<Answer>(
 }
 
 /** Waits for the run's answer. If the run was killed, the rollout object closes it and answers instead. */
-function waitForRun(ctx: ObjectSharedContext, begun: RunHandle): Promise<RollbackResult> {
+function waitForRun(ctx: ObjectSharedContext, begun: RunHandle): Promise<RunResult> {
   return attachOrLost(ctx, begun.runner, (reason) => {
     const failure = `the run ended early: ${reason}`;
     return ctx.client(rolloutObject, ctx.key).runnerEnded({ ...begun, failure, cause: "run" });
   });
 }
 
-function statusOf(result: RollbackResult): RolloutStatus {
-  const { reverted: _reverted, not_reverted: _notReverted, ...status } = result;
+/** The same, and for the rollback that follows by `on_failure`. */
+async function waitForRuns(ctx: ObjectSharedContext, begun: RunHandle): Promise<RunResult> {
+  const result = await waitForRun(ctx, begun);
+  const { followedBy: runner } = result;
+  return runner === undefined ? result : waitForRun(ctx, { ...begun, runner });
+}
+
+function statusOf(result: RunResult): RolloutStatus {
+  const { reverted: _r, not_reverted: _n, followedBy: _f, ...status } = result;
   return status;
 }

@@ -1,19 +1,38 @@
 /** Repairs a rollout whose run was killed, perhaps with every invocation that waited for it. */
-import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
+import { type ObjectContext, type ObjectSharedContext, rpc } from "@restatedev/restate-sdk";
 import { rolloutObject, rolloutWatch } from "#rollout/internal.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
 import { repairIntervalMs } from "#rollout/services/watch.ts";
 import { type RolloutHead, readHead, readRepair } from "#rollout/state.ts";
 import { inFlight } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
-import { armRepair } from "./operations.ts";
+import type { OrderStop } from "./order-stop.ts";
+import { armRepair } from "./runs.ts";
+import { isDue, rollBackAutomatically } from "./stop.ts";
 import { readRollouts } from "./superseded.ts";
+import { tellAgain } from "./tell-history.ts";
 
-/** The timer: sends a watch for the run, and sets itself again while there is something to watch. */
-export async function repair(ctx: ObjectContext, request: { runner?: string }): Promise<null> {
+/**
+ * The timer: tells history once more, sends a watch for the run, and sets itself again while there is
+ * something to watch. Fires once after the end.
+ */
+export async function repair(
+  ctx: ObjectContext,
+  request: { runner?: string },
+  orders: OrderStop,
+): Promise<null> {
   const head = await readHead(ctx);
-  if (head === null || !needsWatch(head)) return null;
-  if (request.runner !== undefined && head.runner !== request.runner) return null;
+  if (head === null) return null;
+  await tellAgain(ctx, head);
+  if (!needsWatch(head)) return null;
+  if (isDue(head)) {
+    await rollBackAutomatically(ctx, orders);
+    return null;
+  }
+  if (request.runner !== undefined && head.runner !== request.runner) {
+    lookAgainLater(ctx);
+    return null;
+  }
   ctx.sendClient(rolloutWatch).run({ rolloutId: head.rolloutId, runner: head.runner });
   // A call without `runner` is not the timer's: the run may have a timer that is still set.
   if (request.runner !== undefined || !(await isArmed(ctx, head)))
@@ -21,9 +40,15 @@ export async function repair(ctx: ObjectContext, request: { runner?: string }): 
   return null;
 }
 
+/** The timer of an earlier run: that of the current one may have been killed with what began the run. */
+function lookAgainLater(ctx: ObjectContext): void {
+  const delay = rpc.sendOpts<{ runner?: string }>({ delay: overdueMs });
+  ctx.sendClient(rolloutObject, ctx.key).repair({}, delay);
+}
+
 /** Open batches outlive a cancelled or paused run, and are watched until they have ended. */
 function needsWatch(head: RolloutHead): boolean {
-  return isRunning(head.state) || inFlight(head) > 0;
+  return isRunning(head.state) || inFlight(head) > 0 || isDue(head);
 }
 
 /** Sets the repair timer again, in case it was killed too. Called by every Status. */

@@ -1,10 +1,8 @@
-/** The exclusive handlers that a run calls at each step. Short, because they block the key. */
+/** The exclusive handlers by which a run freezes the fleet, and ends. Short, because they block the key. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import type { Gate, RollbackResult } from "#rollout/contract.ts";
-import type { Advance, Instruction, RunEnd, ToCapture, VersionStop } from "#rollout/internal.ts";
-import { newGateStatus } from "#rollout/rules/gate.ts";
+import type { RollbackResult } from "#rollout/contract.ts";
+import type { RunEnd, RunResult, ToCapture, VersionStop } from "#rollout/internal.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
-import { nextStep } from "#rollout/rules/progress.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
 import {
   type Batch,
@@ -17,9 +15,9 @@ import {
 } from "#rollout/state.ts";
 import { withUnresolved } from "#rollout/unresolved.ts";
 import { announce, stamp } from "./announce.ts";
-import { toRollbackResult, toStatus } from "./answer.ts";
+import { toRollbackResult } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
-import { stopWork } from "./operations.ts";
+import { stopWork } from "./runs.ts";
 import { currentRollout, type KeptRollout, readRollout, statusOfForgotten } from "./superseded.ts";
 
 /**
@@ -61,77 +59,6 @@ export async function freeze(ctx: ObjectContext, request: Freeze): Promise<null>
   return null;
 }
 
-/** Ends the finished wave, if any, and returns the next instruction. */
-export async function advance(ctx: ObjectContext, request: Advance): Promise<Instruction> {
-  const rollout = await readRollout(ctx, request.rolloutId);
-  if (rollout === null) {
-    return { action: "stop", status: await statusOfForgotten(ctx, request.rolloutId) };
-  }
-  const { head } = rollout;
-  // The run has waited for every batch, unless it was stopped: a batch that is still open was killed.
-  const lost = request.isStopped === true ? [] : Object.keys(head.openBatches);
-  const closed = await closeLostBatches(ctx, rollout, lost);
-  if (!rollout.isCurrent || head.state !== "in_progress") {
-    rollout.write(closed);
-    return { action: "stop", status: { ...toStatus(closed), state: endedState(head) } };
-  }
-  const step = nextStep(head.waves, request.finishedWave);
-  if (step.action === "pause") {
-    const { cause, reason } = step;
-    const paused = { ...closed, state: "paused" as const, cause, ...reasonOf(reason) };
-    return stopWith(await announce(ctx, paused, "paused"));
-  }
-  const ended =
-    request.finishedWave === undefined ? closed : await announce(ctx, closed, "wave completed");
-  if (step.action === "complete") {
-    return stopWith(await announce(ctx, { ...ended, state: "completed" }, "completed"));
-  }
-  return request.finishedWave === undefined || ended.gate === undefined
-    ? startWave(ctx, ended, step.waveIndex)
-    : closeGate(ctx, { ...ended, gate: ended.gate }, request.finishedWave);
-}
-
-export async function startWave(
-  ctx: ObjectContext,
-  { gateStatus: _, ...head }: RolloutHead,
-  waveIndex: number,
-): Promise<Instruction> {
-  const wave = head.waves[waveIndex] as WaveProgress;
-  const currentWave = waveIndex + 1;
-  const { rolloutId } = head;
-  ctx.console.info("starting wave", { rolloutId, wave: currentWave, size: wave.size });
-  await announce(ctx, { ...head, currentWave }, "wave started");
-  return { action: "run", waveIndex, batches: batchesOf(wave) };
-}
-
-/** Only runs of checks from now on count: earlier ones say nothing about this wave. */
-async function closeGate(
-  ctx: ObjectContext,
-  head: RolloutHead & { gate: Gate },
-  finishedWave: number,
-): Promise<Instruction> {
-  const { gate } = head;
-  const sinceMs = await ctx.date.now();
-  writeHead(ctx, { ...head, gateStatus: newGateStatus(gate, finishedWave + 1, sinceMs) });
-  return { action: "wait", gate, finishedWave, sinceMs };
-}
-
-/** A rollout whose run stops after a rollback has begun was cancelled. */
-function endedState(head: RolloutHead): RolloutHead["state"] {
-  return head.state === "rolling_back" ? "cancelled" : head.state;
-}
-
-/** Stops a run whose rollout is no longer the current one. */
-export async function stopSuperseded(ctx: ObjectContext, rolloutId: string): Promise<Instruction> {
-  const kept = await readRollout(ctx, rolloutId);
-  const status = kept === null ? await statusOfForgotten(ctx, rolloutId) : toStatus(kept.head);
-  return { action: "stop", status };
-}
-
-export function stopWith(head: RolloutHead): Instruction {
-  return { action: "stop", status: toStatus(head) };
-}
-
 /** The batches that a rollback goes through: those of every wave that has begun. */
 export async function rollbackBatches(
   ctx: ObjectContext,
@@ -169,7 +96,7 @@ function isEmpty(openBatches: RolloutHead["openBatches"]): boolean {
 }
 
 /** Called when a run has ended early: without this the rollout would look as if it still ran. */
-export async function runnerEnded(ctx: ObjectContext, request: RunEnd): Promise<RollbackResult> {
+export async function runnerEnded(ctx: ObjectContext, request: RunEnd): Promise<RunResult> {
   const head = await readHead(ctx);
   const isOurs = head?.rolloutId === request.rolloutId && head.runner === request.runner;
   if (head === null || !isOurs || !isRunning(head.state)) return resultOf(ctx, request.rolloutId);
@@ -178,9 +105,13 @@ export async function runnerEnded(ctx: ObjectContext, request: RunEnd): Promise<
 }
 
 /** The result of this rollout, or its last known one when it is superseded. */
-async function resultOf(ctx: ObjectContext, rolloutId: string): Promise<RollbackResult> {
+async function resultOf(ctx: ObjectContext, rolloutId: string): Promise<RunResult> {
   const rollout = await readRollout(ctx, rolloutId);
-  if (rollout !== null) return toRollbackResult(await withLateResults(ctx, rollout));
+  if (rollout !== null) {
+    const { automaticRollback: followedBy } = rollout.head;
+    const result = toRollbackResult(await withLateResults(ctx, rollout));
+    return { ...result, ...(followedBy !== undefined && { followedBy }) };
+  }
   return { ...(await statusOfForgotten(ctx, rolloutId)), reverted: 0, not_reverted: [] };
 }
 
@@ -228,8 +159,4 @@ function nextAfter(head: RolloutHead): string {
   return head.state === "rolling_back"
     ? "RollbackAll reverts the remaining sentinels"
     : "Resume continues with the sentinels that have no result yet";
-}
-
-function reasonOf(reason: string | undefined): { reason?: string } {
-  return reason === undefined ? {} : { reason };
 }

@@ -12,8 +12,8 @@ export function createHistoryStore(database: Database) {
     /** Updates the rollout's row from this entry, except fields that are newer already. */
     async save(rolloutId: string, entry: HistoryEntry): Promise<void> {
       await database.query(saveRollout, rolloutRow(rolloutId, entry));
-      const { told, sequence, updatedAt } = entry;
-      const row = [rolloutId, sequence, told.event, told.by ?? null, updatedAt, told.message];
+      const { told, toldAt = entry.sequence, updatedAt } = entry;
+      const row = [rolloutId, toldAt, told.event, told.by ?? null, updatedAt, told.message];
       await database.query(saveMessage, row);
     },
 
@@ -30,9 +30,17 @@ export function createHistoryStore(database: Database) {
       const ids = changes.map(({ id }) => id);
       const outcomes = changes.map(({ to }) => outcomeNames[to] ?? null);
       const reasons = changes.map(({ reason }) => reason ?? null);
-      await database.query(saveOutcomes, [rolloutId, ids, outcomes, reasons, new Date(atMs)]);
+      const sequence = totals?.sequence ?? null;
+      const row = [rolloutId, ids, outcomes, reasons, new Date(atMs), sequence];
+      await database.query(saveOutcomes, row);
       if (totals !== undefined) await database.query(saveTotals, totalsRow(rolloutId, totals));
       else if (isLate) await database.query(recount, [rolloutId]);
+    },
+
+    /** The ids of the sentinels whose deploy has succeeded. */
+    async readSucceeded(rolloutId: string): Promise<string[]> {
+      const { rows } = await database.query<{ id: string }>(selectSucceeded, [rolloutId]);
+      return rows.map(({ id }) => id);
     },
 
     /** Past rollouts, newest first. */
@@ -71,7 +79,19 @@ function rolloutRow(rolloutId: string, entry: HistoryEntry): unknown[] {
     entry.updatedAt,
     endStates.includes(entry.state) ? entry.updatedAt : null,
     entry.sequence,
+    ...shownRow(entry),
   ];
+}
+
+function shownRow({ shown }: HistoryEntry): unknown[] {
+  const {
+    cause = null,
+    outcome = null,
+    waitingFor = null,
+    until = null,
+    policy = {},
+  } = shown ?? {};
+  return [cause, outcome, waitingFor, until, JSON.stringify(policy)];
 }
 
 function totalsRow(rolloutId: string, totals: NonNullable<OutcomesEntry["totals"]>): unknown[] {
@@ -90,11 +110,14 @@ function ifNewer(column: string): string {
 const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
-    sequence)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+    sequence, cause, outcome, waiting_for, waits_until, policy)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
+    $18, $19, $20, $21, $22)
   ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, reason = excluded.reason, current_wave = excluded.current_wave,
     total_waves = excluded.total_waves, total = excluded.total, ended_at = excluded.ended_at,
+    cause = excluded.cause, outcome = excluded.outcome, waiting_for = excluded.waiting_for,
+    waits_until = excluded.waits_until, policy = excluded.policy,
     ${["succeeded", "failed", "reverted", "updated_at", "sequence"].map(ifNewer).join(", ")}
   WHERE NOT EXISTS (SELECT FROM rollout_messages AS m
     WHERE m.rollout_id = excluded.id AND m.sequence > excluded.sequence)`;
@@ -108,18 +131,26 @@ const savePlan = `
   SELECT $1::text, id, $2::integer, previous_image, now() FROM unnest($3::text[], $4::text[]) AS t (id, previous_image)
   ON CONFLICT DO NOTHING`;
 
-/** An outcome is only replaced by one of a higher rank, so that a late write undoes nothing. */
+/** The rank of an outcome in writes without a sequence: of late results, which undo nothing. */
 function rankOf(outcome: string): string {
   return `CASE ${outcome} WHEN 'reverted' THEN 3 WHEN 'not_reverted' THEN 2
     WHEN 'succeeded' THEN 1 WHEN 'failed' THEN 1 ELSE 0 END`;
 }
 
+// A failure is replaced by the success of a retry, and a success by a failure in its soak: the later write
+// counts, by the sequence of the rollout.
 const saveOutcomes = `
-  UPDATE rollout_sentinels AS s SET outcome = t.outcome, reason = t.reason, updated_at = $5::timestamptz
+  UPDATE rollout_sentinels AS s SET outcome = t.outcome, reason = t.reason, updated_at = $5::timestamptz,
+    sequence = coalesce($6::bigint, s.sequence)
   FROM unnest($2::text[], $3::text[], $4::text[]) AS t (id, outcome, reason)
   WHERE s.rollout_id = $1 AND s.sentinel_id = t.id
     AND (s.outcome, s.reason) IS DISTINCT FROM (t.outcome, t.reason)
-    AND (${rankOf("t.outcome")} > ${rankOf("s.outcome")} OR t.outcome = s.outcome)`;
+    AND CASE WHEN $6::bigint IS NULL
+      THEN ${rankOf("t.outcome")} > ${rankOf("s.outcome")} OR t.outcome = s.outcome
+      ELSE s.sequence <= $6::bigint END`;
+
+const selectSucceeded = `
+  SELECT sentinel_id AS id FROM rollout_sentinels WHERE rollout_id = $1 AND outcome = 'succeeded'`;
 
 const saveTotals = `
   UPDATE rollouts SET succeeded = $2, failed = $3, reverted = $4, updated_at = $5, sequence = $6
@@ -145,6 +176,11 @@ function toRollout(row: any): RolloutHistory["rollouts"][number] {
     image: row.image,
     state: row.state,
     ...(row.reason !== null && { reason: row.reason }),
+    ...(row.cause !== null && { cause: row.cause }),
+    outcome: row.outcome,
+    waiting_for: row.waiting_for,
+    ...(row.waits_until !== null && { until: row.waits_until.toISOString() }),
+    policy: row.policy,
     started_by: row.started_by,
     wave_percentages: row.wave_percentages,
     current_wave: row.current_wave,

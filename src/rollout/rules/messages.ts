@@ -8,6 +8,8 @@ export const rolloutEvents = [
   "wave completed",
   "paused",
   "resumed",
+  "resumed to retry",
+  "skipped",
   "rollback started",
   "rollback completed",
   "completed",
@@ -15,7 +17,14 @@ export const rolloutEvents = [
 ] as const;
 export type RolloutEvent = (typeof rolloutEvents)[number];
 
-type Draft = { tone: ChatMessage["tone"]; title: string; lines: (head: RolloutHead) => string[] };
+type Draft = {
+  tone: ChatMessage["tone"];
+  title: string;
+  lines: (head: RolloutHead, call: Call) => string[];
+};
+
+/** Who called for it, and why; undefined: nobody did, and nothing was said. */
+type Call = { by?: string | undefined; reason?: string | undefined };
 
 /** How many failed sentinels a message names; the rest is a number. */
 const namedFailures = 5;
@@ -41,16 +50,29 @@ const drafts: Record<RolloutEvent, Draft> = {
   paused: {
     tone: "danger",
     title: "Rollout paused",
-    lines: (head) => [
+    lines: (head, { by }) => [
+      ...(by === undefined ? [] : [`Paused by ${by}.`]),
       ...(head.reason === undefined ? [] : [`${head.reason}.`]),
       ...failureLines(head),
-      "Resume continues with the next wave, RollbackAll restores the previous images, Cancel ends here.",
+      head.rollbackDue === true
+        ? "The previous images are restored now."
+        : "Resume continues, RollbackAll restores the previous images, Cancel ends here.",
     ],
   },
   resumed: {
     tone: "info",
     title: "Rollout resumed",
     lines: () => ["Failed sentinels are not tried again."],
+  },
+  "resumed to retry": {
+    tone: "info",
+    title: "Rollout resumed",
+    lines: () => ["Failed sentinels of the wave are tried again."],
+  },
+  skipped: {
+    tone: "warning",
+    title: "Wait skipped",
+    lines: (_, { by, reason }) => [`${by} ended the wait: ${reason}.`],
   },
   "rollback started": {
     tone: "warning",
@@ -89,14 +111,18 @@ const drafts: Record<RolloutEvent, Draft> = {
 };
 
 /** The message of an event; `head.sequence` makes its id, the same on every delivery. */
-export function composeMessage(event: RolloutEvent, head: RolloutHead): ChatMessage {
+export function composeMessage(
+  event: RolloutEvent,
+  head: RolloutHead,
+  call: Call = {},
+): ChatMessage {
   const draft = drafts[event];
   const hasFailures = event === "completed" && head.failed > 0;
   return {
     id: `${head.rolloutId}#${head.sequence}`,
     title: hasFailures ? "Rollout completed with failures" : draft.title,
     tone: hasFailures ? "warning" : draft.tone,
-    lines: draft.lines(head),
+    lines: draft.lines(head, call),
     fields: [
       { name: "Image", value: head.image },
       { name: "State", value: head.state },

@@ -37,16 +37,29 @@ export function previousImageOf(batch: Batch, index: number): string {
 export function targetsOf(
   batch: Batch,
   outcome: Outcome,
-  run: { kind: RunKind; image: string },
+  run: { kind: RunKind; image: string; includeFailed?: boolean | undefined },
 ): Target[] {
-  const wanted = run.kind === "rollout" ? "." : mayHaveMore(outcome) ? "sn." : "sn";
+  const isTarget = run.kind === "rollout" ? isUnresolved : revertible(outcome, run);
   return batch.ids
     .map((id, index) => ({ index, id, image: imageFor(batch, index, run) }))
-    .filter(({ index }) => wanted.includes(outcome.marks[index] ?? ""));
+    .filter(({ id, index }) => isTarget(outcome.marks[index] ?? "", id));
 }
 
-function mayHaveMore({ open, lost = false }: Outcome): boolean {
-  return open || lost;
+const isUnresolved = (mark: string) => mark === ".";
+
+/** Which members a rollback deploys, by mark and id. */
+function revertible(
+  { open, lost = false, astray = [], retried = [] }: Outcome,
+  { includeFailed = false }: { includeFailed?: boolean | undefined },
+): (mark: string, id: string) => boolean {
+  const tookIt = new Set(astray);
+  const hadFailed = new Set(retried);
+  const always = `sn${includeFailed ? "f" : ""}${open || lost ? "." : ""}`;
+  return (mark, id) => {
+    if (mark === "r" || mark === "") return false;
+    const mayHaveIt = tookIt.has(id) || (includeFailed && hadFailed.has(id));
+    return always.includes(mark) || mayHaveIt;
+  };
 }
 
 function imageFor(batch: Batch, index: number, run: { kind: RunKind; image: string }): string {
@@ -71,16 +84,19 @@ export function marksOf(
 export function applyResults(
   batch: Batch,
   outcome: Outcome,
-  run: { kind: RunKind; results: readonly DeployOutcome[] },
+  run: { kind: RunKind; results: readonly DeployOutcome[]; includeFailed?: boolean | undefined },
 ): { outcome: Outcome; changes: OutcomeChange[] } {
   const marks = [...outcome.marks];
   const reasons = new Map(Object.entries(outcome.reasons));
   const changes: OutcomeChange[] = [];
+  const isTarget = revertible({ ...outcome, open: true }, run);
   for (const result of run.results) {
     const from = marks[result.index] ?? "";
-    const to = nextMark(run.kind, from, result.ok);
     const id = batch.ids[result.index];
-    if (to === undefined || id === undefined) continue;
+    const isExpected =
+      id !== undefined && (run.kind === "rollout" ? isUnresolved(from) : isTarget(from, id));
+    if (!isExpected) continue;
+    const to = markOf(run.kind, result.ok);
     marks[result.index] = to;
     if (result.reason === undefined) reasons.delete(id);
     else reasons.set(id, result.reason);
@@ -107,7 +123,7 @@ function ofFleetAfter(
   return { ofFleet: [...new Set([...kept, ...more.map(({ id }) => id)])] };
 }
 
-function nextMark(kind: RunKind, from: string, ok: boolean): string | undefined {
-  if (kind === "rollout") return from === "." ? (ok ? "s" : "f") : undefined;
-  return from !== "" && "sn.".includes(from) ? (ok ? "r" : "n") : undefined;
+function markOf(kind: RunKind, isOk: boolean): string {
+  if (kind === "rollout") return isOk ? "s" : "f";
+  return isOk ? "r" : "n";
 }

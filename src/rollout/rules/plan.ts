@@ -1,6 +1,5 @@
 /** Freezes a fleet into waves and batches. */
 import type { FleetMember } from "#fleet/contract.ts";
-import type { RolloutPlan } from "#rollout/contract.ts";
 import { type Batch, batchSize, type SizedBatch, type WaveProgress } from "#rollout/state.ts";
 import { spreadOverWaves } from "./spread.ts";
 import { planWaves } from "./waves.ts";
@@ -73,34 +72,4 @@ function toBatch(wave: number, members: readonly FleetMember[]): Batch {
     images,
     imageOf: previous.map((image) => images.indexOf(image)),
   };
-}
-
-/** How many sentinels of a wave the answer of Plan names. */
-const namedPerWave = 100;
-
-export function describePlan(
-  image: string,
-  fleetSize: number,
-  waves: readonly WaveMembers[],
-): RolloutPlan {
-  const total = waves.reduce((sum, wave) => sum + wave.members.length, 0);
-  return {
-    image,
-    total,
-    already_running: fleetSize - total,
-    waves: waves.map(({ percentage, covered, members }, i) => ({
-      wave: i + 1,
-      percentage,
-      size: members.length,
-      covered,
-      regions: countByRegion(members),
-      sentinels: members.slice(0, namedPerWave).map((member) => member.id),
-    })),
-  };
-}
-
-function countByRegion(members: readonly FleetMember[]): Record<string, number> {
-  const counts = new Map<string, number>();
-  for (const { region } of members) counts.set(region, (counts.get(region) ?? 0) + 1);
-  return Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -67,37 +67,6 @@ export function inlineLists(total: number, batches: readonly Batch[]): Partial<R
   return { succeededIds: [], failedIds: [], previousImages: Object.fromEntries(pairs) };
 }
 
-export type Step =
-  | { action: "run"; waveIndex: number }
-  | { action: "pause"; cause: "sentinels" | "fleet" | "run"; reason?: string }
-  | { action: "complete" };
-
-/** The next step after the wave `finished`; undefined: at the start. */
-export function nextStep(waves: readonly WaveProgress[], finished: number | undefined): Step {
-  const ended = finished === undefined ? undefined : waves[finished];
-  if (ended !== undefined && ended.failed > ended.passedOver) return pauseForFailures(ended);
-  if (ended !== undefined && unresolved(ended) > 0) {
-    const reason = `${unresolved(ended)} deploys of the wave ended without a result; Resume tries them again`;
-    return { action: "pause", cause: "run", reason };
-  }
-  const next = waves.findIndex((wave) => unresolved(wave) > 0);
-  return next === -1 ? { action: "complete" } : { action: "run", waveIndex: next };
-}
-
-/** Distinguishes failures of the fleet's API from those of the image. */
-function pauseForFailures(wave: WaveProgress): Step {
-  const { failed, passedOver, fleetFailed = 0, fleetPassedOver = 0 } = wave;
-  const fresh = failed - passedOver;
-  if (fleetFailed - fleetPassedOver < fresh) return { action: "pause", cause: "sentinels" };
-  const reason = `the fleet's API is failing: it caused every failed deploy of the wave, ${fresh} in all`;
-  return { action: "pause", cause: "fleet", reason };
-}
-
-/** Members of a wave that have no result yet. */
-function unresolved(wave: WaveProgress): number {
-  return wave.size - wave.succeeded - wave.failed;
-}
-
 /** The waves for a Resume: failures so far are marked as passed over, and not retried. */
 export function passOverFailures(waves: readonly WaveProgress[]): WaveProgress[] {
   return waves.map((wave) => ({
@@ -105,4 +74,17 @@ export function passOverFailures(waves: readonly WaveProgress[]): WaveProgress[]
     passedOver: wave.failed,
     fleetPassedOver: wave.fleetFailed ?? 0,
   }));
+}
+
+/** The head after failures of a batch were taken back: those sentinels are in no list of failed ones. */
+export function applyRetry(head: RolloutHead, step: BatchStep): RolloutHead {
+  const gone = new Set(step.batch.ids.filter((_, i) => step.after.marks[i] === "."));
+  const { failedIds } = head;
+  const { endedWaves = head.currentWave } = head;
+  return {
+    ...applyStep(head, step),
+    failedSample: head.failedSample.filter(({ id }) => !gone.has(id)),
+    endedWaves: Math.min(endedWaves, step.batch.wave),
+    ...(failedIds !== undefined && { failedIds: failedIds.filter((id) => !gone.has(id)) }),
+  };
 }

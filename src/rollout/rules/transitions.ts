@@ -22,6 +22,9 @@ const transitions: Record<
   Cancel: { legalFrom: ["in_progress", "paused"], next: "cancelled" },
   // From cancelled too: operators often cancel first and then roll back.
   RollbackAll: { legalFrom: ["paused", "cancelled"], next: "rolling_back" },
+  Pause: { legalFrom: ["in_progress"], next: "paused" },
+  // Ends a wait, if it waits.
+  Skip: { legalFrom: ["in_progress"], next: "in_progress" },
 };
 
 function isLegal(operation: Operation, state: RolloutStateName): boolean {
@@ -37,10 +40,19 @@ export function legalOperations(state: RolloutStateName): Operation[] {
 export function nextState(operation: Operation, state: RolloutStateName): RolloutStateName {
   if (isLegal(operation, state)) return transitions[operation].next;
   const legal = legalOperations(state).join(", ") || "none (wait for the rollback to end)";
-  throw new ProblemError<RolloutProblemCode>({
+  throw illegalNow(operation, state, `legal now: ${legal}`);
+}
+
+/** The 409 for an operation that cannot be done in this state; `detail` says why, or what can. */
+export function illegalNow(
+  operation: Operation,
+  state: RolloutStateName,
+  detail: string,
+): ProblemError<RolloutProblemCode> {
+  return new ProblemError<RolloutProblemCode>({
     status: 409,
     code: "illegal_operation",
-    detail: `${operation} is not legal in state ${state}; legal now: ${legal}`,
+    detail: `${operation} is not legal in state ${state}; ${detail}`,
   });
 }
 

@@ -66,8 +66,9 @@ class BatchWork {
     return this.#isClosed && this.#recording === undefined;
   }
 
-  /** Starts as many deploys as the bound allows. */
+  /** Starts as many deploys as the bound allows. With a failure budget, none before a failure is judged. */
   launch(): void {
+    if (this.#run.hasBudget === true && this.#hasFreshFailure()) return;
     while (!this.isStopped && this.#inFlight.size < this.#run.parallel) {
       const target = this.#waiting.shift();
       if (target === undefined) return;
@@ -96,6 +97,11 @@ class BatchWork {
     this.#beingRecorded = this.#unrecorded;
     this.#unrecorded = [];
     this.#isClosed = closed;
+  }
+
+  #hasFreshFailure(): boolean {
+    const judging = this.#recording === undefined ? [] : this.#beingRecorded;
+    return [...judging, ...this.#unrecorded].some(({ ok }) => !ok);
   }
 
   nextEvent(): RestatePromise<Event> {

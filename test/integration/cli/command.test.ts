@@ -314,6 +314,57 @@ describe("the other commands", () => {
     expect(control.calls.map(({ handler }) => handler)).toEqual(["Plan"]);
   });
 
+  it("plan shows the failure budget, and how long each wave soaks", async () => {
+    const wave = { wave: 1, percentage: 100, size: 3, covered: 3, regions: {}, sentinels: [] };
+    const limits = { max_failed: 1, soak_seconds: 60 };
+    control.reply("Plan", {
+      status: 200,
+      body: {
+        image,
+        total: 3,
+        already_running: 0,
+        on_failure: "rollback",
+        max_failed: 2,
+        waves: [{ ...wave, ...limits }],
+      },
+    });
+    const options = ["--soak", "60", "--max-failed", "2", "--max-failed-per-wave", "40%"];
+
+    const { stdout } = await run(["rollout", "plan", image, ...options]);
+
+    expect(stdout).toContain("soaks 60 s");
+    expect(stdout).toContain("Deploys that may fail: 1 by wave; 2 in all.");
+    expect(stdout).toContain("the previous images are restored");
+    expect(control.callsOf("Plan")[0]?.body).toEqual({
+      image,
+      soak_seconds: 60,
+      max_failed: { in_all: 2, per_wave: "40%" },
+    });
+  });
+
+  it.each([
+    [["resume", "--retry-failed"], "Resume", { retry_failed: true }],
+    [["rollback", "--include-failed"], "RollbackAll", { include_failed: true }],
+    [["pause"], "Pause", {}],
+    [["skip", "--reason", "incident 4711"], "Skip", { reason: "incident 4711" }],
+  ] as const)("%j calls %s with its body", async (words, handler, body) => {
+    control.reply(handler, {
+      status: 200,
+      body: { ...buildStatus({ state: "paused" }), reverted: 0, not_reverted: [] },
+    });
+
+    await run(["rollout", ...words]);
+
+    expect(control.callsOf(handler)[0]?.body).toEqual(body);
+  });
+
+  it("skip asks for a reason", async () => {
+    const { stderr, code } = await run(["rollout", "skip"]);
+
+    expect(code).toBe(1);
+    expect(stderr).toContain("--reason");
+  });
+
   it("sentinels list reads page after page", async () => {
     const sentinel = (id: string) => ({
       id,

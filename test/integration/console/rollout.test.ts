@@ -26,10 +26,16 @@ beforeAll(async () => {
 afterAll(() => console?.stop());
 
 /** From the form over the plan to the confirmation. */
-async function start(page: Page, name: string, waves = "10, 50, 100") {
+async function start(
+  page: Page,
+  name: string,
+  waves = "10, 50, 100",
+  fillMore: () => Promise<void> = async () => {},
+) {
   await page.getByRole("link", { name: "New rollout…" }).click();
   await page.getByLabel("Image").fill(name);
   await page.getByLabel("Waves").fill(waves);
+  await fillMore();
   await page.getByRole("button", { name: "Show the plan" }).click();
   await page.getByRole("button", { name: "Start this rollout…" }).click();
   await page.getByRole("button", { name: "Start the rollout" }).click();
@@ -122,6 +128,27 @@ describe.skipIf(!hasBrowser)("a rollout", () => {
 
     expect(resume).toMatch(/Wave 2 starts: 20 sentinels get sentinel:bad/);
     expect(rollback).toMatch(/Roll back 36 sentinels to sentinel:v\d\?/);
+  });
+
+  it("soaks, is paused, resumed and has its soak skipped, with a reason", async () => {
+    const { page } = await console.open();
+
+    await start(page, image("v3"), "50, 100", async () => {
+      await page.getByLabel("Soak").fill("600, 0");
+      await page.getByLabel("Failures allowed").fill("10%");
+      await page.getByLabel("Roll back by itself").check();
+    });
+    await heading(page, /Soaking after wave 1 of 2/);
+    await confirm(page, "Pause…", "Pause the rollout");
+    await heading(page, /Paused after wave 1/);
+    await confirm(page, "Resume…", /Start wave 2/);
+    await heading(page, /Soaking after wave 1 of 2/);
+    await page.getByRole("button", { name: "Skip the wait…" }).click();
+    await page.getByLabel("Reason").fill("incident 4711");
+    await page.getByRole("button", { name: "Skip it" }).press("Enter");
+
+    await heading(page, "Completed");
+    await page.getByText(/ended the wait: incident 4711/).waitFor();
   });
 
   it("is cancelled by a click", async () => {

@@ -41,9 +41,13 @@ describe("the rollout service as Restate shows it", () => {
   it.each(Object.keys(rolloutHandlers))(
     "accepts no other key than singleton for %s",
     async (handler) => {
-      const body = handler === "Rollout" || handler === "Plan" ? { image: imageV2 } : {};
+      const bodies: Record<string, object> = {
+        Rollout: { image: imageV2 },
+        Plan: { image: imageV2 },
+        Skip: { reason: "a test" },
+      };
 
-      const answer = await bench.post(`${service}/another/${handler}`, body);
+      const answer = await bench.post(`${service}/another/${handler}`, bodies[handler] ?? {});
 
       expect(answer.status).toBe(404);
       expect(answer.body["message"]).toContain('"singleton"');

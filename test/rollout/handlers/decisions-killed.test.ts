@@ -6,6 +6,7 @@ import {
 } from "@restatedev/restate-sdk";
 import { describe, expect, it } from "vitest";
 import { toTerminalError } from "#kernel/terminal.ts";
+import type { OrderStop } from "#rollout/handlers/order-stop.ts";
 import { createPublicHandlers, type PublicParts } from "#rollout/handlers/public.ts";
 import { repair } from "#rollout/handlers/repair.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
@@ -44,8 +45,8 @@ const killed = () => new TerminalError("killed", { errorCode: 409 });
 describe("a decision that was killed", () => {
   it.each([
     ["Rollout", (ctx: ObjectSharedContext) => facade.Rollout(ctx, { image: imageV2 })],
-    ["Resume", (ctx: ObjectSharedContext) => facade.Resume(ctx)],
-    ["RollbackAll", (ctx: ObjectSharedContext) => facade.RollbackAll(ctx)],
+    ["Resume", (ctx: ObjectSharedContext) => facade.Resume(ctx, {})],
+    ["RollbackAll", (ctx: ObjectSharedContext) => facade.RollbackAll(ctx, {})],
   ])("of %s starts a repair of the current run at once", async (_, call) => {
     const { ctx, sent } = createContext(killed());
 
@@ -57,7 +58,7 @@ describe("a decision that was killed", () => {
   it("is no decision that was refused", async () => {
     const { ctx, sent } = createContext(toTerminalError(refusal()));
 
-    await expect(facade.Resume(ctx)).rejects.toThrow("not legal");
+    await expect(facade.Resume(ctx, {})).rejects.toThrow("not legal");
 
     expect(sent).toEqual([]);
   });
@@ -72,12 +73,13 @@ describe("the timer without a run's name", () => {
     );
     const ctx = {
       key: "singleton",
-      get: async () => buildHead({ state, runner: "inv_2" }),
+      get: async (key: string) =>
+        key === "rolloutState" ? buildHead({ state, runner: "inv_2" }) : null,
       set: () => {},
       date: { now: async () => 1_800_000_000_000 },
       sendClient: () => client,
     };
-    await repair(ctx as unknown as ObjectContext, {});
+    await repair(ctx as unknown as ObjectContext, {}, {} as OrderStop);
     return sent;
   };
 

@@ -5,7 +5,7 @@ import { buildHead } from "../../support/rollout/rollout-builders.ts";
 
 describe("composeMessage", () => {
   it.each(rolloutEvents)("composes a whole message for %s", (event) => {
-    const message = composeMessage(event, buildHead());
+    const message = composeMessage(event, buildHead(), { by: "mara", reason: "incident 4711" });
 
     expect(ChatMessage.parse(message).lines.join("")).not.toMatch(/undefined|NaN/);
   });

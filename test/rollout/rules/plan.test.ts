@@ -1,13 +1,15 @@
 import { describe, expect, it } from "vitest";
-import {
-  batchesOf,
-  describePlan,
-  planMembers,
-  toBatches,
-  toWaveProgress,
-} from "#rollout/rules/plan.ts";
+import type { FleetMember } from "#fleet/contract.ts";
+import { batchesOf, planMembers, toBatches, toWaveProgress } from "#rollout/rules/plan.ts";
 import { buildFleet, imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
 
+const aMember: FleetMember = {
+  id: "a",
+  region: "eu",
+  image: imageV1,
+  running_image: imageV1,
+  health: "healthy",
+};
 const request = { image: imageV2, wavePercentages: [50, 100] };
 
 describe("planMembers", () => {
@@ -23,7 +25,7 @@ describe("planMembers", () => {
   });
 
   it("includes a sentinel that is to run the image but does not yet", () => {
-    const fleet = [{ id: "a", region: "eu", image: imageV2, running_image: imageV1 }];
+    const fleet = [{ ...aMember, image: imageV2 }];
 
     expect(planMembers(fleet, request)).toHaveLength(1);
   });
@@ -50,26 +52,10 @@ describe("toBatches", () => {
   });
 
   it("remembers the image that runs, not the one that was ordered", () => {
-    const fleet = [
-      { id: "a", region: "eu", image: "r.io/x:never-came-up", running_image: imageV1 },
-    ];
+    const fleet = [{ ...aMember, image: "r.io/x:never-came-up" }];
 
     const [batch] = toBatches(planMembers(fleet, request));
 
     expect(batch?.images).toEqual([imageV1]);
-  });
-});
-
-describe("describePlan", () => {
-  it("shows sizes, coverage and regions of each wave", () => {
-    const fleet = [...buildFleet({ eu: 2, us: 2 }), ...buildFleet({ ap: 1 }, imageV2)];
-
-    const plan = describePlan(imageV2, fleet.length, planMembers(fleet, request));
-
-    expect(plan).toMatchObject({ total: 4, already_running: 1 });
-    expect(plan.waves.map(({ size, covered, regions }) => ({ size, covered, regions }))).toEqual([
-      { size: 2, covered: 2, regions: { eu: 1, us: 1 } },
-      { size: 2, covered: 4, regions: { eu: 1, us: 1 } },
-    ]);
   });
 });

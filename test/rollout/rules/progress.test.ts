@@ -1,100 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { emptyOutcome } from "#rollout/rules/outcome.ts";
-import { applyStep, inlineLists, nextStep, passOverFailures } from "#rollout/rules/progress.ts";
-import {
-  buildBatch,
-  buildHead,
-  buildWave,
-  imageV1,
-} from "../../support/rollout/rollout-builders.ts";
-
-describe("nextStep", () => {
-  it("starts with the first wave", () => {
-    expect(nextStep([buildWave(), buildWave()], undefined)).toEqual({
-      action: "run",
-      waveIndex: 0,
-    });
-  });
-
-  it("continues with the next wave after one without failures", () => {
-    expect(nextStep([buildWave({ succeeded: 2 }), buildWave()], 0)).toEqual({
-      action: "run",
-      waveIndex: 1,
-    });
-  });
-
-  it("pauses after a wave with a failure", () => {
-    const waves = [buildWave({ succeeded: 1, failed: 1 }), buildWave()];
-
-    expect(nextStep(waves, 0)).toEqual({ action: "pause", cause: "sentinels" });
-  });
-
-  it("recognises failures of the fleet's API by an earlier version's reasons", () => {
-    const failedBy = (...reasons: string[]) => {
-      const ids = reasons.map((_, i) => `s${i}`);
-      const marks = "f".repeat(reasons.length);
-      const why = Object.fromEntries(ids.map((id, i) => [id, reasons[i] ?? ""]));
-      const step = buildStep(ids, marks, why);
-      const { ofFleet: _, ...after } = step.after;
-      return applyStep(buildHead(), { ...step, after }).waves;
-    };
-    const ill = failedBy("unreachable: ECONNREFUSED", "timeout_unknown: unreachable: reset");
-
-    expect(nextStep(ill, 0)).toMatchObject({
-      cause: "fleet",
-      reason: expect.stringContaining("API is failing"),
-    });
-    expect(nextStep(failedBy("unauthorized: 401", "crash_loop"), 0)).toMatchObject({
-      cause: "sentinels",
-    });
-    expect(nextStep(failedBy("timeout_unknown"), 0)).toMatchObject({ cause: "sentinels" });
-  });
-
-  it("goes by the cause of a failure, not by the text of its reason", () => {
-    const step = buildStep(["a", "b"], "ff", { a: "unreachable: its word", b: "oom_killed" });
-    const causeOf = (ofFleet: string[]) =>
-      nextStep(applyStep(buildHead(), { ...step, after: { ...step.after, ofFleet } }).waves, 0);
-
-    expect(causeOf(["b"])).toMatchObject({ cause: "sentinels" });
-    expect(causeOf([])).toMatchObject({ cause: "sentinels" });
-    expect(causeOf(["a", "b"])).toMatchObject({ cause: "fleet" });
-  });
-
-  it("does not take a failure after a Resume for one of those that were passed over", () => {
-    const ill = buildWave({ failed: 1, fleetFailed: 1 });
-    const resumed = buildHead({ waves: passOverFailures([ill]) });
-
-    const { waves } = applyStep(resumed, { ...buildStep(["x"], "f", { x: "oom_killed" }), n: 1 });
-
-    expect(nextStep(waves, 0)).toMatchObject({ cause: "sentinels" });
-  });
-
-  it("completes after the last wave", () => {
-    expect(nextStep([buildWave({ succeeded: 2 })], 0)).toEqual({ action: "complete" });
-  });
-
-  it("completes at once when there is no wave", () => {
-    expect(nextStep([], undefined)).toEqual({ action: "complete" });
-  });
-
-  it("does not pause again for failures that a Resume has passed over", () => {
-    const waves = passOverFailures([buildWave({ succeeded: 1, failed: 1 }), buildWave()]);
-
-    expect(nextStep(waves, undefined)).toEqual({ action: "run", waveIndex: 1 });
-  });
-
-  it("continues the same wave after a Resume when some of it has no result", () => {
-    const waves = passOverFailures([buildWave({ size: 3, succeeded: 1, failed: 1 }), buildWave()]);
-
-    expect(nextStep(waves, undefined)).toEqual({ action: "run", waveIndex: 0 });
-  });
-
-  it("pauses with a reason when a wave ended with deploys that have no result", () => {
-    const step = nextStep([buildWave({ size: 3, succeeded: 1 })], 0);
-
-    expect(step).toMatchObject({ action: "pause", reason: expect.stringContaining("2 deploys") });
-  });
-});
+import { applyRetry, applyStep, inlineLists } from "#rollout/rules/progress.ts";
+import { withoutFailures } from "#rollout/rules/second-try.ts";
+import { buildBatch, buildHead, imageV1 } from "../../support/rollout/rollout-builders.ts";
 
 /** Of a head whose first batch has counted for so many successes. */
 const tallies = (s: number) => ({ 0: { s, f: 0, r: 0, n: 0 } });
@@ -154,5 +62,32 @@ describe("inlineLists", () => {
 
   it("gives nothing for a fleet of more than 1,000", () => {
     expect(inlineLists(1_001, [])).toEqual({});
+  });
+});
+
+describe("applyRetry", () => {
+  it("takes failures out of the counts and lists, and leaves the others there", () => {
+    const batch = buildBatch(["a", "b", "c"]);
+    const marked = { ...emptyOutcome(batch), marks: "sff", reasons: { b: "oom_killed", c: "x" } };
+    const failed = applyStep(buildHead(), {
+      n: 0,
+      batch,
+      before: emptyOutcome(batch),
+      after: marked,
+    });
+    const other = { id: "z", reason: "of another wave" };
+
+    const { outcome, changes } = withoutFailures(batch, marked);
+    const step = { n: 0, batch, before: marked, after: outcome };
+    const head = applyRetry({ ...failed, failedSample: [...failed.failedSample, other] }, step);
+
+    expect(outcome).toMatchObject({ marks: "s..", reasons: {}, retried: ["b", "c"] });
+    expect(changes.map(({ id, to }) => [id, to])).toEqual([
+      ["b", "."],
+      ["c", "."],
+    ]);
+    expect(head).toMatchObject({ succeeded: 1, failed: 0, succeededIds: ["a"], failedIds: [] });
+    expect(head.failedSample).toEqual([other]);
+    expect(head.waves[0]).toMatchObject({ succeeded: 1, failed: 0 });
   });
 });

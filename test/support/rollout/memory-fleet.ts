@@ -13,6 +13,7 @@ export function createMemoryFleet(size: number) {
   const members = new Map<string, Member>();
   const applied: AppliedOrder[] = [];
   const settled = new Set<string>();
+  const sick = new Set<string>();
   let behave: (id: string, image: string) => Behaviour = () => ({ status: "ready" });
   let isHeld = false;
   let isAway = false;
@@ -22,6 +23,7 @@ export function createMemoryFleet(size: number) {
   let maxInFlight = 0;
 
   const reset = () => {
+    sick.clear();
     for (let i = 1; i <= size; i++) {
       const id = `s${String(i).padStart(2, "0")}`;
       const region = ["eu", "us", "ap"][i % 3] ?? "";
@@ -47,7 +49,7 @@ export function createMemoryFleet(size: number) {
         region,
         image,
         running_image: running,
-        healthy: true,
+        healthy: !sick.has(id),
       }));
     },
     apply: async ({ sentinelId: id, image }, { isWanted = () => true } = {}) => {
@@ -97,6 +99,16 @@ export function createMemoryFleet(size: number) {
       listGate = Promise.withResolvers();
     },
     releaseList: () => listGate.resolve(),
+    /** These list themselves as unhealthy from now on; without ids all are healthy again. */
+    sicken: (...ids: string[]) => {
+      sick.clear();
+      for (const id of ids) sick.add(id);
+    },
+    /** Something else than us has put this image back. */
+    revert: (id: string, image: string) => {
+      const member = members.get(id);
+      if (member !== undefined) members.set(id, { ...member, running: image });
+    },
     running: () => new Map([...members].map(([id, { running }]) => [id, running])),
     maxInFlight: () => maxInFlight,
   };

@@ -61,6 +61,7 @@ export function buildFleet(sizes: Record<string, number>, image = imageV1): Flee
       region,
       image,
       running_image: image,
+      health: "healthy" as const,
     })),
   );
 }

@@ -5,7 +5,7 @@ import { RolloutPlan } from "#rollout/contract.ts";
 import { waitFor } from "../wait-for.ts";
 import { failing } from "./memory-fleet.ts";
 import type { Answer, RolloutBench } from "./rollout-bench.ts";
-import type { ModelOperation, RolloutModel } from "./rollout-model.ts";
+import type { ModelOperation, ModelPolicy, RolloutModel } from "./rollout-model.ts";
 
 type Command = fc.AsyncCommand<RolloutModel, RolloutBench>;
 
@@ -26,16 +26,23 @@ abstract class Step implements Command {
 class RolloutStep extends Step {
   readonly #failing: Set<string>;
   readonly #percentages: number[];
+  readonly #policy: ModelPolicy;
 
-  constructor(failingIds: string[], percentages: number[]) {
+  constructor(failingIds: string[], percentages: number[], policy: ModelPolicy) {
     super();
     this.#failing = new Set(failingIds);
     this.#percentages = percentages;
+    this.#policy = policy;
   }
 
   async run(model: RolloutModel, bench: RolloutBench): Promise<void> {
     bench.fleet.behave(failing(this.#failing));
-    const request = { image: nextImage(), wave_percentages: this.#percentages };
+    const request = {
+      image: nextImage(),
+      wave_percentages: this.#percentages,
+      ...(this.#policy.tolerates && { max_failed: { in_all: "100%" } }),
+      ...(this.#policy.rollsBack && { on_failure: "rollback" }),
+    };
     const plan = RolloutPlan.parse((await bench.call("Plan", request)).body);
 
     const answer = await bench.call("Rollout", request);
@@ -44,13 +51,15 @@ class RolloutStep extends Step {
     model.begin(
       request.image,
       plan.waves.map(({ sentinels }) => sentinels),
+      this.#policy,
     );
     model.run(this.#failing);
     await expectAgreement(model, bench, answer);
   }
 
   toString() {
-    return `Rollout(${this.#percentages}; failing ${[...this.#failing]})`;
+    const policy = JSON.stringify(this.#policy);
+    return `Rollout(${this.#percentages}; failing ${[...this.#failing]}; ${policy})`;
   }
 }
 
@@ -106,7 +115,8 @@ class HeldRolloutStep extends Step {
   }
 }
 
-class ResumeStep extends Step {
+/** Rollout, and while its first deploys are held Pause; then Resume, once they have ended. */
+class PausedRolloutStep extends Step {
   readonly #failing: Set<string>;
 
   constructor(failingIds: string[]) {
@@ -115,15 +125,60 @@ class ResumeStep extends Step {
   }
 
   async run(model: RolloutModel, bench: RolloutBench): Promise<void> {
+    if (!model.allows("Rollout")) return;
     bench.fleet.behave(failing(this.#failing));
-    const answer = await bench.call("Resume");
+    const request = { image: nextImage(), wave_percentages: [100] };
+    const [wave] = RolloutPlan.parse((await bench.call("Plan", request)).body).waves;
+    const before = bench.fleet.applied.length;
+    bench.fleet.hold();
+    const rollout = bench.call("Rollout", request);
+    await waitFor(() => bench.fleet.applied.length === before + bench.maxParallel, {
+      withinMs: 10_000,
+      what: "the first deploys",
+    });
+    model.begin(request.image, [wave?.sentinels ?? []]);
+    expectLegality(model, "Pause", await bench.call("Pause"));
+    expectLegality(model, "Skip", await bench.call("Skip", { reason: "a test" }));
+    const inFlight = bench.fleet.applied.slice(before).map(({ id }) => id);
+    bench.fleet.release();
+    expect((await rollout).body.state).toBe("paused");
+    await waitFor(async () => (await bench.call("Status")).body["in_flight"] === 0, {
+      withinMs: 10_000,
+      what: "the deploys to end",
+    });
+
+    const resumed = await bench.call("Resume");
+
+    model.pauseDuring(inFlight, this.#failing);
+    await expectAgreement(model, bench, resumed);
+  }
+
+  toString() {
+    return `PausedRollout(failing ${[...this.#failing]})`;
+  }
+}
+
+class ResumeStep extends Step {
+  readonly #failing: Set<string>;
+  readonly #retries: boolean;
+
+  constructor(failingIds: string[], retries: boolean) {
+    super();
+    this.#failing = new Set(failingIds);
+    this.#retries = retries;
+  }
+
+  async run(model: RolloutModel, bench: RolloutBench): Promise<void> {
+    bench.fleet.behave(failing(this.#failing));
+    const answer = await bench.call("Resume", this.#retries ? { retry_failed: true } : {});
     if (!expectLegality(model, "Resume", answer)) return;
-    model.run(this.#failing);
+    if (this.#retries) model.retry(this.#failing);
+    else model.run(this.#failing);
     await expectAgreement(model, bench, answer);
   }
 
   toString() {
-    return `Resume(failing ${[...this.#failing]})`;
+    return `Resume(failing ${[...this.#failing]}; retries: ${this.#retries})`;
   }
 }
 
@@ -142,17 +197,21 @@ class CancelStep extends Step {
 
 class RollbackStep extends Step {
   readonly #failing: Set<string>;
+  readonly #includes: boolean;
 
-  constructor(failingIds: string[]) {
+  constructor(failingIds: string[], includes: boolean) {
     super();
     this.#failing = new Set(failingIds);
+    this.#includes = includes;
   }
 
   async run(model: RolloutModel, bench: RolloutBench): Promise<void> {
     bench.fleet.behave(failing(this.#failing));
-    const answer = await bench.call("RollbackAll");
+    const answer = await bench.call("RollbackAll", this.#includes ? { include_failed: true } : {});
     if (!expectLegality(model, "RollbackAll", answer)) return;
-    const reverted = model.rollBack(this.#failing);
+    const reverted = this.#includes
+      ? model.rollBackAll(this.#failing)
+      : model.rollBack(this.#failing);
     const left = (answer.body["not_reverted"] as { id: string }[]).map(({ id }) => id);
     expect(answer.body["reverted"]).toBe(reverted.length);
     expect(left.sort()).toEqual([...model.succeeded].sort());
@@ -160,7 +219,7 @@ class RollbackStep extends Step {
   }
 
   toString() {
-    return `RollbackAll(failing ${[...this.#failing]})`;
+    return `RollbackAll(failing ${[...this.#failing]}; includes failed: ${this.#includes})`;
   }
 }
 
@@ -208,13 +267,19 @@ export function rolloutCommands(ids: string[]) {
     [1, 50, 100],
     [1, 25, 50, 75, 100],
   );
+  const policies = fc.record({ tolerates: fc.boolean(), rollsBack: fc.boolean() });
   return fc.commands<RolloutModel, RolloutBench, false>(
     [
-      fc.tuple(someFailing, percentages).map(([list, waves]) => new RolloutStep(list, waves)),
+      fc
+        .tuple(someFailing, percentages, policies)
+        .map(([list, waves, policy]) => new RolloutStep(list, waves, policy)),
+      someFailing.map((list) => new PausedRolloutStep(list)),
       fc.tuple(someFailing, fc.boolean()).map(([list, back]) => new HeldRolloutStep(list, back)),
-      someFailing.map((list) => new ResumeStep(list)),
+      fc.tuple(someFailing, fc.boolean()).map(([list, retries]) => new ResumeStep(list, retries)),
       fc.constant(new CancelStep()),
-      someFailing.map((list) => new RollbackStep(list)),
+      fc
+        .tuple(someFailing, fc.boolean())
+        .map(([list, includes]) => new RollbackStep(list, includes)),
     ],
     { maxCommands: 5, size: "max" },
   );

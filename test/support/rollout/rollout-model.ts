@@ -5,11 +5,15 @@
 
 type State = "idle" | "in_progress" | "paused" | "completed" | "cancelled" | "rolling_back";
 
-export type ModelOperation = "Rollout" | "Resume" | "Cancel" | "RollbackAll";
+export type ModelOperation = "Rollout" | "Resume" | "Pause" | "Skip" | "Cancel" | "RollbackAll";
+
+/** What a request says about failures. */
+export type ModelPolicy = { tolerates: boolean; rollsBack: boolean };
 
 const legal: Record<State, ModelOperation[]> = {
   idle: ["Rollout"],
-  in_progress: ["Cancel"],
+  // Nothing is skipped here: no rollout of the model waits.
+  in_progress: ["Pause", "Cancel"],
   paused: ["Resume", "Cancel", "RollbackAll"],
   completed: ["Rollout"],
   cancelled: ["Rollout", "RollbackAll"],
@@ -27,6 +31,7 @@ export class RolloutModel {
   succeeded = new Set<string>();
   failed = new Set<string>();
   #previous = new Map<string, string>();
+  #policy: ModelPolicy = { tolerates: false, rollsBack: false };
 
   constructor(running: Map<string, string>) {
     this.running = new Map(running);
@@ -37,7 +42,12 @@ export class RolloutModel {
   }
 
   /** Freezes the fleet: who is in which wave, and what each runs now. */
-  begin(image: string, waves: string[][]): void {
+  begin(
+    image: string,
+    waves: string[][],
+    policy: ModelPolicy = { tolerates: false, rollsBack: false },
+  ): void {
+    this.#policy = policy;
     this.state = "in_progress";
     this.image = image;
     this.waves = waves;
@@ -53,12 +63,34 @@ export class RolloutModel {
     while (this.currentWave < this.waves.length) {
       const wave = this.waves[this.currentWave++] ?? [];
       for (const id of wave) this.#deploy(id, failing);
-      if (wave.some((id) => failing.has(id))) {
-        this.state = "paused";
-        return;
-      }
+      if (this.#stopsFor(wave, failing)) return;
     }
     this.state = "completed";
+  }
+
+  /** Deploys the failed members of the current wave again, then goes on as `run`. */
+  retry(failing: ReadonlySet<string>): void {
+    const wave = this.waves[this.currentWave - 1] ?? [];
+    const tried = wave.filter((id) => this.failed.delete(id));
+    for (const id of tried) this.#deploy(id, failing);
+    if (!this.#stopsFor(tried, failing)) this.run(failing);
+  }
+
+  /** Pauses for a failure that the policy does not tolerate, and rolls back if it is to. */
+  #stopsFor(ids: readonly string[], failing: ReadonlySet<string>): boolean {
+    if (this.#policy.tolerates || !ids.some((id) => failing.has(id))) return false;
+    this.state = "paused";
+    if (this.#policy.rollsBack) this.rollBack(failing);
+    return true;
+  }
+
+  /** A Pause while the first `done` of the current wave were in flight, and a Resume once they have ended. */
+  pauseDuring(done: readonly string[], failing: ReadonlySet<string>): void {
+    const wave = this.waves[this.currentWave++] ?? [];
+    for (const id of done) this.#deploy(id, failing);
+    const left = wave.filter((id) => !done.includes(id));
+    for (const id of left) this.#deploy(id, failing);
+    if (!this.#stopsFor(left, failing)) this.run(failing);
   }
 
   /** A Cancel while the first `done` of the current wave were in flight: those end, no other begins. */
@@ -70,6 +102,13 @@ export class RolloutModel {
 
   cancel(): void {
     this.state = "cancelled";
+  }
+
+  /** The same for those that failed, too: one that fails again may have the image. */
+  rollBackAll(failing: ReadonlySet<string>): string[] {
+    for (const id of this.failed) this.succeeded.add(id);
+    this.failed.clear();
+    return this.rollBack(failing);
   }
 
   /** Puts back what took the image; what fails to go back stays in `succeeded`. Answers the reverted. */

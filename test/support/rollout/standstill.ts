@@ -17,9 +17,10 @@ export function untilStill(bench: RolloutBench): Promise<RolloutStatus> {
   });
 }
 
-/** Ends what is left of the rollout before, and restores the fleet. */
+/** Ends what is left of the rollout before, which may wait, and restores the fleet. */
 export async function startOver(bench: RolloutBench): Promise<void> {
   bench.fleet.release();
+  if ((await bench.call("Status")).body.state === "in_progress") await bench.call("Cancel");
   const { state } = await untilStill(bench);
   if (state === "paused") await bench.call("Cancel");
   bench.fleet.reset();

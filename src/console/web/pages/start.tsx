@@ -17,6 +17,9 @@ const empty: StartFields = {
   checks: [],
   cleanRuns: 3,
   timeoutSeconds: 600,
+  maxFailed: "",
+  soakSeconds: "",
+  rollsBack: false,
 };
 
 type PlannedRollout = { request: RolloutRequest; plan: RolloutPlan };
@@ -98,6 +101,14 @@ function Plan({ planned, isLegal }: { planned: PlannedRollout; isLegal: boolean 
   );
 }
 
+function failureWords({ max_failed: inAll, waves, on_failure: then }: RolloutPlan): string {
+  const what = then === "rollback" ? "The previous images are restored" : "It pauses";
+  const hasLimits = inAll !== null || waves.some(({ max_failed: limit }) => limit !== null);
+  return hasLimits
+    ? `${what} at the first failure that is not allowed.`
+    : `${what} at the first wave with a failure.`;
+}
+
 function startQuestion({ request, plan }: PlannedRollout) {
   const seen = rollout.value?.status;
   const expect = { rollout_id: seen?.rollout_id ?? null, state: seen?.state ?? "idle" };
@@ -110,9 +121,9 @@ function startQuestion({ request, plan }: PlannedRollout) {
         ? "Every sentinel runs this image already: the rollout completes at once."
         : `Wave 1 starts now with ${sentinels(first.size)}; ${plan.waves.length} waves in all.`,
       gate === undefined
-        ? "Each wave starts as soon as the previous one has succeeded."
+        ? "Each wave starts when the previous one has succeeded."
         : `Each wave waits for clean runs of ${gate}.`,
-      "It pauses at the first wave with a failure.",
+      failureWords(plan),
     ],
     verb: "Start the rollout",
     isGrave: false,

@@ -10,8 +10,13 @@ export type Question = {
   /** The label of the button. */
   verb: string;
   isGrave: boolean;
-  run: () => Promise<unknown>;
+  /** A choice, or a text without which the button does nothing. */
+  field?: { label: string; kind: "tick" | "text" };
+  run: (given: Given) => Promise<unknown>;
 };
+
+/** What the operator has given in the field. */
+export type Given = { isTicked: boolean; text: string };
 
 const question = signal<Question | undefined>(undefined);
 
@@ -29,10 +34,12 @@ export function Confirmation() {
   return asked === undefined ? null : <Dialog key={asked.title} {...asked} />;
 }
 
-function Dialog({ title, lines, verb, isGrave, run }: Question) {
+function Dialog({ title, lines, verb, isGrave, field, run }: Question) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [error, setError] = useState<string>();
   const [isBusy, setBusy] = useState(false);
+  const [given, setGiven] = useState<Given>({ isTicked: false, text: "" });
+  const isComplete = field?.kind !== "text" || given.text.trim() !== "";
   useEffect(() => dialog.current?.showModal(), []);
   const close = () => {
     // An operation that ends late may find another question, of another session.
@@ -42,7 +49,7 @@ function Dialog({ title, lines, verb, isGrave, run }: Question) {
     setBusy(true);
     setError(undefined);
     try {
-      await run();
+      await run(given);
       close();
     } catch (problem) {
       setError((problem as Error).message);
@@ -55,6 +62,7 @@ function Dialog({ title, lines, verb, isGrave, run }: Question) {
       {lines.map((line) => (
         <p key={line}>{line}</p>
       ))}
+      {field !== undefined && <Field {...field} given={given} change={setGiven} />}
       {error !== undefined && (
         <p role="alert" class="refused">
           {error}
@@ -67,12 +75,43 @@ function Dialog({ title, lines, verb, isGrave, run }: Question) {
         <button
           type="button"
           class={isGrave ? "grave" : "main"}
-          disabled={isBusy}
+          disabled={isBusy || !isComplete}
           onClick={() => void go()}
         >
           {isBusy ? "Sending…" : verb}
         </button>
       </div>
     </dialog>
+  );
+}
+
+type FieldProps = NonNullable<Question["field"]> & {
+  given: Given;
+  change: (given: Given) => void;
+};
+
+function Field({ label, kind, given, change }: FieldProps) {
+  if (kind === "tick") {
+    return (
+      <label class="tick">
+        <input
+          type="checkbox"
+          checked={given.isTicked}
+          onChange={(event) => change({ ...given, isTicked: event.currentTarget.checked })}
+        />
+        {label}
+      </label>
+    );
+  }
+  return (
+    <label>
+      <span class="label">{label}</span>
+      <input
+        maxLength={500}
+        autoComplete="off"
+        value={given.text}
+        onInput={(event) => change({ ...given, text: event.currentTarget.value })}
+      />
+    </label>
   );
 }

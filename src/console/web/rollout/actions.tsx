@@ -2,13 +2,16 @@
 import type { LiveRollout } from "#console/contract.ts";
 import { order } from "#console/web/api.ts";
 import { count, sentinels, shortImage } from "#console/web/format.ts";
-import { ask, type Question } from "#console/web/parts/confirm.tsx";
+import { ask, type Given, type Question } from "#console/web/parts/confirm.tsx";
 import { Link } from "#console/web/router.tsx";
 import type { Operation } from "#rollout/contract.ts";
+import type { WaveView } from "#rollout/history/contract.ts";
 
 type Action = { operation: Operation; label: string; tone: "" | "main" | "grave" };
 
 const actions: readonly Action[] = [
+  { operation: "Pause", label: "Pause…", tone: "" },
+  { operation: "Skip", label: "Skip the wait…", tone: "" },
   { operation: "Cancel", label: "Cancel…", tone: "" },
   { operation: "RollbackAll", label: "Roll back…", tone: "grave" },
   { operation: "Resume", label: "Resume…", tone: "main" },
@@ -16,12 +19,13 @@ const actions: readonly Action[] = [
 
 export function Actions({ rollout }: { rollout: LiveRollout }) {
   const legal = new Set(rollout.legal);
-  const hasMoved = rollout.previous_images.length > 0;
+  const hasMoved = rollout.previous_images.length > 0 || rollout.status.failed > 0;
   return (
     <div class="row">
       {actions
         .filter(({ operation }) => legal.has(operation))
         .filter(({ operation }) => operation !== "RollbackAll" || hasMoved)
+        .filter(({ operation }) => operation !== "Skip" || rollout.status.waiting_for != null)
         .map(({ operation, label, tone }) => (
           <button
             key={operation}
@@ -44,10 +48,39 @@ export function Actions({ rollout }: { rollout: LiveRollout }) {
 function questionOf(operation: Operation, rollout: LiveRollout): Question {
   const { status } = rollout;
   const expect = { rollout_id: status.rollout_id, state: status.state };
-  const send = (name: string) => () => order(`rollout/${name}`, { expect });
-  if (operation === "Resume") return { ...resumeQuestion(rollout), run: send("resume") };
-  if (operation === "RollbackAll") return { ...rollbackQuestion(rollout), run: send("rollback") };
-  return { ...cancelQuestion(rollout), run: send("cancel") };
+  const send = (name: string, body: object = {}) => order(`rollout/${name}`, { expect, ...body });
+  if (operation === "Resume") {
+    const run = ({ isTicked }: Given) => send("resume", isTicked ? { retry_failed: true } : {});
+    return { ...resumeQuestion(rollout), run };
+  }
+  if (operation === "RollbackAll") {
+    const run = ({ isTicked }: Given) => send("rollback", isTicked ? { include_failed: true } : {});
+    return { ...rollbackQuestion(rollout), run };
+  }
+  if (operation === "Skip") {
+    return { ...skipQuestion(rollout), run: ({ text }) => send("skip", { reason: text }) };
+  }
+  if (operation === "Pause") return { ...pauseQuestion(rollout), run: () => send("pause") };
+  return { ...cancelQuestion(rollout), run: () => send("cancel") };
+}
+
+function skipQuestion({ status }: LiveRollout): Words {
+  return {
+    title: `Skip the ${status.waiting_for ?? "wait"}?`,
+    lines: ["What comes next starts at once. The reason is kept in the history."],
+    verb: "Skip it",
+    isGrave: false,
+    field: { label: "Reason", kind: "text" },
+  };
+}
+
+function pauseQuestion({ status }: LiveRollout): Words {
+  return {
+    title: `Pause the rollout of ${shortImage(status.image ?? "")}?`,
+    lines: [`Nothing more starts. In flight, and finishing: ${sentinels(status.in_flight)}.`],
+    verb: "Pause the rollout",
+    isGrave: false,
+  };
 }
 
 type Words = Omit<Question, "run">;
@@ -71,19 +104,32 @@ function cancelQuestion({ status, waves }: LiveRollout): Words {
   };
 }
 
+function nextWords({ wave, size, succeeded, failed }: WaveView, hasMore: boolean): string {
+  if (!hasMore) return `Wave ${wave} starts: ${sentinels(size)} get`;
+  return `Wave ${wave} continues: ${sentinels(size - succeeded - failed)} of it get`;
+}
+
 function resumeQuestion({ status, waves }: LiveRollout): Words {
-  const next = waves[status.current_wave];
-  const failed = `Failed, not retried: ${sentinels(status.failed)}.`;
+  const current = waves[status.current_wave - 1];
+  const hasMore = current !== undefined && current.succeeded + current.failed < current.size;
+  const next = hasMore ? current : waves[status.current_wave];
+  const failed = `Failed, not retried unless ticked: ${sentinels(status.failed)}.`;
   return {
     title: "Resume the rollout?",
     lines: [
       next === undefined
-        ? "The failed wave was the last one: the rollout ends as completed, with failures."
-        : `Wave ${next.wave} starts: ${sentinels(next.size)} get ${shortImage(status.image ?? "")}.`,
+        ? "This wave was the last one: nothing more is deployed."
+        : `${nextWords(next, hasMore)} ${shortImage(status.image ?? "")}.`,
       ...(status.failed > 0 ? [failed] : []),
     ],
-    verb: next === undefined ? "Complete the rollout" : `Start wave ${next.wave}`,
+    verb:
+      next === undefined
+        ? "Complete the rollout"
+        : `${hasMore ? "Continue" : "Start"} wave ${next.wave}`,
     isGrave: false,
+    ...(status.failed > 0 && {
+      field: { label: "Retry the failed sentinels of this wave first", kind: "tick" as const },
+    }),
   };
 }
 
@@ -99,7 +145,7 @@ function rollbackQuestion({ status, waves, previous_images: images }: LiveRollou
       : `Roll back ${sentinels(total)} to their previous images?`;
   const each = images.map((image) => `${sentinels(image.sentinels)} back to ${image.image}.`);
   const rest = `${sentinels(total - named)} back to other images.`;
-  const failed = `Failed, not changed: ${sentinels(status.failed)}. They never ran the new image.`;
+  const failed = `Failed, not changed unless ticked: ${sentinels(status.failed)}.`;
   return {
     title,
     lines: [
@@ -110,5 +156,8 @@ function rollbackQuestion({ status, waves, previous_images: images }: LiveRollou
     ],
     verb: `Roll back ${count(total)}`,
     isGrave: true,
+    ...(status.failed > 0 && {
+      field: { label: "Roll back failed sentinels too", kind: "tick" as const },
+    }),
   };
 }

@@ -2,7 +2,7 @@
 import { clock, duration, ms } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Link } from "#console/web/router.tsx";
-import type { GateStatus } from "#rollout/contract.ts";
+import type { GateStatus } from "#rollout/policy/contract.ts";
 
 export function GatePanel({ gate, isOpen }: { gate: GateStatus; isOpen: boolean }) {
   const left = (Date.parse(gate.until) - nowMs.value) / 1_000;

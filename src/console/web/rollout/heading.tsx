@@ -59,6 +59,7 @@ function title({ status, ended_at: endedAt }: RolloutDetail): string {
   if (status.state === "in_progress") {
     if (status.total_waves === 0) return `${name}: no wave started yet`;
     const wave = `wave ${status.current_wave} of ${status.total_waves}`;
+    if (status.waiting_for === "soak") return `Soaking after ${wave}`;
     return status.gate === undefined ? `${name}: ${wave}` : `Waiting at the gate after ${wave}`;
   }
   if (status.state === "paused") return `Paused after wave ${status.current_wave}`;

@@ -1,5 +1,5 @@
 /** What a rollout would do, wave by wave. */
-import { count, sentinels } from "#console/web/format.ts";
+import { count, duration, sentinels } from "#console/web/format.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
 
 export function PlanTable({ plan }: { plan: RolloutPlan }) {
@@ -20,12 +20,18 @@ export function PlanTable({ plan }: { plan: RolloutPlan }) {
               <i class="b-info" style={{ width: share(wave.size, plan.total) }} />
             </span>
             <span class="wave-count">{sentinels(wave.size)}</span>
-            <span class="regions quiet">{regionWords(wave.regions)}</span>
+            <span class="regions quiet">
+              {[regionWords(wave.regions), soakWords(wave)].filter(Boolean).join(" · ")}
+            </span>
           </li>
         ))}
       </ol>
     </>
   );
+}
+
+function soakWords({ soak_seconds: soak }: RolloutPlan["waves"][number]): string {
+  return soak > 0 ? `then watched for ${duration(soak)}` : "";
 }
 
 function share(part: number, total: number): string {

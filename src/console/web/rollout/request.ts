@@ -7,25 +7,35 @@ export type StartFields = {
   checks: readonly string[];
   cleanRuns: number;
   timeoutSeconds: number;
+  maxFailed: string;
+  soakSeconds: string;
+  rollsBack: boolean;
 };
 
 /** Leaves out empty fields: the server has the defaults. */
 export function toRequest(fields: StartFields): RolloutRequest {
-  const percentages = readPercentages(fields.waves);
-  const { checks, cleanRuns, timeoutSeconds } = fields;
+  const percentages = readNumbers(fields.waves);
+  const { checks, cleanRuns, timeoutSeconds, rollsBack } = fields;
+  const soaks = readNumbers(fields.soakSeconds);
+  const maxFailed = fields.maxFailed.replaceAll(" ", "");
   return {
     image: fields.image.trim(),
     ...(percentages.length > 0 && { wave_percentages: percentages }),
     ...(checks.length > 0 && {
       gate: { checks: [...checks], clean_runs: cleanRuns, timeout_seconds: timeoutSeconds },
     }),
+    ...(maxFailed !== "" && {
+      max_failed: { in_all: /^\d+$/.test(maxFailed) ? Number(maxFailed) : maxFailed },
+    }),
+    ...(soaks.length > 0 && { soak_seconds: soaks.length === 1 ? (soaks[0] ?? 0) : soaks }),
+    ...(rollsBack && { on_failure: "rollback" }),
   };
 }
 
-/** Numbers separated by spaces, commas, semicolons, % or →. Other text becomes 0, which the server refuses. */
-function readPercentages(text: string): number[] {
+/** Numbers separated by spaces, commas, semicolons, % or →. Other text becomes -1, which the server refuses. */
+function readNumbers(text: string): number[] {
   return text
     .split(/[\s,;%→]+/)
     .filter((word) => word !== "")
-    .map((word) => Number(word) || 0);
+    .map((word) => (Number.isNaN(Number(word)) ? -1 : Number(word)));
 }

@@ -1,7 +1,8 @@
 /** The form of a new rollout. */
-import type { ComponentChildren } from "preact";
 import { rollout } from "#console/web/live.ts";
+import { Field } from "#console/web/parts/field.tsx";
 import { useRead } from "#console/web/use-read.ts";
+import { FailureFields } from "./failure-fields.tsx";
 import type { StartFields } from "./request.ts";
 
 /** Focuses the first field, because the operator has opened the form to type. */
@@ -46,6 +47,7 @@ export function StartForm({ fields, change, show, error }: Props) {
         />
       </Field>
       <GateFields fields={fields} change={change} />
+      <FailureFields fields={fields} change={change} />
       {error !== undefined && (
         <p role="alert" class="refused">
           {error}
@@ -55,27 +57,6 @@ export function StartForm({ fields, change, show, error }: Props) {
         <button type="submit">Show the plan</button>
       </div>
     </form>
-  );
-}
-
-function Field({
-  name,
-  hint,
-  children,
-}: {
-  name: string;
-  hint: string;
-  children: ComponentChildren;
-}) {
-  return (
-    <div>
-      {/* biome-ignore lint/a11y/noLabelWithoutControl: the control is the child */}
-      <label>
-        <span class="label">{name}</span>
-        {children}
-      </label>
-      <p class="hint">{hint}</p>
-    </div>
   );
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { shareOf } from "#rollout/services/run.ts";
+import { shareOf } from "#rollout/services/lanes.ts";
 
 describe("shareOf", () => {
   it("splits the free slots by size", () => {

@@ -1,5 +1,6 @@
 /** The gate between two waves: whether the checks allow the next one. Pure. */
-import type { Gate, GateStatus } from "#rollout/contract.ts";
+import type { Gate, GateStatus } from "#rollout/policy/contract.ts";
+import { type Condition, start } from "./condition.ts";
 
 /** The runs of one check since the gate closed. */
 export type CheckReport = {
@@ -48,20 +49,35 @@ export function withReports(status: GateStatus, reports: readonly CheckReport[])
   };
 }
 
-export type GateVerdict = { action: "open" | "wait" } | { action: "pause"; reason: string };
-
-/** A failed run takes precedence over clean ones before it, and both over the timeout. */
-export function judgeGate(status: GateStatus, nowMs: number): GateVerdict {
-  for (const { check, failed_run: run } of status.checks) {
-    if (run === null) continue;
-    const reason = `the gate is closed: ${check} failed at ${run.location} (${run.reason})`;
-    return { action: "pause", reason };
+/**
+ * A failed run takes precedence over clean ones before it, and both over the timeout. Before the end of
+ * the rollout there is nothing to open, but while the last wave soaks a failed run stops it too.
+ */
+export const judgeGate: Condition = ({ head, next, nowMs }) => {
+  const { gateStatus: status } = head;
+  if (status === undefined || next.kind === "deploy") return start;
+  const failure = failureOf(status);
+  if (failure !== undefined) {
+    return { action: "stop", cause: "gate", reason: failure, isOfImage: true };
   }
   const missing = status.checks.filter((check) => check.clean_runs < check.wanted_runs);
-  if (missing.length === 0) return { action: "open" };
-  if (nowMs < Date.parse(status.until)) return { action: "wait" };
-  const counts = missing.map(
-    ({ check, clean_runs, wanted_runs }) => `${check} had ${clean_runs} of ${wanted_runs}`,
-  );
-  return { action: "pause", reason: `the gate timed out: of clean runs ${counts.join(", ")}` };
+  if (missing.length === 0 || next.kind === "end") return start;
+  const counts = missing
+    .map(({ check, clean_runs, wanted_runs }) => `${check} had ${clean_runs} of ${wanted_runs}`)
+    .join(", ");
+  const untilMs = Date.parse(status.until);
+  if (nowMs >= untilMs) {
+    const reason = `the gate timed out: of clean runs ${counts}`;
+    return { action: "stop", cause: "gate", reason, isOfImage: false };
+  }
+  const reason = `waits for clean runs of its checks: ${counts}`;
+  return { action: "wait", waitingFor: "gate", reason, untilMs };
+};
+
+function failureOf(status: GateStatus): string | undefined {
+  for (const { check, failed_run: run } of status.checks) {
+    if (run === null) continue;
+    return `the gate is closed: ${check} failed at ${run.location} (${run.reason})`;
+  }
+  return undefined;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { Gate } from "#rollout/contract.ts";
-import { gatePollMs, judgeGate, newGateStatus, withReports } from "#rollout/rules/gate.ts";
+import { gatePollMs, judgeGate, newGateStatus, withReports } from "#rollout/conditions/gate.ts";
+import { Gate, type GateStatus } from "#rollout/policy/contract.ts";
+import { buildHead } from "../../support/rollout/rollout-builders.ts";
 
 const gate = Gate.parse({ checks: ["verify-key", "liveness"], clean_runs: 3 });
 const closedAtMs = Date.parse("2026-01-01T00:00:00.000Z");
@@ -17,23 +18,26 @@ const failedRun = {
 const closed = newGateStatus(gate, 1, closedAtMs);
 const clean = (check: string, cleanRuns: number) => ({ check, cleanRuns, failedRun: null });
 
+const judge = (gateStatus: GateStatus, nowMs: number) =>
+  judgeGate({ head: buildHead({ gateStatus }), next: { kind: "wave", index: 1 }, wave: 0, nowMs });
+
 describe("judgeGate", () => {
   it("waits while a check has had too few clean runs", () => {
     const status = withReports(closed, [clean("verify-key", 3), clean("liveness", 2)]);
 
-    expect(judgeGate(status, closedAtMs)).toEqual({ action: "wait" });
+    expect(judge(status, closedAtMs)).toMatchObject({ action: "wait", waitingFor: "gate" });
   });
 
   it("opens when each check has had enough", () => {
     const status = withReports(closed, [clean("verify-key", 3), clean("liveness", 4)]);
 
-    expect(judgeGate(status, closedAtMs)).toEqual({ action: "open" });
+    expect(judge(status, closedAtMs)).toEqual({ action: "start" });
   });
 
   it("opens at the very end of its time, too", () => {
     const status = withReports(closed, [clean("verify-key", 3), clean("liveness", 3)]);
 
-    expect(judgeGate(status, atTimeoutMs)).toEqual({ action: "open" });
+    expect(judge(status, atTimeoutMs)).toEqual({ action: "start" });
   });
 
   it("pauses for a failed run whatever went well besides, and says where and why", () => {
@@ -42,8 +46,10 @@ describe("judgeGate", () => {
       { check: "liveness", cleanRuns: 9, failedRun },
     ]);
 
-    expect(judgeGate(status, closedAtMs)).toEqual({
-      action: "pause",
+    expect(judge(status, closedAtMs)).toMatchObject({
+      action: "stop",
+      cause: "gate",
+      isOfImage: true,
       reason: "the gate is closed: liveness failed at fra (connection refused)",
     });
   });
@@ -51,9 +57,11 @@ describe("judgeGate", () => {
   it("pauses when its time is over, and says what is missing", () => {
     const status = withReports(closed, [clean("verify-key", 3), clean("liveness", 1)]);
 
-    expect(judgeGate(status, atTimeoutMs - 1)).toEqual({ action: "wait" });
-    expect(judgeGate(status, atTimeoutMs)).toEqual({
-      action: "pause",
+    expect(judge(status, atTimeoutMs - 1)).toMatchObject({ action: "wait", waitingFor: "gate" });
+    expect(judge(status, atTimeoutMs)).toMatchObject({
+      action: "stop",
+      cause: "gate",
+      isOfImage: false,
       reason: "the gate timed out: of clean runs liveness had 1 of 3",
     });
   });

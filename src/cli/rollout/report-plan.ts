@@ -1,0 +1,33 @@
+/** Prints what a rollout would do. */
+import { createTable } from "#cli/table.ts";
+import type { RolloutPlan } from "#rollout/contract.ts";
+
+export function reportPlan(plan: RolloutPlan): string {
+  const table = createTable(["wave", "percent", "sentinels", "covered", "regions", "then"]);
+  for (const { wave, percentage, size, covered, regions, soak_seconds: soak } of plan.waves) {
+    const spread = Object.entries(regions).map(([region, count]) => `${region} ${count}`);
+    const then = soak > 0 ? `soaks ${soak} s` : "";
+    table.push([
+      wave,
+      `${percentage} %`,
+      size,
+      `${covered}/${plan.total}`,
+      spread.join(", "),
+      then,
+    ]);
+  }
+  const left = plan.already_running > 0 ? ` (${plan.already_running} run it already)` : "";
+  const head = `${plan.image}\n${plan.total} sentinels in ${plan.waves.length} waves${left}`;
+  return `${head}\n${table}\n${failureWords(plan)}`;
+}
+
+function failureWords({ waves, max_failed: inAll, on_failure: then }: RolloutPlan): string {
+  const perWave = waves.map(({ max_failed: limit }) => limit);
+  const limits = [
+    ...(perWave.every((limit) => limit === null) ? [] : [`${perWave.join(", ")} by wave`]),
+    ...(inAll === null ? [] : [`${inAll} in all`]),
+  ];
+  const allowed = limits.length === 0 ? "none" : limits.join("; ");
+  const what = then === "rollback" ? "the previous images are restored" : "it pauses";
+  return `Deploys that may fail: ${allowed}. With more ${what}.`;
+}

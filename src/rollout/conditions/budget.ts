@@ -1,0 +1,61 @@
+/** The failure budget: how many deploys may fail before the rollout stops. */
+
+import type { FailureLimit, MaxFailed } from "#rollout/policy/contract.ts";
+import type { RolloutHead, WaveProgress } from "#rollout/state.ts";
+import { type Condition, type Stop, start } from "./condition.ts";
+
+/**
+ * Without a budget a wave runs to its end, and its first failure is one too many. A sentinel of an earlier wave
+ * may fail in a later soak, so all waves so far are judged.
+ */
+export const judgeBudget: Condition = ({ head, wave: index, next }) => {
+  if (index === undefined) return start;
+  const begun = head.waves.slice(0, index + 1);
+  const budget = head.policy?.max_failed;
+  if (budget !== undefined) return judgeLimits(head, begun, budget) ?? start;
+  const failed = begun.filter((wave) => freshFailures(wave) > 0);
+  if (next.kind === "deploy" || failed.length === 0) return start;
+  return ofFleet(failed) ?? { action: "stop", cause: "sentinels", isOfImage: true };
+};
+
+/** Failures since the last Resume. */
+function freshFailures(wave: WaveProgress): number {
+  return wave.failed - wave.passedOver;
+}
+
+function judgeLimits(
+  head: RolloutHead,
+  begun: readonly WaveProgress[],
+  { per_wave, in_all }: MaxFailed,
+): Stop | undefined {
+  const limits = [
+    ...begun.map((wave) => ({ name: "per_wave", waves: [wave], of: wave.size, limit: per_wave })),
+    { name: "in_all", waves: begun, of: head.total, limit: in_all },
+  ];
+  for (const { name, waves, of, limit } of limits) {
+    const failed = waves.reduce((sum, one) => sum + freshFailures(one), 0);
+    if (limit === undefined || failed <= limitOf(limit, of)) continue;
+    const allowed = `${limitOf(limit, of)}${typeof limit === "string" ? ` (${limit} of ${of})` : ""}`;
+    const reason = `${failed} ${failed === 1 ? "sentinel" : "sentinels"} failed, max_failed.${name} allows ${allowed}`;
+    return ofFleet(waves) ?? { action: "stop", cause: "budget", reason, isOfImage: true };
+  }
+  return undefined;
+}
+
+/** The limit as a count. */
+export function limitOf(limit: FailureLimit, total: number): number {
+  if (typeof limit === "number") return limit;
+  return Math.floor((total * Number.parseInt(limit, 10)) / 100);
+}
+
+/** Failures of the fleet's API say nothing about the image; undefined: some are others. */
+function ofFleet(waves: readonly WaveProgress[]): Stop | undefined {
+  const sum = (count: (wave: WaveProgress) => number) =>
+    waves.reduce((total, wave) => total + count(wave), 0);
+  const fresh = sum(freshFailures);
+  const caused = sum(({ fleetFailed = 0, fleetPassedOver = 0 }) => fleetFailed - fleetPassedOver);
+  if (caused < fresh) return undefined;
+  const of = waves.length === 1 ? "of the wave" : "of the rollout";
+  const reason = `the fleet's API is failing: it caused every failed deploy ${of}, ${fresh} in all`;
+  return { action: "stop", cause: "fleet", reason, isOfImage: false };
+}

@@ -1,0 +1,37 @@
+/** The question that each condition of a rollout answers: may the next thing start? */
+import type { PauseCause } from "#rollout/contract.ts";
+import type { WaitReason } from "#rollout/policy/contract.ts";
+import type { RolloutHead } from "#rollout/state.ts";
+import type { Next } from "./next.ts";
+
+export type Facts = {
+  head: RolloutHead;
+  /** What would start. */
+  next: Next;
+  /** The index of the wave that has ended, or whose deploys are in progress; undefined: none has begun. */
+  wave: number | undefined;
+  nowMs: number;
+};
+
+export type Wait = {
+  action: "wait";
+  waitingFor: WaitReason;
+  reason: string;
+  /** When it ends by itself; absent: that depends on something else. */
+  untilMs?: number;
+};
+
+export type Stop = {
+  action: "stop";
+  cause: PauseCause;
+  reason?: string;
+  /** Whether the image is the likely reason, so that a rollback helps. */
+  isOfImage: boolean;
+};
+
+export const start = { action: "start" } as const;
+
+export type Verdict = typeof start | Wait | Stop;
+
+/** One condition, in a file of its own. It answers `start` to what is none of its concern. */
+export type Condition = (facts: Facts) => Verdict;

@@ -1,0 +1,19 @@
+/** May the next thing of a rollout start? One question, asked before each, with one answer. Pure. */
+import { judgeBudget } from "./budget.ts";
+import { type Condition, type Facts, start, type Verdict } from "./condition.ts";
+import { judgeGate } from "./gate.ts";
+import { judgeResults } from "./results.ts";
+import { judgeSoak } from "./soak.ts";
+
+/** In the order in which waits are reported. */
+const conditions: readonly Condition[] = [judgeBudget, judgeResults, judgeSoak, judgeGate];
+
+/** Whatever has to stop stops, however much there is to wait for. */
+export function mayStart(facts: Facts): Verdict {
+  const verdicts = conditions.map((condition) => condition(facts));
+  return (
+    verdicts.find(({ action }) => action === "stop") ??
+    verdicts.find(({ action }) => action === "wait") ??
+    start
+  );
+}

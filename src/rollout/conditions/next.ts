@@ -1,0 +1,16 @@
+/** What comes next in a rollout. Pure. */
+import type { WaveProgress } from "#rollout/state.ts";
+
+/** Another deploy of the current wave, a wave by its index, or the end of the rollout. */
+export type Next = { kind: "deploy" } | { kind: "wave"; index: number } | { kind: "end" };
+
+/** What comes after the waves that have ended: the first wave with members that have no result yet. */
+export function nextOf(waves: readonly WaveProgress[]): Exclude<Next, { kind: "deploy" }> {
+  const index = waves.findIndex((wave) => unresolved(wave) > 0);
+  return index === -1 ? { kind: "end" } : { kind: "wave", index };
+}
+
+/** Members of a wave that have no result yet. */
+export function unresolved(wave: WaveProgress): number {
+  return wave.size - wave.succeeded - wave.failed;
+}

@@ -1,0 +1,113 @@
+/** The time between the end of a wave and the next thing that starts. Pure. */
+import { toIso } from "#kernel/time.ts";
+import type { PauseCause } from "#rollout/contract.ts";
+import type { WaitReason } from "#rollout/policy/contract.ts";
+import type { RolloutHead, WaveProgress, WaveWait } from "#rollout/state.ts";
+import type { Wait } from "./condition.ts";
+import { gatePollMs, newGateStatus } from "./gate.ts";
+import { type Next, unresolved } from "./next.ts";
+import { soakPollMs, soakSecondsOf } from "./soak.ts";
+
+/** The wave after which the rollout waits. Earlier versions stored the gate alone. */
+export function endedWave({ wait, gateStatus }: RolloutHead): number | undefined {
+  return wait?.ended ?? (gateStatus === undefined ? undefined : gateStatus.wave - 1);
+}
+
+/** A wave whose last results came while no run led the rollout: it was not judged yet. */
+export function unjudgedWave({ waves, currentWave, endedWaves }: RolloutHead): number | undefined {
+  const index = currentWave - 1;
+  const wave = waves[index];
+  const isOver = wave !== undefined && unresolved(wave) === 0;
+  return isOver && (endedWaves ?? currentWave) <= index ? index : undefined;
+}
+
+/** The head of which this wave counts as ended, if all of its members have a result. */
+export function withEnded(head: RolloutHead, wave: number | undefined): RolloutHead {
+  const ended = wave === undefined ? undefined : head.waves[wave];
+  if (wave === undefined || ended === undefined || unresolved(ended) > 0) return head;
+  return { ...head, endedWaves: Math.max(head.endedWaves ?? 0, wave + 1) };
+}
+
+/**
+ * The head once the wave `ended` is over. Only runs of checks from now on count: earlier ones say nothing
+ * about this wave. The checks are read before the next wave starts, and while a wave soaks.
+ */
+export function beginWait(
+  head: RolloutHead,
+  { ended, next, nowMs }: { ended: number; next: Next; nowMs: number },
+): RolloutHead {
+  const wave = head.waves[ended] as WaveProgress;
+  const soakMs = soakSecondsOf(head.policy ?? {}, wave, head.wavePercentages) * 1_000;
+  const hasGate = head.gate !== undefined && (next.kind === "wave" || soakMs > 0);
+  return {
+    ...head,
+    wait: {
+      ended,
+      since: toIso(nowMs),
+      round: 0,
+      ...(soakMs > 0 && { soakUntil: toIso(nowMs + soakMs) }),
+    },
+    ...(hasGate && head.gate && { gateStatus: newGateStatus(head.gate, ended + 1, nowMs) }),
+  };
+}
+
+/** The head with what it waits for now, as Status shows it. */
+export function withVerdict(head: RolloutHead, verdict: Wait): RolloutHead & { wait: WaveWait } {
+  const { waitingFor, reason, untilMs } = verdict;
+  const { until: _, ...before } = head.wait ?? {
+    ended: endedWave(head) ?? 0,
+    since: head.gateStatus?.since ?? head.updatedAt,
+    round: 0,
+  };
+  const until = untilMs === undefined ? {} : { until: toIso(untilMs) };
+  return { ...head, wait: { ...before, round: before.round + 1, waitingFor, reason, ...until } };
+}
+
+/** How long the run sleeps before it looks again: to the very end of the wait, or one interval. */
+export function sleepMsOf(head: RolloutHead, verdict: Wait, nowMs: number): number {
+  const { untilMs = Number.POSITIVE_INFINITY, waitingFor } = verdict;
+  return Math.max(1, Math.min(intervals[waitingFor](head), untilMs - nowMs));
+}
+
+const intervals: Record<WaitReason, (head: RolloutHead) => number> = {
+  soak: soakPollMs,
+  gate: ({ gate }) => (gate === undefined ? longestSleepMs : gatePollMs(gate)),
+};
+
+const longestSleepMs = 3_600_000;
+
+/**
+ * The head of a rollout that goes on. A wait goes on with it where it was only interrupted, and a gate has
+ * as long as it had left. After a stop because of the wave itself the next one starts.
+ */
+export function withResumedWait(head: RolloutHead, pausedMs: number): RolloutHead {
+  const ended = endedWave(head);
+  const wave = ended === undefined ? undefined : head.waves[ended];
+  const isInterrupted = head.cause !== undefined && interruptions.includes(head.cause);
+  if (!isInterrupted || wave === undefined || unresolved(wave) > 0) return withoutAnyWait(head);
+  if (head.gateStatus === undefined) return head;
+  const until = toIso(Date.parse(head.gateStatus.until) + Math.max(0, pausedMs));
+  return { ...head, gateStatus: { ...head.gateStatus, until } };
+}
+
+const interruptions: readonly PauseCause[] = ["operator", "run", "version"];
+
+export function withoutAnyWait({ wait: _w, gateStatus: _g, ...head }: RolloutHead): RolloutHead {
+  return head;
+}
+
+/** The head without the wait that an operator may end; undefined: there is none. */
+export function withoutWait(head: RolloutHead): RolloutHead | undefined {
+  const { waitingFor } = head.wait ?? {};
+  if (head.wait === undefined || waitingFor === undefined) return undefined;
+  const { waitingFor: _w, reason: _r, until: _u, ...wait } = head.wait;
+  const { soakUntil: _s, ...unsoaked } = wait;
+  const { gateStatus: _g, ...gateless } = head;
+  const skipped = { soak: { ...head, wait: unsoaked }, gate: { ...gateless, wait } };
+  return skipped[waitingFor];
+}
+
+/** The signal by which the run stops sleeping in this round of its wait. */
+export function wakeSignal(round: number): string {
+  return `wake ${round}`;
+}

@@ -1,0 +1,146 @@
+/** The exclusive handler that a run asks what to do next. Short, because it blocks the key. */
+import type { ObjectContext } from "@restatedev/restate-sdk";
+import type { Wait } from "#rollout/conditions/condition.ts";
+import { mayStart } from "#rollout/conditions/decide.ts";
+import { withReports } from "#rollout/conditions/gate.ts";
+import { nextOf } from "#rollout/conditions/next.ts";
+import {
+  beginWait,
+  endedWave,
+  sleepMsOf,
+  unjudgedWave,
+  withEnded,
+  withoutAnyWait,
+  withVerdict,
+} from "#rollout/conditions/wait.ts";
+import type { Advance, Instruction } from "#rollout/internal.ts";
+import { batchesOf } from "#rollout/rules/plan.ts";
+import { type RolloutHead, type WaveProgress, writeHead } from "#rollout/state.ts";
+import { announce } from "./announce.ts";
+import { toStatus } from "./answer.ts";
+import { closeLostBatches } from "./batches.ts";
+import type { OrderStop } from "./order-stop.ts";
+import { isDue, rollBackAutomatically, stopFor } from "./stop.ts";
+import { withStrays } from "./strays.ts";
+import { readRollout, statusOfForgotten } from "./superseded.ts";
+import { tellAgain } from "./tell-history.ts";
+
+/** Ends the finished wave, if any, and returns the next instruction. */
+export async function advance(
+  ctx: ObjectContext,
+  request: Advance,
+  orders: OrderStop,
+): Promise<Instruction> {
+  const rollout = await readRollout(ctx, request.rolloutId);
+  if (rollout === null) {
+    return { action: "stop", status: await statusOfForgotten(ctx, request.rolloutId) };
+  }
+  const { head } = rollout;
+  if (isOther(request, head)) return stopWith({ ...head, state: endedState(head) });
+  // The run has waited for every batch, unless it was stopped: a batch that is still open was killed.
+  const lost = request.isStopped === true ? [] : Object.keys(head.openBatches);
+  const closed = await closeLostBatches(ctx, rollout, lost);
+  if (!rollout.isCurrent || head.state !== "in_progress") {
+    rollout.write(closed);
+    if (rollout.isCurrent && isDue(closed))
+      return stopWith(await rollBackAutomatically(ctx, orders));
+    return stopWith({ ...closed, state: endedState(head) });
+  }
+  return step(ctx, await withReadings(ctx, closed, request), { ...request, orders });
+}
+
+/** The head with what the run has read: reports of the gate's checks, and sentinels that went astray. */
+async function withReadings(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  { reports, strays = null }: Advance,
+): Promise<RolloutHead> {
+  const { gateStatus } = head;
+  const read = {
+    ...head,
+    ...(gateStatus && { gateStatus: withReports(gateStatus, reports ?? []) }),
+  };
+  return withStrays(ctx, read, strays);
+}
+
+/** Starts what comes next, waits for it, or stops the rollout. */
+async function step(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  { finishedWave, orders }: Advance & { orders: OrderStop },
+): Promise<Instruction> {
+  const nowMs = await ctx.date.now();
+  const next = nextOf(head.waves);
+  const wave = finishedWave ?? endedWave(head) ?? unjudgedWave(head);
+  const over = withEnded(head, wave);
+  const isNew = wave !== undefined && wave !== endedWave(head);
+  const waiting = isNew ? beginWait(over, { ended: wave, next, nowMs }) : over;
+  const verdict = mayStart({ head: waiting, next, wave, nowMs });
+  // A wave that failed is over: when an operator resumes the rollout it neither soaks nor waits for its gate.
+  if (verdict.action === "stop") return stopWith(await stopFor(ctx, over, { verdict, orders }));
+  const ended = isNew ? await announce(ctx, waiting, "wave completed") : waiting;
+  if (verdict.action === "wait") return waitFor(ctx, ended, { verdict, nowMs });
+  return next.kind === "end" ? complete(ctx, ended) : startWave(ctx, ended, next.index);
+}
+
+async function complete(ctx: ObjectContext, head: RolloutHead): Promise<Instruction> {
+  const completed: RolloutHead = { ...withoutAnyWait(head), state: "completed" };
+  return stopWith(await announce(ctx, completed, "completed"));
+}
+
+async function startWave(
+  ctx: ObjectContext,
+  ended: RolloutHead,
+  waveIndex: number,
+): Promise<Instruction> {
+  const head = withoutAnyWait(ended);
+  const wave = head.waves[waveIndex] as WaveProgress;
+  const currentWave = waveIndex + 1;
+  const { rolloutId } = head;
+  ctx.console.info("starting wave", { rolloutId, wave: currentWave, size: wave.size });
+  await announce(ctx, { ...head, currentWave }, "wave started");
+  return { action: "run", waveIndex, batches: batchesOf(wave) };
+}
+
+async function waitFor(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  { verdict, nowMs }: { verdict: Wait; nowMs: number },
+): Promise<Instruction> {
+  const waiting = withVerdict(head, verdict);
+  writeHead(ctx, waiting);
+  if (head.wait?.waitingFor !== waiting.wait.waitingFor) await tellAgain(ctx, waiting);
+  const { ended, since, round } = waiting.wait;
+  return {
+    action: "wait",
+    image: head.image,
+    finishedWave: ended,
+    sinceMs: Date.parse(since),
+    round,
+    sleepMs: sleepMsOf(waiting, verdict, nowMs),
+    ...(head.gateStatus !== undefined && head.gate !== undefined && { gate: head.gate }),
+    ...(verdict.waitingFor === "soak" && { soaks: true }),
+  };
+}
+
+/** Whether another run leads the rollout by now. This one was stopped, and Resume has begun the other. */
+function isOther({ runner }: Advance, head: RolloutHead): boolean {
+  return runner !== undefined && runner !== head.runner;
+}
+
+/** How the run that stops has left the rollout, whatever has begun since. */
+function endedState(head: RolloutHead): RolloutHead["state"] {
+  if (head.state === "in_progress") return "paused";
+  const wasRolledBackByHand = head.state === "rolling_back" && head.automaticRollback === undefined;
+  return wasRolledBackByHand ? (head.rolledBackFrom ?? "cancelled") : head.state;
+}
+
+/** The caller waits for a rollback that has followed by itself, too. */
+function stopWith(head: RolloutHead): Instruction {
+  const { automaticRollback: followedBy } = head;
+  return {
+    action: "stop",
+    status: toStatus(head),
+    ...(followedBy !== undefined && { followedBy }),
+  };
+}

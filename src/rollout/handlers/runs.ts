@@ -1,0 +1,46 @@
+/** Starts a run and stops one. */
+import { InvocationIdParser, type ObjectContext, rpc } from "@restatedev/restate-sdk";
+import { type Run, rolloutObject, rolloutRuns, rolloutWatch } from "#rollout/internal.ts";
+import { repairIntervalMs } from "#rollout/services/watch.ts";
+import { type RolloutHead, writeRepair } from "#rollout/state.ts";
+
+/** Sends the run instead of calling it, so that it survives when the invocation waiting for it is killed. */
+export async function startRun(ctx: ObjectContext, run: Run): Promise<string> {
+  const runner = await ctx.sendClient(rolloutRuns).run(run).invocationId;
+  ctx.sendClient(rolloutWatch).run({ rolloutId: run.rolloutId, runner });
+  await armRepair(ctx, runner);
+  return runner;
+}
+
+/** Sets the repair timer for a run. */
+export async function armRepair(ctx: ObjectContext, runner: string): Promise<void> {
+  writeRepair(ctx, { runner, atMs: await ctx.date.now() });
+  const delay = rpc.sendOpts<{ runner: string }>({ delay: repairIntervalMs });
+  ctx.sendClient(rolloutObject, ctx.key).repair({ runner }, delay);
+}
+
+/** The batches of this rollout that may still be deploying, and those for which it waits itself. */
+export function drainOf({
+  rolloutId,
+  drain = {},
+  openBatches,
+}: RolloutHead): Record<string, string[]> {
+  const own = Object.values(openBatches).map(({ invocation }) => invocation);
+  return own.length === 0 ? drain : { ...drain, [rolloutId]: own };
+}
+
+/** The invocations for which the next run waits: the last run, and batches that may still be deploying. */
+export function waitList(before: RolloutHead | null): string[] {
+  return before === null ? [] : [before.runner, ...Object.values(drainOf(before)).flat()];
+}
+
+/**
+ * Signals open batches to start no more deploys; those in flight finish and are recorded. The run is
+ * signalled too: if it only waits, its caller gets the answer at once.
+ */
+export function stopWork(ctx: ObjectContext, head: RolloutHead): void {
+  const open = Object.values(head.openBatches).map(({ invocation }) => invocation);
+  for (const invocation of [...open, head.runner]) {
+    ctx.invocation(InvocationIdParser.fromString(invocation)).signal<null>("stop").resolve(null);
+  }
+}

@@ -1,0 +1,98 @@
+/** Sends what happens to history; one way, so that an unavailable database blocks nothing. */
+import type { ObjectContext } from "@restatedev/restate-sdk";
+import { type HistoryEntry, rolloutHistory } from "#rollout/internal.ts";
+import { type OutcomeChange, previousImageOf } from "#rollout/rules/outcome.ts";
+import type { Batch, RolloutHead } from "#rollout/state.ts";
+import { toStatus } from "./answer.ts";
+
+/** Key `told`: the last transition that was sent to history. */
+const toldKey = "told";
+type LastTold = { rolloutId: string } & Required<Pick<HistoryEntry, "told" | "toldAt">>;
+
+/** Sends a transition. */
+export function tellHistory(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  told: HistoryEntry["told"],
+): void {
+  const { rolloutId, sequence: toldAt } = head;
+  ctx.set<LastTold>(toldKey, { rolloutId, told, toldAt });
+  save(ctx, head, { told, toldAt });
+}
+
+/** Sends how the rollout is now. Whoever sent it last may have been killed, and what it sent with it. */
+export async function tellAgain(ctx: ObjectContext, head: RolloutHead): Promise<void> {
+  const last = await ctx.get<LastTold>(toldKey);
+  if (last?.rolloutId !== head.rolloutId) return;
+  const { told, toldAt } = last;
+  save(ctx, head, { told, toldAt });
+}
+
+function save(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  transition: Pick<HistoryEntry, "told" | "toldAt">,
+): void {
+  const { reason, ...shown } = shownOf(head);
+  ctx.sendClient(rolloutHistory, head.rolloutId).save({
+    image: head.image,
+    requestedImage: head.requestedImage,
+    wavePercentages: head.wavePercentages,
+    state: head.state,
+    ...(reason !== undefined && { reason }),
+    shown,
+    startedBy: head.startedBy,
+    startedAt: head.startedAt,
+    updatedAt: head.updatedAt,
+    currentWave: head.currentWave,
+    totalWaves: head.totalWaves,
+    total: head.total,
+    succeeded: head.succeeded,
+    failed: head.failed,
+    reverted: head.reverted,
+    sequence: head.sequence,
+    ...transition,
+  });
+}
+
+function shownOf(head: RolloutHead): NonNullable<HistoryEntry["shown"]> & { reason?: string } {
+  const { reason, cause, outcome, waiting_for, until, policy = {} } = toStatus(head);
+  return {
+    outcome: outcome ?? null,
+    waitingFor: waiting_for ?? null,
+    policy,
+    ...(reason !== undefined && { reason }),
+    ...(cause !== undefined && { cause }),
+    ...(until !== undefined && { until }),
+  };
+}
+
+/** Sends the members of a batch, before it is deployed. */
+export function tellMembers(ctx: ObjectContext, rolloutId: string, batch: Batch): void {
+  const previousImages = batch.ids.map((_, i) => previousImageOf(batch, i));
+  const entry = { wave: batch.wave + 1, ids: batch.ids, previousImages };
+  ctx.sendClient(rolloutHistory, rolloutId).plan({ batches: [entry] });
+}
+
+/** Sends results, with the head's totals. */
+export function tellOutcomes(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  changes: OutcomeChange[],
+): void {
+  const { rolloutId, sequence, updatedAt, succeeded, failed, reverted } = head;
+  const totals = { sequence, updatedAt, succeeded, failed, reverted };
+  const atMs = Date.parse(updatedAt);
+  ctx.sendClient(rolloutHistory, rolloutId).outcomes({ changes, atMs, isLate: false, totals });
+}
+
+/** Sends results of a rollout whose state was deleted: history alone still has it. */
+export async function tellLateOutcomes(
+  ctx: ObjectContext,
+  rolloutId: string,
+  changes: OutcomeChange[],
+): Promise<void> {
+  if (changes.length === 0) return;
+  const atMs = await ctx.date.now();
+  ctx.sendClient(rolloutHistory, rolloutId).outcomes({ changes, atMs, isLate: true });
+}

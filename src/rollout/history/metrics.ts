@@ -1,0 +1,65 @@
+/** Metrics of the newest rollout, read from history at each scrape. */
+import { Gauge, type Registry } from "prom-client";
+import { inTime } from "#kernel/in-time.ts";
+import { type RolloutHistory, rolloutStates } from "#rollout/contract.ts";
+import { waitReasons } from "#rollout/policy/contract.ts";
+import type { HistoryStore } from "./store.ts";
+
+type ReadNewest = Pick<HistoryStore, "list">;
+
+/** A scrape waits for all metrics: a database that hangs must not cost it the others. */
+const readTimeoutMs = 2_000;
+
+type Rollout = RolloutHistory["rollouts"][number];
+
+/** While there was no rollout, or history cannot be read in time, these metrics have no values. */
+export function showRollout(store: ReadNewest, registry: Registry): void {
+  const newest = async () => {
+    const read = () => store.list({ limit: 1 });
+    const none: RolloutHistory = { rollouts: [] };
+    return (await inTime(read, { limitMs: readTimeoutMs, otherwise: none })).rollouts[0];
+  };
+  for (const { valuesOf, ...gauge } of gauges) {
+    new Gauge({
+      ...gauge,
+      registers: [registry],
+      async collect() {
+        const rollout = await newest();
+        this.reset();
+        if (rollout === undefined) return;
+        for (const [label, value] of valuesOf(rollout)) {
+          this.set({ [gauge.labelNames[0] ?? ""]: label }, value);
+        }
+      },
+    });
+  }
+}
+
+type Values = [label: string, value: number][];
+
+const gauges: {
+  name: string;
+  help: string;
+  labelNames: string[];
+  valuesOf: (of: Rollout) => Values;
+}[] = [
+  {
+    name: "vedette_rollout_state",
+    help: "1 for the state that the newest rollout is in, 0 for the others.",
+    labelNames: ["state"],
+    valuesOf: ({ state }) => rolloutStates.map((one) => [one, state === one ? 1 : 0]),
+  },
+  {
+    name: "vedette_rollout_waiting",
+    help: "1 for what the newest rollout waits for before the next thing starts, 0 for the others.",
+    labelNames: ["for"],
+    valuesOf: ({ waiting_for: wait }) => waitReasons.map((one) => [one, wait === one ? 1 : 0]),
+  },
+  {
+    name: "vedette_rollout_sentinels",
+    help: "Sentinels of the newest rollout: all of them, and by outcome.",
+    labelNames: ["outcome"],
+    valuesOf: (rollout) =>
+      (["total", "succeeded", "failed", "reverted"] as const).map((one) => [one, rollout[one]]),
+  },
+];

@@ -1,0 +1,129 @@
+/** The fields of a Rollout request that say when it may go on, and when it has to stop. */
+import { z } from "zod";
+import { isClean } from "#kernel/clean-text.ts";
+
+const aboutLimit = {
+  error: 'must be a count, for example 3, or a percentage, for example "2%"',
+};
+
+/** How many may fail; the next failure is one too many. */
+export const FailureLimit = z
+  .union(
+    [z.int().min(0).max(1_000_000), z.string().regex(/^(?:100|[1-9]?\d)%$/, aboutLimit)],
+    aboutLimit,
+  )
+  .meta({ examples: [3, "2%"] });
+export type FailureLimit = z.infer<typeof FailureLimit>;
+
+export const MaxFailed = z
+  .strictObject({
+    per_wave: FailureLimit.optional().meta({
+      description: "Of one wave; a percentage is of the wave, rounded down.",
+    }),
+    in_all: FailureLimit.optional().meta({
+      description: "Of the whole rollout; a percentage is of its sentinels, rounded down.",
+    }),
+  })
+  .refine(({ per_wave, in_all }) => per_wave !== undefined || in_all !== undefined, {
+    error: "must have per_wave, in_all or both",
+  })
+  .meta({
+    title: "Failure budget",
+    description:
+      "How many deploys may fail. At the first one over it nothing new starts. Without it a wave with a failure runs to its end, and the rollout stops there.",
+    examples: [{ per_wave: 1, in_all: "2%" }],
+  });
+export type MaxFailed = z.infer<typeof MaxFailed>;
+
+export const OnFailure = z.enum(["pause", "rollback"]).meta({
+  title: "On failure",
+  description:
+    "What follows when too many deploys or a check of the gate failed: pause (the default), or pause and restore the previous images at once.",
+});
+
+export type OnFailure = z.infer<typeof OnFailure>;
+
+/** The longest soak: a week. */
+export const maxSoakSeconds = 604_800;
+const Seconds = z.int().min(0).max(maxSoakSeconds);
+
+export const SoakSeconds = z.union([Seconds, z.array(Seconds).min(1).max(100)]).meta({
+  title: "Soak",
+  description:
+    "How long each wave is watched before the next one starts or the rollout completes: seconds, one number for all waves, or one for each of wave_percentages.",
+  examples: [600, [3600, 600, 0]],
+});
+
+/** Text that an operator wrote for other people. */
+export const Reason = z
+  .string()
+  .trim()
+  .min(1)
+  .max(500)
+  .refine((text) => isClean(text, 500), { error: "must be one line of text" })
+  .meta({ title: "Reason", examples: ["incident 4711"] });
+
+export const policyFields = {
+  on_failure: OnFailure.optional(),
+  max_failed: MaxFailed.optional(),
+  soak_seconds: SoakSeconds.optional(),
+};
+
+export const Policy = z.object(policyFields);
+export type Policy = z.infer<typeof Policy>;
+
+/** What a rollout in progress may wait for before the next thing starts. */
+export const waitReasons = ["soak", "gate"] as const;
+export type WaitReason = (typeof waitReasons)[number];
+
+/** The checks that have to be ok after a wave before the next one starts. */
+export const Gate = z
+  .strictObject({
+    checks: z
+      .array(z.string())
+      .min(1)
+      .max(20)
+      .refine((ids) => new Set(ids).size === ids.length, { error: "must name each check once" })
+      .meta({ description: "API checks, by id; `vedette checks list` has them." }),
+    clean_runs: z.int().min(1).max(100).default(1).meta({
+      description:
+        "Runs of each check that must be ok after the wave. A degraded one does not count.",
+    }),
+    timeout_seconds: z.int().min(10).max(86_400).default(600).meta({
+      description: "The rollout pauses when there are fewer by then.",
+    }),
+  })
+  .meta({
+    title: "Gate",
+    description: "The next wave waits until each of these checks has had so many clean runs.",
+    examples: [{ checks: ["verify-key"], clean_runs: 3, timeout_seconds: 600 }],
+  });
+export type Gate = z.infer<typeof Gate>;
+
+/** The failed run of a check that keeps a gate closed. */
+const FailedRun = z.object({
+  at: z.string(),
+  location: z.string(),
+  reason: z.string(),
+  /** HTTP status; null when there was no answer. */
+  status: z.int().nullable(),
+  duration_ms: z.number(),
+});
+
+/** The state of a gate, from the end of a wave until the next one starts. */
+export const GateStatus = z.object({
+  /** The wave that it follows. */
+  wave: z.int(),
+  since: z.string(),
+  /** The rollout pauses when the gate is still closed then. */
+  until: z.string(),
+  checks: z.array(
+    z.object({
+      check: z.string(),
+      clean_runs: z.int(),
+      wanted_runs: z.int(),
+      failed_run: FailedRun.nullable(),
+    }),
+  ),
+});
+export type GateStatus = z.infer<typeof GateStatus>;

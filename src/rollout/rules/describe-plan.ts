@@ -1,0 +1,53 @@
+/** The answer of Plan. */
+import type { FleetMember } from "#fleet/contract.ts";
+import { limitOf } from "#rollout/conditions/budget.ts";
+import { soakSecondsOf } from "#rollout/conditions/soak.ts";
+import type { RolloutPlan } from "#rollout/contract.ts";
+import type { FailureLimit, Policy } from "#rollout/policy/contract.ts";
+import type { WaveMembers } from "./plan.ts";
+
+/** How many sentinels of a wave the answer of Plan names. */
+const namedPerWave = 100;
+
+type Planned = {
+  image: string;
+  /** As requested: in a small fleet there are fewer waves. */
+  wavePercentages: readonly number[];
+  policy: Policy;
+  fleetSize: number;
+};
+
+export function describePlan(
+  { image, wavePercentages, policy, fleetSize }: Planned,
+  waves: readonly WaveMembers[],
+): RolloutPlan {
+  const total = waves.reduce((sum, wave) => sum + wave.members.length, 0);
+  const { on_failure = "pause", max_failed: limits } = policy;
+  return {
+    image,
+    total,
+    already_running: fleetSize - total,
+    on_failure,
+    max_failed: countOf(limits?.in_all, total),
+    waves: waves.map(({ percentage, covered, members }, i) => ({
+      wave: i + 1,
+      percentage,
+      size: members.length,
+      covered,
+      regions: countByRegion(members),
+      max_failed: countOf(limits?.per_wave, members.length),
+      soak_seconds: soakSecondsOf(policy, { percentage }, wavePercentages),
+      sentinels: members.slice(0, namedPerWave).map((member) => member.id),
+    })),
+  };
+}
+
+function countOf(limit: FailureLimit | undefined, total: number): number | null {
+  return limit === undefined ? null : limitOf(limit, total);
+}
+
+function countByRegion(members: readonly FleetMember[]): Record<string, number> {
+  const counts = new Map<string, number>();
+  for (const { region } of members) counts.set(region, (counts.get(region) ?? 0) + 1);
+  return Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,119 @@
+/** Runs batches, a few at once, which share the limit of deploys in flight. */
+import {
+  type Context,
+  type InvocationId,
+  InvocationIdParser,
+  RestatePromise,
+} from "@restatedev/restate-sdk";
+import { singletonKey } from "#rollout/contract.ts";
+import { rolloutObject } from "#rollout/internal.ts";
+import type { RunKind } from "#rollout/rules/outcome.ts";
+import type { SizedBatch } from "#rollout/state.ts";
+
+/** Batches that run at once: enough that one slow batch does not delay the rest. */
+const batchesAtOnce = 4;
+
+/** How many times a batch is started, when it is killed, before its wave ends without its results. */
+const batchAttempts = 3;
+
+export type LaneSettings = {
+  /** Deploys in flight over the whole fleet. */
+  maxParallel: number;
+};
+
+type BatchesRun = { rolloutId: string; kind: RunKind; batches: SizedBatch[] };
+
+/** Runs batches, a few at once, until all have ended or one was stopped. */
+export async function runBatches(
+  ctx: Context,
+  run: BatchesRun,
+  settings: LaneSettings,
+): Promise<void> {
+  const lanes = new BatchLanes(ctx, run, settings);
+  while (lanes.hasWork()) {
+    await lanes.fill();
+    if (lanes.hasRunning()) lanes.take(await lanes.nextEnd());
+  }
+}
+
+type Job = SizedBatch & { attempts: number };
+type BatchEnd = { job: Job; stopped: boolean; wasLost: boolean };
+
+/** The running batches, which share the limit of deploys in flight. */
+class BatchLanes {
+  readonly #ctx: Context;
+  readonly #run: BatchesRun;
+  readonly #waiting: Job[];
+  readonly #running = new Map<number, { parallel: number; end: RestatePromise<BatchEnd> }>();
+  #freeSlots: number;
+  #isStopped = false;
+
+  constructor(ctx: Context, run: BatchesRun, settings: LaneSettings) {
+    this.#ctx = ctx;
+    this.#run = run;
+    this.#waiting = run.batches.map((batch) => ({ ...batch, attempts: 1 }));
+    this.#freeSlots = settings.maxParallel;
+  }
+
+  hasWork(): boolean {
+    return this.#running.size > 0 || (!this.#isStopped && this.#waiting.length > 0);
+  }
+
+  hasRunning(): boolean {
+    return this.#running.size > 0;
+  }
+
+  async fill(): Promise<void> {
+    while (!this.#isStopped && this.#running.size < batchesAtOnce && this.#freeSlots > 0) {
+      const next = this.#waiting.slice(0, batchesAtOnce - this.#running.size);
+      const job = this.#waiting.shift();
+      if (job === undefined) return;
+      const sizes = next.map(({ size }) => size);
+      const parallel = shareOf(this.#freeSlots, sizes);
+      await this.#launch(job, parallel);
+    }
+  }
+
+  async #launch(job: Job, parallel: number): Promise<void> {
+    const { rolloutId, kind } = this.#run;
+    const runner = this.#ctx.request().id;
+    const request = { rolloutId, runner, kind, batch: job.batch, parallel };
+    const launched = await this.#ctx.client(rolloutObject, singletonKey).launchBatch(request);
+    if (launched === "stopped") this.#isStopped = true;
+    if (launched === "stopped" || launched === "idle") return;
+    const id = InvocationIdParser.fromString(launched.invocation);
+    this.#freeSlots -= parallel;
+    this.#running.set(job.batch, { parallel, end: this.#endOf(id, job) });
+  }
+
+  #endOf(id: InvocationId, job: Job): RestatePromise<BatchEnd> {
+    return attach(this.#ctx, id).map((end, failure) => ({
+      job,
+      stopped: end?.stopped === true,
+      wasLost: failure !== undefined,
+    }));
+  }
+
+  nextEnd(): RestatePromise<BatchEnd> {
+    return RestatePromise.race([...this.#running.values()].map(({ end }) => end));
+  }
+
+  take(end: BatchEnd): void {
+    this.#freeSlots += this.#running.get(end.job.batch)?.parallel ?? 0;
+    this.#running.delete(end.job.batch);
+    if (end.stopped) this.#isStopped = true;
+    if (!end.wasLost || end.job.attempts >= batchAttempts) return;
+    this.#waiting.push({ ...end.job, attempts: end.job.attempts + 1 });
+  }
+}
+
+export function attach(ctx: Context, id: InvocationId): RestatePromise<{ stopped: boolean }> {
+  return ctx.invocation(id).attach<{ stopped: boolean }>();
+}
+
+/** How many of the free slots the first of the next batches gets: its share by size, at least one. */
+export function shareOf(freeSlots: number, sizes: readonly number[]): number {
+  const [first = 0] = sizes;
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  return Math.min(first, freeSlots, Math.max(1, Math.ceil((freeSlots * first) / total)));
+}

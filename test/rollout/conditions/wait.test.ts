@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import { mayStart } from "#rollout/conditions/decide.ts";
+import { newGateStatus } from "#rollout/conditions/gate.ts";
+import { nextOf } from "#rollout/conditions/next.ts";
+import {
+  beginWait,
+  sleepMsOf,
+  unjudgedWave,
+  withEnded,
+  withResumedWait,
+} from "#rollout/conditions/wait.ts";
+import { Gate } from "#rollout/policy/contract.ts";
+import type { RolloutHead } from "#rollout/state.ts";
+import { buildHead, buildWave } from "../../support/rollout/rollout-builders.ts";
+
+const nowMs = Date.parse("2026-01-01T00:00:00.000Z");
+const gate = Gate.parse({ checks: ["liveness"], clean_runs: 1, timeout_seconds: 600 });
+
+/** The first of two waves has ended, and the rollout waits. */
+function waiting(over: Partial<RolloutHead>): RolloutHead {
+  const waves = [buildWave({ succeeded: 2 }), buildWave()];
+  const head = buildHead({ waves, currentWave: 1, ...over });
+  return beginWait(head, { ended: 0, next: nextOf(waves), nowMs });
+}
+
+const verdictAt = (head: RolloutHead, atMs: number) =>
+  mayStart({ head, next: nextOf(head.waves), wave: 0, nowMs: atMs });
+
+describe("a wave that ended while no run led the rollout", () => {
+  const ended = [buildWave({ succeeded: 1, failed: 1 }), buildWave()];
+
+  it("is found, until it counts as ended", () => {
+    const head = buildHead({ waves: ended, currentWave: 1, endedWaves: 0 });
+
+    expect(unjudgedWave(head)).toBe(0);
+    expect(unjudgedWave(withEnded(head, 0))).toBeUndefined();
+  });
+
+  it.each([
+    ["before the first wave", { waves: ended, currentWave: 0, endedWaves: 0 }],
+    ["while it has members without a result", { currentWave: 1, endedWaves: 0 }],
+    ["of a rollout that an earlier version began", { waves: ended, currentWave: 1 }],
+  ])("is not, %s", (_, over) => {
+    const { endedWaves: _e, ...head } = buildHead();
+
+    expect(unjudgedWave({ ...head, ...over })).toBeUndefined();
+  });
+});
+
+describe("a wait that was interrupted", () => {
+  const soaking = waiting({ policy: { soak_seconds: 60 } });
+
+  it.each(["operator", "run", "version"] as const)("goes on after a pause by %s", (cause) => {
+    const { wait } = withResumedWait({ ...soaking, cause }, 5_000);
+
+    expect(wait).toEqual(soaking.wait);
+  });
+
+  it.each(["sentinels", "budget", "fleet", "gate"] as const)("is over after %s", (cause) => {
+    const { wait, gateStatus } = withResumedWait({ ...soaking, cause }, 5_000);
+
+    expect([wait, gateStatus]).toEqual([undefined, undefined]);
+  });
+
+  it("is over when some of the wave is deployed again", () => {
+    const again = [buildWave({ succeeded: 1 }), buildWave()];
+
+    expect(
+      withResumedWait({ ...soaking, waves: again, cause: "operator" }, 0).wait,
+    ).toBeUndefined();
+  });
+
+  it("leaves the gate as long as it had left", () => {
+    const atGate = waiting({ gate, gateStatus: newGateStatus(gate, 1, nowMs) });
+    const hourMs = 3_600_000;
+
+    const resumed = withResumedWait({ ...atGate, cause: "operator" }, hourMs);
+
+    expect(verdictAt(atGate, nowMs + hourMs)).toMatchObject({ action: "stop", cause: "gate" });
+    expect(verdictAt(resumed, nowMs + hourMs)).toMatchObject({ action: "wait" });
+    expect(verdictAt(resumed, nowMs + hourMs + 600_000)).toMatchObject({ action: "stop" });
+  });
+});
+
+describe("a look", () => {
+  const week = 604_800;
+
+  it("comes a few hundred times in a soak of a week, also beside a gate", () => {
+    const head = waiting({ gate, policy: { soak_seconds: week } });
+    const verdict = verdictAt(head, nowMs);
+
+    const sleepMs = verdict.action === "wait" ? sleepMsOf(head, verdict, nowMs) : 0;
+
+    expect(verdict).toMatchObject({ waitingFor: "soak" });
+    expect((week * 1_000) / sleepMs).toBeLessThanOrEqual(300);
+  });
+
+  it("comes sooner once a sentinel is suspected, and once more after the end", () => {
+    const head = waiting({ policy: { soak_seconds: week } });
+    const suspecting = { ...head, wait: { ...head.wait, suspects: ["a"] } } as RolloutHead;
+    const endMs = nowMs + week * 1_000;
+    const verdict = verdictAt(suspecting, nowMs);
+
+    expect(verdict.action === "wait" && sleepMsOf(suspecting, verdict, nowMs)).toBe(5_000);
+    expect(verdictAt(head, endMs)).toEqual({ action: "start" });
+    expect(verdictAt(suspecting, endMs)).toMatchObject({ waitingFor: "soak" });
+    expect(verdictAt(suspecting, endMs + 5_000)).toEqual({ action: "start" });
+  });
+});

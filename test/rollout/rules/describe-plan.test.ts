@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import type { Policy } from "#rollout/policy/contract.ts";
+import { describePlan } from "#rollout/rules/describe-plan.ts";
+import { planMembers } from "#rollout/rules/plan.ts";
+import { buildFleet, imageV2 } from "../../support/rollout/rollout-builders.ts";
+
+const fleet = [...buildFleet({ eu: 2, us: 2 }), ...buildFleet({ ap: 1 }, imageV2)];
+const request = { image: imageV2, wavePercentages: [50, 100] };
+
+const describeWith = (policy: Policy) =>
+  describePlan({ ...request, policy, fleetSize: fleet.length }, planMembers(fleet, request));
+
+describe("describePlan", () => {
+  it("shows sizes, coverage and regions of each wave", () => {
+    const plan = describeWith({});
+
+    expect(plan).toMatchObject({ total: 4, already_running: 1 });
+    expect(plan.waves.map(({ size, covered, regions }) => ({ size, covered, regions }))).toEqual([
+      { size: 2, covered: 2, regions: { eu: 1, us: 1 } },
+      { size: 2, covered: 4, regions: { eu: 1, us: 1 } },
+    ]);
+  });
+
+  it("shows the failure budget as counts, and how long each wave soaks", () => {
+    const plan = describeWith({
+      on_failure: "rollback",
+      max_failed: { per_wave: "50%", in_all: 3 },
+      soak_seconds: [60, 0],
+    });
+
+    expect(plan).toMatchObject({ on_failure: "rollback", max_failed: 3 });
+    expect(plan.waves).toMatchObject([
+      { max_failed: 1, soak_seconds: 60 },
+      { max_failed: 1, soak_seconds: 0 },
+    ]);
+  });
+
+  it("pauses, without limits and soaks, unless something else is wanted", () => {
+    expect(describeWith({})).toMatchObject({
+      on_failure: "pause",
+      max_failed: null,
+      waves: [
+        { max_failed: null, soak_seconds: 0 },
+        { max_failed: null, soak_seconds: 0 },
+      ],
+    });
+  });
+});
