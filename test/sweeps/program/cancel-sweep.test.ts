@@ -1,5 +1,6 @@
 /** Kills the program's parts right after Cancel has answered: nothing new may be ordered from then on. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { killAndRestart } from "../../support/program/kill-and-restart.ts";
 import { type Part, type Program, startProgram } from "../../support/program/program.ts";
 import { type FakeFleet, startFakeFleet } from "../../support/rollout/fake-fleet.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -55,9 +56,7 @@ describe("a Cancel that has answered", { retry: 0 }, () => {
 
     const cancelled = await program.call("Cancel");
     const before = orderedIds(image);
-    // The program's own process first: it would start the others again.
-    for (const part of parts) program.kill9(part);
-    if (parts.includes("main")) await program.start();
+    await killAndRestart(program, parts);
     const status = await untilCancelled();
 
     expect(cancelled).toMatchObject({ status: 200, body: { state: "cancelled" } });

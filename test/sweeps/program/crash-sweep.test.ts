@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type FakeChat, startFakeChat } from "../../support/alerts/fake-chat.ts";
+import { killAndRestart } from "../../support/program/kill-and-restart.ts";
 import { type Part, type Program, startProgram } from "../../support/program/program.ts";
 import { type FakeFleet, startFakeFleet } from "../../support/rollout/fake-fleet.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -62,12 +63,6 @@ const begin = async (image: string) => {
   return status["rollout_id"] as string;
 };
 
-const killAndRestart = async (parts: Part[]) => {
-  // The program's own process first: it would start the others again.
-  for (const part of parts) program.kill9(part);
-  if (parts.includes("main")) await program.start();
-};
-
 /** The messages of a rollout in the order in which they came; a repetition counts once. */
 const messagesOf = (rolloutId: string) => {
   const byId = new Map(
@@ -91,7 +86,7 @@ describe("a rollout whose servers are killed", { retry: 0 }, () => {
     const rolloutId = await begin(image);
     await delay(afterMs);
 
-    await killAndRestart(parts);
+    await killAndRestart(program, parts);
 
     const status = await untilState("completed", rolloutId);
     expect(status).toMatchObject({ total: size, succeeded: size, failed: 0, in_flight: 0 });
@@ -111,7 +106,7 @@ describe("a rollout whose servers are killed", { retry: 0 }, () => {
     await program.call("RollbackAll/send");
     await untilState("rolling_back", rolloutId);
 
-    await killAndRestart(["main", "restate", "postgres"]);
+    await killAndRestart(program, ["main", "restate", "postgres"]);
 
     const status = await untilState("cancelled", rolloutId);
     expect(Number(paused["succeeded"])).toBeGreaterThan(0);

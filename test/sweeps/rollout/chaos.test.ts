@@ -11,7 +11,7 @@ const seed = Number(process.env["CHAOS_SEED"] ?? 20_261_122);
 
 /** Every kind of invocation that a rollout has in flight, but for the writes of history. */
 const victims = [
-  "target_handler_name IN ('Rollout', 'Resume', 'RollbackAll')",
+  "target_handler_name IN ('Rollout', 'Resume', 'RollbackAll', 'Pause', 'Skip')",
   "target_service_name = 'vedette.v1.RolloutRunner'",
   "target_service_name = 'vedette.v1.RolloutBatch'",
   "target_service_name = 'vedette.v1.SentinelService'",
@@ -21,9 +21,11 @@ const victims = [
   "target_handler_name IN ('record', 'advance', 'launchBatch', 'repair', 'freeze', 'begin')",
 ];
 
+type Called = "Rollout" | "Resume" | "RollbackAll" | "Cancel" | "Pause" | "Skip";
+
 type Move =
   | { type: "kill"; victim: number }
-  | { type: "call"; handler: "Rollout" | "Resume" | "RollbackAll" | "Cancel" }
+  | { type: "call"; handler: Called; body: object }
   | { type: "hold" }
   | { type: "release" }
   | { type: "repair" }
@@ -31,6 +33,16 @@ type Move =
   | { type: "fail"; ids: string[] };
 
 const ids = ["s01", "s02", "s03", "s04", "s05", "s06", "s07", "s08"];
+
+/** Soaks are short: what nobody ends ends by itself. */
+const aPolicy = fc.record(
+  {
+    on_failure: fc.constantFrom("pause", "rollback"),
+    max_failed: fc.constantFrom({ per_wave: 0 }, { in_all: 2 }),
+    soak_seconds: fc.constant(1),
+  },
+  { requiredKeys: [] },
+);
 
 const aMove: fc.Arbitrary<Move> = fc.oneof(
   {
@@ -42,10 +54,17 @@ const aMove: fc.Arbitrary<Move> = fc.oneof(
   },
   {
     weight: 5,
-    arbitrary: fc.record({
-      type: fc.constant("call" as const),
-      handler: fc.constantFrom("Rollout", "Resume", "RollbackAll", "Cancel"),
-    }),
+    arbitrary: fc
+      .oneof(
+        aPolicy.map((body) => ({ handler: "Rollout", body })),
+        fc.boolean().map((retry_failed) => ({ handler: "Resume", body: { retry_failed } })),
+        fc
+          .boolean()
+          .map((include_failed) => ({ handler: "RollbackAll", body: { include_failed } })),
+        fc.constant({ handler: "Skip", body: { reason: "chaos" } }),
+        fc.constantFrom("Cancel", "Pause").map((handler) => ({ handler, body: {} })),
+      )
+      .map((call) => ({ type: "call", ...call })),
   },
   {
     weight: 3,
@@ -57,6 +76,8 @@ const aMove: fc.Arbitrary<Move> = fc.oneof(
   },
 ) as fc.Arbitrary<Move>;
 
+const someMoves = fc.array(aMove, { minLength: 6, maxLength: 14 });
+
 let images = 0;
 
 describe(`${rounds} rounds of operations and kills at random`, { retry: 0 }, () => {
@@ -67,8 +88,8 @@ describe(`${rounds} rounds of operations and kills at random`, { retry: 0 }, () 
     onTestFinished(() => bench.stop());
 
     await fc.assert(
-      fc.asyncProperty(fc.array(aMove, { minLength: 6, maxLength: 14 }), async (moves) => {
-        await begin(bench);
+      fc.asyncProperty(aPolicy, someMoves, async (policy, moves) => {
+        await begin(bench, policy);
         for (const move of moves) await make(bench, move);
         bench.fleet.release();
 
@@ -85,15 +106,16 @@ describe(`${rounds} rounds of operations and kills at random`, { retry: 0 }, () 
   });
 });
 
-async function begin(bench: RolloutBench): Promise<void> {
+async function begin(bench: RolloutBench, policy: object): Promise<void> {
   bench.fleet.behave(() => ({ status: "ready" }));
   bench.fleet.hold();
-  await bench.send("Rollout", nextRequest());
+  await bench.send("Rollout", nextRequest(policy));
 }
 
-const nextRequest = () => ({
+const nextRequest = (policy: object) => ({
   image: `registry.example.com/vedette/sentinel:c${++images}`,
   wave_percentages: [50, 100],
+  ...policy,
 });
 
 async function make(bench: RolloutBench, move: Move): Promise<void> {
@@ -107,8 +129,10 @@ async function make(bench: RolloutBench, move: Move): Promise<void> {
     await bench.call("Status");
     return;
   }
-  if (move.handler === "Cancel") await bench.call("Cancel");
-  else await bench.send(move.handler, move.handler === "Rollout" ? nextRequest() : {});
+  const { handler, body } = move;
+  const isShort = ["Cancel", "Pause", "Skip"].includes(handler);
+  if (isShort) await bench.call(handler, body);
+  else await bench.send(handler, handler === "Rollout" ? nextRequest(body) : body);
 }
 
 async function killSome(bench: RolloutBench, where: string): Promise<void> {
@@ -172,7 +196,7 @@ function untilNobodyProgresses(bench: RolloutBench): Promise<unknown> {
 async function expectObedience(bench: RolloutBench): Promise<void> {
   bench.fleet.behave(() => ({ status: "ready" }));
   await bench.call("Cancel");
-  const request = { ...nextRequest(), wave_percentages: [100] };
+  const request = nextRequest({ wave_percentages: [100] });
   const { body } = await bench.call("Rollout", request);
   expect(body).toMatchObject({ state: "completed", failed: 0, image: request.image });
   expect(new Set(bench.fleet.running().values())).toEqual(new Set([request.image]));

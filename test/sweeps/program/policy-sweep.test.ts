@@ -1,0 +1,133 @@
+/** Kills the program's parts while a wave soaks, and while a rollout that failed rolls itself back. */
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type FakeChat, startFakeChat } from "../../support/alerts/fake-chat.ts";
+import { killAndRestart } from "../../support/program/kill-and-restart.ts";
+import { type Part, type Program, startProgram } from "../../support/program/program.ts";
+import { type FakeFleet, startFakeFleet } from "../../support/rollout/fake-fleet.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const size = 12;
+const soakSeconds = 4;
+
+const kills: Part[][] = [["main"], ["restate"], ["postgres"], ["main", "restate", "postgres"]];
+const at = (...times: number[]) =>
+  kills.flatMap((parts) => times.map((ms): [Part[], number] => [parts, ms]));
+
+let program: Program;
+let fleet: FakeFleet;
+let chat: FakeChat;
+let imageNumber = 1;
+
+beforeAll(async () => {
+  fleet = await startFakeFleet({ size, behave: () => ({ readyAfterMs: 60 }) });
+  chat = await startFakeChat();
+  program = await startProgram({
+    VEDETTE_FLEET__DRIVER: "http",
+    VEDETTE_FLEET__HTTP__URL: fleet.url,
+    VEDETTE_FLEET__HTTP__TOKEN: fleet.token,
+    VEDETTE_ROLLOUT__MAX_PARALLEL: "3",
+    VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
+    VEDETTE_SLACK__SENTINEL_ROLLOUT_WEBHOOK_URL: chat.url,
+    VEDETTE_SLACK__MESSAGE_SPACING_MS: "20",
+  });
+});
+
+afterAll(async () => {
+  await program?.dispose();
+  await fleet?.stop();
+  await chat?.stop();
+});
+
+type Status = Record<string, unknown>;
+
+const untilStatus = (what: string, wanted: (status: Status) => boolean) =>
+  waitFor(
+    async () => {
+      const { body } = await program.call("Status").catch(() => ({ body: {} as Status }));
+      return wanted(body) && body;
+    },
+    { withinMs: 90_000, what },
+  );
+
+const nextImage = () => `registry.example.com/vedette/sentinel:p${++imageNumber}`;
+
+/** The titles of a rollout's messages, each once, in the order of their numbers. */
+const titlesOf = (rolloutId: unknown) => {
+  const byId = new Map(
+    chat.messages.map(({ metadata, text }) => [metadata.event_payload.id, text]),
+  );
+  return [...byId]
+    .filter(([id]) => id.startsWith(String(rolloutId)))
+    .toSorted(([a], [b]) => Number(a.split("#")[1]) - Number(b.split("#")[1]))
+    .map(([, text]) => text);
+};
+
+describe("a rollout that soaks", { retry: 0 }, () => {
+  it.each(at(0, 1_500))("keeps the time when %j is killed %i ms into it", async (parts, ms) => {
+    const image = nextImage();
+    const request = { image, wave_percentages: [50, 100], soak_seconds: [soakSeconds, 0] };
+    await program.call("Rollout/send", request);
+    const soaking = await untilStatus("the soak", (now) => now["waiting_for"] === "soak");
+    await delay(ms);
+
+    await killAndRestart(program, parts);
+
+    const end = await untilStatus(
+      "the end",
+      (now) => now["image"] === image && now["state"] === "completed",
+    );
+    const orders = fleet.puts.filter((put) => put.image === image);
+    const untilMs = Date.parse(String(soaking["until"]));
+    expect(end).toMatchObject({ succeeded: size, failed: 0, in_flight: 0 });
+    expect(new Set(orders.map(({ deployId }) => deployId)).size).toBe(size);
+    expect(new Set(orders.filter(({ atMs }) => atMs < untilMs).map(({ id }) => id)).size).toBe(
+      size / 2,
+    );
+  });
+});
+
+describe("a rollout that rolls itself back", { retry: 0 }, () => {
+  it.each(at(0, 100, 400))("does so when %j is killed %i ms after it failed", async (parts, ms) => {
+    const image = nextImage();
+    const before = new Map(fleet.running());
+    let failed = 0;
+    fleet.behave((id, wanted) => {
+      const isBad = wanted === image && id > "gw-0008";
+      if (isBad) failed++;
+      return isBad ? { failAfterMs: 30, reason: "crash_loop: exit code 1" } : { readyAfterMs: 60 };
+    });
+    const request = {
+      image,
+      wave_percentages: [100],
+      on_failure: "rollback",
+      max_failed: { in_all: 0 },
+    };
+    await program.call("Rollout/send", request);
+    await waitFor(() => failed > 0, { withinMs: 60_000, what: "a failing deploy" });
+    await delay(ms);
+
+    await killAndRestart(program, parts);
+
+    const end = await untilStatus(
+      "the rollback",
+      (now) => now["image"] === image && now["outcome"] === "rolled_back",
+    );
+    expect(end).toMatchObject({ state: "cancelled", succeeded: 0, in_flight: 0, cause: "budget" });
+    expect(fleet.running()).toEqual(before);
+    await waitFor(() => titlesOf(end["rollout_id"]).length >= 5, {
+      withinMs: 30_000,
+      what: "all messages",
+    });
+    expect(titlesOf(end["rollout_id"])).toEqual(
+      [
+        "Rollout started",
+        "Wave started",
+        "Rollout paused",
+        "Rollback started",
+        "Rollback completed",
+      ].map((title) => expect.stringContaining(title)),
+    );
+    fleet.behave(() => ({ readyAfterMs: 60 }));
+  });
+});
