@@ -107,6 +107,19 @@ describe.each(modes)("a rollout with failures, $mode", ({ alwaysReplay }) => {
     expect(bench.fleet.applied.filter(({ id }) => id === "s01").length).toBeGreaterThanOrEqual(2);
   });
 
+  /** What history has of the rollout once this event is the last; it is written asynchronously. */
+  const eventsUntil = (last: string, rolloutId: string | null) =>
+    waitFor(
+      async () => {
+        const { rows } = await bench.database.query(
+          "SELECT event, actor FROM rollout_messages WHERE rollout_id = $1 ORDER BY sequence",
+          [rolloutId],
+        );
+        return rows.at(-1)?.event === last && rows;
+      },
+      { withinMs: 10_000, what: `history to have "${last}"` },
+    );
+
   it("restores the previous images by itself, and its caller waits for that", async () => {
     bench.fleet.behave((id, image) =>
       id === "s01" && image === imageV2
@@ -128,11 +141,7 @@ describe.each(modes)("a rollout with failures, $mode", ({ alwaysReplay }) => {
       failed: 1,
     });
     expect(runningNew()).toEqual([]);
-    const events = await bench.database.query(
-      "SELECT event, actor FROM rollout_messages WHERE rollout_id = $1 ORDER BY sequence",
-      [status.rollout_id],
-    );
-    expect(events.rows.slice(-3)).toEqual([
+    expect((await eventsUntil("rollback completed", status.rollout_id)).slice(-3)).toEqual([
       { event: "paused", actor: null },
       { event: "rollback started", actor: "on_failure" },
       { event: "rollback completed", actor: null },
