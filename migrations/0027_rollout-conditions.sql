@@ -9,3 +9,11 @@ ALTER TABLE rollouts
   ADD COLUMN waiting_for text,
   ADD COLUMN waits_until timestamptz,
   ADD COLUMN policy      jsonb NOT NULL DEFAULT '{}';
+
+-- Rollouts that have ended before this program stored how.
+UPDATE rollouts SET outcome = CASE
+  WHEN state = 'completed' THEN 'completed'
+  WHEN reverted > 0 OR EXISTS (SELECT FROM rollout_messages AS m
+    WHERE m.rollout_id = rollouts.id AND m.event = 'rollback completed') THEN 'rolled_back'
+  ELSE 'cancelled' END
+WHERE state IN ('completed', 'cancelled');

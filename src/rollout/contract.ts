@@ -120,7 +120,15 @@ export const RollbackRequest = z
 export type RollbackRequest = z.infer<typeof RollbackRequest>;
 
 export const SkipRequest = z
-  .strictObject({ reason: Reason })
+  .strictObject({
+    reason: Reason,
+    waiting_for: z.enum(waitReasons).optional().meta({
+      description: "The wait that was seen: another one is not ended, and the call refused.",
+    }),
+    wave: z.int().min(1).optional().meta({
+      description: "The wave after which it was seen to wait, from 1: as above.",
+    }),
+  })
   .meta({ title: "SkipRequest", examples: [{ reason: "incident 4711" }] });
 export type SkipRequest = z.infer<typeof SkipRequest>;
 

@@ -17,12 +17,12 @@ import {
   type RolloutStatus,
   RolloutStatus as RolloutStatusSchema,
   rolloutServiceName,
-  type SentinelReason,
   SkipRequest,
 } from "./contract.ts";
 import type { Gate, Policy } from "./policy/contract.ts";
 import type { RolloutEvent } from "./rules/messages.ts";
 import type { DeployOutcome, OutcomeChange, RunKind, Target } from "./rules/outcome.ts";
+import type { Stray } from "./rules/second-try.ts";
 import type { Batch, RolloutHead, SizedBatch, WaveProgress } from "./state.ts";
 
 export type BeginRequest = {
@@ -40,21 +40,28 @@ export type RunHandle = { rolloutId: string; runner: string };
 export type RunResult = RollbackResult & { followedBy?: string };
 /** The input of a run. `drain`: invocations that may still be deploying, for which it waits first. */
 export type Run = { rolloutId: string; kind: RunKind; drain: string[] };
+/** `runner`: the run that wants it; absent from an older version. */
+export type CaptureRequest = { rolloutId: string; runner?: string };
 /** For which image and waves the fleet is to be frozen; null: it is already, or no longer needs to be. */
 export type ToCapture = { image: string; wavePercentages: number[] } | null;
 /**
- * `isStopped`: the run was stopped while it waited for batches, which may still be running. `reports`: of the
- * gate's checks, and `strays`: what the soak has found; null when they could not be read. `runner`: the run that
- * asks; absent from an older version.
+ * `isStopped`: the run was stopped while it waited for batches, which may still be running. `look`: what it has
+ * read while it waited; from an older version the `reports` alone. `runner`: the run that asks; absent from an
+ * older version.
  */
 export type Advance = {
   rolloutId: string;
   runner?: string;
   finishedWave?: number;
   isStopped?: true;
+  look?: Look;
   reports?: CheckReport[] | null;
-  strays?: SentinelReason[] | null;
 };
+/**
+ * What the conditions of a wait are about, read at `atMs`: `reports` of the gate's checks, and sentinels that the
+ * soak has found astray. null: not asked for, or they could not be read.
+ */
+export type Look = { atMs: number; reports: CheckReport[] | null; strays: Stray[] | null };
 export type Instruction =
   | { action: "run"; waveIndex: number; batches: SizedBatch[] }
   | WaitInstruction
@@ -175,7 +182,7 @@ export const rolloutObject = iface.object(
     beginResume: iface.json<Actor & ResumeRequest, RunHandle | { status: RolloutStatus }>(),
     beginRollback: iface.json<Actor & RollbackRequest, RunHandle>(),
     // Exclusive although it only reads: the run may begin before `begin` has ended.
-    toCapture: iface.json<{ rolloutId: string }, ToCapture>(),
+    toCapture: iface.json<CaptureRequest, ToCapture>(),
     storeBatches: iface.json<{ rolloutId: string; first: number; batches: Batch[] }, null>(),
     freeze: iface.json<
       { rolloutId: string; waves: WaveProgress[]; inline: Partial<RolloutHead> },
@@ -212,7 +219,7 @@ export const rolloutBatch = iface.service("vedette.v1.RolloutBatch", {
 
 /** Lists the fleet and freezes it into batches. */
 export const rolloutCapture = iface.service("vedette.v1.RolloutCapture", {
-  run: iface.json<{ rolloutId: string }, CaptureResult>(),
+  run: iface.json<CaptureRequest, CaptureResult>(),
 });
 
 /** Detects that a run has ended without reporting it. */

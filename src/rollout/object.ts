@@ -19,7 +19,13 @@ import {
   storeBatches,
   toCapture,
 } from "./handlers/waves.ts";
-import { type Advance, type BeginRequest, type RecordRequest, rolloutObject } from "./internal.ts";
+import {
+  type Advance,
+  type BeginRequest,
+  type RecordRequest,
+  type RunEnd,
+  rolloutObject,
+} from "./internal.ts";
 
 type Parts = PublicParts & { orders: OrderStop };
 
@@ -39,7 +45,9 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
     record: (ctx: ObjectContext, request: RecordRequest) => record(ctx, request, orders),
     endRollback: stoppingOrders(orders, endRollback),
     rollbackBatches,
-    runnerEnded: stoppingOrders(orders, runnerEnded),
+    runnerEnded: stoppingOrders(orders, (ctx: ObjectContext, request: RunEnd) =>
+      runnerEnded(ctx, request, orders),
+    ),
     repair: (ctx: ObjectContext, request: { runner?: string }) => repair(ctx, request, orders),
     openInvocations,
     forgetBatches,

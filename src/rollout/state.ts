@@ -46,6 +46,11 @@ export type WaveWait = {
   until?: string;
   /** Sentinels that did not run the image, or were unhealthy, at the last look of the soak. */
   suspects?: string[];
+  /** When the fleet was last looked at, and when the gate's checks were last read. */
+  lookedAt?: string;
+  checkedAt?: string;
+  /** When an operator resumed the rollout in this wait. */
+  resumedAt?: string;
 };
 
 /** `run`: the run that launched it, perhaps not the current one; absent: an earlier version launched it. */

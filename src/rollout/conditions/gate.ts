@@ -1,5 +1,6 @@
 /** The gate between two waves: whether the checks allow the next one. Pure. */
 import type { Gate, GateStatus } from "#rollout/policy/contract.ts";
+import type { RolloutHead } from "#rollout/state.ts";
 import { type Condition, start } from "./condition.ts";
 
 /** The runs of one check since the gate closed. */
@@ -60,19 +61,27 @@ export const judgeGate: Condition = ({ head, next, nowMs }) => {
   if (failure !== undefined) {
     return { action: "stop", cause: "gate", reason: failure, isOfImage: true };
   }
-  const missing = status.checks.filter((check) => check.clean_runs < check.wanted_runs);
-  if (missing.length === 0 || next.kind === "end") return start;
-  const counts = missing
-    .map(({ check, clean_runs, wanted_runs }) => `${check} had ${clean_runs} of ${wanted_runs}`)
-    .join(", ");
+  const missing = missingOf(head);
+  if (missing === undefined || next.kind === "end") return start;
   const untilMs = Date.parse(status.until);
   if (nowMs >= untilMs) {
-    const reason = `the gate timed out: of clean runs ${counts}`;
+    const reason = `the gate timed out: ${missing}`;
     return { action: "stop", cause: "gate", reason, isOfImage: false };
   }
-  const reason = `waits for clean runs of its checks: ${counts}`;
+  const reason = `waits for its checks: ${missing}`;
   return { action: "wait", waitingFor: "gate", reason, untilMs };
 };
+
+/** What keeps the gate from opening; undefined: nothing. */
+function missingOf({ gateStatus, wait }: RolloutHead): string | undefined {
+  const missing = (gateStatus?.checks ?? [])
+    .filter((check) => check.clean_runs < check.wanted_runs)
+    .map(({ check, clean_runs, wanted_runs }) => `${check} had ${clean_runs} of ${wanted_runs}`);
+  if (missing.length > 0) return `of clean runs ${missing.join(", ")}`;
+  const { resumedAt, checkedAt = "" } = wait ?? {};
+  const isStale = resumedAt !== undefined && checkedAt < resumedAt;
+  return isStale ? "they have not been read since the rollout was resumed" : undefined;
+}
 
 function failureOf(status: GateStatus): string | undefined {
   for (const { check, failed_run: run } of status.checks) {

@@ -5,15 +5,33 @@ import type { Policy } from "#rollout/policy/contract.ts";
 import type { RolloutHead, WaveProgress } from "#rollout/state.ts";
 import { type Condition, start } from "./condition.ts";
 
+/**
+ * Nothing starts before a look at the fleet from the end of the soak or later has found nothing: what a look
+ * finds for the first time takes another one.
+ */
 export const judgeSoak: Condition = ({ head, next, nowMs }) => {
-  const { soakUntil, suspects = [] } = head.wait ?? {};
+  const { soakUntil, lookedAt, suspects = [] } = head.wait ?? {};
   if (next.kind === "deploy" || soakUntil === undefined) return start;
-  // What the last look has found for the first time takes another look.
-  const untilMs = Date.parse(soakUntil) + (suspects.length > 0 ? shortestPollMs : 0);
-  if (nowMs >= untilMs) return start;
-  const reason = `soaks until ${toIso(untilMs)}; Skip ends it`;
-  return { action: "wait", waitingFor: "soak", reason, untilMs };
+  const endMs = Date.parse(soakUntil);
+  const isSeen = lookedAt !== undefined && Date.parse(lookedAt) >= endMs;
+  if (isSeen && suspects.length === 0) return start;
+  const why = isSeen
+    ? `other sentinels are not well at each look; last: ${suspects.slice(0, 5).join(", ")}`
+    : "the fleet could not be looked at since";
+  if (nowMs < endMs) {
+    const reason = `soaks until ${toIso(endMs)}; Skip ends it`;
+    return { action: "wait", waitingFor: "soak", reason, untilMs: endMs };
+  }
+  if (nowMs >= endMs + lastLooksMs) {
+    const reason = `the soak is over, but ${why}`;
+    return { action: "stop", cause: "fleet", reason, isOfImage: false };
+  }
+  const reason = `the soak is over; waits for a look at the fleet that finds nothing`;
+  return { action: "wait", waitingFor: "soak", reason, untilMs: endMs + lastLooksMs };
 };
+
+/** How long after the soak a look at the fleet may take to succeed. */
+const lastLooksMs = 300_000;
 
 const shortestPollMs = 5_000;
 
@@ -21,11 +39,11 @@ const shortestPollMs = 5_000;
 const earlyLooks = 300;
 
 /** Some 300 looks, or twice as many with suspects: the run's journal stays small. */
-export function soakPollMs({ wait }: Pick<RolloutHead, "wait">): number {
+export function soakPollMs({ wait }: Pick<RolloutHead, "wait">, nowMs: number): number {
   const { since, soakUntil = "", suspects = [], round = 0 } = wait ?? { since: "" };
   const wholeMs = Date.parse(soakUntil) - Date.parse(since);
-  const isEarly = suspects.length > 0 && round < earlyLooks;
-  return isEarly ? shortestPollMs : Math.max(shortestPollMs, Math.ceil(wholeMs / 300) || 0);
+  const isUrgent = (suspects.length > 0 && round < earlyLooks) || nowMs >= Date.parse(soakUntil);
+  return isUrgent ? shortestPollMs : Math.max(shortestPollMs, Math.ceil(wholeMs / 300) || 0);
 }
 
 /** Seconds for which this wave soaks. One number per requested percentage, or one for all. */

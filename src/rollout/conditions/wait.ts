@@ -66,10 +66,10 @@ export function withVerdict(head: RolloutHead, verdict: Wait): RolloutHead & { w
 /** How long the run sleeps before it looks again: to the very end of the wait, or one interval. */
 export function sleepMsOf(head: RolloutHead, verdict: Wait, nowMs: number): number {
   const { untilMs = Number.POSITIVE_INFINITY, waitingFor } = verdict;
-  return Math.max(1, Math.min(intervals[waitingFor](head), untilMs - nowMs));
+  return Math.max(1, Math.min(intervals[waitingFor](head, nowMs), untilMs - nowMs));
 }
 
-const intervals: Record<WaitReason, (head: RolloutHead) => number> = {
+const intervals: Record<WaitReason, (head: RolloutHead, nowMs: number) => number> = {
   soak: soakPollMs,
   gate: ({ gate }) => (gate === undefined ? longestSleepMs : gatePollMs(gate)),
 };
@@ -78,16 +78,30 @@ const longestSleepMs = 3_600_000;
 
 /**
  * The head of a rollout that goes on. A wait goes on with it where it was only interrupted, and a gate has
- * as long as it had left. After a stop because of the wave itself the next one starts.
+ * as long as it had left. Nobody has looked meanwhile, so that one look comes before anything starts. After a
+ * stop because of the wave itself the next one starts.
  */
-export function withResumedWait(head: RolloutHead, pausedMs: number): RolloutHead {
+export function withResumedWait(head: RolloutHead, nowMs: number): RolloutHead {
   const ended = endedWave(head);
   const wave = ended === undefined ? undefined : head.waves[ended];
-  const isInterrupted = head.cause !== undefined && interruptions.includes(head.cause);
-  if (!isInterrupted || wave === undefined || unresolved(wave) > 0) return withoutAnyWait(head);
-  if (head.gateStatus === undefined) return head;
-  const until = toIso(Date.parse(head.gateStatus.until) + Math.max(0, pausedMs));
-  return { ...head, gateStatus: { ...head.gateStatus, until } };
+  if (!wasInterrupted(head) || wave === undefined || unresolved(wave) > 0)
+    return withoutAnyWait(head);
+  const resumed = { ...head, ...(head.wait && { wait: resumeWait(head.wait, nowMs) }) };
+  if (head.gateStatus === undefined) return resumed;
+  const pausedMs = Math.max(0, nowMs - Date.parse(head.updatedAt));
+  const until = toIso(Date.parse(head.gateStatus.until) + pausedMs);
+  return { ...resumed, gateStatus: { ...head.gateStatus, until } };
+}
+
+function resumeWait({ soakUntil, ...wait }: WaveWait, nowMs: number): WaveWait {
+  const resumedAt = toIso(nowMs);
+  if (soakUntil === undefined) return { ...wait, resumedAt };
+  return { ...wait, resumedAt, soakUntil: toIso(Math.max(nowMs, Date.parse(soakUntil))) };
+}
+
+/** Whether it stopped for a reason of its own, and not because of what it has done. */
+export function wasInterrupted({ cause }: Pick<RolloutHead, "cause">): boolean {
+  return cause !== undefined && interruptions.includes(cause);
 }
 
 const interruptions: readonly PauseCause[] = ["operator", "run", "version"];

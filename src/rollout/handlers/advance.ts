@@ -1,5 +1,6 @@
 /** The exclusive handler that a run asks what to do next. Short, because it blocks the key. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
+import { toIso } from "#kernel/time.ts";
 import type { Wait } from "#rollout/conditions/condition.ts";
 import { mayStart } from "#rollout/conditions/decide.ts";
 import { withReports } from "#rollout/conditions/gate.ts";
@@ -53,14 +54,16 @@ export async function advance(
 async function withReadings(
   ctx: ObjectContext,
   head: RolloutHead,
-  { reports, strays = null }: Advance,
+  { look, reports: earlier = null }: Advance,
 ): Promise<RolloutHead> {
-  const { gateStatus } = head;
-  const read = {
+  const { reports, strays, atMs } = look ?? { reports: earlier, strays: null, atMs: 0 };
+  const { gateStatus, wait } = head;
+  const checked = {
     ...head,
     ...(gateStatus && { gateStatus: withReports(gateStatus, reports ?? []) }),
+    ...(wait && reports !== null && { wait: { ...wait, checkedAt: toIso(atMs) } }),
   };
-  return withStrays(ctx, read, strays);
+  return strays === null ? checked : withStrays(ctx, checked, { strays, atMs });
 }
 
 /** Starts what comes next, waits for it, or stops the rollout. */

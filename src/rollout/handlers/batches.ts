@@ -1,7 +1,9 @@
 /** The exclusive handlers of a batch: launch it, record its results, close it. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { sentinelService } from "#fleet/contract.ts";
+import type { Verdict } from "#rollout/conditions/condition.ts";
 import { mayStart } from "#rollout/conditions/decide.ts";
+import { withEnded } from "#rollout/conditions/wait.ts";
 import {
   type LaunchAnswer,
   type LaunchRequest,
@@ -48,6 +50,8 @@ export async function launchBatch(
   const head = await readHead(ctx);
   const batch = await readBatch(ctx, request.batch);
   if (head === null || batch === null || !isWanted(head, request)) return "stopped";
+  const nowMs = Date.parse(head.updatedAt);
+  if (request.kind === "rollout" && judgeDeploy(head, nowMs).action !== "start") return "stopped";
   const known = await readOutcome(ctx, request.batch);
   const outcome = known ?? emptyOutcome(batch);
   const { image, includeFailed } = head;
@@ -135,7 +139,7 @@ export async function record(
   const step = { n: request.batch, batch, before, after };
   const sequence = head.sequence + 1;
   const next = { ...applyStep(head, step), openBatches, sequence };
-  const stamped = await stamp(ctx, next);
+  const stamped = await stamp(ctx, withEndedIfOver(next));
   rollout.write(stamped);
   if (!rollout.isCurrent && !after.open) clearLate(ctx, head.rolloutId, request.batch);
   if (request.closed) tellMembers(ctx, head.rolloutId, batch);
@@ -148,10 +152,20 @@ export async function record(
 /** Stops a rollout whose failure budget this result has used up. */
 async function stopIfOver(ctx: ObjectContext, head: RolloutHead, orders: OrderStop): Promise<void> {
   if (head.state !== "in_progress") return;
-  const wave = head.currentWave - 1;
-  const nowMs = Date.parse(head.updatedAt);
-  const verdict = mayStart({ head, next: { kind: "deploy" }, wave, nowMs });
-  if (verdict.action === "stop") await stopFor(ctx, head, { verdict, orders });
+  const verdict = judgeDeploy(head, Date.parse(head.updatedAt));
+  if (verdict.action === "stop")
+    await stopFor(ctx, withEnded(head, head.currentWave - 1), { verdict, orders });
+}
+
+/** Whether another deploy of the current wave may start. */
+function judgeDeploy(head: RolloutHead, nowMs: number): Verdict {
+  return mayStart({ head, next: { kind: "deploy" }, wave: head.currentWave - 1, nowMs });
+}
+
+/** A wave in which the failure budget was used up is judged: its last results change nothing about that. */
+function withEndedIfOver(head: RolloutHead): RolloutHead {
+  const isOver = head.state === "paused" && head.cause === "budget";
+  return isOver ? withEnded(head, head.currentWave - 1) : head;
 }
 
 function updateOpen(head: RolloutHead, request: RecordRequest): RolloutHead["openBatches"] {

@@ -7,6 +7,7 @@ import {
   endedWave,
   unjudgedWave,
   wakeSignal,
+  wasInterrupted,
   withoutAnyWait,
   withoutWait,
   withResumedWait,
@@ -54,12 +55,12 @@ export async function beginResume(
   const by = nameOf(actor);
   const stopped = await requireHead(ctx, "Resume");
   const tried = retriesFailed ? await withRetry(ctx, stopped) : stopped;
-  const pausedMs = (await ctx.date.now()) - Date.parse(stopped.updatedAt);
-  const before = withoutStop(withResumedWait(tried, pausedMs));
-  const waves = passOverFailures(before.waves);
+  const nowMs = await ctx.date.now();
+  const before = withoutStop(withResumedWait({ ...tried, updatedAt: stopped.updatedAt }, nowMs));
+  const waves = passOverFailures(before.waves, { wasInterrupted: wasInterrupted(stopped) });
   const isIdle = Object.keys(before.openBatches).length === 0;
   const head: RolloutHead = { ...before, state: "in_progress", waves };
-  if (before.captured && isIdle && isComplete(head, await ctx.date.now())) {
+  if (before.captured && isIdle && isComplete(head, nowMs)) {
     const resumed = withoutAnyWait(await announce(ctx, head, { event: "resumed", by }));
     const completed: RolloutHead = { ...resumed, state: "completed" };
     return { status: toStatus(await announce(ctx, completed, "completed")) };
@@ -90,13 +91,18 @@ export async function pause(ctx: ObjectContext, readActor: ReadActor): Promise<R
 /** Ends the wait, if it is one that an operator may end. */
 export async function skip(
   ctx: ObjectContext,
-  { reason }: SkipRequest,
+  { reason, waiting_for: seen, wave }: SkipRequest,
   readActor: ReadActor,
 ): Promise<RolloutStatus> {
   const head = await requireHead(ctx, "Skip");
   const skipped = withoutWait(head);
   if (head.wait === undefined || skipped === undefined)
     throw illegalNow("Skip", head.state, "it waits for nothing that can be skipped");
+  const { waitingFor } = head.wait;
+  if ((seen ?? waitingFor) !== waitingFor || (wave ?? head.currentWave) !== head.currentWave) {
+    const now = `it waits for the ${waitingFor} after wave ${head.currentWave} by now`;
+    throw illegalNow("Skip", head.state, `${now}; check and decide again`);
+  }
   ctx
     .invocation(InvocationIdParser.fromString(head.runner))
     .signal<null>(wakeSignal(head.wait.round))

@@ -103,7 +103,7 @@ export function createPublicHandlers(parts: PublicParts) {
       if (head === null) return toStatus(head);
       await reviveRepair(ctx, head);
       const reason = await reasonOfWait(ctx, head);
-      return { ...(reason !== undefined && { reason }), ...toStatus(head) };
+      return { ...toStatus(head), ...(reason !== undefined && { reason }) };
     },
 
     async Plan(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutPlan> {

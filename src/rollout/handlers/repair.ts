@@ -54,7 +54,7 @@ function needsWatch(head: RolloutHead): boolean {
 /** Sets the repair timer again, in case it was killed too. Called by every Status. */
 export async function reviveRepair(ctx: ObjectSharedContext, head: RolloutHead): Promise<void> {
   if (!needsWatch(head) || (await isArmed(ctx, head))) return;
-  ctx.sendClient(rolloutObject, ctx.key).repair({ runner: head.runner });
+  ctx.sendClient(rolloutObject, ctx.key).repair({});
 }
 
 async function isArmed(ctx: ObjectSharedContext, { runner }: RolloutHead): Promise<boolean> {

@@ -3,7 +3,13 @@ import type { ObjectContext } from "@restatedev/restate-sdk";
 import { batchesOf } from "#rollout/rules/plan.ts";
 import { applyRetry } from "#rollout/rules/progress.ts";
 import { withoutFailures } from "#rollout/rules/second-try.ts";
-import { type RolloutHead, readBatch, readOutcome, writeOutcome } from "#rollout/state.ts";
+import {
+  type RolloutHead,
+  readBatch,
+  readOutcome,
+  writeHead,
+  writeOutcome,
+} from "#rollout/state.ts";
 import { stamp } from "./announce.ts";
 import { tellOutcomes } from "./tell-history.ts";
 
@@ -19,6 +25,8 @@ export async function withRetry(ctx: ObjectContext, head: RolloutHead): Promise<
     // Counted also when nothing changes: an earlier try may have been killed before it wrote the head.
     retried = applyRetry(retried, { n, batch, before, after });
     writeOutcome(ctx, n, after);
+    // Before history is told: a kill in between must not leave it ahead of the head.
+    writeHead(ctx, retried);
     tellOutcomes(ctx, retried, changes);
   }
   return retried;

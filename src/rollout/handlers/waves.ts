@@ -1,7 +1,13 @@
 /** The exclusive handlers by which a run freezes the fleet, and ends. Short, because they block the key. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import type { RollbackResult } from "#rollout/contract.ts";
-import type { RunEnd, RunResult, ToCapture, VersionStop } from "#rollout/internal.ts";
+import type {
+  CaptureRequest,
+  RunEnd,
+  RunResult,
+  ToCapture,
+  VersionStop,
+} from "#rollout/internal.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
 import {
@@ -17,7 +23,9 @@ import { withUnresolved } from "#rollout/unresolved.ts";
 import { announce, stamp } from "./announce.ts";
 import { toRollbackResult } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
+import type { OrderStop } from "./order-stop.ts";
 import { stopWork } from "./runs.ts";
+import { isDue, rollBackAutomatically } from "./stop.ts";
 import { currentRollout, type KeptRollout, readRollout, statusOfForgotten } from "./superseded.ts";
 
 /**
@@ -26,11 +34,12 @@ import { currentRollout, type KeptRollout, readRollout, statusOfForgotten } from
  */
 export async function toCapture(
   ctx: ObjectContext,
-  request: { rolloutId: string },
+  { rolloutId, runner }: CaptureRequest,
 ): Promise<ToCapture> {
   const head = await readHead(ctx);
-  const isWanted = head?.rolloutId === request.rolloutId && head.state === "in_progress";
-  if (head === null || !isWanted) return null;
+  const isWanted = head?.rolloutId === rolloutId && head.state === "in_progress";
+  const leads = runner === undefined || runner === head?.runner;
+  if (head === null || !isWanted || !leads) return null;
   const { drain: _waitedFor, ...ready } = head;
   writeHead(ctx, ready);
   if (head.captured) return null;
@@ -96,9 +105,15 @@ function isEmpty(openBatches: RolloutHead["openBatches"]): boolean {
 }
 
 /** Called when a run has ended early: without this the rollout would look as if it still ran. */
-export async function runnerEnded(ctx: ObjectContext, request: RunEnd): Promise<RunResult> {
+export async function runnerEnded(
+  ctx: ObjectContext,
+  request: RunEnd,
+  orders: OrderStop,
+): Promise<RunResult> {
   const head = await readHead(ctx);
   const isOurs = head?.rolloutId === request.rolloutId && head.runner === request.runner;
+  // What stopped the rollout may have been killed before it began the rollback.
+  if (head !== null && isOurs && isDue(head)) await rollBackAutomatically(ctx, orders);
   if (head === null || !isOurs || !isRunning(head.state)) return resultOf(ctx, request.rolloutId);
   const cause = request.cause ?? (head.captured ? "run" : "fleet");
   return toRollbackResult(await endEarly(ctx, { ...head, reason: request.failure, cause }));

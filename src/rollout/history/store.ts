@@ -83,15 +83,22 @@ function rolloutRow(rolloutId: string, entry: HistoryEntry): unknown[] {
   ];
 }
 
-function shownRow({ shown }: HistoryEntry): unknown[] {
+function shownRow({ shown, ...entry }: HistoryEntry): unknown[] {
   const {
     cause = null,
-    outcome = null,
+    outcome = outcomeOf(entry),
     waitingFor = null,
     until = null,
     policy = {},
   } = shown ?? {};
   return [cause, outcome, waitingFor, until, JSON.stringify(policy)];
+}
+
+/** How it ended, by an entry of an earlier version, which does not say so. */
+function outcomeOf({ state, reverted, told }: HistoryEntry): string | null {
+  if (state === "completed") return "completed";
+  if (state !== "cancelled") return null;
+  return reverted > 0 || told.event === "rollback completed" ? "rolled_back" : "cancelled";
 }
 
 function totalsRow(rolloutId: string, totals: NonNullable<OutcomesEntry["totals"]>): unknown[] {

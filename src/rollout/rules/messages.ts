@@ -77,7 +77,12 @@ const drafts: Record<RolloutEvent, Draft> = {
   "rollback started": {
     tone: "warning",
     title: "Rollback started",
-    lines: (head) => [`${sentinels(head.succeeded)} get their previous image back.`],
+    lines: (head) => [
+      `${sentinels(head.succeeded)} get their previous image back.`,
+      ...(head.includeFailed === true && head.failed > 0
+        ? [`So do those that failed: ${head.failed}.`]
+        : []),
+    ],
   },
   "rollback completed": {
     tone: "warning",

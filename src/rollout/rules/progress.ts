@@ -67,13 +67,24 @@ export function inlineLists(total: number, batches: readonly Batch[]): Partial<R
   return { succeededIds: [], failedIds: [], previousImages: Object.fromEntries(pairs) };
 }
 
-/** The waves for a Resume: failures so far are marked as passed over, and not retried. */
-export function passOverFailures(waves: readonly WaveProgress[]): WaveProgress[] {
-  return waves.map((wave) => ({
-    ...wave,
-    passedOver: wave.failed,
-    fleetPassedOver: wave.fleetFailed ?? 0,
-  }));
+/**
+ * The waves for a Resume: failures for which the rollout stopped are passed over, and not retried. After an
+ * interruption nobody has judged them yet, and they count on.
+ */
+export function passOverFailures(
+  waves: readonly WaveProgress[],
+  { wasInterrupted }: { wasInterrupted: boolean },
+): WaveProgress[] {
+  return waves.map((wave) => {
+    const { failed, fleetFailed = 0, passedOver, fleetPassedOver = 0 } = wave;
+    if (!wasInterrupted) return { ...wave, passedOver: failed, fleetPassedOver: fleetFailed };
+    // Fewer have failed once some are to be tried again.
+    return {
+      ...wave,
+      passedOver: Math.min(passedOver, failed),
+      fleetPassedOver: Math.min(fleetPassedOver, fleetFailed),
+    };
+  });
 }
 
 /** The head after failures of a batch were taken back: those sentinels are in no list of failed ones. */

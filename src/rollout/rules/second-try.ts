@@ -2,6 +2,9 @@
 import type { Batch, Outcome } from "#rollout/state.ts";
 import type { OutcomeChange } from "./outcome.ts";
 
+/** A sentinel that took the image and does not run it well any more; `ofFleet`: not because of the image. */
+export type Stray = { id: string; reason: string; ofFleet?: true };
+
 /** The outcome without its failures, so that those members are deployed again; and what that changes. */
 export function withoutFailures(
   batch: Pick<Batch, "ids">,
@@ -25,11 +28,12 @@ export function withoutFailures(
 export function withFailures(
   batch: Pick<Batch, "ids">,
   outcome: Outcome,
-  failures: ReadonlyMap<string, string>,
+  strays: readonly Stray[],
 ): { outcome: Outcome; changes: OutcomeChange[] } {
-  const { astray = [] } = outcome;
+  const { astray = [], ofFleet } = outcome;
+  const found = new Map(strays.map((stray) => [stray.id, stray]));
   const changes = batch.ids.flatMap((id, i): OutcomeChange[] => {
-    const reason = failures.get(id);
+    const reason = found.get(id)?.reason;
     const from = outcome.marks[i] ?? "";
     // Those that failed so already are told again: whoever noted that may have been killed before its end.
     const isStray = from === "s" || (from === "f" && astray.includes(id));
@@ -43,6 +47,17 @@ export function withFailures(
     marks: marks.join(""),
     reasons: Object.fromEntries(reasons),
     astray: [...new Set([...astray, ...failed.keys()])],
+    ...(ofFleet !== undefined && { ofFleet: ofFleetAfter(ofFleet, failed, found) }),
   };
   return { outcome: changed, changes };
+}
+
+/** The ids that failed because of the fleet, of which those that failed now may be some or no longer. */
+function ofFleetAfter(
+  before: readonly string[],
+  failed: ReadonlyMap<string, string>,
+  found: ReadonlyMap<string, Stray>,
+): string[] {
+  const kept = before.filter((id) => !failed.has(id));
+  return [...kept, ...[...failed.keys()].filter((id) => found.get(id)?.ofFleet === true)];
 }

@@ -2,7 +2,12 @@
 import { CancelledError, type Context, implement, TerminalError } from "@restatedev/restate-sdk";
 import type { FleetMember } from "#fleet/contract.ts";
 import { singletonKey } from "#rollout/contract.ts";
-import { type CaptureResult, rolloutCapture, rolloutObject } from "#rollout/internal.ts";
+import {
+  type CaptureRequest,
+  type CaptureResult,
+  rolloutCapture,
+  rolloutObject,
+} from "#rollout/internal.ts";
 import { planMembers, toBatches, toWaveProgress } from "#rollout/rules/plan.ts";
 import { inlineLists } from "#rollout/rules/progress.ts";
 
@@ -20,18 +25,19 @@ export type CaptureParts = {
 
 export function createCapture(parts: CaptureParts) {
   return implement(rolloutCapture, {
-    handlers: { run: (ctx, request) => captureFleet(ctx, request.rolloutId, parts) },
+    handlers: { run: (ctx, request) => captureFleet(ctx, request, parts) },
     options: { ingressPrivate: true, journalRetention: { minutes: 5 } },
   });
 }
 
 async function captureFleet(
   ctx: Context,
-  rolloutId: string,
+  wanted: CaptureRequest,
   { listFleet, listForMs }: CaptureParts,
 ): Promise<CaptureResult> {
   const rollout = ctx.client(rolloutObject, singletonKey);
-  const request = await rollout.toCapture({ rolloutId });
+  const { rolloutId } = wanted;
+  const request = await rollout.toCapture(wanted);
   if (request === null) return null;
   const list = async () => freezeFleet(await listFleet(), request);
   const plan = await ctx.run("list-fleet", list, { maxRetryDuration: listForMs }).catch(unlisted);

@@ -1,9 +1,15 @@
 /** Waits before the next thing starts, and looks at what the wait is about. */
 import { type Context, RestatePromise } from "@restatedev/restate-sdk";
-import type { CheckReport, ReadChecks } from "#rollout/conditions/gate.ts";
+import { unlessLate } from "#kernel/unless-aborted.ts";
+import type { ReadChecks } from "#rollout/conditions/gate.ts";
 import { wakeSignal } from "#rollout/conditions/wait.ts";
-import { type SentinelReason, singletonKey } from "#rollout/contract.ts";
-import { type Instruction, rolloutObject, type WaitInstruction } from "#rollout/internal.ts";
+import { singletonKey } from "#rollout/contract.ts";
+import {
+  type Instruction,
+  type Look,
+  rolloutObject,
+  type WaitInstruction,
+} from "#rollout/internal.ts";
 import type { ReadStrays } from "./strays.ts";
 
 export type LookSettings = {
@@ -18,48 +24,52 @@ type Wait = WaitInstruction & {
   stop: RestatePromise<null>;
 };
 
+/** How long one reading may take; the next look tries again. */
+const readLimitMs = 30_000;
+
 /** Waits one interval, reads what the conditions are about, and gets the next instruction. */
 export async function waitAndLook(
   ctx: Context,
   wait: Wait,
   settings: LookSettings,
 ): Promise<Instruction> {
-  const { rolloutId, finishedWave, round, sleepMs, stop } = wait;
+  const { rolloutId, finishedWave, round, sleepMs } = wait;
   const rollout = ctx.client(rolloutObject, singletonKey);
-  const isStopped = await RestatePromise.race([
-    ctx.sleep(sleepMs).map(() => false),
-    ctx.signal<null>(wakeSignal(round)).map(() => false),
-    stop.map(() => true),
-  ]);
   const asked = { rolloutId, runner: ctx.request().id, finishedWave };
-  if (isStopped) return rollout.advance({ ...asked, isStopped });
-  const reports = await readReports(ctx, wait, settings);
-  const strays = await readStrays(ctx, wait, settings);
-  return rollout.advance({ ...asked, reports, strays });
+  const stop = wait.stop.map(() => "stopped" as const);
+  const slept = await RestatePromise.race([
+    ctx.sleep(sleepMs).map(() => "slept" as const),
+    ctx.signal<null>(wakeSignal(round)).map(() => "slept" as const),
+    stop,
+  ]);
+  if (slept === "stopped") return rollout.advance({ ...asked, isStopped: true });
+  const reading = ctx.run("look", () => lookAt(ctx, wait, settings));
+  // Not awaited alone: a Cancel must not wait for a fleet that does not answer.
+  const look = await RestatePromise.race([reading, stop]);
+  return rollout.advance({ ...asked, ...(look === "stopped" ? { isStopped: true } : { look }) });
 }
 
-async function readReports(
+async function lookAt(
   ctx: Context,
-  { gate, sinceMs }: Wait,
-  { readChecks }: LookSettings,
-): Promise<CheckReport[] | null> {
-  if (gate === undefined) return null;
-  return ctx.run("read-checks", () => orNull(ctx, readChecks(gate.checks, sinceMs)));
+  { gate, soaks, rolloutId, image, sinceMs }: Wait,
+  { readChecks, readStrays }: LookSettings,
+): Promise<Look> {
+  const atMs = Date.now();
+  const [reports, strays] = await Promise.all([
+    gate === undefined ? null : orNull(ctx, () => readChecks(gate.checks, sinceMs)),
+    soaks === true ? orNull(ctx, () => readStrays({ rolloutId, image })) : null,
+  ]);
+  return { atMs, reports, strays };
 }
 
-async function readStrays(
-  ctx: Context,
-  { soaks, rolloutId, image }: Wait,
-  settings: LookSettings,
-): Promise<SentinelReason[] | null> {
-  if (soaks !== true) return null;
-  return ctx.run("read-strays", () => orNull(ctx, settings.readStrays({ rolloutId, image })));
-}
-
-/** No endless retries, so that a Cancel is noticed while nothing can be read. */
-function orNull<Value>(ctx: Context, reading: Promise<Value>): Promise<Value | null> {
-  return reading.catch((error: Error) => {
-    ctx.console.warn("conditions of a rollout not read", { detail: error.message });
+/** No endless retries: the conditions decide how long they can do without a reading. */
+async function orNull<Value>(ctx: Context, read: () => Promise<Value>): Promise<Value | null> {
+  try {
+    const late = new Error(`there was no answer within ${readLimitMs / 1_000} s`);
+    return await unlessLate(read, { limitMs: readLimitMs, late });
+  } catch (error) {
+    const { message: detail } = error as Error;
+    ctx.console.warn("conditions of a rollout not read", { detail });
     return null;
-  });
+  }
 }

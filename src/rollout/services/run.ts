@@ -67,7 +67,7 @@ async function runRollout(ctx: Context, run: Run, settings: RunSettings): Promis
     drain(ctx, run.drain, settings.deployTimeoutMs).map(() => false),
     stop.map(() => true),
   ]);
-  const captured = await capture(ctx, rolloutId, stop);
+  const captured = isStopped ? null : await capture(ctx, rolloutId, stop);
   if (captured !== null) return endEarly(ctx, run, { failure: captured.unlisted, cause: "fleet" });
   const runner = ctx.request().id;
   let next = await rollout.advance({ rolloutId, runner, ...(isStopped && { isStopped }) });
@@ -90,7 +90,8 @@ async function capture(
   rolloutId: string,
   stop: RestatePromise<null>,
 ): Promise<CaptureResult> {
-  const capturing = ctx.client(rolloutCapture).run({ rolloutId });
+  const wanted = { rolloutId, runner: ctx.request().id };
+  const capturing = ctx.client(rolloutCapture).run(wanted);
   const first = await RestatePromise.race([capturing, stop.map(() => "stopped" as const)]);
   if (first !== "stopped") return first;
   ctx.invocation(await capturing.invocationId).cancel();

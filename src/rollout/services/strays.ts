@@ -1,12 +1,12 @@
 /** Finds sentinels that took the image of a rollout and do not run it well any more. */
-import type { FleetMember } from "#fleet/contract.ts";
-import type { SentinelReason } from "#rollout/contract.ts";
+import type { FleetMember, ReasonCode } from "#fleet/contract.ts";
+import type { Stray } from "#rollout/rules/second-try.ts";
 import type { ListFleet } from "./capture.ts";
 
 type Rollout = { rolloutId: string; image: string };
 
-/** Asks the fleet now; 1,000 sentinels at most. Throws when the fleet or the database does not answer. */
-export type ReadStrays = (rollout: Rollout) => Promise<SentinelReason[]>;
+/** Reads the fleet now; 1,000 sentinels at most. Throws when the fleet or the database does not answer. */
+export type ReadStrays = (rollout: Rollout) => Promise<Stray[]>;
 
 type Parts = {
   listFleet: ListFleet;
@@ -19,21 +19,26 @@ const limit = 1_000;
 export function createReadStrays({ listFleet, readSucceeded }: Parts): ReadStrays {
   return async ({ rolloutId, image }) => {
     const fleet = await listFleet();
-    const succeeded = new Set(await readSucceeded(rolloutId));
-    return fleet
-      .filter(({ id }) => succeeded.has(id))
-      .flatMap((member) => toStray(member, image))
+    const listed = new Map(fleet.map((member) => [member.id, member]));
+    return (await readSucceeded(rolloutId))
+      .flatMap((id) => toStray(id, listed.get(id), image))
       .slice(0, limit);
   };
 }
 
 /** A running image that is not known is no reason to call the sentinel astray. */
-function toStray({ id, running_image, health }: FleetMember, image: string): SentinelReason[] {
+function toStray(id: string, member: FleetMember | undefined, image: string): Stray[] {
+  // The list may be wrong, or the sentinel was taken away: that says nothing about the image.
+  if (member === undefined) return [{ id, reason: gone, ofFleet: true }];
+  const { running_image, health } = member;
   if (running_image !== "" && !isSame(running_image, image)) {
-    return [{ id, reason: `reverted: it runs ${running_image} again` }];
+    return [{ id, reason: `reverted: it runs ${running_image} now` }];
   }
-  return health === "unhealthy" ? [{ id, reason: "probe_failing: it turned unhealthy" }] : [];
+  return health === "unhealthy" ? [{ id, reason: unhealthy }] : [];
 }
+
+const gone = `${"target_gone" satisfies ReasonCode}: the fleet does not list it any more`;
+const unhealthy = `${"probe_failing" satisfies ReasonCode}: it turned unhealthy`;
 
 /** A fleet may list an image without the digest to which it was pinned. */
 function isSame(one: string, other: string): boolean {

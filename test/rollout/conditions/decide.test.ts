@@ -18,6 +18,9 @@ const verdictOn = (
   over: Partial<RolloutHead> = {},
 ) => mayStart({ head: buildHead({ waves, ...over }), next: nextOf(waves), wave, nowMs });
 
+/** As a Resume does after a stop because of these failures. */
+const passOver = (waves: WaveProgress[]) => passOverFailures(waves, { wasInterrupted: false });
+
 describe("nextOf", () => {
   it.each<[string, WaveProgress[], Next]>([
     ["the first wave", [buildWave(), buildWave()], { kind: "wave", index: 0 }],
@@ -33,7 +36,7 @@ describe("nextOf", () => {
   });
 
   it("is the same wave again when some of it has no result", () => {
-    const waves = passOverFailures([buildWave({ size: 3, succeeded: 1, failed: 1 }), buildWave()]);
+    const waves = passOver([buildWave({ size: 3, succeeded: 1, failed: 1 }), buildWave()]);
 
     expect(nextOf(waves)).toEqual({ kind: "wave", index: 0 });
     expect(verdictOn(waves, undefined)).toEqual({ action: "start" });
@@ -57,9 +60,25 @@ describe("a rollout without a policy", () => {
   });
 
   it("does not stop again for failures that a Resume has passed over", () => {
-    const waves = passOverFailures([buildWave({ succeeded: 1, failed: 1 }), buildWave()]);
+    const waves = passOver([buildWave({ succeeded: 1, failed: 1 }), buildWave()]);
 
     expect(verdictOn(waves, 0)).toEqual({ action: "start" });
+  });
+
+  it("stops for failures that nobody had judged when it was interrupted", () => {
+    const waves = [buildWave({ succeeded: 1, failed: 1 }), buildWave()];
+
+    expect(verdictOn(passOverFailures(waves, { wasInterrupted: true }), 0)).toMatchObject({
+      action: "stop",
+      cause: "sentinels",
+    });
+  });
+
+  it("stops for failures that failed again, after some that were passed over before", () => {
+    const retried = [buildWave({ size: 3, succeeded: 1, passedOver: 2 }), buildWave()];
+    const [first = buildWave()] = passOverFailures(retried, { wasInterrupted: true });
+
+    expect(verdictOn([{ ...first, failed: 2 }], 0)).toMatchObject({ cause: "sentinels" });
   });
 
   it("stops after a wave that ended with deploys that have no result", () => {
@@ -106,7 +125,7 @@ describe("a wave whose failures", () => {
 
   it("came after a Resume is not taken for one of those that were passed over", () => {
     const ill = buildWave({ failed: 1, fleetFailed: 1 });
-    const resumed = buildHead({ waves: passOverFailures([ill]) });
+    const resumed = buildHead({ waves: passOver([ill]) });
 
     const { waves } = applyStep(resumed, { ...buildStep(["x"], "f", { x: "oom_killed" }), n: 1 });
 
@@ -176,6 +195,11 @@ describe("a soak", () => {
     const head = buildHead({ waves, policy, ...over });
     return beginWait(head, { ended: 0, next: nextOf(head.waves), nowMs });
   };
+  /** The head after a look at the fleet at this second. */
+  const seen = (head: RolloutHead, seconds: number) => {
+    const lookedAt = new Date(nowMs + seconds * 1_000).toISOString();
+    return { ...head, wait: { ...head.wait, lookedAt } } as RolloutHead;
+  };
   const at = (head: RolloutHead, seconds: number) =>
     mayStart({ head, next: nextOf(head.waves), wave: 0, nowMs: nowMs + seconds * 1_000 });
 
@@ -187,14 +211,14 @@ describe("a soak", () => {
       waitingFor: "soak",
       untilMs: nowMs + 600_000,
     });
-    expect(at(head, 600)).toEqual({ action: "start" });
+    expect(at(seen(head, 600), 600)).toEqual({ action: "start" });
   });
 
   it("of the last wave keeps the rollout from completing", () => {
     const head = soaking({ soak_seconds: 60 }, { waves: [buildWave({ succeeded: 2 })] });
 
     expect(at(head, 1)).toMatchObject({ waitingFor: "soak" });
-    expect(at(head, 60)).toEqual({ action: "start" });
+    expect(at(seen(head, 60), 60)).toEqual({ action: "start" });
   });
 
   it.each([
@@ -232,8 +256,10 @@ describe("a soak", () => {
   it("is shown before the gate, whose clean runs count from the end of the wave", () => {
     const gate = { checks: ["verify-key"], clean_runs: 1, timeout_seconds: 600 };
 
-    expect(at(soaking({ soak_seconds: 60 }, { gate }), 1)).toMatchObject({ waitingFor: "soak" });
-    expect(at(soaking({ soak_seconds: 60 }, { gate }), 61)).toMatchObject({ waitingFor: "gate" });
+    const head = soaking({ soak_seconds: 60 }, { gate });
+
+    expect(at(head, 1)).toMatchObject({ waitingFor: "soak" });
+    expect(at(seen(head, 60), 61)).toMatchObject({ waitingFor: "gate" });
   });
 
   it("is slept to its end, with looks at the sentinels in between", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { toIso } from "#kernel/time.ts";
 import { mayStart } from "#rollout/conditions/decide.ts";
-import { newGateStatus } from "#rollout/conditions/gate.ts";
+import { newGateStatus, withReports } from "#rollout/conditions/gate.ts";
 import { nextOf } from "#rollout/conditions/next.ts";
 import {
   beginWait,
@@ -22,6 +23,10 @@ function waiting(over: Partial<RolloutHead>): RolloutHead {
   const head = buildHead({ waves, currentWave: 1, ...over });
   return beginWait(head, { ended: 0, next: nextOf(waves), nowMs });
 }
+
+/** The head after a look at the fleet at this time. */
+const seenAt = (head: RolloutHead, atMs: number, suspects: string[] = []) =>
+  ({ ...head, wait: { ...head.wait, lookedAt: toIso(atMs), suspects } }) as RolloutHead;
 
 const verdictAt = (head: RolloutHead, atMs: number) =>
   mayStart({ head, next: nextOf(head.waves), wave: 0, nowMs: atMs });
@@ -51,13 +56,13 @@ describe("a wait that was interrupted", () => {
   const soaking = waiting({ policy: { soak_seconds: 60 } });
 
   it.each(["operator", "run", "version"] as const)("goes on after a pause by %s", (cause) => {
-    const { wait } = withResumedWait({ ...soaking, cause }, 5_000);
+    const { wait } = withResumedWait({ ...soaking, cause }, nowMs + 5_000);
 
-    expect(wait).toEqual(soaking.wait);
+    expect(wait).toMatchObject(soaking.wait ?? {});
   });
 
   it.each(["sentinels", "budget", "fleet", "gate"] as const)("is over after %s", (cause) => {
-    const { wait, gateStatus } = withResumedWait({ ...soaking, cause }, 5_000);
+    const { wait, gateStatus } = withResumedWait({ ...soaking, cause }, nowMs + 5_000);
 
     expect([wait, gateStatus]).toEqual([undefined, undefined]);
   });
@@ -66,7 +71,7 @@ describe("a wait that was interrupted", () => {
     const again = [buildWave({ succeeded: 1 }), buildWave()];
 
     expect(
-      withResumedWait({ ...soaking, waves: again, cause: "operator" }, 0).wait,
+      withResumedWait({ ...soaking, waves: again, cause: "operator" }, nowMs).wait,
     ).toBeUndefined();
   });
 
@@ -74,11 +79,59 @@ describe("a wait that was interrupted", () => {
     const atGate = waiting({ gate, gateStatus: newGateStatus(gate, 1, nowMs) });
     const hourMs = 3_600_000;
 
-    const resumed = withResumedWait({ ...atGate, cause: "operator" }, hourMs);
+    const resumed = withResumedWait({ ...atGate, cause: "operator" }, nowMs + hourMs);
 
     expect(verdictAt(atGate, nowMs + hourMs)).toMatchObject({ action: "stop", cause: "gate" });
     expect(verdictAt(resumed, nowMs + hourMs)).toMatchObject({ action: "wait" });
     expect(verdictAt(resumed, nowMs + hourMs + 600_000)).toMatchObject({ action: "stop" });
+  });
+});
+
+describe("after an interruption that was longer than the wait", () => {
+  const laterMs = nowMs + 7_200_000;
+  const resume = (head: RolloutHead) => withResumedWait({ ...head, cause: "operator" }, laterMs);
+
+  it("a soak takes one look before the next wave starts", () => {
+    const resumed = resume(waiting({ policy: { soak_seconds: 60 } }));
+
+    expect(verdictAt(resumed, laterMs)).toMatchObject({ action: "wait", waitingFor: "soak" });
+    expect(verdictAt(seenAt(resumed, laterMs + 50), laterMs + 100)).toEqual({ action: "start" });
+  });
+
+  it("a gate that was clean has its checks read again", () => {
+    const clean = { check: "liveness", cleanRuns: 1, failedRun: null };
+    const head = waiting({ gate });
+    const status = withReports(newGateStatus(gate, 1, nowMs), [clean]);
+    const resumed = resume({ ...head, gateStatus: status });
+    const read = { ...resumed.wait, checkedAt: toIso(laterMs + 50) } as RolloutHead["wait"] & {};
+
+    expect(verdictAt(resumed, laterMs)).toMatchObject({ action: "wait", waitingFor: "gate" });
+    expect(verdictAt(resumed, laterMs + 600_000)).toMatchObject({ action: "stop", cause: "gate" });
+    expect(verdictAt({ ...resumed, wait: read }, laterMs + 100)).toEqual({ action: "start" });
+  });
+});
+
+describe("a soak whose fleet cannot be looked at", () => {
+  const head = waiting({ policy: { soak_seconds: 60 } });
+  const endMs = nowMs + 60_000;
+
+  it("waits for a look after its end, and stops for the fleet without one", () => {
+    const early = seenAt(head, endMs - 1);
+
+    expect(verdictAt(early, endMs)).toMatchObject({ action: "wait", waitingFor: "soak" });
+    expect(verdictAt(early, endMs + 300_000)).toMatchObject({
+      action: "stop",
+      cause: "fleet",
+      isOfImage: false,
+    });
+  });
+
+  it("is looked at every few seconds then, however long the soak was", () => {
+    const long = waiting({ policy: { soak_seconds: 604_800 } });
+    const overMs = nowMs + 604_800_000;
+    const verdict = verdictAt(long, overMs);
+
+    expect(verdict.action === "wait" && sleepMsOf(long, verdict, overMs)).toBe(5_000);
   });
 });
 
@@ -97,13 +150,13 @@ describe("a look", () => {
 
   it("comes sooner once a sentinel is suspected, and once more after the end", () => {
     const head = waiting({ policy: { soak_seconds: week } });
-    const suspecting = { ...head, wait: { ...head.wait, suspects: ["a"] } } as RolloutHead;
     const endMs = nowMs + week * 1_000;
+    const suspecting = seenAt(head, endMs, ["a"]);
     const verdict = verdictAt(suspecting, nowMs);
 
     expect(verdict.action === "wait" && sleepMsOf(suspecting, verdict, nowMs)).toBe(5_000);
-    expect(verdictAt(head, endMs)).toEqual({ action: "start" });
+    expect(verdictAt(seenAt(head, endMs), endMs)).toEqual({ action: "start" });
     expect(verdictAt(suspecting, endMs)).toMatchObject({ waitingFor: "soak" });
-    expect(verdictAt(suspecting, endMs + 5_000)).toEqual({ action: "start" });
+    expect(verdictAt(suspecting, endMs + 300_000)).toMatchObject({ cause: "fleet" });
   });
 });

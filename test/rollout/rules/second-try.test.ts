@@ -9,7 +9,7 @@ const idsOf = (targets: { id: string }[]) => targets.map(({ id }) => id);
 
 describe("a success that fails in its soak", () => {
   const updated = { ...emptyOutcome(batch), marks: "ss." };
-  const { outcome, changes } = withFailures(batch, updated, new Map([["b", "unhealthy"]]));
+  const { outcome, changes } = withFailures(batch, updated, [{ id: "b", reason: "unhealthy" }]);
 
   it("is a failure from then on, with the reason", () => {
     expect(outcome).toMatchObject({ marks: "sf.", reasons: { b: "unhealthy" } });
@@ -34,8 +34,17 @@ describe("a success that fails in its soak", () => {
     expect(idsOf(targetsOf(batch, again, rollback))).toEqual(["a", "b"]);
   });
 
+  it("counts as caused by the fleet if that is what it is", () => {
+    const gone = [{ id: "b", reason: "target_gone", ofFleet: true as const }];
+
+    const first = withFailures(batch, updated, gone).outcome;
+
+    expect(first.ofFleet).toEqual(["b"]);
+    expect(withFailures(batch, first, [{ id: "b", reason: "crash" }]).outcome.ofFleet).toEqual([]);
+  });
+
   it("is told again when it is noted a second time", () => {
-    const second = withFailures(batch, outcome, new Map([["b", "unhealthy"]]));
+    const second = withFailures(batch, outcome, [{ id: "b", reason: "unhealthy" }]);
 
     expect(second.outcome).toEqual(outcome);
     expect(second.changes).toHaveLength(1);

@@ -38,12 +38,20 @@ describe("a sentinel that took the image", () => {
     ["runs another digest of the tag", `${v2}${digest("a")}`, `${v2}${digest("b")}`],
   ])("is one when it %s", async (_, image, running_image) => {
     expect(await straysOf(image, { running_image })).toEqual([
-      { id: "a", reason: `reverted: it runs ${running_image} again` },
+      { id: "a", reason: `reverted: it runs ${running_image} now` },
     ]);
   });
 
   it("is one when it is unhealthy, and not when its health is unknown", async () => {
     expect(await straysOf(v2, { health: "unhealthy" })).toMatchObject([{ id: "a" }]);
     expect(await straysOf(v2, { health: "unknown" })).toEqual([]);
+  });
+
+  it("is one of the fleet when it is not listed any more", async () => {
+    const parts = { listFleet: async () => [], readSucceeded: async () => ["a"] };
+
+    expect(await createReadStrays(parts)({ rolloutId: "r", image: v2 })).toEqual([
+      { id: "a", reason: expect.stringContaining("target_gone"), ofFleet: true },
+    ]);
   });
 });

@@ -19,6 +19,7 @@ export function createMemoryFleet(size: number) {
   let isAway = false;
   let listGate = Promise.withResolvers<void>();
   listGate.resolve();
+  let waitingForList = 0;
   let inFlight = 0;
   let maxInFlight = 0;
 
@@ -42,7 +43,9 @@ export function createMemoryFleet(size: number) {
 
   const driver: Driver = {
     list: async () => {
+      waitingForList++;
       await listGate.promise;
+      waitingForList--;
       if (isAway) throw new Error("unreachable: the fleet is away");
       return [...members].map(([id, { region, image, running }]) => ({
         id,
@@ -99,6 +102,12 @@ export function createMemoryFleet(size: number) {
       listGate = Promise.withResolvers();
     },
     releaseList: () => listGate.resolve(),
+    /** How many wait for the list. */
+    waitingForList: () => waitingForList,
+    /** The fleet does not list it any more. */
+    remove: (id: string) => {
+      members.delete(id);
+    },
     /** These list themselves as unhealthy from now on; without ids all are healthy again. */
     sicken: (...ids: string[]) => {
       sick.clear();

@@ -58,7 +58,9 @@ function questionOf(operation: Operation, rollout: LiveRollout): Question {
     return { ...rollbackQuestion(rollout), run };
   }
   if (operation === "Skip") {
-    return { ...skipQuestion(rollout), run: ({ text }) => send("skip", { reason: text }) };
+    const { waiting_for, current_wave: wave } = status;
+    const run = ({ text }: Given) => send("skip", { reason: text, waiting_for, wave });
+    return { ...skipQuestion(rollout), run };
   }
   if (operation === "Pause") return { ...pauseQuestion(rollout), run: () => send("pause") };
   return { ...cancelQuestion(rollout), run: () => send("cancel") };
@@ -114,9 +116,11 @@ function resumeQuestion({ status, waves }: LiveRollout): Words {
   const hasMore = current !== undefined && current.succeeded + current.failed < current.size;
   const next = hasMore ? current : waves[status.current_wave];
   const failed = `Failed, not retried unless ticked: ${sentinels(status.failed)}.`;
+  const mayWait = !hasMore && mayHaveInterruptedWait(status);
   return {
     title: "Resume the rollout?",
     lines: [
+      ...(mayWait ? [`The wait after wave ${status.current_wave} goes on first.`] : []),
       next === undefined
         ? "This wave was the last one: nothing more is deployed."
         : `${nextWords(next, hasMore)} ${shortImage(status.image ?? "")}.`,
@@ -131,6 +135,12 @@ function resumeQuestion({ status, waves }: LiveRollout): Words {
       field: { label: "Retry the failed sentinels of this wave first", kind: "tick" as const },
     }),
   };
+}
+
+/** A soak or a gate that was interrupted goes on; one that has failed does not. */
+function mayHaveInterruptedWait({ cause, policy, gate }: LiveRollout["status"]): boolean {
+  const wasInterrupted = cause === "operator" || cause === "run" || cause === "version";
+  return wasInterrupted && (policy?.soak_seconds !== undefined || gate !== undefined);
 }
 
 /** `previous_images` has only the most frequent images; the waves count every sentinel. */

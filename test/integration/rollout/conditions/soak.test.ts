@@ -1,5 +1,5 @@
 /** A rollout that watches each wave for some time before it goes on. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { RolloutHistory, RolloutStatus } from "#rollout/contract.ts";
 import { modes } from "../../../support/replay.ts";
 import { type RolloutBench, startRolloutBench } from "../../../support/rollout/rollout-bench.ts";
@@ -133,12 +133,31 @@ describe.each(modes)("a rollout that soaks, $mode", ({ alwaysReplay }) => {
 
     expect(skipped.body).toMatchObject({ state: "in_progress" });
     expect(body).toMatchObject({ state: "completed", succeeded: 4 });
-    const { rows } = await bench.database.query(
-      "SELECT actor, message FROM rollout_messages WHERE rollout_id = $1 AND event = 'skipped'",
-      [body["rollout_id"]],
+    const told = await waitFor(
+      async () => {
+        const { rows } = await bench.database.query(
+          "SELECT actor, message FROM rollout_messages WHERE rollout_id = $1 AND event = 'skipped'",
+          [body["rollout_id"]],
+        );
+        return rows[0];
+      },
+      { withinMs: 10_000, what: "history to have the skip" },
     );
-    expect(rows[0]?.actor).toBe("local-caller");
-    expect(JSON.stringify(rows[0]?.message)).toContain("incident 4711");
+    expect(told.actor).toBe("local-caller");
+    expect(JSON.stringify(told.message)).toContain("incident 4711");
+  });
+
+  it("refuses to skip another wait than the one that was seen", async () => {
+    await bench.send("Rollout", { ...halves, soak_seconds: 600 });
+    await untilSoaking();
+
+    const reason = "as agreed";
+    const other = await bench.call("Skip", { reason, waiting_for: "gate" });
+    const later = await bench.call("Skip", { reason, waiting_for: "soak", wave: 2 });
+    const same = await bench.call("Skip", { reason, waiting_for: "soak", wave: 1 });
+
+    expect([other.status, later.status, same.status]).toEqual([409, 409, 200]);
+    expect(JSON.stringify(other.body)).toContain("waits for the soak after wave 1");
   });
 
   it("refuses to skip without a reason, and when there is nothing to skip", async () => {
@@ -160,6 +179,49 @@ describe.each(modes)("a rollout that soaks, $mode", ({ alwaysReplay }) => {
 
     expect(soaking.until).toBe(until);
     expect((await resumed).body).toMatchObject({ state: "completed" });
+  });
+
+  it("takes one look first when it is resumed after its end", async () => {
+    const started = bench.call("Rollout", { ...halves, soak_seconds: [2, 0] });
+    const { until = "" } = await untilSoaking();
+    await bench.call("Pause");
+    await started;
+    const [id = ""] = updated();
+    bench.fleet.remove(id);
+    await waitFor(() => Date.now() > Date.parse(until), { withinMs: 10_000, what: "its end" });
+
+    await bench.send("Resume");
+    const paused = await waitFor(
+      async () => {
+        const now = await status();
+        return now.state === "paused" && now.cause !== "operator" && now;
+      },
+      { withinMs: 30_000, what: "the rollout to pause by itself" },
+    );
+
+    expect(paused).toMatchObject({ cause: "fleet", current_wave: 1, failed: 1 });
+    expect(paused.failed_sentinels).toEqual([
+      { id, reason: expect.stringContaining("target_gone") },
+    ]);
+    expect(updated()).toHaveLength(1);
+  });
+
+  it("is cancelled at once while the fleet's list does not come", async () => {
+    const started = bench.call("Rollout", { ...halves, soak_seconds: [1, 0] });
+    await untilSoaking();
+    bench.fleet.holdList();
+    onTestFinished(() => bench.fleet.releaseList());
+    await waitFor(() => bench.fleet.waitingForList() > 0, {
+      withinMs: 10_000,
+      what: "a look at the fleet",
+    });
+
+    const cancelledMs = performance.now();
+    await bench.call("Cancel");
+
+    expect((await started).body).toMatchObject({ state: "cancelled" });
+    // Restate ends an attempt that is replayed at each step only when its reading has given up.
+    expect(performance.now() - cancelledMs).toBeLessThan(alwaysReplay ? 45_000 : 10_000);
   });
 
   it("is cancelled at once, and its caller is answered", async () => {
