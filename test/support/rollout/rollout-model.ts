@@ -84,13 +84,15 @@ export class RolloutModel {
     return true;
   }
 
-  /** A Pause while the first `done` of the current wave were in flight, and a Resume once they have ended. */
+  /**
+   * A Pause while the first `done` of the current wave were in flight, and a Resume once they have ended. Their
+   * failures are judged at the end of the wave as usual.
+   */
   pauseDuring(done: readonly string[], failing: ReadonlySet<string>): void {
     const wave = this.waves[this.currentWave++] ?? [];
     for (const id of done) this.#deploy(id, failing);
-    const left = wave.filter((id) => !done.includes(id));
-    for (const id of left) this.#deploy(id, failing);
-    if (!this.#stopsFor(left, failing)) this.run(failing);
+    for (const id of wave.filter((one) => !done.includes(one))) this.#deploy(id, failing);
+    if (!this.#stopsFor(wave, failing)) this.run(failing);
   }
 
   /** A Cancel while the first `done` of the current wave were in flight: those end, no other begins. */
