@@ -145,3 +145,34 @@ it("keeps the alert events that an early version recorded", async () => {
   ]);
   expect(await describeSchema(url)).toEqual(newest);
 });
+
+it("tells of rollouts that have ended before how they did", async () => {
+  const numbers = readdirSync(migrationsDir).map((file) => file.slice(0, 4));
+  const rollout = (id: string, state: string, reverted = 0) => `
+    INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reverted, started_at, updated_at)
+    VALUES ('${id}', 'i', 'i', '{100}', '${state}', ${reverted}, now(), now());`;
+  const changes = [
+    rollout("done", "completed"),
+    rollout("left", "cancelled"),
+    rollout("back", "cancelled", 2),
+    rollout("none-to-revert", "cancelled"),
+    rollout("open", "paused"),
+    `INSERT INTO rollout_messages (rollout_id, sequence, event, at, message)
+     VALUES ('none-to-revert', 7, 'rollback completed', now(), '{}');`,
+  ].join("\n");
+  const earlier = numbers.filter((number) => number < "0027");
+  const url = await createEarlier("without_outcomes", { numbers: earlier, changes });
+
+  await migrate(url, log);
+
+  const { rows } = await withClient(url, (client) =>
+    client.query("SELECT id, outcome FROM rollouts ORDER BY id"),
+  );
+  expect(Object.fromEntries(rows.map(({ id, outcome }) => [id, outcome]))).toEqual({
+    back: "rolled_back",
+    done: "completed",
+    left: "cancelled",
+    "none-to-revert": "rolled_back",
+    open: null,
+  });
+});

@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { toTerminalError } from "#kernel/terminal.ts";
 import type { OrderStop } from "#rollout/handlers/order-stop.ts";
 import { createPublicHandlers, type PublicParts } from "#rollout/handlers/public.ts";
-import { repair } from "#rollout/handlers/repair.ts";
+import { repair, reviveRepair } from "#rollout/handlers/repair.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
 import { buildHead, imageV2 } from "../../support/rollout/rollout-builders.ts";
 
@@ -62,6 +62,14 @@ describe("a decision that was killed", () => {
 
     expect(sent).toEqual([]);
   });
+});
+
+it("finds no timer of the current run: a Status starts one without a run's name", async () => {
+  const { ctx, sent } = createContext(killed());
+
+  await reviveRepair(ctx, buildHead({ state: "in_progress", runner: "inv_2" }));
+
+  expect(sent).toEqual([["repair", {}]]);
 });
 
 describe("the timer without a run's name", () => {
