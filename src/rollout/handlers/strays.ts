@@ -4,15 +4,8 @@ import { toIso } from "#kernel/time.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
 import { applyStep } from "#rollout/rules/progress.ts";
 import { type Stray, withFailures } from "#rollout/rules/second-try.ts";
-import {
-  type RolloutHead,
-  readBatch,
-  readOutcome,
-  writeHead,
-  writeOutcome,
-} from "#rollout/state.ts";
-import { stamp } from "./announce.ts";
-import { tellOutcomes } from "./tell-history.ts";
+import type { Batch, Outcome, RolloutHead } from "#rollout/state.ts";
+import { changeOutcomes } from "./change-outcomes.ts";
 
 /**
  * The head after a look at the sentinels at `atMs`. Only what two looks in a row have found counts: a health check
@@ -33,23 +26,15 @@ export async function withStrays(
   return confirmed.length === 0 ? next : failConfirmed(ctx, next, confirmed);
 }
 
-async function failConfirmed(
+function failConfirmed(
   ctx: ObjectContext,
   head: RolloutHead,
   confirmed: readonly Stray[],
 ): Promise<RolloutHead> {
-  let failed = await stamp(ctx, { ...head, sequence: head.sequence + 1 });
-  for (const { batch: n } of head.waves.slice(0, head.currentWave).flatMap(batchesOf)) {
-    const batch = await readBatch(ctx, n);
-    const before = await readOutcome(ctx, n);
-    if (batch === null || before === null) continue;
-    const { outcome: after, changes } = withFailures(batch, before, confirmed);
-    if (changes.length === 0) continue;
-    failed = applyStep(failed, { n, batch, before, after });
-    writeOutcome(ctx, n, after);
-    // Before history is told: a kill in between must not leave it ahead of the head.
-    writeHead(ctx, failed);
-    tellOutcomes(ctx, failed, changes);
-  }
-  return failed;
+  const batches = head.waves.slice(0, head.currentWave).flatMap(batchesOf);
+  const decide = (batch: Batch, before: Outcome) => {
+    const decided = withFailures(batch, before, confirmed);
+    return decided.changes.length === 0 ? null : decided;
+  };
+  return changeOutcomes(ctx, head, { batches, decide, apply: applyStep });
 }
