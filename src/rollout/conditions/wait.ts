@@ -78,14 +78,14 @@ const longestSleepMs = 3_600_000;
 
 /**
  * The head of a rollout that goes on. A wait goes on with it where it was only interrupted, and a gate has
- * as long as it had left. Nobody has looked meanwhile, so that one look comes before anything starts. After a
- * stop because of the wave itself the next one starts.
+ * as long as it had left. Nobody has looked meanwhile, so that one look comes before anything starts. A wave
+ * because of which it stopped is judged, however late its last results came: the next one starts.
  */
 export function withResumedWait(head: RolloutHead, nowMs: number): RolloutHead {
+  if (!wasInterrupted(head)) return withEnded(withoutAnyWait(head), head.currentWave - 1);
   const ended = endedWave(head);
   const wave = ended === undefined ? undefined : head.waves[ended];
-  if (!wasInterrupted(head) || wave === undefined || unresolved(wave) > 0)
-    return withoutAnyWait(head);
+  if (wave === undefined || unresolved(wave) > 0) return withoutAnyWait(head);
   const resumed = { ...head, ...(head.wait && { wait: resumeWait(head.wait, nowMs) }) };
   if (head.gateStatus === undefined) return resumed;
   const pausedMs = Math.max(0, nowMs - Date.parse(head.updatedAt));

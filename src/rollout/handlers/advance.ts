@@ -21,6 +21,7 @@ import { announce } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
 import type { OrderStop } from "./order-stop.ts";
+import { isLedBy } from "./runs.ts";
 import { isDue, rollBackAutomatically, stopFor } from "./stop.ts";
 import { withStrays } from "./strays.ts";
 import { readRollout, statusOfForgotten } from "./superseded.ts";
@@ -37,7 +38,8 @@ export async function advance(
     return { action: "stop", status: await statusOfForgotten(ctx, request.rolloutId) };
   }
   const { head } = rollout;
-  if (isOther(request, head)) return stopWith({ ...head, state: endedState(head) });
+  // This run was stopped, and Resume has begun another one.
+  if (!isLedBy(head, request.runner)) return stopWith({ ...head, state: endedState(head) });
   // The run has waited for every batch, unless it was stopped: a batch that is still open was killed.
   const lost = request.isStopped === true ? [] : Object.keys(head.openBatches);
   const closed = await closeLostBatches(ctx, rollout, lost);
@@ -124,11 +126,6 @@ async function waitFor(
     ...(head.gateStatus !== undefined && head.gate !== undefined && { gate: head.gate }),
     ...(verdict.waitingFor === "soak" && { soaks: true }),
   };
-}
-
-/** Whether another run leads the rollout by now. This one was stopped, and Resume has begun the other. */
-function isOther({ runner }: Advance, head: RolloutHead): boolean {
-  return runner !== undefined && runner !== head.runner;
 }
 
 /** How the run that stops has left the rollout, whatever has begun since. */

@@ -3,7 +3,6 @@ import type { ObjectContext } from "@restatedev/restate-sdk";
 import { sentinelService } from "#fleet/contract.ts";
 import type { Verdict } from "#rollout/conditions/condition.ts";
 import { mayStart } from "#rollout/conditions/decide.ts";
-import { withEnded } from "#rollout/conditions/wait.ts";
 import {
   type LaunchAnswer,
   type LaunchRequest,
@@ -33,6 +32,7 @@ import {
 import { stamp } from "./announce.ts";
 import { wasRolledBack } from "./answer.ts";
 import type { OrderStop } from "./order-stop.ts";
+import { isLedBy } from "./runs.ts";
 import { stopFor } from "./stop.ts";
 import { clearLate, type KeptRollout, readRollout } from "./superseded.ts";
 import { tellLateOutcomes, tellMembers, tellOutcomes } from "./tell-history.ts";
@@ -50,8 +50,7 @@ export async function launchBatch(
   const head = await readHead(ctx);
   const batch = await readBatch(ctx, request.batch);
   if (head === null || batch === null || !isWanted(head, request)) return "stopped";
-  const nowMs = Date.parse(head.updatedAt);
-  if (request.kind === "rollout" && judgeDeploy(head, nowMs).action !== "start") return "stopped";
+  if (request.kind === "rollout" && judgeDeploy(head).action !== "start") return "stopped";
   const known = await readOutcome(ctx, request.batch);
   const outcome = known ?? emptyOutcome(batch);
   const { image, includeFailed } = head;
@@ -113,8 +112,7 @@ function mayBeInFlight(head: RolloutHead, batch: Batch, outcome: Outcome): Targe
 /** Of a run that was stopped and that another one has replaced nothing is wanted. */
 function isWanted(head: RolloutHead, { rolloutId, kind, runner }: LaunchRequest): boolean {
   const working = kind === "rollout" ? "in_progress" : "rolling_back";
-  const leads = runner === undefined || runner === head.runner;
-  return head.rolloutId === rolloutId && head.state === working && leads;
+  return head.rolloutId === rolloutId && head.state === working && isLedBy(head, runner);
 }
 
 /** Records results, also those of a superseded rollout. */
@@ -139,7 +137,7 @@ export async function record(
   const step = { n: request.batch, batch, before, after };
   const sequence = head.sequence + 1;
   const next = { ...applyStep(head, step), openBatches, sequence };
-  const stamped = await stamp(ctx, withEndedIfOver(next));
+  const stamped = await stamp(ctx, next);
   rollout.write(stamped);
   if (!rollout.isCurrent && !after.open) clearLate(ctx, head.rolloutId, request.batch);
   if (request.closed) tellMembers(ctx, head.rolloutId, batch);
@@ -152,20 +150,14 @@ export async function record(
 /** Stops a rollout whose failure budget this result has used up. */
 async function stopIfOver(ctx: ObjectContext, head: RolloutHead, orders: OrderStop): Promise<void> {
   if (head.state !== "in_progress") return;
-  const verdict = judgeDeploy(head, Date.parse(head.updatedAt));
-  if (verdict.action === "stop")
-    await stopFor(ctx, withEnded(head, head.currentWave - 1), { verdict, orders });
+  const verdict = judgeDeploy(head);
+  if (verdict.action === "stop") await stopFor(ctx, head, { verdict, orders });
 }
 
 /** Whether another deploy of the current wave may start. */
-function judgeDeploy(head: RolloutHead, nowMs: number): Verdict {
+function judgeDeploy(head: RolloutHead): Verdict {
+  const nowMs = Date.parse(head.updatedAt);
   return mayStart({ head, next: { kind: "deploy" }, wave: head.currentWave - 1, nowMs });
-}
-
-/** A wave in which the failure budget was used up is judged: its last results change nothing about that. */
-function withEndedIfOver(head: RolloutHead): RolloutHead {
-  const isOver = head.state === "paused" && head.cause === "budget";
-  return isOver ? withEnded(head, head.currentWave - 1) : head;
 }
 
 function updateOpen(head: RolloutHead, request: RecordRequest): RolloutHead["openBatches"] {

@@ -7,7 +7,7 @@ import { type RolloutHead, readHead, readRepair } from "#rollout/state.ts";
 import { inFlight } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
 import type { OrderStop } from "./order-stop.ts";
-import { armRepair } from "./runs.ts";
+import { armRepair, isLedBy } from "./runs.ts";
 import { isDue, rollBackAutomatically } from "./stop.ts";
 import { readRollouts } from "./superseded.ts";
 import { tellAgain } from "./tell-history.ts";
@@ -29,7 +29,7 @@ export async function repair(
     await rollBackAutomatically(ctx, orders);
     return null;
   }
-  if (request.runner !== undefined && head.runner !== request.runner) {
+  if (!isLedBy(head, request.runner)) {
     lookAgainLater(ctx);
     return null;
   }

@@ -12,6 +12,11 @@ export async function startRun(ctx: ObjectContext, run: Run): Promise<string> {
   return runner;
 }
 
+/** Whether this run leads the rollout. One that an older version began does not say who it is. */
+export function isLedBy({ runner: leader }: RolloutHead, runner: string | undefined): boolean {
+  return runner === undefined || runner === leader;
+}
+
 /** Sets the repair timer for a run. */
 export async function armRepair(ctx: ObjectContext, runner: string): Promise<void> {
   writeRepair(ctx, { runner, atMs: await ctx.date.now() });

@@ -24,7 +24,7 @@ import { announce, stamp } from "./announce.ts";
 import { toRollbackResult } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
 import type { OrderStop } from "./order-stop.ts";
-import { stopWork } from "./runs.ts";
+import { isLedBy, stopWork } from "./runs.ts";
 import { isDue, rollBackAutomatically } from "./stop.ts";
 import { currentRollout, type KeptRollout, readRollout, statusOfForgotten } from "./superseded.ts";
 
@@ -38,8 +38,7 @@ export async function toCapture(
 ): Promise<ToCapture> {
   const head = await readHead(ctx);
   const isWanted = head?.rolloutId === rolloutId && head.state === "in_progress";
-  const leads = runner === undefined || runner === head?.runner;
-  if (head === null || !isWanted || !leads) return null;
+  if (head === null || !isWanted || !isLedBy(head, runner)) return null;
   const { drain: _waitedFor, ...ready } = head;
   writeHead(ctx, ready);
   if (head.captured) return null;

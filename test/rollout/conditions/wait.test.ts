@@ -61,6 +61,17 @@ describe("a wait that was interrupted", () => {
     expect(wait).toMatchObject(soaking.wait ?? {});
   });
 
+  it.each([
+    ["budget", undefined],
+    ["fleet", undefined],
+    ["operator", 0],
+  ] as const)("of a wave whose last results came after a stop by %s", (cause, unjudged) => {
+    const waves = [buildWave({ succeeded: 1, failed: 1 }), buildWave()];
+    const stopped = buildHead({ waves, currentWave: 1, endedWaves: 0, cause });
+
+    expect(unjudgedWave(withResumedWait(stopped, nowMs))).toBe(unjudged);
+  });
+
   it.each(["sentinels", "budget", "fleet", "gate"] as const)("is over after %s", (cause) => {
     const { wait, gateStatus } = withResumedWait({ ...soaking, cause }, nowMs + 5_000);
 
