@@ -10,6 +10,7 @@ import { addOperatorCommands } from "./operator/commands.ts";
 import { complain } from "./print.ts";
 import { addRolloutCommands } from "./rollout/commands.ts";
 import { addSentinelCommands } from "./sentinels/commands.ts";
+import { addWindowCommands } from "./windows/commands.ts";
 
 /**
  * Runs one command and returns the exit code: 0 done (of a rollout: completed), 2 paused,
@@ -54,6 +55,7 @@ export function createProgram(exit: (code: number) => void): Command {
     .requiredOption("--out <directory>", "where to write private.pem and public.key")
     .action(load(exit, async () => (await import("./identity.ts")).writeIdentity));
   addRolloutCommands(program, exit);
+  addWindowCommands(program, exit);
   addSentinelCommands(program, exit);
   addMonitorCommands(program, addCheckCommands(program, exit), exit);
   addCronCommands(program, exit);

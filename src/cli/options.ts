@@ -5,7 +5,14 @@ import { type CronJobName, cronJobs } from "#cron/contract.ts";
 import { ConfirmListRequest } from "#fleet/contract.ts";
 import { parseDuration } from "#kernel/duration.ts";
 import { WavePercentages } from "#rollout/contract.ts";
-import { FailureLimit, Gate, OnFailure, Reason, SoakSeconds } from "#rollout/policy/contract.ts";
+import {
+  FailureLimit,
+  Gate,
+  NotBefore,
+  OnFailure,
+  Reason,
+  SoakSeconds,
+} from "#rollout/policy/contract.ts";
 import type { TargetOptions } from "./target.ts";
 
 export type GlobalOptions = TargetOptions & { json: boolean };
@@ -46,6 +53,10 @@ export function parseSoak(text: string): number | number[] {
   const [first = Number.NaN, ...rest] = seconds;
   const example = "In seconds, for example: 600, or one for each wave: 3600,600,0";
   return parseBy(SoakSeconds, rest.length === 0 ? first : seconds, example);
+}
+
+export function parseNotBefore(text: string): string {
+  return parseBy(NotBefore, text, "It has an offset, or Z for UTC");
 }
 
 export function parseReason(text: string): string {

@@ -19,6 +19,7 @@ import {
 } from "#monitor/operations/contract.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
+import { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
 import {
   alertRoutesHandlers,
   alertRoutesKey,
@@ -53,6 +54,12 @@ const routes: readonly Route[] = [
     input,
     isWrite: !readers.has(handler),
     blocks: blocking.has(handler),
+  })),
+  ...Object.entries(windowHandlers).map(([handler, { input }]) => ({
+    path: exactly(`/${windowsName}/${handler}`),
+    input,
+    isWrite: handler !== "List",
+    blocks: false,
   })),
   {
     path: exactly(`/${fleetService.name}/List`),

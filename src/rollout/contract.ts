@@ -211,6 +211,8 @@ export const RolloutPlan = z.object({
       max_failed: z.int().nullable().default(null),
       /** How long the wave is watched before the next one starts. */
       soak_seconds: z.int().default(0),
+      /** If deploys took no time, by the windows as they are; null: not within a year. Absent: an earlier version. */
+      earliest_start: z.string().nullish(),
       /** The first 100 of the wave, in the order in which they are deployed. */
       sentinels: z.array(z.string()),
     }),

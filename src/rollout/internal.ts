@@ -24,6 +24,7 @@ import type { RolloutEvent } from "./rules/messages.ts";
 import type { DeployOutcome, OutcomeChange, RunKind, Target } from "./rules/outcome.ts";
 import type { Stray } from "./rules/second-try.ts";
 import type { Batch, RolloutHead, SizedBatch, WaveProgress } from "./state.ts";
+import { type RolloutWindow, windowHandlers, windowsName } from "./windows/contract.ts";
 
 export type BeginRequest = {
   image: string;
@@ -58,11 +59,17 @@ export type Advance = {
   reports?: CheckReport[] | null;
 };
 /**
- * What the conditions of a wait are about, read at `atMs`: `reports` of the gate's checks, and sentinels that the
- * soak has found astray. null: not asked for, or they could not be read.
+ * What the conditions are about, read at `atMs`: `reports` of the gate's checks, sentinels that the soak has
+ * found astray, and the windows. null: not asked for, or they could not be read.
  */
-export type Look = { atMs: number; reports: CheckReport[] | null; strays: Stray[] | null };
+export type Look = {
+  atMs: number;
+  reports: CheckReport[] | null;
+  strays: Stray[] | null;
+  windows?: RolloutWindow[] | null;
+};
 export type Instruction =
+  | { action: "capture" }
   | { action: "run"; waveIndex: number; batches: SizedBatch[] }
   | WaitInstruction
   | { action: "stop"; status: RolloutStatus; followedBy?: string };
@@ -70,7 +77,7 @@ export type Instruction =
 export type WaitInstruction = {
   action: "wait";
   image: string;
-  finishedWave: number;
+  finishedWave?: number;
   sinceMs: number;
   round: number;
   sleepMs: number;
@@ -201,6 +208,8 @@ export const rolloutObject = iface.object(
     openInvocations: iface.shared.json<{ rolloutId: string }, string[]>(),
     forgetBatches: iface.json<{ rolloutId?: string; invocations: string[] }, null>(),
     stopForVersion: iface.json<VersionStop, null>(),
+    /** Ends the sleep of a run that waits for a window. */
+    windowsChanged: iface.json<Record<string, never>, null>(),
   },
   {
     description: "Replaces the image of every sentinel, wave by wave. Its only key is `singleton`.",
@@ -226,6 +235,23 @@ export const rolloutCapture = iface.service("vedette.v1.RolloutCapture", {
 export const rolloutWatch = iface.service("vedette.v1.RolloutWatch", {
   run: iface.json<{ rolloutId: string; runner: string }, null>(),
 });
+
+/** When waves may start. */
+export const rolloutWindows = iface.service(
+  windowsName,
+  {
+    List: iface.schemas({
+      ...windowHandlers.List,
+      description: "The allowed windows and freezes, and whether a wave may start now.",
+    }),
+    Add: iface.schemas({
+      ...windowHandlers.Add,
+      description: "Adds an allowed window or a freeze; it holds for the next wave.",
+    }),
+    Remove: iface.schemas({ ...windowHandlers.Remove, description: "Removes a window." }),
+  },
+  { description: "When the waves of rollouts may start, and when not." },
+);
 
 /** Ends invocations of another version that block a rollout. */
 export const rolloutRelease = iface.service("vedette.v1.RolloutRelease", {

@@ -10,6 +10,7 @@ import { type OrderStop, stoppingAndCounting, stoppingOrders } from "./handlers/
 import { createPublicHandlers, type PublicParts } from "./handlers/public.ts";
 import { forgetBatches, openInvocations, repair } from "./handlers/repair.ts";
 import { beginRollback } from "./handlers/rollback.ts";
+import { windowsChanged } from "./handlers/wake.ts";
 import {
   endRollback,
   freeze,
@@ -52,6 +53,7 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
     openInvocations,
     forgetBatches,
     stopForVersion: stoppingOrders(orders, stopForVersion),
+    windowsChanged,
   };
   return implement(rolloutObject, {
     handlers: {

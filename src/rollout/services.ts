@@ -15,9 +15,11 @@ import { createRelease, type EndInvocations } from "./services/release.ts";
 import { createRunService, type RunSettings } from "./services/run.ts";
 import { createReadStrays } from "./services/strays.ts";
 import { watchService } from "./services/watch.ts";
+import { createWindowService } from "./services/windows.ts";
 import type { HeadPolicy } from "./state.ts";
+import { createWindowStore } from "./windows/store.ts";
 
-export type RolloutParts = Omit<RunSettings, "readStrays"> & {
+export type RolloutParts = Omit<RunSettings, "readStrays" | "readWindows"> & {
   listFleet: ListFleet;
   resolveImage: ResolveImage;
   knownChecks: readonly string[];
@@ -40,6 +42,7 @@ export function createRolloutServices(parts: RolloutParts) {
   const history = createHistoryStore(parts.database);
   if (parts.registry !== undefined) showRollout(history, parts.registry);
   const readStrays = createReadStrays({ listFleet, readSucceeded: history.readSucceeded });
+  const windows = createWindowStore(parts.database);
   return [
     createRolloutObject({
       listFleet,
@@ -49,12 +52,14 @@ export function createRolloutServices(parts: RolloutParts) {
       policy: parts.policy ?? {},
       readActor,
       readHistory: history.list,
+      readWindows: windows.list,
     }),
-    createRunService({ ...parts, readStrays }),
+    createRunService({ ...parts, readStrays, readWindows: windows.list }),
     batchService,
     createCapture({ listFleet, listForMs }),
     watchService,
     createRelease(parts.endInvocations),
     createHistoryObject(history),
+    createWindowService({ windows, readActor }),
   ];
 }

@@ -33,10 +33,10 @@ export type Tally = Record<"s" | "f" | "r" | "n", number> & { ofFleet?: number }
 /** `include_failed`: whether an automatic rollback takes failed sentinels, too. */
 export type HeadPolicy = Policy & { include_failed?: boolean };
 
-/** Between two waves. Times are ISO 8601. */
+/** Between two waves, and before the first. Times are ISO 8601. */
 export type WaveWait = {
-  /** The index of the wave that has ended. */
-  ended: number;
+  /** The index of the wave that has ended; absent: none has begun. */
+  ended?: number;
   since: string;
   /** Increases with each look at the conditions: numbers the signal that ends the run's sleep. */
   round: number;
@@ -51,6 +51,8 @@ export type WaveWait = {
   checkedAt?: string;
   /** When an operator resumed the rollout in this wait. */
   resumedAt?: string;
+  /** Whether an operator has ended the wait for a window, for what starts next. */
+  skipsWindows?: true;
 };
 
 /** `run`: the run that launched it, perhaps not the current one; absent: an earlier version launched it. */

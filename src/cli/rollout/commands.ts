@@ -8,6 +8,7 @@ import {
   parseGateRuns,
   parseGateTimeout,
   parseLimit,
+  parseNotBefore,
   parseOnFailure,
   parseReason,
   parseSoak,
@@ -44,7 +45,7 @@ export function addRolloutCommands(program: Command, exit: Exit): void {
   add("pause", "start no more deploys; those in flight finish, and resume continues").action(
     load(exit, async () => (await from()).pauseRollout),
   );
-  add("skip", "end the soak or the gate that the rollout waits for")
+  add("skip", "end what the rollout waits for: a soak, a gate or a window")
     .requiredOption("--reason <text>", "why; the console and the chat message have it", parseReason)
     .action(load(exit, async () => (await from()).skipWait));
   add("cancel", "start no more deploys; those in flight finish").action(
@@ -80,7 +81,12 @@ function withRequest(command: Command): Command {
     .option("--max-failed <limit>", "how many deploys may fail in all: 3, or 2%", parseFailureLimit)
     .option("--max-failed-per-wave <limit>", "how many may fail in one wave", parseFailureLimit)
     .option("--on-failure <action>", "pause (default) or rollback", parseOnFailure)
-    .option("--soak <seconds>", "watch each wave for so long: 600, or 3600,600,0", parseSoak);
+    .option("--soak <seconds>", "watch each wave for so long: 600, or 3600,600,0", parseSoak)
+    .option(
+      "--not-before <time>",
+      "start the first wave then, for example 2026-12-01T22:00:00Z",
+      parseNotBefore,
+    );
 }
 
 function waitOption(): Option {

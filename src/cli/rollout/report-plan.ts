@@ -3,22 +3,39 @@ import { createTable } from "#cli/table.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
 
 export function reportPlan(plan: RolloutPlan): string {
-  const table = createTable(["wave", "percent", "sentinels", "covered", "regions", "then"]);
-  for (const { wave, percentage, size, covered, regions, soak_seconds: soak } of plan.waves) {
+  const hasTimes = !startsAtOnce(plan);
+  const times = hasTimes ? ["not before"] : [];
+  const table = createTable([
+    "wave",
+    "percent",
+    "sentinels",
+    "covered",
+    "regions",
+    ...times,
+    "then",
+  ]);
+  for (const wave of plan.waves) {
+    const { percentage, size, covered, regions, soak_seconds: soak, earliest_start: start } = wave;
     const spread = Object.entries(regions).map(([region, count]) => `${region} ${count}`);
-    const then = soak > 0 ? `soaks ${soak} s` : "";
     table.push([
-      wave,
+      wave.wave,
       `${percentage} %`,
       size,
       `${covered}/${plan.total}`,
       spread.join(", "),
-      then,
+      ...(hasTimes ? [start ?? "not within a year"] : []),
+      soak > 0 ? `soaks ${soak} s` : "",
     ]);
   }
   const left = plan.already_running > 0 ? ` (${plan.already_running} run it already)` : "";
   const head = `${plan.image}\n${plan.total} sentinels in ${plan.waves.length} waves${left}`;
   return `${head}\n${table}\n${failureWords(plan)}`;
+}
+
+/** Whether nothing but the waves themselves takes time: no window, no soak. */
+function startsAtOnce({ waves }: RolloutPlan): boolean {
+  const inAMinute = new Date(Date.now() + 60_000).toISOString();
+  return waves.every(({ earliest_start: start = "" }) => start !== null && start < inAMinute);
 }
 
 function failureWords({ waves, max_failed: inAll, on_failure: then }: RolloutPlan): string {

@@ -22,6 +22,7 @@ export type StartOptions = GlobalOptions & {
   maxFailedPerWave?: FailureLimit;
   onFailure?: OnFailure;
   soak?: number | number[];
+  notBefore?: string;
 };
 
 const pollEveryMs = 500;
@@ -62,7 +63,7 @@ function requestOf(image: string, options: StartOptions): RolloutRequest {
 }
 
 function policyOf(options: StartOptions): Policy {
-  const { maxFailed: in_all, maxFailedPerWave: per_wave, onFailure, soak } = options;
+  const { maxFailed: in_all, maxFailedPerWave: per_wave, onFailure, soak, notBefore } = options;
   const limits = {
     ...(in_all !== undefined && { in_all }),
     ...(per_wave !== undefined && { per_wave }),
@@ -71,6 +72,7 @@ function policyOf(options: StartOptions): Policy {
     ...(Object.keys(limits).length > 0 && { max_failed: limits }),
     ...(onFailure !== undefined && { on_failure: onFailure }),
     ...(soak !== undefined && { soak_seconds: soak }),
+    ...(notBefore !== undefined && { not_before: notBefore }),
   };
 }
 

@@ -2,6 +2,7 @@
 import type { PauseCause } from "#rollout/contract.ts";
 import type { WaitReason } from "#rollout/policy/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
+import type { RolloutWindow } from "#rollout/windows/contract.ts";
 import type { Next } from "./next.ts";
 
 export type Facts = {
@@ -11,6 +12,8 @@ export type Facts = {
   /** The index of the wave that has ended, or whose deploys are in progress; undefined: none has begun. */
   wave: number | undefined;
   nowMs: number;
+  /** null: they could not be read, or nothing that they are about starts. */
+  windows: readonly RolloutWindow[] | null;
 };
 
 export type Wait = {
@@ -19,6 +22,8 @@ export type Wait = {
   reason: string;
   /** When it ends by itself; absent: that depends on something else. */
   untilMs?: number;
+  /** How soon to look again, if sooner than usual for what it waits for. */
+  pollMs?: number;
 };
 
 export type Stop = {

@@ -4,9 +4,16 @@ import { type Condition, type Facts, start, type Verdict } from "./condition.ts"
 import { judgeGate } from "./gate.ts";
 import { judgeResults } from "./results.ts";
 import { judgeSoak } from "./soak.ts";
+import { judgeWindow } from "./window.ts";
 
 /** In the order in which waits are reported. */
-const conditions: readonly Condition[] = [judgeBudget, judgeResults, judgeSoak, judgeGate];
+const conditions: readonly Condition[] = [
+  judgeBudget,
+  judgeResults,
+  judgeSoak,
+  judgeGate,
+  judgeWindow,
+];
 
 /** Whatever has to stop stops, however much there is to wait for. */
 export function mayStart(facts: Facts): Verdict {

@@ -1,11 +1,18 @@
 /** What comes next in a rollout. Pure. */
-import type { WaveProgress } from "#rollout/state.ts";
+import type { RolloutHead, WaveProgress } from "#rollout/state.ts";
 
 /** Another deploy of the current wave, a wave by its index, or the end of the rollout. */
 export type Next = { kind: "deploy" } | { kind: "wave"; index: number } | { kind: "end" };
 
-/** What comes after the waves that have ended: the first wave with members that have no result yet. */
-export function nextOf(waves: readonly WaveProgress[]): Exclude<Next, { kind: "deploy" }> {
+/**
+ * What comes after the waves that have ended: the first wave with members that have no result yet. While the
+ * fleet is not frozen, nobody knows the members of the first one.
+ */
+export function nextOf({
+  captured,
+  waves,
+}: Pick<RolloutHead, "captured" | "waves">): Exclude<Next, { kind: "deploy" }> {
+  if (!captured) return { kind: "wave", index: 0 };
   const index = waves.findIndex((wave) => unresolved(wave) > 0);
   return index === -1 ? { kind: "end" } : { kind: "wave", index };
 }

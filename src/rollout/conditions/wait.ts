@@ -55,7 +55,7 @@ export function beginWait(
 export function withVerdict(head: RolloutHead, verdict: Wait): RolloutHead & { wait: WaveWait } {
   const { waitingFor, reason, untilMs } = verdict;
   const { until: _, ...before } = head.wait ?? {
-    ended: endedWave(head) ?? 0,
+    ...endOf(endedWave(head)),
     since: head.gateStatus?.since ?? head.updatedAt,
     round: 0,
   };
@@ -63,18 +63,23 @@ export function withVerdict(head: RolloutHead, verdict: Wait): RolloutHead & { w
   return { ...head, wait: { ...before, round: before.round + 1, waitingFor, reason, ...until } };
 }
 
+const endOf = (ended: number | undefined) => (ended === undefined ? {} : { ended });
+
 /** How long the run sleeps before it looks again: to the very end of the wait, or one interval. */
 export function sleepMsOf(head: RolloutHead, verdict: Wait, nowMs: number): number {
   const { untilMs = Number.POSITIVE_INFINITY, waitingFor } = verdict;
-  return Math.max(1, Math.min(intervals[waitingFor](head, nowMs), untilMs - nowMs));
+  const { pollMs = intervals[waitingFor](head, nowMs) } = verdict;
+  return Math.max(1, Math.min(pollMs, untilMs - nowMs));
 }
 
 const intervals: Record<WaitReason, (head: RolloutHead, nowMs: number) => number> = {
   soak: soakPollMs,
   gate: ({ gate }) => (gate === undefined ? longestSleepMs : gatePollMs(gate)),
+  // Who changes a window ends the sleep.
+  window: () => longestSleepMs,
 };
 
-const longestSleepMs = 3_600_000;
+const longestSleepMs = 6 * 3_600_000;
 
 /**
  * The head of a rollout that goes on. A wait goes on with it where it was only interrupted, and a gate has
@@ -114,11 +119,22 @@ export function withoutAnyWait({ wait: _w, gateStatus: _g, ...head }: RolloutHea
 export function withoutWait(head: RolloutHead): RolloutHead | undefined {
   const { waitingFor } = head.wait ?? {};
   if (head.wait === undefined || waitingFor === undefined) return undefined;
-  const { waitingFor: _w, reason: _r, until: _u, ...wait } = head.wait;
+  const { wait = head.wait } = withoutReason(head);
   const { soakUntil: _s, ...unsoaked } = wait;
   const { gateStatus: _g, ...gateless } = head;
-  const skipped = { soak: { ...head, wait: unsoaked }, gate: { ...gateless, wait } };
+  const skipped = {
+    soak: { ...head, wait: unsoaked },
+    gate: { ...gateless, wait },
+    window: { ...head, wait: { ...wait, skipsWindows: true as const } },
+  };
   return skipped[waitingFor];
+}
+
+/** The head that waits for nothing any more, but knows what was skipped until the next thing starts. */
+export function withoutReason({ wait, ...head }: RolloutHead): RolloutHead {
+  if (wait === undefined) return head;
+  const { waitingFor: _w, reason: _r, until: _u, ...rest } = wait;
+  return { ...head, wait: rest };
 }
 
 /** The signal by which the run stops sleeping in this round of its wait. */

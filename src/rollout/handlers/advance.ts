@@ -12,11 +12,14 @@ import {
   unjudgedWave,
   withEnded,
   withoutAnyWait,
+  withoutReason,
   withVerdict,
 } from "#rollout/conditions/wait.ts";
-import type { Advance, Instruction } from "#rollout/internal.ts";
+import type { Advance, Instruction, Look } from "#rollout/internal.ts";
+import type { WaitReason } from "#rollout/policy/contract.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
-import { type RolloutHead, type WaveProgress, writeHead } from "#rollout/state.ts";
+import { type RolloutHead, type WaveProgress, type WaveWait, writeHead } from "#rollout/state.ts";
+import type { RolloutWindow } from "#rollout/windows/contract.ts";
 import { announce } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
@@ -72,20 +75,35 @@ async function withReadings(
 async function step(
   ctx: ObjectContext,
   head: RolloutHead,
-  { finishedWave, orders }: Advance & { orders: OrderStop },
+  { finishedWave, look, orders }: Advance & { orders: OrderStop },
 ): Promise<Instruction> {
   const nowMs = await ctx.date.now();
-  const next = nextOf(head.waves);
+  const next = nextOf(head);
   const wave = finishedWave ?? endedWave(head) ?? unjudgedWave(head);
   const over = withEnded(head, wave);
   const isNew = wave !== undefined && wave !== endedWave(head);
   const waiting = isNew ? beginWait(over, { ended: wave, next, nowMs }) : over;
-  const verdict = mayStart({ head: waiting, next, wave, nowMs });
+  const windows = windowsOf(look, nowMs);
+  const verdict = mayStart({ head: waiting, next, wave, nowMs, windows });
   // A wave that failed is over: when an operator resumes the rollout it neither soaks nor waits for its gate.
   if (verdict.action === "stop") return stopWith(await stopFor(ctx, over, { verdict, orders }));
   const ended = isNew ? await announce(ctx, waiting, "wave completed") : waiting;
   if (verdict.action === "wait") return waitFor(ctx, ended, { verdict, nowMs });
-  return next.kind === "end" ? complete(ctx, ended) : startWave(ctx, ended, next.index);
+  if (next.kind === "end") return complete(ctx, ended);
+  return head.captured ? startWave(ctx, ended, next.index) : startCapture(ctx, ended);
+}
+
+/** A reading from before an outage says nothing about now. */
+const freshMs = 60_000;
+
+function windowsOf(look: Look | undefined, nowMs: number): RolloutWindow[] | null {
+  return look !== undefined && nowMs - look.atMs < freshMs ? (look.windows ?? null) : null;
+}
+
+/** The fleet is frozen as it is when the first wave may start. */
+function startCapture(ctx: ObjectContext, head: RolloutHead): Instruction {
+  writeHead(ctx, withoutReason(head));
+  return { action: "capture" };
 }
 
 async function complete(ctx: ObjectContext, head: RolloutHead): Promise<Instruction> {
@@ -113,19 +131,36 @@ async function waitFor(
   { verdict, nowMs }: { verdict: Wait; nowMs: number },
 ): Promise<Instruction> {
   const waiting = withVerdict(head, verdict);
-  writeHead(ctx, waiting);
-  if (head.wait?.waitingFor !== waiting.wait.waitingFor) await tellAgain(ctx, waiting);
+  await writeWait(ctx, waiting, head.wait?.waitingFor);
   const { ended, since, round } = waiting.wait;
   return {
     action: "wait",
     image: head.image,
-    finishedWave: ended,
+    ...(ended !== undefined && { finishedWave: ended }),
     sinceMs: Date.parse(since),
     round,
     sleepMs: sleepMsOf(waiting, verdict, nowMs),
     ...(head.gateStatus !== undefined && head.gate !== undefined && { gate: head.gate }),
     ...(verdict.waitingFor === "soak" && { soaks: true }),
   };
+}
+
+/** Those that somebody may have to do something about, or that take hours. */
+const announced: readonly WaitReason[] = ["window"];
+
+async function writeWait(
+  ctx: ObjectContext,
+  head: RolloutHead & { wait: WaveWait },
+  before: WaitReason | undefined,
+): Promise<void> {
+  const { waitingFor } = head.wait;
+  const isNew = waitingFor !== undefined && waitingFor !== before;
+  if (isNew && announced.includes(waitingFor)) {
+    await announce(ctx, head, "waiting");
+    return;
+  }
+  writeHead(ctx, head);
+  if (isNew) await tellAgain(ctx, head);
 }
 
 /** How the run that stops has left the rollout, whatever has begun since. */

@@ -157,7 +157,8 @@ async function stopIfOver(ctx: ObjectContext, head: RolloutHead, orders: OrderSt
 /** Whether another deploy of the current wave may start. */
 function judgeDeploy(head: RolloutHead): Verdict {
   const nowMs = Date.parse(head.updatedAt);
-  return mayStart({ head, next: { kind: "deploy" }, wave: head.currentWave - 1, nowMs });
+  const next = { kind: "deploy" } as const;
+  return mayStart({ head, next, wave: head.currentWave - 1, nowMs, windows: null });
 }
 
 function updateOpen(head: RolloutHead, request: RecordRequest): RolloutHead["openBatches"] {

@@ -1,12 +1,11 @@
 /** The exclusive handlers that accept or refuse an operation. Short, because they block the key. */
-import { InvocationIdParser, type ObjectContext } from "@restatedev/restate-sdk";
+import type { ObjectContext } from "@restatedev/restate-sdk";
 import { type Actor, nameOf, type ReadActor } from "#rollout/actor.ts";
 import { mayStart } from "#rollout/conditions/decide.ts";
 import { nextOf } from "#rollout/conditions/next.ts";
 import {
   endedWave,
   unjudgedWave,
-  wakeSignal,
   wasInterrupted,
   withoutAnyWait,
   withoutWait,
@@ -23,6 +22,7 @@ import { requireHead, withoutStop } from "./legal.ts";
 import { withRetry } from "./retry.ts";
 import { drainOf, startRun, stopWork, waitList } from "./runs.ts";
 import { keepSuperseded } from "./superseded.ts";
+import { wake } from "./wake.ts";
 
 /** `defaults`: what the settings say, for what the request leaves out. */
 export async function begin(
@@ -74,9 +74,9 @@ export async function beginResume(
 
 /** Whether nothing is left to start or to wait for. */
 function isComplete(head: RolloutHead, nowMs: number): boolean {
-  const next = nextOf(head.waves);
+  const next = nextOf(head);
   if (next.kind !== "end" || unjudgedWave(head) !== undefined) return false;
-  return mayStart({ head, next, wave: endedWave(head), nowMs }).action === "start";
+  return mayStart({ head, next, wave: endedWave(head), nowMs, windows: null }).action === "start";
 }
 
 /** Finishes what is in flight; Resume continues where it was. */
@@ -103,10 +103,7 @@ export async function skip(
     const now = `it waits for the ${waitingFor} after wave ${head.currentWave} by now`;
     throw illegalNow("Skip", head.state, `${now}; check and decide again`);
   }
-  ctx
-    .invocation(InvocationIdParser.fromString(head.runner))
-    .signal<null>(wakeSignal(head.wait.round))
-    .resolve(null);
+  wake(ctx, head);
   const by = nameOf(readActor(ctx));
   return toStatus(await announce(ctx, skipped, { event: "skipped", by, reason }));
 }

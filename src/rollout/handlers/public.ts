@@ -28,6 +28,7 @@ import { planMembers } from "#rollout/rules/plan.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
 import type { ListFleet } from "#rollout/services/capture.ts";
 import { type HeadPolicy, readHead } from "#rollout/state.ts";
+import type { RolloutWindow } from "#rollout/windows/contract.ts";
 import { toStatus } from "./answer.ts";
 import { reviveRepair } from "./repair.ts";
 import { reasonOfWait } from "./waiting.ts";
@@ -41,6 +42,7 @@ export type PublicParts = {
   listFleet: ListFleet;
   resolveImage: ResolveImage;
   readHistory: ReadHistory;
+  readWindows: () => Promise<RolloutWindow[]>;
   /** The ids of the API checks that a gate may name. */
   knownChecks: readonly string[];
   readActor: ReadActor;
@@ -111,9 +113,10 @@ export function createPublicHandlers(parts: PublicParts) {
       const image = await pin(ctx, parts, request.image);
       const wavePercentages = request.wave_percentages ?? defaultWavePercentages;
       return readNow(ctx, plan, async () => {
-        const fleet = await parts.listFleet();
+        const [fleet, windows] = await Promise.all([parts.listFleet(), parts.readWindows()]);
         const policy = { ...parts.policy, ...policyOf(request).policy };
-        const planned = { image, wavePercentages, policy, fleetSize: fleet.length };
+        const times = { windows, nowMs: Date.now() };
+        const planned = { image, wavePercentages, policy, fleetSize: fleet.length, ...times };
         return describePlan(planned, planMembers(fleet, planned));
       });
     },

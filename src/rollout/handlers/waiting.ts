@@ -17,7 +17,8 @@ export async function reasonOfWait(
     const deploys = before === null ? 0 : inFlight(before);
     if (before !== null && deploys > 0) return describeWait({ deploys, before, isOwn });
   }
-  return head.captured ? undefined : "waits for the fleet's list";
+  const isListing = !head.captured && head.wait?.waitingFor === undefined;
+  return isListing ? "waits for the fleet's list" : undefined;
 }
 
 function describeWait(of: { deploys: number; before: RolloutHead; isOwn: boolean }): string {

@@ -54,6 +54,14 @@ export const SoakSeconds = z.union([Seconds, z.array(Seconds).min(1).max(100)]).
   examples: [600, [3600, 600, 0]],
 });
 
+export const NotBefore = z.iso
+  .datetime({ offset: true, error: "must be a time with its offset, such as 2026-12-01T22:00:00Z" })
+  .meta({
+    title: "Scheduled start",
+    description: "The first wave starts at this time or later. The fleet is frozen then.",
+    examples: ["2026-12-01T22:00:00Z"],
+  });
+
 /** Text that an operator wrote for other people. */
 export const Reason = z
   .string()
@@ -67,13 +75,14 @@ export const policyFields = {
   on_failure: OnFailure.optional(),
   max_failed: MaxFailed.optional(),
   soak_seconds: SoakSeconds.optional(),
+  not_before: NotBefore.optional(),
 };
 
 export const Policy = z.object(policyFields);
 export type Policy = z.infer<typeof Policy>;
 
 /** What a rollout in progress may wait for before the next thing starts. */
-export const waitReasons = ["soak", "gate"] as const;
+export const waitReasons = ["soak", "gate", "window"] as const;
 export type WaitReason = (typeof waitReasons)[number];
 
 /** The checks that have to be ok after a wave before the next one starts. */

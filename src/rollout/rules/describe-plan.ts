@@ -1,9 +1,12 @@
 /** The answer of Plan. */
 import type { FleetMember } from "#fleet/contract.ts";
+import { toIso } from "#kernel/time.ts";
 import { limitOf } from "#rollout/conditions/budget.ts";
 import { soakSecondsOf } from "#rollout/conditions/soak.ts";
+import { earliestStarts } from "#rollout/conditions/window.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
 import type { FailureLimit, Policy } from "#rollout/policy/contract.ts";
+import type { RolloutWindow } from "#rollout/windows/contract.ts";
 import type { WaveMembers } from "./plan.ts";
 
 /** How many sentinels of a wave the answer of Plan names. */
@@ -15,14 +18,21 @@ type Planned = {
   wavePercentages: readonly number[];
   policy: Policy;
   fleetSize: number;
+  windows: readonly RolloutWindow[];
+  nowMs: number;
 };
 
 export function describePlan(
-  { image, wavePercentages, policy, fleetSize }: Planned,
+  { image, wavePercentages, policy, fleetSize, windows, nowMs }: Planned,
   waves: readonly WaveMembers[],
 ): RolloutPlan {
   const total = waves.reduce((sum, wave) => sum + wave.members.length, 0);
   const { on_failure = "pause", max_failed: limits } = policy;
+  const soaks = waves.map(({ percentage }) =>
+    soakSecondsOf(policy, { percentage }, wavePercentages),
+  );
+  const soaksMs = soaks.map((seconds) => seconds * 1_000);
+  const starts = earliestStarts(windows, { policy, soaksMs, nowMs });
   return {
     image,
     total,
@@ -36,10 +46,15 @@ export function describePlan(
       covered,
       regions: countByRegion(members),
       max_failed: countOf(limits?.per_wave, members.length),
-      soak_seconds: soakSecondsOf(policy, { percentage }, wavePercentages),
+      soak_seconds: soaks[i] ?? 0,
+      earliest_start: isoOf(starts[i]),
       sentinels: members.slice(0, namedPerWave).map((member) => member.id),
     })),
   };
+}
+
+function isoOf(ms: number | undefined): string | null {
+  return ms === undefined ? null : toIso(ms);
 }
 
 function countOf(limit: FailureLimit | undefined, total: number): number | null {

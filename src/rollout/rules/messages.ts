@@ -6,6 +6,7 @@ export const rolloutEvents = [
   "rollout started",
   "wave started",
   "wave completed",
+  "waiting",
   "paused",
   "resumed",
   "resumed to retry",
@@ -46,6 +47,15 @@ const drafts: Record<RolloutEvent, Draft> = {
     tone: "success",
     title: "Wave completed",
     lines: (head) => [`${waveName(head)}: ${head.succeeded} of ${sentinels(head.total)} done.`],
+  },
+  waiting: {
+    tone: "info",
+    title: "Rollout waits",
+    lines: ({ wait }) => [
+      ...(wait?.reason === undefined ? [] : [`It ${wait.reason}.`]),
+      ...(wait?.until === undefined ? [] : [`It goes on at ${wait.until}.`]),
+      "Skip, with a reason, starts what comes next all the same.",
+    ],
   },
   paused: {
     tone: "danger",

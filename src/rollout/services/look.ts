@@ -1,65 +1,69 @@
-/** Waits before the next thing starts, and looks at what the wait is about. */
+/** Waits before the next thing starts, and looks at what the conditions are about. */
 import { type Context, RestatePromise } from "@restatedev/restate-sdk";
 import { unlessLate } from "#kernel/unless-aborted.ts";
 import type { ReadChecks } from "#rollout/conditions/gate.ts";
 import { wakeSignal } from "#rollout/conditions/wait.ts";
-import { singletonKey } from "#rollout/contract.ts";
-import {
-  type Instruction,
-  type Look,
-  rolloutObject,
-  type WaitInstruction,
-} from "#rollout/internal.ts";
+import type { Advance, Look, WaitInstruction } from "#rollout/internal.ts";
+import type { RolloutWindow } from "#rollout/windows/contract.ts";
 import type { ReadStrays } from "./strays.ts";
 
 export type LookSettings = {
   /** Reads reports of checks since a time. */
   readChecks: ReadChecks;
   readStrays: ReadStrays;
+  readWindows: () => Promise<RolloutWindow[]>;
 };
 
-type Wait = WaitInstruction & {
+type Looking = {
   rolloutId: string;
   /** Resolves when the rollout is stopped meanwhile. */
   stop: RestatePromise<null>;
+  settings: LookSettings;
 };
+
+type Wait = Looking & WaitInstruction;
 
 /** How long one reading may take; the next look tries again. */
 const readLimitMs = 30_000;
 
-/** Waits one interval, reads what the conditions are about, and gets the next instruction. */
+/** Waits one interval, and reads what the conditions of the wait are about. */
 export async function waitAndLook(
   ctx: Context,
   wait: Wait,
-  settings: LookSettings,
-): Promise<Instruction> {
-  const { rolloutId, finishedWave, round, sleepMs } = wait;
-  const rollout = ctx.client(rolloutObject, singletonKey);
-  const asked = { rolloutId, runner: ctx.request().id, finishedWave };
-  const stop = wait.stop.map(() => "stopped" as const);
+): Promise<Pick<Advance, "finishedWave" | "isStopped" | "look">> {
+  const { finishedWave, round, sleepMs } = wait;
+  const ended = finishedWave === undefined ? {} : { finishedWave };
   const slept = await RestatePromise.race([
-    ctx.sleep(sleepMs).map(() => "slept" as const),
-    ctx.signal<null>(wakeSignal(round)).map(() => "slept" as const),
-    stop,
+    ctx.sleep(sleepMs).map(() => true),
+    ctx.signal<null>(wakeSignal(round)).map(() => true),
+    wait.stop.map(() => false),
   ]);
-  if (slept === "stopped") return rollout.advance({ ...asked, isStopped: true });
-  const reading = ctx.run("look", () => lookAt(ctx, wait, settings));
-  // Not awaited alone: a Cancel must not wait for a fleet that does not answer.
-  const look = await RestatePromise.race([reading, stop]);
-  return rollout.advance({ ...asked, ...(look === "stopped" ? { isStopped: true } : { look }) });
+  const seen = slept ? await look(ctx, wait) : {};
+  return { ...ended, ...(seen.look === undefined ? { isStopped: true } : seen) };
 }
 
-async function lookAt(
-  ctx: Context,
-  { gate, soaks, rolloutId, image, sinceMs }: Wait,
-  { readChecks, readStrays }: LookSettings,
-): Promise<Look> {
-  const atMs = Date.now();
-  const [reports, strays] = await Promise.all([
-    gate === undefined ? null : orNull(ctx, () => readChecks(gate.checks, sinceMs)),
-    soaks === true ? orNull(ctx, () => readStrays({ rolloutId, image })) : null,
+/** Reads what may keep the next thing from starting. Without an answer: the rollout was stopped meanwhile. */
+export async function look(ctx: Context, at: Looking | Wait): Promise<{ look?: Look }> {
+  const reading = ctx.run("look", () => lookAt(ctx, at));
+  // Not awaited alone: a Cancel must not wait for a fleet that does not answer.
+  return RestatePromise.race([
+    reading.map((seen) => ({ look: seen as Look })),
+    at.stop.map(() => ({})),
   ]);
-  return { atMs, reports, strays };
+}
+
+async function lookAt(ctx: Context, at: Looking | Wait): Promise<Look> {
+  const { readChecks, readStrays, readWindows } = at.settings;
+  const { rolloutId, gate, soaks, image, sinceMs }: Looking & Partial<WaitInstruction> = at;
+  const atMs = Date.now();
+  const [reports, strays, windows] = await Promise.all([
+    gate === undefined ? null : orNull(ctx, () => readChecks(gate.checks, sinceMs ?? atMs)),
+    soaks !== true || image === undefined
+      ? null
+      : orNull(ctx, () => readStrays({ rolloutId, image })),
+    orNull(ctx, readWindows),
+  ]);
+  return { atMs, reports, strays, windows };
 }
 
 /** No endless retries: the conditions decide how long they can do without a reading. */

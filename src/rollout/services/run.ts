@@ -9,7 +9,9 @@ import {
 } from "@restatedev/restate-sdk";
 import { type RollbackResult, singletonKey } from "#rollout/contract.ts";
 import {
+  type Advance,
   type CaptureResult,
+  type Instruction,
   type Run,
   type RunEnd,
   type RunResult,
@@ -18,7 +20,7 @@ import {
   rolloutRuns,
 } from "#rollout/internal.ts";
 import { attach, type LaneSettings, runBatches } from "./lanes.ts";
-import { type LookSettings, waitAndLook } from "./look.ts";
+import { type LookSettings, look, waitAndLook } from "./look.ts";
 
 export type RunSettings = LaneSettings &
   LookSettings & {
@@ -67,21 +69,39 @@ async function runRollout(ctx: Context, run: Run, settings: RunSettings): Promis
     drain(ctx, run.drain, settings.deployTimeoutMs).map(() => false),
     stop.map(() => true),
   ]);
-  const captured = isStopped ? null : await capture(ctx, rolloutId, stop);
-  if (captured !== null) return endEarly(ctx, run, { failure: captured.unlisted, cause: "fleet" });
-  const runner = ctx.request().id;
-  let next = await rollout.advance({ rolloutId, runner, ...(isStopped && { isStopped }) });
+  const asked = { rolloutId, runner: ctx.request().id };
+  const led = { ...run, stop, settings };
+  let next = await rollout.advance({
+    ...asked,
+    ...(isStopped ? { isStopped } : await look(ctx, led)),
+  });
   while (next.action !== "stop") {
-    if (next.action === "wait") {
-      next = await waitAndLook(ctx, { ...next, rolloutId, stop }, settings);
-      continue;
+    const done = await follow(ctx, next, led);
+    if ("unlisted" in done) {
+      return endEarly(ctx, run, { failure: done.unlisted, cause: "fleet" });
     }
-    await runBatches(ctx, { rolloutId, kind: run.kind, batches: next.batches }, settings);
-    next = await rollout.advance({ rolloutId, runner, finishedWave: next.waveIndex });
+    next = await rollout.advance({ ...asked, ...done });
   }
   const { status, followedBy } = next;
   const followed = followedBy === undefined ? {} : { followedBy };
   return { ...status, reverted: 0, not_reverted: [], ...followed };
+}
+
+type Led = Run & { stop: RestatePromise<null>; settings: RunSettings };
+
+/** Does what the instruction says, and answers with what was done and what was read since. */
+async function follow(
+  ctx: Context,
+  next: Exclude<Instruction, { action: "stop" }>,
+  led: Led,
+): Promise<Omit<Advance, "rolloutId"> | { unlisted: string }> {
+  if (next.action === "wait") return waitAndLook(ctx, { ...led, ...next });
+  if (next.action === "capture") {
+    const captured = await capture(ctx, led.rolloutId, led.stop);
+    return captured ?? look(ctx, led);
+  }
+  await runBatches(ctx, { ...led, batches: next.batches }, led.settings);
+  return { ...(await look(ctx, led)), finishedWave: next.waveIndex };
 }
 
 /** Freezes the fleet, which may take minutes to list; ends early when the rollout is stopped meanwhile. */

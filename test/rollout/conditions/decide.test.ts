@@ -16,7 +16,10 @@ const verdictOn = (
   waves: WaveProgress[],
   wave: number | undefined,
   over: Partial<RolloutHead> = {},
-) => mayStart({ head: buildHead({ waves, ...over }), next: nextOf(waves), wave, nowMs });
+) => {
+  const head = buildHead({ waves, ...over });
+  return mayStart({ head, next: nextOf(head), wave, nowMs, windows: [] });
+};
 
 /** As a Resume does after a stop because of these failures. */
 const passOver = (waves: WaveProgress[]) => passOverFailures(waves, { wasInterrupted: false });
@@ -32,13 +35,17 @@ describe("nextOf", () => {
     ["the end after the last wave", [buildWave({ succeeded: 1, failed: 1 })], { kind: "end" }],
     ["the end when there is no wave", [], { kind: "end" }],
   ])("is %s", (_, waves, next) => {
-    expect(nextOf(waves)).toEqual(next);
+    expect(nextOf(buildHead({ waves }))).toEqual(next);
+  });
+
+  it("is the first wave while nobody knows its members", () => {
+    expect(nextOf(buildHead({ captured: false, waves: [] }))).toEqual({ kind: "wave", index: 0 });
   });
 
   it("is the same wave again when some of it has no result", () => {
     const waves = passOver([buildWave({ size: 3, succeeded: 1, failed: 1 }), buildWave()]);
 
-    expect(nextOf(waves)).toEqual({ kind: "wave", index: 0 });
+    expect(nextOf(buildHead({ waves }))).toEqual({ kind: "wave", index: 0 });
     expect(verdictOn(waves, undefined)).toEqual({ action: "start" });
   });
 });
@@ -53,7 +60,7 @@ describe("a rollout without a policy", () => {
     const whole = [buildWave({ succeeded: 1, failed: 1 }), buildWave()];
     const head = buildHead({ waves });
 
-    expect(mayStart({ head, next: { kind: "deploy" }, wave: 0, nowMs })).toEqual({
+    expect(mayStart({ head, next: { kind: "deploy" }, wave: 0, nowMs, windows: [] })).toEqual({
       action: "start",
     });
     expect(verdictOn(whole, 0)).toMatchObject({ action: "stop", cause: "sentinels" });
@@ -140,7 +147,7 @@ describe("a failure budget", () => {
       buildWave({ size: 150, failed, passedOver }),
     ];
     const head = buildHead({ waves, total: 200, policy: max_failed ? { max_failed } : {} });
-    return mayStart({ head, next: { kind: "deploy" }, wave: 1, nowMs });
+    return mayStart({ head, next: { kind: "deploy" }, wave: 1, nowMs, windows: [] });
   };
 
   it.each<[HeadPolicy["max_failed"], number]>([
@@ -193,7 +200,7 @@ describe("a soak", () => {
   const soaking = (policy: HeadPolicy, over: Partial<RolloutHead> = {}) => {
     const waves = [buildWave({ succeeded: 2 }), buildWave({ percentage: 100 })];
     const head = buildHead({ waves, policy, ...over });
-    return beginWait(head, { ended: 0, next: nextOf(head.waves), nowMs });
+    return beginWait(head, { ended: 0, next: nextOf(head), nowMs });
   };
   /** The head after a look at the fleet at this second. */
   const seen = (head: RolloutHead, seconds: number) => {
@@ -201,7 +208,7 @@ describe("a soak", () => {
     return { ...head, wait: { ...head.wait, lookedAt } } as RolloutHead;
   };
   const at = (head: RolloutHead, seconds: number) =>
-    mayStart({ head, next: nextOf(head.waves), wave: 0, nowMs: nowMs + seconds * 1_000 });
+    mayStart({ head, next: nextOf(head), wave: 0, nowMs: nowMs + seconds * 1_000, windows: [] });
 
   it("ends at its very end, and not a millisecond before", () => {
     const head = soaking({ soak_seconds: 600 });

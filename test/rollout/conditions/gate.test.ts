@@ -19,7 +19,13 @@ const closed = newGateStatus(gate, 1, closedAtMs);
 const clean = (check: string, cleanRuns: number) => ({ check, cleanRuns, failedRun: null });
 
 const judge = (gateStatus: GateStatus, nowMs: number) =>
-  judgeGate({ head: buildHead({ gateStatus }), next: { kind: "wave", index: 1 }, wave: 0, nowMs });
+  judgeGate({
+    head: buildHead({ gateStatus }),
+    next: { kind: "wave", index: 1 },
+    wave: 0,
+    nowMs,
+    windows: [],
+  });
 
 describe("judgeGate", () => {
   it("waits while a check has had too few clean runs", () => {

@@ -21,7 +21,7 @@ const gate = Gate.parse({ checks: ["liveness"], clean_runs: 1, timeout_seconds: 
 function waiting(over: Partial<RolloutHead>): RolloutHead {
   const waves = [buildWave({ succeeded: 2 }), buildWave()];
   const head = buildHead({ waves, currentWave: 1, ...over });
-  return beginWait(head, { ended: 0, next: nextOf(waves), nowMs });
+  return beginWait(head, { ended: 0, next: nextOf(head), nowMs });
 }
 
 /** The head after a look at the fleet at this time. */
@@ -29,7 +29,7 @@ const seenAt = (head: RolloutHead, atMs: number, suspects: string[] = []) =>
   ({ ...head, wait: { ...head.wait, lookedAt: toIso(atMs), suspects } }) as RolloutHead;
 
 const verdictAt = (head: RolloutHead, atMs: number) =>
-  mayStart({ head, next: nextOf(head.waves), wave: 0, nowMs: atMs });
+  mayStart({ head, next: nextOf(head), wave: 0, nowMs: atMs, windows: [] });
 
 describe("a wave that ended while no run led the rollout", () => {
   const ended = [buildWave({ succeeded: 1, failed: 1 }), buildWave()];

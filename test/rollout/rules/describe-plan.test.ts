@@ -2,13 +2,18 @@ import { describe, expect, it } from "vitest";
 import type { Policy } from "#rollout/policy/contract.ts";
 import { describePlan } from "#rollout/rules/describe-plan.ts";
 import { planMembers } from "#rollout/rules/plan.ts";
+import { RolloutWindow } from "#rollout/windows/contract.ts";
 import { buildFleet, imageV2 } from "../../support/rollout/rollout-builders.ts";
 
 const fleet = [...buildFleet({ eu: 2, us: 2 }), ...buildFleet({ ap: 1 }, imageV2)];
 const request = { image: imageV2, wavePercentages: [50, 100] };
 
-const describeWith = (policy: Policy) =>
-  describePlan({ ...request, policy, fleetSize: fleet.length }, planMembers(fleet, request));
+const nowMs = Date.parse("2026-03-02T12:00:00Z");
+
+const describeWith = (policy: Policy, windows: RolloutWindow[] = []) => {
+  const planned = { ...request, policy, fleetSize: fleet.length, windows, nowMs };
+  return describePlan(planned, planMembers(fleet, request));
+};
 
 describe("describePlan", () => {
   it("shows sizes, coverage and regions of each wave", () => {
@@ -44,5 +49,35 @@ describe("describePlan", () => {
         { max_failed: null, soak_seconds: 0 },
       ],
     });
+  });
+
+  it("shows when each wave may start at the earliest", () => {
+    const office = RolloutWindow.parse({
+      id: "office",
+      kind: "allowed",
+      from: "09:00",
+      to: "16:00",
+      reason: "somebody is there",
+    });
+    const starts = (policy: Policy) =>
+      describeWith(policy, [office]).waves.map((wave) => wave.earliest_start);
+
+    expect(starts({ soak_seconds: 4 * 3_600 })).toEqual([
+      "2026-03-02T12:00:00.000Z",
+      "2026-03-03T09:00:00.000Z",
+    ]);
+    expect(starts({ not_before: "2026-03-02T22:00:00Z" })).toEqual([
+      "2026-03-03T09:00:00.000Z",
+      "2026-03-03T09:00:00.000Z",
+    ]);
+  });
+
+  it("says so when no wave may start within a year", () => {
+    const freeze = RolloutWindow.parse({ id: "all", kind: "freeze", reason: "sold" });
+
+    expect(describeWith({}, [freeze]).waves.map((wave) => wave.earliest_start)).toEqual([
+      null,
+      null,
+    ]);
   });
 });

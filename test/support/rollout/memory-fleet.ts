@@ -104,6 +104,10 @@ export function createMemoryFleet(size: number) {
     releaseList: () => listGate.resolve(),
     /** How many wait for the list. */
     waitingForList: () => waitingForList,
+    /** The fleet lists it from now on. */
+    add: (id: string) => {
+      members.set(id, { region: "eu", image: imageV1, running: imageV1 });
+    },
     /** The fleet does not list it any more. */
     remove: (id: string) => {
       members.delete(id);

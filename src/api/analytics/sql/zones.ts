@@ -1,4 +1,5 @@
 /** Time zones: only known names are passed on, as the store would open any name as a file. */
+import { isTimeZone } from "#kernel/time.ts";
 import type { Piece } from "./fold.ts";
 import { refuse } from "./refusal.ts";
 
@@ -24,18 +25,9 @@ export function requireZone({ value }: Piece): void {
 }
 
 export function requireZoneName(name: string): void {
-  if (isZone(name)) return;
+  if (isTimeZone(name)) return;
   throw refuse(
     "syntax",
     `There is no time zone "${name.slice(0, 64)}"; write it as 'Europe/Berlin'.`,
   );
-}
-
-function isZone(name: string): boolean {
-  if (!/^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(name)) return false;
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
-  } catch {
-    return false;
-  }
 }

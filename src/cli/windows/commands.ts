@@ -1,0 +1,41 @@
+/** `vedette windows`: when the waves of rollouts may start. */
+import { type Command, Option } from "commander";
+import { withConnection } from "#cli/connection-options.ts";
+import { type Exit, load } from "#cli/load.ts";
+import { parseReason } from "#cli/options.ts";
+
+export function addWindowCommands(program: Command, exit: Exit): void {
+  const windows = program
+    .command("windows")
+    .description("allowed windows and freezes: when the waves of rollouts may start")
+    .addHelpText("after", examples);
+  const from = () => import("./windows.ts");
+  withConnection(windows.command("list"))
+    .description("list them, and whether a wave may start now")
+    .action(load(exit, async () => (await from()).listWindows));
+  withConnection(windows.command("add <id>"))
+    .description("add one; it holds for the next wave, also of a rollout in progress")
+    .addOption(
+      new Option("--kind <kind>", "waves start only in allowed windows, and in no freeze")
+        .choices(["allowed", "freeze"])
+        .makeOptionMandatory(),
+    )
+    .requiredOption("--reason <text>", "why; who has to wait reads it", parseReason)
+    .option("--time-zone <name>", "of the days and times of day (default: UTC)")
+    .option("--days <days>", "days on which it begins, for example mon,tue (default: every day)")
+    .option("--from <time>", "time of day, for example 09:00 (default: the whole day)")
+    .option("--to <time>", "not in the window itself; at or before --from: on the next day")
+    .option("--starts <time>", "it holds from then on, for example 2026-12-20T00:00:00Z")
+    .option("--ends <time>", "it holds no longer from then on")
+    .action(load(exit, async () => (await from()).addWindow));
+  withConnection(windows.command("remove <id>"))
+    .description("remove one")
+    .action(load(exit, async () => (await from()).removeWindow));
+}
+
+const examples = `
+Examples:
+  vedette windows add office-hours --kind allowed --time-zone Europe/Berlin --days mon,tue,wed,thu --from 09:00 --to 16:00 --reason "somebody is there"
+  vedette windows add year-end --kind freeze --starts 2026-12-20T00:00:00Z --ends 2027-01-04T00:00:00Z --reason "the shop is busy"
+  vedette windows remove year-end
+`;

@@ -1,0 +1,95 @@
+/** The commands on windows. Each returns its exit code. */
+import { connect } from "#cli/connection.ts";
+import type { GlobalOptions } from "#cli/options.ts";
+import { print, printJson } from "#cli/print.ts";
+import { createTable, plain } from "#cli/table.ts";
+import {
+  type ListedWindow,
+  type Opening,
+  RolloutWindow,
+  windowHandlers,
+  windowsName,
+} from "#rollout/windows/contract.ts";
+
+type AddOptions = GlobalOptions & {
+  kind: string;
+  reason: string;
+  timeZone?: string;
+  days?: string;
+  from?: string;
+  to?: string;
+  starts?: string;
+  ends?: string;
+};
+
+export async function listWindows(options: GlobalOptions): Promise<number> {
+  const { output } = windowHandlers.List;
+  const list = await connect(options).call(`${windowsName}/List`, {}, output);
+  if (options.json) printJson(list);
+  else print(`${tableOf(list.windows)}\n${openWords(list.now)}`);
+  return 0;
+}
+
+export async function addWindow(id: string, options: AddOptions): Promise<number> {
+  const { output } = windowHandlers.Add;
+  const window = windowOf(id, options);
+  const added = await connect(options).call(`${windowsName}/Add`, window, output);
+  if (options.json) printJson(added);
+  else print(`The window ${id} is added: ${whenOf(added)}.`);
+  return 0;
+}
+
+export async function removeWindow(id: string, options: GlobalOptions): Promise<number> {
+  const { output } = windowHandlers.Remove;
+  const removed = await connect(options).call(`${windowsName}/Remove`, { id }, output);
+  if (options.json) printJson(removed);
+  else print(`The window ${id} is removed.`);
+  return 0;
+}
+
+/** Refused here already, with the option's name. */
+function windowOf(id: string, options: AddOptions): RolloutWindow {
+  const { kind, reason, timeZone, days, from, to, starts, ends } = options;
+  const window = RolloutWindow.safeParse({
+    id,
+    kind,
+    reason,
+    time_zone: timeZone,
+    days: days?.split(",").map((day) => day.trim()),
+    from,
+    to,
+    starts,
+    ends,
+  });
+  if (window.success) return window.data;
+  const [issue] = window.error.issues;
+  const field = String(issue?.path[0] ?? "id").replace("_", "-");
+  throw new Error(`${field === "id" ? "the id" : `--${field}`}: ${issue?.message}`);
+}
+
+function tableOf(windows: readonly ListedWindow[]): string {
+  if (windows.length === 0) return "There are no windows: waves start at any time.";
+  const table = createTable(["window", "kind", "when", "reason", "by"]);
+  for (const window of windows) {
+    const { id, kind, reason, added_by: by } = window;
+    table.push([id, kind, whenOf(window), plain(reason), plain(by)]);
+  }
+  return String(table);
+}
+
+function whenOf({ days, from, to, time_zone: zone, starts, ends }: ListedWindow): string {
+  const isDaily = days !== undefined || from !== undefined;
+  const daily = [days?.join(", ") ?? "daily", from === undefined ? "" : `${from} to ${to}`, zone];
+  const words = [
+    ...(isDaily ? [daily.filter((word) => word !== "").join(" ")] : []),
+    ...(starts === undefined ? [] : [`from ${starts}`]),
+    ...(ends === undefined ? [] : [`until ${ends}`]),
+  ];
+  return words.length === 0 ? "until it is removed" : words.join(", ");
+}
+
+function openWords({ is_open: isOpen, reason, until }: Opening): string {
+  if (isOpen) return "A wave may start now.";
+  const next = until === undefined ? "None may start within a year." : `The next one: ${until}.`;
+  return `No wave may start now, since ${plain(reason ?? "")}. ${next}`;
+}

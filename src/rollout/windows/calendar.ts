@@ -1,0 +1,115 @@
+/** When the waves of rollouts may start, from the rows of the table `rollout_windows`. Pure. */
+import { toIso } from "#kernel/time.ts";
+import { type Opening, type RolloutWindow, weekdays } from "./contract.ts";
+
+/** Half open: `endMs` does not belong to it. */
+type Interval = { startMs: number; endMs: number };
+
+export type Calendar = ReturnType<typeof createCalendar>;
+
+/** How far it looks ahead. */
+const horizonMs = 366 * 86_400_000;
+
+/** What holds from `fromMs` on for a year. */
+export function createCalendar(windows: readonly RolloutWindow[], fromMs: number) {
+  const span = { startMs: fromMs, endMs: fromMs + horizonMs };
+  const of = (wanted: RolloutWindow["kind"]) =>
+    union(windows.filter(({ kind }) => kind === wanted).flatMap((one) => occurrences(one, span)));
+  const freezes = of("freeze");
+  const isRestricted = windows.some(({ kind }) => kind === "allowed");
+  const allowed = isRestricted ? of("allowed") : [span];
+
+  return {
+    /** The first time from `ms` on at which a wave may start; undefined: there is none within the year. */
+    nextOpening(ms: number): number | undefined {
+      let atMs = ms;
+      for (const { startMs, endMs } of allowed) {
+        if (endMs <= atMs) continue;
+        atMs = afterFreezes(freezes, Math.max(atMs, startMs));
+        if (atMs < endMs) return atMs;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** Whether a wave may start at `nowMs`; if not, why, and until when. */
+export function openingAt(windows: readonly RolloutWindow[], nowMs: number): Opening {
+  const next = createCalendar(windows, nowMs).nextOpening(nowMs);
+  if (next === nowMs) return { is_open: true };
+  const until = next === undefined ? {} : { until: toIso(next) };
+  return { is_open: false, reason: reasonAt(windows, nowMs), ...until };
+}
+
+function reasonAt(windows: readonly RolloutWindow[], nowMs: number): string {
+  const now = { startMs: nowMs, endMs: nowMs + 1 };
+  const freeze = windows.find((one) => one.kind === "freeze" && occurrences(one, now).length > 0);
+  if (freeze !== undefined) return `the freeze ${freeze.id} is in force: ${freeze.reason}`;
+  const ids = windows.filter(({ kind }) => kind === "allowed").map(({ id }) => id);
+  return `it is outside of the allowed windows: ${ids.slice(0, 5).join(", ")}`;
+}
+
+function afterFreezes(freezes: readonly Interval[], ms: number): number {
+  const freeze = freezes.find(({ startMs, endMs }) => startMs <= ms && ms < endMs);
+  return freeze === undefined ? ms : freeze.endMs;
+}
+
+/** Sorted, and neither overlapping nor touching. */
+function union(intervals: readonly Interval[]): Interval[] {
+  const merged: Interval[] = [];
+  for (const next of intervals.toSorted((a, b) => a.startMs - b.startMs)) {
+    const last = merged.at(-1);
+    if (last === undefined || next.startMs > last.endMs) merged.push({ ...next });
+    else last.endMs = Math.max(last.endMs, next.endMs);
+  }
+  return merged;
+}
+
+/** The parts of a window that lie in `span`. */
+function occurrences(window: RolloutWindow, span: Interval): Interval[] {
+  const valid = {
+    startMs: Math.max(
+      span.startMs,
+      window.starts === undefined ? -Infinity : Date.parse(window.starts),
+    ),
+    endMs: Math.min(span.endMs, window.ends === undefined ? Infinity : Date.parse(window.ends)),
+  };
+  const isDaily = window.days !== undefined || window.from !== undefined;
+  const parts = isDaily ? dailyParts(window, valid) : [valid];
+  return parts
+    .map(({ startMs, endMs }) => ({
+      startMs: Math.max(startMs, valid.startMs),
+      endMs: Math.min(endMs, valid.endMs),
+    }))
+    .filter(({ startMs, endMs }) => startMs < endMs);
+}
+
+/** From the day before, whose window may end on the next day. */
+function* daysOf(timeZone: string, { startMs, endMs }: Interval): Generator<Temporal.PlainDate> {
+  const dayOf = (ms: number) =>
+    Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timeZone).toPlainDate();
+  const last = dayOf(endMs);
+  let day = dayOf(startMs).subtract({ days: 1 });
+  for (; Temporal.PlainDate.compare(day, last) <= 0; day = day.add({ days: 1 })) yield day;
+}
+
+/**
+ * A time of day that a change of clocks leaves out is as much later; of one that comes twice the first counts.
+ */
+function dailyParts(
+  { days, from, to, time_zone: timeZone }: RolloutWindow,
+  within: Interval,
+): Interval[] {
+  if (within.startMs >= within.endMs) return [];
+  const at = (day: Temporal.PlainDate, plainTime = "00:00") =>
+    day.toZonedDateTime({ timeZone, plainTime }).epochMilliseconds;
+  const endsNextDay = from === undefined || to === undefined || to <= from;
+  const parts: Interval[] = [];
+  for (const day of daysOf(timeZone, within)) {
+    const weekday = weekdays[day.dayOfWeek - 1];
+    if (days !== undefined && weekday !== undefined && !days.includes(weekday)) continue;
+    const endMs = at(endsNextDay ? day.add({ days: 1 }) : day, to);
+    parts.push({ startMs: at(day, from), endMs });
+  }
+  return parts;
+}

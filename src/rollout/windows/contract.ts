@@ -1,0 +1,109 @@
+/** Windows: when the waves of rollouts may start, and when they must not. */
+import { z } from "zod";
+import { isTimeZone } from "#kernel/time.ts";
+import { Reason } from "#rollout/policy/contract.ts";
+
+export const maxWindows = 50;
+
+/** In the order of `Temporal`, whose first day is Monday. */
+export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
+
+export const WindowId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
+  error: "must be lower-case letters, digits and dashes, 63 at most",
+});
+
+const TimeOfDay = z
+  .string()
+  .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, { error: "must be a time of day such as 09:30" });
+
+const Instant = z.iso.datetime({
+  offset: true,
+  error: "must be a time with its offset, such as 2026-12-20T00:00:00Z",
+});
+
+const windowShape = z.strictObject({
+  id: WindowId,
+  kind: z.enum(["allowed", "freeze"]).meta({
+    description:
+      "allowed: waves start only in windows of this kind, if there are any. freeze: none starts in it.",
+  }),
+  time_zone: z
+    .string()
+    .max(64)
+    .refine(isTimeZone, { error: 'must be an IANA time zone such as "Europe/Berlin"' })
+    .default("UTC"),
+  days: z
+    .array(z.enum(weekdays))
+    .min(1)
+    .refine((days) => new Set(days).size === days.length, { error: "must name each day once" })
+    .optional()
+    .meta({ description: "Days on which it begins; without it every day." }),
+  from: TimeOfDay.optional().meta({ description: "Without from and to the whole day." }),
+  to: TimeOfDay.optional().meta({
+    description: "Not in the window itself. At or before from: on the next day.",
+  }),
+  starts: Instant.optional().meta({ description: "Nothing before it belongs to the window." }),
+  ends: Instant.optional().meta({ description: "Nothing from then on belongs to the window." }),
+  reason: Reason,
+});
+
+export const RolloutWindow = windowShape
+  .refine(({ from, to }) => (from === undefined) === (to === undefined), {
+    error: "from and to are given together, or neither is",
+    path: ["from"],
+  })
+  .refine(({ starts, ends }) => !starts || !ends || Date.parse(starts) < Date.parse(ends), {
+    error: "must be after starts",
+    path: ["ends"],
+  })
+  .refine(
+    ({ kind, days, from, starts, ends }) => kind === "freeze" || days || from || starts || ends,
+    {
+      error: "an allowed window says when: days, from and to, or starts and ends",
+      path: ["days"],
+    },
+  )
+  .meta({
+    title: "Rollout window",
+    examples: [
+      {
+        id: "office-hours",
+        kind: "allowed",
+        time_zone: "Europe/Berlin",
+        days: ["mon", "tue", "wed", "thu"],
+        from: "09:00",
+        to: "16:00",
+        reason: "somebody is there",
+      },
+    ],
+  });
+export type RolloutWindow = z.infer<typeof RolloutWindow>;
+
+/** As it is listed. */
+export const ListedWindow = windowShape.extend({ added_by: z.string(), added_at: z.string() });
+export type ListedWindow = z.infer<typeof ListedWindow>;
+
+/** Whether a wave may start now. */
+export const Opening = z.object({
+  is_open: z.boolean(),
+  /** Why not. */
+  reason: z.string().optional(),
+  /** When it may, by the windows as they are; absent: not within a year. */
+  until: z.string().optional(),
+});
+export type Opening = z.infer<typeof Opening>;
+
+const Empty = z.strictObject({}).meta({ title: "EmptyRequest", examples: [{}] });
+const Removal = z
+  .strictObject({ id: WindowId })
+  .meta({ title: "WindowRemoval", examples: [{ id: "office-hours" }] });
+
+export const windowsName = "vedette.v1.RolloutWindows";
+
+export const windowHandlers = {
+  List: { input: Empty, output: z.object({ windows: z.array(ListedWindow), now: Opening }) },
+  Add: { input: RolloutWindow, output: ListedWindow },
+  Remove: { input: Removal, output: ListedWindow },
+} as const;
+
+export type WindowProblemCode = "window_exists" | "too_many_windows" | "unknown_window";
