@@ -38,6 +38,7 @@ function readSettings() {
     url: readUrl(required("VEDETTE_CONTROL_URL")),
     token: required("INGRESS_TOKEN").trim(),
     request: {
+      ...readOptions(env.VEDETTE_OPTIONS),
       image: required("VEDETTE_IMAGE"),
       ...readWaves(env.VEDETTE_WAVES),
       ...readGate(env),
@@ -77,6 +78,12 @@ function readGate({ VEDETTE_GATE_CHECKS: ids, ...of }) {
   if (ids) return { gate: { checks: ids.split(",").map((id) => id.trim()), ...counts } };
   if (Object.keys(counts).length === 0) return {};
   throw new StepError("gate-clean-runs and gate-timeout-seconds need gate-checks");
+}
+
+function readOptions(text) {
+  const options = text ? parseObject(text) : {};
+  if (options !== undefined && !Array.isArray(options)) return options;
+  throw new StepError(`options is a JSON object such as {"soak_seconds": 600}, not ${text}`);
 }
 
 function readCount(field, input, text) {
@@ -177,7 +184,7 @@ function createShow(isOurs) {
   let last = "";
   return (status) => {
     if (!isOurs(status)) return;
-    const { state, current_wave, total_waves, succeeded, total, failed } = status;
+    const { state, waiting_for, current_wave, total_waves, succeeded, total, failed } = status;
     const [wave, waves, ready, all, lost] = [
       current_wave,
       total_waves,
@@ -185,7 +192,8 @@ function createShow(isOurs) {
       total,
       failed,
     ].map(inLine);
-    const line = `${inLine(state)}: wave ${wave}/${waves}, ${ready} of ${all} sentinels ready, ${lost} failed`;
+    const waits = waiting_for ? `, waits for the ${inLine(waiting_for)}` : "";
+    const line = `${inLine(state)}: wave ${wave}/${waves}, ${ready} of ${all} sentinels ready, ${lost} failed${waits}`;
     if (line !== last) say(line);
     last = line;
   };

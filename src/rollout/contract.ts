@@ -125,8 +125,8 @@ export const SkipRequest = z
     waiting_for: z.enum(waitReasons).optional().meta({
       description: "The wait that was seen: another one is not ended, and the call refused.",
     }),
-    wave: z.int().min(1).optional().meta({
-      description: "The wave after which it was seen to wait, from 1: as above.",
+    wave: z.int().min(0).optional().meta({
+      description: "The wave after which it was seen to wait, 0 before the first: as above.",
     }),
   })
   .meta({ title: "SkipRequest", examples: [{ reason: "incident 4711" }] });

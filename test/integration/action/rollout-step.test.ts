@@ -49,6 +49,32 @@ it("requests the rollout that its inputs describe, once", async () => {
   expect(bodies).toEqual([{ image, wave_percentages: [50, 100] }]);
 });
 
+it("requests what its options say, and no other image", async () => {
+  const control = await startScriptedControl({ scenes: completing });
+  const options = { soak_seconds: 60, max_failed: { in_all: "2%" }, image: "another:v1" };
+
+  await runStep(control.url, { VEDETTE_OPTIONS: JSON.stringify(options) });
+
+  const bodies = control.callsOf("Rollout").map(({ body }) => body);
+  expect(bodies).toEqual([{ image, soak_seconds: 60, max_failed: { in_all: "2%" } }]);
+});
+
+it.each(["[]", "soak", "3"])("refuses the options %j", async (options) => {
+  const { output, code } = await runStep("http://127.0.0.1:1", { VEDETTE_OPTIONS: options });
+
+  expect(code).toBe(1);
+  expect(output).toContain("::error::options is a JSON object");
+});
+
+it("says what the rollout waits for", async () => {
+  const waiting = { state: "in_progress", succeeded: 2, waiting_for: "window" };
+  const control = await startScriptedControl({ scenes: [...working, waiting, ...completing] });
+
+  const { output } = await runStep(control.url);
+
+  expect(output).toContain("0 failed, waits for the window\n");
+});
+
 it("requests the gate of its inputs", async () => {
   const control = await startScriptedControl({ scenes: completing });
 

@@ -95,6 +95,16 @@ export async function startProgram(environment: Record<string, string> = {}) {
     return running?.exitCode ?? null;
   };
 
+  const post = async (path: string, body: unknown = {}) => {
+    const answer = await fetch(`${endpoints().control}/${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token()}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    const parsed = (await answer.json()) as Record<string, unknown>;
+    return { status: answer.status, body: parsed };
+  };
+
   await start();
   return {
     dataDir: dir.path,
@@ -108,18 +118,10 @@ export async function startProgram(environment: Record<string, string> = {}) {
       if (part === "main") child?.kill("SIGKILL");
       else signalProcess(readIdentity(dir.path, part), "SIGKILL");
     },
-    call: async (handler: string, body: unknown = {}) => {
-      const answer = await fetch(
-        `${endpoints().control}/vedette.v1.SentinelRolloutService/singleton/${handler}`,
-        {
-          method: "POST",
-          headers: { authorization: `Bearer ${token()}`, "content-type": "application/json" },
-          body: JSON.stringify(body),
-        },
-      );
-      const parsed = (await answer.json()) as Record<string, unknown>;
-      return { status: answer.status, body: parsed };
-    },
+    call: (handler: string, body: unknown = {}) =>
+      post(`vedette.v1.SentinelRolloutService/singleton/${handler}`, body),
+    /** Any handler behind the control gateway. */
+    post,
     /** Stops the program, ends whatever a kill has left, and removes the data. */
     dispose: async () => {
       await stop();

@@ -7,12 +7,13 @@ type State = "idle" | "in_progress" | "paused" | "completed" | "cancelled" | "ro
 
 export type ModelOperation = "Rollout" | "Resume" | "Pause" | "Skip" | "Cancel" | "RollbackAll";
 
-/** What a request says about failures. */
-export type ModelPolicy = { tolerates: boolean; rollsBack: boolean };
+/** What a request says about failures, and whether each wave soaks until somebody ends it. */
+export type ModelPolicy = { tolerates: boolean; rollsBack: boolean; soaks: boolean };
+
+const plain: ModelPolicy = { tolerates: false, rollsBack: false, soaks: false };
 
 const legal: Record<State, ModelOperation[]> = {
   idle: ["Rollout"],
-  // Nothing is skipped here: no rollout of the model waits.
   in_progress: ["Pause", "Cancel"],
   paused: ["Resume", "Cancel", "RollbackAll"],
   completed: ["Rollout"],
@@ -30,50 +31,98 @@ export class RolloutModel {
   currentWave = 0;
   succeeded = new Set<string>();
   failed = new Set<string>();
+  /** Whether a freeze is in force, whatever the rollout does. */
+  isFrozen = false;
+  waitingFor: "soak" | "window" | null = null;
+  /** Whether the first wave has started: the fleet's sentinels are known from then on. */
+  isCaptured = false;
   #previous = new Map<string, string>();
-  #policy: ModelPolicy = { tolerates: false, rollsBack: false };
+  #policy = plain;
+  /** Members of the current wave that are to be deployed, again or still. */
+  #rest: string[] = [];
+  /** What it waited for when it was paused. */
+  #interrupted: "soak" | "window" | null = null;
 
   constructor(running: Map<string, string>) {
     this.running = new Map(running);
   }
 
   allows(operation: ModelOperation): boolean {
+    if (operation === "Skip") return this.waitingFor !== null;
     return legal[this.state].includes(operation);
   }
 
   /** Freezes the fleet: who is in which wave, and what each runs now. */
-  begin(
-    image: string,
-    waves: string[][],
-    policy: ModelPolicy = { tolerates: false, rollsBack: false },
-  ): void {
+  begin(image: string, waves: string[][], policy = plain): void {
     this.#policy = policy;
     this.state = "in_progress";
     this.image = image;
     this.waves = waves;
     this.currentWave = 0;
+    this.isCaptured = false;
     this.succeeded = new Set();
     this.failed = new Set();
+    this.#rest = [];
     this.#previous = new Map(this.running);
   }
 
-  /** Runs waves from the next one on until one fails, or all are done. */
-  run(failing: ReadonlySet<string>): void {
+  /** Runs waves from the next one on until one fails, it has to wait, or all are done. */
+  run(failing: ReadonlySet<string>, skipped?: "window"): void {
     this.state = "in_progress";
-    while (this.currentWave < this.waves.length) {
-      const wave = this.waves[this.currentWave++] ?? [];
-      for (const id of wave) this.#deploy(id, failing);
-      if (this.#stopsFor(wave, failing)) return;
+    this.waitingFor = null;
+    let mayStart = skipped === "window" || !this.isFrozen;
+    while (this.#rest.length > 0 || this.currentWave < this.waves.length) {
+      if (!mayStart) this.waitingFor = "window";
+      else this.#runWave(failing);
+      if (this.waitingFor !== null || this.state !== "in_progress") return;
+      mayStart = !this.isFrozen;
     }
     this.state = "completed";
+  }
+
+  #runWave(failing: ReadonlySet<string>): void {
+    const ids = this.#rest.length > 0 ? this.#rest : (this.waves[this.currentWave++] ?? []);
+    this.#rest = [];
+    this.isCaptured = true;
+    for (const id of ids) this.#deploy(id, failing);
+    if (!this.#stopsFor(ids, failing) && this.#policy.soaks) this.waitingFor = "soak";
   }
 
   /** Deploys the failed members of the current wave again, then goes on as `run`. */
   retry(failing: ReadonlySet<string>): void {
     const wave = this.waves[this.currentWave - 1] ?? [];
-    const tried = wave.filter((id) => this.failed.delete(id));
-    for (const id of tried) this.#deploy(id, failing);
-    if (!this.#stopsFor(tried, failing)) this.run(failing);
+    this.#rest.push(...wave.filter((id) => this.failed.delete(id)));
+    if (this.#rest.length > 0) this.#interrupted = null;
+    this.resume(failing);
+  }
+
+  /** Goes on with what a Pause has interrupted. */
+  resume(failing: ReadonlySet<string>): void {
+    const interrupted = this.#interrupted;
+    this.#interrupted = null;
+    if (interrupted !== "soak") {
+      this.run(failing);
+      return;
+    }
+    this.state = "in_progress";
+    this.waitingFor = "soak";
+  }
+
+  /** Ends the wait: of a soak for good, of a window for one wave. */
+  skip(failing: ReadonlySet<string>): void {
+    this.run(failing, this.waitingFor === "window" ? "window" : undefined);
+  }
+
+  /** A freeze that is over lets a wave start that has waited for nothing else. */
+  thaw(failing: ReadonlySet<string>): void {
+    this.isFrozen = false;
+    if (this.waitingFor === "window") this.run(failing);
+  }
+
+  pause(): void {
+    this.#interrupted = this.waitingFor;
+    this.state = "paused";
+    this.waitingFor = null;
   }
 
   /** Pauses for a failure that the policy does not tolerate, and rolls back if it is to. */
@@ -90,6 +139,7 @@ export class RolloutModel {
    */
   pauseDuring(done: readonly string[], failing: ReadonlySet<string>): void {
     const wave = this.waves[this.currentWave++] ?? [];
+    this.isCaptured = true;
     for (const id of done) this.#deploy(id, failing);
     for (const id of wave.filter((one) => !done.includes(one))) this.#deploy(id, failing);
     if (!this.#stopsFor(wave, failing)) this.run(failing);
@@ -98,12 +148,14 @@ export class RolloutModel {
   /** A Cancel while the first `done` of the current wave were in flight: those end, no other begins. */
   cancelDuring(done: readonly string[], failing: ReadonlySet<string>): void {
     this.currentWave++;
+    this.isCaptured = true;
     for (const id of done) this.#deploy(id, failing);
     this.state = "cancelled";
   }
 
   cancel(): void {
     this.state = "cancelled";
+    this.waitingFor = null;
   }
 
   /** The same for those that failed, too: one that fails again may have the image. */

@@ -1,4 +1,4 @@
-/** Kills the program's parts while a wave soaks, and while a rollout that failed rolls itself back. */
+/** Kills the program's parts while a rollout soaks, waits for a window, or rolls itself back. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type FakeChat, startFakeChat } from "../../support/alerts/fake-chat.ts";
@@ -9,6 +9,7 @@ import { waitFor } from "../../support/wait-for.ts";
 
 const size = 12;
 const soakSeconds = 4;
+const freezeSeconds = 5;
 
 const kills: Part[][] = [["main"], ["restate"], ["postgres"], ["main", "restate", "postgres"]];
 const at = (...times: number[]) =>
@@ -84,6 +85,31 @@ describe("a rollout that soaks", { retry: 0 }, () => {
     expect(new Set(orders.filter(({ atMs }) => atMs < untilMs).map(({ id }) => id)).size).toBe(
       size / 2,
     );
+  });
+});
+
+describe("a rollout that waits for a freeze to end", { retry: 0 }, () => {
+  it.each(at(0, 1_500))("starts at its end when %j is killed %i ms into it", async (parts, ms) => {
+    const image = nextImage();
+    const ends = new Date(Date.now() + freezeSeconds * 1_000).toISOString();
+    const freeze = { id: `until-${imageNumber}`, kind: "freeze", ends, reason: "a test" };
+    expect(await program.post("vedette.v1.RolloutWindows/Add", freeze)).toMatchObject({
+      status: 200,
+    });
+    await program.call("Rollout/send", { image, wave_percentages: [100] });
+    await untilStatus("the wait", (now) => now["waiting_for"] === "window");
+    await delay(ms);
+
+    await killAndRestart(program, parts);
+
+    const end = await untilStatus(
+      "the end",
+      (now) => now["image"] === image && now["state"] === "completed",
+    );
+    const orders = fleet.puts.filter((put) => put.image === image);
+    expect(end).toMatchObject({ succeeded: size, failed: 0, in_flight: 0 });
+    expect(new Set(orders.map(({ deployId }) => deployId)).size).toBe(size);
+    expect(orders.filter(({ atMs }) => atMs < Date.parse(ends))).toEqual([]);
   });
 });
 

@@ -1,0 +1,102 @@
+/** Steps of the model test in which an operation comes while deploys are in flight. */
+import { expect } from "vitest";
+import { RolloutPlan } from "#rollout/contract.ts";
+import { waitFor } from "../wait-for.ts";
+import { failing } from "./memory-fleet.ts";
+import type { RolloutModel } from "./rollout-model.ts";
+import { expectAgreement, expectLegality, nextImage, type Real, Step } from "./rollout-step.ts";
+
+/** Rollout, and while its first deploys are held: every other operation, then Cancel, then RollbackAll or not. */
+export class HeldRolloutStep extends Step {
+  readonly #failing: Set<string>;
+  readonly #rollsBack: boolean;
+
+  constructor(failingIds: string[], rollsBack: boolean) {
+    super();
+    this.#failing = new Set(failingIds);
+    this.#rollsBack = rollsBack;
+  }
+
+  async run(model: RolloutModel, { bench }: Real): Promise<void> {
+    if (!model.allows("Rollout") || model.isFrozen) return;
+    bench.fleet.behave(failing(this.#failing));
+    const request = { image: nextImage(), wave_percentages: [100] };
+    const [wave] = RolloutPlan.parse((await bench.call("Plan", request)).body).waves;
+    const before = bench.fleet.applied.length;
+    bench.fleet.hold();
+    const rollout = bench.call("Rollout", request);
+    await waitFor(() => bench.fleet.applied.length === before + bench.maxParallel, {
+      withinMs: 10_000,
+      what: "the first deploys",
+    });
+    model.begin(request.image, [wave?.sentinels ?? []]);
+
+    for (const operation of ["Rollout", "Resume", "RollbackAll"] as const) {
+      const refused = await bench.call(operation, operation === "Rollout" ? request : {});
+      expectLegality(model, operation, refused);
+    }
+    const cancelled = await bench.call("Cancel");
+    expectLegality(model, "Cancel", cancelled);
+    const inFlight = bench.fleet.applied.slice(before).map(({ id }) => id);
+    model.cancelDuring(inFlight, this.#failing);
+
+    const rollback = this.#rollsBack ? bench.call("RollbackAll") : undefined;
+    bench.fleet.release();
+    expect((await rollout).body).toMatchObject({ state: "cancelled", image: request.image });
+    if (rollback !== undefined) {
+      const reverted = model.rollBack(this.#failing);
+      expect((await rollback).body).toMatchObject({
+        state: "cancelled",
+        reverted: reverted.length,
+      });
+    }
+    await expectAgreement(model, bench, await bench.call("Status"));
+  }
+
+  toString() {
+    return `HeldRollout(failing ${[...this.#failing]}; rolls back: ${this.#rollsBack})`;
+  }
+}
+
+/** Rollout, and while its first deploys are held Pause; then Resume, once they have ended. */
+export class PausedRolloutStep extends Step {
+  readonly #failing: Set<string>;
+
+  constructor(failingIds: string[]) {
+    super();
+    this.#failing = new Set(failingIds);
+  }
+
+  async run(model: RolloutModel, { bench }: Real): Promise<void> {
+    if (!model.allows("Rollout") || model.isFrozen) return;
+    bench.fleet.behave(failing(this.#failing));
+    const request = { image: nextImage(), wave_percentages: [100] };
+    const [wave] = RolloutPlan.parse((await bench.call("Plan", request)).body).waves;
+    const before = bench.fleet.applied.length;
+    bench.fleet.hold();
+    const rollout = bench.call("Rollout", request);
+    await waitFor(() => bench.fleet.applied.length === before + bench.maxParallel, {
+      withinMs: 10_000,
+      what: "the first deploys",
+    });
+    model.begin(request.image, [wave?.sentinels ?? []]);
+    expectLegality(model, "Pause", await bench.call("Pause"));
+    expectLegality(model, "Skip", await bench.call("Skip", { reason: "a test" }));
+    const inFlight = bench.fleet.applied.slice(before).map(({ id }) => id);
+    bench.fleet.release();
+    expect((await rollout).body.state).toBe("paused");
+    await waitFor(async () => (await bench.call("Status")).body["in_flight"] === 0, {
+      withinMs: 10_000,
+      what: "the deploys to end",
+    });
+
+    const resumed = await bench.call("Resume");
+
+    model.pauseDuring(inFlight, this.#failing);
+    await expectAgreement(model, bench, resumed);
+  }
+
+  toString() {
+    return `PausedRollout(failing ${[...this.#failing]})`;
+  }
+}
