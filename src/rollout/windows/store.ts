@@ -19,7 +19,12 @@ export function createWindowStore(database: Database) {
   /** Throws 404 `unknown_window`. */
   const find = async (id: string): Promise<ListedWindow> => {
     const found = (await list()).find((window) => window.id === id);
-    if (found === undefined) throw refuse(404, "unknown_window", `there is no window ${id}`);
+    if (found === undefined)
+      throw refuse(
+        404,
+        "unknown_window",
+        `there is no window ${id}; vedette windows list shows them`,
+      );
     return found;
   };
 
