@@ -6,6 +6,7 @@ import { isClean } from "#kernel/clean-text.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
+import { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
 import type { ConsoleAccess, PastRollout } from "./contract.ts";
 import type { FleetView } from "./fleet.ts";
 import { toColumns } from "./fleet-columns.ts";
@@ -27,6 +28,7 @@ const check = (handler: string) => `/${checkReads.name}/${handler}`;
 const readers: Record<string, { path: string; input: z.ZodType }> = {
   plan: { path: rollout("Plan"), input: rolloutHandlers.Plan.input },
   history: { path: rollout("History"), input: rolloutHandlers.History.input },
+  windows: { path: `/${windowsName}/List`, input: windowHandlers.List.input },
   checks: { path: check("List"), input: checkReaders.List.input },
   "check-history": { path: check("History"), input: checkReaders.History.input },
   "check-chart": { path: check("Chart"), input: checkReaders.Chart.input },

@@ -13,6 +13,7 @@ import type {
 } from "#console/contract.ts";
 import type { checkReaders } from "#monitor/results/contract.ts";
 import type { RolloutStatus, rolloutHandlers } from "#rollout/contract.ts";
+import type { windowHandlers } from "#rollout/windows/contract.ts";
 
 /** undefined: not read yet; null: not signed in. */
 export const session = signal<Session | null | undefined>(undefined);
@@ -35,6 +36,7 @@ type Of<C extends Contract> = { input: z.input<C["input"]>; output: z.output<C["
 export type Reads = {
   plan: Of<(typeof rolloutHandlers)["Plan"]>;
   history: Of<(typeof rolloutHandlers)["History"]>;
+  windows: Of<(typeof windowHandlers)["List"]>;
   checks: Of<(typeof checkReaders)["List"]>;
   "check-history": Of<(typeof checkReaders)["History"]>;
   "check-chart": Of<(typeof checkReaders)["Chart"]>;

@@ -40,10 +40,24 @@ export function ago(iso: string, nowMs: number): string {
   return seconds < 2 ? "just now" : `${duration(seconds)} ago`;
 }
 
+/** "in 2 h 5 min", or "now" for what is due. */
+export function inWords(iso: string, nowMs: number): string {
+  const seconds = (Date.parse(iso) - nowMs) / 1_000;
+  return seconds > 0 ? `in ${duration(seconds)}` : "now";
+}
+
 const clockFormat = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 const dayFormat = new Intl.DateTimeFormat("en-GB", {
   day: "numeric",
   month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+});
+
+const dateFormat = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
   hour: "2-digit",
   minute: "2-digit",
 });
@@ -56,6 +70,11 @@ export function clock(iso: string): string {
 /** 21 Nov, 03:12. */
 export function day(iso: string): string {
   return dayFormat.format(new Date(iso));
+}
+
+/** 21 Nov 2026, 03:12. */
+export function date(iso: string): string {
+  return dateFormat.format(new Date(iso));
 }
 
 /** A mute without an end is stored as the last instant that a date can express. */

@@ -5,6 +5,7 @@ import "./styles/rollout.css";
 import "./styles/tables.css";
 import "./styles/checks.css";
 import "./styles/routing.css";
+import "./styles/windows.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { applyTheme } from "./theme.ts";

@@ -9,6 +9,7 @@ import { PastRolloutPage } from "./pages/past-rollout.tsx";
 import { RolloutPage } from "./pages/rollout.tsx";
 import { RoutesPage } from "./pages/routes.tsx";
 import { StartPage } from "./pages/start.tsx";
+import { WindowsPage } from "./pages/windows.tsx";
 
 type Route = {
   title: string;
@@ -28,6 +29,13 @@ const at = (wanted: string) => (path: string) => path === wanted;
 export const routes: readonly Route[] = [
   { title: "Rollout", section: "rollout", nav: "/", matches: at("/"), Page: RolloutPage },
   { title: "Start", section: "rollout", matches: at("/start"), Page: StartPage },
+  {
+    title: "Windows",
+    section: "windows",
+    nav: "/windows",
+    matches: at("/windows"),
+    Page: WindowsPage,
+  },
   {
     title: "History",
     section: "history",

@@ -13,6 +13,7 @@ const plain: StartFields = {
   maxFailed: "",
   soakSeconds: "",
   rollsBack: false,
+  notBefore: "",
 };
 
 describe("the request of the form", () => {
@@ -26,6 +27,7 @@ describe("the request of the form", () => {
     [{ soakSeconds: "60, 10, 0, 0, 0" }, { soak_seconds: [60, 10, 0, 0, 0] }],
     [{ maxFailed: "3" }, { max_failed: { in_all: 3 } }],
     [{ maxFailed: "2 %" }, { max_failed: { in_all: "2%" } }],
+    [{ notBefore: "2026-12-01T22:00" }, { not_before: new Date(2026, 11, 1, 22).toISOString() }],
     [{ rollsBack: true }, { on_failure: "rollback" }],
   ])("of %j is %j", (fields, wanted) => {
     const request = toRequest({ ...plain, ...fields });

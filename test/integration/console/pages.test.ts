@@ -26,7 +26,17 @@ beforeAll(async () => {
   const [first, second] = rollouts;
   const history = [`/history/${first}`, `/history/${first}/${second}`];
   const checks = ["/checks/liveness", "/checks/quota-check"];
-  paths = ["", "/start", "/history", ...history, "/checks", ...checks, "/routes", "/keys"];
+  paths = [
+    "",
+    "/start",
+    "/windows",
+    "/history",
+    ...history,
+    "/checks",
+    ...checks,
+    "/routes",
+    "/keys",
+  ];
 });
 
 afterAll(() => console?.stop());

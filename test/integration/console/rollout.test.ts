@@ -1,14 +1,18 @@
 /** A rollout driven by clicks, from sign-in to rollback. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ConsoleProgram, startConsoleProgram } from "../../support/program/console-browser.ts";
+import {
+  type ConsoleProgram,
+  confirm,
+  heading,
+  start,
+  startConsoleProgram,
+} from "../../support/program/console-browser.ts";
 import { hasBrowser, openPage } from "../../support/servers/browser.ts";
 
 const image = (version: string) => `registry.example.com/vedette/sentinel:${version}`;
 
 /** An image of this name fails on every tenth sentinel. */
 const isBad = (id: string, name: string) => name.endsWith(":bad") && id.endsWith("5");
-
-type Page = Awaited<ReturnType<ConsoleProgram["open"]>>["page"];
 
 let console: ConsoleProgram;
 
@@ -24,33 +28,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => console?.stop());
-
-/** From the form over the plan to the confirmation. */
-async function start(
-  page: Page,
-  name: string,
-  waves = "10, 50, 100",
-  fillMore: () => Promise<void> = async () => {},
-) {
-  await page.getByRole("link", { name: "New rollout…" }).click();
-  await page.getByLabel("Image").fill(name);
-  await page.getByLabel("Waves").fill(waves);
-  await fillMore();
-  await page.getByRole("button", { name: "Show the plan" }).click();
-  await page.getByRole("button", { name: "Start this rollout…" }).click();
-  await page.getByRole("button", { name: "Start the rollout" }).click();
-}
-
-async function confirm(page: Page, button: string | RegExp, verb: string | RegExp) {
-  await page.getByRole("button", { name: button }).click();
-  const dialog = page.getByRole("dialog");
-  const words = (await dialog.textContent()) ?? "";
-  await dialog.getByRole("button", { name: verb }).click();
-  return words;
-}
-
-const heading = (page: Page, name: string | RegExp) =>
-  page.getByRole("heading", { level: 1, name }).waitFor();
 
 describe.skipIf(!hasBrowser)("signing in", () => {
   it("is refused with a wrong token, and says so", async () => {

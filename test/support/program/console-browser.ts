@@ -57,6 +57,39 @@ async function signIn(page: Page, token: string): Promise<void> {
   await page.getByRole("navigation", { name: "Pages" }).waitFor();
 }
 
+/** Starts a rollout: from the form over the plan to the confirmation. */
+export async function start(
+  page: Page,
+  name: string,
+  waves = "10, 50, 100",
+  fillMore: () => Promise<void> = async () => {},
+): Promise<void> {
+  await page.getByRole("link", { name: "New rollout…" }).click();
+  await page.getByLabel("Image").fill(name);
+  await page.getByLabel("Waves").fill(waves);
+  await fillMore();
+  await page.getByRole("button", { name: "Show the plan" }).click();
+  await page.getByRole("button", { name: "Start this rollout…" }).click();
+  await page.getByRole("button", { name: "Start the rollout" }).click();
+}
+
+/** Answers the words of the confirmation. */
+export async function confirm(
+  page: Page,
+  button: string | RegExp,
+  verb: string | RegExp,
+): Promise<string> {
+  await page.getByRole("button", { name: button }).click();
+  const dialog = page.getByRole("dialog");
+  const words = (await dialog.textContent()) ?? "";
+  await dialog.getByRole("button", { name: verb }).click();
+  return words;
+}
+
+/** Until the page has this title. */
+export const heading = (page: Page, name: string | RegExp): Promise<void> =>
+  page.getByRole("heading", { level: 1, name }).waitFor();
+
 /** What axe finds wrong with the page as it stands, one line each. */
 export async function findBarriers(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);

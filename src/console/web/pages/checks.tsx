@@ -2,7 +2,7 @@
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
 import { Strip } from "#console/web/checks/strip.tsx";
 import { byUrgency, statusWord, toneOfCheck } from "#console/web/checks/tone.ts";
-import { ago, day, duration, ms, quietEnd, uptime } from "#console/web/format.ts";
+import { ago, day, duration, inWords, ms, quietEnd, uptime } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
@@ -89,13 +89,9 @@ function describe(check: CheckView): string {
   if (quietUntil !== null) parts.push(`quiet until ${quietEnd(quietUntil)}`);
   if (channel === null) parts.push("pages nobody");
   if (status === "paused") parts.push("off: settings are missing");
-  if (parts.length === 0 && dueAt !== null) parts.push(`fails ${inWords(dueAt)} without a ping`);
+  if (parts.length === 0 && dueAt !== null)
+    parts.push(`fails ${inWords(dueAt, nowMs.value)} without a ping`);
   return parts.join(" · ") || ruleWords(check);
-}
-
-function inWords(iso: string): string {
-  const seconds = (Date.parse(iso) - nowMs.value) / 1_000;
-  return seconds > 0 ? `in ${duration(seconds)}` : "now";
 }
 
 function ruleWords({ rule }: CheckView): string {

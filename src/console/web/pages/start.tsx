@@ -5,6 +5,7 @@ import { sentinels, shortImage } from "#console/web/format.ts";
 import { rollout } from "#console/web/live.ts";
 import { ask } from "#console/web/parts/confirm.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
+import { startWords } from "#console/web/rollout/earliest.ts";
 import { PlanTable } from "#console/web/rollout/plan.tsx";
 import { type StartFields, toRequest } from "#console/web/rollout/request.ts";
 import { StartForm } from "#console/web/rollout/start-form.tsx";
@@ -20,6 +21,7 @@ const empty: StartFields = {
   maxFailed: "",
   soakSeconds: "",
   rollsBack: false,
+  notBefore: "",
 };
 
 type PlannedRollout = { request: RolloutRequest; plan: RolloutPlan };
@@ -119,7 +121,7 @@ function startQuestion({ request, plan }: PlannedRollout) {
     lines: [
       first === undefined
         ? "Every sentinel runs this image already: the rollout completes at once."
-        : `Wave 1 starts now with ${sentinels(first.size)}; ${plan.waves.length} waves in all.`,
+        : `Wave 1, ${sentinels(first.size)}, starts ${startWords(first, Date.now()) || "now"}; ${plan.waves.length} waves in all.`,
       gate === undefined
         ? "Each wave starts when the previous one has succeeded."
         : `Each wave waits for clean runs of ${gate}.`,

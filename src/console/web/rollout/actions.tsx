@@ -1,11 +1,11 @@
 /** The operations that are legal now; each confirmation says what the operation does. */
 import type { LiveRollout } from "#console/contract.ts";
 import { order } from "#console/web/api.ts";
-import { count, sentinels, shortImage } from "#console/web/format.ts";
 import { ask, type Given, type Question } from "#console/web/parts/confirm.tsx";
 import { Link } from "#console/web/router.tsx";
 import type { Operation } from "#rollout/contract.ts";
-import type { WaveView } from "#rollout/history/contract.ts";
+import { cancelQuestion, pauseQuestion, resumeQuestion, rollbackQuestion } from "./questions.ts";
+import { seenWait, skipLabel, skipQuestion } from "./skip.ts";
 
 type Action = { operation: Operation; label: string; tone: "" | "main" | "grave" };
 
@@ -33,7 +33,7 @@ export function Actions({ rollout }: { rollout: LiveRollout }) {
             class={tone}
             onClick={() => ask(questionOf(operation, rollout))}
           >
-            {label}
+            {operation === "Skip" ? skipLabel(rollout.status) : label}
           </button>
         ))}
       {legal.has("Rollout") && (
@@ -58,116 +58,9 @@ function questionOf(operation: Operation, rollout: LiveRollout): Question {
     return { ...rollbackQuestion(rollout), run };
   }
   if (operation === "Skip") {
-    const { waiting_for, current_wave: wave } = status;
-    const run = ({ text }: Given) => send("skip", { reason: text, waiting_for, wave });
-    return { ...skipQuestion(rollout), run };
+    const run = ({ text }: Given) => send("skip", { reason: text, ...seenWait(status) });
+    return { ...skipQuestion(status), run };
   }
   if (operation === "Pause") return { ...pauseQuestion(rollout), run: () => send("pause") };
   return { ...cancelQuestion(rollout), run: () => send("cancel") };
-}
-
-function skipQuestion({ status }: LiveRollout): Words {
-  return {
-    title: `Skip the ${status.waiting_for ?? "wait"}?`,
-    lines: ["What comes next starts at once. The reason is kept in the history."],
-    verb: "Skip it",
-    isGrave: false,
-    field: { label: "Reason", kind: "text" },
-  };
-}
-
-function pauseQuestion({ status }: LiveRollout): Words {
-  return {
-    title: `Pause the rollout of ${shortImage(status.image ?? "")}?`,
-    lines: [`Nothing more starts. In flight, and finishing: ${sentinels(status.in_flight)}.`],
-    verb: "Pause the rollout",
-    isGrave: false,
-  };
-}
-
-type Words = Omit<Question, "run">;
-
-function cancelQuestion({ status, waves }: LiveRollout): Words {
-  const left = status.total - status.succeeded - status.failed - status.in_flight;
-  const isRunning = status.state === "in_progress";
-  const inFlight =
-    isRunning && status.in_flight > 0
-      ? [`Deploys in flight finish: ${sentinels(status.in_flight)}.`]
-      : [];
-  return {
-    title: `Cancel the rollout of ${shortImage(status.image ?? "")}?`,
-    lines: [
-      `No wave starts after wave ${status.current_wave} of ${waves.length}. Not deployed: ${sentinels(left)}.`,
-      ...inFlight,
-      `${sentinels(status.succeeded)} on the new image: not changed. A rollback is still possible afterwards.`,
-    ],
-    verb: "Cancel the rollout",
-    isGrave: false,
-  };
-}
-
-function nextWords({ wave, size, succeeded, failed }: WaveView, hasMore: boolean): string {
-  if (!hasMore) return `Wave ${wave} starts: ${sentinels(size)} get`;
-  return `Wave ${wave} continues: ${sentinels(size - succeeded - failed)} of it get`;
-}
-
-function resumeQuestion({ status, waves }: LiveRollout): Words {
-  const current = waves[status.current_wave - 1];
-  const hasMore = current !== undefined && current.succeeded + current.failed < current.size;
-  const next = hasMore ? current : waves[status.current_wave];
-  const failed = `Failed, not retried unless ticked: ${sentinels(status.failed)}.`;
-  const mayWait = !hasMore && mayHaveInterruptedWait(status);
-  return {
-    title: "Resume the rollout?",
-    lines: [
-      ...(mayWait ? [`The wait after wave ${status.current_wave} goes on first.`] : []),
-      next === undefined
-        ? "This wave was the last one: nothing more is deployed."
-        : `${nextWords(next, hasMore)} ${shortImage(status.image ?? "")}.`,
-      ...(status.failed > 0 ? [failed] : []),
-    ],
-    verb:
-      next === undefined
-        ? "Complete the rollout"
-        : `${hasMore ? "Continue" : "Start"} wave ${next.wave}`,
-    isGrave: false,
-    ...(status.failed > 0 && {
-      field: { label: "Retry the failed sentinels of this wave first", kind: "tick" as const },
-    }),
-  };
-}
-
-/** A soak or a gate that was interrupted goes on; one that has failed does not. */
-function mayHaveInterruptedWait({ cause, policy, gate }: LiveRollout["status"]): boolean {
-  const wasInterrupted = cause === "operator" || cause === "run" || cause === "version";
-  return wasInterrupted && (policy?.soak_seconds !== undefined || gate !== undefined);
-}
-
-/** `previous_images` has only the most frequent images; the waves count every sentinel. */
-function rollbackQuestion({ status, waves, previous_images: images }: LiveRollout): Words {
-  const named = images.reduce((sum, image) => sum + image.sentinels, 0);
-  const moved = waves.reduce((sum, wave) => sum + wave.succeeded + wave.not_reverted, 0);
-  const total = Math.max(named, moved);
-  const [only] = images;
-  const title =
-    only?.sentinels === total
-      ? `Roll back ${sentinels(total)} to ${shortImage(only.image)}?`
-      : `Roll back ${sentinels(total)} to their previous images?`;
-  const each = images.map((image) => `${sentinels(image.sentinels)} back to ${image.image}.`);
-  const rest = `${sentinels(total - named)} back to other images.`;
-  const failed = `Failed, not changed unless ticked: ${sentinels(status.failed)}.`;
-  return {
-    title,
-    lines: [
-      ...each,
-      ...(total > named ? [rest] : []),
-      ...(status.failed > 0 ? [failed] : []),
-      "No other operation is possible until the rollback ends.",
-    ],
-    verb: `Roll back ${count(total)}`,
-    isGrave: true,
-    ...(status.failed > 0 && {
-      field: { label: "Roll back failed sentinels too", kind: "tick" as const },
-    }),
-  };
 }

@@ -48,6 +48,7 @@ function Tile({ name, children }: { name: string; children: ComponentChildren })
 }
 
 function timeLeft(rollout: LiveRollout): string {
+  if (rollout.status.waiting_for === "window") return "waits";
   const seconds = secondsLeft(rollout);
   return seconds === undefined ? "…" : `~ ${duration(seconds)}`;
 }

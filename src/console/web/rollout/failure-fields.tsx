@@ -1,4 +1,5 @@
-/** The fields of a new rollout about failures and soaks. */
+/** The fields of a new rollout about its start, soaks and failures. */
+import { localZone } from "#console/web/local-time.ts";
 import { Field } from "#console/web/parts/field.tsx";
 import type { StartFields } from "./request.ts";
 
@@ -7,6 +8,18 @@ type Props = { fields: StartFields; change: (part: Partial<StartFields>) => void
 export function FailureFields({ fields, change }: Props) {
   return (
     <>
+      <Field
+        name="Not before"
+        hint={`When the first wave starts at the earliest, in your time zone, ${localZone()}.`}
+      >
+        <input
+          name="not-before"
+          type="datetime-local"
+          max="9999-12-31T23:59"
+          value={fields.notBefore}
+          onInput={(event) => change({ notBefore: event.currentTarget.value })}
+        />
+      </Field>
       <Field
         name="Soak"
         hint="Seconds for which each wave is watched: one number, or one per wave."

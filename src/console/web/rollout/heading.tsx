@@ -1,11 +1,13 @@
 /** The heading of a rollout: its state, its image, who started it and when. */
 import type { ComponentChildren } from "preact";
-import { ago, count, day, stateName } from "#console/web/format.ts";
+import { ago, count, day, inWords } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign, toneOfState } from "#console/web/parts/mark.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
+import { Link } from "#console/web/router.tsx";
 import type { RolloutDetail } from "#rollout/history/contract.ts";
+import { titleOf } from "./title.ts";
 
 type Props = { detail: RolloutDetail; children?: ComponentChildren };
 
@@ -17,7 +19,7 @@ export function Heading({ detail, children }: Props) {
         <div>
           <div class="state-title">
             <Sign tone={toneOfState(status.state, status.failed)} />
-            <h1>{title(detail)}</h1>
+            <h1>{titleOf(detail)}</h1>
           </div>
           {status.image !== null && (
             <p>
@@ -34,7 +36,11 @@ export function Heading({ detail, children }: Props) {
         </div>
         {children}
       </div>
-      {status.reason !== undefined && <Notice tone="warn">{status.reason}</Notice>}
+      {status.waiting_for === "window" ? (
+        <WindowWait status={status} />
+      ) : (
+        status.reason !== undefined && <Notice tone="warn">{status.reason}</Notice>
+      )}
       <StillOrdered status={status} />
     </section>
   );
@@ -54,15 +60,13 @@ function StillOrdered({ status }: { status: RolloutDetail["status"] }) {
   );
 }
 
-function title({ status, ended_at: endedAt }: RolloutDetail): string {
-  const name = stateName(status.state);
-  if (status.state === "in_progress") {
-    if (status.total_waves === 0) return `${name}: no wave started yet`;
-    const wave = `wave ${status.current_wave} of ${status.total_waves}`;
-    if (status.waiting_for === "soak") return `Soaking after ${wave}`;
-    return status.gate === undefined ? `${name}: ${wave}` : `Waiting at the gate after ${wave}`;
-  }
-  if (status.state === "paused") return `Paused after wave ${status.current_wave}`;
-  if (status.state === "completed" && status.failed > 0) return `${name}, with failures`;
-  return endedAt === null || status.state !== "completed" ? name : "Completed";
+/** Why nothing starts for now, and for how long. */
+function WindowWait({ status: { reason, until } }: { status: RolloutDetail["status"] }) {
+  return (
+    <Notice tone="warn">
+      {reason !== undefined && `It ${reason}. `}
+      {until !== undefined && `This wait ends ${inWords(until, nowMs.value)}, ${day(until)}. `}
+      <Link to="/windows">All windows</Link>
+    </Notice>
+  );
 }

@@ -1,6 +1,7 @@
 /** What a rollout would do, wave by wave. */
 import { count, duration, sentinels } from "#console/web/format.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
+import { startWords } from "./earliest.ts";
 
 export function PlanTable({ plan }: { plan: RolloutPlan }) {
   return (
@@ -21,7 +22,9 @@ export function PlanTable({ plan }: { plan: RolloutPlan }) {
             </span>
             <span class="wave-count">{sentinels(wave.size)}</span>
             <span class="regions quiet">
-              {[regionWords(wave.regions), soakWords(wave)].filter(Boolean).join(" · ")}
+              {[regionWords(wave.regions), startWords(wave, Date.now()), soakWords(wave)]
+                .filter(Boolean)
+                .join(" · ")}
             </span>
           </li>
         ))}

@@ -1,4 +1,5 @@
 /** Makes the request from the fields of the form. */
+import { toInstant } from "#console/web/local-time.ts";
 import type { RolloutRequest } from "#rollout/contract.ts";
 
 export type StartFields = {
@@ -10,6 +11,7 @@ export type StartFields = {
   maxFailed: string;
   soakSeconds: string;
   rollsBack: boolean;
+  notBefore: string;
 };
 
 /** Leaves out empty fields: the server has the defaults. */
@@ -17,6 +19,7 @@ export function toRequest(fields: StartFields): RolloutRequest {
   const percentages = readNumbers(fields.waves);
   const { checks, cleanRuns, timeoutSeconds, rollsBack } = fields;
   const soaks = readNumbers(fields.soakSeconds);
+  const notBefore = toInstant(fields.notBefore);
   const maxFailed = fields.maxFailed.replaceAll(" ", "");
   return {
     image: fields.image.trim(),
@@ -29,6 +32,7 @@ export function toRequest(fields: StartFields): RolloutRequest {
     }),
     ...(soaks.length > 0 && { soak_seconds: soaks.length === 1 ? (soaks[0] ?? 0) : soaks }),
     ...(rollsBack && { on_failure: "rollback" }),
+    ...(notBefore !== undefined && { not_before: notBefore }),
   };
 }
 

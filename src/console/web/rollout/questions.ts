@@ -1,0 +1,112 @@
+/** What each operation does, in the words of its confirmation. Pure. */
+import type { LiveRollout } from "#console/contract.ts";
+import { count, sentinels, shortImage } from "#console/web/format.ts";
+import type { Question } from "#console/web/parts/confirm.tsx";
+import type { WaveView } from "#rollout/history/contract.ts";
+
+export type Words = Omit<Question, "run">;
+
+export function pauseQuestion({ status }: LiveRollout): Words {
+  return {
+    title: `Pause the rollout of ${shortImage(status.image ?? "")}?`,
+    lines: [`Nothing more starts. In flight, and finishing: ${sentinels(status.in_flight)}.`],
+    verb: "Pause the rollout",
+    isGrave: false,
+  };
+}
+
+export function cancelQuestion({ status, waves }: LiveRollout): Words {
+  const left = status.total - status.succeeded - status.failed - status.in_flight;
+  const isRunning = status.state === "in_progress";
+  const inFlight =
+    isRunning && status.in_flight > 0
+      ? [`Deploys in flight finish: ${sentinels(status.in_flight)}.`]
+      : [];
+  return {
+    title: `Cancel the rollout of ${shortImage(status.image ?? "")}?`,
+    lines: [
+      status.total_waves === 0
+        ? "No wave has started: nothing is deployed."
+        : `No wave starts after wave ${status.current_wave} of ${waves.length}. Not deployed: ${sentinels(left)}.`,
+      ...inFlight,
+      `${sentinels(status.succeeded)} on the new image: not changed. A rollback is still possible afterwards.`,
+    ],
+    verb: "Cancel the rollout",
+    isGrave: false,
+  };
+}
+
+function nextWords({ wave, size, succeeded, failed }: WaveView, hasMore: boolean): string {
+  if (!hasMore) return `Wave ${wave} starts: ${sentinels(size)} get`;
+  return `Wave ${wave} continues: ${sentinels(size - succeeded - failed)} of it get`;
+}
+
+/** The fleet is not known before the first wave. */
+const resumeFirst: Words = {
+  title: "Resume the rollout?",
+  lines: ["The fleet is listed, and the first wave starts as soon as it may."],
+  verb: "Resume the rollout",
+  isGrave: false,
+};
+
+export function resumeQuestion({ status, waves }: LiveRollout): Words {
+  if (status.total_waves === 0) return resumeFirst;
+  const current = waves[status.current_wave - 1];
+  const hasMore = current !== undefined && current.succeeded + current.failed < current.size;
+  const next = hasMore ? current : waves[status.current_wave];
+  const failed = `Failed, not retried unless ticked: ${sentinels(status.failed)}.`;
+  const mayWait = !hasMore && status.current_wave > 0 && mayHaveInterruptedWait(status);
+  return {
+    title: "Resume the rollout?",
+    lines: [
+      ...(mayWait ? [`The wait after wave ${status.current_wave} goes on first.`] : []),
+      next === undefined
+        ? "This wave was the last one: nothing more is deployed."
+        : `${nextWords(next, hasMore)} ${shortImage(status.image ?? "")}.`,
+      ...(status.failed > 0 ? [failed] : []),
+    ],
+    verb:
+      next === undefined
+        ? "Complete the rollout"
+        : `${hasMore ? "Continue" : "Start"} wave ${next.wave}`,
+    isGrave: false,
+    ...(status.failed > 0 && {
+      field: { label: "Retry the failed sentinels of this wave first", kind: "tick" as const },
+    }),
+  };
+}
+
+/** A soak or a gate that was interrupted goes on; one that has failed does not. */
+function mayHaveInterruptedWait({ cause, policy, gate }: LiveRollout["status"]): boolean {
+  const wasInterrupted = cause === "operator" || cause === "run" || cause === "version";
+  return wasInterrupted && (policy?.soak_seconds !== undefined || gate !== undefined);
+}
+
+/** `previous_images` has only the most frequent images; the waves count every sentinel. */
+export function rollbackQuestion({ status, waves, previous_images: images }: LiveRollout): Words {
+  const named = images.reduce((sum, image) => sum + image.sentinels, 0);
+  const moved = waves.reduce((sum, wave) => sum + wave.succeeded + wave.not_reverted, 0);
+  const total = Math.max(named, moved);
+  const [only] = images;
+  const title =
+    only?.sentinels === total
+      ? `Roll back ${sentinels(total)} to ${shortImage(only.image)}?`
+      : `Roll back ${sentinels(total)} to their previous images?`;
+  const each = images.map((image) => `${sentinels(image.sentinels)} back to ${image.image}.`);
+  const rest = `${sentinels(total - named)} back to other images.`;
+  const failed = `Failed, not changed unless ticked: ${sentinels(status.failed)}.`;
+  return {
+    title,
+    lines: [
+      ...each,
+      ...(total > named ? [rest] : []),
+      ...(status.failed > 0 ? [failed] : []),
+      "No other operation is possible until the rollback ends.",
+    ],
+    verb: `Roll back ${count(total)}`,
+    isGrave: true,
+    ...(status.failed > 0 && {
+      field: { label: "Roll back failed sentinels too", kind: "tick" as const },
+    }),
+  };
+}
