@@ -1,12 +1,10 @@
 /** The handlers through which the parts of a rollout call each other. Only public ones are reachable. */
 import { iface } from "@restatedev/restate-sdk";
-import type { ChatMessage } from "#notify/contract.ts";
 import type { Actor } from "./actor.ts";
 import type { CheckReport } from "./conditions/gate.ts";
 import {
   EmptyRequest,
   HistoryRequest,
-  type PauseCause,
   ResumeRequest,
   RollbackRequest,
   type RollbackResult,
@@ -20,11 +18,10 @@ import {
   SkipRequest,
 } from "./contract.ts";
 import type { Gate, Policy } from "./policy/contract.ts";
-import type { RolloutEvent } from "./rules/messages.ts";
-import type { DeployOutcome, OutcomeChange, RunKind, Target } from "./rules/outcome.ts";
+import type { DeployOutcome, RunKind, Target } from "./rules/outcome.ts";
 import type { Stray } from "./rules/second-try.ts";
 import type { Batch, RolloutHead, SizedBatch, WaveProgress } from "./state.ts";
-import { type RolloutWindow, windowHandlers, windowsName } from "./windows/contract.ts";
+import type { RolloutWindow } from "./windows/contract.ts";
 
 export type BeginRequest = {
   image: string;
@@ -236,78 +233,7 @@ export const rolloutWatch = iface.service("vedette.v1.RolloutWatch", {
   run: iface.json<{ rolloutId: string; runner: string }, null>(),
 });
 
-/** When waves may start. */
-export const rolloutWindows = iface.service(
-  windowsName,
-  {
-    List: iface.schemas({
-      ...windowHandlers.List,
-      description: "The allowed windows and freezes, and whether a wave may start now.",
-    }),
-    Add: iface.schemas({
-      ...windowHandlers.Add,
-      description: "Adds an allowed window or a freeze; it holds for the next wave.",
-    }),
-    Remove: iface.schemas({ ...windowHandlers.Remove, description: "Removes a window." }),
-  },
-  { description: "When the waves of rollouts may start, and when not." },
-);
-
 /** Ends invocations of another version that block a rollout. */
 export const rolloutRelease = iface.service("vedette.v1.RolloutRelease", {
   release: iface.json<ReleaseRequest, null>(),
 });
-
-/** Writes history, one object per rollout id, so that writes keep their order. */
-export const rolloutHistory = iface.object("vedette.v1.RolloutHistory", {
-  save: iface.json<HistoryEntry, null>(),
-  plan: iface.json<
-    { batches: { wave: number; ids: string[]; previousImages: string[] }[] },
-    null
-  >(),
-  outcomes: iface.json<OutcomesEntry, null>(),
-});
-
-/** Results, with the rollout's totals including them; without totals history counts them itself. */
-export type OutcomesEntry = {
-  changes: OutcomeChange[];
-  atMs: number;
-  isLate: boolean;
-  totals?: Pick<RolloutHead, "sequence" | "updatedAt" | "succeeded" | "failed" | "reverted">;
-};
-
-/** A transition with the message about it; `by`: the operator who caused it, if one did. */
-type TransitionMessage = { event: RolloutEvent; message: ChatMessage; by?: string };
-
-/** What Status says, too. Absent from an entry that an earlier version sent. */
-type HistoryView = {
-  cause?: PauseCause;
-  outcome: RolloutStatus["outcome"];
-  waitingFor: RolloutStatus["waiting_for"];
-  until?: string;
-  policy: Policy;
-};
-
-/** A row of the table `rollouts`, and one of `rollout_messages`; `toldAt`: the sequence of the latter, if it is older. */
-export type HistoryEntry = {
-  told: TransitionMessage;
-  toldAt?: number;
-  shown?: HistoryView;
-} & Pick<
-  RolloutHead,
-  | "image"
-  | "requestedImage"
-  | "wavePercentages"
-  | "state"
-  | "reason"
-  | "startedBy"
-  | "startedAt"
-  | "updatedAt"
-  | "currentWave"
-  | "totalWaves"
-  | "total"
-  | "succeeded"
-  | "failed"
-  | "reverted"
-  | "sequence"
->;

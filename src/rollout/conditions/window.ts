@@ -2,29 +2,27 @@
 import type { Policy } from "#rollout/policy/contract.ts";
 import { createCalendar, openingAt } from "#rollout/windows/calendar.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
-import { type Condition, start } from "./condition.ts";
+import { type Condition, start, type Wait } from "./condition.ts";
 
 /** A wave that has started runs to its end; the next one waits, and so does what is left of one that was paused. */
 export const judgeWindow: Condition = ({ head, next, nowMs, windows }) => {
   if (next.kind !== "wave" || head.wait?.skipsWindows === true) return start;
-  const startMs = startOf(head.policy);
-  if (nowMs < startMs) {
-    return {
-      action: "wait",
-      waitingFor: "window",
-      reason: "waits for its start",
-      untilMs: startMs,
-    };
-  }
+  const startMs = head.currentWave > 0 ? nowMs : Math.max(nowMs, startOf(head.policy));
   if (windows === null) {
-    const reason = "waits, since the windows could not be read";
-    return { action: "wait", waitingFor: "window", reason, pollMs: unreadMs };
+    if (nowMs < startMs) return waitFor("waits for its start", startMs);
+    return { ...waitFor("waits, since the windows could not be read"), pollMs: unreadMs };
   }
-  const { is_open: isOpen, reason, until } = openingAt(windows, nowMs);
-  if (isOpen) return start;
-  const untilMs = until === undefined ? {} : { untilMs: Date.parse(until) };
-  return { action: "wait", waitingFor: "window", reason: `waits, since ${reason}`, ...untilMs };
+  const { is_open: isOpen, reason, until } = openingAt(windows, startMs);
+  if (isOpen && startMs === nowMs) return start;
+  const untilMs = isOpen ? startMs : until && Date.parse(until);
+  const why = nowMs < startMs ? "waits for its start" : `waits, since ${reason}`;
+  return waitFor(why, untilMs || undefined);
 };
+
+function waitFor(reason: string, untilMs?: number): Wait {
+  const until = untilMs === undefined ? {} : { untilMs };
+  return { action: "wait", waitingFor: "window", reason, ...until };
+}
 
 const unreadMs = 30_000;
 

@@ -1,6 +1,6 @@
 /** Sends what happens to history; one way, so that an unavailable database blocks nothing. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import { type HistoryEntry, rolloutHistory } from "#rollout/internal.ts";
+import { type HistoryEntry, rolloutHistory } from "#rollout/history/interface.ts";
 import { type OutcomeChange, previousImageOf } from "#rollout/rules/outcome.ts";
 import type { Batch, RolloutHead } from "#rollout/state.ts";
 import { toStatus } from "./answer.ts";

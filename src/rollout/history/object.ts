@@ -1,6 +1,6 @@
 /** Writes every rollout to Postgres, asynchronously to the rollout itself. */
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
-import { rolloutHistory } from "#rollout/internal.ts";
+import { rolloutHistory } from "./interface.ts";
 import type { HistoryStore } from "./store.ts";
 
 /** An unavailable database delays these writes, in order, and nothing else. */

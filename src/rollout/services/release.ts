@@ -3,11 +3,11 @@ import { type Context, implement } from "@restatedev/restate-sdk";
 import { sentinelService } from "#fleet/contract.ts";
 import { chatChannel } from "#notify/contract.ts";
 import { singletonKey } from "#rollout/contract.ts";
+import { rolloutHistory } from "#rollout/history/interface.ts";
 import {
   type ReleaseRequest,
   rolloutBatch,
   rolloutCapture,
-  rolloutHistory,
   rolloutObject,
   rolloutRelease,
   rolloutRuns,
@@ -74,12 +74,13 @@ const oneWay: readonly string[] = [
   `${rolloutHistory.name}/plan`,
   `${rolloutHistory.name}/outcomes`,
   `${sentinelService.name}/Abandon`,
+  `${rolloutObject.name}/windowsChanged`,
 ];
 
 /** Handlers that a rollout does not need to continue: of callers, which only wait, and of repair. */
 const notNeeded: readonly string[] = [
   ...["Rollout", "Resume", "RollbackAll", "Status", "Plan", "History", "repair"],
-  ...["openInvocations", "forgetBatches"],
+  ...["openInvocations", "forgetBatches", "windowsChanged"],
 ].map((handler) => `${rolloutObject.name}/${handler}`);
 
 type ReleasePlan = {

@@ -4,9 +4,10 @@ import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import { nameOf, type ReadActor } from "#rollout/actor.ts";
 import { singletonKey } from "#rollout/contract.ts";
-import { rolloutObject, rolloutWindows } from "#rollout/internal.ts";
+import { rolloutObject } from "#rollout/internal.ts";
 import { openingAt } from "#rollout/windows/calendar.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
+import { rolloutWindows } from "#rollout/windows/interface.ts";
 import type { WindowStore } from "#rollout/windows/store.ts";
 
 type Parts = { windows: WindowStore; readActor: ReadActor };

@@ -5,8 +5,6 @@ import { type Opening, type RolloutWindow, weekdays } from "./contract.ts";
 /** Half open: `endMs` does not belong to it. */
 type Interval = { startMs: number; endMs: number };
 
-export type Calendar = ReturnType<typeof createCalendar>;
-
 /** How far it looks ahead. */
 const horizonMs = 366 * 86_400_000;
 

@@ -8,7 +8,7 @@ export const maxWindows = 50;
 /** In the order of `Temporal`, whose first day is Monday. */
 export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 
-export const WindowId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
+const WindowId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
   error: "must be lower-case letters, digits and dashes, 63 at most",
 });
 

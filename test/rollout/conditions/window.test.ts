@@ -71,6 +71,7 @@ describe("windows that could not be read", () => {
 
 describe("a scheduled start", () => {
   const scheduled = between({
+    currentWave: 0,
     captured: false,
     waves: [],
     policy: { not_before: "2026-12-24T22:00:00+01:00" },
@@ -88,5 +89,15 @@ describe("a scheduled start", () => {
     const late = { ...scheduled, policy: { not_before: "2026-12-24T12:00:00Z" } };
 
     expect(judge(late, { windows: [] })).toEqual({ action: "start" });
+  });
+
+  it("in a freeze ends with the freeze", () => {
+    expect(judge(scheduled)).toMatchObject({ reason: "waits for its start", untilMs: endMs });
+  });
+
+  it("is about the first wave alone, which somebody may have started earlier", () => {
+    const started = between({ currentWave: 1, policy: { not_before: "2026-12-24T21:00:00Z" } });
+
+    expect(judge(started, { windows: [] })).toEqual({ action: "start" });
   });
 });

@@ -1,0 +1,62 @@
+/** The Restate object through which rollouts write their history. */
+import { iface } from "@restatedev/restate-sdk";
+import type { ChatMessage } from "#notify/contract.ts";
+import type { PauseCause, RolloutStatus } from "#rollout/contract.ts";
+import type { Policy } from "#rollout/policy/contract.ts";
+import type { RolloutEvent } from "#rollout/rules/messages.ts";
+import type { OutcomeChange } from "#rollout/rules/outcome.ts";
+import type { RolloutHead } from "#rollout/state.ts";
+
+/** Writes history, one object per rollout id, so that writes keep their order. */
+export const rolloutHistory = iface.object("vedette.v1.RolloutHistory", {
+  save: iface.json<HistoryEntry, null>(),
+  plan: iface.json<
+    { batches: { wave: number; ids: string[]; previousImages: string[] }[] },
+    null
+  >(),
+  outcomes: iface.json<OutcomesEntry, null>(),
+});
+
+/** Results, with the rollout's totals including them; without totals history counts them itself. */
+export type OutcomesEntry = {
+  changes: OutcomeChange[];
+  atMs: number;
+  isLate: boolean;
+  totals?: Pick<RolloutHead, "sequence" | "updatedAt" | "succeeded" | "failed" | "reverted">;
+};
+
+/** A transition with the message about it; `by`: the operator who caused it, if one did. */
+type TransitionMessage = { event: RolloutEvent; message: ChatMessage; by?: string };
+
+/** What Status says, too. Absent from an entry that an earlier version sent. */
+type HistoryView = {
+  cause?: PauseCause;
+  outcome: RolloutStatus["outcome"];
+  waitingFor: RolloutStatus["waiting_for"];
+  until?: string;
+  policy: Policy;
+};
+
+/** A row of the table `rollouts`, and one of `rollout_messages`; `toldAt`: the sequence of the latter, if it is older. */
+export type HistoryEntry = {
+  told: TransitionMessage;
+  toldAt?: number;
+  shown?: HistoryView;
+} & Pick<
+  RolloutHead,
+  | "image"
+  | "requestedImage"
+  | "wavePercentages"
+  | "state"
+  | "reason"
+  | "startedBy"
+  | "startedAt"
+  | "updatedAt"
+  | "currentWave"
+  | "totalWaves"
+  | "total"
+  | "succeeded"
+  | "failed"
+  | "reverted"
+  | "sequence"
+>;
