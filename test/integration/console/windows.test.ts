@@ -1,6 +1,7 @@
 /** Windows, freezes and a scheduled start, by clicks and keys. */
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
 import {
   type ConsoleProgram,
   confirm,
@@ -18,6 +19,15 @@ let console: ConsoleProgram;
 beforeAll(async () => {
   if (!hasBrowser) return;
   console = await startConsoleProgram({ size: 10, behave: () => ({ readyAfterMs: 20 }) });
+});
+
+/** A test that failed leaves its windows, and a rollout that waits. */
+afterEach(async () => {
+  if (!hasBrowser) return;
+  const { post, call } = console.program;
+  const { windows } = windowHandlers.List.output.parse((await post(`${windowsName}/List`)).body);
+  if (windows.length > 0) await call("Cancel");
+  for (const { id } of windows) await post(`${windowsName}/Remove`, { id });
 });
 
 afterAll(() => console?.stop());

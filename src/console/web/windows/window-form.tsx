@@ -1,5 +1,5 @@
 /** The form of a new window. What is wrong with a field is said at the field. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { change } from "#console/web/api.ts";
 import { localZone } from "#console/web/local-time.ts";
 import { Notice } from "#console/web/parts/notice.tsx";
@@ -29,7 +29,10 @@ export function WindowForm({ reload }: { reload: () => void }) {
   const [added, setAdded] = useState<ListedWindow>();
   const form = useRef<HTMLFormElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each refusal
-  useEffect(() => form.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus(), [faults]);
+  useLayoutEffect(
+    () => form.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus(),
+    [faults],
+  );
   const add = async () => {
     setAdded(undefined);
     try {
