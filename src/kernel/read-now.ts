@@ -33,7 +33,7 @@ export function readNow<Answer>(
 ): Promise<Answer> {
   return ctx.run(name, async () => {
     try {
-      return await readWithin(limitMs, read);
+      return await readPatiently(limitMs, read);
     } catch (error) {
       if (error instanceof ProblemError) throw error;
       ctx.console.warn("not read", { step: name, err: error });
@@ -53,8 +53,11 @@ const attempts = {
   shouldRetry: ({ error }: { error: Error }) => !(error instanceof ProblemError),
 };
 
-/** An attempt still running at the limit is abandoned; its own timeout ends it. */
-function readWithin<Answer>(limitMs: number, read: () => Promise<Answer>): Promise<Answer> {
+/** Retried for some seconds. An attempt still running at the limit is abandoned; its own timeout ends it. */
+export function readPatiently<Answer>(
+  limitMs: number,
+  read: () => Promise<Answer>,
+): Promise<Answer> {
   const late = new Error(`no answer within ${limitMs / 1_000} seconds`);
   return unlessLate((signal) => pRetry(read, { ...attempts, signal }), { limitMs, late });
 }

@@ -21,6 +21,7 @@ import type { Gate, Policy } from "./policy/contract.ts";
 import type { DeployOutcome, RunKind, Target } from "./rules/outcome.ts";
 import type { Stray } from "./rules/second-try.ts";
 import type { Batch, RolloutHead, SizedBatch, WaveProgress } from "./state.ts";
+import type { Openings } from "./windows/calendar.ts";
 import type { RolloutWindow } from "./windows/contract.ts";
 
 export type BeginRequest = {
@@ -36,8 +37,17 @@ export type BeginRequest = {
 export type RunHandle = { rolloutId: string; runner: string };
 /** `followedBy`: the run of a rollback that has begun by itself, because of `on_failure`. */
 export type RunResult = RollbackResult & { followedBy?: string };
-/** The input of a run. `drain`: invocations that may still be deploying, for which it waits first. */
-export type Run = { rolloutId: string; kind: RunKind; drain: string[] };
+/**
+ * The input of a run. `drain`: invocations that may still be deploying, for which it waits first. `windowsEpoch`,
+ * `notBefore`: for the first look at the windows; absent from an older version.
+ */
+export type Run = {
+  rolloutId: string;
+  kind: RunKind;
+  drain: string[];
+  windowsEpoch?: number;
+  notBefore?: string;
+};
 /** `runner`: the run that wants it; absent from an older version. */
 export type CaptureRequest = { rolloutId: string; runner?: string };
 /** For which image and waves the fleet is to be frozen; null: it is already, or no longer needs to be. */
@@ -57,17 +67,18 @@ export type Advance = {
 };
 /**
  * What the conditions are about, read at `atMs`: `reports` of the gate's checks, sentinels that the soak has
- * found astray, and the windows. null: not asked for, or they could not be read.
+ * found astray, and what the windows of `windowsEpoch` say. null: not asked for, or they could not be read.
  */
 export type Look = {
   atMs: number;
   reports: CheckReport[] | null;
   strays: Stray[] | null;
-  windows?: RolloutWindow[] | null;
+  windows?: Openings | null;
+  windowsEpoch?: number | undefined;
 };
 export type Instruction =
-  | { action: "capture" }
-  | { action: "run"; waveIndex: number; batches: SizedBatch[] }
+  | { action: "capture"; windowsEpoch: number }
+  | { action: "run"; waveIndex: number; batches: SizedBatch[]; windowsEpoch: number }
   | WaitInstruction
   | { action: "stop"; status: RolloutStatus; followedBy?: string };
 /** `gate`: whose checks are to be read; `soaks`: whether the sentinels are to be looked at. */
@@ -78,6 +89,7 @@ export type WaitInstruction = {
   sinceMs: number;
   round: number;
   sleepMs: number;
+  windowsEpoch: number;
   gate?: Gate;
   soaks?: true;
 };
@@ -129,6 +141,10 @@ export type RunEnd = {
   runner: string;
   failure: string;
   cause?: "run" | "fleet";
+};
+/** A window was added; or `removed`, which an operator had to give a reason for. */
+export type WindowsChange = {
+  removed?: Pick<RolloutWindow, "id" | "kind"> & { by: string; reason: string };
 };
 /** `unlisted`: why the fleet could not be listed; null: it was, or did not need to be. */
 export type CaptureResult = { unlisted: string } | null;
@@ -205,8 +221,7 @@ export const rolloutObject = iface.object(
     openInvocations: iface.shared.json<{ rolloutId: string }, string[]>(),
     forgetBatches: iface.json<{ rolloutId?: string; invocations: string[] }, null>(),
     stopForVersion: iface.json<VersionStop, null>(),
-    /** Ends the sleep of a run that waits for a window. */
-    windowsChanged: iface.json<Record<string, never>, null>(),
+    windowsChanged: iface.json<WindowsChange, null>(),
   },
   {
     description: "Replaces the image of every sentinel, wave by wave. Its only key is `singleton`.",

@@ -43,6 +43,11 @@ export function createRolloutServices(parts: RolloutParts) {
   if (parts.registry !== undefined) showRollout(history, parts.registry);
   const readStrays = createReadStrays({ listFleet, readSucceeded: history.readSucceeded });
   const windows = createWindowStore(parts.database);
+  // The driver's own words have addresses.
+  const readWindows = () =>
+    windows.list().catch((cause: Error) => {
+      throw new Error("the database cannot be reached", { cause });
+    });
   return [
     createRolloutObject({
       listFleet,
@@ -52,9 +57,9 @@ export function createRolloutServices(parts: RolloutParts) {
       policy: parts.policy ?? {},
       readActor,
       readHistory: history.list,
-      readWindows: windows.list,
+      readWindows,
     }),
-    createRunService({ ...parts, readStrays, readWindows: windows.list }),
+    createRunService({ ...parts, readStrays, readWindows }),
     batchService,
     createCapture({ listFleet, listForMs }),
     watchService,

@@ -53,6 +53,10 @@ export type WaveWait = {
   resumedAt?: string;
   /** Whether an operator has ended the wait for a window, for what starts next. */
   skipsWindows?: true;
+  /** Whether it waits for the start that the request asks for. */
+  isForStart?: true;
+  /** The last look of the soak that has found nothing. */
+  clearAt?: string;
 };
 
 /** `run`: the run that launched it, perhaps not the current one; absent: an earlier version launched it. */
@@ -85,6 +89,8 @@ export type RolloutHead = {
   includeFailed?: boolean;
   /** The state in which the last rollback began. */
   rolledBackFrom?: "paused" | "cancelled";
+  /** Whether an operator has ended the wait for the requested start. */
+  startsEarly?: true;
   startedBy: string;
   startedAt: string;
   updatedAt: string;
@@ -181,6 +187,10 @@ export function clearBatches(ctx: Writer, head: RolloutHead): void {
 export type RepairMark = { runner: string; atMs: number };
 export const readRepair = (ctx: Reader) => ctx.get<RepairMark>("repair");
 export const writeRepair = (ctx: Writer, mark: RepairMark) => ctx.set("repair", mark);
+
+/** How often the windows have changed. Key `windowsEpoch`. */
+export const readWindowsEpoch = async (ctx: Reader) => (await ctx.get<number>("windowsEpoch")) ?? 0;
+export const writeWindowsEpoch = (ctx: Writer, epoch: number) => ctx.set("windowsEpoch", epoch);
 
 /** Key `superseded`: the rollout before the current one, as earlier versions stored it. */
 export const readSuperseded = (ctx: Reader) => ctx.get<RolloutStatus>("superseded");

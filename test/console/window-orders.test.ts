@@ -30,7 +30,12 @@ const freeze = { id: "year-end", kind: "freeze", reason: "nobody is here" };
 describe("an order on windows", () => {
   it.each([
     ["add", freeze, "Add", { ...freeze, time_zone: "UTC" }],
-    ["remove", { id: "year-end" }, "Remove", { id: "year-end" }],
+    [
+      "remove",
+      { id: "year-end", reason: "it is over" },
+      "Remove",
+      { id: "year-end", reason: "it is over" },
+    ],
   ])("to %s one is made by the operator", async (name, payload, handler, body) => {
     const { app, calls } = serve();
 

@@ -29,7 +29,8 @@ export function addWindowCommands(program: Command, exit: Exit): void {
     .option("--ends <time>", "it holds no longer from then on")
     .action(load(exit, async () => (await from()).addWindow));
   withConnection(windows.command("remove <id>"))
-    .description("remove one")
+    .description("remove one; a rollout that waits for it looks again at once")
+    .requiredOption("--reason <text>", "why; a rollout that waits for it keeps it", parseReason)
     .action(load(exit, async () => (await from()).removeWindow));
 }
 
@@ -37,5 +38,5 @@ const examples = `
 Examples:
   vedette windows add office-hours --kind allowed --time-zone Europe/Berlin --days mon,tue,wed,thu --from 09:00 --to 16:00 --reason "somebody is there"
   vedette windows add year-end --kind freeze --starts 2026-12-20T00:00:00Z --ends 2027-01-04T00:00:00Z --reason "the shop is busy"
-  vedette windows remove year-end
+  vedette windows remove year-end --reason "incident 4711: the fix has to go out"
 `;

@@ -39,9 +39,13 @@ export async function addWindow(id: string, options: AddOptions): Promise<number
   return 0;
 }
 
-export async function removeWindow(id: string, options: GlobalOptions): Promise<number> {
+export async function removeWindow(
+  id: string,
+  options: GlobalOptions & { reason: string },
+): Promise<number> {
+  const { reason } = options;
   const { output } = windowHandlers.Remove;
-  const removed = await connect(options).call(`${windowsName}/Remove`, { id }, output);
+  const removed = await connect(options).call(`${windowsName}/Remove`, { id, reason }, output);
   if (options.json) printJson(removed);
   else print(`The window ${id} is removed.`);
   return 0;

@@ -2,7 +2,7 @@
 import type { PauseCause } from "#rollout/contract.ts";
 import type { WaitReason } from "#rollout/policy/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
-import type { RolloutWindow } from "#rollout/windows/contract.ts";
+import type { Openings } from "#rollout/windows/calendar.ts";
 import type { Next } from "./next.ts";
 
 export type Facts = {
@@ -12,8 +12,8 @@ export type Facts = {
   /** The index of the wave that has ended, or whose deploys are in progress; undefined: none has begun. */
   wave: number | undefined;
   nowMs: number;
-  /** null: they could not be read, or nothing that they are about starts. */
-  windows: readonly RolloutWindow[] | null;
+  /** "unread": they could not be read. "stale": they were read too long ago, or have changed since. */
+  windows: Openings | "unread" | "stale";
 };
 
 export type Wait = {
@@ -22,8 +22,10 @@ export type Wait = {
   reason: string;
   /** When it ends by itself; absent: that depends on something else. */
   untilMs?: number;
-  /** How soon to look again, if sooner than usual for what it waits for. */
-  pollMs?: number;
+  /** How soon to look again, because something could not be read. Nobody is told of such a wait. */
+  retryMs?: number;
+  /** Whether it waits for the start that the request asks for. */
+  isForStart?: true;
 };
 
 export type Stop = {
@@ -35,8 +37,10 @@ export type Stop = {
 };
 
 export const start = { action: "start" } as const;
+/** What was read says nothing any more: it is read again at once. */
+export const look = { action: "look" } as const;
 
-export type Verdict = typeof start | Wait | Stop;
+export type Verdict = typeof start | typeof look | Wait | Stop;
 
 /** One condition, in a file of its own. It answers `start` to what is none of its concern. */
 export type Condition = (facts: Facts) => Verdict;

@@ -21,6 +21,7 @@ export function mayStart(facts: Facts): Verdict {
   return (
     verdicts.find(({ action }) => action === "stop") ??
     verdicts.find(({ action }) => action === "wait") ??
+    verdicts.find(({ action }) => action === "look") ??
     start
   );
 }

@@ -45,7 +45,9 @@ export function withReports(status: GateStatus, reports: readonly CheckReport[])
     checks: status.checks.map((one) => {
       const report = byCheck.get(one.check);
       if (report === undefined) return one;
-      return { ...one, clean_runs: report.cleanRuns, failed_run: report.failedRun };
+      // Results may be deleted in a long wait after the gate has opened.
+      const clean_runs = Math.max(one.clean_runs, report.cleanRuns);
+      return { ...one, clean_runs, failed_run: report.failedRun };
     }),
   };
 }

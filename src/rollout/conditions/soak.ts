@@ -2,18 +2,19 @@
 
 import { toIso } from "#kernel/time.ts";
 import type { Policy } from "#rollout/policy/contract.ts";
-import type { RolloutHead, WaveProgress } from "#rollout/state.ts";
+import type { RolloutHead, WaveProgress, WaveWait } from "#rollout/state.ts";
 import { type Condition, start } from "./condition.ts";
 
 /**
  * Nothing starts before a look at the fleet from the end of the soak or later has found nothing: what a look
- * finds for the first time takes another one.
+ * finds for the first time takes another one. What is waited for after the soak does not make the look older
+ * than a minute or so.
  */
 export const judgeSoak: Condition = ({ head, next, nowMs }) => {
-  const { soakUntil, lookedAt, suspects = [] } = head.wait ?? {};
+  const { soakUntil, lookedAt, clearAt, suspects = [] } = head.wait ?? {};
   if (next.kind === "deploy" || soakUntil === undefined) return start;
   const endMs = Date.parse(soakUntil);
-  const isSeen = lookedAt !== undefined && Date.parse(lookedAt) >= endMs;
+  const isSeen = lookedAt !== undefined && Date.parse(lookedAt) >= Math.max(endMs, nowMs - freshMs);
   if (isSeen && suspects.length === 0) return start;
   const why = isSeen
     ? `other sentinels are not well at each look; last: ${suspects.slice(0, 5).join(", ")}`
@@ -22,16 +23,28 @@ export const judgeSoak: Condition = ({ head, next, nowMs }) => {
     const reason = `soaks until ${toIso(endMs)}; Skip ends it`;
     return { action: "wait", waitingFor: "soak", reason, untilMs: endMs };
   }
-  if (nowMs >= endMs + lastLooksMs) {
+  const lastMs = Math.max(endMs, clearAt === undefined ? 0 : Date.parse(clearAt)) + lastLooksMs;
+  if (nowMs >= lastMs) {
     const reason = `the soak is over, but ${why}`;
     return { action: "stop", cause: "fleet", reason, isOfImage: false };
   }
   const reason = `the soak is over; waits for a look at the fleet that finds nothing`;
-  return { action: "wait", waitingFor: "soak", reason, untilMs: endMs + lastLooksMs };
+  return { action: "wait", waitingFor: "soak", reason, untilMs: lastMs };
 };
 
-/** How long after the soak a look at the fleet may take to succeed. */
+/** How long after the soak, or after the last look that found nothing, the next such look may take. */
 const lastLooksMs = 300_000;
+
+/** Twice as long as one look may take, and the interval after the soak. */
+const freshMs = 90_000;
+const lateIntervalMs = 30_000;
+
+/** Whether the fleet is to be looked at, at `atMs`: while the wave soaks, and until the next one starts. */
+export function isLookDue({ soakUntil, waitingFor, lookedAt }: WaveWait, atMs: number): boolean {
+  if (soakUntil === undefined) return false;
+  const isLate = lookedAt === undefined || atMs - Date.parse(lookedAt) >= lateIntervalMs;
+  return waitingFor === "soak" || isLate;
+}
 
 const shortestPollMs = 5_000;
 

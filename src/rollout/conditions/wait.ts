@@ -53,14 +53,20 @@ export function beginWait(
 
 /** The head with what it waits for now, as Status shows it. */
 export function withVerdict(head: RolloutHead, verdict: Wait): RolloutHead & { wait: WaveWait } {
-  const { waitingFor, reason, untilMs } = verdict;
-  const { until: _, ...before } = head.wait ?? {
+  const { waitingFor, reason, untilMs, isForStart } = verdict;
+  const {
+    until: _u,
+    isForStart: _s,
+    ...before
+  }: WaveWait = head.wait ?? {
     ...endOf(endedWave(head)),
     since: head.gateStatus?.since ?? head.updatedAt,
     round: 0,
   };
   const until = untilMs === undefined ? {} : { until: toIso(untilMs) };
-  return { ...head, wait: { ...before, round: before.round + 1, waitingFor, reason, ...until } };
+  const round = before.round + 1;
+  const shown = { waitingFor, reason, ...until, ...(isForStart === true && { isForStart }) };
+  return { ...head, wait: { ...before, round, ...shown } };
 }
 
 const endOf = (ended: number | undefined) => (ended === undefined ? {} : { ended });
@@ -68,18 +74,25 @@ const endOf = (ended: number | undefined) => (ended === undefined ? {} : { ended
 /** How long the run sleeps before it looks again: to the very end of the wait, or one interval. */
 export function sleepMsOf(head: RolloutHead, verdict: Wait, nowMs: number): number {
   const { untilMs = Number.POSITIVE_INFINITY, waitingFor } = verdict;
-  const { pollMs = intervals[waitingFor](head, nowMs) } = verdict;
-  return Math.max(1, Math.min(pollMs, untilMs - nowMs));
+  const { retryMs = intervals[waitingFor](head, nowMs) } = verdict;
+  return Math.max(1, Math.min(retryMs, untilMs - nowMs));
 }
 
 const intervals: Record<WaitReason, (head: RolloutHead, nowMs: number) => number> = {
   soak: soakPollMs,
   gate: ({ gate }) => (gate === undefined ? longestSleepMs : gatePollMs(gate)),
-  // Who changes a window ends the sleep.
-  window: () => longestSleepMs,
+  window: windowPollMs,
 };
 
-const longestSleepMs = 6 * 3_600_000;
+const longestSleepMs = 3_600_000;
+
+/** Who changes a window ends the sleep; but what soaked, or has a gate, is watched until the next wave starts. */
+function windowPollMs({ wait, gateStatus }: RolloutHead): number {
+  if (wait?.soakUntil === undefined && gateStatus === undefined) return longestSleepMs;
+  const { since, until = "" } = wait ?? { since: "" };
+  const wholeMs = Date.parse(until) - Date.parse(since);
+  return Number.isNaN(wholeMs) ? 600_000 : Math.min(600_000, Math.max(60_000, wholeMs / 300));
+}
 
 /**
  * The head of a rollout that goes on. A wait goes on with it where it was only interrupted, and a gate has
@@ -98,7 +111,8 @@ export function withResumedWait(head: RolloutHead, nowMs: number): RolloutHead {
   return { ...resumed, gateStatus: { ...head.gateStatus, until } };
 }
 
-function resumeWait({ soakUntil, ...wait }: WaveWait, nowMs: number): WaveWait {
+/** A Skip was for the wave that would have started then. */
+function resumeWait({ soakUntil, skipsWindows: _, ...wait }: WaveWait, nowMs: number): WaveWait {
   const resumedAt = toIso(nowMs);
   if (soakUntil === undefined) return { ...wait, resumedAt };
   return { ...wait, resumedAt, soakUntil: toIso(Math.max(nowMs, Date.parse(soakUntil))) };
@@ -125,7 +139,10 @@ export function withoutWait(head: RolloutHead): RolloutHead | undefined {
   const skipped = {
     soak: { ...head, wait: unsoaked },
     gate: { ...gateless, wait },
-    window: { ...head, wait: { ...wait, skipsWindows: true as const } },
+    window:
+      head.wait.isForStart === true
+        ? { ...head, wait, startsEarly: true as const }
+        : { ...head, wait: { ...wait, skipsWindows: true as const } },
   };
   return skipped[waitingFor];
 }
@@ -133,7 +150,7 @@ export function withoutWait(head: RolloutHead): RolloutHead | undefined {
 /** The head that waits for nothing any more, but knows what was skipped until the next thing starts. */
 export function withoutReason({ wait, ...head }: RolloutHead): RolloutHead {
   if (wait === undefined) return head;
-  const { waitingFor: _w, reason: _r, until: _u, ...rest } = wait;
+  const { waitingFor: _w, reason: _r, until: _u, isForStart: _s, ...rest } = wait;
   return { ...head, wait: rest };
 }
 

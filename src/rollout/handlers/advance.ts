@@ -1,25 +1,26 @@
 /** The exclusive handler that a run asks what to do next. Short, because it blocks the key. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { toIso } from "#kernel/time.ts";
-import type { Wait } from "#rollout/conditions/condition.ts";
+import type { Facts } from "#rollout/conditions/condition.ts";
 import { mayStart } from "#rollout/conditions/decide.ts";
 import { withReports } from "#rollout/conditions/gate.ts";
 import { nextOf } from "#rollout/conditions/next.ts";
 import {
   beginWait,
   endedWave,
-  sleepMsOf,
   unjudgedWave,
   withEnded,
   withoutAnyWait,
   withoutReason,
-  withVerdict,
 } from "#rollout/conditions/wait.ts";
 import type { Advance, Instruction, Look } from "#rollout/internal.ts";
-import type { WaitReason } from "#rollout/policy/contract.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
-import { type RolloutHead, type WaveProgress, type WaveWait, writeHead } from "#rollout/state.ts";
-import type { RolloutWindow } from "#rollout/windows/contract.ts";
+import {
+  type RolloutHead,
+  readWindowsEpoch,
+  type WaveProgress,
+  writeHead,
+} from "#rollout/state.ts";
 import { announce } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
@@ -28,7 +29,7 @@ import { isLedBy } from "./runs.ts";
 import { isDue, rollBackAutomatically, stopFor } from "./stop.ts";
 import { withStrays } from "./strays.ts";
 import { readRollout, statusOfForgotten } from "./superseded.ts";
-import { tellAgain } from "./tell-history.ts";
+import { lookAgain, waitFor } from "./wait-step.ts";
 
 /** Ends the finished wave, if any, and returns the next instruction. */
 export async function advance(
@@ -45,7 +46,7 @@ export async function advance(
   if (!isLedBy(head, request.runner)) return stopWith({ ...head, state: endedState(head) });
   // The run has waited for every batch, unless it was stopped: a batch that is still open was killed.
   const lost = request.isStopped === true ? [] : Object.keys(head.openBatches);
-  const closed = await closeLostBatches(ctx, rollout, lost);
+  const closed = drained(await closeLostBatches(ctx, rollout, lost), request);
   if (!rollout.isCurrent || head.state !== "in_progress") {
     rollout.write(closed);
     if (rollout.isCurrent && isDue(closed))
@@ -53,6 +54,11 @@ export async function advance(
     return stopWith({ ...closed, state: endedState(head) });
   }
   return step(ctx, await withReadings(ctx, closed, request), { ...request, orders });
+}
+
+/** A run asks for the first time once it has waited for what an earlier one left in flight. */
+function drained({ drain, ...head }: RolloutHead, { isStopped }: Advance): RolloutHead {
+  return isStopped === true && drain !== undefined ? { ...head, drain } : head;
 }
 
 /** The head with what the run has read: reports of the gate's checks, and sentinels that went astray. */
@@ -83,12 +89,14 @@ async function step(
   const over = withEnded(head, wave);
   const isNew = wave !== undefined && wave !== endedWave(head);
   const waiting = isNew ? beginWait(over, { ended: wave, next, nowMs }) : over;
-  const windows = windowsOf(look, nowMs);
+  const windowsEpoch = await readWindowsEpoch(ctx);
+  const windows = windowsOf(look, { nowMs, windowsEpoch });
   const verdict = mayStart({ head: waiting, next, wave, nowMs, windows });
   // A wave that failed is over: when an operator resumes the rollout it neither soaks nor waits for its gate.
   if (verdict.action === "stop") return stopWith(await stopFor(ctx, over, { verdict, orders }));
   const ended = isNew ? await announce(ctx, waiting, "wave completed") : waiting;
   if (verdict.action === "wait") return waitFor(ctx, ended, { verdict, nowMs });
+  if (verdict.action === "look") return lookAgain(ctx, ended, nowMs);
   if (next.kind === "end") return complete(ctx, ended);
   return head.captured ? startWave(ctx, ended, next.index) : startCapture(ctx, ended);
 }
@@ -96,14 +104,18 @@ async function step(
 /** A reading from before an outage says nothing about now. */
 const freshMs = 60_000;
 
-function windowsOf(look: Look | undefined, nowMs: number): RolloutWindow[] | null {
-  return look !== undefined && nowMs - look.atMs < freshMs ? (look.windows ?? null) : null;
+function windowsOf(
+  look: Look | undefined,
+  { nowMs, windowsEpoch }: { nowMs: number; windowsEpoch: number },
+): Facts["windows"] {
+  const isFresh = look?.windowsEpoch === windowsEpoch && nowMs - look.atMs < freshMs;
+  return isFresh ? (look.windows ?? "unread") : "stale";
 }
 
 /** The fleet is frozen as it is when the first wave may start. */
-function startCapture(ctx: ObjectContext, head: RolloutHead): Instruction {
+async function startCapture(ctx: ObjectContext, head: RolloutHead): Promise<Instruction> {
   writeHead(ctx, withoutReason(head));
-  return { action: "capture" };
+  return { action: "capture", windowsEpoch: await readWindowsEpoch(ctx) };
 }
 
 async function complete(ctx: ObjectContext, head: RolloutHead): Promise<Instruction> {
@@ -122,45 +134,8 @@ async function startWave(
   const { rolloutId } = head;
   ctx.console.info("starting wave", { rolloutId, wave: currentWave, size: wave.size });
   await announce(ctx, { ...head, currentWave }, "wave started");
-  return { action: "run", waveIndex, batches: batchesOf(wave) };
-}
-
-async function waitFor(
-  ctx: ObjectContext,
-  head: RolloutHead,
-  { verdict, nowMs }: { verdict: Wait; nowMs: number },
-): Promise<Instruction> {
-  const waiting = withVerdict(head, verdict);
-  await writeWait(ctx, waiting, head.wait?.waitingFor);
-  const { ended, since, round } = waiting.wait;
-  return {
-    action: "wait",
-    image: head.image,
-    ...(ended !== undefined && { finishedWave: ended }),
-    sinceMs: Date.parse(since),
-    round,
-    sleepMs: sleepMsOf(waiting, verdict, nowMs),
-    ...(head.gateStatus !== undefined && head.gate !== undefined && { gate: head.gate }),
-    ...(verdict.waitingFor === "soak" && { soaks: true }),
-  };
-}
-
-/** Those that somebody may have to do something about, or that take hours. */
-const announced: readonly WaitReason[] = ["window"];
-
-async function writeWait(
-  ctx: ObjectContext,
-  head: RolloutHead & { wait: WaveWait },
-  before: WaitReason | undefined,
-): Promise<void> {
-  const { waitingFor } = head.wait;
-  const isNew = waitingFor !== undefined && waitingFor !== before;
-  if (isNew && announced.includes(waitingFor)) {
-    await announce(ctx, head, "waiting");
-    return;
-  }
-  writeHead(ctx, head);
-  if (isNew) await tellAgain(ctx, head);
+  const windowsEpoch = await readWindowsEpoch(ctx);
+  return { action: "run", waveIndex, batches: batchesOf(wave), windowsEpoch };
 }
 
 /** How the run that stops has left the rollout, whatever has begun since. */

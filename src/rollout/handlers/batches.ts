@@ -158,7 +158,7 @@ async function stopIfOver(ctx: ObjectContext, head: RolloutHead, orders: OrderSt
 function judgeDeploy(head: RolloutHead): Verdict {
   const nowMs = Date.parse(head.updatedAt);
   const next = { kind: "deploy" } as const;
-  return mayStart({ head, next, wave: head.currentWave - 1, nowMs, windows: null });
+  return mayStart({ head, next, wave: head.currentWave - 1, nowMs, windows: "stale" });
 }
 
 function updateOpen(head: RolloutHead, request: RecordRequest): RolloutHead["openBatches"] {

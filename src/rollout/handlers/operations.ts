@@ -12,7 +12,7 @@ import {
   withResumedWait,
 } from "#rollout/conditions/wait.ts";
 import type { ResumeRequest, RolloutStatus, SkipRequest } from "#rollout/contract.ts";
-import type { BeginRequest, Run, RunHandle } from "#rollout/internal.ts";
+import type { BeginRequest, RunHandle } from "#rollout/internal.ts";
 import { passOverFailures } from "#rollout/rules/progress.ts";
 import { illegalNow, nextState } from "#rollout/rules/transitions.ts";
 import { clearBatches, type HeadPolicy, type RolloutHead, readHead } from "#rollout/state.ts";
@@ -35,11 +35,13 @@ export async function begin(
   if (before !== null) await keepSuperseded(ctx, before);
   const rolloutId = ctx.rand.uuidv4();
   const drain = before === null ? {} : drainOf(before);
-  const runner = await startRun(ctx, { rolloutId, kind: "rollout", drain: waitList(before) });
   ctx.console.info("starting sentinel rollout", { rolloutId, image: request.image });
   // Journaled: the settings may be others when this handler is tried again.
   const settings = await ctx.run("read-settings", () => defaults);
-  const { isSigned, ...wanted } = { ...request, policy: { ...settings, ...request.policy } };
+  const policy = { ...settings, ...request.policy };
+  const run = { rolloutId, kind: "rollout", drain: waitList(before), policy } as const;
+  const runner = await startRun(ctx, run);
+  const { isSigned, ...wanted } = { ...request, policy };
   const startedBy = nameOf({ by: wanted.startedBy, ...(isSigned && { isSigned }) });
   const head = newHead({ ...wanted, startedBy, rolloutId, runner, at: await ctx.date.now() });
   await announce(ctx, { ...head, drain }, { event: "rollout started", by: startedBy });
@@ -65,18 +67,21 @@ export async function beginResume(
     const completed: RolloutHead = { ...resumed, state: "completed" };
     return { status: toStatus(await announce(ctx, completed, "completed")) };
   }
-  const run: Run = { rolloutId: head.rolloutId, kind: "rollout", drain: waitList(before) };
+  const { rolloutId, policy = {} } = head;
+  const run = { rolloutId, kind: "rollout", drain: waitList(before), policy } as const;
   const runner = await startRun(ctx, run);
   const transition = { event: retriesFailed ? "resumed to retry" : "resumed", by } as const;
   await announce(ctx, { ...head, runner, drain: drainOf(before) }, transition);
-  return { rolloutId: head.rolloutId, runner };
+  return { rolloutId, runner };
 }
 
 /** Whether nothing is left to start or to wait for. */
 function isComplete(head: RolloutHead, nowMs: number): boolean {
   const next = nextOf(head);
   if (next.kind !== "end" || unjudgedWave(head) !== undefined) return false;
-  return mayStart({ head, next, wave: endedWave(head), nowMs, windows: null }).action === "start";
+  return (
+    mayStart({ head, next, wave: endedWave(head), nowMs, windows: "stale" }).action === "start"
+  );
 }
 
 /** Finishes what is in flight; Resume continues where it was. */

@@ -2,10 +2,16 @@
 import { InvocationIdParser, type ObjectContext, rpc } from "@restatedev/restate-sdk";
 import { type Run, rolloutObject, rolloutRuns, rolloutWatch } from "#rollout/internal.ts";
 import { repairIntervalMs } from "#rollout/services/watch.ts";
-import { type RolloutHead, writeRepair } from "#rollout/state.ts";
+import { type RolloutHead, readWindowsEpoch, writeRepair } from "#rollout/state.ts";
 
 /** Sends the run instead of calling it, so that it survives when the invocation waiting for it is killed. */
-export async function startRun(ctx: ObjectContext, run: Run): Promise<string> {
+export async function startRun(
+  ctx: ObjectContext,
+  { policy, ...of }: Omit<Run, "windowsEpoch" | "notBefore"> & Pick<RolloutHead, "policy">,
+): Promise<string> {
+  const windowsEpoch = await readWindowsEpoch(ctx);
+  const { not_before: notBefore } = policy ?? {};
+  const run: Run = { ...of, windowsEpoch, ...(notBefore !== undefined && { notBefore }) };
   const runner = await ctx.sendClient(rolloutRuns).run(run).invocationId;
   ctx.sendClient(rolloutWatch).run({ rolloutId: run.rolloutId, runner });
   await armRepair(ctx, runner);

@@ -21,7 +21,9 @@ export async function withStrays(
   const confirmed = strays.filter(({ id }) => before.has(id));
   const { suspects: _, ...wait } = head.wait;
   const suspects = strays.map(({ id }) => id);
-  const looked = { ...wait, lookedAt: toIso(atMs), ...(suspects.length > 0 && { suspects }) };
+  const lookedAt = toIso(atMs);
+  const found = suspects.length > 0 ? { suspects } : { clearAt: lookedAt };
+  const looked = { ...wait, lookedAt, ...found };
   const next = { ...head, wait: looked };
   return confirmed.length === 0 ? next : failConfirmed(ctx, next, confirmed);
 }

@@ -28,10 +28,7 @@ import { isLedBy, stopWork } from "./runs.ts";
 import { isDue, rollBackAutomatically } from "./stop.ts";
 import { currentRollout, type KeptRollout, readRollout, statusOfForgotten } from "./superseded.ts";
 
-/**
- * Called when the run has finished waiting. Returns for what the fleet is to be frozen; null when it is
- * frozen already, or the rollout no longer runs.
- */
+/** Returns for what the fleet is to be frozen; null when it is frozen already, or the rollout no longer runs. */
 export async function toCapture(
   ctx: ObjectContext,
   { rolloutId, runner }: CaptureRequest,
@@ -39,8 +36,6 @@ export async function toCapture(
   const head = await readHead(ctx);
   const isWanted = head?.rolloutId === rolloutId && head.state === "in_progress";
   if (head === null || !isWanted || !isLedBy(head, runner)) return null;
-  const { drain: _waitedFor, ...ready } = head;
-  writeHead(ctx, ready);
   if (head.captured) return null;
   return { image: head.image, wavePercentages: head.wavePercentages };
 }

@@ -54,13 +54,21 @@ export const SoakSeconds = z.union([Seconds, z.array(Seconds).min(1).max(100)]).
   examples: [600, [3600, 600, 0]],
 });
 
-export const NotBefore = z.iso
-  .datetime({ offset: true, error: "must be a time with its offset, such as 2026-12-01T22:00:00Z" })
-  .meta({
-    title: "Scheduled start",
-    description: "The first wave starts at this time or later. The fleet is frozen then.",
-    examples: ["2026-12-01T22:00:00Z"],
-  });
+const latestMs = Date.parse("9000-01-01T00:00:00Z");
+
+/** A time of the calendar's four-digit years, as Postgres, `Temporal` and `Date` have them in common. */
+export const instant = (example: string) =>
+  z.iso
+    .datetime({ offset: true, error: `must be a time with its offset, such as ${example}` })
+    .refine((text) => Date.parse(text) >= 0 && Date.parse(text) < latestMs, {
+      error: "must be a time from 1970 to 8999",
+    });
+
+export const NotBefore = instant("2026-12-01T22:00:00Z").meta({
+  title: "Scheduled start",
+  description: "The first wave starts at this time or later. The fleet is frozen then.",
+  examples: ["2026-12-01T22:00:00Z"],
+});
 
 /** Text that an operator wrote for other people. */
 export const Reason = z

@@ -11,6 +11,7 @@ export const rolloutEvents = [
   "resumed",
   "resumed to retry",
   "skipped",
+  "window removed",
   "rollback started",
   "rollback completed",
   "completed",
@@ -83,6 +84,11 @@ const drafts: Record<RolloutEvent, Draft> = {
     tone: "warning",
     title: "Wait skipped",
     lines: (_, { by, reason }) => [`${by} ended the wait: ${reason}.`],
+  },
+  "window removed": {
+    tone: "warning",
+    title: "Window removed",
+    lines: (_, { by, reason }) => [`${by} removed ${reason}.`],
   },
   "rollback started": {
     tone: "warning",

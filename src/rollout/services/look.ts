@@ -1,9 +1,11 @@
 /** Waits before the next thing starts, and looks at what the conditions are about. */
 import { type Context, RestatePromise } from "@restatedev/restate-sdk";
+import { readPatiently } from "#kernel/read-now.ts";
 import { unlessLate } from "#kernel/unless-aborted.ts";
 import type { ReadChecks } from "#rollout/conditions/gate.ts";
 import { wakeSignal } from "#rollout/conditions/wait.ts";
-import type { Advance, Look, WaitInstruction } from "#rollout/internal.ts";
+import type { Advance, Look, Run, WaitInstruction } from "#rollout/internal.ts";
+import { type Openings, openingsAt } from "#rollout/windows/calendar.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
 import type { ReadStrays } from "./strays.ts";
 
@@ -14,8 +16,7 @@ export type LookSettings = {
   readWindows: () => Promise<RolloutWindow[]>;
 };
 
-type Looking = {
-  rolloutId: string;
+type Looking = Pick<Run, "rolloutId" | "windowsEpoch" | "notBefore"> & {
   /** Resolves when the rollout is stopped meanwhile. */
   stop: RestatePromise<null>;
   settings: LookSettings;
@@ -54,16 +55,29 @@ export async function look(ctx: Context, at: Looking | Wait): Promise<{ look?: L
 
 async function lookAt(ctx: Context, at: Looking | Wait): Promise<Look> {
   const { readChecks, readStrays, readWindows } = at.settings;
-  const { rolloutId, gate, soaks, image, sinceMs }: Looking & Partial<WaitInstruction> = at;
+  const {
+    rolloutId,
+    windowsEpoch,
+    gate,
+    soaks,
+    image,
+    sinceMs,
+  }: Looking & Partial<WaitInstruction> = at;
   const atMs = Date.now();
   const [reports, strays, windows] = await Promise.all([
     gate === undefined ? null : orNull(ctx, () => readChecks(gate.checks, sinceMs ?? atMs)),
     soaks !== true || image === undefined
       ? null
       : orNull(ctx, () => readStrays({ rolloutId, image })),
-    orNull(ctx, readWindows),
+    orNull(ctx, async () => openingsOf(at, await readPatiently(readLimitMs, readWindows))),
   ]);
-  return { atMs, reports, strays, windows };
+  return { atMs, reports, strays, windows, windowsEpoch };
+}
+
+/** Worked out here and not in a handler of the rollout object: a year of windows takes a tenth of a second. */
+function openingsOf({ notBefore }: Looking, windows: readonly RolloutWindow[]): Openings {
+  const startMs = notBefore === undefined ? undefined : Date.parse(notBefore);
+  return openingsAt(windows, { nowMs: Date.now(), startMs });
 }
 
 /** No endless retries: the conditions decide how long they can do without a reading. */

@@ -14,6 +14,7 @@ import {
   rolloutWatch,
   type WedgedCall,
 } from "#rollout/internal.ts";
+import { rolloutWindows } from "#rollout/windows/interface.ts";
 
 /** The services whose invocations block a rollout when they cannot continue. */
 export const releasedServices: readonly string[] = [
@@ -24,6 +25,7 @@ export const releasedServices: readonly string[] = [
   rolloutWatch.name,
   rolloutHistory.name,
   rolloutRelease.name,
+  rolloutWindows.name,
   sentinelService.name,
   chatChannel.name,
 ];

@@ -70,12 +70,13 @@ async function runRollout(ctx: Context, run: Run, settings: RunSettings): Promis
     stop.map(() => true),
   ]);
   const asked = { rolloutId, runner: ctx.request().id };
-  const led = { ...run, stop, settings };
+  let led: Led = { ...run, stop, settings };
   let next = await rollout.advance({
     ...asked,
     ...(isStopped ? { isStopped } : await look(ctx, led)),
   });
   while (next.action !== "stop") {
+    led = { ...led, windowsEpoch: next.windowsEpoch };
     const done = await follow(ctx, next, led);
     if ("unlisted" in done) {
       return endEarly(ctx, run, { failure: done.unlisted, cause: "fleet" });

@@ -8,7 +8,7 @@ import { rolloutObject } from "#rollout/internal.ts";
 import { openingAt } from "#rollout/windows/calendar.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
 import { rolloutWindows } from "#rollout/windows/interface.ts";
-import type { WindowStore } from "#rollout/windows/store.ts";
+import { unknownWindow, type WindowStore } from "#rollout/windows/store.ts";
 
 type Parts = { windows: WindowStore; readActor: ReadActor };
 
@@ -29,16 +29,23 @@ export function createWindowService({ windows, readActor }: Parts) {
       Add: async (ctx, window) => {
         const by = nameOf(readActor(ctx));
         const added = await readNow(ctx, adding, () => windows.add(window as RolloutWindow, by));
-        tellRollout(ctx);
+        ctx.console.info("rollout window added", { window: window.id, kind: window.kind, by });
+        await rolloutOf(ctx).windowsChanged({});
         return added;
       },
-      Remove: async (ctx, { id }) => {
+      Remove: async (ctx, { id, reason }) => {
+        const by = nameOf(readActor(ctx));
         // A step of its own: after a kill the window may be gone already.
         const found = await readNow(ctx, listing, () => windows.find(id));
-        await readNow(ctx, removal, () => windows.remove(id));
-        const by = nameOf(readActor(ctx));
-        ctx.console.info("rollout window removed", { window: id, kind: found.kind, by });
-        tellRollout(ctx);
+        if (found === null) {
+          // Whoever removed it may have been killed before the rollout was told.
+          await rolloutOf(ctx).windowsChanged({});
+          throw unknownWindow(id);
+        }
+        const { kind } = found;
+        await readNow(ctx, removal, () => windows.remove(found));
+        ctx.console.info("rollout window removed", { window: id, kind, by, reason });
+        await rolloutOf(ctx).windowsChanged({ removed: { id, kind, by, reason } });
         return found;
       },
     },
@@ -46,7 +53,7 @@ export function createWindowService({ windows, readActor }: Parts) {
   });
 }
 
-/** One that waits for a window looks again. */
-function tellRollout(ctx: Context): void {
-  ctx.sendClient(rolloutObject, singletonKey).windowsChanged({});
+/** Called before the answer: from then on no wave starts by the windows as they were. */
+function rolloutOf(ctx: Context) {
+  return ctx.client(rolloutObject, singletonKey);
 }

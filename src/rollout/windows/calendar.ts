@@ -5,11 +5,15 @@ import { type Opening, type RolloutWindow, weekdays } from "./contract.ts";
 /** Half open: `endMs` does not belong to it. */
 type Interval = { startMs: number; endMs: number };
 
-/** How far it looks ahead. */
-const horizonMs = 366 * 86_400_000;
+const dayMs = 86_400_000;
+const yearMs = 366 * dayMs;
 
-/** What holds from `fromMs` on for a year. */
-export function createCalendar(windows: readonly RolloutWindow[], fromMs: number) {
+/** What holds from `fromMs` on for a year, or as long as is said. */
+export function createCalendar(
+  windows: readonly RolloutWindow[],
+  fromMs: number,
+  horizonMs = yearMs,
+) {
   const span = { startMs: fromMs, endMs: fromMs + horizonMs };
   const of = (wanted: RolloutWindow["kind"]) =>
     union(windows.filter(({ kind }) => kind === wanted).flatMap((one) => occurrences(one, span)));
@@ -18,7 +22,7 @@ export function createCalendar(windows: readonly RolloutWindow[], fromMs: number
   const allowed = isRestricted ? of("allowed") : [span];
 
   return {
-    /** The first time from `ms` on at which a wave may start; undefined: there is none within the year. */
+    /** The first time from `ms` on at which a wave may start; undefined: there is none in that time. */
     nextOpening(ms: number): number | undefined {
       let atMs = ms;
       for (const { startMs, endMs } of allowed) {
@@ -33,10 +37,24 @@ export function createCalendar(windows: readonly RolloutWindow[], fromMs: number
 
 /** Whether a wave may start at `nowMs`; if not, why, and until when. */
 export function openingAt(windows: readonly RolloutWindow[], nowMs: number): Opening {
-  const next = createCalendar(windows, nowMs).nextOpening(nowMs);
+  // A year of many windows takes a tenth of a second; mostly the next opening is near.
+  const next =
+    createCalendar(windows, nowMs, 8 * dayMs).nextOpening(nowMs) ??
+    createCalendar(windows, nowMs).nextOpening(nowMs);
   if (next === nowMs) return { is_open: true };
   const until = next === undefined ? {} : { until: toIso(next) };
   return { is_open: false, reason: reasonAt(windows, nowMs), ...until };
+}
+
+/** What the windows say of now and, if that is to come, of the requested start. */
+export type Openings = { now: Opening; atStart?: Opening };
+
+export function openingsAt(
+  windows: readonly RolloutWindow[],
+  { nowMs, startMs = nowMs }: { nowMs: number; startMs?: number | undefined },
+): Openings {
+  const now = openingAt(windows, nowMs);
+  return startMs > nowMs ? { now, atStart: openingAt(windows, startMs) } : { now };
 }
 
 function reasonAt(windows: readonly RolloutWindow[], nowMs: number): string {
@@ -93,21 +111,27 @@ function* daysOf(timeZone: string, { startMs, endMs }: Interval): Generator<Temp
 
 /**
  * A time of day that a change of clocks leaves out is as much later; of one that comes twice the first counts.
+ * For a freeze, in doubt, it is the one by which it is longer.
  */
 function dailyParts(
-  { days, from, to, time_zone: timeZone }: RolloutWindow,
+  { kind, days, from, to, time_zone: timeZone }: RolloutWindow,
   within: Interval,
 ): Interval[] {
   if (within.startMs >= within.endMs) return [];
-  const at = (day: Temporal.PlainDate, plainTime = "00:00") =>
-    day.toZonedDateTime({ timeZone, plainTime }).epochMilliseconds;
+  const isFreeze = kind === "freeze";
+  const at = (day: Temporal.PlainDate, time: string, inDoubt: "earlier" | "later") =>
+    day
+      .toPlainDateTime(time)
+      .toZonedDateTime(timeZone, { disambiguation: isFreeze ? inDoubt : "compatible" })
+      .epochMilliseconds;
   const endsNextDay = from === undefined || to === undefined || to <= from;
   const parts: Interval[] = [];
   for (const day of daysOf(timeZone, within)) {
     const weekday = weekdays[day.dayOfWeek - 1];
     if (days !== undefined && weekday !== undefined && !days.includes(weekday)) continue;
-    const endMs = at(endsNextDay ? day.add({ days: 1 }) : day, to);
-    parts.push({ startMs: at(day, from), endMs });
+    const lastDay = endsNextDay ? day.add({ days: 1 }) : day;
+    const endMs = at(lastDay, to ?? "00:00", "later");
+    parts.push({ startMs: at(day, from ?? "00:00", "earlier"), endMs });
   }
   return parts;
 }

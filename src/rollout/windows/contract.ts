@@ -1,7 +1,7 @@
 /** Windows: when the waves of rollouts may start, and when they must not. */
 import { z } from "zod";
-import { isTimeZone } from "#kernel/time.ts";
-import { Reason } from "#rollout/policy/contract.ts";
+import { isTimeZone } from "#kernel/time-zone.ts";
+import { instant, Reason } from "#rollout/policy/contract.ts";
 
 export const maxWindows = 50;
 
@@ -16,10 +16,7 @@ const TimeOfDay = z
   .string()
   .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, { error: "must be a time of day such as 09:30" });
 
-const Instant = z.iso.datetime({
-  offset: true,
-  error: "must be a time with its offset, such as 2026-12-20T00:00:00Z",
-});
+const Instant = instant("2026-12-20T00:00:00Z");
 
 const windowShape = z.strictObject({
   id: WindowId,
@@ -95,8 +92,8 @@ export type Opening = z.infer<typeof Opening>;
 
 const Empty = z.strictObject({}).meta({ title: "EmptyRequest", examples: [{}] });
 const Removal = z
-  .strictObject({ id: WindowId })
-  .meta({ title: "WindowRemoval", examples: [{ id: "office-hours" }] });
+  .strictObject({ id: WindowId, reason: Reason })
+  .meta({ title: "WindowRemoval", examples: [{ id: "year-end", reason: "incident 4711" }] });
 
 export const windowsName = "vedette.v1.RolloutWindows";
 

@@ -1,5 +1,5 @@
 /** The table `rollout_windows`. */
-import type { Database } from "#kernel/database.ts";
+import { type Database, inTransaction } from "#kernel/database.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import {
   type ListedWindow,
@@ -16,17 +16,8 @@ export function createWindowStore(database: Database) {
     return rows.map(toListed);
   };
 
-  /** Throws 404 `unknown_window`. */
-  const find = async (id: string): Promise<ListedWindow> => {
-    const found = (await list()).find((window) => window.id === id);
-    if (found === undefined)
-      throw refuse(
-        404,
-        "unknown_window",
-        `there is no window ${id}; vedette windows list shows them`,
-      );
-    return found;
-  };
+  const find = async (id: string): Promise<ListedWindow | null> =>
+    (await list()).find((window) => window.id === id) ?? null;
 
   return {
     list,
@@ -36,15 +27,22 @@ export function createWindowStore(database: Database) {
     async add(window: RolloutWindow, by: string): Promise<ListedWindow> {
       const { id, kind, time_zone, days, from, to, starts, ends, reason } = window;
       const row = [id, kind, time_zone, days, from, to, starts, ends, reason, by, maxWindows];
-      await database.query(insert, row);
-      const known = (await list()).find((one) => one.id === id);
-      if (known === undefined) throw refuse(409, "too_many_windows", tooMany);
+      await inTransaction(database, async (transaction) => {
+        // Two that are added at the same time would not see each other.
+        await transaction.query("LOCK TABLE rollout_windows IN SHARE ROW EXCLUSIVE MODE");
+        await transaction.query(insert, row);
+      });
+      const known = await find(id);
+      if (known === null) throw refuse(409, "too_many_windows", tooMany);
       if (definitionOf(known) === definitionOf(window)) return known;
       throw refuse(409, "window_exists", `there is another window ${id}: remove it first`);
     },
 
-    async remove(id: string): Promise<void> {
-      await database.query("DELETE FROM rollout_windows WHERE id = $1", [id]);
+    /** Removes this one; another that has its id by now stays. */
+    async remove({ id, added_at }: ListedWindow): Promise<void> {
+      const remove =
+        "DELETE FROM rollout_windows WHERE id = $1 AND date_trunc('milliseconds', added_at) = $2";
+      await database.query(remove, [id, added_at]);
     },
   };
 }
@@ -93,7 +91,12 @@ function definitionOf({
   reason,
 }: RolloutWindow) {
   const instants = [starts, ends].map((at) => (at === undefined ? null : Date.parse(at)));
-  return JSON.stringify([id, kind, time_zone, days, from, to, ...instants, reason]);
+  return JSON.stringify([id, kind, time_zone, days?.toSorted(), from, to, ...instants, reason]);
+}
+
+export function unknownWindow(id: string) {
+  const detail = `there is no window ${id}; vedette windows list shows them`;
+  return refuse(404, "unknown_window", detail);
 }
 
 function refuse(status: number, code: WindowProblemCode, detail: string) {

@@ -19,6 +19,8 @@ const run = (...args: string[]) => runVedette(args, { VEDETTE_DATA_DIR: program.
 const add = (id: string, ...options: string[]) =>
   run("windows", "add", id, "--reason", "the shop is busy", ...options);
 
+const remove = (id: string) => run("windows", "remove", id, "--reason", "it is over");
+
 const officeHours = [
   ...["--kind", "allowed", "--time-zone", "Europe/Berlin", "--days", "mon, tue"],
   ...["--from", "09:00", "--to", "16:00"],
@@ -36,8 +38,7 @@ describe("vedette windows", () => {
     await add("year-end", "--kind", "freeze");
     const { stdout } = await run("windows", "list");
     const { windows, now } = JSON.parse((await run("windows", "list", "--json")).stdout);
-    const removed = [await run("windows", "remove", "office")];
-    removed.push(await run("windows", "remove", "year-end"));
+    const removed = [await remove("office"), await remove("year-end")];
 
     expect(added).toMatchObject({
       code: 0,
@@ -70,7 +71,7 @@ describe("vedette windows", () => {
   });
 
   it("says in one line that there is no such window", async () => {
-    const { code, stderr } = await run("windows", "remove", "none");
+    const { code, stderr } = await remove("none");
 
     expect(code).toBe(1);
     expect(stderr).toBe("vedette: there is no window none; vedette windows list shows them\n");

@@ -27,7 +27,7 @@ afterEach(async () => {
   const { post, call } = console.program;
   const { windows } = windowHandlers.List.output.parse((await post(`${windowsName}/List`)).body);
   if (windows.length > 0) await call("Cancel");
-  for (const { id } of windows) await post(`${windowsName}/Remove`, { id });
+  for (const { id } of windows) await post(`${windowsName}/Remove`, { id, reason: "a test" });
 });
 
 afterAll(() => console?.stop());
@@ -51,7 +51,8 @@ async function addFreeze(page: Page, id: string): Promise<void> {
 /** Removes it, and answers the words of the confirmation. */
 async function remove(page: Page, id: string): Promise<string> {
   await goTo(page, "Windows");
-  const words = await confirm(page, `Remove ${id}…`, "Remove it");
+  const reason = "incident 4711";
+  const words = await confirm(page, `Remove ${id}…`, "Remove it", { reason });
   await page.getByRole("cell", { name: id, exact: true }).waitFor({ state: "detached" });
   return words;
 }

@@ -18,7 +18,7 @@ const verdictOn = (
   over: Partial<RolloutHead> = {},
 ) => {
   const head = buildHead({ waves, ...over });
-  return mayStart({ head, next: nextOf(head), wave, nowMs, windows: [] });
+  return mayStart({ head, next: nextOf(head), wave, nowMs, windows: { now: { is_open: true } } });
 };
 
 /** As a Resume does after a stop because of these failures. */
@@ -60,7 +60,15 @@ describe("a rollout without a policy", () => {
     const whole = [buildWave({ succeeded: 1, failed: 1 }), buildWave()];
     const head = buildHead({ waves });
 
-    expect(mayStart({ head, next: { kind: "deploy" }, wave: 0, nowMs, windows: [] })).toEqual({
+    expect(
+      mayStart({
+        head,
+        next: { kind: "deploy" },
+        wave: 0,
+        nowMs,
+        windows: { now: { is_open: true } },
+      }),
+    ).toEqual({
       action: "start",
     });
     expect(verdictOn(whole, 0)).toMatchObject({ action: "stop", cause: "sentinels" });
@@ -147,7 +155,13 @@ describe("a failure budget", () => {
       buildWave({ size: 150, failed, passedOver }),
     ];
     const head = buildHead({ waves, total: 200, policy: max_failed ? { max_failed } : {} });
-    return mayStart({ head, next: { kind: "deploy" }, wave: 1, nowMs, windows: [] });
+    return mayStart({
+      head,
+      next: { kind: "deploy" },
+      wave: 1,
+      nowMs,
+      windows: { now: { is_open: true } },
+    });
   };
 
   it.each<[HeadPolicy["max_failed"], number]>([
@@ -208,7 +222,13 @@ describe("a soak", () => {
     return { ...head, wait: { ...head.wait, lookedAt } } as RolloutHead;
   };
   const at = (head: RolloutHead, seconds: number) =>
-    mayStart({ head, next: nextOf(head), wave: 0, nowMs: nowMs + seconds * 1_000, windows: [] });
+    mayStart({
+      head,
+      next: nextOf(head),
+      wave: 0,
+      nowMs: nowMs + seconds * 1_000,
+      windows: { now: { is_open: true } },
+    });
 
   it("ends at its very end, and not a millisecond before", () => {
     const head = soaking({ soak_seconds: 600 });

@@ -24,7 +24,7 @@ const judge = (gateStatus: GateStatus, nowMs: number) =>
     next: { kind: "wave", index: 1 },
     wave: 0,
     nowMs,
-    windows: [],
+    windows: { now: { is_open: true } },
   });
 
 describe("judgeGate", () => {

@@ -68,6 +68,18 @@ describe("a calendar", () => {
     expect(nextFrom([early], "2026-03-29T00:00:00Z")).toBe("2026-03-29T01:30:00.000Z");
   });
 
+  it("lets a freeze be longer where a change of clocks leaves it in doubt", () => {
+    const night = (from: string, to: string) =>
+      window({ kind: "freeze", time_zone: "Europe/Berlin", from, to });
+    const isOpenAt = (freeze: RolloutWindow, at: string) =>
+      openingAt([freeze], Date.parse(at)).is_open;
+
+    // 02:30 is left out, and comes twice.
+    expect(isOpenAt(night("02:30", "04:00"), "2026-03-29T01:10:00Z")).toBe(false);
+    expect(isOpenAt(night("01:00", "02:30"), "2026-10-25T01:15:00Z")).toBe(false);
+    expect(isOpenAt(night("01:00", "02:30"), "2026-10-25T01:30:00Z")).toBe(true);
+  });
+
   it("stays closed when the last allowed window is over, and when a freeze has no end", () => {
     const once = window({
       kind: "allowed",

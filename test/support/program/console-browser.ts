@@ -73,15 +73,17 @@ export async function start(
   await page.getByRole("button", { name: "Start the rollout" }).click();
 }
 
-/** Answers the words of the confirmation. */
+/** Answers the words of the confirmation, which may want a reason. */
 export async function confirm(
   page: Page,
   button: string | RegExp,
   verb: string | RegExp,
+  { reason }: { reason?: string } = {},
 ): Promise<string> {
   await page.getByRole("button", { name: button }).click();
   const dialog = page.getByRole("dialog");
   const words = (await dialog.textContent()) ?? "";
+  if (reason !== undefined) await dialog.getByLabel("Reason").fill(reason);
   await dialog.getByRole("button", { name: verb }).click();
   return words;
 }

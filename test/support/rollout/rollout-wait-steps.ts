@@ -40,7 +40,7 @@ export class ThawStep extends Step {
     await thaw(bench);
     model.thaw(this.#failing);
     if (model.state !== "idle") await expectStanding(model, bench);
-    if (this.#byTime) await bench.post(`${windowsName}/Remove`, { id: "ends" });
+    if (this.#byTime) await removeFreeze(bench, "ends");
   }
 
   toString() {
@@ -88,7 +88,9 @@ async function addFreeze(
   expect((await bench.post(`${windowsName}/Add`, freeze)).status).toBe(200);
 }
 
-/** Ends the freeze, if there is one. */
-export async function thaw(bench: RolloutBench): Promise<void> {
-  expect((await bench.post(`${windowsName}/Remove`, { id: freezeId })).status).toBe(200);
+export const thaw = (bench: RolloutBench) => removeFreeze(bench, freezeId);
+
+async function removeFreeze(bench: RolloutBench, id: string): Promise<void> {
+  const removed = await bench.post(`${windowsName}/Remove`, { id, reason: "a test" });
+  expect(removed.status).toBe(200);
 }

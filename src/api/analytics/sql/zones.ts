@@ -1,5 +1,5 @@
 /** Time zones: only known names are passed on, as the store would open any name as a file. */
-import { isTimeZone } from "#kernel/time.ts";
+import { isTimeZone } from "#kernel/time-zone.ts";
 import type { Piece } from "./fold.ts";
 import { refuse } from "./refusal.ts";
 

@@ -2,7 +2,7 @@
 import { change } from "#console/web/api.ts";
 import { date } from "#console/web/format.ts";
 import { localZone } from "#console/web/local-time.ts";
-import { ask } from "#console/web/parts/confirm.tsx";
+import { ask, type Given } from "#console/web/parts/confirm.tsx";
 import type { ListedWindow } from "#rollout/windows/contract.ts";
 import { whenOf } from "./when.ts";
 
@@ -97,12 +97,13 @@ function removeQuestion({ id, kind, ...times }: ListedWindow, { windows, reload 
     lines: [
       `It is: ${whenOf(times)}.`,
       then[kind],
-      "A rollout that waits for a window looks again at once.",
+      "A rollout that waits for a window looks again at once, and its history keeps the reason.",
     ],
     verb: "Remove it",
     isGrave: false,
-    run: async () => {
-      await change("window/remove", { id });
+    field: { label: "Reason", kind: "text" } as const,
+    run: async ({ text: reason }: Given) => {
+      await change("window/remove", { id, reason });
       reload();
     },
   };

@@ -55,6 +55,19 @@ describe.each(modes)("a rollout that is interrupted, $mode", ({ alwaysReplay }) 
     expect(bench.fleet.applied.length - before).toBe(8);
   });
 
+  it("waits no longer, in the next wave, for what the first one had in flight", async () => {
+    const { second } = await interrupt({ soak_seconds: [600, 0] });
+    await untilStatus("the soak", (status) => status.waiting_for === "soak");
+    bench.fleet.hold();
+    await bench.call("Skip", { reason: "seen enough" });
+    const inFlight = await untilStatus("the second wave", (status) => status.in_flight === 4);
+    bench.fleet.release();
+
+    expect(inFlight).not.toHaveProperty("reason");
+    expect(inFlight.current_wave).toBe(2);
+    await second;
+  });
+
   it("is stopped by the failures of the wave all the same", async () => {
     bench.fleet.behave(failing(["s01", "s02", "s03", "s04", "s05", "s06", "s07", "s08"]));
 

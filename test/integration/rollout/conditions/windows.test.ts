@@ -24,12 +24,14 @@ describe.each(modes)("a rollout with windows, $mode", ({ alwaysReplay }) => {
 
   afterEach(async () => {
     const { windows } = windowHandlers.List.output.parse((await windowCall("List")).body);
-    for (const { id } of windows) await windowCall("Remove", { id });
+    for (const { id } of windows) await remove(id);
     await startOver(bench);
   });
 
   const windowCall = (handler: keyof typeof windowHandlers, body: object = {}) =>
     bench.post(`${windowsName}/${handler}`, body);
+
+  const remove = (id: string) => windowCall("Remove", { id, reason: "it is over" });
 
   const status = async () => RolloutStatus.parse((await bench.call("Status")).body);
 
@@ -48,7 +50,7 @@ describe.each(modes)("a rollout with windows, $mode", ({ alwaysReplay }) => {
 
     const waiting = await untilWaiting();
     bench.fleet.add("s99");
-    await windowCall("Remove", { id: "year-end" });
+    await remove("year-end");
     const { body } = await started;
 
     expect(waiting).toMatchObject({ state: "in_progress", current_wave: 0, total: 0 });
@@ -69,7 +71,7 @@ describe.each(modes)("a rollout with windows, $mode", ({ alwaysReplay }) => {
     await windowCall("Add", { ...freeze, ends: inSeconds(3_600) });
     bench.fleet.release();
     const waiting = await untilWaiting();
-    await windowCall("Remove", { id: "year-end" });
+    await remove("year-end");
 
     expect(waiting).toMatchObject({ current_wave: 1, succeeded: 2 });
     expect(Date.parse(waiting.until ?? "")).toBeGreaterThan(Date.now() + 3_000_000);
@@ -149,6 +151,98 @@ describe.each(modes)("a rollout with windows, $mode", ({ alwaysReplay }) => {
     expect(messages[2]?.line).toBe("local-caller ended the wait: incident 4711.");
   });
 
+  it("has told the chat channel who removed the freeze, and why", async () => {
+    await windowCall("Add", { ...freeze, id: "a" });
+    await windowCall("Add", { ...freeze, id: "b" });
+    const started = bench.call("Rollout", halves);
+    const { rollout_id: id } = await untilWaiting();
+
+    await remove("a");
+    await waitFor(async () => (await status()).reason?.includes("freeze b"), {
+      withinMs: 10_000,
+      what: "the other freeze",
+    });
+    await remove("b");
+    await started;
+
+    const lines = () =>
+      bench.chat.messages
+        .filter(({ metadata }) => metadata.event_payload.id.startsWith(id ?? ""))
+        .map(({ blocks }) => JSON.stringify(blocks));
+    await waitFor(async () => lines().some((line) => line.includes("Rollout completed")), {
+      withinMs: 10_000,
+      what: "the messages",
+    });
+    const told = lines().filter((line) => /removed the freeze|is in force/.test(line));
+    expect(told).toEqual([
+      expect.stringContaining("the freeze a is in force"),
+      expect.stringContaining("local-caller removed the freeze a: it is over."),
+      expect.stringContaining("the freeze b is in force"),
+      expect.stringContaining("local-caller removed the freeze b: it is over."),
+    ]);
+  });
+
+  it("starts no wave by what was read before a freeze was added", async () => {
+    const started = bench.call("Rollout", { ...halves, soak_seconds: [1, 0] });
+    await waitFor(async () => (await status()).waiting_for === "soak", {
+      withinMs: 10_000,
+      what: "the soak",
+    });
+    bench.fleet.holdList();
+    await waitFor(async () => bench.fleet.waitingForList() === 1, {
+      withinMs: 10_000,
+      what: "the look at the end of the soak",
+    });
+
+    await windowCall("Add", freeze);
+    bench.fleet.releaseList();
+    const waiting = await untilWaiting();
+    await remove("year-end");
+
+    expect(waiting).toMatchObject({ current_wave: 1, succeeded: 2, in_flight: 0 });
+    expect((await started).body).toMatchObject({ state: "completed", succeeded: 4 });
+  });
+
+  it("looks at a wave that soaked before the next one starts, however long it waited", async () => {
+    await bench.send("Rollout", { ...halves, soak_seconds: [1, 0] });
+    await waitFor(async () => (await status()).waiting_for === "soak", {
+      withinMs: 10_000,
+      what: "the soak",
+    });
+    await windowCall("Add", freeze);
+    await untilWaiting();
+    const [sick = ""] = [...bench.fleet.running()].flatMap(([one, image]) =>
+      image === imageV2 ? [one] : [],
+    );
+
+    bench.fleet.sicken(sick);
+    await remove("year-end");
+
+    const stopped = await waitFor(
+      async () => {
+        const now = await status();
+        return now.state === "paused" && now;
+      },
+      { withinMs: 20_000, what: "the pause" },
+    );
+    expect(stopped).toMatchObject({ cause: "sentinels", current_wave: 1, failed: 1 });
+  });
+
+  it("starts early when an operator skips its time, and then waits for a freeze", async () => {
+    await windowCall("Add", freeze);
+    const started = bench.call("Rollout", { ...halves, not_before: inSeconds(3_600) });
+    await untilWaiting();
+    await bench.call("Skip", { reason: "incident 4711", waiting_for: "window", wave: 0 });
+    await waitFor(async () => (await status()).reason?.includes("freeze year-end"), {
+      withinMs: 10_000,
+      what: "the wait for the freeze",
+    });
+
+    await remove("year-end");
+
+    expect((await started).body).toMatchObject({ state: "completed", succeeded: 4 });
+  });
+
   it("is cancelled at once while it waits, and restores nothing", async () => {
     await windowCall("Add", freeze);
     const started = bench.call("Rollout", halves);
@@ -170,7 +264,7 @@ describe.each(modes)("a rollout with windows, $mode", ({ alwaysReplay }) => {
 
     await bench.send("Resume");
     const waiting = await untilWaiting();
-    await windowCall("Remove", { id: "year-end" });
+    await remove("year-end");
 
     expect(waiting.state).toBe("in_progress");
     await waitFor(async () => (await status()).state === "completed", {
@@ -239,16 +333,16 @@ describe("windows", () => {
       status: 409,
       body: { metadata: { code: "window_exists" } },
     });
-    expect(await call("Remove", { id: "unknown" })).toMatchObject({ status: 404 });
+    const unknown = { id: "unknown", reason: "it is over" };
+    expect(await call("Remove", unknown)).toMatchObject({ status: 404 });
   });
 
-  it("are 50 at most", async () => {
+  it("are 50 at most, also when they are added at the same time", async () => {
     const ids = Array.from({ length: 50 }, (_, i) => `w${i}`);
 
-    const answers = [];
-    for (const id of ids) answers.push((await call("Add", { ...freeze, id })).status);
+    const answers = await Promise.all(ids.map((id) => call("Add", { ...freeze, id })));
 
-    expect(answers.filter((one) => one === 200)).toHaveLength(48);
-    expect(answers.at(-1)).toBe(409);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(48);
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(2);
   });
 });
