@@ -1,10 +1,10 @@
 /** `vedette windows`, and a rollout that waits, before the whole program. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { runVedette } from "../../support/program/command.ts";
 import { type Program, startProgram } from "../../support/program/program.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
-const image = "registry.example.com/vedette/sentinel:v2";
+let version = 1;
 
 let program: Program;
 
@@ -79,7 +79,13 @@ describe("vedette windows", () => {
 });
 
 describe("a rollout in a freeze", () => {
+  afterEach(async () => {
+    await remove("hour");
+    await run("rollout", "cancel");
+  });
+
   it("says until when it waits, in its plan too, and starts when it is skipped", async () => {
+    const image = `registry.example.com/vedette/sentinel:v${++version}`;
     const ends = new Date(Date.now() + 3_600_000).toISOString();
     await add("hour", "--kind", "freeze", "--ends", ends);
     const plan = await run("rollout", "plan", image, "--waves", "100");
@@ -87,7 +93,7 @@ describe("a rollout in a freeze", () => {
     const status = await waitFor(
       async () => {
         const { stdout } = await run("rollout", "status");
-        return stdout.includes("waits for") && stdout;
+        return stdout.includes("waits for  the window") && stdout;
       },
       { withinMs: 30_000, what: "the rollout to wait" },
     );
