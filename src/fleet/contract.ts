@@ -2,6 +2,20 @@ import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
 
+/** By name: what a fleet says of a sentinel, for the choice of sentinels in rollouts. */
+export type Labels = Record<string, string>;
+
+/** As Kubernetes allows: a name may have a prefix. */
+export const LabelName = z.string().regex(/^[A-Za-z0-9][\w./-]{0,252}$/, {
+  error: "must be a label's name: letters, digits, dots, dashes and slashes",
+});
+export const LabelValue = z
+  .string()
+  .max(63)
+  .refine((text) => isClean(text, 63), {
+    error: "must be one line of text, 63 characters at most",
+  });
+
 const deployStatuses = ["progressing", "ready", "failed"] as const;
 
 /**
@@ -108,6 +122,8 @@ export const FleetList = z.object({
       deploy_status: z.enum(deployStatuses),
       deploy_reason: z.string().nullable(),
       health: z.enum(["healthy", "unhealthy", "unknown"]),
+      /** As the fleet lists them. Absent: an earlier version. */
+      labels: z.record(z.string(), z.string()).optional(),
       updated_at: z.string(),
     }),
   ),
@@ -122,7 +138,10 @@ export type FleetList = z.infer<typeof FleetList>;
 export type Sentinel = FleetList["sentinels"][number];
 
 /** The fields of a sentinel that a rollout needs. */
-export type FleetMember = Pick<Sentinel, "id" | "region" | "image" | "running_image" | "health">;
+export type FleetMember = Pick<
+  Sentinel,
+  "id" | "region" | "image" | "running_image" | "health" | "labels"
+>;
 
 export const ConfirmListRequest = z
   .strictObject({

@@ -86,6 +86,7 @@ async function writeList(
     sentinels.map(({ running_image }) => running_image ?? null),
     sentinels.map(({ healthy }) => (healthy ? "healthy" : "unhealthy")),
     askedAt,
+    sentinels.map(({ labels = {} }) => JSON.stringify(labels)),
   ]);
   await transaction.query("DELETE FROM sentinels WHERE id <> ALL($1)", [ids]);
   await transaction.query(
@@ -97,7 +98,7 @@ async function writeList(
 
 async function readMembers(transaction: pg.PoolClient): Promise<FleetMember[]> {
   const { rows } = await transaction.query<FleetMember>(
-    "SELECT id, region, image, running_image, health FROM sentinels ORDER BY id",
+    "SELECT id, region, image, running_image, health, labels FROM sentinels ORDER BY id",
   );
   return rows;
 }
@@ -108,21 +109,21 @@ async function readMembers(transaction: pg.PoolClient): Promise<FleetMember[]> {
 // dated by that time, so that the next list, requested while this one is written, counts as newer.
 const upsertFleet = `
   INSERT INTO sentinels AS s
-    (id, region, image, running_image, deploy_status, health, updated_at)
+    (id, region, image, running_image, deploy_status, health, labels, updated_at)
   SELECT t.id, t.region, t.image,
     coalesce(t.running_image,
       CASE WHEN known.deploy_status <> 'ready' AND known.image = t.image
         THEN known.running_image END,
       t.image),
-    'ready', t.health, $6::timestamptz
-  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
-    AS t (id, region, image, running_image, health)
+    'ready', t.health, t.labels::jsonb, $6::timestamptz
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $7::text[])
+    AS t (id, region, image, running_image, health, labels)
     LEFT JOIN sentinels AS known ON known.id = t.id
   ON CONFLICT (id) DO UPDATE SET
-    region = excluded.region, health = excluded.health,
+    region = excluded.region, health = excluded.health, labels = excluded.labels,
     image = CASE s.deploy_status WHEN 'progressing' THEN s.image ELSE excluded.image END,
     running_image = excluded.running_image,
     updated_at = excluded.updated_at
   WHERE (s.updated_at <= excluded.updated_at OR s.updated_at > clock_timestamp())
-    AND (s.region, s.image, s.running_image, s.health)
-      IS DISTINCT FROM (excluded.region, excluded.image, excluded.running_image, excluded.health)`;
+    AND (s.region, s.image, s.running_image, s.health, s.labels) IS DISTINCT FROM
+      (excluded.region, excluded.image, excluded.running_image, excluded.health, excluded.labels)`;

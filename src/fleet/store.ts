@@ -1,7 +1,7 @@
 /** The table `sentinels`: the fleet as last observed. */
 import type { Database } from "#kernel/database.ts";
 import { createGroups } from "#kernel/groups.ts";
-import type { Sentinel } from "./contract.ts";
+import type { FleetMember, Sentinel } from "./contract.ts";
 import { createStoppedRuns } from "./stopped-runs.ts";
 
 /** What a deploy writes about its sentinel. */
@@ -51,6 +51,11 @@ export function createFleetStore(database: Database) {
     /** Marks a deploy in progress as failed; one that has ended keeps its result. */
     async abandon({ id, image, reason }: { id: string; image: string; reason: string }) {
       await database.query(abandonDeploy, [id, image, reason]);
+    },
+
+    /** Those of these sentinels that are known. */
+    async members(ids: readonly string[]): Promise<FleetMember[]> {
+      return (await database.query<FleetMember>(membersById, [ids])).rows;
     },
 
     /** One page of the fleet, ordered by id, from after `cursor` on. */
@@ -134,7 +139,10 @@ const abandonDeploy = `
     updated_at = now()
   WHERE id = $1 AND image = $2 AND deploy_status = 'progressing'`;
 
+const membersById = `
+  SELECT id, region, image, running_image, health, labels FROM sentinels WHERE id = ANY($1)`;
+
 const listPage = `
   SELECT id, region, image, running_image, previous_image, deploy_status, deploy_reason, health,
-    updated_at
+    labels, updated_at
   FROM sentinels WHERE id > $1 ORDER BY id LIMIT $2`;

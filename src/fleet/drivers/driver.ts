@@ -1,4 +1,5 @@
 /** The interface to the platform that runs the sentinels. */
+import type { Labels } from "#fleet/contract.ts";
 
 /** A sentinel as its fleet lists it. `running_image` is absent where a fleet knows only one image. */
 export type ListedSentinel = {
@@ -7,6 +8,7 @@ export type ListedSentinel = {
   image: string;
   running_image?: string | undefined;
   healthy: boolean;
+  labels?: Labels | undefined;
 };
 
 /** The present state of a sentinel's deploy. `reason`: a code, mostly with `": "` and a sentence. */

@@ -2,6 +2,7 @@
 import { Agent, DecoratorHandler, type Dispatcher, request } from "undici";
 import { z } from "zod";
 import type { ReasonCode } from "#fleet/contract.ts";
+import { boundLabels } from "#fleet/labels.ts";
 import { listOf } from "#kernel/list-of.ts";
 import {
   type DeployOrder,
@@ -46,6 +47,7 @@ const Listed = z.object({
   image: z.string(),
   running_image: optionalText(),
   healthy: z.boolean(),
+  labels: z.unknown().optional().transform(boundLabels),
 });
 
 const Page = z.object({

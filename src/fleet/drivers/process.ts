@@ -44,6 +44,7 @@ export function createProcessDriver(settings: ProcessDriverSettings): Driver {
         image: state.image,
         running_image: state.runningImage,
         healthy: fleet.isServing(state.id),
+        labels: { tier: state.id === sentinelName(0) ? "canary" : "stable" },
       })),
     apply: async ({ sentinelId, image, deployId }, { isWanted = () => true } = {}) => {
       if (!isWanted()) throw new UnwantedError("the order is no longer wanted");

@@ -80,6 +80,7 @@ describe.each(Object.keys(drivers) as FleetConfig["driver"][])("the driver %s", 
         region: expect.stringMatching(/./),
         image: image("v1"),
         healthy: true,
+        labels: { tier: expect.stringMatching(/^(canary|stable)$/) },
       });
     }
   });

@@ -99,7 +99,9 @@ function page(members: Map<string, Member>, url: URL) {
   const rest = [...members.values()].filter(({ id }) => id > cursor);
   const sentinels = rest.slice(0, limit).map((member) => {
     const { id, region, image } = member;
-    return { id, region, image, running_image: report(member).running_image, healthy: true };
+    const { running_image } = report(member);
+    const labels = { tier: id === "gw-0001" ? "canary" : "stable" };
+    return { id, region, image, running_image, healthy: true, labels };
   });
   return rest.length > limit ? { sentinels, next_cursor: sentinels.at(-1)?.id } : { sentinels };
 }
