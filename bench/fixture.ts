@@ -120,6 +120,7 @@ async function startServers(fleet: Fleet, defer: Servers["defer"]): Promise<Serv
       createChatChannel({ webhookUrlOf: () => "", spacingMs: 0 }),
       ...createRolloutServices({
         listFleet: createTestListing(database, fleet.driver).list,
+        readMembers: store.members,
         orders: store,
         resolveImage: async (image) => image,
         knownChecks: [],

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ConfigError, readConfig } from "#config.ts";
+import { defaultPolicy } from "#rollout/config.ts";
 
 function writeToml(text: string): string {
   const directory = mkdtempSync(path.join(tmpdir(), "vedette-config-"));
@@ -127,6 +128,28 @@ describe("readConfig", () => {
     const file = writeToml("[rollout]\nmax_parallel = 7\n");
 
     expect(readConfig({ environment: { VEDETTE_CONFIG: file } }).rollout.max_parallel).toBe(7);
+  });
+
+  it("has which sentinels rollouts take first, as text and as TOML", () => {
+    const choice = {
+      canary_labels: { tier: "canary" },
+      regions: ["eu", "us"],
+      max_per_region: "25%",
+      max_unavailable: 2,
+    };
+    const file = writeToml(
+      '[rollout]\nregions = ["eu", "us"]\nmax_per_region = "25%"\nmax_unavailable = 2\ncanary_labels = { tier = "canary" }\n',
+    );
+    const environment = {
+      VEDETTE_ROLLOUT__CANARY_LABELS: "tier=canary",
+      VEDETTE_ROLLOUT__REGIONS: "eu, us",
+      VEDETTE_ROLLOUT__MAX_PER_REGION: "25%",
+      VEDETTE_ROLLOUT__MAX_UNAVAILABLE: "2",
+    };
+
+    expect(readConfig({ environment }).rollout).toMatchObject(choice);
+    expect(readConfig({ environment: { VEDETTE_CONFIG: file } }).rollout).toMatchObject(choice);
+    expect(defaultPolicy(readConfig({ environment }).rollout)).toEqual(choice);
   });
 
   it("reports all faults together, each with its setting", () => {

@@ -173,6 +173,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     }),
     ...createRolloutServices({
       listFleet: listing.list,
+      readMembers: store.members,
       orders: store,
       policy: defaultPolicy(config.rollout),
       resolveImage: isGated ? pinImage : async (image) => image,

@@ -7,6 +7,7 @@ import { addMonitorCommands } from "./checks/monitor-commands.ts";
 import { addCronCommands } from "./cron/commands.ts";
 import { load } from "./load.ts";
 import { addOperatorCommands } from "./operator/commands.ts";
+import { addPinCommands } from "./pins/commands.ts";
 import { complain } from "./print.ts";
 import { addRolloutCommands } from "./rollout/commands.ts";
 import { addSentinelCommands } from "./sentinels/commands.ts";
@@ -56,6 +57,7 @@ export function createProgram(exit: (code: number) => void): Command {
     .action(load(exit, async () => (await import("./identity.ts")).writeIdentity));
   addRolloutCommands(program, exit);
   addWindowCommands(program, exit);
+  addPinCommands(program, exit);
   addSentinelCommands(program, exit);
   addMonitorCommands(program, addCheckCommands(program, exit), exit);
   addCronCommands(program, exit);

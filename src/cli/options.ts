@@ -2,17 +2,13 @@ import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
 import type { z } from "zod";
 import { type CronJobName, cronJobs } from "#cron/contract.ts";
-import { ConfirmListRequest } from "#fleet/contract.ts";
+import { ConfirmListRequest, type Labels } from "#fleet/contract.ts";
 import { parseDuration } from "#kernel/duration.ts";
+import { readPairs } from "#kernel/pairs.ts";
+import { LabelSelector } from "#rollout/choice/contract.ts";
 import { WavePercentages } from "#rollout/contract.ts";
-import {
-  FailureLimit,
-  Gate,
-  NotBefore,
-  OnFailure,
-  Reason,
-  SoakSeconds,
-} from "#rollout/policy/contract.ts";
+import { Gate, NotBefore, OnFailure, SoakSeconds } from "#rollout/policy/contract.ts";
+import { instant, Limit, Reason } from "#rollout/values/contract.ts";
 import type { TargetOptions } from "./target.ts";
 
 export type GlobalOptions = TargetOptions & { json: boolean };
@@ -39,8 +35,8 @@ export function parseGateTimeout(text: string): number {
 }
 
 /** `3` or `2%`. */
-export function parseFailureLimit(text: string): FailureLimit {
-  return parseBy(FailureLimit, /^\d+$/.test(text) ? Number(text) : text, "For example: 3, or 2%");
+export function parseFailureLimit(text: string): Limit {
+  return parseBy(Limit, /^\d+$/.test(text) ? Number(text) : text, "For example: 3, or 2%");
 }
 
 export function parseOnFailure(text: string): OnFailure {
@@ -57,6 +53,22 @@ export function parseSoak(text: string): number | number[] {
 
 export function parseNotBefore(text: string): string {
   return parseBy(NotBefore, text, "It has an offset, or Z for UTC");
+}
+
+export function parseInstant(text: string): string {
+  return parseBy(instant("2026-12-20T00:00:00Z"), text, "It has an offset, or Z for UTC");
+}
+
+/** `a,b` as a list. */
+export function parseList(text: string): string[] {
+  const names = text.split(",").map((name) => name.trim());
+  if (names.every((name) => name !== "")) return names;
+  throw new InvalidArgumentError("must be a list such as a,b.");
+}
+
+/** `tier=canary,kernel=5`. */
+export function parseLabels(text: string): Labels {
+  return parseBy(LabelSelector, readPairs(text), "For example: tier=canary");
 }
 
 export function parseReason(text: string): string {

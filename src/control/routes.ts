@@ -18,6 +18,7 @@ import {
   runnerService,
 } from "#monitor/operations/contract.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
+import { pinHandlers, pinsName } from "#rollout/choice/contract.ts";
 import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
 import { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
 import {
@@ -48,6 +49,16 @@ const blocking = new Set(["Rollout", "Resume", "RollbackAll"]);
 /** A path segment of one or two dots is resolved before it arrives, even when the dots are encoded. */
 const dots = "(?:\\.|%2[eE]){1,2}";
 
+/** Rows that operators list, add and remove. */
+function rows(service: string, handlers: Record<string, { input: z.ZodType }>): Route[] {
+  return Object.entries(handlers).map(([handler, { input }]) => ({
+    path: exactly(`/${service}/${handler}`),
+    input,
+    isWrite: handler !== "List",
+    blocks: false,
+  }));
+}
+
 const routes: readonly Route[] = [
   ...Object.entries(rolloutHandlers).map(([handler, { input }]) => ({
     path: exactly(`/${rolloutServiceName}/${singletonKey}/${handler}`),
@@ -55,12 +66,8 @@ const routes: readonly Route[] = [
     isWrite: !readers.has(handler),
     blocks: blocking.has(handler),
   })),
-  ...Object.entries(windowHandlers).map(([handler, { input }]) => ({
-    path: exactly(`/${windowsName}/${handler}`),
-    input,
-    isWrite: handler !== "List",
-    blocks: false,
-  })),
+  ...rows(windowsName, windowHandlers),
+  ...rows(pinsName, pinHandlers),
   {
     path: exactly(`/${fleetService.name}/List`),
     input: FleetListRequest,

@@ -1,14 +1,24 @@
 import { z } from "zod";
-import { flag, wholeNumber, wholeNumberIn } from "#kernel/setting.ts";
-import { FailureLimit, maxSoakSeconds, OnFailure } from "./policy/contract.ts";
+import { readPairs } from "#kernel/pairs.ts";
+import { flag, textList, wholeNumber, wholeNumberIn } from "#kernel/setting.ts";
+import { Limit } from "#rollout/values/contract.ts";
+import { type Choice, LabelSelector, RegionOrder } from "./choice/contract.ts";
+import { maxSoakSeconds, OnFailure } from "./policy/contract.ts";
 import type { HeadPolicy } from "./state.ts";
 
 /** A count is text in the environment. */
 const limit = () =>
   z.preprocess(
     (value) => (typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value),
-    FailureLimit.optional(),
+    Limit.optional(),
   );
+
+/** Text in the environment: `tier=canary`. */
+const labels = () =>
+  z.preprocess((value) => (typeof value === "string" ? readPairs(value) : value), LabelSelector);
+
+/** Text in the environment, separated by commas. */
+const regions = () => z.preprocess((value) => textList().safeParse(value).data, RegionOrder);
 
 export const rolloutConfig = {
   rollout: z
@@ -21,6 +31,10 @@ export const rolloutConfig = {
       max_failed: z.strictObject({ per_wave: limit(), in_all: limit() }).prefault({}),
       soak_seconds: wholeNumberIn({ min: 0, max: maxSoakSeconds }).optional(),
       include_failed: flag().default(false),
+      canary_labels: labels().optional(),
+      regions: regions().optional(),
+      max_per_region: limit(),
+      max_unavailable: limit(),
     })
     .prefault({}),
 };
@@ -31,6 +45,7 @@ export function defaultPolicy({
   max_failed: { per_wave, in_all },
   soak_seconds,
   include_failed,
+  ...choice
 }: z.infer<typeof rolloutConfig.rollout>): HeadPolicy {
   const max_failed = {
     ...(per_wave !== undefined && { per_wave }),
@@ -41,5 +56,20 @@ export function defaultPolicy({
     ...(Object.keys(max_failed).length > 0 && { max_failed }),
     ...(soak_seconds !== undefined && { soak_seconds }),
     ...(include_failed && { include_failed }),
+    ...choiceOf(choice),
+  };
+}
+
+function choiceOf({
+  canary_labels,
+  regions,
+  max_per_region,
+  max_unavailable,
+}: Partial<z.infer<typeof rolloutConfig.rollout>>): Pick<HeadPolicy, keyof Choice> {
+  return {
+    ...(canary_labels !== undefined && { canary_labels }),
+    ...(regions !== undefined && { regions }),
+    ...(max_per_region !== undefined && { max_per_region }),
+    ...(max_unavailable !== undefined && { max_unavailable }),
   };
 }

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
+import { Reason } from "#rollout/values/contract.ts";
 import {
   Gate,
   GateStatus,
   OnFailure,
   Policy,
   policyFields,
-  Reason,
   waitReasons,
 } from "./policy/contract.ts";
 
@@ -30,6 +30,7 @@ export const singletonKey = "singleton";
 export type RolloutProblemCode =
   | "illegal_operation"
   | "unknown_check"
+  | "too_many_waves"
   | "unknown_key"
   | "image_not_found"
   | "image_not_allowed"
@@ -154,6 +155,8 @@ export const RolloutStatus = z.object({
   succeeded: z.int(),
   failed: z.int(),
   in_flight: z.int(),
+  /** Sentinels that pins and the request leave out. Absent: an earlier version. */
+  left_out: z.int().optional(),
   /** 100 at most; `failed` has the count. */
   failed_sentinels: z.array(SentinelReason),
   started_at: z.string().nullable(),
@@ -195,6 +198,11 @@ export const RolloutPlan = z.object({
   total: z.int(),
   /** Sentinels left out because they already run the image. */
   already_running: z.int(),
+  /** Sentinels left out by pins and by the request, which would have got the image. 100 at most. */
+  left_out: z
+    .array(z.object({ id: z.string(), pin: z.string().nullable(), reason: z.string() }))
+    .default([]),
+  left_out_count: z.int().default(0),
   on_failure: OnFailure.default("pause"),
   /** How many deploys may fail in all; null: there is no such limit. */
   max_failed: z.int().nullable().default(null),

@@ -39,7 +39,7 @@ export type RunHandle = { rolloutId: string; runner: string };
 export type RunResult = RollbackResult & { followedBy?: string };
 /**
  * The input of a run. `drain`: invocations that may still be deploying, for which it waits first. `windowsEpoch`,
- * `notBefore`: for the first look at the windows; absent from an older version.
+ * `notBefore`, `countsUnhealthy`: for the looks at windows and fleet; absent from an older version.
  */
 export type Run = {
   rolloutId: string;
@@ -47,11 +47,12 @@ export type Run = {
   drain: string[];
   windowsEpoch?: number;
   notBefore?: string;
+  countsUnhealthy?: true;
 };
 /** `runner`: the run that wants it; absent from an older version. */
 export type CaptureRequest = { rolloutId: string; runner?: string };
 /** For which image and waves the fleet is to be frozen; null: it is already, or no longer needs to be. */
-export type ToCapture = { image: string; wavePercentages: number[] } | null;
+export type ToCapture = { image: string; wavePercentages: number[]; policy?: Policy } | null;
 /**
  * `isStopped`: the run was stopped while it waited for batches, which may still be running. `look`: what it has
  * read while it waited; from an older version the `reports` alone. `runner`: the run that asks; absent from an
@@ -74,11 +75,21 @@ export type Look = {
   reports: CheckReport[] | null;
   strays: Stray[] | null;
   windows?: Openings | null;
+  fleet?: Unhealthy | null;
   windowsEpoch?: number | undefined;
 };
+/** The sentinels of the fleet that are unhealthy: 1,000 at most by id, and how many `more`. */
+export type Unhealthy = { ids: string[]; more: number };
+/** `oneByOne`: one batch after the other. */
 export type Instruction =
   | { action: "capture"; windowsEpoch: number }
-  | { action: "run"; waveIndex: number; batches: SizedBatch[]; windowsEpoch: number }
+  | {
+      action: "run";
+      waveIndex: number;
+      batches: SizedBatch[];
+      windowsEpoch: number;
+      oneByOne?: true;
+    }
   | WaitInstruction
   | { action: "stop"; status: RolloutStatus; followedBy?: string };
 /** `gate`: whose checks are to be read; `soaks`: whether the sentinels are to be looked at. */
@@ -108,6 +119,8 @@ export type BatchRun = LaunchRequest & {
   targets: Target[];
   run?: string;
   hasBudget?: boolean;
+  /** How many more sentinels may become unavailable; absent: there is no limit. */
+  slots?: number;
   includeFailed?: boolean;
 };
 export type RecordRequest = {
@@ -119,6 +132,8 @@ export type RecordRequest = {
   results: DeployOutcome[];
   inFlight: number;
   closed: boolean;
+  /** What is left of the batch can't start: too many sentinels are unavailable. */
+  isBlocked?: boolean;
 };
 /** An invocation that cannot continue, because another revision of the program has begun it. */
 export type WedgedCall = {

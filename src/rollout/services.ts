@@ -1,16 +1,21 @@
 /** Creates the Restate objects and services of rollouts. */
 import { randomBytes } from "node:crypto";
 import type { Registry } from "prom-client";
+import type { FleetMember } from "#fleet/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import { createReadActor } from "./actor.ts";
+import { leaveOut } from "./choice/leave-out.ts";
+import { createPinStore } from "./choice/store.ts";
 import type { OrderStop } from "./handlers/order-stop.ts";
 import type { ResolveImage } from "./handlers/public.ts";
 import { showRollout } from "./history/metrics.ts";
 import { createHistoryObject } from "./history/object.ts";
 import { createHistoryStore } from "./history/store.ts";
 import { createRolloutObject } from "./object.ts";
-import { batchService } from "./services/batch.ts";
+import { createBatchService } from "./services/batch/batch.ts";
+import type { ReadPinned } from "./services/batch/pin-watch.ts";
 import { createCapture, type ListFleet } from "./services/capture.ts";
+import { createPinService } from "./services/pins.ts";
 import { createRelease, type EndInvocations } from "./services/release.ts";
 import { createRunService, type RunSettings } from "./services/run.ts";
 import { createReadStrays } from "./services/strays.ts";
@@ -21,6 +26,8 @@ import { createWindowStore } from "./windows/store.ts";
 
 export type RolloutParts = Omit<RunSettings, "readStrays" | "readWindows"> & {
   listFleet: ListFleet;
+  /** Those of these sentinels that are known. */
+  readMembers: (ids: readonly string[]) => Promise<FleetMember[]>;
   resolveImage: ResolveImage;
   knownChecks: readonly string[];
   orders: OrderStop;
@@ -37,17 +44,21 @@ export type RolloutParts = Omit<RunSettings, "readStrays" | "readWindows"> & {
 };
 
 export function createRolloutServices(parts: RolloutParts) {
-  const { listFleet, resolveImage, knownChecks, orders, listForMs = 30_000 } = parts;
+  const { listFleet, readMembers, resolveImage, knownChecks, orders, listForMs = 30_000 } = parts;
   const readActor = createReadActor(parts.actorKey ?? randomBytes(32));
   const history = createHistoryStore(parts.database);
   if (parts.registry !== undefined) showRollout(history, parts.registry);
   const readStrays = createReadStrays({ listFleet, readSucceeded: history.readSucceeded });
   const windows = createWindowStore(parts.database);
-  // The driver's own words have addresses.
-  const readWindows = () =>
-    windows.list().catch((cause: Error) => {
-      throw new Error("the database cannot be reached", { cause });
-    });
+  const pins = createPinStore(parts.database);
+  const readWindows = () => ofDatabase(windows.list());
+  const readPins = () => ofDatabase(pins.list());
+  const readPinned: ReadPinned = async (ids) => {
+    const all = await readPins();
+    const members = all.length === 0 ? [] : await readMembers(ids);
+    const { leftOut } = leaveOut(members, { pins: all, nowMs: Date.now() });
+    return leftOut.map(({ id, by, reason }) => ({ id, reason: `pin ${by}: ${reason}` }));
+  };
   return [
     createRolloutObject({
       listFleet,
@@ -58,13 +69,22 @@ export function createRolloutServices(parts: RolloutParts) {
       readActor,
       readHistory: history.list,
       readWindows,
+      readPins,
     }),
     createRunService({ ...parts, readStrays, readWindows }),
-    batchService,
-    createCapture({ listFleet, listForMs }),
+    createBatchService(readPinned),
+    createCapture({ listFleet, readPins, listForMs }),
     watchService,
     createRelease(parts.endInvocations),
     createHistoryObject(history),
-    createWindowService({ windows, readActor }),
+    createWindowService(windows, readActor),
+    createPinService(pins, readActor),
   ];
+}
+
+/** The driver's own words have addresses. */
+function ofDatabase<Answer>(reading: Promise<Answer>): Promise<Answer> {
+  return reading.catch((cause: Error) => {
+    throw new Error("the database cannot be reached", { cause });
+  });
 }

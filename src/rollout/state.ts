@@ -20,6 +20,8 @@ export type WaveProgress = {
   batches: number;
   succeeded: number;
   failed: number;
+  /** Members that a pin has held back; absent: none. */
+  leftOut?: number;
   /** Failures from before the last Resume, which do not pause the rollout again. */
   passedOver: number;
   /** Failures of the fleet's API, not of the image; and those of them from before the last Resume. */
@@ -28,7 +30,7 @@ export type WaveProgress = {
 };
 
 /** How many members of a batch have which outcome, by its mark; `ofFleet`: failures of the fleet's API. */
-export type Tally = Record<"s" | "f" | "r" | "n", number> & { ofFleet?: number };
+export type Tally = Record<"s" | "f" | "r" | "n", number> & { x?: number; ofFleet?: number };
 
 /** `include_failed`: whether an automatic rollback takes failed sentinels, too. */
 export type HeadPolicy = Policy & { include_failed?: boolean };
@@ -61,6 +63,12 @@ export type WaveWait = {
 
 /** `run`: the run that launched it, perhaps not the current one; absent: an earlier version launched it. */
 type OpenBatch = { invocation: string; inFlight: number; run?: string };
+
+/**
+ * Sentinels that were unhealthy when the wave started or have failed in it, and how many `more` than those that are
+ * named. `isFull`: none of the others may be deployed.
+ */
+export type Unavailable = { ids: string[]; more: number; isFull?: true };
 
 /**
  * Key `rolloutState`. `succeededIds`, `failedIds` and `previousImages` are set for up to
@@ -130,6 +138,11 @@ export type RolloutHead = {
   orderedAtStop?: number;
   /** The run whose orders are stopped; absent in the state of earlier versions: then they are again. */
   stoppedRun?: string;
+  /** How many sentinels the fleet had when it was frozen, and how many pins and the request have left out. */
+  fleetSize?: number;
+  leftOut?: number;
+  /** With `max_unavailable`, since the current wave started. */
+  unavailable?: Unavailable;
   succeededIds?: string[];
   failedIds?: string[];
   previousImages?: Record<string, string>;
@@ -140,8 +153,8 @@ export type Batch = { wave: number; ids: string[]; images: string[]; imageOf: nu
 
 /**
  * Key `outcome:n`: one mark per member of batch n. `.` no result, `s` succeeded, `f` failed,
- * `r` reverted, `n` not reverted. `open` while an invocation may be deploying its members; `lost` once
- * one was killed: members without a result may have got the image all the same.
+ * `r` reverted, `n` not reverted, `x` left out because of a pin. `open` while an invocation may be deploying its
+ * members; `lost` once one was killed: members without a result may have got the image all the same.
  */
 export type Outcome = {
   marks: string;

@@ -7,13 +7,16 @@ import {
   parseGateChecks,
   parseGateRuns,
   parseGateTimeout,
+  parseLabels,
   parseLimit,
+  parseList,
   parseNotBefore,
   parseOnFailure,
   parseReason,
   parseSoak,
   parseWaves,
 } from "#cli/options.ts";
+import { withSelector } from "#cli/selector.ts";
 
 export function addRolloutCommands(program: Command, exit: Exit): void {
   const rollout = program
@@ -61,6 +64,22 @@ export function addRolloutCommands(program: Command, exit: Exit): void {
 
 /** What a rollout is asked for. */
 function withRequest(command: Command): Command {
+  return withChoice(withPolicy(command));
+}
+
+function withChoice(command: Command): Command {
+  return withSelector(command, "exclude-", "leave these out")
+    .option("--regions <regions>", "these regions first, one after the other", parseList)
+    .option("--canary <labels>", "sentinels with these labels first: tier=canary", parseLabels)
+    .option("--max-per-region <limit>", "of one region in a wave: 3, or 25%", parseFailureLimit)
+    .option(
+      "--max-unavailable <limit>",
+      "unhealthy, failed or in flight at one time: 3, or 10%",
+      parseFailureLimit,
+    );
+}
+
+function withPolicy(command: Command): Command {
   return command
     .option(
       "--waves <percentages>",
@@ -86,7 +105,8 @@ function withRequest(command: Command): Command {
       "--not-before <time>",
       "start the first wave then, for example 2026-12-01T22:00:00Z",
       parseNotBefore,
-    );
+    )
+    .option("--reason <text>", "why it is done", parseReason);
 }
 
 function waitOption(): Option {

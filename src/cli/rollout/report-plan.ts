@@ -1,5 +1,5 @@
 /** Prints what a rollout would do. */
-import { createTable } from "#cli/table.ts";
+import { createTable, plain } from "#cli/table.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
 
 export function reportPlan(plan: RolloutPlan): string {
@@ -29,13 +29,26 @@ export function reportPlan(plan: RolloutPlan): string {
   }
   const left = plan.already_running > 0 ? ` (${plan.already_running} run it already)` : "";
   const head = `${plan.image}\n${plan.total} sentinels in ${plan.waves.length} waves${left}`;
-  return `${head}\n${table}\n${failureWords(plan)}`;
+  return [head, table, failureWords(plan), ...leftOutLines(plan)].join("\n");
 }
 
 /** Whether nothing but the waves themselves takes time: no window, no soak. */
 function startsAtOnce({ waves }: RolloutPlan): boolean {
   const inAMinute = new Date(Date.now() + 60_000).toISOString();
   return waves.every(({ earliest_start: start = "" }) => start !== null && start < inAMinute);
+}
+
+/** So many are named, of many. */
+const namedLeftOut = 10;
+
+function leftOutLines({ left_out: named, left_out_count: count }: RolloutPlan): string[] {
+  if (count === 0) return [];
+  const lines = named.slice(0, namedLeftOut).map(({ id, pin, reason }) => {
+    const by = pin === null ? "excluded" : `pin ${pin}`;
+    return `  ${plain(id)}: ${by}${reason === "" ? "" : `, ${plain(reason)}`}`;
+  });
+  const more = count > lines.length ? [`  and ${count - lines.length} more`] : [];
+  return [`Left out: ${count}`, ...lines, ...more];
 }
 
 function failureWords({ waves, max_failed: inAll, on_failure: then }: RolloutPlan): string {

@@ -27,6 +27,9 @@ export function reportStatus(status: RolloutStatus): string {
     `  rollout    ${status.rollout_id}`,
     `  waves      ${current_wave} of ${total_waves}`,
     `  sentinels  ${succeeded} of ${total} on the image, ${failed} failed, ${in_flight} in flight`,
+    ...((status.left_out ?? 0) === 0
+      ? []
+      : [`  left out   ${status.left_out} by pins and the request`]),
     ...(status.waiting_for == null ? [] : [`  waits for  ${waitWords(status)}`]),
     ...(status.reason === undefined ? [] : [`  reason     ${plain(status.reason)}`]),
     ...gateLines(status),

@@ -3,8 +3,11 @@
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { print, printJson } from "#cli/print.ts";
+import { selectorOf } from "#cli/selector.ts";
+import type { Labels } from "#fleet/contract.ts";
 import type { RollbackResult, RolloutRequest, RolloutStatus } from "#rollout/contract.ts";
-import { type FailureLimit, Gate, type OnFailure, type Policy } from "#rollout/policy/contract.ts";
+import { Gate, type OnFailure, type Policy } from "#rollout/policy/contract.ts";
+import type { Limit } from "#rollout/values/contract.ts";
 import { untilDetached } from "./detach.ts";
 import { type Begin, callAndPoll, exitCodeOf, isStopped, poll } from "./follow.ts";
 import { createProgress, type Progress } from "./progress.ts";
@@ -18,11 +21,22 @@ export type StartOptions = GlobalOptions & {
   gate?: string[];
   gateCleanRuns?: number;
   gateTimeout?: number;
-  maxFailed?: FailureLimit;
-  maxFailedPerWave?: FailureLimit;
+  maxFailed?: Limit;
+  maxFailedPerWave?: Limit;
   onFailure?: OnFailure;
   soak?: number | number[];
   notBefore?: string;
+  reason?: string;
+} & ChoiceOptions;
+
+type ChoiceOptions = {
+  excludeIds?: string[];
+  excludeRegions?: string[];
+  excludeLabels?: Labels;
+  regions?: string[];
+  canary?: Labels;
+  maxPerRegion?: Limit;
+  maxUnavailable?: Limit;
 };
 
 const pollEveryMs = 500;
@@ -73,6 +87,21 @@ function policyOf(options: StartOptions): Policy {
     ...(onFailure !== undefined && { on_failure: onFailure }),
     ...(soak !== undefined && { soak_seconds: soak }),
     ...(notBefore !== undefined && { not_before: notBefore }),
+    ...(options.reason !== undefined && { reason: options.reason }),
+    ...choiceOf(options),
+  };
+}
+
+function choiceOf(options: ChoiceOptions): Policy {
+  const { excludeIds: ids, excludeRegions, excludeLabels: labels } = options;
+  const { regions, canary, maxPerRegion, maxUnavailable } = options;
+  const excluded = selectorOf({ ids, regions: excludeRegions, labels });
+  return {
+    ...(excluded !== undefined && { exclude: [excluded] }),
+    ...(regions !== undefined && { regions }),
+    ...(canary !== undefined && { canary_labels: canary }),
+    ...(maxPerRegion !== undefined && { max_per_region: maxPerRegion }),
+    ...(maxUnavailable !== undefined && { max_unavailable: maxUnavailable }),
   };
 }
 

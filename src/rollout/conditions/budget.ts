@@ -1,7 +1,8 @@
 /** The failure budget: how many deploys may fail before the rollout stops. */
 
-import type { FailureLimit, MaxFailed } from "#rollout/policy/contract.ts";
+import type { MaxFailed } from "#rollout/policy/contract.ts";
 import type { RolloutHead, WaveProgress } from "#rollout/state.ts";
+import { limitOf } from "#rollout/values/limit.ts";
 import { type Condition, type Stop, start } from "./condition.ts";
 
 /**
@@ -40,12 +41,6 @@ function judgeLimits(
     return ofFleet(waves) ?? { action: "stop", cause: "budget", reason, isOfImage: true };
   }
   return undefined;
-}
-
-/** The limit as a count. */
-export function limitOf(limit: FailureLimit, total: number): number {
-  if (typeof limit === "number") return limit;
-  return Math.floor((total * Number.parseInt(limit, 10)) / 100);
 }
 
 /** Failures of the fleet's API say nothing about the image; undefined: some are others. */

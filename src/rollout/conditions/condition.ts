@@ -14,6 +14,11 @@ export type Facts = {
   nowMs: number;
   /** "unread": they could not be read. "stale": they were read too long ago, or have changed since. */
   windows: Openings | "unread" | "stale";
+  /**
+   * The unhealthy sentinels, `ofNext` of which would be deployed next. null: nobody asked, or the fleet could not be
+   * listed. "stale": as of the windows.
+   */
+  fleet: { unhealthy: number; ofNext: number } | null | "stale";
 };
 
 export type Wait = {

@@ -1,4 +1,5 @@
 /** May the next thing of a rollout start? One question, asked before each, with one answer. Pure. */
+import { judgeAvailability } from "./availability.ts";
 import { judgeBudget } from "./budget.ts";
 import { type Condition, type Facts, start, type Verdict } from "./condition.ts";
 import { judgeGate } from "./gate.ts";
@@ -13,6 +14,7 @@ const conditions: readonly Condition[] = [
   judgeSoak,
   judgeGate,
   judgeWindow,
+  judgeAvailability,
 ];
 
 /** Whatever has to stop stops, however much there is to wait for. */

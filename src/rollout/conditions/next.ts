@@ -19,5 +19,5 @@ export function nextOf({
 
 /** Members of a wave that have no result yet. */
 export function unresolved(wave: WaveProgress): number {
-  return wave.size - wave.succeeded - wave.failed;
+  return wave.size - wave.succeeded - wave.failed - (wave.leftOut ?? 0);
 }

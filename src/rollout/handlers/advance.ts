@@ -29,6 +29,7 @@ import { isLedBy } from "./runs.ts";
 import { isDue, rollBackAutomatically, stopFor } from "./stop.ts";
 import { withStrays } from "./strays.ts";
 import { readRollout, statusOfForgotten } from "./superseded.ts";
+import { countTargets, type SeenFleet, withUnhealthy } from "./unhealthy.ts";
 import { lookAgain, waitFor } from "./wait-step.ts";
 
 /** Ends the finished wave, if any, and returns the next instruction. */
@@ -90,26 +91,29 @@ async function step(
   const isNew = wave !== undefined && wave !== endedWave(head);
   const waiting = isNew ? beginWait(over, { ended: wave, next, nowMs }) : over;
   const windowsEpoch = await readWindowsEpoch(ctx);
-  const windows = windowsOf(look, { nowMs, windowsEpoch });
-  const verdict = mayStart({ head: waiting, next, wave, nowMs, windows });
+  const seen = seenNow(look, { nowMs, windowsEpoch });
+  const fleet = await countTargets(ctx, head, { next, seen: seen.fleet });
+  const verdict = mayStart({ head: waiting, next, wave, nowMs, ...seen, fleet });
   // A wave that failed is over: when an operator resumes the rollout it neither soaks nor waits for its gate.
   if (verdict.action === "stop") return stopWith(await stopFor(ctx, over, { verdict, orders }));
   const ended = isNew ? await announce(ctx, waiting, "wave completed") : waiting;
   if (verdict.action === "wait") return waitFor(ctx, ended, { verdict, nowMs });
   if (verdict.action === "look") return lookAgain(ctx, ended, nowMs);
   if (next.kind === "end") return complete(ctx, ended);
-  return head.captured ? startWave(ctx, ended, next.index) : startCapture(ctx, ended);
+  if (!head.captured) return startCapture(ctx, ended);
+  return startWave(ctx, withUnhealthy(ended, seen.fleet), next.index);
 }
 
 /** A reading from before an outage says nothing about now. */
 const freshMs = 60_000;
 
-function windowsOf(
+function seenNow(
   look: Look | undefined,
   { nowMs, windowsEpoch }: { nowMs: number; windowsEpoch: number },
-): Facts["windows"] {
+): Pick<Facts, "windows"> & { fleet: SeenFleet } {
   const isFresh = look?.windowsEpoch === windowsEpoch && nowMs - look.atMs < freshMs;
-  return isFresh ? (look.windows ?? "unread") : "stale";
+  if (!isFresh) return { windows: "stale", fleet: "stale" };
+  return { windows: look.windows ?? "unread", fleet: look.fleet ?? null };
 }
 
 /** The fleet is frozen as it is when the first wave may start. */
@@ -135,7 +139,8 @@ async function startWave(
   ctx.console.info("starting wave", { rolloutId, wave: currentWave, size: wave.size });
   await announce(ctx, { ...head, currentWave }, "wave started");
   const windowsEpoch = await readWindowsEpoch(ctx);
-  return { action: "run", waveIndex, batches: batchesOf(wave), windowsEpoch };
+  const oneByOne = head.unavailable === undefined ? {} : { oneByOne: true as const };
+  return { action: "run", waveIndex, batches: batchesOf(wave), windowsEpoch, ...oneByOne };
 }
 
 /** How the run that stops has left the rollout, whatever has begun since. */

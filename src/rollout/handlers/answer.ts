@@ -34,6 +34,7 @@ export function toStatus(head: RolloutHead | null): RolloutStatus {
     failed_sentinels: head.failedSample.slice(0, reasonSampleLimit),
     started_at: head.startedAt,
     updated_at: head.updatedAt,
+    ...(head.leftOut !== undefined && { left_out: head.leftOut }),
     ...(head.reason !== undefined && { reason: head.reason }),
     ...(head.cause !== undefined && { cause: head.cause }),
     ...(head.gateStatus !== undefined && { gate: head.gateStatus }),

@@ -1,9 +1,11 @@
 /** The exclusive handlers of a batch: launch it, record its results, close it. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { sentinelService } from "#fleet/contract.ts";
+import { freeSlots, withEndedDeploys } from "#rollout/conditions/availability.ts";
 import type { Verdict } from "#rollout/conditions/condition.ts";
 import { mayStart } from "#rollout/conditions/decide.ts";
 import {
+  type BatchRun,
   type LaunchAnswer,
   type LaunchRequest,
   type RecordRequest,
@@ -12,6 +14,7 @@ import {
 import {
   applyResults,
   emptyOutcome,
+  markOf,
   marksOf,
   type OutcomeChange,
   type RunKind,
@@ -56,14 +59,10 @@ export async function launchBatch(
   const { image, includeFailed } = head;
   const targets = targetsOf(batch, outcome, { kind: request.kind, image, includeFailed });
   if (targets.length === 0) return "idle";
-  const hasBudget = head.policy?.max_failed !== undefined;
-  const more = {
-    ...(hasBudget && { hasBudget }),
-    ...(includeFailed === true && { includeFailed }),
-  };
-  const batchRun = { ...request, targets, run: head.runner, ...more };
+  const limits = limitsOf(head, request.kind, targets);
+  const batchRun = { ...request, run: head.runner, ...limits };
   const invocation = await ctx.sendClient(rolloutBatch).run(batchRun).invocationId;
-  const inFlight = Math.min(request.parallel, targets.length);
+  const inFlight = Math.min(request.parallel, launchable(limits));
   const openBatches = {
     ...head.openBatches,
     [request.batch]: { invocation, inFlight, run: head.runner },
@@ -74,6 +73,26 @@ export async function launchBatch(
   writeOutcome(ctx, request.batch, { ...outcome, open: true, ...(isLost && { lost: true }) });
   if (known === null) tellMembers(ctx, head.rolloutId, batch);
   return { invocation };
+}
+
+type Limits = Pick<BatchRun, "targets" | "hasBudget" | "slots" | "includeFailed">;
+
+function limitsOf(head: RolloutHead, kind: RunKind, targets: Target[]): Limits {
+  const { policy, includeFailed, unavailable } = head;
+  const slots = kind === "rollout" ? freeSlots(head) : undefined;
+  const down = new Set(slots === undefined ? [] : unavailable?.ids);
+  return {
+    targets: targets.map((one) => (down.has(one.id) ? { ...one, isDown: true } : one)),
+    ...(policy?.max_failed !== undefined && { hasBudget: true }),
+    ...(slots !== undefined && { slots }),
+    ...(includeFailed === true && { includeFailed: true }),
+  };
+}
+
+/** How many may be in flight at once. */
+function launchable({ targets, slots = targets.length }: Limits): number {
+  const down = targets.filter(({ isDown }) => isDown === true).length;
+  return Math.min(targets.length, down + Math.max(0, slots));
 }
 
 /**
@@ -136,7 +155,12 @@ export async function record(
   rollout.writeOutcome(request.batch, after);
   const step = { n: request.batch, batch, before, after };
   const sequence = head.sequence + 1;
-  const next = { ...applyStep(head, step), openBatches, sequence };
+  const next = {
+    ...applyStep(head, step),
+    openBatches,
+    sequence,
+    ...unavailableAfter(head, request),
+  };
   const stamped = await stamp(ctx, next);
   rollout.write(stamped);
   if (!rollout.isCurrent && !after.open) clearLate(ctx, head.rolloutId, request.batch);
@@ -147,7 +171,16 @@ export async function record(
   return null;
 }
 
-/** Stops a rollout whose failure budget this result has used up. */
+function unavailableAfter(
+  { unavailable }: RolloutHead,
+  { kind, results, isBlocked }: RecordRequest,
+): Pick<RolloutHead, "unavailable"> {
+  if (unavailable === undefined || kind !== "rollout") return {};
+  const after = withEndedDeploys(unavailable, results);
+  return { unavailable: { ...after, ...(isBlocked === true && { isFull: true }) } };
+}
+
+/** Stops a rollout that this result has brought over its limits. */
 async function stopIfOver(ctx: ObjectContext, head: RolloutHead, orders: OrderStop): Promise<void> {
   if (head.state !== "in_progress") return;
   const verdict = judgeDeploy(head);
@@ -158,7 +191,14 @@ async function stopIfOver(ctx: ObjectContext, head: RolloutHead, orders: OrderSt
 function judgeDeploy(head: RolloutHead): Verdict {
   const nowMs = Date.parse(head.updatedAt);
   const next = { kind: "deploy" } as const;
-  return mayStart({ head, next, wave: head.currentWave - 1, nowMs, windows: "stale" });
+  return mayStart({
+    head,
+    next,
+    wave: head.currentWave - 1,
+    nowMs,
+    windows: "stale",
+    fleet: "stale",
+  });
 }
 
 function updateOpen(head: RolloutHead, request: RecordRequest): RolloutHead["openBatches"] {
@@ -169,12 +209,11 @@ function updateOpen(head: RolloutHead, request: RecordRequest): RolloutHead["ope
   return { ...others, [request.batch]: { ...open, inFlight: request.inFlight } };
 }
 
-function changesOf(request: RecordRequest): OutcomeChange[] {
-  const [good, bad] = request.kind === "rollout" ? ["s", "f"] : ["r", "n"];
-  return request.results.map(({ id, ok, reason }) => ({
-    id,
+function changesOf({ kind, results }: RecordRequest): OutcomeChange[] {
+  return results.map((result) => ({
+    id: result.id,
     from: ".",
-    to: (ok ? good : bad) ?? "",
-    ...(reason !== undefined && { reason }),
+    to: markOf(kind, result),
+    ...(result.reason !== undefined && { reason: result.reason }),
   }));
 }

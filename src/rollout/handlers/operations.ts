@@ -80,7 +80,8 @@ function isComplete(head: RolloutHead, nowMs: number): boolean {
   const next = nextOf(head);
   if (next.kind !== "end" || unjudgedWave(head) !== undefined) return false;
   return (
-    mayStart({ head, next, wave: endedWave(head), nowMs, windows: "stale" }).action === "start"
+    mayStart({ head, next, wave: endedWave(head), nowMs, windows: "stale", fleet: "stale" })
+      .action === "start"
   );
 }
 

@@ -24,9 +24,9 @@ import {
 } from "#rollout/internal.ts";
 import { type Gate, Policy } from "#rollout/policy/contract.ts";
 import { describePlan } from "#rollout/rules/describe-plan.ts";
-import { planMembers } from "#rollout/rules/plan.ts";
+import { planRollout } from "#rollout/rules/plan.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
-import type { ListFleet } from "#rollout/services/capture.ts";
+import type { ListFleet, ReadPins } from "#rollout/services/capture.ts";
 import { type HeadPolicy, readHead } from "#rollout/state.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
 import { toStatus } from "./answer.ts";
@@ -43,6 +43,7 @@ export type PublicParts = {
   resolveImage: ResolveImage;
   readHistory: ReadHistory;
   readWindows: () => Promise<RolloutWindow[]>;
+  readPins: ReadPins;
   /** The ids of the API checks that a gate may name. */
   knownChecks: readonly string[];
   readActor: ReadActor;
@@ -113,11 +114,12 @@ export function createPublicHandlers(parts: PublicParts) {
       const image = await pin(ctx, parts, request.image);
       const wavePercentages = request.wave_percentages ?? defaultWavePercentages;
       return readNow(ctx, plan, async () => {
-        const [fleet, windows] = await Promise.all([parts.listFleet(), parts.readWindows()]);
+        const reads = [parts.listFleet(), parts.readWindows(), parts.readPins()] as const;
+        const [fleet, windows, pins] = await Promise.all(reads);
         const policy = { ...parts.policy, ...policyOf(request).policy };
         const times = { windows, nowMs: Date.now() };
-        const planned = { image, wavePercentages, policy, fleetSize: fleet.length, ...times };
-        return describePlan(planned, planMembers(fleet, planned));
+        const planned = { image, wavePercentages, policy, fleetSize: fleet.length, pins, ...times };
+        return describePlan(planned, planRollout(fleet, planned));
       });
     },
 

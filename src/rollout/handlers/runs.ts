@@ -7,11 +7,19 @@ import { type RolloutHead, readWindowsEpoch, writeRepair } from "#rollout/state.
 /** Sends the run instead of calling it, so that it survives when the invocation waiting for it is killed. */
 export async function startRun(
   ctx: ObjectContext,
-  { policy, ...of }: Omit<Run, "windowsEpoch" | "notBefore"> & Pick<RolloutHead, "policy">,
+  {
+    policy,
+    ...of
+  }: Omit<Run, "windowsEpoch" | "notBefore" | "countsUnhealthy"> & Pick<RolloutHead, "policy">,
 ): Promise<string> {
   const windowsEpoch = await readWindowsEpoch(ctx);
-  const { not_before: notBefore } = policy ?? {};
-  const run: Run = { ...of, windowsEpoch, ...(notBefore !== undefined && { notBefore }) };
+  const { not_before: notBefore, max_unavailable: limit } = policy ?? {};
+  const run: Run = {
+    ...of,
+    windowsEpoch,
+    ...(notBefore !== undefined && { notBefore }),
+    ...(limit !== undefined && { countsUnhealthy: true }),
+  };
   const runner = await ctx.sendClient(rolloutRuns).run(run).invocationId;
   ctx.sendClient(rolloutWatch).run({ rolloutId: run.rolloutId, runner });
   await armRepair(ctx, runner);

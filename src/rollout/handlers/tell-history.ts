@@ -61,6 +61,7 @@ function shownOf(head: RolloutHead): NonNullable<HistoryEntry["shown"]> & { reas
     outcome: outcome ?? null,
     waitingFor: waiting_for ?? null,
     policy,
+    waves: head.waves.map(({ percentage, size }) => ({ percentage, size })),
     ...(reason !== undefined && { reason }),
     ...(cause !== undefined && { cause }),
     ...(until !== undefined && { until }),

@@ -37,7 +37,8 @@ export async function toCapture(
   const isWanted = head?.rolloutId === rolloutId && head.state === "in_progress";
   if (head === null || !isWanted || !isLedBy(head, runner)) return null;
   if (head.captured) return null;
-  return { image: head.image, wavePercentages: head.wavePercentages };
+  const { image, wavePercentages, policy } = head;
+  return { image, wavePercentages, ...(policy !== undefined && { policy }) };
 }
 
 type StoreBatches = { rolloutId: string; first: number; batches: Batch[] };

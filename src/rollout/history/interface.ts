@@ -5,7 +5,7 @@ import type { PauseCause, RolloutStatus } from "#rollout/contract.ts";
 import type { Policy } from "#rollout/policy/contract.ts";
 import type { RolloutEvent } from "#rollout/rules/messages.ts";
 import type { OutcomeChange } from "#rollout/rules/outcome.ts";
-import type { RolloutHead } from "#rollout/state.ts";
+import type { RolloutHead, WaveProgress } from "#rollout/state.ts";
 
 /** Writes history, one object per rollout id, so that writes keep their order. */
 export const rolloutHistory = iface.object("vedette.v1.RolloutHistory", {
@@ -35,6 +35,8 @@ type HistoryView = {
   waitingFor: RolloutStatus["waiting_for"];
   until?: string;
   policy: Policy;
+  /** Absent: an earlier version. */
+  waves?: Pick<WaveProgress, "percentage" | "size">[];
 };
 
 /** A row of the table `rollouts`, and one of `rollout_messages`; `toldAt`: the sequence of the latter, if it is older. */

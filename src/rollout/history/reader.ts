@@ -25,7 +25,7 @@ export function createRolloutReader(database: Database) {
         ended_at: row?.ended_at?.toISOString() ?? null,
         wave_percentages: percentages,
         reverted: row?.reverted ?? 0,
-        waves: joinWaves(planWaves(status.total, percentages), waves.rows),
+        waves: joinWaves(row?.waves ?? planWaves(status.total, percentages), waves.rows),
         messages: messages.rows.map(toMessage),
         previous_images: images.rows,
         failures: failures.rows,
@@ -67,7 +67,9 @@ export function createRolloutReader(database: Database) {
 // biome-ignore lint/suspicious/noExplicitAny: its shape is that of the query
 type Row = any;
 
-function joinWaves(planned: ReturnType<typeof planWaves>, counted: Row[]): WaveView[] {
+type PlannedWave = Pick<WaveView, "percentage" | "size">;
+
+function joinWaves(planned: readonly PlannedWave[], counted: Row[]): WaveView[] {
   const byWave = new Map(counted.map((row) => [row.wave, row]));
   return planned.map(({ percentage, size }, index) => {
     const row = byWave.get(index + 1);

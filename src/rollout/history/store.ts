@@ -56,6 +56,7 @@ const outcomeNames: Record<string, string> = {
   f: "failed",
   r: "reverted",
   n: "not_reverted",
+  x: "left_out",
 };
 
 const endStates = ["completed", "cancelled"];
@@ -90,8 +91,16 @@ function shownRow({ shown, ...entry }: HistoryEntry): unknown[] {
     waitingFor = null,
     until = null,
     policy = {},
+    waves = null,
   } = shown ?? {};
-  return [cause, outcome, waitingFor, until, JSON.stringify(policy)];
+  return [
+    cause,
+    outcome,
+    waitingFor,
+    until,
+    JSON.stringify(policy),
+    waves && JSON.stringify(waves),
+  ];
 }
 
 /** How it ended, by an entry of an earlier version, which does not say so. */
@@ -117,14 +126,15 @@ function ifNewer(column: string): string {
 const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
-    sequence, cause, outcome, waiting_for, waits_until, policy)
+    sequence, cause, outcome, waiting_for, waits_until, policy, waves)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-    $18, $19, $20, $21, $22)
+    $18, $19, $20, $21, $22, $23)
   ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, reason = excluded.reason, current_wave = excluded.current_wave,
     total_waves = excluded.total_waves, total = excluded.total, ended_at = excluded.ended_at,
     cause = excluded.cause, outcome = excluded.outcome, waiting_for = excluded.waiting_for,
     waits_until = excluded.waits_until, policy = excluded.policy,
+    waves = coalesce(excluded.waves, rollouts.waves),
     ${["succeeded", "failed", "reverted", "updated_at", "sequence"].map(ifNewer).join(", ")}
   WHERE NOT EXISTS (SELECT FROM rollout_messages AS m
     WHERE m.rollout_id = excluded.id AND m.sequence > excluded.sequence)`;

@@ -1,26 +1,14 @@
 /** The fields of a Rollout request that say when it may go on, and when it has to stop. */
 import { z } from "zod";
-import { isClean } from "#kernel/clean-text.ts";
-
-const aboutLimit = {
-  error: 'must be a count, for example 3, or a percentage, for example "2%"',
-};
-
-/** How many may fail; the next failure is one too many. */
-export const FailureLimit = z
-  .union(
-    [z.int().min(0).max(1_000_000), z.string().regex(/^(?:100|[1-9]?\d)%$/, aboutLimit)],
-    aboutLimit,
-  )
-  .meta({ examples: [3, "2%"] });
-export type FailureLimit = z.infer<typeof FailureLimit>;
+import { choiceFields } from "#rollout/choice/contract.ts";
+import { instant, Limit } from "#rollout/values/contract.ts";
 
 export const MaxFailed = z
   .strictObject({
-    per_wave: FailureLimit.optional().meta({
+    per_wave: Limit.optional().meta({
       description: "Of one wave; a percentage is of the wave, rounded down.",
     }),
-    in_all: FailureLimit.optional().meta({
+    in_all: Limit.optional().meta({
       description: "Of the whole rollout; a percentage is of its sentinels, rounded down.",
     }),
   })
@@ -54,36 +42,18 @@ export const SoakSeconds = z.union([Seconds, z.array(Seconds).min(1).max(100)]).
   examples: [600, [3600, 600, 0]],
 });
 
-const latestMs = Date.parse("9000-01-01T00:00:00Z");
-
-/** A time of the calendar's four-digit years, as Postgres, `Temporal` and `Date` have them in common. */
-export const instant = (example: string) =>
-  z.iso
-    .datetime({ offset: true, error: `must be a time with its offset, such as ${example}` })
-    .refine((text) => Date.parse(text) >= 0 && Date.parse(text) < latestMs, {
-      error: "must be a time from 1970 to 8999",
-    });
-
 export const NotBefore = instant("2026-12-01T22:00:00Z").meta({
   title: "Scheduled start",
   description: "The first wave starts at this time or later. The fleet is frozen then.",
   examples: ["2026-12-01T22:00:00Z"],
 });
 
-/** Text that an operator wrote for other people. */
-export const Reason = z
-  .string()
-  .trim()
-  .min(1)
-  .max(500)
-  .refine((text) => isClean(text, 500), { error: "must be one line of text" })
-  .meta({ title: "Reason", examples: ["incident 4711"] });
-
 export const policyFields = {
   on_failure: OnFailure.optional(),
   max_failed: MaxFailed.optional(),
   soak_seconds: SoakSeconds.optional(),
   not_before: NotBefore.optional(),
+  ...choiceFields,
 };
 
 export const Policy = z.object(policyFields);

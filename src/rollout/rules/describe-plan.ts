@@ -1,15 +1,16 @@
 /** The answer of Plan. */
 import type { FleetMember } from "#fleet/contract.ts";
 import { toIso } from "#kernel/time.ts";
-import { limitOf } from "#rollout/conditions/budget.ts";
 import { soakSecondsOf } from "#rollout/conditions/soak.ts";
 import { earliestStarts } from "#rollout/conditions/window.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
-import type { FailureLimit, Policy } from "#rollout/policy/contract.ts";
+import type { Policy } from "#rollout/policy/contract.ts";
+import type { Limit } from "#rollout/values/contract.ts";
+import { limitOf } from "#rollout/values/limit.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
-import type { WaveMembers } from "./plan.ts";
+import type { PlannedRollout } from "./plan.ts";
 
-/** How many sentinels of a wave the answer of Plan names. */
+/** How many sentinels of a wave, and of those that are left out, the answer of Plan names. */
 const namedPerWave = 100;
 
 type Planned = {
@@ -24,7 +25,7 @@ type Planned = {
 
 export function describePlan(
   { image, wavePercentages, policy, fleetSize, windows, nowMs }: Planned,
-  waves: readonly WaveMembers[],
+  { waves, leftOut }: PlannedRollout,
 ): RolloutPlan {
   const total = waves.reduce((sum, wave) => sum + wave.members.length, 0);
   const { on_failure = "pause", max_failed: limits } = policy;
@@ -36,7 +37,9 @@ export function describePlan(
   return {
     image,
     total,
-    already_running: fleetSize - total,
+    already_running: fleetSize - total - leftOut.length,
+    left_out_count: leftOut.length,
+    left_out: leftOut.slice(0, namedPerWave).map(({ id, by, reason }) => ({ id, pin: by, reason })),
     on_failure,
     max_failed: countOf(limits?.in_all, total),
     waves: waves.map(({ percentage, covered, members }, i) => ({
@@ -57,7 +60,7 @@ function isoOf(ms: number | undefined): string | null {
   return ms === undefined ? null : toIso(ms);
 }
 
-function countOf(limit: FailureLimit | undefined, total: number): number | null {
+function countOf(limit: Limit | undefined, total: number): number | null {
   return limit === undefined ? null : limitOf(limit, total);
 }
 

@@ -37,6 +37,7 @@ const drafts: Record<RolloutEvent, Draft> = {
     title: "Rollout started",
     lines: (head) => [
       `Waves at ${head.wavePercentages.join(", ")} % of the fleet, started by ${head.startedBy}.`,
+      ...(head.policy?.reason === undefined ? [] : [`Reason: ${head.policy.reason}.`]),
     ],
   },
   "wave started": {
@@ -115,10 +116,11 @@ const drafts: Record<RolloutEvent, Draft> = {
     title: "Rollout completed",
     lines: (head) =>
       head.failed === 0
-        ? [`${sentinels(head.succeeded)} run the new image.`]
+        ? [`${sentinels(head.succeeded)} run the new image.`, ...leftOutLines(head)]
         : [
             `${head.succeeded} of ${sentinels(head.total)} run the new image.`,
             ...failureLines(head),
+            ...leftOutLines(head),
           ],
   },
   cancelled: {
@@ -171,6 +173,10 @@ function notReverted({ notReverted: list, succeeded }: RolloutHead): number {
 
 function failureLines(head: RolloutHead): string[] {
   return namedLines("Failed", head.failedSample, head.failed);
+}
+
+function leftOutLines({ leftOut = 0 }: RolloutHead): string[] {
+  return leftOut === 0 ? [] : [`Left out by pins and the request: ${leftOut}.`];
 }
 
 function namedLines(

@@ -14,9 +14,12 @@ export type DeployOutcome = {
   ok: boolean;
   reason?: string;
   ofFleet?: true;
+  /** A pin has held it back: it was not ordered. */
+  leftOut?: true;
 };
 
-export type Target = { index: number; id: string; image: string };
+/** `isDown`: it is unavailable already, so that its deploy costs nothing. */
+export type Target = { index: number; id: string; image: string; isDown?: true };
 
 /** One mark that a result has changed. */
 export type OutcomeChange = { id: string; from: string; to: string; reason?: string };
@@ -96,7 +99,7 @@ export function applyResults(
     const isExpected =
       id !== undefined && (run.kind === "rollout" ? isUnresolved(from) : isTarget(from, id));
     if (!isExpected) continue;
-    const to = markOf(run.kind, result.ok);
+    const to = markOf(run.kind, result);
     marks[result.index] = to;
     if (result.reason === undefined) reasons.delete(id);
     else reasons.set(id, result.reason);
@@ -123,7 +126,11 @@ function ofFleetAfter(
   return { ofFleet: [...new Set([...kept, ...more.map(({ id }) => id)])] };
 }
 
-function markOf(kind: RunKind, isOk: boolean): string {
-  if (kind === "rollout") return isOk ? "s" : "f";
-  return isOk ? "r" : "n";
+export function markOf(
+  kind: RunKind,
+  { ok, leftOut }: Pick<DeployOutcome, "ok" | "leftOut">,
+): string {
+  if (leftOut === true) return "x";
+  if (kind === "rollout") return ok ? "s" : "f";
+  return ok ? "r" : "n";
 }

@@ -1,5 +1,12 @@
 /** Freezes a fleet into waves and batches. */
 import type { FleetMember } from "#fleet/contract.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import { capsOf, mostWaves, splitByCap } from "#rollout/choice/cap.ts";
+import type { Pin } from "#rollout/choice/contract.ts";
+import { type LeftOut, leaveOut } from "#rollout/choice/leave-out.ts";
+import { inOrder, seatsOf } from "#rollout/choice/order.ts";
+import type { RolloutProblemCode } from "#rollout/contract.ts";
+import type { Policy } from "#rollout/policy/contract.ts";
 import { type Batch, batchSize, type SizedBatch, type WaveProgress } from "#rollout/state.ts";
 import { spreadOverWaves } from "./spread.ts";
 import { planWaves } from "./waves.ts";
@@ -7,26 +14,72 @@ import { planWaves } from "./waves.ts";
 /** The sentinels of one wave in the order in which they are deployed. */
 export type WaveMembers = { percentage: number; covered: number; members: FleetMember[] };
 
+export type PlanRequest = {
+  image: string;
+  wavePercentages: readonly number[];
+  policy?: Policy | undefined;
+  pins?: readonly Pin[];
+  nowMs?: number;
+};
+
+export type PlannedRollout = { waves: WaveMembers[]; leftOut: LeftOut[] };
+
 /**
  * The waves of a rollout of `image` (docs/architecture.md, "Waves"). Sentinels that run it already and
- * are to run it are left out. The image is the salt of the order, so that Plan and Rollout agree.
+ * are to run it are left out, and those that a pin or the request leaves out. The image is the salt of the
+ * order, so that Plan and Rollout agree.
  */
-export function planMembers(
+export function planRollout(
   fleet: readonly FleetMember[],
-  request: { image: string; wavePercentages: readonly number[] },
-): WaveMembers[] {
-  const eligible = fleet.filter((member) => !alreadyRuns(member, request.image));
-  const waves = planWaves(eligible.length, request.wavePercentages);
-  const members = spreadOverWaves(
-    eligible,
-    waves.map((wave) => wave.size),
-    request.image,
+  { image, wavePercentages, policy = {}, pins = [], nowMs = 0 }: PlanRequest,
+): PlannedRollout {
+  const outdated = fleet.filter((member) => !alreadyRuns(member, image));
+  const { chosen, leftOut } = leaveOut(outdated, { ...policy, pins, nowMs });
+  const waves = planWaves(chosen.length, wavePercentages);
+  const groups = fillWaves(
+    inOrder(chosen, policy),
+    waves.map(({ size }) => size),
+    image,
   );
-  return waves.map(({ percentage, covered }, i) => ({
-    percentage,
-    covered,
-    members: members[i] ?? [],
-  }));
+  const capOf = capsOf(fleet, policy);
+  const split = waves.flatMap(({ percentage }, i) =>
+    splitByCap(groups[i] ?? [], capOf).map((members) => ({ percentage, members })),
+  );
+  if (split.length > mostWaves) throw tooManyWaves(split.length);
+  return { waves: withCovered(split), leftOut };
+}
+
+function tooManyWaves(count: number): ProblemError {
+  const detail = `with this max_per_region there are ${count} waves, ${mostWaves} at most: allow more per region`;
+  return new ProblemError<RolloutProblemCode>({ status: 400, code: "too_many_waves", detail });
+}
+
+/**
+ * The groups of each wave. Each group takes the seats that the groups before it have left, the first waves
+ * first.
+ */
+function fillWaves(
+  groups: readonly FleetMember[][],
+  sizes: readonly number[],
+  salt: string,
+): FleetMember[][][] {
+  const waves: FleetMember[][][] = sizes.map(() => []);
+  let left = sizes;
+  for (const group of groups) {
+    const seats = seatsOf(group.length, left);
+    for (const [i, members] of spreadOverWaves(group, seats, salt).entries())
+      if (members.length > 0) waves[i]?.push(members);
+    left = left.map((free, i) => free - (seats[i] ?? 0));
+  }
+  return waves;
+}
+
+function withCovered(waves: readonly Omit<WaveMembers, "covered">[]): WaveMembers[] {
+  let covered = 0;
+  return waves.map((wave) => {
+    covered += wave.members.length;
+    return { ...wave, covered };
+  });
 }
 
 function alreadyRuns(member: FleetMember, image: string): boolean {

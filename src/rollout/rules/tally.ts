@@ -19,7 +19,7 @@ function tallyOf(batch: Pick<Batch, "ids">, outcome: Results): Tally {
   const marks = marksOf(batch, outcome);
   const count = (mark: string) => marks.filter(({ to }) => to === mark).length;
   const ofFleet = marks.filter((mark) => isOfFleet(mark, outcome)).length;
-  return { s: count("s"), f: count("f"), r: count("r"), n: count("n"), ofFleet };
+  return { s: count("s"), f: count("f"), r: count("r"), n: count("n"), x: count("x"), ofFleet };
 }
 
 /** Whether a deploy failed because of the fleet's API, which says nothing about the image. */
@@ -32,7 +32,7 @@ function isOfFleet({ id, to, reason = "" }: OutcomeChange, { ofFleet }: Results)
 
 type Counts = Pick<
   RolloutHead,
-  "succeeded" | "failed" | "reverted" | "revertedByLastRollback" | "waves"
+  "succeeded" | "failed" | "leftOut" | "reverted" | "revertedByLastRollback" | "waves"
 > &
   Pick<RolloutHead, "tallies">;
 
@@ -44,12 +44,14 @@ export function recount(head: RolloutHead, { n, batch, before, after }: BatchSte
   const was = countedSoFar(head, { n, batch, before });
   const is = tallyOf(batch, after);
   const more = { s: is.s - was.s, f: is.f - was.f, r: is.r - was.r, n: is.n - was.n };
+  const moreLeftOut = (is.x ?? 0) - (was.x ?? 0);
   const moreOfFleet = (is.ofFleet ?? 0) - (was.ofFleet ?? 0);
   const reverted = head.reverted + more.r;
   return {
     // A sentinel that was not reverted has the new image, or may have it.
     succeeded: head.succeeded + more.s + more.n,
     failed: head.failed + more.f,
+    leftOut: (head.leftOut ?? 0) + moreLeftOut,
     reverted,
     revertedByLastRollback:
       head.revertedBefore === undefined
@@ -61,6 +63,7 @@ export function recount(head: RolloutHead, { n, batch, before, after }: BatchSte
             ...one,
             succeeded: one.succeeded + more.s + more.n + more.r,
             failed: one.failed + more.f,
+            leftOut: (one.leftOut ?? 0) + moreLeftOut,
             fleetFailed: (one.fleetFailed ?? 0) + moreOfFleet,
           }
         : one,

@@ -1,6 +1,8 @@
 /** Lists the fleet at the start of a rollout and freezes it into waves and batches. */
 import { CancelledError, type Context, implement, TerminalError } from "@restatedev/restate-sdk";
 import type { FleetMember } from "#fleet/contract.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import type { Pin } from "#rollout/choice/contract.ts";
 import { singletonKey } from "#rollout/contract.ts";
 import {
   type CaptureRequest,
@@ -8,17 +10,21 @@ import {
   rolloutCapture,
   rolloutObject,
 } from "#rollout/internal.ts";
-import { planMembers, toBatches, toWaveProgress } from "#rollout/rules/plan.ts";
+import { type PlanRequest, planRollout, toBatches, toWaveProgress } from "#rollout/rules/plan.ts";
 import { inlineLists } from "#rollout/rules/progress.ts";
+import type { Batch, RolloutHead, WaveProgress } from "#rollout/state.ts";
 
 /** The fleet as it is now. Throws when it cannot be listed. */
 export type ListFleet = () => Promise<FleetMember[]>;
+
+export type ReadPins = () => Promise<Pin[]>;
 
 /** Batches per write: far below the size at which Restate refuses a message. */
 const batchesPerWrite = 20;
 
 export type CaptureParts = {
   listFleet: ListFleet;
+  readPins: ReadPins;
   /** How long the fleet may be unreachable before the rollout is paused instead. */
   listForMs: number;
 };
@@ -33,13 +39,17 @@ export function createCapture(parts: CaptureParts) {
 async function captureFleet(
   ctx: Context,
   wanted: CaptureRequest,
-  { listFleet, listForMs }: CaptureParts,
+  { listFleet, readPins, listForMs }: CaptureParts,
 ): Promise<CaptureResult> {
   const rollout = ctx.client(rolloutObject, singletonKey);
   const { rolloutId } = wanted;
   const request = await rollout.toCapture(wanted);
   if (request === null) return null;
-  const list = async () => freezeFleet(await listFleet(), request);
+  const list = async () => {
+    const fleet = await listFleet();
+    const asked = { ...request, pins: await readPins(), nowMs: Date.now() };
+    return unlessRefused(() => freezeFleet(fleet, asked));
+  };
   const plan = await ctx.run("list-fleet", list, { maxRetryDuration: listForMs }).catch(unlisted);
   if ("unlisted" in plan) return plan;
   for (let first = 0; first < plan.batches.length; first += batchesPerWrite) {
@@ -48,6 +58,16 @@ async function captureFleet(
   }
   await rollout.freeze({ rolloutId, waves: plan.waves, inline: plan.inline });
   return null;
+}
+
+/** What a request asks for may not fit the fleet; tried again it would not either. */
+function unlessRefused<Plan>(plan: () => Plan): Plan | { unlisted: string } {
+  try {
+    return plan();
+  } catch (error) {
+    if (error instanceof ProblemError) return { unlisted: error.message };
+    throw error;
+  }
 }
 
 /** A value, not an error: an error also means that this invocation was killed, which is not the fleet's. */
@@ -59,11 +79,12 @@ function unlisted(error: unknown): { unlisted: string } {
 /** The plan that is journaled has ids and numbered images: about 25 bytes per sentinel. */
 function freezeFleet(
   fleet: readonly FleetMember[],
-  request: { image: string; wavePercentages: number[] },
-) {
-  const members = planMembers(fleet, request);
-  const batches = toBatches(members);
-  const waves = toWaveProgress(members);
+  request: PlanRequest,
+): { waves: WaveProgress[]; batches: Batch[]; inline: Partial<RolloutHead> } {
+  const { waves: planned, leftOut } = planRollout(fleet, request);
+  const batches = toBatches(planned);
+  const waves = toWaveProgress(planned);
   const total = waves.reduce((sum, wave) => sum + wave.size, 0);
-  return { waves, batches, inline: inlineLists(total, batches) };
+  const counts = { fleetSize: fleet.length, leftOut: leftOut.length };
+  return { waves, batches, inline: { ...counts, ...inlineLists(total, batches) } };
 }

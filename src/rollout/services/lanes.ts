@@ -21,7 +21,13 @@ export type LaneSettings = {
   maxParallel: number;
 };
 
-type BatchesRun = { rolloutId: string; kind: RunKind; batches: SizedBatch[] };
+type BatchesRun = {
+  rolloutId: string;
+  kind: RunKind;
+  batches: SizedBatch[];
+  /** One after the other: each knows how many may become unavailable. */
+  oneByOne?: boolean | undefined;
+};
 
 /** Runs batches, a few at once, until all have ended or one was stopped. */
 export async function runBatches(
@@ -46,6 +52,7 @@ class BatchLanes {
   readonly #waiting: Job[];
   readonly #running = new Map<number, { parallel: number; end: RestatePromise<BatchEnd> }>();
   #freeSlots: number;
+  readonly #atOnce: number;
   #isStopped = false;
 
   constructor(ctx: Context, run: BatchesRun, settings: LaneSettings) {
@@ -53,6 +60,7 @@ class BatchLanes {
     this.#run = run;
     this.#waiting = run.batches.map((batch) => ({ ...batch, attempts: 1 }));
     this.#freeSlots = settings.maxParallel;
+    this.#atOnce = run.oneByOne === true ? 1 : batchesAtOnce;
   }
 
   hasWork(): boolean {
@@ -64,8 +72,8 @@ class BatchLanes {
   }
 
   async fill(): Promise<void> {
-    while (!this.#isStopped && this.#running.size < batchesAtOnce && this.#freeSlots > 0) {
-      const next = this.#waiting.slice(0, batchesAtOnce - this.#running.size);
+    while (!this.#isStopped && this.#running.size < this.#atOnce && this.#freeSlots > 0) {
+      const next = this.#waiting.slice(0, this.#atOnce - this.#running.size);
       const job = this.#waiting.shift();
       if (job === undefined) return;
       const sizes = next.map(({ size }) => size);

@@ -1,12 +1,14 @@
 /** Waits before the next thing starts, and looks at what the conditions are about. */
 import { type Context, RestatePromise } from "@restatedev/restate-sdk";
+import type { FleetMember } from "#fleet/contract.ts";
 import { readPatiently } from "#kernel/read-now.ts";
 import { unlessLate } from "#kernel/unless-aborted.ts";
 import type { ReadChecks } from "#rollout/conditions/gate.ts";
 import { wakeSignal } from "#rollout/conditions/wait.ts";
-import type { Advance, Look, Run, WaitInstruction } from "#rollout/internal.ts";
+import type { Advance, Look, Run, Unhealthy, WaitInstruction } from "#rollout/internal.ts";
 import { type Openings, openingsAt } from "#rollout/windows/calendar.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
+import type { ListFleet } from "./capture.ts";
 import type { ReadStrays } from "./strays.ts";
 
 export type LookSettings = {
@@ -14,9 +16,10 @@ export type LookSettings = {
   readChecks: ReadChecks;
   readStrays: ReadStrays;
   readWindows: () => Promise<RolloutWindow[]>;
+  listFleet: ListFleet;
 };
 
-type Looking = Pick<Run, "rolloutId" | "windowsEpoch" | "notBefore"> & {
+type Looking = Pick<Run, "rolloutId" | "windowsEpoch" | "notBefore" | "countsUnhealthy"> & {
   /** Resolves when the rollout is stopped meanwhile. */
   stop: RestatePromise<null>;
   settings: LookSettings;
@@ -54,7 +57,7 @@ export async function look(ctx: Context, at: Looking | Wait): Promise<{ look?: L
 }
 
 async function lookAt(ctx: Context, at: Looking | Wait): Promise<Look> {
-  const { readChecks, readStrays, readWindows } = at.settings;
+  const { readChecks, readStrays, readWindows, listFleet } = at.settings;
   const {
     rolloutId,
     windowsEpoch,
@@ -64,14 +67,25 @@ async function lookAt(ctx: Context, at: Looking | Wait): Promise<Look> {
     sinceMs,
   }: Looking & Partial<WaitInstruction> = at;
   const atMs = Date.now();
-  const [reports, strays, windows] = await Promise.all([
+  const [reports, strays, windows, fleet] = await Promise.all([
     gate === undefined ? null : orNull(ctx, () => readChecks(gate.checks, sinceMs ?? atMs)),
     soaks !== true || image === undefined
       ? null
       : orNull(ctx, () => readStrays({ rolloutId, image })),
     orNull(ctx, async () => openingsOf(at, await readPatiently(readLimitMs, readWindows))),
+    at.countsUnhealthy === true
+      ? orNull(ctx, async () => unhealthyOf(await readPatiently(readLimitMs, listFleet)))
+      : null,
   ]);
-  return { atMs, reports, strays, windows, windowsEpoch };
+  return { atMs, reports, strays, windows, windowsEpoch, fleet };
+}
+
+/** How many are named: a journal must not grow with a fleet that is down. */
+const namedUnhealthy = 1_000;
+
+function unhealthyOf(fleet: readonly FleetMember[]): Unhealthy {
+  const ids = fleet.filter(({ health }) => health === "unhealthy").map(({ id }) => id);
+  return { ids: ids.slice(0, namedUnhealthy), more: Math.max(0, ids.length - namedUnhealthy) };
 }
 
 /** Worked out here and not in a handler of the rollout object: a year of windows takes a tenth of a second. */

@@ -2,6 +2,7 @@
 import { type Context, implement } from "@restatedev/restate-sdk";
 import { sentinelService } from "#fleet/contract.ts";
 import { chatChannel } from "#notify/contract.ts";
+import { rolloutPins } from "#rollout/choice/interface.ts";
 import { singletonKey } from "#rollout/contract.ts";
 import { rolloutHistory } from "#rollout/history/interface.ts";
 import {
@@ -26,6 +27,7 @@ export const releasedServices: readonly string[] = [
   rolloutHistory.name,
   rolloutRelease.name,
   rolloutWindows.name,
+  rolloutPins.name,
   sentinelService.name,
   chatChannel.name,
 ];

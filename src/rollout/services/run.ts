@@ -101,7 +101,7 @@ async function follow(
     const captured = await capture(ctx, led.rolloutId, led.stop);
     return captured ?? look(ctx, led);
   }
-  await runBatches(ctx, { ...led, batches: next.batches }, led.settings);
+  await runBatches(ctx, { ...led, batches: next.batches, oneByOne: next.oneByOne }, led.settings);
   return { ...(await look(ctx, led)), finishedWave: next.waveIndex };
 }
 

@@ -1,7 +1,7 @@
 /** Windows: when the waves of rollouts may start, and when they must not. */
 import { z } from "zod";
 import { isTimeZone } from "#kernel/time-zone.ts";
-import { instant, Reason } from "#rollout/policy/contract.ts";
+import { instant, Reason } from "#rollout/values/contract.ts";
 
 export const maxWindows = 50;
 

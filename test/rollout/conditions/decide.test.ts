@@ -18,7 +18,14 @@ const verdictOn = (
   over: Partial<RolloutHead> = {},
 ) => {
   const head = buildHead({ waves, ...over });
-  return mayStart({ head, next: nextOf(head), wave, nowMs, windows: { now: { is_open: true } } });
+  return mayStart({
+    head,
+    next: nextOf(head),
+    wave,
+    nowMs,
+    windows: { now: { is_open: true } },
+    fleet: null,
+  });
 };
 
 /** As a Resume does after a stop because of these failures. */
@@ -67,6 +74,7 @@ describe("a rollout without a policy", () => {
         wave: 0,
         nowMs,
         windows: { now: { is_open: true } },
+        fleet: null,
       }),
     ).toEqual({
       action: "start",
@@ -161,6 +169,7 @@ describe("a failure budget", () => {
       wave: 1,
       nowMs,
       windows: { now: { is_open: true } },
+      fleet: null,
     });
   };
 
@@ -228,6 +237,7 @@ describe("a soak", () => {
       wave: 0,
       nowMs: nowMs + seconds * 1_000,
       windows: { now: { is_open: true } },
+      fleet: null,
     });
 
   it("ends at its very end, and not a millisecond before", () => {

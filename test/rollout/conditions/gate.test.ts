@@ -25,6 +25,7 @@ const judge = (gateStatus: GateStatus, nowMs: number) =>
     wave: 0,
     nowMs,
     windows: { now: { is_open: true } },
+    fleet: null,
   });
 
 describe("judgeGate", () => {

@@ -29,7 +29,14 @@ const seenAt = (head: RolloutHead, atMs: number, suspects: string[] = []) =>
   ({ ...head, wait: { ...head.wait, lookedAt: toIso(atMs), suspects } }) as RolloutHead;
 
 const verdictAt = (head: RolloutHead, atMs: number) =>
-  mayStart({ head, next: nextOf(head), wave: 0, nowMs: atMs, windows: { now: { is_open: true } } });
+  mayStart({
+    head,
+    next: nextOf(head),
+    wave: 0,
+    nowMs: atMs,
+    windows: { now: { is_open: true } },
+    fleet: null,
+  });
 
 describe("a wave that ended while no run led the rollout", () => {
   const ended = [buildWave({ succeeded: 1, failed: 1 }), buildWave()];

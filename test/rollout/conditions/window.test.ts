@@ -27,7 +27,7 @@ type Over = { next?: Next; windows?: RolloutWindow[] | "unread" | "stale" };
 const judge = (head: RolloutHead, { next = before, windows = [freeze] }: Over = {}) => {
   const startMs = Date.parse(head.policy?.not_before ?? "") || undefined;
   const said = typeof windows === "string" ? windows : openingsAt(windows, { nowMs, startMs });
-  return mayStart({ head, next, wave: undefined, nowMs, windows: said });
+  return mayStart({ head, next, wave: undefined, nowMs, windows: said, fleet: null });
 };
 
 describe("a freeze", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Policy } from "#rollout/policy/contract.ts";
 import { describePlan } from "#rollout/rules/describe-plan.ts";
-import { planMembers } from "#rollout/rules/plan.ts";
+import { planRollout } from "#rollout/rules/plan.ts";
 import { RolloutWindow } from "#rollout/windows/contract.ts";
 import { buildFleet, imageV2 } from "../../support/rollout/rollout-builders.ts";
 
@@ -12,7 +12,7 @@ const nowMs = Date.parse("2026-03-02T12:00:00Z");
 
 const describeWith = (policy: Policy, windows: RolloutWindow[] = []) => {
   const planned = { ...request, policy, fleetSize: fleet.length, windows, nowMs };
-  return describePlan(planned, planMembers(fleet, request));
+  return describePlan(planned, planRollout(fleet, request));
 };
 
 describe("describePlan", () => {

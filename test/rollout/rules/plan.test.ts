@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { FleetMember } from "#fleet/contract.ts";
-import { batchesOf, planMembers, toBatches, toWaveProgress } from "#rollout/rules/plan.ts";
+import { batchesOf, planRollout, toBatches, toWaveProgress } from "#rollout/rules/plan.ts";
 import { buildFleet, imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
 
 const aMember: FleetMember = {
@@ -12,11 +12,11 @@ const aMember: FleetMember = {
 };
 const request = { image: imageV2, wavePercentages: [50, 100] };
 
-describe("planMembers", () => {
+describe("planRollout", () => {
   it("leaves out sentinels that run the image already", () => {
     const fleet = [...buildFleet({ eu: 2 }), ...buildFleet({ us: 3 }, imageV2)];
 
-    const waves = planMembers(fleet, request);
+    const { waves } = planRollout(fleet, request);
 
     expect(waves.flatMap(({ members }) => members.map(({ region }) => region))).toEqual([
       "eu",
@@ -27,13 +27,13 @@ describe("planMembers", () => {
   it("includes a sentinel that is to run the image but does not yet", () => {
     const fleet = [{ ...aMember, image: imageV2 }];
 
-    expect(planMembers(fleet, request)).toHaveLength(1);
+    expect(planRollout(fleet, request).waves).toHaveLength(1);
   });
 });
 
 describe("toBatches", () => {
   it("never lets a batch span two waves", () => {
-    const waves = planMembers(buildFleet({ eu: 600 }), request);
+    const { waves } = planRollout(buildFleet({ eu: 600 }), request);
 
     expect(toBatches(waves).map((batch) => [batch.wave, batch.ids.length])).toEqual([
       [0, 250],
@@ -44,7 +44,7 @@ describe("toBatches", () => {
   });
 
   it("agrees with the numbers that the waves keep", () => {
-    const waves = planMembers(buildFleet({ eu: 600 }), request);
+    const { waves } = planRollout(buildFleet({ eu: 600 }), request);
 
     const numbered = toWaveProgress(waves).flatMap(batchesOf);
 
@@ -54,7 +54,7 @@ describe("toBatches", () => {
   it("remembers the image that runs, not the one that was ordered", () => {
     const fleet = [{ ...aMember, image: "r.io/x:never-came-up" }];
 
-    const [batch] = toBatches(planMembers(fleet, request));
+    const [batch] = toBatches(planRollout(fleet, request).waves);
 
     expect(batch?.images).toEqual([imageV1]);
   });

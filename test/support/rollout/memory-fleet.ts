@@ -4,7 +4,13 @@ import { imageV1 } from "./rollout-builders.ts";
 
 type Behaviour = { status: "ready" } | { status: "failed"; reason: string; isOfApi?: true };
 
-type Member = { region: string; image: string; running: string; pending?: Behaviour };
+type Member = {
+  region: string;
+  image: string;
+  running: string;
+  labels?: Record<string, string>;
+  pending?: Behaviour;
+};
 
 type AppliedOrder = { id: string; image: string; atMs: number };
 
@@ -25,6 +31,8 @@ export function createMemoryFleet(size: number) {
 
   const reset = () => {
     sick.clear();
+    settled.clear();
+    inFlight = 0;
     for (let i = 1; i <= size; i++) {
       const id = `s${String(i).padStart(2, "0")}`;
       const region = ["eu", "us", "ap"][i % 3] ?? "";
@@ -47,9 +55,10 @@ export function createMemoryFleet(size: number) {
       await listGate.promise;
       waitingForList--;
       if (isAway) throw new Error("unreachable: the fleet is away");
-      return [...members].map(([id, { region, image, running }]) => ({
+      return [...members].map(([id, { region, image, running, labels = {} }]) => ({
         id,
         region,
+        labels,
         image,
         running_image: running,
         healthy: !sick.has(id),
@@ -112,6 +121,13 @@ export function createMemoryFleet(size: number) {
     remove: (id: string) => {
       members.delete(id);
     },
+    /** These have the labels until the fleet is reset. */
+    label: (labels: Record<string, string>, ...ids: string[]) => {
+      for (const id of ids) {
+        const member = members.get(id);
+        if (member !== undefined) members.set(id, { ...member, labels });
+      }
+    },
     /** These list themselves as unhealthy from now on; without ids all are healthy again. */
     sicken: (...ids: string[]) => {
       sick.clear();
@@ -124,6 +140,9 @@ export function createMemoryFleet(size: number) {
     },
     running: () => new Map([...members].map(([id, { running }]) => [id, running])),
     maxInFlight: () => maxInFlight,
+    forgetMaxInFlight: () => {
+      maxInFlight = inFlight;
+    },
   };
 }
 

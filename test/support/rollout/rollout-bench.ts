@@ -59,6 +59,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
       testService,
       ...createRolloutServices({
         listFleet: listing.list,
+        readMembers: store.members,
         orders: store,
         resolveImage: async (image) => image,
         knownChecks: ["verify-key", "liveness"],

@@ -5,6 +5,7 @@ import { RolloutPlan } from "#rollout/contract.ts";
 import { failing } from "./memory-fleet.ts";
 import { HeldRolloutStep, PausedRolloutStep } from "./rollout-held-steps.ts";
 import type { ModelPolicy, RolloutModel } from "./rollout-model.ts";
+import { PinStep } from "./rollout-pin-step.ts";
 import { callAndCompare, nextImage, type Real, Step } from "./rollout-step.ts";
 import { FreezeStep, PauseStep, SkipStep, ThawStep } from "./rollout-wait-steps.ts";
 
@@ -31,9 +32,8 @@ class RolloutStep extends Step {
       ...(this.#policy.soaks && { soak_seconds: 3_600 }),
     };
     const plan = RolloutPlan.parse((await real.bench.call("Plan", body)).body);
-    const waves = plan.waves.map(({ sentinels }) => sentinels);
     const move = () => {
-      model.begin(body.image, waves, this.#policy);
+      model.begin(body.image, plan, this.#policy);
       model.run(this.#failing);
     };
     await callAndCompare(model, real, { operation: "Rollout", body, move });
@@ -133,6 +133,7 @@ export function rolloutCommands(ids: string[]) {
       fc.tuple(someFailing, fc.boolean()).map(([list, retries]) => new ResumeStep(list, retries)),
       someFailing.map((list) => new SkipStep(list)),
       fc.constant(new PauseStep()),
+      fc.subarray(ids, { maxLength: 3 }).map((list) => new PinStep(list)),
       fc.constant(new FreezeStep()),
       fc.tuple(someFailing, fc.boolean()).map(([list, byTime]) => new ThawStep(list, byTime)),
       fc.constant(new CancelStep()),

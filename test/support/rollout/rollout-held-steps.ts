@@ -3,8 +3,24 @@ import { expect } from "vitest";
 import { RolloutPlan } from "#rollout/contract.ts";
 import { waitFor } from "../wait-for.ts";
 import { failing } from "./memory-fleet.ts";
+import type { RolloutBench } from "./rollout-bench.ts";
 import type { RolloutModel } from "./rollout-model.ts";
 import { expectAgreement, expectLegality, nextImage, type Real, Step } from "./rollout-step.ts";
+
+/** Rollout, with its first deploys held. `ordered`: their ids. */
+async function beginHeld(model: RolloutModel, bench: RolloutBench) {
+  const request = { image: nextImage(), wave_percentages: [100] };
+  const plan = RolloutPlan.parse((await bench.call("Plan", request)).body);
+  const before = bench.fleet.applied.length;
+  bench.fleet.hold();
+  const rollout = bench.call("Rollout", request);
+  await waitFor(() => bench.fleet.applied.length === before + bench.maxParallel, {
+    withinMs: 10_000,
+    what: "the first deploys",
+  });
+  model.begin(request.image, plan);
+  return { request, rollout, ordered: () => bench.fleet.applied.slice(before).map(({ id }) => id) };
+}
 
 /** Rollout, and while its first deploys are held: every other operation, then Cancel, then RollbackAll or not. */
 export class HeldRolloutStep extends Step {
@@ -20,16 +36,7 @@ export class HeldRolloutStep extends Step {
   async run(model: RolloutModel, { bench }: Real): Promise<void> {
     if (!model.allows("Rollout") || model.isFrozen) return;
     bench.fleet.behave(failing(this.#failing));
-    const request = { image: nextImage(), wave_percentages: [100] };
-    const [wave] = RolloutPlan.parse((await bench.call("Plan", request)).body).waves;
-    const before = bench.fleet.applied.length;
-    bench.fleet.hold();
-    const rollout = bench.call("Rollout", request);
-    await waitFor(() => bench.fleet.applied.length === before + bench.maxParallel, {
-      withinMs: 10_000,
-      what: "the first deploys",
-    });
-    model.begin(request.image, [wave?.sentinels ?? []]);
+    const { request, rollout, ordered } = await beginHeld(model, bench);
 
     for (const operation of ["Rollout", "Resume", "RollbackAll"] as const) {
       const refused = await bench.call(operation, operation === "Rollout" ? request : {});
@@ -37,7 +44,7 @@ export class HeldRolloutStep extends Step {
     }
     const cancelled = await bench.call("Cancel");
     expectLegality(model, "Cancel", cancelled);
-    const inFlight = bench.fleet.applied.slice(before).map(({ id }) => id);
+    const inFlight = ordered();
     model.cancelDuring(inFlight, this.#failing);
 
     const rollback = this.#rollsBack ? bench.call("RollbackAll") : undefined;
@@ -70,19 +77,10 @@ export class PausedRolloutStep extends Step {
   async run(model: RolloutModel, { bench }: Real): Promise<void> {
     if (!model.allows("Rollout") || model.isFrozen) return;
     bench.fleet.behave(failing(this.#failing));
-    const request = { image: nextImage(), wave_percentages: [100] };
-    const [wave] = RolloutPlan.parse((await bench.call("Plan", request)).body).waves;
-    const before = bench.fleet.applied.length;
-    bench.fleet.hold();
-    const rollout = bench.call("Rollout", request);
-    await waitFor(() => bench.fleet.applied.length === before + bench.maxParallel, {
-      withinMs: 10_000,
-      what: "the first deploys",
-    });
-    model.begin(request.image, [wave?.sentinels ?? []]);
+    const { rollout, ordered } = await beginHeld(model, bench);
     expectLegality(model, "Pause", await bench.call("Pause"));
     expectLegality(model, "Skip", await bench.call("Skip", { reason: "a test" }));
-    const inFlight = bench.fleet.applied.slice(before).map(({ id }) => id);
+    const inFlight = ordered();
     bench.fleet.release();
     expect((await rollout).body.state).toBe("paused");
     await waitFor(async () => (await bench.call("Status")).body["in_flight"] === 0, {

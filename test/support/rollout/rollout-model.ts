@@ -12,6 +12,9 @@ export type ModelPolicy = { tolerates: boolean; rollsBack: boolean; soaks: boole
 
 const plain: ModelPolicy = { tolerates: false, rollsBack: false, soaks: false };
 
+/** What Plan says of a rollout: who is in which wave, and how many are left out. */
+type Plan = { waves: readonly { sentinels: string[] }[]; left_out_count: number };
+
 const legal: Record<State, ModelOperation[]> = {
   idle: ["Rollout"],
   in_progress: ["Pause", "Cancel"],
@@ -31,6 +34,9 @@ export class RolloutModel {
   currentWave = 0;
   succeeded = new Set<string>();
   failed = new Set<string>();
+  leftOut = 0;
+  /** The sentinels that a pin holds back, whatever the rollout does. */
+  pinned = new Set<string>();
   /** Whether a freeze is in force, whatever the rollout does. */
   isFrozen = false;
   waitingFor: "soak" | "window" | null = null;
@@ -53,11 +59,12 @@ export class RolloutModel {
   }
 
   /** Freezes the fleet: who is in which wave, and what each runs now. */
-  begin(image: string, waves: string[][], policy = plain): void {
+  begin(image: string, { waves, left_out_count }: Plan, policy = plain): void {
     this.#policy = policy;
     this.state = "in_progress";
     this.image = image;
-    this.waves = waves;
+    this.waves = waves.map(({ sentinels }) => sentinels);
+    this.leftOut = left_out_count;
     this.currentWave = 0;
     this.isCaptured = false;
     this.succeeded = new Set();
@@ -127,7 +134,8 @@ export class RolloutModel {
 
   /** Pauses for a failure that the policy does not tolerate, and rolls back if it is to. */
   #stopsFor(ids: readonly string[], failing: ReadonlySet<string>): boolean {
-    if (this.#policy.tolerates || !ids.some((id) => failing.has(id))) return false;
+    if (this.#policy.tolerates || !ids.some((id) => this.failed.has(id) && failing.has(id)))
+      return false;
     this.state = "paused";
     if (this.#policy.rollsBack) this.rollBack(failing);
     return true;
@@ -177,7 +185,9 @@ export class RolloutModel {
   }
 
   #deploy(id: string, failing: ReadonlySet<string>): void {
-    if (failing.has(id)) {
+    if (this.pinned.has(id)) {
+      this.leftOut++;
+    } else if (failing.has(id)) {
       this.failed.add(id);
     } else {
       this.succeeded.add(id);

@@ -95,6 +95,7 @@ export async function expectAgreement(
     in_flight: 0,
     current_wave: model.currentWave,
     total_waves: model.isCaptured ? model.waves.length : 0,
+    ...(model.isCaptured && { left_out: model.leftOut }),
   };
   expect(answer.body).toMatchObject(expected);
   expect((await bench.call("Status")).body).toMatchObject(expected);

@@ -8,6 +8,7 @@ import {
 } from "../../support/rollout/rollout-bench.ts";
 import { rolloutCommands } from "../../support/rollout/rollout-commands.ts";
 import { RolloutModel } from "../../support/rollout/rollout-model.ts";
+import { unpin } from "../../support/rollout/rollout-pin-step.ts";
 import { thaw } from "../../support/rollout/rollout-wait-steps.ts";
 
 const sequences = Number(process.env["MODEL_SEQUENCES"] ?? 300);
@@ -48,6 +49,7 @@ describe.concurrent(`${sequences} random sequences of operations`, { retry: 0 },
 async function standStill(of: RolloutBench, model: RolloutModel): Promise<void> {
   if (model.waitingFor !== null) await of.call("Cancel");
   if (model.isFrozen) await thaw(of);
+  await unpin(model, of);
 }
 
 /** There is one rollout for all sequences: each begins after one that has completed, or with none. */
@@ -58,12 +60,9 @@ async function startOver(of: RolloutBench): Promise<RolloutModel> {
   const model = new RolloutModel(of.fleet.running());
   if (state === "idle") return model;
   const request = { image: "registry.example.com/vedette/sentinel:start" };
-  const { waves } = RolloutPlan.parse((await of.call("Plan", request)).body);
+  const plan = RolloutPlan.parse((await of.call("Plan", request)).body);
   await of.call("Rollout", request);
-  model.begin(
-    request.image,
-    waves.map(({ sentinels }) => sentinels),
-  );
+  model.begin(request.image, plan);
   model.run(new Set());
   return model;
 }

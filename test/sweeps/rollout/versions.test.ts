@@ -24,9 +24,9 @@ const edits = {
     to: '  await ctx.run("new-step", () => 1);\n  await drain(ctx, run.drain, settings.deployTimeoutMs);\n  const batches',
   },
   batch: {
-    file: "rollout/services/batch.ts",
-    from: "  const work = new BatchWork(ctx, run);",
-    to: '  await ctx.run("new-step", () => 1);\n  const work = new BatchWork(ctx, run);',
+    file: "rollout/services/batch/batch.ts",
+    from: "  const work = new BatchWork(ctx, run, readPinned);",
+    to: '  await ctx.run("new-step", () => 1);\n  const work = new BatchWork(ctx, run, readPinned);',
   },
   deploy: { file: "fleet/service.ts", from: 'ctx.run("deploy"', to: 'ctx.run("begin-deploy"' },
   capture: { file: "rollout/services/capture.ts", from: '"list-fleet"', to: '"read-fleet"' },

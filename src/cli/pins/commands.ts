@@ -1,0 +1,33 @@
+/** `vedette pins`: the sentinels that rollouts leave out. */
+import type { Command } from "commander";
+import { withConnection } from "#cli/connection-options.ts";
+import { type Exit, load } from "#cli/load.ts";
+import { parseInstant, parseReason } from "#cli/options.ts";
+import { withSelector } from "#cli/selector.ts";
+
+export function addPinCommands(program: Command, exit: Exit): void {
+  const pins = program
+    .command("pins")
+    .description("sentinels that rollouts leave out, with a reason and an end")
+    .addHelpText("after", examples);
+  const from = () => import("./pins.ts");
+  withConnection(pins.command("list"))
+    .description("list them")
+    .action(load(exit, async () => (await from()).listPins));
+  withSelector(withConnection(pins.command("add <id>")), "", "which sentinels")
+    .description("add one; it holds for deploys that have not begun, and not for rollbacks")
+    .requiredOption("--reason <text>", "why", parseReason)
+    .option("--ends <time>", "it holds until then, for example 2026-12-20T00:00:00Z", parseInstant)
+    .action(load(exit, async () => (await from()).addPin));
+  withConnection(pins.command("remove <id>"))
+    .description("remove one")
+    .requiredOption("--reason <text>", "why; the log keeps it", parseReason)
+    .action(load(exit, async () => (await from()).removePin));
+}
+
+const examples = `
+Examples:
+  vedette pins add debug-gw-7 --ids gw-7 --ends 2026-12-20T00:00:00Z --reason "a memory leak is looked at there"
+  vedette pins add old-kernel --regions eu-central-1 --labels kernel=5 --reason "the new image needs a newer one"
+  vedette pins remove debug-gw-7 --reason "it is found"
+`;

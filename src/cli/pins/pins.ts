@@ -1,0 +1,70 @@
+/** The commands on pins. Each returns its exit code. */
+import { connect } from "#cli/connection.ts";
+import type { GlobalOptions } from "#cli/options.ts";
+import { print, printJson } from "#cli/print.ts";
+import { selectorOf } from "#cli/selector.ts";
+import { createTable, plain } from "#cli/table.ts";
+import type { Labels } from "#fleet/contract.ts";
+import { type ListedPin, pinHandlers, pinsName } from "#rollout/choice/contract.ts";
+
+type AddOptions = GlobalOptions & {
+  reason: string;
+  ids?: string[];
+  regions?: string[];
+  labels?: Labels;
+  ends?: string;
+};
+
+export async function listPins(options: GlobalOptions): Promise<number> {
+  const { output } = pinHandlers.List;
+  const list = await connect(options).call(`${pinsName}/List`, {}, output);
+  if (options.json) printJson(list);
+  else print(tableOf(list.pins));
+  return 0;
+}
+
+export async function addPin(id: string, options: AddOptions): Promise<number> {
+  const { reason, ends } = options;
+  const selector = selectorOf(options);
+  if (selector === undefined) throw new Error("a pin needs --ids, --regions or --labels");
+  const pin = { id, ...selector, reason, ...(ends !== undefined && { ends }) };
+  const added = await connect(options).call(`${pinsName}/Add`, pin, pinHandlers.Add.output);
+  if (options.json) printJson(added);
+  else print(`The pin ${id} is added: ${whichOf(added)}, ${untilOf(added)}.`);
+  return 0;
+}
+
+export async function removePin(
+  id: string,
+  options: GlobalOptions & { reason: string },
+): Promise<number> {
+  const { reason } = options;
+  const { output } = pinHandlers.Remove;
+  const removed = await connect(options).call(`${pinsName}/Remove`, { id, reason }, output);
+  if (options.json) printJson(removed);
+  else print(`The pin ${id} is removed.`);
+  return 0;
+}
+
+function tableOf(pins: readonly ListedPin[]): string {
+  if (pins.length === 0) return "There are no pins: rollouts leave no sentinel out.";
+  const table = createTable(["pin", "sentinels", "holds", "reason", "by"]);
+  for (const pin of pins)
+    table.push([pin.id, whichOf(pin), untilOf(pin), plain(pin.reason), plain(pin.added_by)]);
+  return String(table);
+}
+
+/** The first ids are named, of many. */
+function whichOf({ ids = [], regions = [], labels = {} }: ListedPin): string {
+  const more = ids.length > 5 ? ` and ${ids.length - 5} more` : "";
+  const words = [
+    ...(ids.length > 0 ? [`${ids.slice(0, 5).join(", ")}${more}`] : []),
+    ...(regions.length > 0 ? [`in ${regions.join(", ")}`] : []),
+    ...Object.entries(labels).map(([name, value]) => `${name}=${value}`),
+  ];
+  return plain(words.join("; "));
+}
+
+function untilOf({ ends }: ListedPin): string {
+  return ends === undefined ? "until it is removed" : `until ${ends}`;
+}

@@ -1,0 +1,123 @@
+/** Which sentinels a rollout takes, and in which order. */
+import { z } from "zod";
+import { LabelName, LabelValue } from "#fleet/contract.ts";
+import { instant, Limit, Reason } from "#rollout/values/contract.ts";
+
+const Region = z.string().min(1).max(200);
+const SentinelId = z.string().min(1).max(300);
+
+const isDistinct = (list: readonly string[]) => new Set(list).size === list.length;
+const distinctly = { error: "must name each once" };
+
+export const LabelSelector = z
+  .record(LabelName, LabelValue)
+  .refine((labels) => Object.keys(labels).length > 0, { error: "must have at least one label" })
+  .refine((labels) => Object.keys(labels).length <= 10, { error: "must have 10 labels at most" })
+  .meta({
+    title: "Label selector",
+    description: "Sentinels that have each of these labels.",
+    examples: [{ tier: "canary" }],
+  });
+export type LabelSelector = z.infer<typeof LabelSelector>;
+
+const selectorFields = {
+  ids: z.array(SentinelId).min(1).max(1_000).refine(isDistinct, distinctly).optional(),
+  regions: z.array(Region).min(1).max(100).refine(isDistinct, distinctly).optional(),
+  labels: LabelSelector.optional(),
+};
+
+/** Sentinels that match each of the fields it has. */
+export type Selector = z.infer<z.ZodObject<typeof selectorFields>>;
+
+function selectsSomething({ ids, regions, labels }: Selector): boolean {
+  return ids !== undefined || regions !== undefined || labels !== undefined;
+}
+
+const aboutSelector = { error: "must have ids, regions or labels", path: ["ids"] };
+
+const Exclusion = z
+  .strictObject({ ...selectorFields, reason: Reason.optional() })
+  .refine(selectsSomething, aboutSelector);
+
+export const RegionOrder = z.array(Region).min(1).max(100).refine(isDistinct, distinctly);
+
+export const choiceFields = {
+  exclude: z
+    .array(Exclusion)
+    .min(1)
+    .max(20)
+    .optional()
+    .meta({
+      title: "Exclusions",
+      description: "Sentinels that this rollout leaves out: those that match any of these.",
+      examples: [[{ regions: ["eu-central-1"], reason: "maintenance" }]],
+    }),
+  regions: RegionOrder.optional().meta({
+    title: "Order of regions",
+    description:
+      "The sentinels of these regions come first, one region after the other; those of the others last. Without it each wave takes every region in proportion.",
+    examples: [["eu-central-1", "us-east-1"]],
+  }),
+  canary_labels: LabelSelector.optional().meta({
+    title: "Canaries",
+    description: "Sentinels with these labels come first.",
+    examples: [{ tier: "canary" }],
+  }),
+  max_per_region: Limit.optional().meta({
+    title: "Cap per region",
+    description:
+      "How many sentinels of one region a wave may have: a count, or a percentage of the region's sentinels, rounded down, at least one. A wave with more becomes several.",
+    examples: ["25%"],
+  }),
+  max_unavailable: Limit.optional().meta({
+    title: "Unavailable at most",
+    description:
+      "How many sentinels of the fleet may be unhealthy, failed in this wave or in flight at one time: a count, or a percentage, rounded down, at least one.",
+    examples: ["10%"],
+  }),
+  reason: Reason.optional().meta({ description: "Why this rollout is done." }),
+};
+
+const Choice = z.object(choiceFields);
+/** The fields of a Rollout request that say which sentinels it takes, and in which order. */
+export type Choice = z.infer<typeof Choice>;
+
+export const maxPins = 200;
+
+const PinId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
+  error: "must be lower-case letters, digits and dashes, 63 at most",
+});
+
+const pinShape = z.strictObject({
+  id: PinId,
+  ...selectorFields,
+  ends: instant("2026-12-20T00:00:00Z")
+    .optional()
+    .meta({ description: "It holds until then; without it until it is removed." }),
+  reason: Reason,
+});
+
+/** Sentinels that every rollout leaves out. */
+export const Pin = pinShape.refine(selectsSomething, aboutSelector).meta({
+  title: "Pin",
+  examples: [{ id: "debug-gw-7", ids: ["gw-7"], reason: "a memory leak is looked at there" }],
+});
+export type Pin = z.infer<typeof Pin>;
+
+export const ListedPin = pinShape.extend({ added_by: z.string(), added_at: z.string() });
+export type ListedPin = z.infer<typeof ListedPin>;
+
+const Empty = z.strictObject({}).meta({ title: "EmptyRequest", examples: [{}] });
+const Removal = z
+  .strictObject({ id: PinId, reason: Reason })
+  .meta({ title: "PinRemoval", examples: [{ id: "debug-gw-7", reason: "it is found" }] });
+
+export const pinsName = "vedette.v1.RolloutPins";
+
+export const pinHandlers = {
+  List: { input: Empty, output: z.object({ pins: z.array(ListedPin) }) },
+  Add: { input: Pin, output: ListedPin },
+  Remove: { input: Removal, output: ListedPin },
+} as const;
+
+export type PinProblemCode = "pin_exists" | "too_many_pins" | "unknown_pin";

@@ -1,0 +1,46 @@
+/** The table `rollout_pins`. */
+import type { Database } from "#kernel/database.ts";
+import { createRowStore } from "#rollout/rows/store.ts";
+import { maxPins, type Pin, type PinProblemCode } from "./contract.ts";
+
+export type PinStore = ReturnType<typeof createPinStore>;
+
+export function createPinStore(database: Database) {
+  return createRowStore<Pin, PinProblemCode>(database, {
+    table: "rollout_pins",
+    columns: {
+      id: ({ id }) => id,
+      ids: ({ ids }) => ids?.toSorted(),
+      regions: ({ regions }) => regions?.toSorted(),
+      labels: ({ labels }) => labels && JSON.stringify(sorted(labels)),
+      ends: ({ ends }) => ends && new Date(ends),
+      reason: ({ reason }) => reason,
+    },
+    fromColumns: (row) => toPin(row as Row),
+    most: maxPins,
+    word: "pin",
+    codes: { exists: "pin_exists", tooMany: "too_many_pins", unknown: "unknown_pin" },
+  });
+}
+
+/** By name: Postgres keeps another order. */
+function sorted(labels: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+type Row = Pick<Pin, "id" | "reason"> & {
+  ids: string[] | null;
+  regions: string[] | null;
+  labels: Record<string, string> | null;
+  ends: Date | null;
+};
+
+function toPin({ ids, regions, labels, ends, ...row }: Row): Pin {
+  return {
+    ...row,
+    ...(ids !== null && { ids }),
+    ...(regions !== null && { regions }),
+    ...(labels !== null && { labels: sorted(labels) }),
+    ...(ends !== null && { ends: ends.toISOString() }),
+  };
+}

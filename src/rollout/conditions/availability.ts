@@ -1,0 +1,65 @@
+/** How many sentinels may be unavailable at one time: unhealthy, failed in the wave, or in flight. Pure. */
+import type { RolloutHead, Unavailable } from "#rollout/state.ts";
+import { limitOf } from "#rollout/values/limit.ts";
+import { type Condition, look, type Stop, start } from "./condition.ts";
+
+/** So many as the limit allows; undefined: there is none. At least one, or nothing could be deployed. */
+function allowedUnavailable({
+  policy,
+  fleetSize,
+  total,
+}: Pick<RolloutHead, "policy" | "fleetSize" | "total">): number | undefined {
+  const limit = policy?.max_unavailable;
+  return limit === undefined ? undefined : Math.max(1, limitOf(limit, fleetSize ?? total));
+}
+
+/** How many more may become unavailable; undefined: there is no limit. Negative: more are than may be. */
+export function freeSlots(head: RolloutHead): number | undefined {
+  const allowed = allowedUnavailable(head);
+  const { ids = [], more = 0 } = head.unavailable ?? {};
+  return allowed === undefined ? undefined : allowed - ids.length - more;
+}
+
+/** Whether unhealthy sentinels alone take every place. */
+export function isFilledBy(head: RolloutHead, unhealthy: number): boolean {
+  return unhealthy >= (allowedUnavailable(head) ?? Number.POSITIVE_INFINITY);
+}
+
+/** Those that are unavailable once these deploys have ended. */
+export function withEndedDeploys(
+  { ids, ...rest }: Unavailable,
+  results: readonly { id: string; ok: boolean; leftOut?: true }[],
+): Unavailable {
+  const changed = new Set(ids);
+  for (const { id, ok, leftOut } of results) {
+    if (ok) changed.delete(id);
+    else if (leftOut !== true) changed.add(id);
+  }
+  return { ...rest, ids: [...changed] };
+}
+
+export const judgeAvailability: Condition = ({ head, next, fleet }) => {
+  const allowed = allowedUnavailable(head);
+  if (allowed === undefined || !head.captured || next.kind === "end") return start;
+  if (next.kind === "deploy")
+    return head.unavailable?.isFull === true ? full(head, allowed) : start;
+  if (fleet === "stale") return look;
+  if (fleet === null)
+    return ofFleet("the fleet could not be listed, and max_unavailable counts it");
+  const { unhealthy, ofNext } = fleet;
+  // To deploy those that are unavailable already may help them.
+  if (!isFilledBy(head, unhealthy) || ofNext > 0) return start;
+  return ofFleet(`${unhealthy} sentinels are unhealthy, max_unavailable allows ${allowed}`);
+};
+
+function ofFleet(reason: string): Stop {
+  return { action: "stop", cause: "fleet", reason, isOfImage: false };
+}
+
+function full(head: RolloutHead, allowed: number): Stop {
+  const { ids = [], more = 0 } = head.unavailable ?? {};
+  const reason = `${ids.length + more} sentinels were unhealthy or have failed, max_unavailable allows ${allowed}`;
+  const { failed = 0, passedOver = 0 } = head.waves[head.currentWave - 1] ?? {};
+  if (failed === passedOver) return ofFleet(reason);
+  return { action: "stop", cause: "budget", reason, isOfImage: true };
+}

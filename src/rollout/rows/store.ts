@@ -1,0 +1,79 @@
+/** Tables of rows that operators add and remove: windows and pins. */
+import { type Database, inTransaction } from "#kernel/database.ts";
+import { ProblemError } from "#kernel/problem.ts";
+
+export type Listed<Row> = Row & { added_by: string; added_at: string };
+
+export type RowKind<Row extends { id: string }, Code extends string> = {
+  table: string;
+  /** The value of each column, the same for rows that mean the same. */
+  columns: Record<string, (row: Row) => unknown>;
+  fromColumns: (columns: Record<string, unknown>) => Row;
+  /** How many there may be. */
+  most: number;
+  /** What a row is called: "window". */
+  word: string;
+  codes: Record<"exists" | "tooMany" | "unknown", Code>;
+};
+
+export type RowStore<Row> = {
+  list: () => Promise<Listed<Row>[]>;
+  find: (id: string) => Promise<Listed<Row> | null>;
+  /** Adding the same one again changes nothing. Throws 409 for another one with this id, and for too many. */
+  add: (row: Row, by: string) => Promise<Listed<Row>>;
+  /** Removes this one; another that has its id by now stays. */
+  remove: (row: Listed<Row>) => Promise<void>;
+  /** For an id that no row has. */
+  unknown: (id: string) => ProblemError;
+};
+
+export function createRowStore<Row extends { id: string }, Code extends string>(
+  database: Database,
+  kind: RowKind<Row, Code>,
+): RowStore<Row> {
+  const { table, columns, fromColumns, most, word, codes } = kind;
+  const valuesOf = (row: Row) => Object.values(columns).map((read) => read(row) ?? null);
+  const insert = insertInto(table, Object.keys(columns));
+  const refuse = (status: number, code: Code, detail: string) =>
+    new ProblemError<Code>({ status, code, detail });
+
+  const list = async (): Promise<Listed<Row>[]> => {
+    const { rows } = await database.query(`SELECT * FROM ${table} ORDER BY id`);
+    return rows.map(({ added_by, added_at, ...row }) => ({
+      ...fromColumns(row),
+      added_by,
+      added_at: added_at.toISOString(),
+    }));
+  };
+  const find = async (id: string) => (await list()).find((row) => row.id === id) ?? null;
+
+  return {
+    list,
+    find,
+    async add(row, by) {
+      await inTransaction(database, async (transaction) => {
+        // Two that are added at the same time would not see each other.
+        await transaction.query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`);
+        const { rows } = await transaction.query(`SELECT count(*)::int AS n FROM ${table}`);
+        if (rows[0].n < most) await transaction.query(insert, [...valuesOf(row), by]);
+      });
+      const known = await find(row.id);
+      const tooMany = `there are ${most} ${word}s already: remove one that is over`;
+      if (known === null) throw refuse(409, codes.tooMany, tooMany);
+      if (JSON.stringify(valuesOf(known)) === JSON.stringify(valuesOf(row))) return known;
+      throw refuse(409, codes.exists, `there is another ${word} ${row.id}: remove it first`);
+    },
+    async remove({ id, added_at }) {
+      const remove = `DELETE FROM ${table} WHERE id = $1 AND date_trunc('milliseconds', added_at) = $2`;
+      await database.query(remove, [id, added_at]);
+    },
+    unknown: (id) =>
+      refuse(404, codes.unknown, `there is no ${word} ${id}; vedette ${word}s list shows them`),
+  };
+}
+
+function insertInto(table: string, columns: readonly string[]): string {
+  const values = [...columns, "added_by"].map((_, i) => `$${i + 1}`);
+  const names = [...columns, "added_by"].join(", ");
+  return `INSERT INTO ${table} (${names}) VALUES (${values.join(", ")}) ON CONFLICT (id) DO NOTHING`;
+}

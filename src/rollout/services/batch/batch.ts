@@ -1,0 +1,176 @@
+/** The batch: deploys its members, a limited number at once, and records results as they come in. */
+import { type Context, implement, RestatePromise } from "@restatedev/restate-sdk";
+import { singletonKey } from "#rollout/contract.ts";
+import { type BatchRun, rolloutBatch, rolloutObject } from "#rollout/internal.ts";
+import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
+import { abandon, deploy, type Event, stopEvent } from "./events.ts";
+import { PinWatch, type ReadPinned } from "./pin-watch.ts";
+import { Slots } from "./slots.ts";
+
+/** How many calls of `record` that were killed a batch repeats in all. */
+const recordAttempts = 20;
+
+export function createBatchService(readPinned: ReadPinned) {
+  return implement(rolloutBatch, {
+    handlers: { run: (ctx, run) => runBatch(ctx, run, readPinned) },
+    options: {
+      ingressPrivate: true,
+      // A cancelled batch starts no more deploys and lets those in flight finish.
+      explicitCancellation: true,
+      journalRetention: { minutes: 5 },
+    },
+  });
+}
+
+async function runBatch(
+  ctx: Context,
+  run: BatchRun,
+  readPinned: ReadPinned,
+): Promise<{ stopped: boolean }> {
+  const work = new BatchWork(ctx, run, readPinned);
+  while (!work.isDone()) {
+    work.readPins();
+    work.launch();
+    work.record();
+    work.take(await work.nextEvent());
+  }
+  return { stopped: work.isStopped };
+}
+
+/** The deploys of a batch: those waiting, those in flight, and the results not recorded yet. */
+class BatchWork {
+  readonly #ctx: Context;
+  readonly #run: Omit<BatchRun, "targets">;
+  readonly #stop: RestatePromise<Event>;
+  readonly #pins: PinWatch;
+  readonly #slots: Slots;
+  readonly #inFlight = new Map<number, RestatePromise<Event>>();
+  #waiting: Target[];
+  #unrecorded: DeployOutcome[] = [];
+  #recording: RestatePromise<Event> | undefined;
+  /** The results in the current call of `record`, in case it is killed. */
+  #beingRecorded: DeployOutcome[] = [];
+  #killedRecords = 0;
+  #isClosed = false;
+  isStopped = false;
+
+  constructor(ctx: Context, { targets, ...run }: BatchRun, readPinned: ReadPinned) {
+    this.#ctx = ctx;
+    this.#run = run;
+    this.#stop = stopEvent(ctx);
+    // A rollback takes what the rollout has changed.
+    this.#pins = new PinWatch(ctx, run.kind === "rollback" ? undefined : readPinned);
+    this.#slots = new Slots(run.slots);
+    this.#waiting = targets.toSorted(
+      (a, b) => Number(b.isDown === true) - Number(a.isDown === true),
+    );
+  }
+
+  isDone(): boolean {
+    return this.#isClosed && this.#recording === undefined;
+  }
+
+  /** Pins are of concern until nothing waits any more. */
+  readPins(): void {
+    if (this.#mayLaunchMore()) this.#pins.read(this.#waiting.map(({ id }) => id));
+  }
+
+  /** Starts as many deploys as the bounds allow. With a failure budget, none before a failure is judged. */
+  launch(): void {
+    if (!this.#pins.areKnown || !this.#mayLaunchMore() || this.#awaitsJudgement()) return;
+    while (this.#inFlight.size < this.#run.parallel && this.#slots.mayTake(this.#waiting[0])) {
+      const target = this.#waiting.shift() as Target;
+      this.#slots.take(target);
+      this.#inFlight.set(target.index, deploy(this.#ctx, target, this.#run.run));
+    }
+  }
+
+  #mayLaunchMore(): boolean {
+    return !this.#isClosed && !this.isStopped && this.#waiting.length > 0;
+  }
+
+  #awaitsJudgement(): boolean {
+    if (this.#run.hasBudget !== true) return false;
+    const judging = this.#recording === undefined ? [] : this.#beingRecorded;
+    return [...judging, ...this.#unrecorded].some(({ ok, leftOut }) => !ok && leftOut !== true);
+  }
+
+  /**
+   * Records the results that have come in, with one call at a time. Results that come during a call are
+   * batched into the next one: a fast fleet is recorded many at once, a slow one result by result.
+   */
+  record(): void {
+    if (this.#recording !== undefined) return;
+    const isBlocked = this.#isBlocked();
+    const isOver = !this.#mayLaunchMore() || isBlocked;
+    const closed = this.#inFlight.size === 0 && isOver;
+    if (!closed && this.#unrecorded.length === 0) return;
+    this.#recording = this.#ctx
+      .client(rolloutObject, singletonKey)
+      .record({
+        ...this.#run,
+        invocation: this.#ctx.request().id,
+        results: this.#unrecorded,
+        inFlight: this.#inFlight.size,
+        closed,
+        ...(isBlocked && { isBlocked }),
+      })
+      .map((_, failure): Event => ({ type: "recorded", wasKilled: failure !== undefined }));
+    this.#beingRecorded = this.#unrecorded;
+    this.#unrecorded = [];
+    this.#isClosed = closed;
+  }
+
+  /** Whether what waits can't start, because too many are unavailable and nothing in flight can change that. */
+  #isBlocked(): boolean {
+    const isIdle = this.#inFlight.size === 0 && this.#pins.areKnown && this.#mayLaunchMore();
+    return isIdle && !this.#slots.mayTake(this.#waiting[0]);
+  }
+
+  nextEvent(): RestatePromise<Event> {
+    const others = [
+      this.#recording,
+      this.isStopped ? undefined : this.#stop,
+      this.#mayLaunchMore() ? this.#pins.next : undefined,
+    ];
+    return RestatePromise.race([
+      ...this.#inFlight.values(),
+      ...others.filter((other) => other !== undefined),
+    ]);
+  }
+
+  take(event: Event): void {
+    if (event.type === "stop") this.isStopped = true;
+    if (event.type === "recorded") this.#takeRecorded(event.wasKilled);
+    if (event.type === "pins read") this.#leaveOut(this.#pins.takeReading(event.pinned));
+    if (event.type === "pins due") this.#pins.forget();
+    if (event.type === "unordered") {
+      // Its run has stopped: the sentinel was not ordered, and no other one will be.
+      this.#inFlight.delete(event.index);
+      this.isStopped = true;
+    }
+    if (event.type !== "deployed") return;
+    this.#inFlight.delete(event.outcome.index);
+    this.#unrecorded.push(event.outcome);
+    if (event.outcome.ok) this.#slots.giveBack();
+    if (event.wasKilled) abandon(this.#ctx, event);
+  }
+
+  /** Those that a pin holds back have their result. */
+  #leaveOut(reasons: ReadonlyMap<string, string>): void {
+    for (const { id, index } of this.#waiting) {
+      const reason = reasons.get(id);
+      if (reason === undefined) continue;
+      this.#unrecorded.push({ id, index, ok: false, reason, leftOut: true });
+    }
+    this.#waiting = this.#waiting.filter(({ id }) => !reasons.has(id));
+  }
+
+  /** Repeats a call of `record` that was killed. Results that it has written already change nothing. */
+  #takeRecorded(wasKilled: boolean): void {
+    this.#recording = undefined;
+    if (!wasKilled || ++this.#killedRecords > recordAttempts) return;
+    this.#unrecorded = [...this.#beingRecorded, ...this.#unrecorded];
+    this.#isClosed = false;
+  }
+}

@@ -1,0 +1,67 @@
+/** The pins of the sentinels that wait in a batch, read again every so often. */
+import type { Context, RestatePromise } from "@restatedev/restate-sdk";
+import { unlessLate } from "#kernel/unless-aborted.ts";
+import type { Event, Pinned } from "./events.ts";
+
+/** Of these sentinels those that a pin holds back now. */
+export type ReadPinned = (ids: readonly string[]) => Promise<Pinned[]>;
+
+/** How old what was read may be when a deploy starts. */
+const knownForMs = 30_000;
+const retryMs = 2_000;
+const readLimitMs = 10_000;
+
+export class PinWatch {
+  readonly #ctx: Context;
+  readonly #readPinned: ReadPinned | undefined;
+  /** A reading, or the time until the next one is due. */
+  next: RestatePromise<Event> | undefined;
+  areKnown: boolean;
+  #wereKnown = false;
+
+  /** Without `readPinned` no pin holds anything back. */
+  constructor(ctx: Context, readPinned: ReadPinned | undefined) {
+    this.#ctx = ctx;
+    this.#readPinned = readPinned;
+    this.areKnown = readPinned === undefined;
+  }
+
+  /** Begins to read, unless that is not due yet. */
+  read(ids: readonly string[]): void {
+    const readPinned = this.#readPinned;
+    if (this.next !== undefined || readPinned === undefined) return;
+    this.next = this.#ctx
+      .run("read-pins", () => this.#readOrNull(() => readPinned(ids)))
+      .map((pinned = null): Event => ({ type: "pins read", pinned }));
+  }
+
+  /** No endless retries: results of deploys must be recorded meanwhile, and a stop must be heard. */
+  async #readOrNull(read: () => Promise<Pinned[]>): Promise<Pinned[] | null> {
+    try {
+      const late = new Error(`there was no answer within ${readLimitMs / 1_000} s`);
+      return await unlessLate(read, { limitMs: readLimitMs, late });
+    } catch (error) {
+      const { message: detail } = error as Error;
+      this.#ctx.console.warn("pins of a rollout not read", { detail });
+      return null;
+    }
+  }
+
+  /**
+   * Why each sentinel that a pin holds back is left out, by its id. When they can't be read what was read before
+   * counts on: nobody can add a pin without the database either.
+   */
+  takeReading(pinned: readonly Pinned[] | null): Map<string, string> {
+    this.#wereKnown ||= pinned !== null;
+    this.areKnown = this.#wereKnown;
+    const nextMs = pinned === null ? retryMs : knownForMs;
+    this.next = this.#ctx.sleep(nextMs).map((): Event => ({ type: "pins due" }));
+    return new Map(pinned?.map(({ id, reason }) => [id, reason]));
+  }
+
+  /** What was read is too old. */
+  forget(): void {
+    this.areKnown = false;
+    this.next = undefined;
+  }
+}

@@ -1,0 +1,35 @@
+/** Values that several requests about rollouts have. */
+import { z } from "zod";
+import { isClean } from "#kernel/clean-text.ts";
+
+const aboutLimit = {
+  error: 'must be a count, for example 3, or a percentage, for example "2%"',
+};
+
+/** How many may fail; the next failure is one too many. */
+export const Limit = z
+  .union(
+    [z.int().min(0).max(1_000_000), z.string().regex(/^(?:100|[1-9]?\d)%$/, aboutLimit)],
+    aboutLimit,
+  )
+  .meta({ examples: [3, "2%"] });
+export type Limit = z.infer<typeof Limit>;
+
+const latestMs = Date.parse("9000-01-01T00:00:00Z");
+
+/** A time of the calendar's four-digit years, as Postgres, `Temporal` and `Date` have them in common. */
+export const instant = (example: string) =>
+  z.iso
+    .datetime({ offset: true, error: `must be a time with its offset, such as ${example}` })
+    .refine((text) => Date.parse(text) >= 0 && Date.parse(text) < latestMs, {
+      error: "must be a time from 1970 to 8999",
+    });
+
+/** Text that an operator wrote for other people. */
+export const Reason = z
+  .string()
+  .trim()
+  .min(1)
+  .max(500)
+  .refine((text) => isClean(text, 500), { error: "must be one line of text" })
+  .meta({ title: "Reason", examples: ["incident 4711"] });

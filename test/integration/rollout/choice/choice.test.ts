@@ -1,0 +1,226 @@
+/** Which sentinels a rollout takes, and in which order: pins, exclusions, canaries, regions, caps. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { pinHandlers, pinsName } from "#rollout/choice/contract.ts";
+import { RolloutHistory, RolloutPlan, RolloutStatus } from "#rollout/contract.ts";
+import { modes } from "../../../support/replay.ts";
+import { failing } from "../../../support/rollout/memory-fleet.ts";
+import { type RolloutBench, startRolloutBench } from "../../../support/rollout/rollout-bench.ts";
+import { imageV1, imageV2 } from "../../../support/rollout/rollout-builders.ts";
+import { startOver } from "../../../support/rollout/standstill.ts";
+import { waitFor } from "../../../support/wait-for.ts";
+
+const size = 8;
+const whole = { image: imageV2, wave_percentages: [100] };
+const halves = { image: imageV2, wave_percentages: [50, 100] };
+const allIds = Array.from({ length: size }, (_, i) => `s0${i + 1}`);
+
+describe.each(modes)("a rollout with a choice, $mode", ({ alwaysReplay }) => {
+  let bench: RolloutBench;
+
+  beforeAll(async () => {
+    bench = await startRolloutBench({ size, alwaysReplay });
+  });
+
+  afterAll(() => bench.stop());
+
+  afterEach(async () => {
+    const { pins } = pinHandlers.List.output.parse((await pinCall("List")).body);
+    for (const { id } of pins) await pinCall("Remove", { id, reason: "it is over" });
+    await startOver(bench);
+  });
+
+  const pinCall = (handler: keyof typeof pinHandlers, body: object = {}) =>
+    bench.post(`${pinsName}/${handler}`, body);
+
+  const pin = (id: string, selector: object) =>
+    pinCall("Add", { id, reason: "a leak is looked at", ...selector });
+
+  const rollout = async (request: object) =>
+    RolloutStatus.parse((await bench.call("Rollout", request)).body);
+
+  const plan = async (request: object) =>
+    RolloutPlan.parse((await bench.call("Plan", request)).body);
+
+  let before = 0;
+
+  beforeEach(() => {
+    before = bench.fleet.applied.length;
+  });
+
+  /** The ids of the test's own deploys, in order. */
+  const applied = () => bench.fleet.applied.slice(before).map(({ id }) => id);
+
+  const idsOn = (image: string) =>
+    [...bench.fleet.running()].filter(([, running]) => running === image).map(([id]) => id);
+
+  const outcomeOf = async (id: string) => {
+    const { rows } = await bench.database.query(
+      `SELECT outcome, reason FROM rollout_sentinels WHERE sentinel_id = $1
+       AND rollout_id = (SELECT id FROM rollouts ORDER BY started_at DESC LIMIT 1)`,
+      [id],
+    );
+    return rows[0];
+  };
+
+  it("leaves out what is pinned, says so, and takes it once the pin is gone", async () => {
+    await pin("leak", { ids: ["s02"] });
+
+    const planned = await plan(whole);
+    const first = await rollout(whole);
+    const pinned = idsOn(imageV1);
+    await pinCall("Remove", { id: "leak", reason: "it is found" });
+    const second = await rollout(whole);
+
+    expect(planned).toMatchObject({
+      total: 7,
+      left_out_count: 1,
+      left_out: [{ id: "s02", pin: "leak", reason: "a leak is looked at" }],
+    });
+    expect(first).toMatchObject({ state: "completed", total: 7, succeeded: 7, left_out: 1 });
+    expect(pinned).toEqual(["s02"]);
+    expect(second).toMatchObject({ state: "completed", total: 1, succeeded: 1, left_out: 0 });
+  });
+
+  it("leaves out what is pinned while it runs, with the pin's reason in history", async () => {
+    const { waves } = await plan(halves);
+    const [target = ""] = waves[1]?.sentinels ?? [];
+    bench.fleet.hold();
+    const started = bench.call("Rollout", halves);
+    await waitFor(
+      async () => RolloutStatus.parse((await bench.call("Status")).body).in_flight === 4,
+      { withinMs: 10_000, what: "the first wave to be in flight" },
+    );
+
+    await pin("leak", { ids: [target] });
+    bench.fleet.release();
+    const { body } = await started;
+
+    expect(body).toMatchObject({ state: "completed", succeeded: 7, failed: 0, left_out: 1 });
+    expect(idsOn(imageV1)).toEqual([target]);
+    expect(applied()).not.toContain(target);
+    await waitFor(async () => (await outcomeOf(target))?.outcome === "left_out", {
+      withinMs: 10_000,
+      what: "the outcome in history",
+    });
+    expect((await outcomeOf(target))?.reason).toBe("pin leak: a leak is looked at");
+  });
+
+  it("restores the previous image of a sentinel that was pinned afterwards", async () => {
+    bench.fleet.behave(failing(["s01"]));
+    const paused = await rollout(whole);
+    await pin("all", { ids: allIds });
+
+    const { body } = await bench.call("RollbackAll");
+
+    expect(paused).toMatchObject({ state: "paused", succeeded: 7 });
+    expect(body).toMatchObject({ reverted: 7, not_reverted: [] });
+  });
+
+  it("completes when a pin holds every sentinel back", async () => {
+    await pin("all", { ids: allIds });
+
+    expect(await rollout(whole)).toMatchObject({ state: "completed", total: 0, left_out: 8 });
+    expect(idsOn(imageV2)).toEqual([]);
+  });
+
+  it("leaves out what the request excludes by id, region and label", async () => {
+    bench.fleet.label({ kernel: "5" }, "s01", "s02");
+    const exclude = [
+      { labels: { kernel: "5" }, reason: "it needs a newer one" },
+      { ids: ["s03"] },
+      { regions: ["eu"], labels: { kernel: "4" } },
+    ];
+
+    const planned = await plan({ ...whole, exclude });
+    const status = await rollout({ ...whole, exclude });
+
+    expect(planned.left_out).toEqual([
+      { id: "s01", pin: null, reason: "it needs a newer one" },
+      { id: "s02", pin: null, reason: "it needs a newer one" },
+      { id: "s03", pin: null, reason: "" },
+    ]);
+    expect(status).toMatchObject({ total: 5, left_out: 3, policy: { exclude } });
+    expect(idsOn(imageV1)).toEqual(["s01", "s02", "s03"]);
+  });
+
+  it("deploys canaries first, then the regions in order", async () => {
+    bench.fleet.label({ tier: "canary" }, "s08");
+    const order = { canary_labels: { tier: "canary" }, regions: ["ap"] };
+    const request = { image: imageV2, wave_percentages: [12, 37, 100], ...order };
+
+    const { waves } = await plan(request);
+    await rollout(request);
+
+    expect(waves.map(({ sentinels }) => sentinels.toSorted())).toEqual([
+      ["s08"],
+      ["s02", "s05"],
+      ["s01", "s03", "s04", "s06", "s07"],
+    ]);
+    expect(applied()[0]).toBe("s08");
+    expect(applied().slice(1, 3).toSorted()).toEqual(["s02", "s05"]);
+  });
+
+  it("has no more of a region in a wave than the cap, and history has the waves that came of it", async () => {
+    const request = { ...halves, max_per_region: 1, reason: "CVE-2026-1" };
+
+    const { waves } = await plan(request);
+    const status = await rollout(request);
+
+    for (const { regions } of waves) expect(Math.max(...Object.values(regions))).toBe(1);
+    expect(waves.map(({ percentage }) => percentage)).toEqual([50, 50, 100, 100]);
+    expect(status).toMatchObject({ state: "completed", total_waves: 4, succeeded: 8 });
+    const { rollouts } = RolloutHistory.parse((await bench.call("History", { limit: 1 })).body);
+    expect(rollouts[0]?.policy).toMatchObject({ max_per_region: 1, reason: "CVE-2026-1" });
+  });
+
+  it("takes a pin twice, but no other one under its name", async () => {
+    const added = await pin("leak", { ids: ["s02", "s01"] });
+    const again = await pin("leak", { ids: ["s01", "s02"] });
+    const other = await pin("leak", { ids: ["s03"] });
+    const unknown = await pinCall("Remove", { id: "none", reason: "a test" });
+
+    expect(added.status).toBe(200);
+    expect(again.body).toEqual(added.body);
+    expect(other).toMatchObject({ status: 409, body: { metadata: { code: "pin_exists" } } });
+    expect(unknown).toMatchObject({ status: 404, body: { metadata: { code: "unknown_pin" } } });
+  });
+
+  it.each([
+    [{ id: "leak", reason: "nothing is named" }],
+    [{ id: "leak", ids: [], reason: "none" }],
+    [{ id: "Leak 7", ids: ["s01"], reason: "no id" }],
+    [{ id: "leak", ids: ["s01"] }],
+    [{ id: "leak", ids: ["s01"], ends: "tomorrow", reason: "no time" }],
+    [{ id: "leak", labels: { "a b": "c" }, reason: "no label" }],
+  ])("refuses the pin %j", async (body) => {
+    expect((await pinCall("Add", body)).status).toBe(400);
+  });
+
+  it("leaves nothing out because of a pin that is over", async () => {
+    await pin("leak", { ids: ["s02"], ends: new Date(Date.now() + 1_000).toISOString() });
+    const held = await plan(whole);
+
+    const later = await waitFor(
+      async () => {
+        const now = await plan(whole);
+        return now.left_out_count === 0 && now;
+      },
+      { withinMs: 10_000, what: "the pin to end" },
+    );
+
+    expect([held.total, later.total]).toEqual([7, 8]);
+  });
+
+  it.each([
+    [{ exclude: [{ reason: "nothing is named" }] }],
+    [{ canary_labels: {} }],
+    [{ regions: ["eu", "eu"] }],
+    [{ max_unavailable: "lots" }],
+    [{ max_per_region: -1 }],
+  ])("refuses %j", async (fields) => {
+    const { status } = await bench.call("Rollout", { ...whole, ...fields });
+
+    expect(status).toBe(400);
+    expect(applied()).toEqual([]);
+  });
+});
