@@ -1,6 +1,7 @@
-/** Kills the program's parts while a rollout soaks, waits for a window, or rolls itself back. */
+/** Kills the program's parts while a rollout soaks, waits, has pins and bounds, or rolls itself back. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { pinsName } from "#rollout/choice/contract.ts";
 import { type FakeChat, startFakeChat } from "../../support/alerts/fake-chat.ts";
 import { killAndRestart } from "../../support/program/kill-and-restart.ts";
 import { type Part, type Program, startProgram } from "../../support/program/program.ts";
@@ -8,6 +9,7 @@ import { type FakeFleet, startFakeFleet } from "../../support/rollout/fake-fleet
 import { waitFor } from "../../support/wait-for.ts";
 
 const size = 12;
+const readyAfterMs = 60;
 const soakSeconds = 4;
 const freezeSeconds = 5;
 
@@ -21,7 +23,7 @@ let chat: FakeChat;
 let imageNumber = 1;
 
 beforeAll(async () => {
-  fleet = await startFakeFleet({ size, behave: () => ({ readyAfterMs: 60 }) });
+  fleet = await startFakeFleet({ size, behave: () => ({ readyAfterMs }) });
   chat = await startFakeChat();
   program = await startProgram({
     VEDETTE_FLEET__DRIVER: "http",
@@ -113,6 +115,45 @@ describe("a rollout that waits for a freeze to end", { retry: 0 }, () => {
   });
 });
 
+describe("a rollout that takes two at a time and leaves out what is pinned", { retry: 0 }, () => {
+  it.each(at(0, 150, 600))("does so when %j is killed %i ms into it", async (parts, ms) => {
+    const image = nextImage();
+    const pin = { id: `pin-${imageNumber}`, ids: ["gw-0003"], reason: "a test" };
+    expect(await program.post(`${pinsName}/Add`, pin)).toMatchObject({ status: 200 });
+    const request = { image, wave_percentages: [50, 100], max_unavailable: 2 };
+    await program.call("Rollout/send", request);
+    await waitFor(() => fleet.puts.some((put) => put.image === image), {
+      withinMs: 60_000,
+      what: "the first deploy",
+    });
+    await delay(ms);
+
+    await killAndRestart(program, parts);
+
+    const end = await untilStatus(
+      "the end",
+      (now) => now["image"] === image && now["state"] === "completed",
+    );
+    const orders = fleet.puts.filter((put) => put.image === image);
+    await program.post(`${pinsName}/Remove`, { id: pin.id, reason: "a test" });
+    expect(end).toMatchObject({ succeeded: size - 1, failed: 0, in_flight: 0, left_out: 1 });
+    expect(orders.map(({ id }) => id)).not.toContain("gw-0003");
+    expect(new Set(orders.map(({ deployId }) => deployId)).size).toBe(size - 1);
+    expect(mostAtOnce(orders)).toBeLessThanOrEqual(2);
+  });
+});
+
+/** How many deploys the fleet had in progress at one time. */
+function mostAtOnce(orders: readonly { deployId: string; atMs: number }[]): number {
+  const begun = new Map(orders.toReversed().map(({ deployId, atMs }) => [deployId, atMs]));
+  const starts = [...begun.values()];
+  return Math.max(
+    ...starts.map(
+      (at) => starts.filter((other) => other <= at && at < other + readyAfterMs).length,
+    ),
+  );
+}
+
 describe("a rollout that rolls itself back", { retry: 0 }, () => {
   it.each(at(0, 100, 400))("does so when %j is killed %i ms after it failed", async (parts, ms) => {
     const image = nextImage();
@@ -121,7 +162,7 @@ describe("a rollout that rolls itself back", { retry: 0 }, () => {
     fleet.behave((id, wanted) => {
       const isBad = wanted === image && id > "gw-0008";
       if (isBad) failed++;
-      return isBad ? { failAfterMs: 30, reason: "crash_loop: exit code 1" } : { readyAfterMs: 60 };
+      return isBad ? { failAfterMs: 30, reason: "crash_loop: exit code 1" } : { readyAfterMs };
     });
     const request = {
       image,
@@ -154,6 +195,6 @@ describe("a rollout that rolls itself back", { retry: 0 }, () => {
         "Rollback completed",
       ].map((title) => expect.stringContaining(title)),
     );
-    fleet.behave(() => ({ readyAfterMs: 60 }));
+    fleet.behave(() => ({ readyAfterMs }));
   });
 });
