@@ -34,8 +34,10 @@ export function reportPlan(plan: RolloutPlan): string {
 
 /** Whether nothing but the waves themselves takes time: no window, no soak. */
 function startsAtOnce({ waves }: RolloutPlan): boolean {
-  const inAMinute = new Date(Date.now() + 60_000).toISOString();
-  return waves.every(({ earliest_start: start = "" }) => start !== null && start < inAMinute);
+  const inAMinuteMs = Date.now() + 60_000;
+  return waves.every(
+    ({ earliest_start: start = "" }) => start !== null && !(Date.parse(start) >= inAMinuteMs),
+  );
 }
 
 /** So many are named, of many. */

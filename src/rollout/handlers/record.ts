@@ -1,0 +1,89 @@
+/** The exclusive handler that records the results of a batch, and stops the rollout when they are too bad. */
+import type { ObjectContext } from "@restatedev/restate-sdk";
+import { withEndedDeploys } from "#rollout/conditions/availability.ts";
+import type { RecordRequest } from "#rollout/internal.ts";
+import {
+  applyResults,
+  emptyOutcome,
+  markOf,
+  marksOf,
+  type OutcomeChange,
+} from "#rollout/rules/outcome.ts";
+import { applyStep } from "#rollout/rules/progress.ts";
+import type { RolloutHead } from "#rollout/state.ts";
+import { stamp } from "./announce.ts";
+import { judgeDeploy } from "./batches.ts";
+import type { OrderStop } from "./order-stop.ts";
+import { stopFor } from "./stop.ts";
+import { clearLate, readRollout } from "./superseded.ts";
+import { tellLateOutcomes, tellMembers, tellOutcomes } from "./tell-history.ts";
+
+/** Records results, also those of a superseded rollout. */
+export async function record(
+  ctx: ObjectContext,
+  request: RecordRequest,
+  orders: OrderStop,
+): Promise<null> {
+  const rollout = await readRollout(ctx, request.rolloutId);
+  const batch = rollout === null ? null : await rollout.batch(request.batch);
+  if (rollout === null || batch === null) {
+    await tellLateOutcomes(ctx, request.rolloutId, changesOf(request));
+    return null;
+  }
+  const { head } = rollout;
+  const before = (await rollout.outcome(request.batch)) ?? emptyOutcome(batch);
+  const run = { ...request, includeFailed: request.includeFailed ?? head.includeFailed };
+  const { outcome, changes } = applyResults(batch, before, run);
+  const openBatches = updateOpen(head, request);
+  const after = { ...outcome, open: String(request.batch) in openBatches };
+  rollout.writeOutcome(request.batch, after);
+  const step = { n: request.batch, batch, before, after };
+  const sequence = head.sequence + 1;
+  const next = {
+    ...applyStep(head, step),
+    openBatches,
+    sequence,
+    ...unavailableAfter(head, request),
+  };
+  const stamped = await stamp(ctx, next);
+  rollout.write(stamped);
+  if (!rollout.isCurrent && !after.open) clearLate(ctx, head.rolloutId, request.batch);
+  if (request.closed) tellMembers(ctx, head.rolloutId, batch);
+  // When a batch closes all its results are written: history may miss some, if a write was killed.
+  tellOutcomes(ctx, stamped, request.closed ? marksOf(batch, after) : changes);
+  if (rollout.isCurrent) await stopIfOver(ctx, stamped, orders);
+  return null;
+}
+
+function unavailableAfter(
+  { unavailable }: RolloutHead,
+  { kind, results, isBlocked }: RecordRequest,
+): Pick<RolloutHead, "unavailable"> {
+  if (unavailable === undefined || kind !== "rollout") return {};
+  const after = withEndedDeploys(unavailable, results);
+  return { unavailable: { ...after, ...(isBlocked === true && { isFull: true }) } };
+}
+
+/** Stops a rollout that this result has brought over its limits. */
+async function stopIfOver(ctx: ObjectContext, head: RolloutHead, orders: OrderStop): Promise<void> {
+  if (head.state !== "in_progress") return;
+  const verdict = judgeDeploy(head);
+  if (verdict.action === "stop") await stopFor(ctx, head, { verdict, orders });
+}
+
+function updateOpen(head: RolloutHead, request: RecordRequest): RolloutHead["openBatches"] {
+  const { [request.batch]: open, ...others } = head.openBatches;
+  // A batch that was restarted after a kill has another invocation, to which the entry belongs.
+  if (open === undefined || open.invocation !== request.invocation) return head.openBatches;
+  if (request.closed) return others;
+  return { ...others, [request.batch]: { ...open, inFlight: request.inFlight } };
+}
+
+function changesOf({ kind, results }: RecordRequest): OutcomeChange[] {
+  return results.map((result) => ({
+    id: result.id,
+    from: ".",
+    to: markOf(kind, result),
+    ...(result.reason !== undefined && { reason: result.reason }),
+  }));
+}
