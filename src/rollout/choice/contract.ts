@@ -20,8 +20,9 @@ export const LabelSelector = z
   });
 export type LabelSelector = z.infer<typeof LabelSelector>;
 
+/** They are part of the rollout's state, which is written with each result: for more there are labels. */
 const selectorFields = {
-  ids: z.array(SentinelId).min(1).max(1_000).refine(isDistinct, distinctly).optional(),
+  ids: z.array(SentinelId).min(1).max(100).refine(isDistinct, distinctly).optional(),
   regions: z.array(Region).min(1).max(100).refine(isDistinct, distinctly).optional(),
   labels: LabelSelector.optional(),
 };
@@ -45,7 +46,7 @@ export const choiceFields = {
   exclude: z
     .array(Exclusion)
     .min(1)
-    .max(20)
+    .max(10)
     .optional()
     .meta({
       title: "Exclusions",
