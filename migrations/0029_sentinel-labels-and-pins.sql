@@ -10,6 +10,7 @@ ALTER TABLE rollout_sentinels ADD CONSTRAINT rollout_sentinels_outcome_check
 
 -- What each wave is; NULL: by the percentages alone, as earlier versions planned.
 ALTER TABLE rollouts ADD COLUMN waves jsonb;
+ALTER TABLE rollouts ADD COLUMN left_out integer NOT NULL DEFAULT 0;
 
 CREATE TABLE rollout_pins (
   id       text PRIMARY KEY,

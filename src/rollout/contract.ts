@@ -261,6 +261,7 @@ export const RolloutHistory = z.object({
       succeeded: z.int(),
       failed: z.int(),
       reverted: z.int(),
+      left_out: z.int().default(0),
       started_at: z.string(),
       updated_at: z.string(),
       ended_at: z.string().nullable(),

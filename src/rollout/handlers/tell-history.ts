@@ -62,6 +62,7 @@ function shownOf(head: RolloutHead): NonNullable<HistoryEntry["shown"]> & { reas
     waitingFor: waiting_for ?? null,
     policy,
     waves: head.waves.map(({ percentage, size }) => ({ percentage, size })),
+    leftOut: head.leftOut ?? 0,
     ...(reason !== undefined && { reason }),
     ...(cause !== undefined && { cause }),
     ...(until !== undefined && { until }),

@@ -37,6 +37,7 @@ type HistoryView = {
   policy: Policy;
   /** Absent: an earlier version. */
   waves?: Pick<WaveProgress, "percentage" | "size">[];
+  leftOut?: number;
 };
 
 /** A row of the table `rollouts`, and one of `rollout_messages`; `toldAt`: the sequence of the latter, if it is older. */

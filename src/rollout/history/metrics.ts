@@ -60,6 +60,9 @@ const gauges: {
     help: "Sentinels of the newest rollout: all of them, and by outcome.",
     labelNames: ["outcome"],
     valuesOf: (rollout) =>
-      (["total", "succeeded", "failed", "reverted"] as const).map((one) => [one, rollout[one]]),
+      (["total", "succeeded", "failed", "reverted", "left_out"] as const).map((one) => [
+        one,
+        rollout[one],
+      ]),
   },
 ];

@@ -92,6 +92,7 @@ function shownRow({ shown, ...entry }: HistoryEntry): unknown[] {
     until = null,
     policy = {},
     waves = null,
+    leftOut = 0,
   } = shown ?? {};
   return [
     cause,
@@ -100,6 +101,7 @@ function shownRow({ shown, ...entry }: HistoryEntry): unknown[] {
     until,
     JSON.stringify(policy),
     waves && JSON.stringify(waves),
+    leftOut,
   ];
 }
 
@@ -126,15 +128,15 @@ function ifNewer(column: string): string {
 const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
-    sequence, cause, outcome, waiting_for, waits_until, policy, waves)
+    sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-    $18, $19, $20, $21, $22, $23)
+    $18, $19, $20, $21, $22, $23, $24)
   ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, reason = excluded.reason, current_wave = excluded.current_wave,
     total_waves = excluded.total_waves, total = excluded.total, ended_at = excluded.ended_at,
     cause = excluded.cause, outcome = excluded.outcome, waiting_for = excluded.waiting_for,
     waits_until = excluded.waits_until, policy = excluded.policy,
-    waves = coalesce(excluded.waves, rollouts.waves),
+    waves = coalesce(excluded.waves, rollouts.waves), left_out = excluded.left_out,
     ${["succeeded", "failed", "reverted", "updated_at", "sequence"].map(ifNewer).join(", ")}
   WHERE NOT EXISTS (SELECT FROM rollout_messages AS m
     WHERE m.rollout_id = excluded.id AND m.sequence > excluded.sequence)`;
@@ -151,7 +153,7 @@ const savePlan = `
 /** The rank of an outcome in writes without a sequence: of late results, which undo nothing. */
 function rankOf(outcome: string): string {
   return `CASE ${outcome} WHEN 'reverted' THEN 3 WHEN 'not_reverted' THEN 2
-    WHEN 'succeeded' THEN 1 WHEN 'failed' THEN 1 ELSE 0 END`;
+    WHEN 'succeeded' THEN 1 WHEN 'failed' THEN 1 WHEN 'left_out' THEN 1 ELSE 0 END`;
 }
 
 // A failure is replaced by the success of a retry, and a success by a failure in its soak: the later write
@@ -206,6 +208,7 @@ function toRollout(row: any): RolloutHistory["rollouts"][number] {
     succeeded: row.succeeded,
     failed: row.failed,
     reverted: row.reverted,
+    left_out: row.left_out,
     started_at: row.started_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
     ended_at: row.ended_at?.toISOString() ?? null,

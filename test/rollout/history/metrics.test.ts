@@ -21,6 +21,7 @@ const history = RolloutHistory.parse({
       succeeded: 5,
       failed: 1,
       reverted: 0,
+      left_out: 2,
       started_at: "2026-11-22T10:00:00.000Z",
       updated_at: "2026-11-22T10:00:00.000Z",
       ended_at: null,
@@ -39,6 +40,7 @@ it("has the newest rollout's state, its wait and its counts", async () => {
   expect(text).toContain('vedette_rollout_waiting{for="soak"} 1');
   expect(text).toContain('vedette_rollout_waiting{for="gate"} 0');
   expect(text).toContain('vedette_rollout_sentinels{outcome="failed"} 1');
+  expect(text).toContain('vedette_rollout_sentinels{outcome="left_out"} 2');
 });
 
 it("has no values while history cannot be read, and costs the scrape no other metric", async () => {

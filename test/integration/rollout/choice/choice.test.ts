@@ -62,6 +62,16 @@ describe.each(modes)("a rollout with a choice, $mode", ({ alwaysReplay }) => {
     return rows[0];
   };
 
+  const newestInHistory = () =>
+    waitFor(
+      async () => {
+        const { body } = await bench.call("History", { limit: 1 });
+        const [newest] = RolloutHistory.parse(body).rollouts;
+        return newest?.ended_at != null && newest;
+      },
+      { withinMs: 10_000, what: "history to have the end" },
+    );
+
   it("leaves out what is pinned, says so, and takes it once the pin is gone", async () => {
     await pin("leak", { ids: ["s02"] });
 
@@ -103,6 +113,7 @@ describe.each(modes)("a rollout with a choice, $mode", ({ alwaysReplay }) => {
       what: "the outcome in history",
     });
     expect((await outcomeOf(target))?.reason).toBe("pin leak: a leak is looked at");
+    expect(await newestInHistory()).toMatchObject({ state: "completed", left_out: 1 });
   });
 
   it("restores the previous image of a sentinel that was pinned afterwards", async () => {
@@ -169,8 +180,9 @@ describe.each(modes)("a rollout with a choice, $mode", ({ alwaysReplay }) => {
     for (const { regions } of waves) expect(Math.max(...Object.values(regions))).toBe(1);
     expect(waves.map(({ percentage }) => percentage)).toEqual([50, 50, 100, 100]);
     expect(status).toMatchObject({ state: "completed", total_waves: 4, succeeded: 8 });
-    const { rollouts } = RolloutHistory.parse((await bench.call("History", { limit: 1 })).body);
-    expect(rollouts[0]?.policy).toMatchObject({ max_per_region: 1, reason: "CVE-2026-1" });
+    expect(await newestInHistory()).toMatchObject({
+      policy: { max_per_region: 1, reason: "CVE-2026-1" },
+    });
   });
 
   it("takes a pin twice, but no other one under its name", async () => {
