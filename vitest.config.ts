@@ -78,7 +78,7 @@ export default defineConfig({
           name: "replay",
           include: [
             "test/integration/rollout/operations.test.ts",
-            "test/integration/rollout/conditions/*.test.ts",
+            "test/integration/rollout/{choice,conditions}/*.test.ts",
             "test/integration/monitor/check/api-check.test.ts",
             "test/integration/monitor/heartbeat/heartbeat.test.ts",
           ],
