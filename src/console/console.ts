@@ -14,9 +14,9 @@ import { servePages } from "./pages.ts";
 import { serveReads } from "./reads.ts";
 import type { ReadRollouts } from "./rollouts.ts";
 import { type Routing, serveRouting } from "./routing.ts";
+import { serveRowOrders } from "./row-orders.ts";
 import { serveSignIn } from "./sign-in.ts";
 import { serveStream } from "./stream.ts";
-import { serveWindowOrders } from "./window-orders.ts";
 
 export type ConsoleParts = {
   database: Database;
@@ -57,7 +57,7 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
     serveOrders(app, { access, guard, live, log });
     serveReads(app, { access, guard, rollouts, fleet });
     serveCheckOrders(app, { access, guard, log });
-    serveWindowOrders(app, { access, guard, log });
+    serveRowOrders(app, { access, guard, log });
     serveRouting(app, { access, guard, routing: parts.routing });
     const { readOutcomes, bucketSecondsOf } = parts;
     serveKeyUsage(app, { listApis: parts.listApis, guard, readOutcomes, bucketSecondsOf });

@@ -57,10 +57,10 @@ export type Session = z.infer<typeof Session>;
 
 /**
  * The state of a sentinel in the shown rollout: one letter each, for ten thousand of them.
- * w waits, p progressing, s succeeded, f failed, r reverted, n not reverted, o not part of the rollout,
- * x not part of the rollout and its last deploy failed.
+ * w waits, p progressing, s succeeded, f failed, r reverted, n not reverted, l left out because of a pin,
+ * o not part of the rollout, x not part of the rollout and its last deploy failed.
  */
-const sentinelMarks = ["w", "p", "s", "f", "r", "n", "o", "x"] as const;
+const sentinelMarks = ["w", "p", "s", "f", "r", "n", "l", "o", "x"] as const;
 export type SentinelMark = (typeof sentinelMarks)[number];
 
 /** The fleet in columns, ordered by region and id. */
@@ -143,6 +143,8 @@ export const SentinelDetail = z.object({
   deploy_status: z.string(),
   deploy_reason: z.string().nullable(),
   health: z.string(),
+  /** As the fleet lists them. Absent: an earlier version. */
+  labels: z.record(z.string(), z.string()).optional(),
   updated_at: z.string(),
   wave: z.int().nullable(),
   outcome: z.string().nullable(),

@@ -16,22 +16,32 @@ export type FleetRow = {
 };
 
 /** The rollout that the marks refer to. */
-export type ShownRollout = { rolloutId: string | null; image: string | null; isActive: boolean };
+export type ShownRollout = {
+  rolloutId: string | null;
+  image: string | null;
+  isActive: boolean;
+  /** How many sentinels it has; 0: not known yet. */
+  total: number;
+};
+
+/** `hasMore`: some of its sentinels are not known as such yet, because their batch has not begun. */
+type Shown = Pick<ShownRollout, "image" | "isActive"> & { hasMore: boolean };
 
 const outcomeMarks: Record<string, SentinelMark> = {
   succeeded: "s",
   failed: "f",
   reverted: "r",
   not_reverted: "n",
+  left_out: "l",
 };
 
 /** The mark of a sentinel. A deploy that is running takes precedence over a recorded outcome. */
-function markOf(row: FleetRow, { image, isActive }: ShownRollout): SentinelMark {
+function markOf(row: FleetRow, { image, isActive, hasMore }: Shown): SentinelMark {
   if (isActive && row.deploy_status === "progressing") return "p";
   if (row.outcome !== null) return outcomeMarks[row.outcome] ?? "o";
   if (row.wave !== null) return markOfMember(row, image);
   const alreadyRuns = row.image === image && row.running_image === image;
-  if (isActive && !alreadyRuns) return "w";
+  if (isActive && hasMore && !alreadyRuns) return "w";
   return row.deploy_status === "failed" ? "x" : "o";
 }
 
@@ -51,7 +61,9 @@ function reasonOf(row: FleetRow, mark: SentinelMark): string | null {
 
 /** `rows` are ordered by region and id. */
 export function toColumns(rows: readonly FleetRow[], shown: ShownRollout): FleetColumns {
-  const marks = rows.map((row) => markOf(row, shown));
+  const known = rows.filter(({ wave }) => wave !== null).length;
+  const hasMore = shown.total === 0 || known < shown.total;
+  const marks = rows.map((row) => markOf(row, { ...shown, hasMore }));
   const reasons: Record<string, string> = {};
   for (const [index, row] of rows.entries()) {
     const reason = reasonOf(row, marks[index] ?? "o");

@@ -44,7 +44,8 @@ export function createObserve(parts: ObserveParts) {
     ]);
     const detail = found ?? keepDetail(known, status);
     const isActive = activeStates.includes(status.state);
-    const shown = { rolloutId: status.rollout_id, image: status.image, isActive };
+    const { rollout_id: rolloutId, image, total } = status;
+    const shown = { rolloutId, image, isActive, total };
     return {
       rollout: {
         ...detail,

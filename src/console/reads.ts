@@ -5,6 +5,7 @@ import { alertEventHandlers, alertEvents } from "#alerts/contract.ts";
 import { isClean } from "#kernel/clean-text.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
+import { pinHandlers, pinsName } from "#rollout/choice/contract.ts";
 import { rolloutHandlers, rolloutServiceName, singletonKey } from "#rollout/contract.ts";
 import { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
 import type { ConsoleAccess, PastRollout } from "./contract.ts";
@@ -28,6 +29,7 @@ const check = (handler: string) => `/${checkReads.name}/${handler}`;
 const readers: Record<string, { path: string; input: z.ZodType }> = {
   plan: { path: rollout("Plan"), input: rolloutHandlers.Plan.input },
   history: { path: rollout("History"), input: rolloutHandlers.History.input },
+  pins: { path: `/${pinsName}/List`, input: pinHandlers.List.input },
   windows: { path: `/${windowsName}/List`, input: windowHandlers.List.input },
   checks: { path: check("List"), input: checkReaders.List.input },
   "check-history": { path: check("History"), input: checkReaders.History.input },
@@ -74,6 +76,7 @@ async function readPast({ rollouts, fleet }: Parts, rolloutId: string): Promise<
     fleet.past(rolloutId),
     rollouts.progress(rolloutId),
   ]);
-  const shown = { rolloutId, image: status.image, isActive: false };
+  const { image, total } = status;
+  const shown = { rolloutId, image, isActive: false, total };
   return { detail, fleet: toColumns(rows, shown), progress };
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { FleetColumns, SentinelMark } from "#console/contract.ts";
-import { countCells, diffColumns } from "#console/fleet-columns.ts";
+import { countCells, diffColumns, toColumns } from "#console/fleet-columns.ts";
 import { createReplay } from "#console/live-replay.ts";
 
 const cell = fc.record({
@@ -40,6 +40,32 @@ function apply(before: FleetColumns, changes: NonNullable<ReturnType<typeof diff
   const left = Object.entries(reasons).filter(([, why]) => why !== null);
   return { marks: marks.join(""), waves, reasons: Object.fromEntries(left) };
 }
+
+const image = "registry.example.com/team/app:v2";
+
+function rowOf(id: string, part: { wave?: number; outcome?: string } = {}) {
+  const now = { image: "v1", running_image: "v1", deploy_status: "ready", deploy_reason: null };
+  const { wave = null, outcome = null } = part;
+  return { id, region: "eu", ...now, wave, outcome, outcome_reason: "pin debug: a leak" };
+}
+
+it("marks a sentinel that a pin has held back as left out, without the reason", () => {
+  const rows = [rowOf("gw-7", { wave: 1, outcome: "left_out" })];
+
+  const columns = toColumns(rows, { rolloutId: "r-1", image, isActive: true, total: 1 });
+
+  expect(columns).toMatchObject({ marks: "l", waves: [1], reasons: {} });
+});
+
+it.each([
+  [0, "sw"],
+  [2, "sw"],
+  [1, "so"],
+])("with a total of %i marks one in the rollout and one outside %s", (total, marks) => {
+  const rows = [rowOf("gw-1", { wave: 1, outcome: "succeeded" }), rowOf("gw-2")];
+
+  expect(toColumns(rows, { rolloutId: "r-1", image, isActive: true, total }).marks).toBe(marks);
+});
 
 it("leads from any picture of a fleet to any other", () => {
   const pictures = fc

@@ -12,6 +12,7 @@ import type {
   SimulationRequest,
 } from "#console/contract.ts";
 import type { checkReaders } from "#monitor/results/contract.ts";
+import type { pinHandlers } from "#rollout/choice/contract.ts";
 import type { RolloutStatus, rolloutHandlers } from "#rollout/contract.ts";
 import type { windowHandlers } from "#rollout/windows/contract.ts";
 
@@ -36,6 +37,7 @@ type Of<C extends Contract> = { input: z.input<C["input"]>; output: z.output<C["
 export type Reads = {
   plan: Of<(typeof rolloutHandlers)["Plan"]>;
   history: Of<(typeof rolloutHandlers)["History"]>;
+  pins: Of<(typeof pinHandlers)["List"]>;
   windows: Of<(typeof windowHandlers)["List"]>;
   checks: Of<(typeof checkReaders)["List"]>;
   "check-history": Of<(typeof checkReaders)["History"]>;

@@ -5,7 +5,7 @@ import "./styles/rollout.css";
 import "./styles/tables.css";
 import "./styles/checks.css";
 import "./styles/routing.css";
-import "./styles/windows.css";
+import "./styles/rows.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { applyTheme } from "./theme.ts";

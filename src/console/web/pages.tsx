@@ -6,6 +6,7 @@ import { ComparePage } from "./pages/compare.tsx";
 import { HistoryPage } from "./pages/history.tsx";
 import { KeysPage } from "./pages/keys.tsx";
 import { PastRolloutPage } from "./pages/past-rollout.tsx";
+import { PinsPage } from "./pages/pins.tsx";
 import { RolloutPage } from "./pages/rollout.tsx";
 import { RoutesPage } from "./pages/routes.tsx";
 import { StartPage } from "./pages/start.tsx";
@@ -36,6 +37,7 @@ export const routes: readonly Route[] = [
     matches: at("/windows"),
     Page: WindowsPage,
   },
+  { title: "Pins", section: "pins", nav: "/pins", matches: at("/pins"), Page: PinsPage },
   {
     title: "History",
     section: "history",

@@ -30,6 +30,7 @@ beforeAll(async () => {
     "",
     "/start",
     "/windows",
+    "/pins",
     "/history",
     ...history,
     "/checks",

@@ -72,7 +72,7 @@ function RegionHead({
   );
 }
 
-const legendOrder: readonly SentinelMark[] = ["s", "p", "w", "f", "r", "n", "o", "x"];
+const legendOrder: readonly SentinelMark[] = ["s", "p", "w", "f", "r", "n", "l", "o", "x"];
 
 function Legend({ fleet }: { fleet: Fleet }) {
   fleetTick.value;

@@ -1,9 +1,11 @@
 /** The details of one sentinel. */
-
+import type { SentinelDetail } from "#console/contract.ts";
 import { count, day, shortImage } from "#console/web/format.ts";
-import type { Fleet } from "#console/web/live.ts";
+import { type Fleet, nowMs } from "#console/web/live.ts";
 import { Mark } from "#console/web/parts/mark.tsx";
 import { markNames } from "#console/web/parts/marks.ts";
+import { labelWords, pinsOn, untilOf } from "#console/web/pins/which.ts";
+import { Link } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
 import { picked } from "./choice.ts";
 
@@ -13,7 +15,6 @@ export function SentinelPanel({ fleet, index, rolloutId }: Props) {
   const id = fleet.ids[index] ?? "";
   const { data, error } = useRead("sentinel", { id, rollout_id: rolloutId }, 3_000);
   const mark = fleet.marks[index] ?? "o";
-  const reason = fleet.reasons.get(index) ?? data?.deploy_reason;
   return (
     <section class="sentinel" aria-label={`Sentinel ${id}`}>
       <header>
@@ -30,7 +31,12 @@ export function SentinelPanel({ fleet, index, rolloutId }: Props) {
           Close
         </button>
       </header>
-      {reason && <p class="reason">{reason}</p>}
+      {mark === "l" ? (
+        <p class="quiet">{data?.outcome_reason}</p>
+      ) : (
+        <Failure reason={fleet.reasons.get(index) ?? data?.deploy_reason} />
+      )}
+      {data !== undefined && <Pins sentinel={data} />}
       {error !== undefined && <p class="quiet">{error}</p>}
       {data !== undefined && (
         <dl class="facts">
@@ -38,6 +44,7 @@ export function SentinelPanel({ fleet, index, rolloutId }: Props) {
           <Fact name="Wave" value={data.wave === null ? "none" : count(data.wave)} />
           <Fact name="Region" value={data.region} />
           <Fact name="Health" value={data.health} />
+          <Fact name="Labels" value={labelWords(data.labels ?? {}) || "none"} />
           <Fact name="Running image" value={shortImage(data.running_image)} />
           <Fact name="Ordered image" value={shortImage(data.image)} />
           <Fact
@@ -48,6 +55,25 @@ export function SentinelPanel({ fleet, index, rolloutId }: Props) {
         </dl>
       )}
     </section>
+  );
+}
+
+function Failure({ reason }: { reason: string | null | undefined }) {
+  return reason ? <p class="reason">{reason}</p> : null;
+}
+
+/** The pins that hold it back, as they are now. */
+function Pins({ sentinel }: { sentinel: SentinelDetail }) {
+  const { data } = useRead("pins", {}, 10_000);
+  const pins = pinsOn(sentinel, data?.pins ?? [], nowMs.value);
+  return (
+    <>
+      {pins.map((pin) => (
+        <p key={pin.id}>
+          Held back by the pin <Link to="/pins">{pin.id}</Link> {untilOf(pin)}: {pin.reason}
+        </p>
+      ))}
+    </>
   );
 }
 

@@ -4,6 +4,8 @@ import { count, day, duration, shortImage, stateName } from "#console/web/format
 import { ProgressChart } from "#console/web/history/progress-chart.tsx";
 import { Image } from "#console/web/parts/image.tsx";
 import { Waiting } from "#console/web/parts/notice.tsx";
+import { choiceLine } from "#console/web/rollout/choice-words.ts";
+import { countHeldBack } from "#console/web/rollout/left-out.ts";
 import { Link, path } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
 
@@ -82,9 +84,12 @@ const rows: [string, (rollout: PastRollout) => string][] = [
   ["Outcome", ({ detail }) => stateName(detail.status.state)],
   ["Started by", ({ detail }) => detail.started_by ?? ""],
   ["Waves", ({ detail }) => `${detail.wave_percentages.join(", ")} %`],
+  ["Reason", ({ detail }) => detail.status.policy?.reason ?? ""],
+  ["Choice and order", ({ detail }) => choiceLine(detail.status.policy ?? {})],
   ["Sentinels", ({ detail }) => count(detail.status.total)],
   ["Succeeded", ({ detail }) => count(detail.status.succeeded)],
   ["Failed", ({ detail }) => count(detail.status.failed)],
+  ["Left out", leftOut],
   ["Reverted", ({ detail }) => count(detail.reverted)],
   ["Took", took],
   ["Per second", perSecond],
@@ -93,6 +98,14 @@ const rows: [string, (rollout: PastRollout) => string][] = [
 function nameOf({ detail }: PastRollout): string {
   const { image, started_at: at } = detail.status;
   return `${shortImage(image ?? "")}, ${at === null ? "never started" : day(at)}`;
+}
+
+/** Of a rollout from history only those are known that a pin has held back while it ran. */
+function leftOut({ detail, fleet }: PastRollout): string {
+  const heldBack = countHeldBack(fleet)
+    .values()
+    .reduce((sum, size) => sum + size, 0);
+  return count(detail.status.left_out ?? heldBack);
 }
 
 function took({ detail }: PastRollout): string {

@@ -3,8 +3,10 @@ import { FleetView } from "#console/web/fleet/fleet-view.tsx";
 import { ProgressChart } from "#console/web/history/progress-chart.tsx";
 import { toFleet } from "#console/web/live.ts";
 import { Waiting } from "#console/web/parts/notice.tsx";
+import { ChoicePanel } from "#console/web/rollout/choice-facts.tsx";
 import { Failures } from "#console/web/rollout/failures.tsx";
 import { Heading } from "#console/web/rollout/heading.tsx";
+import { countHeldBack } from "#console/web/rollout/left-out.ts";
 import { Messages } from "#console/web/rollout/messages.tsx";
 import { Waves } from "#console/web/rollout/waves.tsx";
 import { Link, path } from "#console/web/router.tsx";
@@ -23,7 +25,12 @@ export function PastRolloutPage() {
       <Heading detail={detail} />
       <div class="columns">
         <div class="stack">
-          <Waves waves={detail.waves} current={detail.status.current_wave} isRunning={false} />
+          <Waves
+            waves={detail.waves}
+            current={detail.status.current_wave}
+            isRunning={false}
+            heldBack={countHeldBack(fleet)}
+          />
           <section class="panel" aria-labelledby="progress-title">
             <header class="panel-head">
               <h2 id="progress-title">Progress</h2>
@@ -33,6 +40,7 @@ export function PastRolloutPage() {
           <FleetView fleet={toFleet(fleet)} rolloutId={id} />
         </div>
         <div class="stack">
+          <ChoicePanel policy={detail.status.policy} />
           <Failures failures={detail.failures} />
           <Messages messages={detail.messages} />
         </div>

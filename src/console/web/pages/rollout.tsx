@@ -1,13 +1,16 @@
 /** The current rollout, live. */
+import type { ComponentProps } from "preact";
 import type { LiveRollout } from "#console/contract.ts";
 import { FleetView } from "#console/web/fleet/fleet-view.tsx";
-import { fleet, rollout } from "#console/web/live.ts";
+import { fleet, fleetTick, rollout } from "#console/web/live.ts";
 import { Waiting } from "#console/web/parts/notice.tsx";
 import { Actions } from "#console/web/rollout/actions.tsx";
+import { ChoicePanel } from "#console/web/rollout/choice-facts.tsx";
 import { Facts } from "#console/web/rollout/facts.tsx";
 import { Failures } from "#console/web/rollout/failures.tsx";
 import { GatePanel } from "#console/web/rollout/gate.tsx";
 import { Heading } from "#console/web/rollout/heading.tsx";
+import { countHeldBack } from "#console/web/rollout/left-out.ts";
 import { Messages } from "#console/web/rollout/messages.tsx";
 import { Waves } from "#console/web/rollout/waves.tsx";
 
@@ -29,17 +32,24 @@ function Shown({ rollout: now }: { rollout: LiveRollout }) {
       <div class="columns">
         <div class="stack">
           {waves.length > 0 && (
-            <Waves waves={waves} current={status.current_wave} isRunning={isRunning} />
+            <LiveWaves waves={waves} current={status.current_wave} isRunning={isRunning} />
           )}
           {fleet.value !== undefined && (
             <FleetView fleet={fleet.value} rolloutId={status.rollout_id} />
           )}
         </div>
         <div class="stack">
+          <ChoicePanel policy={status.policy} />
           <Failures failures={now.failures} />
           {status.rollout_id !== null && <Messages messages={now.messages} />}
         </div>
       </div>
     </>
   );
+}
+
+function LiveWaves(props: Omit<ComponentProps<typeof Waves>, "heldBack">) {
+  fleetTick.value;
+  const heldBack = fleet.value === undefined ? new Map() : countHeldBack(fleet.value);
+  return <Waves {...props} heldBack={heldBack} />;
 }

@@ -4,32 +4,27 @@ import { order, read } from "#console/web/api.ts";
 import { sentinels, shortImage } from "#console/web/format.ts";
 import { rollout } from "#console/web/live.ts";
 import { ask } from "#console/web/parts/confirm.tsx";
+import { type Faults, faultsOf, noFaults } from "#console/web/parts/faults.ts";
 import { Notice } from "#console/web/parts/notice.tsx";
+import { refusalOfLabels } from "#console/web/rollout/choice.ts";
 import { startWords } from "#console/web/rollout/earliest.ts";
 import { PlanTable } from "#console/web/rollout/plan.tsx";
-import { type StartFields, toRequest } from "#console/web/rollout/request.ts";
+import {
+  emptyFields,
+  type StartFields,
+  startPaths,
+  toRequest,
+} from "#console/web/rollout/request.ts";
 import { StartForm } from "#console/web/rollout/start-form.tsx";
 import { go } from "#console/web/router.tsx";
 import type { RolloutPlan, RolloutRequest } from "#rollout/contract.ts";
 
-const empty: StartFields = {
-  image: "",
-  waves: "1, 5, 25, 50, 100",
-  checks: [],
-  cleanRuns: 3,
-  timeoutSeconds: 600,
-  maxFailed: "",
-  soakSeconds: "",
-  rollsBack: false,
-  notBefore: "",
-};
-
 type PlannedRollout = { request: RolloutRequest; plan: RolloutPlan };
 
 export function StartPage() {
-  const [fields, setFields] = useState(empty);
+  const [fields, setFields] = useState(emptyFields);
   const [planned, setPlanned] = useState<PlannedRollout>();
-  const [error, setError] = useState<string>();
+  const [faults, setFaults] = useState<Faults<keyof StartFields>>(noFaults);
   // A plan that arrives late is not shown beside fields that have changed since.
   const asked = useRef(0);
   const change = (part: Partial<StartFields>) => {
@@ -38,17 +33,19 @@ export function StartPage() {
     setPlanned(undefined);
   };
   const show = async () => {
-    setError(undefined);
+    setFaults(noFaults);
     const request = toRequest(fields);
     asked.current += 1;
     const { current: number } = asked;
+    const refusal = refusalOfLabels(fields);
+    if (refusal !== undefined) return setFaults(faultsOf(refusal, startPaths));
     try {
       const plan = await read("plan", request);
       if (number === asked.current) setPlanned({ request, plan });
     } catch (problem) {
       if (number !== asked.current) return;
       setPlanned(undefined);
-      setError((problem as Error).message);
+      setFaults(faultsOf((problem as Error).message, startPaths));
     }
   };
   const isLegal = rollout.value?.legal.includes("Rollout") ?? false;
@@ -65,7 +62,7 @@ export function StartPage() {
       )}
       <div class="columns">
         <section class="panel">
-          <StartForm fields={fields} change={change} show={() => void show()} error={error} />
+          <StartForm fields={fields} change={change} faults={faults} show={() => void show()} />
         </section>
         <section class="panel" aria-labelledby="plan-title" aria-live="polite">
           <header class="panel-head">
@@ -111,6 +108,11 @@ function failureWords({ max_failed: inAll, waves, on_failure: then }: RolloutPla
     : `${what} at the first wave with a failure.`;
 }
 
+function nothingWords({ left_out_count: leftOut }: RolloutPlan): string {
+  const who = leftOut > 0 ? "Every sentinel that is not left out" : "Every sentinel";
+  return `${who} runs this image already: the rollout completes at once.`;
+}
+
 function startQuestion({ request, plan }: PlannedRollout) {
   const seen = rollout.value?.status;
   const expect = { rollout_id: seen?.rollout_id ?? null, state: seen?.state ?? "idle" };
@@ -120,11 +122,12 @@ function startQuestion({ request, plan }: PlannedRollout) {
     title: `Start ${shortImage(plan.image)} on ${sentinels(plan.total)}?`,
     lines: [
       first === undefined
-        ? "Every sentinel runs this image already: the rollout completes at once."
+        ? nothingWords(plan)
         : `Wave 1, ${sentinels(first.size)}, starts ${startWords(first, Date.now()) || "now"}; ${plan.waves.length} waves in all.`,
       gate === undefined
         ? "Each wave starts when the previous one has succeeded."
         : `Each wave waits for clean runs of ${gate}.`,
+      ...(plan.left_out_count > 0 ? [`Left out: ${sentinels(plan.left_out_count)}.`] : []),
       failureWords(plan),
     ],
     verb: "Start the rollout",

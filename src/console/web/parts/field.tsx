@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 
 type Props = {
   name: string;
-  hint: string;
+  hint?: string;
   /** What is wrong with the value; the control names `id` in its `aria-describedby`. */
   fault?: { id: string; words: string } | undefined;
   children: ComponentChildren;
@@ -18,7 +18,7 @@ export function Field({ name, hint, fault, children }: Props) {
         {children}
       </label>
       <Fault fault={fault} />
-      <p class="hint">{hint}</p>
+      {hint !== undefined && <p class="hint">{hint}</p>}
     </div>
   );
 }

@@ -9,6 +9,7 @@ const paths: Record<SentinelMark, { solid?: string; line?: string; cut?: string 
   f: { solid: "M0 0h12v12H0z", cut: "M3 3l6 6M9 3l-6 6" },
   r: { solid: "M0 0h12v4.3H0zM0 7.7h12V12H0z" },
   n: { solid: "M0 0h4.3v12H0zM7.7 0H12v12H7.7z" },
+  l: { solid: "M0 4h12v4H0z" },
   o: { solid: "M3.5 3.5h5v5h-5z" },
   x: { line: "M1 1h10v10H1zM3 3l6 6M9 3l-6 6" },
 };

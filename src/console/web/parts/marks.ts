@@ -8,6 +8,7 @@ export const markNames: Record<SentinelMark, string> = {
   f: "Failed",
   r: "Reverted",
   n: "Not reverted",
+  l: "Left out",
   o: "Not in this rollout",
   x: "Not in this rollout, failed before",
 };
@@ -19,6 +20,7 @@ export const markColours: Record<SentinelMark, string> = {
   f: "bad-fill",
   r: "calm-fill",
   n: "warn-fill",
+  l: "line-strong",
   o: "line",
   x: "bad-fill",
 };
@@ -61,6 +63,7 @@ const shapes: Record<SentinelMark, (shape: Shape) => void> = {
     pen.fillRect(0, 0, size * 0.36, size);
     pen.fillRect(size * 0.64, 0, size * 0.36, size);
   },
+  l: ({ pen, size }) => pen.fillRect(0, size * 0.34, size, size * 0.32),
   o: ({ pen, size }) => pen.fillRect(size * 0.3, size * 0.3, size * 0.4, size * 0.4),
   x: (shape) => {
     outline(shape);

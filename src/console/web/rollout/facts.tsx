@@ -22,6 +22,7 @@ export function Facts({ rollout }: { rollout: LiveRollout }) {
       <Tile name="Failed">
         <span class={status.failed > 0 ? "bad-text" : ""}>{count(status.failed)}</span>
       </Tile>
+      {(status.left_out ?? 0) > 0 && <Tile name="Left out">{count(status.left_out ?? 0)}</Tile>}
       {rollout.reverted > 0 && <Tile name="Reverted">{count(rollout.reverted)}</Tile>}
       <Tile name="Wave">
         {status.current_wave} <small>of {status.total_waves}</small>

@@ -33,6 +33,7 @@ export function Heading({ detail, children }: Props) {
               {by !== null && ` by ${by}`}
             </p>
           )}
+          {status.policy?.reason !== undefined && <p>Reason: {status.policy.reason}</p>}
         </div>
         {children}
       </div>

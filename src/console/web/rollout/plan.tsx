@@ -2,6 +2,8 @@
 import { count, duration, sentinels } from "#console/web/format.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
 import { startWords } from "./earliest.ts";
+import { PlanLeftOut } from "./plan-left-out.tsx";
+import { percentWords } from "./wave-part.ts";
 
 export function PlanTable({ plan }: { plan: RolloutPlan }) {
   return (
@@ -10,11 +12,12 @@ export function PlanTable({ plan }: { plan: RolloutPlan }) {
         {sentinels(plan.total)} get <span class="mono">{plan.image}</span>
         {plan.already_running > 0 && ` · ${count(plan.already_running)} run it already`}
       </p>
+      <PlanLeftOut plan={plan} />
       <ol class="waves plan">
         {plan.waves.map((wave) => (
           <li class="wave" key={wave.wave}>
             <span class="wave-name">
-              <b>Wave {wave.wave}</b> <span class="quiet">{wave.percentage} %</span>
+              <b>Wave {wave.wave}</b> <span class="quiet">{percentWords(wave, plan.waves)}</span>
             </span>
             <span class="track" aria-hidden="true">
               <i class="b-mute" style={{ width: share(wave.covered - wave.size, plan.total) }} />

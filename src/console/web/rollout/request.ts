@@ -1,8 +1,10 @@
-/** Makes the request from the fields of the form. */
+/** Makes the request from the fields of the form. Pure. */
 import { toInstant } from "#console/web/local-time.ts";
+import { toLimit } from "#console/web/parts/lists.ts";
 import type { RolloutRequest } from "#rollout/contract.ts";
+import { type ChoiceFields, choiceOf, choicePaths, noChoice } from "./choice.ts";
 
-export type StartFields = {
+export type StartFields = ChoiceFields & {
   image: string;
   waves: string;
   checks: readonly string[];
@@ -12,6 +14,36 @@ export type StartFields = {
   soakSeconds: string;
   rollsBack: boolean;
   notBefore: string;
+  reason: string;
+};
+
+export const emptyFields: StartFields = {
+  ...noChoice,
+  image: "",
+  waves: "1, 5, 25, 50, 100",
+  checks: [],
+  cleanRuns: 3,
+  timeoutSeconds: 600,
+  maxFailed: "",
+  soakSeconds: "",
+  rollsBack: false,
+  notBefore: "",
+  reason: "",
+};
+
+/** Each field with its path in the request. */
+export const startPaths: Record<keyof StartFields, string> = {
+  ...choicePaths,
+  image: "image",
+  waves: "wave_percentages",
+  checks: "gate.checks",
+  cleanRuns: "gate.clean_runs",
+  timeoutSeconds: "gate.timeout_seconds",
+  maxFailed: "max_failed.in_all",
+  soakSeconds: "soak_seconds",
+  rollsBack: "on_failure",
+  notBefore: "not_before",
+  reason: "reason",
 };
 
 /** Leaves out empty fields: the server has the defaults. */
@@ -20,19 +52,20 @@ export function toRequest(fields: StartFields): RolloutRequest {
   const { checks, cleanRuns, timeoutSeconds, rollsBack } = fields;
   const soaks = readNumbers(fields.soakSeconds);
   const notBefore = toInstant(fields.notBefore);
-  const maxFailed = fields.maxFailed.replaceAll(" ", "");
+  const maxFailed = toLimit(fields.maxFailed);
+  const reason = fields.reason.trim();
   return {
     image: fields.image.trim(),
     ...(percentages.length > 0 && { wave_percentages: percentages }),
     ...(checks.length > 0 && {
       gate: { checks: [...checks], clean_runs: cleanRuns, timeout_seconds: timeoutSeconds },
     }),
-    ...(maxFailed !== "" && {
-      max_failed: { in_all: /^\d+$/.test(maxFailed) ? Number(maxFailed) : maxFailed },
-    }),
+    ...(maxFailed !== undefined && { max_failed: { in_all: maxFailed } }),
     ...(soaks.length > 0 && { soak_seconds: soaks.length === 1 ? (soaks[0] ?? 0) : soaks }),
     ...(rollsBack && { on_failure: "rollback" }),
     ...(notBefore !== undefined && { not_before: notBefore }),
+    ...(reason !== "" && { reason }),
+    ...choiceOf(fields),
   };
 }
 

@@ -1,4 +1,4 @@
-/** Makes the window from the fields of the form, and finds the fields that its refusal is about. Pure. */
+/** Makes the window from the fields of the form. Pure. */
 import { toInstant } from "#console/web/local-time.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
 import { dayNames, type Weekday } from "./when.ts";
@@ -35,22 +35,15 @@ export function toWindow(fields: WindowFields): RolloutWindow {
   };
 }
 
-export type Faults = {
-  fields: Partial<Record<keyof WindowFields, string>>;
-  /** What is about no field. */
-  rest: string;
+/** Each field with its path in the request. */
+export const windowPaths: Record<keyof WindowFields, string> = {
+  id: "id",
+  kind: "kind",
+  time_zone: "time_zone",
+  days: "days",
+  from: "from",
+  to: "to",
+  starts: "starts",
+  ends: "ends",
+  reason: "reason",
 };
-
-const aboutField = /^(id|kind|time_zone|days|from|to|starts|ends|reason)(?:\.\d+)?: (.+)$/;
-
-/** A refusal has one line for each fault, which begins with the field's name where it is about one. */
-export function faultsOf(refusal: string): Faults {
-  const fields: Faults["fields"] = {};
-  const rest: string[] = [];
-  for (const line of refusal.split("\n")) {
-    const [, name, words = ""] = aboutField.exec(line) ?? [];
-    if (name === undefined) rest.push(line);
-    else fields[name as keyof WindowFields] ??= words;
-  }
-  return { fields, rest: rest.join("\n") };
-}

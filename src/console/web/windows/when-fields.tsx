@@ -1,24 +1,27 @@
 /** The fields of a new window about when it is. */
 import { localZone } from "#console/web/local-time.ts";
 import { Fault } from "#console/web/parts/field.tsx";
+import { type FormPart, faultOf, markOf, TextField } from "#console/web/parts/text-field.tsx";
+import type { WindowFields } from "./request.ts";
 import { dayNames, type Weekday } from "./when.ts";
-import { type FormPart, faultOf, markOf, WindowInput } from "./window-input.tsx";
+
+type Part = FormPart<WindowFields>;
 
 const zones = [...new Set(["UTC", ...Intl.supportedValuesOf("timeZone")])];
 
-export function DailyFields(part: FormPart) {
+export function DailyFields(part: Part) {
   return (
     <>
       <Days {...part} />
       <div class="pair">
-        <WindowInput
+        <TextField
           part={part}
           of="from"
           name="From"
           hint="Without both, the whole day."
           input={{ type: "time" }}
         />
-        <WindowInput
+        <TextField
           part={part}
           of="to"
           name="To"
@@ -26,7 +29,7 @@ export function DailyFields(part: FormPart) {
           input={{ type: "time" }}
         />
       </div>
-      <WindowInput
+      <TextField
         part={part}
         of="time_zone"
         name="Time zone"
@@ -42,7 +45,7 @@ export function DailyFields(part: FormPart) {
   );
 }
 
-function Days({ fields, faults, change }: FormPart) {
+function Days({ fields, faults, change }: Part) {
   const toggle = (day: Weekday, isOn: boolean) =>
     change({ days: isOn ? [...fields.days, day] : fields.days.filter((one) => one !== day) });
   return (
@@ -67,13 +70,13 @@ function Days({ fields, faults, change }: FormPart) {
   );
 }
 
-export function BoundFields(part: FormPart) {
+export function BoundFields(part: Part) {
   const hint = `In your time zone, ${localZone()}.`;
   const input = { type: "datetime-local", max: "9999-12-31T23:59" } as const;
   return (
     <div class="pair">
-      <WindowInput part={part} of="starts" name="Starts" hint={hint} input={input} />
-      <WindowInput part={part} of="ends" name="Ends" hint={hint} input={input} />
+      <TextField part={part} of="starts" name="Starts" hint={hint} input={input} />
+      <TextField part={part} of="ends" name="Ends" hint={hint} input={input} />
     </div>
   );
 }

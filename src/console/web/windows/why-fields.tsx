@@ -1,18 +1,19 @@
 /** The fields of a new window: its name, its kind, and why it is there. */
 import { Field } from "#console/web/parts/field.tsx";
-import { type FormPart, WindowInput } from "./window-input.tsx";
+import { type FormPart, TextField } from "#console/web/parts/text-field.tsx";
+import type { WindowFields } from "./request.ts";
 
 const kinds = {
   allowed: "Waves start only in windows of this kind, as soon as there is one.",
   freeze: "No wave starts in it, also where a window allows it.",
 } as const;
 
-export function WhyFields(part: FormPart) {
+export function WhyFields(part: FormPart<WindowFields>) {
   const { fields, change } = part;
   return (
     <>
       <div class="pair">
-        <WindowInput
+        <TextField
           part={part}
           of="id"
           name="Name"
@@ -32,7 +33,7 @@ export function WhyFields(part: FormPart) {
           </select>
         </Field>
       </div>
-      <WindowInput
+      <TextField
         part={part}
         of="reason"
         name="Reason"

@@ -1,10 +1,9 @@
-/** The form of a new window. What is wrong with a field is said at the field. */
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { change } from "#console/web/api.ts";
+/** The form of a new window. */
 import { localZone } from "#console/web/local-time.ts";
-import { Notice } from "#console/web/parts/notice.tsx";
+import type { FormPart } from "#console/web/parts/text-field.tsx";
+import { RowForm, type RowKind } from "#console/web/rows/row-form.tsx";
 import type { ListedWindow } from "#rollout/windows/contract.ts";
-import { type Faults, faultsOf, toWindow, type WindowFields } from "./request.ts";
+import { toWindow, type WindowFields, windowPaths } from "./request.ts";
 import { whenOf } from "./when.ts";
 import { BoundFields, DailyFields } from "./when-fields.tsx";
 import { WhyFields } from "./why-fields.tsx";
@@ -21,75 +20,30 @@ const empty: WindowFields = {
   reason: "",
 };
 
-const noFaults: Faults = { fields: {}, rest: "" };
+const window: RowKind<WindowFields, ListedWindow> = {
+  word: "window",
+  about: "It holds for the next wave, also of a rollout in progress.",
+  empty,
+  paths: windowPaths,
+  inputs: WindowInputs,
+  toRow: toWindow,
+  describe: whenOf,
+};
 
 export function WindowForm({ reload }: { reload: () => void }) {
-  const [fields, setFields] = useState(empty);
-  const [faults, setFaults] = useState(noFaults);
-  const [added, setAdded] = useState<ListedWindow>();
-  const form = useRef<HTMLFormElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each refusal
-  useLayoutEffect(
-    () => form.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus(),
-    [faults],
-  );
-  const add = async () => {
-    setAdded(undefined);
-    try {
-      setAdded(await change<ListedWindow>("window/add", toWindow(fields)));
-      setFields(empty);
-      setFaults(noFaults);
-      reload();
-    } catch (problem) {
-      setFaults(faultsOf((problem as Error).message));
-    }
-  };
-  const shared = {
-    fields,
-    faults: faults.fields,
-    change: (part: Partial<WindowFields>) => setFields({ ...fields, ...part }),
-  };
+  return <RowForm kind={window} reload={reload} />;
+}
+
+function WindowInputs(part: FormPart<WindowFields>) {
   return (
-    <section class="panel" aria-labelledby="add-title">
-      <header class="panel-head">
-        <h2 id="add-title">Add a window</h2>
-        <span class="quiet">It holds for the next wave, also of a rollout in progress.</span>
-      </header>
-      <form
-        ref={form}
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void add();
-        }}
-      >
-        <div class="halves">
-          <div class="form">
-            <WhyFields {...shared} />
-            <BoundFields {...shared} />
-          </div>
-          <div class="form">
-            <DailyFields {...shared} />
-          </div>
-        </div>
-        {faults.rest !== "" && (
-          <p role="alert" class="refused">
-            {faults.rest}
-          </p>
-        )}
-        <div class="row">
-          <button type="submit" class="main">
-            Add the window
-          </button>
-        </div>
-      </form>
-      <div role="status" class="added">
-        {added !== undefined && (
-          <Notice tone="good">
-            The window {added.id} is added: {whenOf(added)}.
-          </Notice>
-        )}
+    <div class="halves">
+      <div class="form">
+        <WhyFields {...part} />
+        <BoundFields {...part} />
       </div>
-    </section>
+      <div class="form">
+        <DailyFields {...part} />
+      </div>
+    </div>
   );
 }

@@ -1,0 +1,20 @@
+/** The form of a new pin. */
+import { RowForm, type RowKind } from "#console/web/rows/row-form.tsx";
+import type { ListedPin } from "#rollout/choice/contract.ts";
+import { PinInputs } from "./pin-inputs.tsx";
+import { type PinFields, pinPaths, toPin } from "./request.ts";
+import { untilOf, whichOf } from "./which.ts";
+
+const pin: RowKind<PinFields, ListedPin> = {
+  word: "pin",
+  about: "It holds for deploys that have not begun, and not for rollbacks.",
+  empty: { id: "", ids: "", regions: "", labels: "", ends: "", reason: "" },
+  paths: pinPaths,
+  inputs: PinInputs,
+  toRow: toPin,
+  describe: (added) => `${whichOf(added)}, ${untilOf(added)}`,
+};
+
+export function PinForm({ reload }: { reload: () => void }) {
+  return <RowForm kind={pin} reload={reload} />;
+}
