@@ -14,6 +14,7 @@ export type MappedSentinel = {
 type SentinelRow = MappedSentinel & {
   previous_image: string | null;
   health: string;
+  labels: Record<string, string>;
   updated_at: string;
 };
 

@@ -4,7 +4,7 @@ import type { Registry } from "prom-client";
 import type { FleetMember } from "#fleet/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import { createReadActor } from "./actor.ts";
-import { leaveOut } from "./choice/leave-out.ts";
+import { leaveOut, reasonOf } from "./choice/leave-out.ts";
 import { createPinStore } from "./choice/store.ts";
 import type { OrderStop } from "./handlers/order-stop.ts";
 import type { ResolveImage } from "./handlers/public.ts";
@@ -57,7 +57,7 @@ export function createRolloutServices(parts: RolloutParts) {
     const all = await readPins();
     const members = all.length === 0 ? [] : await readMembers(ids);
     const { leftOut } = leaveOut(members, { pins: all, nowMs: Date.now() });
-    return leftOut.map(({ id, by, reason }) => ({ id, reason: `pin ${by}: ${reason}` }));
+    return leftOut.map((one) => ({ id: one.id, reason: reasonOf(one) }));
   };
   return [
     createRolloutObject({

@@ -1,10 +1,18 @@
 /** Which sentinels a rollout takes, and in which order. */
 import { z } from "zod";
 import { LabelName, LabelValue } from "#fleet/contract.ts";
+import { isClean } from "#kernel/clean-text.ts";
 import { instant, Limit, Reason } from "#rollout/values/contract.ts";
 
-const Region = z.string().min(1).max(200);
-const SentinelId = z.string().min(1).max(300);
+const clean = (max: number) =>
+  z
+    .string()
+    .min(1)
+    .refine((text) => isClean(text, max), {
+      error: `must be one line of text, ${max} characters at most`,
+    });
+const Region = clean(200);
+const SentinelId = clean(300);
 
 const isDistinct = (list: readonly string[]) => new Set(list).size === list.length;
 const distinctly = { error: "must name each once" };

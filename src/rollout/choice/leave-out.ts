@@ -5,6 +5,12 @@ import type { Choice, Pin, Selector } from "./contract.ts";
 /** `by`: the pin's id; null: the request excludes it. */
 export type LeftOut = { id: string; by: string | null; reason: string };
 
+/** As history says it. */
+export function reasonOf({ by, reason }: Omit<LeftOut, "id">): string {
+  const who = by === null ? "excluded" : `pin ${by}`;
+  return reason === "" ? who : `${who}: ${reason}`;
+}
+
 type Rule = Omit<LeftOut, "id"> & { selects: (member: FleetMember) => boolean };
 
 /** Pins come first: they say more. A pin whose end has come holds no longer. */

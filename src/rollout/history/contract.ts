@@ -55,7 +55,7 @@ export type RolloutDetail = z.infer<typeof RolloutDetail>;
 export const Progress = z.object({ seconds: z.array(z.number()), done: z.array(z.int()) });
 export type Progress = z.infer<typeof Progress>;
 
-/** A sentinel in a rollout: its wave and outcome; null: none yet. */
+/** A sentinel in a rollout: its wave and outcome; null: none yet, and no wave for one that was left out of all. */
 export type Member = {
   id: string;
   wave: number | null;

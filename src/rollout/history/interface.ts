@@ -14,8 +14,12 @@ export const rolloutHistory = iface.object("vedette.v1.RolloutHistory", {
     { batches: { wave: number; ids: string[]; previousImages: string[] }[] },
     null
   >(),
+  leaveOut: iface.json<LeftOutEntry, null>(),
   outcomes: iface.json<OutcomesEntry, null>(),
 });
+
+/** Sentinels that are in no wave, because of a pin or the request. */
+export type LeftOutEntry = { reason: string; ids: string[] };
 
 /** Results, with the rollout's totals including them; without totals history counts them itself. */
 export type OutcomesEntry = {

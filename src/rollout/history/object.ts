@@ -13,6 +13,7 @@ export function createHistoryObject(store: HistoryStore) {
     handlers: {
       save: (ctx, entry) => write(ctx, "save-rollout", () => store.save(ctx.key, entry)),
       plan: (ctx, { batches }) => write(ctx, "save-plan", () => store.plan(ctx.key, batches)),
+      leaveOut: (ctx, entry) => write(ctx, "save-left-out", () => store.leaveOut(ctx.key, entry)),
       outcomes: (ctx, entry) => write(ctx, "save-outcomes", () => store.outcomes(ctx.key, entry)),
     },
     options: { ingressPrivate: true, journalRetention: 0 },

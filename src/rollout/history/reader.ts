@@ -113,12 +113,16 @@ function toStatus(row: Row): RolloutStatus {
     failed_sentinels: [],
     started_at: row.started_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
+    left_out: row.left_out,
+    outcome: row.outcome,
+    policy: row.policy,
     ...(row.reason !== null && { reason: row.reason }),
+    ...(row.cause !== null && { cause: row.cause }),
   };
 }
 
 const selectMembers = `
-  SELECT sentinel_id AS id, wave, outcome, reason AS outcome_reason
+  SELECT sentinel_id AS id, nullif(wave, 0) AS wave, outcome, reason AS outcome_reason
   FROM rollout_sentinels WHERE rollout_id = $1`;
 
 const selectWaves = `
@@ -127,8 +131,8 @@ const selectWaves = `
     (count(*) FILTER (WHERE outcome = 'failed'))::int AS failed,
     (count(*) FILTER (WHERE outcome = 'reverted'))::int AS reverted,
     (count(*) FILTER (WHERE outcome = 'not_reverted'))::int AS not_reverted,
-    min(updated_at) FILTER (WHERE outcome IS NOT NULL) AS first_at,
-    max(updated_at) FILTER (WHERE outcome IS NOT NULL) AS last_at
+    min(updated_at) FILTER (WHERE outcome <> 'left_out') AS first_at,
+    max(updated_at) FILTER (WHERE outcome <> 'left_out') AS last_at
   FROM rollout_sentinels WHERE rollout_id = $1 GROUP BY wave`;
 
 const selectMessages = `
@@ -153,6 +157,6 @@ const selectProgress = `
     SELECT extract(epoch FROM s.updated_at - r.started_at) AS second,
       row_number() OVER (ORDER BY s.updated_at) AS done
     FROM rollout_sentinels s JOIN rollouts r ON r.id = s.rollout_id
-    WHERE s.rollout_id = $1 AND s.outcome IS NOT NULL),
+    WHERE s.rollout_id = $1 AND s.outcome <> 'left_out'),
   pieces AS (SELECT *, ntile(200) OVER (ORDER BY done) AS piece FROM done)
   SELECT max(second) AS second, max(done) AS done FROM pieces GROUP BY piece ORDER BY piece`;

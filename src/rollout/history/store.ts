@@ -1,7 +1,7 @@
 /** The tables `rollouts`, `rollout_messages` and `rollout_sentinels`. Every write is idempotent. */
 import type { Database } from "#kernel/database.ts";
 import type { HistoryRequest, RolloutHistory } from "#rollout/contract.ts";
-import type { HistoryEntry, OutcomesEntry } from "./interface.ts";
+import type { HistoryEntry, LeftOutEntry, OutcomesEntry } from "./interface.ts";
 
 export type HistoryStore = ReturnType<typeof createHistoryStore>;
 
@@ -22,6 +22,11 @@ export function createHistoryStore(database: Database) {
       for (const { wave, ids, previousImages } of batches) {
         await database.query(savePlan, [rolloutId, wave, ids, previousImages]);
       }
+    },
+
+    /** Writes sentinels that are in no wave. */
+    async leaveOut(rolloutId: string, { ids, reason }: LeftOutEntry): Promise<void> {
+      await database.query(saveLeftOut, [rolloutId, ids, reason]);
     },
 
     /** Writes results of deploys, in whatever order they come, and the totals with them. */
@@ -148,6 +153,11 @@ const saveMessage = `
 const savePlan = `
   INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, updated_at)
   SELECT $1::text, id, $2::integer, previous_image, now() FROM unnest($3::text[], $4::text[]) AS t (id, previous_image)
+  ON CONFLICT DO NOTHING`;
+
+const saveLeftOut = `
+  INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, outcome, reason, updated_at)
+  SELECT $1::text, id, 0, '', 'left_out', $3::text, now() FROM unnest($2::text[]) AS t (id)
   ON CONFLICT DO NOTHING`;
 
 /** The rank of an outcome in writes without a sequence: of late results, which undo nothing. */

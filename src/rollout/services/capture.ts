@@ -3,7 +3,9 @@ import { CancelledError, type Context, implement, TerminalError } from "@restate
 import type { FleetMember } from "#fleet/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Pin } from "#rollout/choice/contract.ts";
+import { type LeftOut, reasonOf } from "#rollout/choice/leave-out.ts";
 import { singletonKey } from "#rollout/contract.ts";
+import { type LeftOutEntry, rolloutHistory } from "#rollout/history/interface.ts";
 import {
   type CaptureRequest,
   type CaptureResult,
@@ -21,6 +23,7 @@ export type ReadPins = () => Promise<Pin[]>;
 
 /** Batches per write: far below the size at which Restate refuses a message. */
 const batchesPerWrite = 20;
+const idsPerEntry = 5_000;
 
 export type CaptureParts = {
   listFleet: ListFleet;
@@ -57,6 +60,7 @@ async function captureFleet(
     await rollout.storeBatches({ rolloutId, first, batches });
   }
   await rollout.freeze({ rolloutId, waves: plan.waves, inline: plan.inline });
+  for (const entry of plan.leftOut ?? []) ctx.sendClient(rolloutHistory, rolloutId).leaveOut(entry);
   return null;
 }
 
@@ -76,15 +80,32 @@ function unlisted(error: unknown): { unlisted: string } {
   return { unlisted: error.message };
 }
 
+type Frozen = {
+  waves: WaveProgress[];
+  batches: Batch[];
+  inline: Partial<RolloutHead>;
+  /** Absent from the journal of an earlier version. */
+  leftOut?: LeftOutEntry[];
+};
+
 /** The plan that is journaled has ids and numbered images: about 25 bytes per sentinel. */
-function freezeFleet(
-  fleet: readonly FleetMember[],
-  request: PlanRequest,
-): { waves: WaveProgress[]; batches: Batch[]; inline: Partial<RolloutHead> } {
+function freezeFleet(fleet: readonly FleetMember[], request: PlanRequest): Frozen {
   const { waves: planned, leftOut } = planRollout(fleet, request);
   const batches = toBatches(planned);
   const waves = toWaveProgress(planned);
   const total = waves.reduce((sum, wave) => sum + wave.size, 0);
   const counts = { fleetSize: fleet.length, leftOut: leftOut.length };
-  return { waves, batches, inline: { ...counts, ...inlineLists(total, batches) } };
+  const inline = { ...counts, ...inlineLists(total, batches) };
+  return { waves, batches, inline, leftOut: entriesOf(leftOut) };
+}
+
+/** By reason, a limited number in each. */
+function entriesOf(leftOut: readonly LeftOut[]): LeftOutEntry[] {
+  const byReason = Map.groupBy(leftOut, reasonOf);
+  return [...byReason].flatMap(([reason, members]) =>
+    Array.from({ length: Math.ceil(members.length / idsPerEntry) }, (_, i) => ({
+      reason,
+      ids: members.slice(i * idsPerEntry, (i + 1) * idsPerEntry).map(({ id }) => id),
+    })),
+  );
 }

@@ -42,8 +42,10 @@ describe.each(modes)("a rollout with a choice, $mode", ({ alwaysReplay }) => {
     RolloutPlan.parse((await bench.call("Plan", request)).body);
 
   let before = 0;
+  let startedAt = new Date();
 
   beforeEach(() => {
+    startedAt = new Date();
     before = bench.fleet.applied.length;
   });
 
@@ -53,14 +55,22 @@ describe.each(modes)("a rollout with a choice, $mode", ({ alwaysReplay }) => {
   const idsOn = (image: string) =>
     [...bench.fleet.running()].filter(([, running]) => running === image).map(([id]) => id);
 
-  const outcomeOf = async (id: string) => {
-    const { rows } = await bench.database.query(
-      `SELECT outcome, reason FROM rollout_sentinels WHERE sentinel_id = $1
-       AND rollout_id = (SELECT id FROM rollouts ORDER BY started_at DESC LIMIT 1)`,
-      [id],
+  /** The outcomes of a sentinel in the test's own rollouts, with their reasons, once history has them all. */
+  const outcomesOf = (id: string) =>
+    waitFor(
+      async () => {
+        const { rows } = await bench.database.query(
+          `SELECT s.outcome, s.reason, state FROM rollout_sentinels s JOIN rollouts r ON r.id = rollout_id
+           WHERE sentinel_id = $1 AND started_at >= $2 ORDER BY started_at`,
+          [id, startedAt],
+        );
+        const isWhole = rows.every(
+          ({ outcome, state }) => outcome !== null && state === "completed",
+        );
+        return rows.length > 0 && isWhole && rows.map(({ outcome, reason }) => [outcome, reason]);
+      },
+      { withinMs: 10_000, what: "the outcomes in history" },
     );
-    return rows[0];
-  };
 
   const newestInHistory = () =>
     waitFor(
@@ -88,6 +98,10 @@ describe.each(modes)("a rollout with a choice, $mode", ({ alwaysReplay }) => {
     });
     expect(first).toMatchObject({ state: "completed", total: 7, succeeded: 7, left_out: 1 });
     expect(pinned).toEqual(["s02"]);
+    expect(await outcomesOf("s02")).toEqual([
+      ["left_out", "pin leak: a leak is looked at"],
+      ["succeeded", null],
+    ]);
     expect(second).toMatchObject({ state: "completed", total: 1, succeeded: 1, left_out: 0 });
   });
 
@@ -108,11 +122,7 @@ describe.each(modes)("a rollout with a choice, $mode", ({ alwaysReplay }) => {
     expect(body).toMatchObject({ state: "completed", succeeded: 7, failed: 0, left_out: 1 });
     expect(idsOn(imageV1)).toEqual([target]);
     expect(applied()).not.toContain(target);
-    await waitFor(async () => (await outcomeOf(target))?.outcome === "left_out", {
-      withinMs: 10_000,
-      what: "the outcome in history",
-    });
-    expect((await outcomeOf(target))?.reason).toBe("pin leak: a leak is looked at");
+    expect(await outcomesOf(target)).toEqual([["left_out", "pin leak: a leak is looked at"]]);
     expect(await newestInHistory()).toMatchObject({ state: "completed", left_out: 1 });
   });
 
@@ -151,6 +161,7 @@ describe.each(modes)("a rollout with a choice, $mode", ({ alwaysReplay }) => {
       { id: "s03", pin: null, reason: "" },
     ]);
     expect(status).toMatchObject({ total: 5, left_out: 3, policy: { exclude } });
+    expect(await outcomesOf("s03")).toEqual([["left_out", "excluded"]]);
     expect(idsOn(imageV1)).toEqual(["s01", "s02", "s03"]);
   });
 
