@@ -208,7 +208,8 @@ describe("the driver http", () => {
     );
 
     expect(await driver.observe(order)).toEqual({ status: "ready", isOrdered: true });
-    expect(await driver.list()).toEqual([{ id: "gw-1", region: "", image: v1, healthy: true }]);
+    const none = { id: "gw-1", region: "", image: v1, healthy: true, labels: {} };
+    expect(await driver.list()).toEqual([none]);
   });
 
   it("follows no redirect, and says so as the fault of the way to the fleet", async () => {
@@ -250,7 +251,21 @@ describe("the driver http", () => {
       }),
     );
 
-    expect(await driver.list()).toEqual([{ id: "gw-1", region: "eu", image: "", healthy: true }]);
+    expect(await driver.list()).toMatchObject([{ id: "gw-1", region: "eu", image: "" }]);
+  });
+
+  it("takes a list for what it is, whatever it has for labels", async () => {
+    const labels = [7, "tier=canary", ["canary"], { tier: "canary", "a b": "c", n: 7, o: {} }];
+    const sentinel = { region: "eu", image: v1, healthy: true };
+    const { driver } = await start((_, answer) =>
+      answerJson(answer, 200, {
+        sentinels: labels.map((some, i) => ({ id: `gw-${i}`, ...sentinel, labels: some })),
+      }),
+    );
+
+    const listed = await driver.list();
+
+    expect(listed.map((one) => one.labels)).toEqual([{}, {}, {}, { tier: "canary" }]);
   });
 
   it("is not kept from one sentinel by many others that hang", async () => {
