@@ -11,6 +11,7 @@ import { controlConfig } from "#control/config.ts";
 import { cronConfig } from "#cron/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
 import { fleetConfig } from "#fleet/config.ts";
+import { faultLines } from "#kernel/faults.ts";
 import { wholeNumber } from "#kernel/setting.ts";
 import { metricsConfig } from "#metrics/config.ts";
 import { monitorConfig } from "#monitor/config.ts";
@@ -76,7 +77,7 @@ export function readConfig(source: ConfigSource): Config {
   }
   const fromFile = existsSync(path) ? readToml(path) : {};
   const result = Config.safeParse(overlayEnvironment(fromFile, source.environment));
-  if (!result.success) throw new ConfigError(describeFaults(result.error));
+  if (!result.success) throw new ConfigError(faultLines(result.error, "settings").join("\n"));
   return result.data;
 }
 
@@ -123,12 +124,4 @@ function assign(target: Record<string, unknown>, path: readonly string[], value:
   const table = typeof child === "object" && child !== null ? child : {};
   target[head] = table;
   assign(table as Record<string, unknown>, rest, value);
-}
-
-function describeFaults(error: z.ZodError): string {
-  return error.issues
-    .map(
-      (issue) => `${issue.path.length === 0 ? "settings" : issue.path.join(".")}: ${issue.message}`,
-    )
-    .join("\n");
 }

@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { type CronJobName, cronJobs } from "#cron/contract.ts";
 import { ConfirmListRequest, type Labels } from "#fleet/contract.ts";
 import { parseDuration } from "#kernel/duration.ts";
+import { wordsOf } from "#kernel/faults.ts";
 import { readPairs } from "#kernel/pairs.ts";
 import { LabelSelector } from "#rollout/choice/contract.ts";
 import { WavePercentages } from "#rollout/contract.ts";
@@ -78,7 +79,8 @@ export function parseReason(text: string): string {
 function parseBy<Value>(schema: z.ZodType<Value>, given: unknown, example: string): Value {
   const result = schema.safeParse(given);
   if (result.success) return result.data;
-  throw new InvalidArgumentError(`${result.error.issues[0]?.message}. ${example}`);
+  const [fault] = result.error.issues;
+  throw new InvalidArgumentError(`${fault && wordsOf(fault)}. ${example}`);
 }
 
 export function parseSentinelCount(text: string): number {

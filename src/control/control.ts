@@ -16,6 +16,7 @@ import {
   consolePath,
   livePath,
 } from "#console/contract.ts";
+import { faultLines } from "#kernel/faults.ts";
 import type { Log } from "#kernel/log.ts";
 import { limitPipelines } from "#kernel/pipelines.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -273,11 +274,8 @@ async function forward(request: FastifyRequest, reply: FastifyReply, parts: Forw
 function readBody(request: FastifyRequest, route: Route, actor: string): unknown {
   const parsed = route.input.safeParse(request.body === undefined ? {} : request.body);
   if (parsed.success) return route.sign?.(parsed.data, actor) ?? parsed.data;
-  const faults = parsed.error.issues.map((issue) => {
-    const where = issue.path.length === 0 ? "body" : issue.path.join(".");
-    return `${where}: ${issue.message}`;
-  });
-  throw new ProblemError({ status: 400, code: "invalid_request", detail: faults.join("\n") });
+  const detail = faultLines(parsed.error, "body").join("\n");
+  throw new ProblemError({ status: 400, code: "invalid_request", detail });
 }
 
 function signalOf(reply: FastifyReply): AbortSignal {

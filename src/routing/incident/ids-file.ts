@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parse } from "smol-toml";
 import { z } from "zod";
+import { faultLines } from "#kernel/faults.ts";
 
 const Names = z.record(z.string(), z.string().min(1)).default({});
 
@@ -32,8 +33,7 @@ export function readIdsFile(file: string): GivenIds {
   if (!existsSync(file)) throw new Error(`${file}, set as incident.ids_file, does not exist`);
   const result = IdsFile.safeParse(readToml(file));
   if (result.success) return result.data;
-  const faults = result.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-  throw new Error(`${file}: ${faults.join("; ")}`);
+  throw new Error(`${file}: ${faultLines(result.error, "").join("; ")}`);
 }
 
 function readToml(file: string): unknown {

@@ -56,6 +56,8 @@ describe("vedette pins", () => {
     [["--ids", "a,,b"], "must be a list such as a,b"],
     [["--ids", "a,a"], "ids: must name each once"],
     [["--labels", "canary"], "For example: tier=canary"],
+    [["--labels", "a b=c"], "must be a label's name: letters, digits, dots, dashes and slashes"],
+    [["--labels", "a=1,a=2"], "For example: tier=canary"],
     [["--ids", "a", "--ends", "tomorrow"], "must be a time with its offset"],
   ])("refuses %j, and says why", async (options, problem) => {
     const { code, stderr } = await add("bad", ...options);
