@@ -55,7 +55,10 @@ export function createRolloutServices(parts: RolloutParts) {
   const readPins = () => ofDatabase(pins.list());
   const readPinned: ReadPinned = async (ids) => {
     const all = await readPins();
-    const members = all.length === 0 ? [] : await readMembers(ids);
+    if (all.length === 0) return [];
+    const known = new Map((await readMembers(ids)).map((member) => [member.id, member]));
+    // One that the fleet does not list any more can still be pinned by its id.
+    const members = ids.map((id) => known.get(id) ?? { ...unlisted, id });
     const { leftOut } = leaveOut(members, { pins: all, nowMs: Date.now() });
     return leftOut.map((one) => ({ id: one.id, reason: reasonOf(one) }));
   };
@@ -81,6 +84,8 @@ export function createRolloutServices(parts: RolloutParts) {
     createPinService(pins, readActor),
   ];
 }
+
+const unlisted = { region: "", image: "", running_image: "", health: "unhealthy" } as const;
 
 /** The driver's own words have addresses. */
 function ofDatabase<Answer>(reading: Promise<Answer>): Promise<Answer> {

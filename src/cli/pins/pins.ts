@@ -66,5 +66,6 @@ function whichOf({ ids = [], regions = [], labels = {} }: ListedPin): string {
 }
 
 function untilOf({ ends }: ListedPin): string {
-  return ends === undefined ? "until it is removed" : `until ${ends}`;
+  if (ends === undefined) return "until it is removed";
+  return Date.parse(ends) <= Date.now() ? `until ${ends}, over` : `until ${ends}`;
 }

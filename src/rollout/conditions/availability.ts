@@ -1,6 +1,7 @@
 /** How many sentinels may be unavailable at one time: unhealthy, failed in the wave, or in flight. Pure. */
 import type { RolloutHead, Unavailable } from "#rollout/state.ts";
 import { limitOf } from "#rollout/values/limit.ts";
+import { ofFleet } from "./budget.ts";
 import { type Condition, look, type Stop, start } from "./condition.ts";
 
 /** So many as the limit allows; undefined: there is none. At least one, or nothing could be deployed. */
@@ -45,21 +46,22 @@ export const judgeAvailability: Condition = ({ head, next, fleet }) => {
     return head.unavailable?.isFull === true ? full(head, allowed) : start;
   if (fleet === "stale") return look;
   if (fleet === null)
-    return ofFleet("the fleet could not be listed, and max_unavailable counts it");
+    return notOfImage("the fleet could not be listed, and max_unavailable counts it");
   const { unhealthy, ofNext } = fleet;
   // To deploy those that are unavailable already may help them.
   if (!isFilledBy(head, unhealthy) || ofNext > 0) return start;
-  return ofFleet(`${unhealthy} sentinels are unhealthy, max_unavailable allows ${allowed}`);
+  const are = unhealthy === 1 ? "sentinel is" : "sentinels are";
+  return notOfImage(`${unhealthy} ${are} unhealthy, max_unavailable allows ${allowed}`);
 };
 
-function ofFleet(reason: string): Stop {
+function notOfImage(reason: string): Stop {
   return { action: "stop", cause: "fleet", reason, isOfImage: false };
 }
 
 function full(head: RolloutHead, allowed: number): Stop {
   const { ids = [], more = 0 } = head.unavailable ?? {};
-  const reason = `${ids.length + more} sentinels were unhealthy or have failed, max_unavailable allows ${allowed}`;
-  const { failed = 0, passedOver = 0 } = head.waves[head.currentWave - 1] ?? {};
-  if (failed === passedOver) return ofFleet(reason);
-  return { action: "stop", cause: "budget", reason, isOfImage: true };
+  const reason = `unhealthy or failed: ${ids.length + more}, max_unavailable allows ${allowed}`;
+  const wave = head.waves[head.currentWave - 1];
+  if (wave === undefined || wave.failed === wave.passedOver) return notOfImage(reason);
+  return ofFleet([wave]) ?? { action: "stop", cause: "budget", reason, isOfImage: true };
 }

@@ -44,7 +44,7 @@ function judgeLimits(
 }
 
 /** Failures of the fleet's API say nothing about the image; undefined: some are others. */
-function ofFleet(waves: readonly WaveProgress[]): Stop | undefined {
+export function ofFleet(waves: readonly WaveProgress[]): Stop | undefined {
   const sum = (count: (wave: WaveProgress) => number) =>
     waves.reduce((total, wave) => total + count(wave), 0);
   const fresh = sum(freshFailures);

@@ -14,12 +14,19 @@ const conditions: readonly Condition[] = [
   judgeSoak,
   judgeGate,
   judgeWindow,
-  judgeAvailability,
 ];
 
-/** Whatever has to stop stops, however much there is to wait for. */
+/** What is so at the moment of the start alone: asked last, when nothing else keeps it back. */
+const atStart: readonly Condition[] = [judgeAvailability];
+
 export function mayStart(facts: Facts): Verdict {
-  const verdicts = conditions.map((condition) => condition(facts));
+  const verdict = strongest(conditions, facts);
+  return verdict.action === "start" ? strongest(atStart, facts) : verdict;
+}
+
+/** Whatever has to stop stops, however much there is to wait for. */
+function strongest(asked: readonly Condition[], facts: Facts): Verdict {
+  const verdicts = asked.map((condition) => condition(facts));
   return (
     verdicts.find(({ action }) => action === "stop") ??
     verdicts.find(({ action }) => action === "wait") ??

@@ -57,7 +57,9 @@ function revertible(
 ): (mark: string, id: string) => boolean {
   const tookIt = new Set(astray);
   const hadFailed = new Set(retried);
-  const always = `sn${includeFailed ? "f" : ""}${open || lost ? "." : ""}`;
+  // One that was left out after its batch was killed may have been ordered before.
+  const unknown = `${open || lost ? "." : ""}${lost ? "x" : ""}`;
+  const always = `sn${includeFailed ? "f" : ""}${unknown}`;
   return (mark, id) => {
     if (mark === "r" || mark === "") return false;
     const mayHaveIt = tookIt.has(id) || (includeFailed && hadFailed.has(id));

@@ -30,6 +30,16 @@ describe("targetsOf", () => {
 
     expect(targetsOf(batch, outcome, rollback).map(({ id }) => id)).toEqual(["a", "b"]);
   });
+
+  it("rolls back what was left out only when its batch was killed before: it may have been ordered", () => {
+    const outcome = { ...emptyOutcome(batch), marks: "sxf" };
+    const idsOf = (of: typeof outcome & { lost?: boolean }) =>
+      targetsOf(batch, of, rollback).map(({ id }) => id);
+
+    expect(idsOf(outcome)).toEqual(["a"]);
+    expect(idsOf({ ...outcome, open: true })).toEqual(["a"]);
+    expect(idsOf({ ...outcome, lost: true })).toEqual(["a", "b"]);
+  });
 });
 
 describe("applyResults", () => {

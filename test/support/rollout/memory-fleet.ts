@@ -26,6 +26,7 @@ export function createMemoryFleet(size: number) {
   let listGate = Promise.withResolvers<void>();
   listGate.resolve();
   let waitingForList = 0;
+  let lists = 0;
   let inFlight = 0;
   let maxInFlight = 0;
 
@@ -54,6 +55,7 @@ export function createMemoryFleet(size: number) {
       waitingForList++;
       await listGate.promise;
       waitingForList--;
+      lists++;
       if (isAway) throw new Error("unreachable: the fleet is away");
       return [...members].map(([id, { region, image, running, labels = {} }]) => ({
         id,
@@ -111,6 +113,8 @@ export function createMemoryFleet(size: number) {
       listGate = Promise.withResolvers();
     },
     releaseList: () => listGate.resolve(),
+    /** How often it was listed. */
+    lists: () => lists,
     /** How many wait for the list. */
     waitingForList: () => waitingForList,
     /** The fleet lists it from now on. */

@@ -8,7 +8,7 @@ export type ReadPinned = (ids: readonly string[]) => Promise<Pinned[]>;
 
 /** How old what was read may be when a deploy starts. */
 const knownForMs = 30_000;
-const retryMs = 2_000;
+const firstRetryMs = 2_000;
 const readLimitMs = 10_000;
 
 export class PinWatch {
@@ -18,6 +18,8 @@ export class PinWatch {
   next: RestatePromise<Event> | undefined;
   areKnown: boolean;
   #wereKnown = false;
+  /** How many readings in a row have failed. */
+  #failures = 0;
 
   /** Without `readPinned` no pin holds anything back. */
   constructor(ctx: Context, readPinned: ReadPinned | undefined) {
@@ -54,7 +56,9 @@ export class PinWatch {
   takeReading(pinned: readonly Pinned[] | null): Map<string, string> {
     this.#wereKnown ||= pinned !== null;
     this.areKnown = this.#wereKnown;
-    const nextMs = pinned === null ? retryMs : knownForMs;
+    const nextMs =
+      pinned === null ? Math.min(knownForMs, firstRetryMs * 2 ** this.#failures) : knownForMs;
+    this.#failures = pinned === null ? this.#failures + 1 : 0;
     this.next = this.#ctx.sleep(nextMs).map((): Event => ({ type: "pins due" }));
     return new Map(pinned?.map(({ id, reason }) => [id, reason]));
   }

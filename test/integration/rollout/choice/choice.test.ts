@@ -126,6 +126,20 @@ describe.each(modes)("a rollout with a choice, $mode", ({ alwaysReplay }) => {
     expect(await newestInHistory()).toMatchObject({ state: "completed", left_out: 1 });
   });
 
+  it("leaves out by its id what the fleet does not list any more", async () => {
+    const { waves } = await plan(halves);
+    const [target = ""] = waves[1]?.sentinels ?? [];
+    bench.fleet.hold();
+    const started = bench.call("Rollout", halves);
+    await expect.poll(async () => (await bench.call("Status")).body["in_flight"]).toBe(4);
+    await bench.database.query("DELETE FROM sentinels WHERE id = $1", [target]);
+    await pin("leak", { ids: [target] });
+    bench.fleet.release();
+
+    expect((await started).body).toMatchObject({ state: "completed", succeeded: 7, left_out: 1 });
+    expect(applied()).not.toContain(target);
+  });
+
   it("restores the previous image of a sentinel that was pinned afterwards", async () => {
     bench.fleet.behave(failing(["s01"]));
     const paused = await rollout(whole);

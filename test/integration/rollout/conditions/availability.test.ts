@@ -50,9 +50,7 @@ describe.each(modes)("a rollout with max_unavailable, $mode", ({ alwaysReplay })
     const status = await rollout({ max_unavailable: 3 });
 
     expect(status).toMatchObject({ state: "paused", cause: "budget", failed: 3, in_flight: 0 });
-    expect(status.reason).toBe(
-      "3 sentinels were unhealthy or have failed, max_unavailable allows 3",
-    );
+    expect(status.reason).toBe("unhealthy or failed: 3, max_unavailable allows 3");
     expect(applied().length - before).toBe(3);
   });
 
@@ -126,6 +124,30 @@ describe.each(modes)("a rollout with max_unavailable, $mode", ({ alwaysReplay })
       succeeded: 0,
       cause: "budget",
     });
+  });
+
+  it("restores nothing when the fleet's API has failed, which is not the image's fault", async () => {
+    const away = { status: "failed", reason: "unreachable: no answer", isOfApi: true } as const;
+    bench.fleet.behave((_, image) => (image === imageV2 ? away : { status: "ready" }));
+
+    const status = await rollout({ max_unavailable: 1, on_failure: "rollback" });
+
+    expect(status).toMatchObject({ state: "paused", cause: "fleet", failed: 1 });
+  });
+
+  it("does not stop a soak for what one look has found", async () => {
+    const request = { wave_percentages: [50, 100], soak_seconds: [11, 0], max_unavailable: 1 };
+    const started = rollout(request);
+    await expect.poll(async () => (await bench.call("Status")).body["waiting_for"]).toBe("soak");
+    const [first = ""] = [...bench.fleet.running()].flatMap(([id, image]) =>
+      image === imageV2 ? [id] : [],
+    );
+    const lists = bench.fleet.lists();
+    bench.fleet.sicken(first);
+    await expect.poll(() => bench.fleet.lists()).toBeGreaterThan(lists);
+    bench.fleet.sicken();
+
+    expect(await started).toMatchObject({ state: "completed", succeeded: 8, failed: 0 });
   });
 
   it("pauses when the fleet cannot be listed before a wave", async () => {
