@@ -152,6 +152,43 @@ describe("readConfig", () => {
     expect(defaultPolicy(readConfig({ environment }).rollout)).toEqual(choice);
   });
 
+  it("has what each operator may do, as text and as TOML", () => {
+    const hash = "ab".repeat(32);
+    const every = ["read", "operate", "approve", "notify"];
+    const operators = {
+      alice: { token: hash, roles: every },
+      bob: { token: hash, roles: ["read", "approve"] },
+    };
+    const file = writeToml(
+      `[control.operators]\nalice = "sha256:${hash}"\nbob = { token = "${hash}", roles = ["read", "approve"] }\n`,
+    );
+    const environment = {
+      VEDETTE_CONTROL__OPERATORS__ALICE: hash,
+      VEDETTE_CONTROL__OPERATORS__BOB__TOKEN: hash,
+      VEDETTE_CONTROL__OPERATORS__BOB__ROLES: "read, approve",
+    };
+
+    expect(readConfig({ environment }).control.operators).toEqual(operators);
+    expect(readConfig({ file, environment: {} }).control.operators).toEqual(operators);
+  });
+
+  it("says what is wrong with an operator", () => {
+    const environment = {
+      VEDETTE_CONTROL__OPERATORS__ALICE: "hunter2",
+      VEDETTE_CONTROL__OPERATORS__BOB__TOKEN: "ab".repeat(32),
+      VEDETTE_CONTROL__OPERATORS__BOB__ROLES: "admin",
+      "VEDETTE_CONTROL__OPERATORS__INGRESS-TOKEN": "ab".repeat(32),
+    };
+
+    const lines = faultsOf(() => readConfig({ environment })).sort();
+
+    expect(lines).toEqual([
+      "control.operators.alice.token: must be the SHA-256 of a token: 64 hex digits",
+      expect.stringMatching(/^control\.operators\.bob\.roles\.0: .*"read"\|"operate"/),
+      expect.stringMatching(/^control\.operators\.ingress-token: is the name of the ingress token/),
+    ]);
+  });
+
   it("reports all faults together, each with its setting", () => {
     const environment = {
       VEDETTE_CONTROL__PORT: "banana",

@@ -4,6 +4,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { alertEventHandlers, alertEvents } from "#alerts/contract.ts";
 import type { Log } from "#kernel/log.ts";
+import type { Caller } from "#kernel/roles.ts";
 import {
   apiCheckHandlers,
   apiCheckService,
@@ -35,32 +36,32 @@ const orders = {
 } as const;
 
 export function serveCheckOrders(app: FastifyInstance, { access, guard, log }: Parts): void {
-  const send = (path: string, body: unknown, actor: string) => {
-    log.info({ actor, path }, "ordered from the console");
-    return access.call({ path, body, actor, idempotencyKey: `console-${randomUUID()}` });
+  const send = (path: string, body: unknown, by: Caller) => {
+    log.info({ actor: by.actor, path }, "ordered from the console");
+    return access.call({ path, body, by, idempotencyKey: `console-${randomUUID()}` });
   };
   for (const [name, handler] of Object.entries(orders)) {
     app.post(`/api/check/${name}`, async (request) => {
-      const { actor } = await guard.requireWriter(request);
+      const by = await guard.requireWriter(request);
       const { check, kind, ...body } = parseBody(OfCheck.loose(), request.body);
       const parsed = parseBody(operatorHandlers[handler].input, body);
-      return send(`/${services[kind]}/${check}/${handler}`, parsed, actor);
+      return send(`/${services[kind]}/${check}/${handler}`, parsed, by);
     });
   }
   app.post("/api/check/acknowledge", async (request) => {
-    const { actor } = await guard.requireWriter(request);
+    const by = await guard.requireWriter(request);
     const { check, kind, episode } = parseBody(OfAlert, request.body);
-    return send(`/${services[kind]}/${check}/Acknowledge`, { by: actor, episode }, actor);
+    return send(`/${services[kind]}/${check}/Acknowledge`, { by: by.actor, episode }, by);
   });
   app.post("/api/check/run", async (request) => {
-    const { actor } = await guard.requireWriter(request);
+    const by = await guard.requireWriter(request);
     const { check } = parseBody(OfCheck, request.body);
     const body = parseBody(apiCheckHandlers.Run.input, {});
-    return access.call({ path: `/${apiCheckService}/${check}/Run`, body, actor });
+    return access.call({ path: `/${apiCheckService}/${check}/Run`, body, by });
   });
   app.post("/api/alert/retry", async (request) => {
-    const { actor } = await guard.requireWriter(request);
+    const by = await guard.requireWriter(request);
     const body = parseBody(alertEventHandlers.Retry.input, request.body);
-    return send(`/${alertEvents.name}/Retry`, body, actor);
+    return send(`/${alertEvents.name}/Retry`, body, by);
   });
 }

@@ -1,6 +1,7 @@
 /** The console: a page, its session, its stream of events, its reads and its writes. */
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
+import type { Caller } from "#kernel/roles.ts";
 import type { Operation, RolloutStateName } from "#rollout/contract.ts";
 import { serveCheckOrders } from "./check-orders.ts";
 import type { ConsolePlugin } from "./contract.ts";
@@ -35,8 +36,8 @@ export type ConsoleParts = {
   legalOperations: (state: RolloutStateName) => Operation[];
 };
 
-/** The actor of reads that no single operator has requested. */
-const ownName = "console";
+/** In whose name is read what no single operator has requested. */
+const itself: Caller = { actor: "console", roles: ["read"] };
 
 export function createConsole(parts: ConsoleParts): ConsolePlugin {
   const { database, log, publicUrl, legalOperations } = parts;
@@ -46,7 +47,7 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
     const { rollouts } = parts;
     const fleet = createFleetView(parts);
     const live = createLive({
-      readStatus: (signal) => readStatus(access, ownName, signal),
+      readStatus: (signal) => readStatus(access, itself, signal),
       rollouts,
       fleet,
       legalOperations,

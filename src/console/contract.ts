@@ -2,6 +2,7 @@
 import type { FastifyPluginAsync } from "fastify";
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
+import { type Caller, Role } from "#kernel/roles.ts";
 import {
   EmptyRequest,
   operations,
@@ -16,20 +17,20 @@ import { RoutesStatus } from "#routing/incident/contract.ts";
 
 /** The gateway's functions for the console: identify operators, and call Restate. */
 export type ConsoleAccess = {
-  /** The name that belongs to a token; undefined for an unknown token. */
-  identify: (token: string) => string | undefined;
-  /** Per name a mark that changes with its token. */
-  tokenMarks: ReadonlyMap<string, string>;
+  /** Whose token it is; undefined for an unknown token. */
+  identify: (token: string) => Caller | undefined;
+  /** By name, with a mark that changes with the token and the roles. */
+  callers: ReadonlyMap<string, Caller & { mark: string }>;
   /** Secret, the same in every process that has the same ingress token. */
   sessionKey: Uint8Array;
-  /** Calls a handler as `actor`. Throws the refusal, a `ProblemError`. */
+  /** Calls a handler in the name of `by`, if it may. Throws the refusal, a `ProblemError`. */
   call: (call: ConsoleCall) => Promise<unknown>;
 };
 
 type ConsoleCall = {
   path: string;
   body: unknown;
-  actor: string;
+  by: Caller;
   /** Absent for a call that only reads. */
   idempotencyKey?: string;
   /** Whether the answer may take hours. */
@@ -49,6 +50,8 @@ export const SignIn = z.strictObject({ token: z.string().trim().min(1).max(512) 
 export const Session = z.object({
   /** The operator's name, `ingress-token` for the shared one. */
   actor: z.string(),
+  /** What it may do. Absent: an earlier version, in which everybody might do everything. */
+  roles: z.array(Role).optional(),
   /** Every write must send it as `x-csrf-token`. */
   csrf: z.string(),
   ends_at: z.string(),

@@ -1,6 +1,7 @@
 /** Access control of the console: sessions, writes from our own page only, and headers. */
 import type { FastifyRequest } from "fastify";
 import { ProblemError } from "#kernel/problem.ts";
+import { type Caller, isAllowed } from "#kernel/roles.ts";
 import type { ConsoleAccess } from "./contract.ts";
 import { readCookie } from "./cookie.ts";
 import type { Logouts } from "./logouts.ts";
@@ -28,16 +29,21 @@ export const pageHeaders = {
 
 export type Guard = ReturnType<typeof createGuard>;
 
+/** A session, and what its operator may do now. */
+export type SignedIn = Ticket & Caller;
+
 export function createGuard(access: ConsoleAccess, parts: { logouts: Logouts; publicUrl: string }) {
-  const { sessionKey, tokenMarks } = access;
+  const { sessionKey, callers } = access;
 
   /** The session of a request. Throws 401 when there is none, or it has ended. */
-  const requireSession = async (request: FastifyRequest): Promise<Ticket> => {
+  const requireSession = async (request: FastifyRequest): Promise<SignedIn> => {
     const ticket = unseal(readCookie(request.headers.cookie), sessionKey, Date.now());
     if (ticket === undefined) throw signedOut();
-    if (tokenMarks.get(ticket.actor) !== ticket.mark) throw signedOut();
+    const caller = callers.get(ticket.actor);
+    if (caller === undefined || caller.mark !== ticket.mark) throw signedOut();
+    if (!isAllowed(caller, "read")) throw signedOut();
     if (await parts.logouts.has(ticket)) throw signedOut();
-    return ticket;
+    return { ...ticket, roles: caller.roles };
   };
 
   /** Throws 403 for a write that did not come from our own page. */
@@ -53,12 +59,12 @@ export function createGuard(access: ConsoleAccess, parts: { logouts: Logouts; pu
     requireOwnPage,
     csrfOf: (ticket: Ticket) => csrfOf(ticket, sessionKey),
     /** The session of a write, which also must carry the session's CSRF token. */
-    requireWriter: async (request: FastifyRequest): Promise<Ticket> => {
+    requireWriter: async (request: FastifyRequest): Promise<SignedIn> => {
       requireOwnPage(request);
-      const ticket = await requireSession(request);
+      const session = await requireSession(request);
       const given = request.headers["x-csrf-token"];
-      if (!isSame(String(given ?? ""), csrfOf(ticket, sessionKey))) throw foreignPage();
-      return ticket;
+      if (!isSame(String(given ?? ""), csrfOf(session, sessionKey))) throw foreignPage();
+      return session;
     },
   };
 }

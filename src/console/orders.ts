@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import type { Caller } from "#kernel/roles.ts";
 import {
   type Operation,
   RolloutStatus,
@@ -28,24 +29,24 @@ const rolloutPath = (handler: string) => `/${rolloutServiceName}/${singletonKey}
 /** Reads the status from the rollout itself, not from what the console last showed. */
 export async function readStatus(
   access: ConsoleAccess,
-  actor: string,
+  by: Caller,
   signal?: AbortSignal,
 ): Promise<RolloutStatus> {
-  const call = { path: rolloutPath("Status"), body: {}, actor };
+  const call = { path: rolloutPath("Status"), body: {}, by };
   return RolloutStatus.parse(await access.call({ ...call, ...(signal && { signal }) }));
 }
 
 export function serveOrders(app: FastifyInstance, parts: Parts): void {
   app.post("/api/rollout/start", async (request) => {
-    const { actor } = await parts.guard.requireWriter(request);
+    const by = await parts.guard.requireWriter(request);
     const { expect, ...body } = parseBody(StartOrder, request.body);
-    return order(parts, { operation: "Rollout", body, actor, seen: expect });
+    return order(parts, { operation: "Rollout", body, by, seen: expect });
   });
   for (const [name, operation] of Object.entries(operationPaths)) {
     app.post(`/api/rollout/${name}`, async (request) => {
-      const { actor } = await parts.guard.requireWriter(request);
+      const by = await parts.guard.requireWriter(request);
       const { expect, ...body } = parseBody(operationOrders[operation], request.body);
-      return order(parts, { operation, body, actor, seen: expect });
+      return order(parts, { operation, body, by, seen: expect });
     });
   }
 }
@@ -61,30 +62,30 @@ const operationPaths = {
 /** They answer only when the rollout stands still again. */
 const blocking = new Set<Operation>(["Rollout", "Resume", "RollbackAll"]);
 
-type Order = { operation: Operation; body: unknown; actor: string; seen: SeenState };
+type Order = { operation: Operation; body: unknown; by: Caller; seen: SeenState };
 
-async function order(parts: Parts, { operation, body, actor, seen }: Order) {
+async function order(parts: Parts, { operation, body, by, seen }: Order) {
   const { access, log, live } = parts;
-  requireUnchanged(await readStatus(access, actor), seen);
-  log.info({ actor, operation, rollout: seen.rollout_id }, "ordered from the console");
+  requireUnchanged(await readStatus(access, by), seen);
+  log.info({ actor: by.actor, operation, rollout: seen.rollout_id }, "ordered from the console");
   const begun = new AbortController();
   const answered = access.call({
     path: rolloutPath(operation),
     body,
-    actor,
+    by,
     idempotencyKey: `console-${randomUUID()}`,
     blocks: blocking.has(operation),
     signal: begun.signal,
   });
   try {
-    await Promise.race([answered, stateChange(access, actor, seen)]);
+    await Promise.race([answered, stateChange(access, by, seen)]);
   } finally {
     // The operation continues without this call; a refusal would have arrived by now.
     answered.catch(() => {});
     begun.abort();
     live.poll();
   }
-  return { status: await readStatus(access, actor) };
+  return { status: await readStatus(access, by) };
 }
 
 /** Refuses an operation that the operator decided on the basis of an older state. */
@@ -95,11 +96,11 @@ function requireUnchanged(now: SeenState, seen: SeenState): void {
 }
 
 /** Resolves when the rollout has left the state that was seen, or after a timeout. */
-async function stateChange(access: ConsoleAccess, actor: string, seen: SeenState): Promise<void> {
+async function stateChange(access: ConsoleAccess, by: Caller, seen: SeenState): Promise<void> {
   const untilMs = performance.now() + startsWithinMs;
   while (performance.now() < untilMs) {
     await delay(pollEveryMs);
-    const now = await readStatus(access, actor).catch(() => seen);
+    const now = await readStatus(access, by).catch(() => seen);
     if (now.rollout_id !== seen.rollout_id || now.state !== seen.state) return;
   }
 }

@@ -51,8 +51,8 @@ export function serveReads(app: FastifyInstance, parts: Parts): void {
   const { access, guard, fleet } = parts;
   for (const [name, { path, input }] of Object.entries(readers)) {
     app.post(`/api/read/${name}`, async (request) => {
-      const { actor } = await guard.requireSession(request);
-      return access.call({ path, body: parseBody(input, request.body), actor });
+      const by = await guard.requireSession(request);
+      return access.call({ path, body: parseBody(input, request.body), by });
     });
   }
   app.post("/api/read/past-rollout", async (request) => {

@@ -1,6 +1,7 @@
 /** The reads of alert routes: who is notified of what, and whether the incident service is in step. */
 import type { FastifyInstance } from "fastify";
 import { ProblemError } from "#kernel/problem.ts";
+import type { Caller } from "#kernel/roles.ts";
 import {
   alertRoutesHandlers,
   alertRoutesKey,
@@ -25,12 +26,12 @@ type Parts = { access: ConsoleAccess; guard: Guard; routing: Routing };
 
 export function serveRouting(app: FastifyInstance, { access, guard, routing }: Parts): void {
   app.post("/api/read/routing", async (request): Promise<RoutingView> => {
-    const { actor } = await guard.requireSession(request);
+    const by = await guard.requireSession(request);
     const alert = parseBody(SimulationRequest, request.body);
     const path = `/${alertRoutesName}/${alertRoutesKey}/Status`;
     const { routes, pages, channels } = routing.simulate(alert);
     return {
-      ...(await readSync(access, path, actor)),
+      ...(await readSync(access, path, by)),
       sources: routing.sources,
       checks: routing.checks,
       simulation: { ...alert, routes: [...routes], pages: [...pages], channels: [...channels] },
@@ -42,10 +43,10 @@ export function serveRouting(app: FastifyInstance, { access, guard, routing }: P
 async function readSync(
   access: ConsoleAccess,
   path: string,
-  actor: string,
+  by: Caller,
 ): Promise<Pick<RoutingView, "sync" | "sync_trouble">> {
   try {
-    const status = await access.call({ path, body: {}, actor });
+    const status = await access.call({ path, body: {}, by });
     const { owned: _, ...sync } = alertRoutesHandlers.Status.output.parse(status);
     return { sync, sync_trouble: null };
   } catch (error) {

@@ -25,11 +25,11 @@ export function serveRowOrders(app: FastifyInstance, { access, guard, log }: Par
   for (const [kind, { service, handlers }] of Object.entries(kinds)) {
     for (const [name, handler] of Object.entries(orders)) {
       app.post(`/api/${kind}/${name}`, async (request) => {
-        const { actor } = await guard.requireWriter(request);
+        const by = await guard.requireWriter(request);
         const body = parseBody(handlers[handler].input, request.body);
         const path = `/${service}/${handler}`;
-        log.info({ actor, path, [kind]: body.id }, "ordered from the console");
-        return access.call({ path, body, actor, idempotencyKey: `console-${randomUUID()}` });
+        log.info({ actor: by.actor, path, [kind]: body.id }, "ordered from the console");
+        return access.call({ path, body, by, idempotencyKey: `console-${randomUUID()}` });
       });
     }
   }

@@ -5,7 +5,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 
-const Ticket = z.strictObject({
+const Ticket = z.object({
   id: z.string(),
   actor: z.string(),
   /** The mark of the token that was used to sign in. */
@@ -28,12 +28,12 @@ export function seal(ticket: Ticket, key: Uint8Array): string {
   return `${body}.${sign(`ticket.${body}`, key)}`;
 }
 
-/** The ticket of a cookie; undefined when its signature is wrong, or it has expired. */
+/** The ticket of a cookie; undefined when its signature is wrong, another version wrote it, or it has expired. */
 export function unseal(text: string, key: Uint8Array, nowMs: number): Ticket | undefined {
   const [body = "", signature = ""] = text.split(".");
   if (!isSame(signature, sign(`ticket.${body}`, key))) return undefined;
-  const ticket = Ticket.parse(JSON.parse(Buffer.from(body, "base64url").toString()));
-  return ticket.endsAtMs > nowMs ? ticket : undefined;
+  const { data: ticket } = Ticket.safeParse(JSON.parse(Buffer.from(body, "base64url").toString()));
+  return ticket !== undefined && ticket.endsAtMs > nowMs ? ticket : undefined;
 }
 
 /** The CSRF token: pages of this session send it with writes, and pages of other sites cannot know it. */

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import { type Caller, isAllowed } from "#kernel/roles.ts";
 import { createAttempts } from "./attempts.ts";
 import { type ConsoleAccess, type Session, SignIn } from "./contract.ts";
 import { writeCookie } from "./cookie.ts";
@@ -15,8 +16,9 @@ type Parts = { access: ConsoleAccess; guard: Guard; logouts: Logouts; log: Log; 
 export function serveSignIn(app: FastifyInstance, parts: Parts): void {
   const { access, guard, logouts, log, isSecure } = parts;
   const attempts = createAttempts();
-  const answer = (ticket: Ticket): Session => ({
+  const answer = (ticket: Ticket, { roles }: Pick<Caller, "roles">): Session => ({
     actor: ticket.actor,
+    roles: [...roles],
     csrf: guard.csrfOf(ticket),
     ends_at: new Date(ticket.endsAtMs).toISOString(),
   });
@@ -26,20 +28,25 @@ export function serveSignIn(app: FastifyInstance, parts: Parts): void {
   app.post("/api/session", async (request, reply) => {
     guard.requireOwnPage(request);
     const { token } = parseBody(SignIn, request.body);
-    const actor = access.identify(token);
-    if (actor === undefined) {
+    const caller = access.identify(token);
+    if (caller === undefined) {
       if (attempts.fail(request.ip, token, Date.now())) throw tooMany();
       log.warn({ remote: request.ip }, "sign-in refused");
       throw wrongToken();
     }
-    const mark = access.tokenMarks.get(actor) ?? "";
+    const { actor } = caller;
+    if (!isAllowed(caller, "read")) throw notForPeople(caller);
+    const mark = access.callers.get(actor)?.mark ?? "";
     const ticket = createTicket(actor, { mark, nowMs: Date.now() });
     log.info({ actor, remote: request.ip }, "signed in");
     setCookie(reply, seal(ticket, access.sessionKey));
-    return answer(ticket);
+    return answer(ticket, caller);
   });
 
-  app.get("/api/session", async (request) => answer(await guard.requireSession(request)));
+  app.get("/api/session", async (request) => {
+    const session = await guard.requireSession(request);
+    return answer(session, session);
+  });
 
   app.delete("/api/session", async (request, reply) => {
     const ticket = await guard.requireWriter(request);
@@ -53,6 +60,11 @@ export function serveSignIn(app: FastifyInstance, parts: Parts): void {
 function wrongToken(): ProblemError {
   const detail = "This token is unknown. Use the ingress token, or your own operator token.";
   return new ProblemError({ status: 401, code: "wrong_token", detail });
+}
+
+function notForPeople({ roles }: Caller): ProblemError {
+  const detail = `This token may only ${roles.join(", ")}. The console takes one that may read.`;
+  return new ProblemError({ status: 403, code: "forbidden", detail });
 }
 
 function tooMany(): ProblemError {

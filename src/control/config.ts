@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { networkList, optionalText, optionalUrl, port } from "#kernel/setting.ts";
+import { isPersonal } from "#kernel/actor.ts";
+import { Role, roles } from "#kernel/roles.ts";
+import { networkList, optionalText, optionalUrl, port, textList } from "#kernel/setting.ts";
 
 /** Lower case, because environment variables have no case: VEDETTE_CONTROL__OPERATORS__ALICE. */
 const operatorName = z
@@ -7,7 +9,7 @@ const operatorName = z
   .regex(/^[a-z0-9][a-z0-9._@-]{0,63}$/, {
     error: "must be a lower-case name of 64 characters at most",
   })
-  .refine((name) => !["ingress-token", "local-caller", "restate-console"].includes(name), {
+  .refine(isPersonal, {
     error: "is the name of the ingress token itself, or of callers without a token",
   });
 
@@ -19,6 +21,18 @@ const tokenHash = z
   .regex(/^(?:sha256:)?[0-9a-f]{64}$/, { error: "must be the SHA-256 of a token: 64 hex digits" })
   .transform((hash) => hash.replace(/^sha256:/, ""));
 
+/** Text in the environment, separated by commas. */
+const roleList = z
+  .preprocess((value) => textList().safeParse(value).data ?? value, z.array(Role).min(1))
+  .default([...roles]);
+
+/** The hash alone: the operator may do everything. */
+const operator = z.preprocess(
+  (value) => (typeof value === "string" ? { token: value } : value),
+  z.strictObject({ token: tokenHash, roles: roleList }),
+);
+export type Operator = { token: string; roles: readonly Role[] };
+
 export const controlConfig = {
   control: z
     .strictObject({
@@ -26,8 +40,8 @@ export const controlConfig = {
       port: port(7071),
       /** Empty: generated on the first start and stored in `<data_dir>/credentials.json`. */
       ingress_token: optionalText(),
-      /** Operators with a token of their own, name to hash: history records who did what. */
-      operators: z.record(operatorName, tokenHash).default({}),
+      /** Operators with a token of their own, and what each may do: history records who did what. */
+      operators: z.record(operatorName, operator).default({}),
       /** The address that browsers use when there is a proxy in front of us; with https the cookie is Secure. */
       public_url: optionalUrl(),
       /** Proxies (addresses or CIDR) whose X-Forwarded-For is trusted: limits and logs use it. */

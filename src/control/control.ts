@@ -2,7 +2,7 @@
  * The gateway in front of the Restate ingress, which does not authenticate callers itself. Only
  * authenticated, listed and well-formed calls reach Restate.
  */
-import { createHmac, randomBytes, randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import {
   type FastifyInstance,
   type FastifyPluginAsync,
@@ -10,18 +10,16 @@ import {
   type FastifyRequest,
   fastify,
 } from "fastify";
-import {
-  type ConsoleAccess,
-  type ConsolePlugin,
-  consolePath,
-  livePath,
-} from "#console/contract.ts";
+import { type ConsolePlugin, consolePath, livePath } from "#console/contract.ts";
 import { faultLines } from "#kernel/faults.ts";
 import type { Log } from "#kernel/log.ts";
 import { limitPipelines } from "#kernel/pipelines.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import type { Caller } from "#kernel/roles.ts";
 import { type IsKeyReused, idempotencyKey } from "./call-keys.ts";
 import { recordCall } from "./call-log.ts";
+import type { Operator } from "./config.ts";
+import { consoleAccess } from "./console-access.ts";
 import { createIngress, type Ingress, type IngressLimits } from "./ingress.ts";
 import { trackResponses } from "./open-responses.ts";
 import {
@@ -31,19 +29,20 @@ import {
   pathOf,
   refuseBrokenRequest,
   refuseForIngress,
+  requireRole,
   safetyHeaders,
   unauthorized,
 } from "./refusal.ts";
 import { findRoute, isBlocking, isForeignKey, isSend, type Route } from "./routes.ts";
-import { bearerOf, createIdentify, type Identify, tokenMarks } from "./token.ts";
+import { bearerOf, createIdentify, type Identify } from "./token.ts";
 
 export type ControlSettings = {
   ingressUrl: string;
   ingressToken: string;
   /** Shared with the worker: callers' names are signed with it. Absent: workers ignore the names. */
   actorKey?: Uint8Array;
-  /** Named operators: the SHA-256 of each one's token, in hex. */
-  operators?: Readonly<Record<string, string>>;
+  /** Named operators: the SHA-256 of each one's token, in hex, and what each may do. */
+  operators?: Readonly<Record<string, Operator>>;
   log: Log;
   /** Whether this process is about to end: responses then close the connection, so that clients move on. */
   isLeaving?: () => boolean;
@@ -111,7 +110,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     // The router refuses an address that it cannot decode before any hook runs.
     frameworkErrors: (_error, request, reply) =>
       refuse(
-        actorOf(request as FastifyRequest, identify) ? noSuchHandler() : unauthorized(),
+        callerOf(request as FastifyRequest, identify) ? noSuchHandler() : unauthorized(),
         request as FastifyRequest,
         reply as FastifyReply,
       ),
@@ -129,11 +128,12 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     if (isHealthCheck(request) || hasOwnDoor(request, settings)) return;
     const page = await publicPageOf(request, settings);
     if (page !== null) return sendPage(reply, page);
-    if (actorOf(request, identify) === undefined) throw unauthorized();
-    requireRoute(request);
+    const caller = callerOf(request, identify);
+    if (caller === undefined) throw unauthorized();
+    requireRole(caller, requireRoute(request));
   });
   app.addHook("onResponse", async (request, reply) => {
-    recordCall(log, { request, reply, actor: actorOf(request, identify) });
+    recordCall(log, { request, reply, actor: callerOf(request, identify)?.actor });
   });
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply));
   readBodiesAsJson(app);
@@ -146,7 +146,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   }
   for (const { plugin } of settings.doors ?? []) app.register(plugin);
   app.post("/*", (request, reply) => {
-    const actor = actorOf(request, identify) ?? "";
+    const { actor = "" } = callerOf(request, identify) ?? {};
     return forward(request, reply, { ingress, actor, isKeyReused: settings.isKeyReused });
   });
   app.setNotFoundHandler((request) => {
@@ -170,7 +170,7 @@ function trustedProxiesOf({ trustedProxies = [] }: ControlSettings): string[] | 
   return trustedProxies.length > 0 ? [...trustedProxies] : false;
 }
 
-function actorOf(request: FastifyRequest, identify: Identify): string | undefined {
+function callerOf(request: FastifyRequest, identify: Identify): Caller | undefined {
   return identify(bearerOf(request.headers.authorization));
 }
 
@@ -179,30 +179,6 @@ function hasOwnDoor(request: FastifyRequest, { console, doors = [] }: ControlSet
   const path = pathOf(request);
   if (doors.some(({ isMine }) => isMine(path))) return true;
   return console !== undefined && (path === consolePath || path.startsWith(`${consolePath}/`));
-}
-
-/** The console's access: it identifies operators, and makes calls in their name. */
-function consoleAccess(
-  settings: ControlSettings,
-  { identify, ingress }: { identify: Identify; ingress: Ingress },
-): ConsoleAccess {
-  return {
-    identify,
-    tokenMarks: tokenMarks(settings),
-    sessionKey: createHmac("sha256", settings.ingressToken).update("vedette console").digest(),
-    call: async ({ path, body, actor, idempotencyKey, blocks = false, signal }) => {
-      const answer = await ingress.call({
-        path,
-        body,
-        actor,
-        idempotencyKey,
-        blocks,
-        signal: signal ?? new AbortController().signal,
-      });
-      if (answer.status >= 400) throw refuseForIngress(answer);
-      return answer.body;
-    },
-  };
 }
 
 /** Other sites may embed the page, and caches keep it for ten seconds. */

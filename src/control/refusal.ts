@@ -6,7 +6,9 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { endWith } from "#kernel/last-words.ts";
 import type { Log } from "#kernel/log.ts";
 import { describeProblem, type Problem, ProblemError, toProblem } from "#kernel/problem.ts";
+import { type Caller, isAllowed } from "#kernel/roles.ts";
 import type { IngressAnswer } from "./ingress.ts";
+import { type Route, roleOf } from "./routes.ts";
 
 /** Sent with every response: no caching, no frames, no content sniffing. */
 export const safetyHeaders = {
@@ -89,6 +91,14 @@ function notRegistered(message: string | undefined): ProblemError {
 export function unauthorized(): ProblemError {
   const detail = 'send the ingress token as "Authorization: Bearer <INGRESS_TOKEN>"';
   return new ProblemError({ status: 401, code: "unauthorized", detail });
+}
+
+/** Throws the 403 for a caller that may not make this call. */
+export function requireRole(caller: Caller, route: Route): void {
+  const wanted = roleOf(route);
+  if (isAllowed(caller, wanted)) return;
+  const detail = `${caller.actor} may ${caller.roles.join(", ")}; this call takes ${wanted} (control.operators)`;
+  throw new ProblemError({ status: 403, code: "forbidden", detail });
 }
 
 export function noSuchHandler(detail = "there is no such handler here"): ProblemError {

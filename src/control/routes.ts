@@ -9,6 +9,8 @@ import {
   NotifyReadyRequest,
   sentinelService,
 } from "#fleet/contract.ts";
+import { sharedActor } from "#kernel/actor.ts";
+import type { Role } from "#kernel/roles.ts";
 import {
   apiCheckHandlers,
   apiCheckService,
@@ -26,7 +28,6 @@ import {
   alertRoutesKey,
   alertRoutesName,
 } from "#routing/incident/contract.ts";
-import { ingressActor } from "./token.ts";
 
 export type Route = {
   /** Matched against the raw path, before anything is decoded. */
@@ -39,6 +40,8 @@ export type Route = {
   isWrite: boolean;
   /** Whether the call answers only when its work is over, which may take hours. */
   blocks: boolean;
+  /** What the caller has to be allowed; absent: `operate` for a call that changes something, else `read`. */
+  role?: Role;
   /** Writes the caller's authenticated name into a body that has a field for it, whatever the caller sent. */
   sign?: (body: unknown, actor: string) => unknown;
 };
@@ -102,7 +105,9 @@ const routes: readonly Route[] = [
       // The id of a check is one path segment.
       path: new RegExp(`^/${escapeDots(service)}/[a-z0-9-]{1,100}/${handler}(?:/send)?$`),
       input,
+      // A run is neither recorded nor told to anybody, but it is a request to what is checked.
       isWrite: handler !== "Run",
+      role: "operate" as const,
       blocks: false,
       ...(handler === "Acknowledge" && { sign: signAcknowledge }),
     })),
@@ -132,6 +137,7 @@ const routes: readonly Route[] = [
     ),
     input: NotifyReadyRequest,
     isWrite: true,
+    role: "notify",
     blocks: false,
   },
 ];
@@ -139,12 +145,17 @@ const routes: readonly Route[] = [
 /** The ingress token is shared: its name is followed by the name that the caller has given. */
 function signAcknowledge(body: unknown, actor: string): unknown {
   const { by, ...rest } = body as { by: string };
-  const isShared = actor === ingressActor && by !== actor;
+  const isShared = actor === sharedActor && by !== actor;
   return { ...rest, by: isShared ? `${actor} (${by})`.slice(0, 200) : actor };
 }
 
 export function findRoute(path: string): Route | undefined {
   return routes.find((route) => route.path.test(path));
+}
+
+/** What a caller has to be allowed for a call of this row. */
+export function roleOf({ role, isWrite }: Route): Role {
+  return role ?? (isWrite ? "operate" : "read");
 }
 
 /** Whether a call at this path is answered only when its work is over, which may take hours. */

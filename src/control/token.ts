@@ -1,42 +1,45 @@
 /** Identifies a caller by its token. */
 import { createHash, timingSafeEqual } from "node:crypto";
-
-/** The actor of a call with the ingress token. The token is shared, so the name is not a person's. */
-export const ingressActor = "ingress-token";
+import { sharedActor } from "#kernel/actor.ts";
+import { type Caller, roles } from "#kernel/roles.ts";
+import type { Operator } from "./config.ts";
 
 export type Tokens = {
   ingressToken: string;
-  /** Named operators: the SHA-256 of each one's token, in hex. */
-  operators?: Readonly<Record<string, string>>;
+  /** Named operators: the SHA-256 of each one's token, in hex, and what each may do. */
+  operators?: Readonly<Record<string, Operator>>;
 };
 
-export type Identify = (token: string) => string | undefined;
+export type Identify = (token: string) => Caller | undefined;
 
-/** Returns the name that belongs to a token. Takes as long for a wrong token as for a right one. */
+/** Returns the caller that a token belongs to. Takes as long for a wrong token as for a right one. */
 export function createIdentify(tokens: Tokens): Identify {
-  const known = [...digestsOf(tokens)];
+  const known = [...knownOf(tokens)];
   return (token) => {
     const given = digest(token);
-    let found: string | undefined;
-    for (const [name, expected] of known) if (timingSafeEqual(given, expected)) found = name;
+    let found: Caller | undefined;
+    for (const [caller, expected] of known) if (timingSafeEqual(given, expected)) found = caller;
     return found;
   };
 }
 
-/**
- * A mark per name that changes when its token is replaced, and reveals nothing about the token: sessions
- * that were signed in with the old token become invalid.
- */
-export function tokenMarks(tokens: Tokens): Map<string, string> {
-  const marks = [...digestsOf(tokens)].map(([name, value]): [string, string] => [
-    name,
-    createHash("sha256")
-      .update("vedette token mark")
-      .update(value)
-      .digest("base64url")
-      .slice(0, 16),
+/** A caller, with a mark that changes with its token and its roles, and reveals nothing about the token. */
+export type MarkedCaller = Caller & { mark: string };
+
+/** By name. Sessions that were signed in with another mark are invalid. */
+export function markedCallers(tokens: Tokens): Map<string, MarkedCaller> {
+  const marked = [...knownOf(tokens)].map(([caller, value]): [string, MarkedCaller] => [
+    caller.actor,
+    { ...caller, mark: markOf(caller, value) },
   ]);
-  return new Map(marks);
+  return new Map(marked);
+}
+
+function markOf({ roles: held }: Caller, value: Buffer): string {
+  const hash = createHash("sha256").update("vedette token mark").update(value);
+  const isLimited = roles.some((role) => !held.includes(role));
+  if (isLimited) hash.update([...held].sort().join());
+  return hash.digest("base64url").slice(0, 16);
 }
 
 /** The token of an `Authorization: Bearer` header; empty when there is none. */
@@ -44,9 +47,10 @@ export function bearerOf(header: string | undefined): string {
   return /^Bearer +(\S+)$/i.exec(header ?? "")?.[1] ?? "";
 }
 
-function* digestsOf({ ingressToken, operators = {} }: Tokens): Generator<[string, Buffer]> {
-  yield [ingressActor, digest(ingressToken)];
-  for (const [name, hash] of Object.entries(operators)) yield [name, Buffer.from(hash, "hex")];
+function* knownOf({ ingressToken, operators = {} }: Tokens): Generator<[Caller, Buffer]> {
+  yield [{ actor: sharedActor, roles }, digest(ingressToken)];
+  for (const [actor, { token, roles: held }] of Object.entries(operators))
+    yield [{ actor, roles: held }, Buffer.from(token, "hex")];
 }
 
 /** Digests all have the same length, which a comparison in constant time needs. */

@@ -1,6 +1,6 @@
 /** The handlers through which the parts of a rollout call each other. Only public ones are reachable. */
 import { iface } from "@restatedev/restate-sdk";
-import type { Actor } from "./actor.ts";
+import type { Actor } from "#kernel/actor.ts";
 import type { CheckReport } from "./conditions/gate.ts";
 import {
   EmptyRequest,

@@ -2,8 +2,8 @@
 import { randomBytes } from "node:crypto";
 import type { Registry } from "prom-client";
 import type { FleetMember } from "#fleet/contract.ts";
+import { createReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
-import { createReadActor } from "./actor.ts";
 import { leaveOut, reasonOf } from "./choice/leave-out.ts";
 import { createPinStore } from "./choice/store.ts";
 import type { OrderStop } from "./handlers/order-stop.ts";

@@ -8,7 +8,7 @@ const publicUrl = "https://rollouts.example.com";
 function mayWrite(headers: Record<string, string>): boolean {
   const access = {
     identify: () => undefined,
-    tokenMarks: new Map<string, string>(),
+    callers: new Map(),
     sessionKey: Buffer.alloc(32),
     call: async () => null,
   };

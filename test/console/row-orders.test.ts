@@ -4,6 +4,8 @@ import { describe, expect, it } from "vitest";
 import { serveRowOrders } from "#console/row-orders.ts";
 import { toProblem } from "#kernel/problem.ts";
 
+const alice = { actor: "alice", roles: ["operate"] };
+
 /** The calls that were let through to Restate. */
 function serve() {
   const calls: unknown[] = [];
@@ -13,7 +15,7 @@ function serve() {
   };
   const parts = {
     access: { call },
-    guard: { requireWriter: async () => ({ actor: "alice" }) },
+    guard: { requireWriter: async () => alice },
     log: { info: () => {} },
   };
   const app = fastify();
@@ -42,7 +44,7 @@ describe("an order of the operator", () => {
 
     const path = `/vedette.v1.${handler}`;
     expect(answer.statusCode).toBe(200);
-    expect(calls).toMatchObject([{ path, body, actor: "alice" }]);
+    expect(calls).toMatchObject([{ path, body, by: alice }]);
   });
 
   it.each([

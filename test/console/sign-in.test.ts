@@ -5,16 +5,17 @@ import type { Guard } from "#console/guard.ts";
 import { serveSignIn } from "#console/sign-in.ts";
 import { createLog } from "#kernel/log.ts";
 import { toProblem } from "#kernel/problem.ts";
+import type { Role } from "#kernel/roles.ts";
 
 const right = "the-right-token";
 
-function startSignIn(trustProxy: string[] | false = false) {
+function startSignIn(trustProxy: string[] | false = false, roles: readonly Role[] = ["operate"]) {
   const app = fastify({ trustProxy });
   app.setErrorHandler((error, _request, reply) => reply.code(toProblem(error).status).send());
   serveSignIn(app, {
     access: {
-      identify: (token) => (token === right ? "alice" : undefined),
-      tokenMarks: new Map(),
+      identify: (token) => (token === right ? { actor: "alice", roles } : undefined),
+      callers: new Map(),
       sessionKey: Buffer.alloc(32),
       call: async () => null,
     },
@@ -71,4 +72,12 @@ it("believes no address that a caller itself names", async () => {
   await failOften(signIn, "192.0.2.1");
 
   expect(await signIn("wrong", "192.0.2.2")).toBe(429);
+});
+
+it.each([
+  { roles: ["read"], status: 200 },
+  { roles: ["approve"], status: 200 },
+  { roles: ["notify"], status: 403 },
+] as const)("signs in an operator that may $roles: $status", async ({ roles, status }) => {
+  expect(await startSignIn(false, roles)(right)).toBe(status);
 });

@@ -1,10 +1,14 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { bearerOf, createIdentify, ingressActor, tokenMarks } from "#control/token.ts";
+import type { Operator } from "#control/config.ts";
+import { bearerOf, createIdentify, markedCallers } from "#control/token.ts";
+import { sharedActor } from "#kernel/actor.ts";
+import { roles } from "#kernel/roles.ts";
 
 const hashOf = (token: string) => createHash("sha256").update(token).digest("hex");
+const operator = (token: string) => ({ token: hashOf(token), roles: ["read"] as const });
 
-const tokens = { ingressToken: "the-token", operators: { alice: hashOf("alices") } };
+const tokens = { ingressToken: "the-token", operators: { alice: operator("alices") } };
 
 describe("createIdentify", () => {
   const identify = createIdentify(tokens);
@@ -13,12 +17,12 @@ describe("createIdentify", () => {
   it.each(["Bearer the-token", "bearer the-token", "Bearer  the-token"])(
     "knows the ingress token by %j",
     (header) => {
-      expect(identifyHeader(header)).toBe(ingressActor);
+      expect(identifyHeader(header)).toEqual({ actor: sharedActor, roles });
     },
   );
 
   it("identifies an operator by the hash of the token", () => {
-    expect(identify("alices")).toBe("alice");
+    expect(identify("alices")).toEqual({ actor: "alice", roles: ["read"] });
   });
 
   it.each([
@@ -37,12 +41,26 @@ describe("createIdentify", () => {
   });
 });
 
-describe("tokenMarks", () => {
-  it("changes the mark of a name with its token, and of no other name", () => {
-    const before = tokenMarks(tokens);
-    const after = tokenMarks({ ...tokens, operators: { alice: hashOf("another") } });
+describe("markedCallers", () => {
+  const markOf = (operators: Record<string, Operator>, name: string) =>
+    markedCallers({ ...tokens, operators }).get(name)?.mark;
+  const before = { alice: operator("alices") };
 
-    expect(after.get("alice")).not.toBe(before.get("alice"));
-    expect(after.get(ingressActor)).toBe(before.get(ingressActor));
+  it.each([
+    ["token", { alice: operator("another") }],
+    ["roles", { alice: { ...operator("alices"), roles: ["operate"] } }],
+  ] as const)("changes the mark of a name with its %s, and of no other name", (_what, after) => {
+    expect(markOf(after, "alice")).not.toBe(markOf(before, "alice"));
+    expect(markOf(after, sharedActor)).toBe(markOf(before, sharedActor));
+  });
+
+  it("keeps the mark that sessions of earlier versions have, where an operator may do everything", () => {
+    const mark = createHash("sha256")
+      .update("vedette token mark")
+      .update(Buffer.from(hashOf("alices"), "hex"))
+      .digest("base64url")
+      .slice(0, 16);
+
+    expect(markOf({ alice: { token: hashOf("alices"), roles } }, "alice")).toBe(mark);
   });
 });

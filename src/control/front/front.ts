@@ -5,11 +5,12 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { trackResponses } from "#control/open-responses.ts";
-import { findRoute, isBlocking } from "#control/routes.ts";
+import { findRoute, isBlocking, type Route, roleOf } from "#control/routes.ts";
 import type { Identify } from "#control/token.ts";
 import { readBody } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";
 import { createPipelineLimit } from "#kernel/pipelines.ts";
+import { type Caller, isAllowed, isAllowedAll } from "#kernel/roles.ts";
 import { signActor, targetOfPath } from "#kernel/signed-actor.ts";
 import { answerRefusal, readToken } from "./exchange.ts";
 import { answerHeaders, forwardedHeaders, requestRestate, sendAnswer } from "./forward.ts";
@@ -37,7 +38,7 @@ const withinMs = { ingress: 24 * 3_600_000, admin: 300_000 };
 /** Not listening yet. `close` finishes the responses to short calls, and disconnects the others. */
 export type Front = { server: Server; close: () => Promise<void> };
 
-/** Requires a token, or a connection from a program of the same user. */
+/** Requires a token with the role of the call, or a connection from a program of the same user. */
 export function createIngressFront(settings: FrontSettings): Front {
   return createFront(settings, (call) => forwardToIngress(settings, call));
 }
@@ -70,7 +71,7 @@ type FrontRequest = {
   path: string;
   search: string;
   /** undefined: a program of this user, without a token. */
-  actor: string | undefined;
+  caller: Caller | undefined;
   signal: AbortSignal;
 };
 
@@ -115,7 +116,7 @@ async function admit(
   if (refused !== undefined) return answerRefusal(response, refused);
   const caller = await findCaller(request, settings);
   if (caller === undefined) return answerRefusal(response, unauthorized);
-  return forward({ ...given, path, search, actor: caller.actor });
+  return forward({ ...given, path, search, caller: caller.caller });
 }
 
 /** The resolved address, so that the path that is checked is the one that Restate gets. */
@@ -132,23 +133,24 @@ const unauthorized = {
 async function findCaller(
   request: IncomingMessage,
   { identify, log }: FrontSettings,
-): Promise<{ actor: string | undefined } | undefined> {
+): Promise<{ caller: Caller | undefined } | undefined> {
   const { method = "", url: path = "", headers } = request;
   const { authorization } = headers;
   if (authorization !== undefined) {
-    const actor = identify(readToken(authorization));
-    if (actor === undefined)
+    const caller = identify(readToken(authorization));
+    if (caller === undefined)
       log.warn({ path: path.split("?")[0] }, "restate called without a valid token");
-    return actor === undefined ? undefined : { actor };
+    return caller === undefined ? undefined : { caller };
   }
   const isKnown = isPlainProgram({ method, path, headers }) && (await isOwnUser(request.socket));
-  return isKnown ? { actor: undefined } : undefined;
+  return isKnown ? { caller: undefined } : undefined;
 }
 
 async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Promise<void> {
-  const { request, response, path, search, actor, signal } = call;
+  const { request, response, path, search, caller, signal } = call;
   const { method = "", headers } = request;
-  const refused: Refusal | undefined = refuseCallByGet({ method, path, headers });
+  const refused: Refusal | undefined =
+    refuseCallByGet({ method, path, headers }) ?? refuseRole(caller, findRoute(path));
   if (refused !== undefined) return answerRefusal(response, refused);
   const body = await readBody(request, largestBody);
   if (body === undefined) return answerRefusal(response, tooLarge);
@@ -158,7 +160,7 @@ async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Pr
     method,
     headers: {
       ...forwardedHeaders(headers, body),
-      ...(actor !== undefined && signActor(actor, signed, settings.actorKey)),
+      ...(caller !== undefined && signActor(caller.actor, signed, settings.actorKey)),
     },
     body,
     withinMs: withinMs.ingress,
@@ -167,10 +169,22 @@ async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Pr
   await sendAnswer(answer, response);
 }
 
+/** What is not in our allow-list goes around every rule: it takes every role. */
+function refuseRole(caller: Caller | undefined, route: Route | undefined): Refusal | undefined {
+  const mayCall =
+    caller === undefined ||
+    (route === undefined ? isAllowedAll(caller) : isAllowed(caller, roleOf(route)));
+  if (mayCall) return undefined;
+  const wanted = route === undefined ? "every role" : `the role ${roleOf(route)}`;
+  return { status: 403, detail: `${caller.actor} has not ${wanted} (control.operators)` };
+}
+
 const tooLarge = { status: 413, detail: "the body is larger than 10 MiB" } as const;
 
 async function forwardToAdmin(settings: FrontSettings, call: FrontRequest): Promise<void> {
-  const { request, response, path, search, signal } = call;
+  const { request, response, path, search, caller, signal } = call;
+  const refused = refuseRole(caller, undefined);
+  if (refused !== undefined) return answerRefusal(response, refused);
   const body = await readBody(request, largestBody);
   if (body === undefined) return answerRefusal(response, tooLarge);
   const answer = await requestRestate({

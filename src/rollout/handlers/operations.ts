@@ -1,6 +1,6 @@
 /** The exclusive handlers that accept or refuse an operation. Short, because they block the key. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import { type Actor, nameOf, type ReadActor } from "#rollout/actor.ts";
+import { type Actor, nameOf, type ReadActor } from "#kernel/actor.ts";
 import { mayStart } from "#rollout/conditions/decide.ts";
 import { nextOf } from "#rollout/conditions/next.ts";
 import {

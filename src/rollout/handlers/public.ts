@@ -1,9 +1,9 @@
 /** The public shared handlers. They hold no lock, so that Cancel never waits for them. */
 import { type ObjectSharedContext, TerminalError } from "@restatedev/restate-sdk";
+import type { Actor, ReadActor } from "#kernel/actor.ts";
 import { attachOrLost } from "#kernel/attach.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
-import type { Actor, ReadActor } from "#rollout/actor.ts";
 import {
   defaultWavePercentages,
   type HistoryRequest,

@@ -1,6 +1,6 @@
 /** Begins a rollback, by an operator or by itself. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
-import { type Actor, nameOf } from "#rollout/actor.ts";
+import { type Actor, nameOf } from "#kernel/actor.ts";
 import type { RollbackRequest } from "#rollout/contract.ts";
 import type { RunHandle } from "#rollout/internal.ts";
 import type { RolloutHead } from "#rollout/state.ts";

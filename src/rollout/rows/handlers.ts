@@ -1,7 +1,7 @@
 /** The handlers by which operators list, add and remove rows: windows and pins. */
 import type { Context } from "@restatedev/restate-sdk";
+import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
-import { nameOf, type ReadActor } from "#rollout/actor.ts";
 import type { Listed, RowStore } from "./store.ts";
 
 type Parts<Row> = {

@@ -1,7 +1,7 @@
 /** `RolloutPins`: manages which sentinels rollouts leave out. */
 import { implement } from "@restatedev/restate-sdk";
+import type { ReadActor } from "#kernel/actor.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
-import type { ReadActor } from "#rollout/actor.ts";
 import type { Pin } from "#rollout/choice/contract.ts";
 import { rolloutPins } from "#rollout/choice/interface.ts";
 import type { PinStore } from "#rollout/choice/store.ts";

@@ -1,7 +1,7 @@
 /** `RolloutWindows`: manages when the waves of rollouts may start. */
 import { type Context, implement } from "@restatedev/restate-sdk";
+import type { ReadActor } from "#kernel/actor.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
-import type { ReadActor } from "#rollout/actor.ts";
 import { singletonKey } from "#rollout/contract.ts";
 import { rolloutObject } from "#rollout/internal.ts";
 import { createRowHandlers } from "#rollout/rows/handlers.ts";

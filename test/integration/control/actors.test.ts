@@ -6,12 +6,22 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createControl } from "#control/control.ts";
 import { createLog } from "#kernel/log.ts";
+import { type Role, roles } from "#kernel/roles.ts";
 import { isSigned } from "#kernel/signed-actor.ts";
 
 const rollout = "/vedette.v1.SentinelRolloutService/singleton";
 const acknowledge = "/vedette.v1.ApiCheck/verify-key/Acknowledge";
 const hashOf = (token: string) => createHash("sha256").update(token).digest("hex");
 const actorKey = Buffer.alloc(32, 7);
+
+const operators: Record<string, readonly Role[]> = {
+  alice: roles,
+  bob: roles,
+  reader: ["read"],
+  driver: ["operate"],
+  approver: ["approve"],
+  platform: ["notify"],
+};
 
 type Reached = { path: string; headers: IncomingHttpHeaders; body: string };
 
@@ -31,7 +41,12 @@ async function startBench() {
   const control = createControl({
     ingressUrl: `http://127.0.0.1:${(ingress.address() as AddressInfo).port}`,
     ingressToken: "shared",
-    operators: { alice: hashOf("of-alice"), bob: hashOf("of-bob") },
+    operators: Object.fromEntries(
+      Object.entries(operators).map(([name, held]) => [
+        name,
+        { token: hashOf(`of-${name}`), roles: held },
+      ]),
+    ),
     actorKey,
     log: Object.assign(Object.create(log) as typeof log, { info }),
   });
@@ -104,4 +119,24 @@ it.each([
   expect(await bench.call(acknowledge, token, { body: { by, episode: 3 } })).toBe(200);
 
   expect(JSON.parse(bench.reached[0]?.body ?? "")).toEqual({ by: expected, episode: 3 });
+});
+
+const notify = "/vedette.v1.SentinelService/gw-1/NotifyReady";
+const ready = { image: "registry.example.com/team/sentinel:v2" };
+
+it.each([
+  ["reader", { Status: 200, Cancel: 403, notify: 403 }],
+  ["driver", { Status: 200, Cancel: 200, notify: 200 }],
+  ["approver", { Status: 200, Cancel: 403, notify: 403 }],
+  ["platform", { Status: 403, Cancel: 403, notify: 200 }],
+  ["alice", { Status: 200, Cancel: 200, notify: 200 }],
+])("lets %s do what its roles say: %j", async (name, expected) => {
+  const answers = {
+    Status: await bench.call(`${rollout}/Status`, `of-${name}`),
+    Cancel: await bench.call(`${rollout}/Cancel`, `of-${name}`),
+    notify: await bench.call(notify, `of-${name}`, { body: ready }),
+  };
+
+  expect(answers).toEqual(expected);
+  expect(bench.reached).toHaveLength(Object.values(expected).filter((it) => it === 200).length);
 });

@@ -10,8 +10,21 @@ export type Actor = {
 
 export type ReadActor = (ctx: Pick<ObjectSharedContext, "request">) => Actor;
 
+/** The actor of a call with the ingress token, which is shared: nobody knows who it is. */
+export const sharedActor = "ingress-token";
+
 /** The name for callers on this machine, or beside Restate, that did not come through the gateway. */
 const unsignedActor = "local-caller";
+
+/** The name that the Restate console's calls have, which send none. */
+const unnamedActor = "restate-console";
+
+/** Names that stand for nobody in particular. */
+const impersonal = [sharedActor, unsignedActor, unnamedActor];
+
+export function isPersonal(name: string): boolean {
+  return !impersonal.includes(name);
+}
 
 /**
  * `key` is the one with which the gateway signs. The name is passed on as the caller wrote it, with
@@ -20,7 +33,7 @@ const unsignedActor = "local-caller";
 export function createReadActor(key: Uint8Array): ReadActor {
   return (ctx) => {
     const { headers, body, target } = ctx.request();
-    const by = headers.get(actorHeader) ?? "restate-console";
+    const by = headers.get(actorHeader) ?? unnamedActor;
     const request = { target: target.toString(), body };
     return isSigned(headers, request, key) ? { by, isSigned: true } : { by };
   };

@@ -1,0 +1,33 @@
+/** The console's access: it identifies operators, and makes calls in their name. */
+import { createHmac } from "node:crypto";
+import type { ConsoleAccess } from "#console/contract.ts";
+import type { Ingress } from "./ingress.ts";
+import { noSuchHandler, refuseForIngress, requireRole } from "./refusal.ts";
+import { findRoute } from "./routes.ts";
+import { type Identify, markedCallers, type Tokens } from "./token.ts";
+
+export function consoleAccess(
+  tokens: Tokens,
+  { identify, ingress }: { identify: Identify; ingress: Ingress },
+): ConsoleAccess {
+  return {
+    identify,
+    callers: markedCallers(tokens),
+    sessionKey: createHmac("sha256", tokens.ingressToken).update("vedette console").digest(),
+    call: async ({ path, body, by, idempotencyKey, blocks = false, signal }) => {
+      const route = findRoute(path);
+      if (route === undefined) throw noSuchHandler();
+      requireRole(by, route);
+      const answer = await ingress.call({
+        path,
+        body,
+        actor: by.actor,
+        idempotencyKey,
+        blocks,
+        signal: signal ?? new AbortController().signal,
+      });
+      if (answer.status >= 400) throw refuseForIngress(answer);
+      return answer.body;
+    },
+  };
+}

@@ -1,0 +1,31 @@
+/** What callers of `control` may do. */
+import { z } from "zod";
+
+export const roles = ["read", "operate", "approve", "notify"] as const;
+
+/**
+ * `read` looks, `operate` changes what there is, `approve` approves waves of rollouts, `notify` calls `NotifyReady` of
+ * sentinels.
+ */
+export const Role = z.enum(roles);
+export type Role = z.infer<typeof Role>;
+
+/** Whoever changes something has to see it. */
+const included: Record<Role, readonly Role[]> = {
+  read: [],
+  operate: ["read", "notify"],
+  approve: ["read"],
+  notify: [],
+};
+
+/** A caller that `control` has authenticated: its name in logs and records, and its roles. */
+export type Caller = { actor: string; roles: readonly Role[] };
+
+export function isAllowed({ roles: held }: Pick<Caller, "roles">, wanted: Role): boolean {
+  return held.some((role) => role === wanted || included[role].includes(wanted));
+}
+
+/** Whether it may do everything that there is to do. */
+export function isAllowedAll(caller: Pick<Caller, "roles">): boolean {
+  return roles.every((role) => isAllowed(caller, role));
+}
