@@ -7,6 +7,7 @@ import { addMonitorCommands } from "./checks/monitor-commands.ts";
 import { addCronCommands } from "./cron/commands.ts";
 import { load } from "./load.ts";
 import { addOperatorCommands } from "./operator/commands.ts";
+import { parseRoles } from "./options.ts";
 import { addPinCommands } from "./pins/commands.ts";
 import { complain } from "./print.ts";
 import { addRolloutCommands } from "./rollout/commands.ts";
@@ -55,6 +56,14 @@ export function createProgram(exit: (code: number) => void): Command {
     .description("create the key pair with which a Restate of your own signs its requests")
     .requiredOption("--out <directory>", "where to write private.pem and public.key")
     .action(load(exit, async () => (await import("./identity.ts")).writeIdentity));
+  program
+    .command("operators")
+    .description("people with tokens and roles of their own")
+    .command("add <name>")
+    .description("create a token, print it once, and print the setting that lets it in")
+    .option("--roles <roles>", "of read, operate, approve, notify (default: all)", parseRoles)
+    .option("--json", "print JSON for programs", false)
+    .action(load(exit, async () => (await import("./add-operator.ts")).addOperator));
   addRolloutCommands(program, exit);
   addWindowCommands(program, exit);
   addPinCommands(program, exit);

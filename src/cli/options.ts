@@ -6,9 +6,11 @@ import { ConfirmListRequest, type Labels } from "#fleet/contract.ts";
 import { parseDuration } from "#kernel/duration.ts";
 import { wordsOf } from "#kernel/faults.ts";
 import { readPairs } from "#kernel/pairs.ts";
+import { Role } from "#kernel/roles.ts";
 import { LabelSelector } from "#rollout/choice/contract.ts";
 import { WavePercentages } from "#rollout/contract.ts";
-import { Gate, NotBefore, OnFailure, SoakSeconds } from "#rollout/policy/contract.ts";
+import { Approvals, Gate, NotBefore, OnFailure, SoakSeconds } from "#rollout/policy/contract.ts";
+import { ApproveRequest } from "#rollout/requests/contract.ts";
 import { instant, Limit, Reason } from "#rollout/values/contract.ts";
 import type { TargetOptions } from "./target.ts";
 
@@ -42,6 +44,10 @@ export function parseFailureLimit(text: string): Limit {
 
 export function parseOnFailure(text: string): OnFailure {
   return parseBy(OnFailure, text, "For example: rollback");
+}
+
+export function parseApprovals(text: string): Approvals {
+  return parseBy(Approvals, text, "For example: after_first");
 }
 
 /** `600`, or one number for each wave: `3600,600,0`. */
@@ -87,6 +93,16 @@ export function parseSentinelCount(text: string): number {
   // Number("") is 0: an empty text, as of a variable that is not set, must not confirm an empty fleet.
   const count = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   return parseBy(ConfirmListRequest.shape.count, count, "For example: 3");
+}
+
+export function parseRoles(text: string): Role[] {
+  const names = text.split(",").map((name) => name.trim());
+  return parseBy(Role.array().min(1), names, "For example: read,approve");
+}
+
+export function parseWave(text: string): number {
+  const wave = ApproveRequest.shape.wave.unwrap();
+  return parseBy(wave, Number(text), "For example: 2");
 }
 
 export function parseLimit(text: string): number {

@@ -3,16 +3,14 @@ import type { FastifyPluginAsync } from "fastify";
 import { z } from "zod";
 import { isClean } from "#kernel/clean-text.ts";
 import { type Caller, Role } from "#kernel/roles.ts";
+import { operations, RolloutRequest, rolloutStates } from "#rollout/contract.ts";
+import { Progress, RolloutDetail } from "#rollout/history/contract.ts";
 import {
   EmptyRequest,
-  operations,
   ResumeRequest,
   RollbackRequest,
-  RolloutRequest,
-  rolloutStates,
   SkipRequest,
-} from "#rollout/contract.ts";
-import { Progress, RolloutDetail } from "#rollout/history/contract.ts";
+} from "#rollout/requests/contract.ts";
 import { RoutesStatus } from "#routing/incident/contract.ts";
 
 /** The gateway's functions for the console: identify operators, and call Restate. */

@@ -1,17 +1,7 @@
 import { z } from "zod";
-import { isPersonal } from "#kernel/actor.ts";
 import { Role, roles } from "#kernel/roles.ts";
 import { networkList, optionalText, optionalUrl, port, textList } from "#kernel/setting.ts";
-
-/** Lower case, because environment variables have no case: VEDETTE_CONTROL__OPERATORS__ALICE. */
-const operatorName = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9._@-]{0,63}$/, {
-    error: "must be a lower-case name of 64 characters at most",
-  })
-  .refine(isPersonal, {
-    error: "is the name of the ingress token itself, or of callers without a token",
-  });
+import { OperatorName } from "./contract.ts";
 
 /** The settings have the hash, never the token: `printf %s "$TOKEN" | sha256sum` makes it. */
 const tokenHash = z
@@ -41,7 +31,7 @@ export const controlConfig = {
       /** Empty: generated on the first start and stored in `<data_dir>/credentials.json`. */
       ingress_token: optionalText(),
       /** Operators with a token of their own, and what each may do: history records who did what. */
-      operators: z.record(operatorName, operator).default({}),
+      operators: z.record(OperatorName, operator).default({}),
       /** The address that browsers use when there is a proxy in front of us; with https the cookie is Secure. */
       public_url: optionalUrl(),
       /** Proxies (addresses or CIDR) whose X-Forwarded-For is trusted: limits and logs use it. */

@@ -68,6 +68,7 @@ const routes: readonly Route[] = [
     input,
     isWrite: !readers.has(handler),
     blocks: blocking.has(handler),
+    ...(handler === "Approve" && { role: "approve" as const }),
   })),
   ...rows(windowsName, windowHandlers),
   ...rows(pinsName, pinHandlers),

@@ -3,7 +3,7 @@ import { readPairs } from "#kernel/pairs.ts";
 import { flag, textList, wholeNumber, wholeNumberIn } from "#kernel/setting.ts";
 import { Limit } from "#rollout/values/contract.ts";
 import { type Choice, LabelSelector, RegionOrder } from "./choice/contract.ts";
-import { maxSoakSeconds, OnFailure } from "./policy/contract.ts";
+import { Approvals, maxSoakSeconds, OnFailure } from "./policy/contract.ts";
 import type { HeadPolicy } from "./state.ts";
 
 /** A count is text in the environment. */
@@ -31,6 +31,7 @@ export const rolloutConfig = {
       max_failed: z.strictObject({ per_wave: limit(), in_all: limit() }).prefault({}),
       soak_seconds: wholeNumberIn({ min: 0, max: maxSoakSeconds }).optional(),
       include_failed: flag().default(false),
+      approvals: Approvals.optional(),
       canary_labels: labels().optional(),
       regions: regions().optional(),
       max_per_region: limit(),
@@ -45,6 +46,7 @@ export function defaultPolicy({
   max_failed: { per_wave, in_all },
   soak_seconds,
   include_failed,
+  approvals,
   ...choice
 }: z.infer<typeof rolloutConfig.rollout>): HeadPolicy {
   const max_failed = {
@@ -56,6 +58,7 @@ export function defaultPolicy({
     ...(Object.keys(max_failed).length > 0 && { max_failed }),
     ...(soak_seconds !== undefined && { soak_seconds }),
     ...(include_failed && { include_failed }),
+    ...(approvals !== undefined && { approvals }),
     ...choiceOf(choice),
   };
 }

@@ -1,6 +1,4 @@
 import { z } from "zod";
-import { isClean } from "#kernel/clean-text.ts";
-import { Reason } from "#rollout/values/contract.ts";
 import {
   Gate,
   GateStatus,
@@ -9,6 +7,14 @@ import {
   policyFields,
   waitReasons,
 } from "./policy/contract.ts";
+import {
+  ApproveRequest,
+  EmptyRequest,
+  HistoryRequest,
+  ResumeRequest,
+  RollbackRequest,
+  SkipRequest,
+} from "./requests/contract.ts";
 
 export const rolloutStates = [
   "idle",
@@ -20,7 +26,15 @@ export const rolloutStates = [
 ] as const;
 export type RolloutStateName = (typeof rolloutStates)[number];
 
-export const operations = ["Rollout", "Resume", "Cancel", "RollbackAll", "Pause", "Skip"] as const;
+export const operations = [
+  "Rollout",
+  "Resume",
+  "Cancel",
+  "RollbackAll",
+  "Pause",
+  "Skip",
+  "Approve",
+] as const;
 export type Operation = (typeof operations)[number];
 
 /** The only key of the rollout object: there is one rollout at a time. */
@@ -29,6 +43,7 @@ export const singletonKey = "singleton";
 /** The error codes of the rollout handlers, besides the common ones. */
 export type RolloutProblemCode =
   | "illegal_operation"
+  | "not_an_approver"
   | "unknown_check"
   | "too_many_waves"
   | "unknown_key"
@@ -99,39 +114,12 @@ function hasSoakPerWave({ wave_percentages, soak_seconds }: SoakRequest): boolea
   return !Array.isArray(soak_seconds) || soak_seconds.length === waves.length;
 }
 
-export const EmptyRequest = z.strictObject({}).meta({ title: "EmptyRequest", examples: [{}] });
-
-export const ResumeRequest = z
-  .strictObject({
-    retry_failed: z.boolean().optional().meta({
-      description: "Deploys the failed sentinels of the wave again before the rollout goes on.",
-    }),
-  })
-  .meta({ title: "ResumeRequest", examples: [{}, { retry_failed: true }] });
-export type ResumeRequest = z.infer<typeof ResumeRequest>;
-
-export const RollbackRequest = z
-  .strictObject({
-    include_failed: z.boolean().optional().meta({
-      description:
-        "Orders the previous image to sentinels that failed, too, which may still be brought to the new one.",
-    }),
-  })
-  .meta({ title: "RollbackRequest", examples: [{}, { include_failed: true }] });
-export type RollbackRequest = z.infer<typeof RollbackRequest>;
-
-export const SkipRequest = z
-  .strictObject({
-    reason: Reason,
-    waiting_for: z.enum(waitReasons).optional().meta({
-      description: "The wait that was seen: another one is not ended, and the call refused.",
-    }),
-    wave: z.int().min(0).optional().meta({
-      description: "The wave after which it was seen to wait, 0 before the first: as above.",
-    }),
-  })
-  .meta({ title: "SkipRequest", examples: [{ reason: "incident 4711" }] });
-export type SkipRequest = z.infer<typeof SkipRequest>;
+const Approval = z.object({
+  wave: z.int(),
+  by: z.string(),
+  at: z.string(),
+  reason: z.string().optional(),
+});
 
 const SentinelReason = z.object({ id: z.string(), reason: z.string() });
 export type SentinelReason = z.infer<typeof SentinelReason>;
@@ -170,6 +158,8 @@ export const RolloutStatus = z.object({
   waiting_for: z.enum(waitReasons).nullish(),
   /** When that wait ends by itself, where it is known. */
   until: z.string().optional(),
+  /** Who has approved which waves. Absent: nobody, or an earlier version. */
+  approved: z.array(Approval).optional(),
   /** How it ended; null: it has not. */
   outcome: Outcome.nullish(),
   /** What the request and the settings say about failures and soaks. */
@@ -219,6 +209,8 @@ export const RolloutPlan = z.object({
       max_failed: z.int().nullable().default(null),
       /** How long the wave is watched before the next one starts. */
       soak_seconds: z.int().default(0),
+      /** Whether an operator other than the starter has to approve it. */
+      needs_approval: z.boolean().default(false),
       /** If deploys took no time, by the windows as they are; null: not within a year. Absent: an earlier version. */
       earliest_start: z.string().nullish(),
       /** The first 100 of the wave, in the order in which they are deployed. */
@@ -227,18 +219,6 @@ export const RolloutPlan = z.object({
   ),
 });
 export type RolloutPlan = z.infer<typeof RolloutPlan>;
-
-export const HistoryRequest = z
-  .strictObject({
-    limit: z.int().min(1).max(100).default(20),
-    /** A rollout id: only rollouts that started before it. */
-    before: z
-      .string()
-      .refine((id) => isClean(id, 300), { error: "must be a rollout id" })
-      .optional(),
-  })
-  .meta({ title: "HistoryRequest", examples: [{ limit: 20 }] });
-export type HistoryRequest = z.infer<typeof HistoryRequest>;
 
 /** The answer of History: rollouts, newest first. Times are ISO 8601 in UTC. */
 export const RolloutHistory = z.object({
@@ -276,6 +256,7 @@ export const rolloutHandlers = {
   Resume: { input: ResumeRequest, output: RolloutStatus },
   Pause: { input: EmptyRequest, output: RolloutStatus },
   Skip: { input: SkipRequest, output: RolloutStatus },
+  Approve: { input: ApproveRequest, output: RolloutStatus },
   Cancel: { input: EmptyRequest, output: RolloutStatus },
   RollbackAll: { input: RollbackRequest, output: RollbackResult },
   Status: { input: EmptyRequest, output: RolloutStatus },

@@ -3,10 +3,6 @@ import { iface } from "@restatedev/restate-sdk";
 import type { Actor } from "#kernel/actor.ts";
 import type { CheckReport } from "./conditions/gate.ts";
 import {
-  EmptyRequest,
-  HistoryRequest,
-  ResumeRequest,
-  RollbackRequest,
   type RollbackResult,
   RollbackResult as RollbackResultSchema,
   RolloutHistory,
@@ -15,9 +11,16 @@ import {
   type RolloutStatus,
   RolloutStatus as RolloutStatusSchema,
   rolloutServiceName,
-  SkipRequest,
 } from "./contract.ts";
 import type { Gate, Policy } from "./policy/contract.ts";
+import {
+  ApproveRequest,
+  EmptyRequest,
+  HistoryRequest,
+  ResumeRequest,
+  RollbackRequest,
+  SkipRequest,
+} from "./requests/contract.ts";
 import type { DeployOutcome, RunKind, Target } from "./rules/outcome.ts";
 import type { Stray } from "./rules/second-try.ts";
 import type { Batch, RolloutHead, SizedBatch, WaveProgress } from "./state.ts";
@@ -186,7 +189,13 @@ export const rolloutObject = iface.object(
     Skip: iface.schemas({
       input: SkipRequest,
       output: RolloutStatusSchema,
-      description: "Ends the soak or the gate that the rollout waits for.",
+      description: "Ends the soak, the gate or the window that the rollout waits for.",
+    }),
+    Approve: iface.schemas({
+      input: ApproveRequest,
+      output: RolloutStatusSchema,
+      description:
+        "Approves the wave that waits for an approval. Not by the operator who started it.",
     }),
     Cancel: iface.schemas({
       input: EmptyRequest,

@@ -2,10 +2,11 @@
 import { implement, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import { ProblemError } from "#kernel/problem.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
-import { type RolloutProblemCode, type SkipRequest, singletonKey } from "./contract.ts";
+import { type RolloutProblemCode, singletonKey } from "./contract.ts";
 import { advance } from "./handlers/advance.ts";
 import { launchBatch } from "./handlers/batches.ts";
-import { begin, beginResume, cancel, pause, skip } from "./handlers/operations.ts";
+import { approve, skip } from "./handlers/end-wait.ts";
+import { begin, beginResume, cancel, pause } from "./handlers/operations.ts";
 import { type OrderStop, stoppingAndCounting, stoppingOrders } from "./handlers/order-stop.ts";
 import { createPublicHandlers, type PublicParts } from "./handlers/public.ts";
 import { record } from "./handlers/record.ts";
@@ -28,6 +29,7 @@ import {
   type RunEnd,
   rolloutObject,
 } from "./internal.ts";
+import type { ApproveRequest, SkipRequest } from "./requests/contract.ts";
 
 type Parts = PublicParts & { orders: OrderStop };
 
@@ -68,6 +70,9 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
       ),
       Skip: onlySingleton((ctx: ObjectContext, request: SkipRequest) =>
         skip(ctx, request, parts.readActor),
+      ),
+      Approve: onlySingleton((ctx: ObjectContext, request: ApproveRequest) =>
+        approve(ctx, request, parts.readActor),
       ),
       RollbackAll: onlySingleton(called.RollbackAll),
       Status: onlySingleton(called.Status),

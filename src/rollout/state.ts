@@ -70,6 +70,9 @@ type OpenBatch = { invocation: string; inFlight: number; run?: string };
  */
 export type Unavailable = { ids: string[]; more: number; isFull?: true };
 
+/** `wave` is from 1, `at` ISO 8601. */
+export type Approval = { wave: number; by: string; at: string; reason?: string };
+
 /**
  * Key `rolloutState`. `succeededIds`, `failedIds` and `previousImages` are set for up to
  * `inlineListLimit` sentinels; the keys `batch:n` and `outcome:n` have the same facts for any size.
@@ -97,6 +100,8 @@ export type RolloutHead = {
   includeFailed?: boolean;
   /** The state in which the last rollback began. */
   rolledBackFrom?: "paused" | "cancelled";
+  /** The waves that operators have approved; absent: none. */
+  approved?: Approval[];
   /** Whether an operator has ended the wait for the requested start. */
   startsEarly?: true;
   startedBy: string;

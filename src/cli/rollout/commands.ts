@@ -3,6 +3,7 @@ import { type Command, Option } from "commander";
 import { withConnection } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import {
+  parseApprovals,
   parseFailureLimit,
   parseGateChecks,
   parseGateRuns,
@@ -14,6 +15,7 @@ import {
   parseOnFailure,
   parseReason,
   parseSoak,
+  parseWave,
   parseWaves,
 } from "#cli/options.ts";
 import { withSelector } from "#cli/selector.ts";
@@ -51,6 +53,11 @@ export function addRolloutCommands(program: Command, exit: Exit): void {
   add("skip", "end what the rollout waits for: a soak, a gate or a window")
     .requiredOption("--reason <text>", "why; the console and the chat message have it", parseReason)
     .action(load(exit, async () => (await from()).skipWait));
+  add("approve", "approve the wave that waits for it; by an operator other than the starter")
+    .option("--reason <text>", "why; the console and the chat message have it", parseReason)
+    .option("--wave <number>", "only if it is this one that waits", parseWave)
+    .option("--rollout <id>", "only if it is this rollout")
+    .action(load(exit, async () => (await from()).approveWave));
   add("cancel", "start no more deploys; those in flight finish").action(
     load(exit, async () => (await from()).cancelRollout),
   );
@@ -105,6 +112,11 @@ function withPolicy(command: Command): Command {
       "--not-before <time>",
       "start the first wave then, for example 2026-12-01T22:00:00Z",
       parseNotBefore,
+    )
+    .option(
+      "--approvals <which>",
+      "waves that another operator has to approve: last_wave, after_first or every_wave",
+      parseApprovals,
     )
     .option("--reason <text>", "why it is done", parseReason);
 }

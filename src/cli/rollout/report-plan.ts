@@ -12,10 +12,10 @@ export function reportPlan(plan: RolloutPlan): string {
     "covered",
     "regions",
     ...times,
-    "then",
+    "conditions",
   ]);
   for (const wave of plan.waves) {
-    const { percentage, size, covered, regions, soak_seconds: soak, earliest_start: start } = wave;
+    const { percentage, size, covered, regions, earliest_start: start } = wave;
     const spread = Object.entries(regions).map(([region, count]) => `${region} ${count}`);
     table.push([
       wave.wave,
@@ -24,12 +24,18 @@ export function reportPlan(plan: RolloutPlan): string {
       `${covered}/${plan.total}`,
       spread.join(", "),
       ...(hasTimes ? [start ?? "not within a year"] : []),
-      soak > 0 ? `soaks ${soak} s` : "",
+      stepsOf(wave),
     ]);
   }
   const left = plan.already_running > 0 ? ` (${plan.already_running} run it already)` : "";
   const head = `${plan.image}\n${plan.total} sentinels in ${plan.waves.length} waves${left}`;
   return [head, table, failureWords(plan), ...leftOutLines(plan)].join("\n");
+}
+
+/** What is waited for before a wave and after it. */
+function stepsOf({ needs_approval: needs, soak_seconds: soak }: RolloutPlan["waves"][number]) {
+  const steps = [...(needs ? ["after an approval"] : []), ...(soak > 0 ? [`soaks ${soak} s`] : [])];
+  return steps.join(", ");
 }
 
 /** Whether nothing but the waves themselves takes time: no window, no soak. */

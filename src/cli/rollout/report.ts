@@ -32,6 +32,7 @@ export function reportStatus(status: RolloutStatus): string {
       : [`  left out   ${status.left_out} by pins and the request`]),
     ...(status.waiting_for == null ? [] : [`  waits for  ${waitWords(status)}`]),
     ...(status.reason === undefined ? [] : [`  reason     ${plain(status.reason)}`]),
+    ...approvalLines(status),
     ...gateLines(status),
     ...named("failed", status.failed_sentinels, failed),
     ...stillOrdered(status),
@@ -41,6 +42,13 @@ export function reportStatus(status: RolloutStatus): string {
 
 function waitWords({ waiting_for, until }: RolloutStatus): string {
   return `the ${waiting_for}${until === undefined ? "" : `, until ${until}`}`;
+}
+
+function approvalLines({ approved = [] }: RolloutStatus): string[] {
+  return approved.map(({ wave, by, reason }) => {
+    const why = reason === undefined ? "" : `: ${plain(reason)}`;
+    return `  approved   wave ${wave} by ${plain(by)}${why}`;
+  });
 }
 
 function gateLines({ gate }: RolloutStatus): string[] {
@@ -82,7 +90,12 @@ function named(title: string, list: { id: string; reason: string }[], count: num
   return [`  ${title}`, ...lines, ...more];
 }
 
-function nextSteps({ state, succeeded }: RolloutStatus): string[] {
+function nextSteps({ state, succeeded, waiting_for: wait }: RolloutStatus): string[] {
+  if (wait === "approval") {
+    return [
+      "Next: npx vedette rollout approve    starts the wave; by an operator other than the starter",
+    ];
+  }
   if (state === "paused") {
     return [
       "Next: npx vedette rollout resume     continues; --retry-failed deploys failed sentinels of the wave again",

@@ -6,7 +6,7 @@ import { print, printJson } from "#cli/print.ts";
 import { selectorOf } from "#cli/selector.ts";
 import type { Labels } from "#fleet/contract.ts";
 import type { RollbackResult, RolloutRequest, RolloutStatus } from "#rollout/contract.ts";
-import { Gate, type OnFailure, type Policy } from "#rollout/policy/contract.ts";
+import { type Approvals, Gate, type OnFailure, type Policy } from "#rollout/policy/contract.ts";
 import type { Limit } from "#rollout/values/contract.ts";
 import { untilDetached } from "./detach.ts";
 import { type Begin, callAndPoll, exitCodeOf, isStopped, poll } from "./follow.ts";
@@ -26,6 +26,7 @@ export type StartOptions = GlobalOptions & {
   onFailure?: OnFailure;
   soak?: number | number[];
   notBefore?: string;
+  approvals?: Approvals;
   reason?: string;
 } & ChoiceOptions;
 
@@ -87,6 +88,7 @@ function policyOf(options: StartOptions): Policy {
     ...(onFailure !== undefined && { on_failure: onFailure }),
     ...(soak !== undefined && { soak_seconds: soak }),
     ...(notBefore !== undefined && { not_before: notBefore }),
+    ...(options.approvals !== undefined && { approvals: options.approvals }),
     ...(options.reason !== undefined && { reason: options.reason }),
     ...choiceOf(options),
   };
@@ -236,6 +238,18 @@ export async function pauseRollout(options: GlobalOptions): Promise<number> {
 export async function skipWait(options: GlobalOptions & { reason: string }): Promise<number> {
   const { reason } = options;
   return showAnswer(await connect(options).rollout("Skip", { reason }), options);
+}
+
+type ApproveOptions = GlobalOptions & { reason?: string; wave?: number; rollout?: string };
+
+export async function approveWave(options: ApproveOptions): Promise<number> {
+  const { reason, wave, rollout } = options;
+  const body = {
+    ...(reason !== undefined && { reason }),
+    ...(wave !== undefined && { wave }),
+    ...(rollout !== undefined && { rollout_id: rollout }),
+  };
+  return showAnswer(await connect(options).rollout("Approve", body), options);
 }
 
 export async function showHistory(options: GlobalOptions & { limit: number }): Promise<number> {

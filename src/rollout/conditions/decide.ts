@@ -1,4 +1,5 @@
 /** May the next thing of a rollout start? One question, asked before each, with one answer. Pure. */
+import { judgeApproval } from "./approval.ts";
 import { judgeAvailability } from "./availability.ts";
 import { judgeBudget } from "./budget.ts";
 import { type Condition, type Facts, start, type Verdict } from "./condition.ts";
@@ -13,6 +14,7 @@ const conditions: readonly Condition[] = [
   judgeResults,
   judgeSoak,
   judgeGate,
+  judgeApproval,
   judgeWindow,
 ];
 

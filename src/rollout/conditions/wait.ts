@@ -81,13 +81,14 @@ export function sleepMsOf(head: RolloutHead, verdict: Wait, nowMs: number): numb
 const intervals: Record<WaitReason, (head: RolloutHead, nowMs: number) => number> = {
   soak: soakPollMs,
   gate: ({ gate }) => (gate === undefined ? longestSleepMs : gatePollMs(gate)),
-  window: windowPollMs,
+  approval: idlePollMs,
+  window: idlePollMs,
 };
 
 const longestSleepMs = 3_600_000;
 
-/** Who changes a window ends the sleep; but what soaked, or has a gate, is watched until the next wave starts. */
-function windowPollMs({ wait, gateStatus }: RolloutHead): number {
+/** Who approves or changes a window ends the sleep; but what soaked, or has a gate, is watched until the next wave starts. */
+function idlePollMs({ wait, gateStatus }: RolloutHead): number {
   if (wait?.soakUntil === undefined && gateStatus === undefined) return longestSleepMs;
   const { since, until = "" } = wait ?? { since: "" };
   const wholeMs = Date.parse(until) - Date.parse(since);
@@ -136,9 +137,10 @@ export function withoutWait(head: RolloutHead): RolloutHead | undefined {
   const { wait = head.wait } = withoutReason(head);
   const { soakUntil: _s, ...unsoaked } = wait;
   const { gateStatus: _g, ...gateless } = head;
-  const skipped = {
+  const skipped: Record<WaitReason, RolloutHead | undefined> = {
     soak: { ...head, wait: unsoaked },
     gate: { ...gateless, wait },
+    approval: undefined,
     window:
       head.wait.isForStart === true
         ? { ...head, wait, startsEarly: true as const }

@@ -39,6 +39,7 @@ export function toStatus(head: RolloutHead | null): RolloutStatus {
     ...(head.cause !== undefined && { cause: head.cause }),
     ...(head.gateStatus !== undefined && { gate: head.gateStatus }),
     ...waitOf(head),
+    ...(head.approved !== undefined && { approved: head.approved }),
     outcome: outcomeOf(head),
     ...policyOf(head),
     ...stillOrdered(head),

@@ -8,13 +8,14 @@ import {
   unjudgedWave,
   wasInterrupted,
   withoutAnyWait,
-  withoutWait,
   withResumedWait,
 } from "#rollout/conditions/wait.ts";
-import type { ResumeRequest, RolloutStatus, SkipRequest } from "#rollout/contract.ts";
+import type { RolloutStatus } from "#rollout/contract.ts";
 import type { BeginRequest, RunHandle } from "#rollout/internal.ts";
+import type { ResumeRequest } from "#rollout/requests/contract.ts";
+import { withDefaults } from "#rollout/rules/defaults.ts";
 import { passOverFailures } from "#rollout/rules/progress.ts";
-import { illegalNow, nextState } from "#rollout/rules/transitions.ts";
+import { nextState } from "#rollout/rules/transitions.ts";
 import { clearBatches, type HeadPolicy, type RolloutHead, readHead } from "#rollout/state.ts";
 import { announce } from "./announce.ts";
 import { toStatus } from "./answer.ts";
@@ -22,7 +23,6 @@ import { requireHead, withoutStop } from "./legal.ts";
 import { withRetry } from "./retry.ts";
 import { drainOf, startRun, stopWork, waitList } from "./runs.ts";
 import { keepSuperseded } from "./superseded.ts";
-import { wake } from "./wake.ts";
 
 /** `defaults`: what the settings say, for what the request leaves out. */
 export async function begin(
@@ -38,7 +38,7 @@ export async function begin(
   ctx.console.info("starting sentinel rollout", { rolloutId, image: request.image });
   // Journaled: the settings may be others when this handler is tried again.
   const settings = await ctx.run("read-settings", () => defaults);
-  const policy = { ...settings, ...request.policy };
+  const policy = withDefaults(settings, request.policy);
   const run = { rolloutId, kind: "rollout", drain: waitList(before), policy } as const;
   const runner = await startRun(ctx, run);
   const { isSigned, ...wanted } = { ...request, policy };
@@ -92,26 +92,6 @@ export async function pause(ctx: ObjectContext, readActor: ReadActor): Promise<R
   const transition = { event: "paused", by: nameOf(readActor(ctx)) } as const;
   const paused: RolloutHead = { ...before, state: "paused", cause: "operator" };
   return toStatus(await announce(ctx, paused, transition));
-}
-
-/** Ends the wait, if it is one that an operator may end. */
-export async function skip(
-  ctx: ObjectContext,
-  { reason, waiting_for: seen, wave }: SkipRequest,
-  readActor: ReadActor,
-): Promise<RolloutStatus> {
-  const head = await requireHead(ctx, "Skip");
-  const skipped = withoutWait(head);
-  if (head.wait === undefined || skipped === undefined)
-    throw illegalNow("Skip", head.state, "it waits for nothing that can be skipped");
-  const { waitingFor } = head.wait;
-  if ((seen ?? waitingFor) !== waitingFor || (wave ?? head.currentWave) !== head.currentWave) {
-    const now = `it waits for the ${waitingFor} after wave ${head.currentWave} by now`;
-    throw illegalNow("Skip", head.state, `${now}; check and decide again`);
-  }
-  wake(ctx, head);
-  const by = nameOf(readActor(ctx));
-  return toStatus(await announce(ctx, skipped, { event: "skipped", by, reason }));
 }
 
 export async function cancel(ctx: ObjectContext, readActor: ReadActor): Promise<RolloutStatus> {

@@ -6,9 +6,6 @@ import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import {
   defaultWavePercentages,
-  type HistoryRequest,
-  type ResumeRequest,
-  type RollbackRequest,
   type RollbackResult,
   type RolloutHistory,
   type RolloutPlan,
@@ -23,6 +20,8 @@ import {
   rolloutObject,
 } from "#rollout/internal.ts";
 import { type Gate, Policy } from "#rollout/policy/contract.ts";
+import type { HistoryRequest, ResumeRequest, RollbackRequest } from "#rollout/requests/contract.ts";
+import { withDefaults } from "#rollout/rules/defaults.ts";
 import { describePlan } from "#rollout/rules/describe-plan.ts";
 import { planRollout } from "#rollout/rules/plan.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
@@ -116,7 +115,7 @@ export function createPublicHandlers(parts: PublicParts) {
       return readNow(ctx, plan, async () => {
         const reads = [parts.listFleet(), parts.readWindows(), parts.readPins()] as const;
         const [fleet, windows, pins] = await Promise.all(reads);
-        const policy = { ...parts.policy, ...policyOf(request).policy };
+        const policy = withDefaults(parts.policy, policyOf(request).policy);
         const times = { windows, nowMs: Date.now() };
         const planned = { image, wavePercentages, policy, fleetSize: fleet.length, pins, ...times };
         return describePlan(planned, planRollout(fleet, planned));

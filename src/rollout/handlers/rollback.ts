@@ -1,8 +1,8 @@
 /** Begins a rollback, by an operator or by itself. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { type Actor, nameOf } from "#kernel/actor.ts";
-import type { RollbackRequest } from "#rollout/contract.ts";
 import type { RunHandle } from "#rollout/internal.ts";
+import type { RollbackRequest } from "#rollout/requests/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { announce } from "./announce.ts";
 import { requireHead, withoutStop } from "./legal.ts";

@@ -52,7 +52,7 @@ async function waitInstruction(
 }
 
 /** Those that somebody may have to do something about, or that take hours. */
-const announced: readonly WaitReason[] = ["window"];
+const announced: readonly WaitReason[] = ["approval", "window"];
 
 /** Whether it waits for something else than before; of those that are announced, also for another reason. */
 function isNews({ waitingFor, reason }: WaveWait, before: WaveWait | undefined): boolean {

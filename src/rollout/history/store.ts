@@ -1,6 +1,7 @@
 /** The tables `rollouts`, `rollout_messages` and `rollout_sentinels`. Every write is idempotent. */
 import type { Database } from "#kernel/database.ts";
-import type { HistoryRequest, RolloutHistory } from "#rollout/contract.ts";
+import type { RolloutHistory } from "#rollout/contract.ts";
+import type { HistoryRequest } from "#rollout/requests/contract.ts";
 import type { HistoryEntry, LeftOutEntry, OutcomesEntry } from "./interface.ts";
 
 export type HistoryStore = ReturnType<typeof createHistoryStore>;

@@ -48,11 +48,19 @@ export const NotBefore = instant("2026-12-01T22:00:00Z").meta({
   examples: ["2026-12-01T22:00:00Z"],
 });
 
+export const Approvals = z.enum(["last_wave", "after_first", "every_wave"]).meta({
+  title: "Approvals",
+  description:
+    "The waves that start only once an operator other than the starter has approved them: the last one, all after the first, or every one. The only wave of a rollout is its last. What the settings say is the least.",
+});
+export type Approvals = z.infer<typeof Approvals>;
+
 export const policyFields = {
   on_failure: OnFailure.optional(),
   max_failed: MaxFailed.optional(),
   soak_seconds: SoakSeconds.optional(),
   not_before: NotBefore.optional(),
+  approvals: Approvals.optional(),
   ...choiceFields,
 };
 
@@ -60,7 +68,7 @@ export const Policy = z.object(policyFields);
 export type Policy = z.infer<typeof Policy>;
 
 /** What a rollout in progress may wait for before the next thing starts. */
-export const waitReasons = ["soak", "gate", "window"] as const;
+export const waitReasons = ["soak", "gate", "approval", "window"] as const;
 export type WaitReason = (typeof waitReasons)[number];
 
 /** The checks that have to be ok after a wave before the next one starts. */

@@ -1,6 +1,7 @@
 /** The answer of Plan. */
 import type { FleetMember } from "#fleet/contract.ts";
 import { toIso } from "#kernel/time.ts";
+import { needsApproval } from "#rollout/conditions/approval.ts";
 import { soakSecondsOf } from "#rollout/conditions/soak.ts";
 import { earliestStarts } from "#rollout/conditions/window.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
@@ -50,6 +51,7 @@ export function describePlan(
       regions: countByRegion(members),
       max_failed: countOf(limits?.per_wave, members.length),
       soak_seconds: soaks[i] ?? 0,
+      needs_approval: needsApproval(policy.approvals, { wave: i + 1, of: waves.length }),
       earliest_start: isoOf(starts[i]),
       sentinels: members.slice(0, namedPerWave).map((member) => member.id),
     })),

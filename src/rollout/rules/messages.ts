@@ -11,6 +11,7 @@ export const rolloutEvents = [
   "resumed",
   "resumed to retry",
   "skipped",
+  "approved",
   "window removed",
   "rollback started",
   "rollback completed",
@@ -56,7 +57,9 @@ const drafts: Record<RolloutEvent, Draft> = {
     lines: ({ wait }) => [
       ...(wait?.reason === undefined ? [] : [`It ${wait.reason}.`]),
       ...(wait?.until === undefined ? [] : [`It goes on at ${wait.until}.`]),
-      "Skip, with a reason, starts what comes next all the same.",
+      wait?.waitingFor === "approval"
+        ? "Approve starts it; Cancel and Pause are possible, too."
+        : "Skip, with a reason, starts what comes next all the same.",
     ],
   },
   paused: {
@@ -85,6 +88,13 @@ const drafts: Record<RolloutEvent, Draft> = {
     tone: "warning",
     title: "Wait skipped",
     lines: (_, { by, reason }) => [`${by} ended the wait: ${reason}.`],
+  },
+  approved: {
+    tone: "info",
+    title: "Wave approved",
+    lines: ({ approved }, { by, reason }) => [
+      `${by} approved wave ${approved?.at(-1)?.wave}${reason === undefined ? "" : `: ${reason}`}.`,
+    ],
   },
   "window removed": {
     tone: "warning",

@@ -25,6 +25,8 @@ const transitions: Record<
   Pause: { legalFrom: ["in_progress"], next: "paused" },
   // Ends a wait, if it waits.
   Skip: { legalFrom: ["in_progress"], next: "in_progress" },
+  // The same, for the wave that waits for an approval.
+  Approve: { legalFrom: ["in_progress"], next: "in_progress" },
 };
 
 function isLegal(operation: Operation, state: RolloutStateName): boolean {

@@ -5,7 +5,12 @@ import { buildHead } from "../../support/rollout/rollout-builders.ts";
 
 describe("composeMessage", () => {
   it.each(rolloutEvents)("composes a whole message for %s", (event) => {
-    const message = composeMessage(event, buildHead(), { by: "mara", reason: "incident 4711" });
+    const approved = [{ wave: 2, by: "mara", at: "2026-01-01T00:00:00.000Z" }];
+
+    const message = composeMessage(event, buildHead({ approved }), {
+      by: "mara",
+      reason: "incident 4711",
+    });
 
     expect(ChatMessage.parse(message).lines.join("")).not.toMatch(/undefined|NaN/);
   });

@@ -11,7 +11,12 @@ import { legalOperations, nextState } from "#rollout/rules/transitions.ts";
 /** The table of docs/architecture.md, "States and transitions", written down once more by hand. */
 const legal: Record<RolloutStateName, Partial<Record<Operation, RolloutStateName>>> = {
   idle: { Rollout: "in_progress" },
-  in_progress: { Pause: "paused", Skip: "in_progress", Cancel: "cancelled" },
+  in_progress: {
+    Pause: "paused",
+    Skip: "in_progress",
+    Approve: "in_progress",
+    Cancel: "cancelled",
+  },
   paused: { Resume: "in_progress", Cancel: "cancelled", RollbackAll: "rolling_back" },
   completed: { Rollout: "in_progress" },
   cancelled: { Rollout: "in_progress", RollbackAll: "rolling_back" },

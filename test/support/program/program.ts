@@ -95,10 +95,10 @@ export async function startProgram(environment: Record<string, string> = {}) {
     return running?.exitCode ?? null;
   };
 
-  const post = async (path: string, body: unknown = {}) => {
+  const post = async (path: string, body: unknown = {}, as = token()) => {
     const answer = await fetch(`${endpoints().control}/${path}`, {
       method: "POST",
-      headers: { authorization: `Bearer ${token()}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${as}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
     const parsed = (await answer.json()) as Record<string, unknown>;
@@ -120,6 +120,9 @@ export async function startProgram(environment: Record<string, string> = {}) {
     },
     call: (handler: string, body: unknown = {}) =>
       post(`vedette.v1.SentinelRolloutService/singleton/${handler}`, body),
+    /** With the token of an operator. */
+    callAs: (as: string, handler: string, body: unknown = {}) =>
+      post(`vedette.v1.SentinelRolloutService/singleton/${handler}`, body, as),
     /** Any handler behind the control gateway. */
     post,
     /** Stops the program, ends whatever a kill has left, and removes the data. */

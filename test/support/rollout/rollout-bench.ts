@@ -7,11 +7,13 @@ import { createSentinelService } from "#fleet/service.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
+import { signActor } from "#kernel/signed-actor.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
 import { type RolloutHandlerName, singletonKey } from "#rollout/contract.ts";
 import { rolloutObject } from "#rollout/internal.ts";
 import { createRolloutServices } from "#rollout/services.ts";
+import type { HeadPolicy } from "#rollout/state.ts";
 import { startFakeChat } from "../alerts/fake-chat.ts";
 import { createTestDatabase } from "../run/shared-postgres.ts";
 import { startTestRestate } from "../servers/servers.ts";
@@ -27,7 +29,11 @@ type BenchOptions = {
   maxParallel?: number;
   alwaysReplay?: boolean;
   killsPostgres?: boolean;
+  /** What the settings say. */
+  policy?: HeadPolicy;
 };
+
+const actorKey = Buffer.alloc(32, 7);
 
 const objectPath = "vedette.v1.SentinelRolloutService/singleton";
 
@@ -65,6 +71,8 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         knownChecks: ["verify-key", "liveness"],
         readChecks: createReadGate(database, { failedAtPercent: 0 }),
         database,
+        actorKey,
+        ...(options.policy !== undefined && { policy: options.policy }),
         endInvocations: async () => {},
         listForMs: 300,
         maxParallel,
@@ -73,11 +81,17 @@ export async function startRolloutBench(options: BenchOptions = {}) {
     ],
   });
 
-  const post = async (path: string, body: unknown): Promise<Answer> => {
+  /** As the gateway would for this actor; without one as anybody beside Restate. */
+  const post = async (path: string, body: unknown, actor?: string): Promise<Answer> => {
+    const text = JSON.stringify(body);
+    const signed = { target: path.replace(/\/send$/, ""), body: text };
     const answer = await fetch(`${restate.ingressUrl}/${path}`, {
       method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
+      headers: {
+        "content-type": "application/json",
+        ...(actor !== undefined && signActor(actor, signed, actorKey)),
+      },
+      body: text,
     });
     return { status: answer.status, body: (await answer.json()) as Answer["body"] };
   };
@@ -104,6 +118,9 @@ export async function startRolloutBench(options: BenchOptions = {}) {
     repair: (runner: string) => post("Test/repair", { runner }),
     call: (handler: RolloutHandlerName, body: unknown = {}) =>
       post(`${objectPath}/${handler}`, body),
+    /** In the name of an operator whom the gateway has authenticated. */
+    callAs: (actor: string, handler: RolloutHandlerName, body: unknown = {}) =>
+      post(`${objectPath}/${handler}`, body, actor),
     send: (handler: RolloutHandlerName, body: unknown = {}) =>
       post(`${objectPath}/${handler}/send`, body),
     /** Runs SQL on Restate's own tables. */

@@ -7,7 +7,7 @@ import { HeldRolloutStep, PausedRolloutStep } from "./rollout-held-steps.ts";
 import type { ModelPolicy, RolloutModel } from "./rollout-model.ts";
 import { PinStep } from "./rollout-pin-step.ts";
 import { callAndCompare, nextImage, type Real, Step } from "./rollout-step.ts";
-import { FreezeStep, PauseStep, SkipStep, ThawStep } from "./rollout-wait-steps.ts";
+import { ApproveStep, FreezeStep, PauseStep, SkipStep, ThawStep } from "./rollout-wait-steps.ts";
 
 /** Rollout, to where it stands still. */
 class RolloutStep extends Step {
@@ -30,6 +30,7 @@ class RolloutStep extends Step {
       ...(this.#policy.tolerates && { max_failed: { in_all: "100%" } }),
       ...(this.#policy.rollsBack && { on_failure: "rollback" }),
       ...(this.#policy.soaks && { soak_seconds: 3_600 }),
+      ...(this.#policy.approvals && { approvals: this.#policy.approvals }),
     };
     const plan = RolloutPlan.parse((await real.bench.call("Plan", body)).body);
     const move = () => {
@@ -122,6 +123,10 @@ export function rolloutCommands(ids: string[]) {
     tolerates: fc.boolean(),
     rollsBack: fc.boolean(),
     soaks: fc.boolean(),
+    approvals: fc.option(fc.constantFrom("last_wave", "after_first", "every_wave"), {
+      nil: undefined,
+      freq: 2,
+    }),
   });
   return fc.commands<RolloutModel, Real, false>(
     [
@@ -132,6 +137,7 @@ export function rolloutCommands(ids: string[]) {
       fc.tuple(someFailing, fc.boolean()).map(([list, back]) => new HeldRolloutStep(list, back)),
       fc.tuple(someFailing, fc.boolean()).map(([list, retries]) => new ResumeStep(list, retries)),
       someFailing.map((list) => new SkipStep(list)),
+      someFailing.map((list) => new ApproveStep(list)),
       fc.constant(new PauseStep()),
       fc.subarray(ids, { maxLength: 3 }).map((list) => new PinStep(list)),
       fc.constant(new FreezeStep()),

@@ -5,10 +5,24 @@
 
 type State = "idle" | "in_progress" | "paused" | "completed" | "cancelled" | "rolling_back";
 
-export type ModelOperation = "Rollout" | "Resume" | "Pause" | "Skip" | "Cancel" | "RollbackAll";
+export type ModelOperation =
+  | "Rollout"
+  | "Resume"
+  | "Pause"
+  | "Skip"
+  | "Approve"
+  | "Cancel"
+  | "RollbackAll";
 
-/** What a request says about failures, and whether each wave soaks until somebody ends it. */
-export type ModelPolicy = { tolerates: boolean; rollsBack: boolean; soaks: boolean };
+/** What a request says about failures and approvals, and whether each wave soaks until somebody ends it. */
+export type ModelPolicy = {
+  tolerates: boolean;
+  rollsBack: boolean;
+  soaks: boolean;
+  approvals?: "last_wave" | "after_first" | "every_wave" | undefined;
+};
+
+type ModelWait = "soak" | "window" | "approval" | null;
 
 const plain: ModelPolicy = { tolerates: false, rollsBack: false, soaks: false };
 
@@ -39,7 +53,7 @@ export class RolloutModel {
   pinned = new Set<string>();
   /** Whether a freeze is in force, whatever the rollout does. */
   isFrozen = false;
-  waitingFor: "soak" | "window" | null = null;
+  waitingFor: ModelWait = null;
   /** Whether the first wave has started: the fleet's sentinels are known from then on. */
   isCaptured = false;
   #previous = new Map<string, string>();
@@ -47,14 +61,18 @@ export class RolloutModel {
   /** Members of the current wave that are to be deployed, again or still. */
   #rest: string[] = [];
   /** What it waited for when it was paused. */
-  #interrupted: "soak" | "window" | null = null;
+  #interrupted: ModelWait = null;
+  #approved = new Set<number>();
+  /** Whether the wave that starts next does so in a freeze, too. */
+  #skipsWindow = false;
 
   constructor(running: Map<string, string>) {
     this.running = new Map(running);
   }
 
   allows(operation: ModelOperation): boolean {
-    if (operation === "Skip") return this.waitingFor !== null;
+    if (operation === "Skip") return this.waitingFor === "soak" || this.waitingFor === "window";
+    if (operation === "Approve") return this.waitingFor === "approval";
     return legal[this.state].includes(operation);
   }
 
@@ -70,24 +88,46 @@ export class RolloutModel {
     this.succeeded = new Set();
     this.failed = new Set();
     this.#rest = [];
+    this.#approved = new Set();
+    this.#skipsWindow = false;
     this.#previous = new Map(this.running);
   }
 
   /** Runs waves from the next one on until one fails, it has to wait, or all are done. */
-  run(failing: ReadonlySet<string>, skipped?: "window"): void {
+  run(failing: ReadonlySet<string>): void {
     this.state = "in_progress";
     this.waitingFor = null;
-    let mayStart = skipped === "window" || !this.isFrozen;
     while (this.#rest.length > 0 || this.currentWave < this.waves.length) {
-      if (!mayStart) this.waitingFor = "window";
-      else this.#runWave(failing);
+      this.waitingFor = this.#waitBeforeWave();
+      if (this.waitingFor === null) this.#runWave(failing);
       if (this.waitingFor !== null || this.state !== "in_progress") return;
-      mayStart = !this.isFrozen;
     }
     this.state = "completed";
   }
 
+  /** How many waves there are is known once nothing else keeps the first one: the fleet is frozen then. */
+  #waitBeforeWave(): ModelWait {
+    if (this.#lacksApproval()) return "approval";
+    if (this.isFrozen && !this.#skipsWindow) return "window";
+    this.isCaptured = true;
+    return this.#lacksApproval() ? "approval" : null;
+  }
+
+  get #nextWave(): number {
+    return this.#rest.length > 0 ? this.currentWave : this.currentWave + 1;
+  }
+
+  #lacksApproval(): boolean {
+    const { approvals } = this.#policy;
+    const wave = this.#nextWave;
+    if (approvals === undefined || this.#approved.has(wave)) return false;
+    if (approvals === "every_wave") return true;
+    if (approvals === "after_first" && wave > 1) return true;
+    return this.isCaptured && wave === this.waves.length;
+  }
+
   #runWave(failing: ReadonlySet<string>): void {
+    this.#skipsWindow = false;
     const ids = this.#rest.length > 0 ? this.#rest : (this.waves[this.currentWave++] ?? []);
     this.#rest = [];
     this.isCaptured = true;
@@ -117,7 +157,14 @@ export class RolloutModel {
 
   /** Ends the wait: of a soak for good, of a window for one wave. */
   skip(failing: ReadonlySet<string>): void {
-    this.run(failing, this.waitingFor === "window" ? "window" : undefined);
+    this.#skipsWindow = this.waitingFor === "window";
+    this.run(failing);
+  }
+
+  /** An approval is for the wave that waits for it, until that wave has ended. */
+  approve(failing: ReadonlySet<string>): void {
+    this.#approved.add(this.#nextWave);
+    this.run(failing);
   }
 
   /** A freeze that is over lets a wave start that has waited for nothing else. */
@@ -128,6 +175,7 @@ export class RolloutModel {
 
   pause(): void {
     this.#interrupted = this.waitingFor;
+    this.#skipsWindow = false;
     this.state = "paused";
     this.waitingFor = null;
   }

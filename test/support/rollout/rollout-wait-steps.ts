@@ -69,6 +69,29 @@ export class SkipStep extends Step {
   }
 }
 
+/** By an operator; nobody else may. */
+export class ApproveStep extends Step {
+  readonly #failing: Set<string>;
+
+  constructor(failingIds: string[]) {
+    super();
+    this.#failing = new Set(failingIds);
+  }
+
+  async run(model: RolloutModel, { bench }: Real): Promise<void> {
+    bench.fleet.behave(failing(this.#failing));
+    if (model.allows("Approve")) expect((await bench.call("Approve")).status).toBe(403);
+    const answer = await bench.callAs("ben", "Approve");
+    if (!expectLegality(model, "Approve", answer)) return;
+    model.approve(this.#failing);
+    await expectStanding(model, bench);
+  }
+
+  toString() {
+    return `Approve(failing ${[...this.#failing]})`;
+  }
+}
+
 export class PauseStep extends Step {
   async run(model: RolloutModel, real: Real): Promise<void> {
     await callAndCompare(model, real, { operation: "Pause", move: () => model.pause() });

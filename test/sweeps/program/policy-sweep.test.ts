@@ -1,4 +1,5 @@
 /** Kills the program's parts while a rollout soaks, waits, has pins and bounds, or rolls itself back. */
+import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pinsName } from "#rollout/choice/contract.ts";
@@ -12,6 +13,8 @@ const size = 12;
 const readyAfterMs = 60;
 const soakSeconds = 4;
 const freezeSeconds = 5;
+const approvals = "after_first";
+const approverToken = "of-ben";
 
 const kills: Part[][] = [["main"], ["restate"], ["postgres"], ["main", "restate", "postgres"]];
 const at = (...times: number[]) =>
@@ -30,6 +33,7 @@ beforeAll(async () => {
     VEDETTE_FLEET__HTTP__URL: fleet.url,
     VEDETTE_FLEET__HTTP__TOKEN: fleet.token,
     VEDETTE_ROLLOUT__MAX_PARALLEL: "3",
+    VEDETTE_CONTROL__OPERATORS__BEN: createHash("sha256").update(approverToken).digest("hex"),
     VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false",
     VEDETTE_SLACK__SENTINEL_ROLLOUT_WEBHOOK_URL: chat.url,
     VEDETTE_SLACK__MESSAGE_SPACING_MS: "20",
@@ -114,6 +118,56 @@ describe("a rollout that waits for a freeze to end", { retry: 0 }, () => {
     expect(orders.filter(({ atMs }) => atMs < Date.parse(ends))).toEqual([]);
   });
 });
+
+describe("a rollout that waits for an approval", { retry: 0 }, () => {
+  it.each(at(0, 1_500))("keeps waiting when %j is killed %i ms into it", async (parts, ms) => {
+    const image = nextImage();
+    await program.call("Rollout/send", { image, wave_percentages: [50, 100], approvals });
+    await untilApprovalOf(image);
+    await delay(ms);
+
+    await killAndRestart(program, parts);
+
+    await untilApprovalOf(image);
+    expect(fleet.puts.filter((put) => put.image === image)).toHaveLength(size / 2);
+    await approve();
+    expectWhole(image, await untilCompleted(image));
+  });
+
+  it.each(at(0, 60))("has it when %j is killed %i ms after it was given", async (parts, ms) => {
+    const image = nextImage();
+    await program.call("Rollout/send", { image, wave_percentages: [50, 100], approvals });
+    await untilApprovalOf(image);
+    await approve();
+    await delay(ms);
+
+    await killAndRestart(program, parts);
+
+    const end = await untilCompleted(image);
+    expectWhole(image, end);
+    expect(end["approved"]).toMatchObject([{ wave: 2, by: "ben" }]);
+  });
+});
+
+const untilApprovalOf = (image: string) =>
+  untilStatus(
+    "the wait for an approval",
+    (now) => now["image"] === image && now["waiting_for"] === "approval",
+  );
+
+const untilCompleted = (image: string) =>
+  untilStatus("the end", (now) => now["image"] === image && now["state"] === "completed");
+
+async function approve(): Promise<void> {
+  expect(await program.callAs(approverToken, "Approve")).toMatchObject({ status: 200 });
+}
+
+/** Every sentinel was ordered to run it once. */
+function expectWhole(image: string, end: Status): void {
+  const orders = fleet.puts.filter((put) => put.image === image);
+  expect(end).toMatchObject({ succeeded: size, failed: 0, in_flight: 0 });
+  expect(new Set(orders.map(({ deployId }) => deployId)).size).toBe(size);
+}
 
 describe("a rollout that takes two at a time and leaves out what is pinned", { retry: 0 }, () => {
   it.each(at(0, 150, 600))("does so when %j is killed %i ms into it", async (parts, ms) => {

@@ -4,7 +4,8 @@ import type { LiveRollout } from "#console/contract.ts";
 import { cancelQuestion, resumeQuestion } from "#console/web/rollout/questions.ts";
 import { seenWait, skipLabel, skipQuestion } from "#console/web/rollout/skip.ts";
 import { titleOf } from "#console/web/rollout/title.ts";
-import { type RolloutStatus, SkipRequest } from "#rollout/contract.ts";
+import type { RolloutStatus } from "#rollout/contract.ts";
+import { SkipRequest } from "#rollout/requests/contract.ts";
 
 const waiting: RolloutStatus = {
   rollout_id: "inv_1",

@@ -1,0 +1,96 @@
+/** Operators with roles, and the approval of a wave from the command line, before the whole program. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runVedette } from "../../support/program/command.ts";
+import { type Program, startProgram } from "../../support/program/program.ts";
+
+const image = "registry.example.com/vedette/sentinel:v2";
+
+const holders = {
+  ada: ["read", "operate"],
+  ben: ["approve"],
+  cem: ["read"],
+} as const;
+type Name = keyof typeof holders;
+
+let program: Program;
+const tokens = {} as Record<Name, string>;
+
+beforeAll(async () => {
+  const environment: Record<string, string> = { VEDETTE_FLEET__PROCESS__SIZE: "4" };
+  for (const [name, roles] of Object.entries(holders)) {
+    const added = await runVedette(
+      ["operators", "add", name, "--roles", roles.join(), "--json"],
+      {},
+    );
+    const { token, token_hash: hash, roles: held } = JSON.parse(added.stdout);
+    tokens[name as Name] = token;
+    const setting = `VEDETTE_CONTROL__OPERATORS__${name.toUpperCase()}`;
+    Object.assign(environment, { [`${setting}__TOKEN`]: hash, [`${setting}__ROLES`]: held.join() });
+  }
+  program = await startProgram(environment);
+});
+
+afterAll(() => program?.dispose());
+
+const run = (as: Name, ...args: string[]) =>
+  runVedette(args, { VEDETTE_DATA_DIR: program.dataDir, INGRESS_TOKEN: tokens[as] });
+
+describe("vedette operators add", () => {
+  it("prints the token alone to stdout, and the setting without the token", async () => {
+    const { stdout, stderr, code } = await runVedette(["operators", "add", "dora"], {});
+
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^[\w-]{43}\n$/);
+    expect(stderr).toMatch(
+      /\[control\.operators\]\n"dora" = \{ token = "sha256:[0-9a-f]{64}", roles = \["read", "operate", "approve", "notify"\] \}/,
+    );
+    expect(stderr).not.toContain(stdout.trim());
+  });
+
+  it.each([
+    [["Dora"], "Dora must be a lower-case name"],
+    [["ingress-token"], "ingress-token is the name of the ingress token"],
+    [["dora", "--roles", "admin"], "For example: read,approve"],
+  ])("refuses %j", async (args, words) => {
+    const { code, stdout, stderr } = await runVedette(["operators", "add", ...args], {});
+
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain(words);
+  });
+});
+
+describe("a rollout with approvals", () => {
+  it("is approved by another operator from the command line", async () => {
+    const request = [image, "--waves", "50,100", "--approvals", "after_first"];
+    const plan = await run("cem", "rollout", "plan", ...request);
+    const reader = await run("cem", "rollout", "start", ...request);
+    const started = run("ada", "rollout", "start", ...request, "--wait");
+    await expect
+      .poll(async () => (await run("cem", "rollout", "status")).stdout, { timeout: 60_000 })
+      .toContain("waits for  the approval");
+    const waiting = await run("cem", "rollout", "status");
+    const own = await run("ada", "rollout", "approve");
+    const other = await run("ben", "rollout", "approve", "--wave", "1");
+    const approved = await run(
+      "ben",
+      "rollout",
+      "approve",
+      "--wave",
+      "2",
+      "--reason",
+      "it is fine",
+    );
+    const { stdout, code } = await started;
+
+    expect(plan.stdout).toMatch(/2 .*100 %.*after an approval/);
+    expect(reader).toMatchObject({ code: 1, stderr: expect.stringContaining("takes operate") });
+    expect(waiting.stdout).toContain("npx vedette rollout approve");
+    expect(own.stderr).toContain("ada may read, operate; this call takes approve");
+    expect(other.stderr).toContain("waits for an approval of wave 2 by now");
+    expect(approved).toMatchObject({ code: 0 });
+    expect([stdout, code]).toEqual([
+      expect.stringContaining("approved   wave 2 by ben: it is fine"),
+      0,
+    ]);
+  });
+});
