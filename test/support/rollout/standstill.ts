@@ -1,4 +1,4 @@
-/** A rollout that has come to rest, in tests that share a bench. */
+/** A rollout that has come to rest or waits, in tests that share a bench. */
 import { RolloutStatus } from "#rollout/contract.ts";
 import { waitFor } from "../wait-for.ts";
 import type { RolloutBench } from "./rollout-bench.ts";
@@ -15,6 +15,20 @@ export function untilStill(bench: RolloutBench): Promise<RolloutStatus> {
     withinMs: 30_000,
     what: "the rollout to stand still",
   });
+}
+
+/** The status of a rollout that waits for this before the next thing starts. */
+export function untilWaitingFor(
+  bench: RolloutBench,
+  what: RolloutStatus["waiting_for"],
+): Promise<RolloutStatus> {
+  return waitFor(
+    async () => {
+      const status = RolloutStatus.parse((await bench.call("Status")).body);
+      return status.waiting_for === what && status;
+    },
+    { withinMs: 10_000, what: `the rollout to wait for the ${what}` },
+  );
 }
 
 /** Ends what is left of the rollout before, which may wait, and restores the fleet. */

@@ -5,7 +5,7 @@ import { windowsName } from "#rollout/windows/contract.ts";
 import { modes } from "../../../support/replay.ts";
 import { type RolloutBench, startRolloutBench } from "../../../support/rollout/rollout-bench.ts";
 import { imageV2 } from "../../../support/rollout/rollout-builders.ts";
-import { startOver } from "../../../support/rollout/standstill.ts";
+import { startOver, untilWaitingFor } from "../../../support/rollout/standstill.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const halves = { image: imageV2, wave_percentages: [50, 100], approvals: "after_first" };
@@ -24,14 +24,7 @@ describe.each(modes)("a rollout with approvals, $mode", ({ alwaysReplay }) => {
 
   const status = async () => RolloutStatus.parse((await bench.call("Status")).body);
 
-  const untilWaiting = (what = "approval") =>
-    waitFor(
-      async () => {
-        const now = await status();
-        return now.waiting_for === what && now;
-      },
-      { withinMs: 10_000, what: `the rollout to wait: ${what}` },
-    );
+  const untilWaiting = () => untilWaitingFor(bench, "approval");
 
   const titles = () => bench.chat.messages.map(({ text }) => text);
 
@@ -130,7 +123,7 @@ describe.each(modes)("a rollout with approvals, $mode", ({ alwaysReplay }) => {
     await untilWaiting();
     await bench.post(`${windowsName}/Add`, freeze);
     await bench.callAs("ben", "Approve");
-    const frozen = await untilWaiting("window");
+    const frozen = await untilWaitingFor(bench, "window");
     await bench.post(`${windowsName}/Remove`, { id: freeze.id, reason: "it is over" });
 
     expect(frozen).toMatchObject({ current_wave: 1, approved: [{ wave: 2, by: "ben" }] });

@@ -4,7 +4,7 @@ import { RolloutHistory, RolloutStatus } from "#rollout/contract.ts";
 import { modes } from "../../../support/replay.ts";
 import { type RolloutBench, startRolloutBench } from "../../../support/rollout/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../../support/rollout/rollout-builders.ts";
-import { startOver } from "../../../support/rollout/standstill.ts";
+import { startOver, untilWaitingFor } from "../../../support/rollout/standstill.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const halves = { image: imageV2, wave_percentages: [50, 100] };
@@ -22,14 +22,7 @@ describe.each(modes)("a rollout that soaks, $mode", ({ alwaysReplay }) => {
 
   const status = async () => RolloutStatus.parse((await bench.call("Status")).body);
 
-  const untilSoaking = () =>
-    waitFor(
-      async () => {
-        const now = await status();
-        return now.waiting_for === "soak" && now;
-      },
-      { withinMs: 10_000, what: "the soak to begin" },
-    );
+  const untilSoaking = () => untilWaitingFor(bench, "soak");
 
   const untilState = (state: string) =>
     waitFor(

@@ -5,7 +5,7 @@ import { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
 import { modes } from "../../../support/replay.ts";
 import { type RolloutBench, startRolloutBench } from "../../../support/rollout/rollout-bench.ts";
 import { imageV2 } from "../../../support/rollout/rollout-builders.ts";
-import { startOver } from "../../../support/rollout/standstill.ts";
+import { startOver, untilWaitingFor } from "../../../support/rollout/standstill.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const halves = { image: imageV2, wave_percentages: [50, 100] };
@@ -35,14 +35,7 @@ describe.each(modes)("a rollout with windows, $mode", ({ alwaysReplay }) => {
 
   const status = async () => RolloutStatus.parse((await bench.call("Status")).body);
 
-  const untilWaiting = () =>
-    waitFor(
-      async () => {
-        const now = await status();
-        return now.waiting_for === "window" && now;
-      },
-      { withinMs: 10_000, what: "the rollout to wait for a window" },
-    );
+  const untilWaiting = () => untilWaitingFor(bench, "window");
 
   it("waits before its first wave while a freeze holds, and takes the fleet as it is afterwards", async () => {
     await windowCall("Add", freeze);
