@@ -25,7 +25,7 @@ export function isAllowed({ roles: held }: Pick<Caller, "roles">, wanted: Role):
   return held.some((role) => role === wanted || included[role].includes(wanted));
 }
 
-/** Whether it may do everything that there is to do. */
-export function isAllowedAll(caller: Pick<Caller, "roles">): boolean {
-  return roles.every((role) => isAllowed(caller, role));
+/** Whether it has each role by name, which allows more than all of them together. */
+export function hasEveryRole({ roles: held }: Pick<Caller, "roles">): boolean {
+  return roles.every((role) => held.includes(role));
 }

@@ -57,8 +57,6 @@ export type WaveWait = {
   skipsWindows?: true;
   /** Whether it waits for the start that the request asks for. */
   isForStart?: true;
-  /** The last look of the soak that has found nothing. */
-  clearAt?: string;
 };
 
 /** `run`: the run that launched it, perhaps not the current one; absent: an earlier version launched it. */

@@ -90,12 +90,9 @@ function named(title: string, list: { id: string; reason: string }[], count: num
   return [`  ${title}`, ...lines, ...more];
 }
 
-function nextSteps({ state, succeeded, waiting_for: wait }: RolloutStatus): string[] {
-  if (wait === "approval") {
-    return [
-      "Next: npx vedette rollout approve    starts the wave; by an operator other than the starter",
-    ];
-  }
+function nextSteps(status: RolloutStatus): string[] {
+  const { state, succeeded, waiting_for: wait } = status;
+  if (wait === "approval") return approvalSteps(status);
   if (state === "paused") {
     return [
       "Next: npx vedette rollout resume     continues; --retry-failed deploys failed sentinels of the wave again",
@@ -107,6 +104,13 @@ function nextSteps({ state, succeeded, waiting_for: wait }: RolloutStatus): stri
     return ["Next: npx vedette rollout rollback   restores the previous images"];
   }
   return isStopped({ state }) ? [] : ["Follow it: npx vedette rollout watch"];
+}
+
+function approvalSteps({ rollout_id: id, current_wave: current }: RolloutStatus): string[] {
+  return [
+    `Next: npx vedette rollout approve --rollout ${id} --wave ${current + 1}`,
+    "      starts the wave; by an operator other than the starter",
+  ];
 }
 
 export function reportHistory({ rollouts }: RolloutHistory): string {

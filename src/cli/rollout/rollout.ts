@@ -242,14 +242,17 @@ export async function skipWait(options: GlobalOptions & { reason: string }): Pro
 
 type ApproveOptions = GlobalOptions & { reason?: string; wave?: number; rollout?: string };
 
+/** What waits now, unless the options name it: another one by then is not approved. */
 export async function approveWave(options: ApproveOptions): Promise<number> {
-  const { reason, wave, rollout } = options;
+  const { reason } = options;
+  const connection = connect(options);
+  const { rollout_id, current_wave } = await connection.rollout("Status", {});
   const body = {
+    wave: options.wave ?? current_wave + 1,
+    rollout_id: options.rollout ?? rollout_id ?? "",
     ...(reason !== undefined && { reason }),
-    ...(wave !== undefined && { wave }),
-    ...(rollout !== undefined && { rollout_id: rollout }),
   };
-  return showAnswer(await connect(options).rollout("Approve", body), options);
+  return showAnswer(await connection.rollout("Approve", body), options);
 }
 
 export async function showHistory(options: GlobalOptions & { limit: number }): Promise<number> {

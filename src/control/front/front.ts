@@ -10,7 +10,7 @@ import type { Identify } from "#control/token.ts";
 import { readBody } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";
 import { createPipelineLimit } from "#kernel/pipelines.ts";
-import { type Caller, isAllowed, isAllowedAll } from "#kernel/roles.ts";
+import { type Caller, hasEveryRole, isAllowed } from "#kernel/roles.ts";
 import { signActor, targetOfPath } from "#kernel/signed-actor.ts";
 import { answerRefusal, readToken } from "./exchange.ts";
 import { answerHeaders, forwardedHeaders, requestRestate, sendAnswer } from "./forward.ts";
@@ -150,7 +150,7 @@ async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Pr
   const { request, response, path, search, caller, signal } = call;
   const { method = "", headers } = request;
   const refused: Refusal | undefined =
-    refuseCallByGet({ method, path, headers }) ?? refuseRole(caller, findRoute(path));
+    refuseCallByGet({ method, path, headers }) ?? refuseRole(settings, call, findRoute(path));
   if (refused !== undefined) return answerRefusal(response, refused);
   const body = await readBody(request, largestBody);
   if (body === undefined) return answerRefusal(response, tooLarge);
@@ -170,20 +170,25 @@ async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Pr
 }
 
 /** What is not in our allow-list goes around every rule: it takes every role. */
-function refuseRole(caller: Caller | undefined, route: Route | undefined): Refusal | undefined {
+function refuseRole(
+  { log }: FrontSettings,
+  { caller, path }: FrontRequest,
+  route?: Route,
+): Refusal | undefined {
   const mayCall =
     caller === undefined ||
-    (route === undefined ? isAllowedAll(caller) : isAllowed(caller, roleOf(route)));
+    (route === undefined ? hasEveryRole(caller) : isAllowed(caller, roleOf(route)));
   if (mayCall) return undefined;
   const wanted = route === undefined ? "every role" : `the role ${roleOf(route)}`;
+  log.warn({ path, actor: caller.actor }, "call not allowed");
   return { status: 403, detail: `${caller.actor} has not ${wanted} (control.operators)` };
 }
 
 const tooLarge = { status: 413, detail: "the body is larger than 10 MiB" } as const;
 
 async function forwardToAdmin(settings: FrontSettings, call: FrontRequest): Promise<void> {
-  const { request, response, path, search, caller, signal } = call;
-  const refused = refuseRole(caller, undefined);
+  const { request, response, path, search, signal } = call;
+  const refused = refuseRole(settings, call);
   if (refused !== undefined) return answerRefusal(response, refused);
   const body = await readBody(request, largestBody);
   if (body === undefined) return answerRefusal(response, tooLarge);

@@ -2,14 +2,18 @@
 import type { Approvals } from "#rollout/policy/contract.ts";
 import { type Condition, start } from "./condition.ts";
 
-/** `wave` is from 1. `of`: how many there are; undefined: nobody knows yet, since the fleet is not frozen. */
+/**
+ * `wave` is from 1, `of`: how many there are. The first one is judged by what was requested, since it waits before the
+ * fleet is frozen: it needs an approval where every wave does, or where the request has one percentage alone.
+ */
 export function needsApproval(
   approvals: Approvals | undefined,
-  { wave, of }: { wave: number; of: number | undefined },
+  { wave, of, wavePercentages }: { wave: number; of: number; wavePercentages: readonly number[] },
 ): boolean {
   if (approvals === undefined) return false;
-  if (approvals === "every_wave" || wave === of) return true;
-  return approvals === "after_first" && wave > 1;
+  if (approvals === "every_wave") return true;
+  if (wave === 1) return wavePercentages.length === 1;
+  return approvals === "after_first" || wave === of;
 }
 
 /**
@@ -18,10 +22,9 @@ export function needsApproval(
  */
 export const judgeApproval: Condition = ({ head, next }) => {
   if (next.kind !== "wave") return start;
-  const { policy, captured, waves, approved = [], startedBy } = head;
+  const { policy, waves, wavePercentages, approved = [], startedBy } = head;
   const wave = next.index + 1;
-  if (!needsApproval(policy?.approvals, { wave, of: captured ? waves.length : undefined }))
-    return start;
+  if (!needsApproval(policy?.approvals, { wave, of: waves.length, wavePercentages })) return start;
   if (approved.some((one) => one.wave === wave)) return start;
   const reason = `waits until an operator other than ${startedBy} approves wave ${wave}`;
   return { action: "wait", waitingFor: "approval", reason };

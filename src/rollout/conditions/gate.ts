@@ -65,7 +65,7 @@ export const judgeGate: Condition = ({ head, next, nowMs }) => {
   }
   const missing = missingOf(head);
   if (missing === undefined || next.kind === "end") return start;
-  const untilMs = Date.parse(status.until);
+  const untilMs = endMsOf(head, status);
   if (nowMs >= untilMs) {
     const reason = `the gate timed out: ${missing}`;
     return { action: "stop", cause: "gate", reason, isOfImage: false };
@@ -73,6 +73,14 @@ export const judgeGate: Condition = ({ head, next, nowMs }) => {
   const reason = `waits for its checks: ${missing}`;
   return { action: "wait", waitingFor: "gate", reason, untilMs };
 };
+
+/** One that was open takes a reading after a Resume, for which it has all its time again. */
+function endMsOf({ gate, wait }: RolloutHead, status: GateStatus): number {
+  const isClean = status.checks.every((check) => check.clean_runs >= check.wanted_runs);
+  const untilMs = Date.parse(status.until);
+  if (!isClean || gate === undefined || wait?.resumedAt === undefined) return untilMs;
+  return Math.max(untilMs, Date.parse(wait.resumedAt) + gate.timeout_seconds * 1_000);
+}
 
 /** What keeps the gate from opening; undefined: nothing. */
 function missingOf({ gateStatus, wait }: RolloutHead): string | undefined {

@@ -11,7 +11,7 @@ import { type Condition, start } from "./condition.ts";
  * than a minute or so.
  */
 export const judgeSoak: Condition = ({ head, next, nowMs }) => {
-  const { soakUntil, lookedAt, clearAt, suspects = [] } = head.wait ?? {};
+  const { soakUntil, lookedAt, suspects = [] } = head.wait ?? {};
   if (next.kind === "deploy" || soakUntil === undefined) return start;
   const endMs = Date.parse(soakUntil);
   const isSeen = lookedAt !== undefined && Date.parse(lookedAt) >= Math.max(endMs, nowMs - freshMs);
@@ -23,7 +23,7 @@ export const judgeSoak: Condition = ({ head, next, nowMs }) => {
     const reason = `soaks until ${toIso(endMs)}; Skip ends it`;
     return { action: "wait", waitingFor: "soak", reason, untilMs: endMs };
   }
-  const lastMs = Math.max(endMs, clearAt === undefined ? 0 : Date.parse(clearAt)) + lastLooksMs;
+  const lastMs = lastLookMs(head, { endMs, nowMs });
   if (nowMs >= lastMs) {
     const reason = `the soak is over, but ${why}`;
     return { action: "stop", cause: "fleet", reason, isOfImage: false };
@@ -32,7 +32,13 @@ export const judgeSoak: Condition = ({ head, next, nowMs }) => {
   return { action: "wait", waitingFor: "soak", reason, untilMs: lastMs };
 };
 
-/** How long after the soak, or after the last look that found nothing, the next such look may take. */
+/** Counted from when a look was missing: whatever was waited for after the soak may have taken days. */
+function lastLookMs({ wait }: RolloutHead, { endMs, nowMs }: { endMs: number; nowMs: number }) {
+  const untilMs = wait?.waitingFor === "soak" ? Date.parse(wait.until ?? "") : Number.NaN;
+  return untilMs > endMs ? untilMs : nowMs + lastLooksMs;
+}
+
+/** How long a look that finds nothing may take after the soak. */
 const lastLooksMs = 300_000;
 
 /** Twice as long as one look may take, and the interval after the soak. */

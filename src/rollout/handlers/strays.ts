@@ -22,8 +22,7 @@ export async function withStrays(
   const { suspects: _, ...wait } = head.wait;
   const suspects = strays.map(({ id }) => id);
   const lookedAt = toIso(atMs);
-  const found = suspects.length > 0 ? { suspects } : { clearAt: lookedAt };
-  const looked = { ...wait, lookedAt, ...found };
+  const looked = { ...wait, lookedAt, ...(suspects.length > 0 && { suspects }) };
   const next = { ...head, wait: looked };
   return confirmed.length === 0 ? next : failConfirmed(ctx, next, confirmed);
 }

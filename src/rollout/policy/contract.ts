@@ -51,7 +51,7 @@ export const NotBefore = instant("2026-12-01T22:00:00Z").meta({
 export const Approvals = z.enum(["last_wave", "after_first", "every_wave"]).meta({
   title: "Approvals",
   description:
-    "The waves that start only once an operator other than the starter has approved them: the last one, all after the first, or every one. The only wave of a rollout is its last. What the settings say is the least.",
+    "The waves that start only once an operator other than the starter has approved them: the last one, all after the first, or every one. With one percentage alone the first one does, too. What the settings say is the least.",
 });
 export type Approvals = z.infer<typeof Approvals>;
 

@@ -51,7 +51,11 @@ export function describePlan(
       regions: countByRegion(members),
       max_failed: countOf(limits?.per_wave, members.length),
       soak_seconds: soaks[i] ?? 0,
-      needs_approval: needsApproval(policy.approvals, { wave: i + 1, of: waves.length }),
+      needs_approval: needsApproval(policy.approvals, {
+        wave: i + 1,
+        of: waves.length,
+        wavePercentages,
+      }),
       earliest_start: isoOf(starts[i]),
       sentinels: members.slice(0, namedPerWave).map((member) => member.id),
     })),

@@ -84,7 +84,7 @@ describe("a rollout with approvals", () => {
 
     expect(plan.stdout).toMatch(/2 .*100 %.*after an approval/);
     expect(reader).toMatchObject({ code: 1, stderr: expect.stringContaining("takes operate") });
-    expect(waiting.stdout).toContain("npx vedette rollout approve");
+    expect(waiting.stdout).toMatch(/npx vedette rollout approve --rollout \S{36} --wave 2\n/);
     expect(own.stderr).toContain("ada may read, operate; this call takes approve");
     expect(other.stderr).toContain("waits for an approval of wave 2 by now");
     expect(approved).toMatchObject({ code: 0 });

@@ -60,6 +60,7 @@ it.each<[readonly Role[], Record<keyof typeof calls, number>]>([
   [["read"], { Status: 200, Cancel: 403, internal: 403, console: 403, admin: 403 }],
   [["notify"], { Status: 403, Cancel: 403, internal: 403, console: 403, admin: 403 }],
   [["operate"], { Status: 200, Cancel: 200, internal: 403, console: 200, admin: 403 }],
+  [["operate", "approve"], { Status: 200, Cancel: 200, internal: 403, console: 200, admin: 403 }],
   [roles, { Status: 200, Cancel: 200, internal: 200, console: 200, admin: 200 }],
 ])("an operator that may %j: %j", async (held, expected) => {
   const { call, reached, ...places } = await startFronts(held);

@@ -11,9 +11,9 @@ import { buildHead, buildWave } from "../../support/rollout/rollout-builders.ts"
 const nowMs = Date.parse("2026-12-24T12:00:00.000Z");
 
 describe("the waves that need an approval", () => {
-  const of = (approvals: Policy["approvals"], count: number) =>
+  const of = (approvals: Policy["approvals"], count: number, wavePercentages = [5, 50, 100]) =>
     Array.from({ length: count }, (_, i) => i + 1).filter((wave) =>
-      needsApproval(approvals, { wave, of: count }),
+      needsApproval(approvals, { wave, of: count, wavePercentages }),
     );
 
   it.each<[Policy["approvals"], number[], number[]]>([
@@ -21,16 +21,19 @@ describe("the waves that need an approval", () => {
     ["last_wave", [3], [1]],
     ["after_first", [2, 3], [1]],
     ["every_wave", [1, 2, 3], [1]],
-  ])("with %s are %j of three, and %j of one", (approvals, ofThree, ofOne) => {
+  ])("with %s are %j of three, and %j where one is asked for", (approvals, ofThree, ofOne) => {
     expect(of(approvals, 3)).toEqual(ofThree);
-    expect(of(approvals, 1)).toEqual(ofOne);
+    expect(of(approvals, 1, [100])).toEqual(ofOne);
   });
 
-  it("are not known to be the last ones before the fleet is", () => {
-    const first = { wave: 1, of: undefined };
+  it("are others than the first where few sentinels are left for several percentages", () => {
+    expect(of("last_wave", 1)).toEqual([]);
+    expect(of("after_first", 1)).toEqual([]);
+    expect(of("every_wave", 1)).toEqual([1]);
+  });
 
-    expect(needsApproval("last_wave", first)).toBe(false);
-    expect(needsApproval("every_wave", first)).toBe(true);
+  it("are the first and the last where one percentage has become several waves", () => {
+    expect(of("last_wave", 3, [100])).toEqual([1, 3]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { toIso } from "#kernel/time.ts";
+import type { Verdict } from "#rollout/conditions/condition.ts";
 import { mayStart } from "#rollout/conditions/decide.ts";
 import { newGateStatus, withReports } from "#rollout/conditions/gate.ts";
 import { nextOf } from "#rollout/conditions/next.ts";
@@ -9,6 +10,7 @@ import {
   unjudgedWave,
   withEnded,
   withResumedWait,
+  withVerdict,
 } from "#rollout/conditions/wait.ts";
 import { Gate } from "#rollout/policy/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
@@ -27,6 +29,12 @@ function waiting(over: Partial<RolloutHead>): RolloutHead {
 /** The head after a look at the fleet at this time. */
 const seenAt = (head: RolloutHead, atMs: number, suspects: string[] = []) =>
   ({ ...head, wait: { ...head.wait, lookedAt: toIso(atMs), suspects } }) as RolloutHead;
+
+/** The head that waits, as the verdict has it. */
+function waitingBy(head: RolloutHead, verdict: Verdict): RolloutHead {
+  if (verdict.action !== "wait") throw new Error("it does not wait");
+  return withVerdict(head, verdict);
+}
 
 const verdictAt = (head: RolloutHead, atMs: number) =>
   mayStart({
@@ -127,6 +135,17 @@ describe("after an interruption that was longer than the wait", () => {
     expect(verdictAt(resumed, laterMs + 600_000)).toMatchObject({ action: "stop", cause: "gate" });
     expect(verdictAt({ ...resumed, wait: read }, laterMs + 100)).toEqual({ action: "start" });
   });
+
+  it("a gate that had opened long ago is read again, and has not timed out", () => {
+    const clean = { check: "liveness", cleanRuns: 1, failedRun: null };
+    const head = waiting({ gate });
+    const open = { ...head, gateStatus: withReports(newGateStatus(gate, 1, nowMs), [clean]) };
+    const pausedAt = toIso(laterMs - 1_000);
+
+    const resumed = resume({ ...open, updatedAt: pausedAt });
+
+    expect(verdictAt(resumed, laterMs)).toMatchObject({ action: "wait", waitingFor: "gate" });
+  });
 });
 
 describe("a soak whose fleet cannot be looked at", () => {
@@ -136,11 +155,26 @@ describe("a soak whose fleet cannot be looked at", () => {
   it("waits for a look after its end, and stops for the fleet without one", () => {
     const early = seenAt(head, endMs - 1);
 
-    expect(verdictAt(early, endMs)).toMatchObject({ action: "wait", waitingFor: "soak" });
-    expect(verdictAt(early, endMs + 300_000)).toMatchObject({
+    const missed = verdictAt(early, endMs);
+
+    expect(missed).toMatchObject({ waitingFor: "soak", untilMs: endMs + 300_000 });
+    expect(verdictAt(waitingBy(early, missed), endMs + 299_999)).toMatchObject({ action: "wait" });
+    expect(verdictAt(waitingBy(early, missed), endMs + 300_000)).toMatchObject({
       action: "stop",
       cause: "fleet",
       isOfImage: false,
+    });
+  });
+
+  it("has that time again however long something else was waited for", () => {
+    const dayMs = endMs + 86_400_000;
+    const idle = seenAt(head, dayMs - 600_000);
+    const approving = { ...idle, wait: { ...idle.wait, waitingFor: "approval" } } as RolloutHead;
+    const missed = verdictAt(approving, dayMs);
+
+    expect(missed).toMatchObject({ waitingFor: "soak", untilMs: dayMs + 300_000 });
+    expect(verdictAt(waitingBy(approving, missed), dayMs + 300_000)).toMatchObject({
+      action: "stop",
     });
   });
 
@@ -174,7 +208,10 @@ describe("a look", () => {
 
     expect(verdict.action === "wait" && sleepMsOf(suspecting, verdict, nowMs)).toBe(5_000);
     expect(verdictAt(seenAt(head, endMs), endMs)).toEqual({ action: "start" });
-    expect(verdictAt(suspecting, endMs)).toMatchObject({ waitingFor: "soak" });
-    expect(verdictAt(suspecting, endMs + 300_000)).toMatchObject({ cause: "fleet" });
+    const late = verdictAt(suspecting, endMs);
+    expect(late).toMatchObject({ waitingFor: "soak" });
+    expect(verdictAt(waitingBy(suspecting, late), endMs + 300_000)).toMatchObject({
+      cause: "fleet",
+    });
   });
 });

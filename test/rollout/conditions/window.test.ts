@@ -76,7 +76,7 @@ describe("what is watched in a wait for a window", () => {
   };
 
   it("is a wave that soaked: a look every ten minutes at the least", () => {
-    const wait = { since, round: 1, soakUntil: since, lookedAt: since, clearAt: since };
+    const wait = { since, round: 1, soakUntil: since, lookedAt: since };
 
     expect(sleepMs(between({ wait }))).toBe(600_000);
   });

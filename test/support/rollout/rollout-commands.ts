@@ -34,7 +34,10 @@ class RolloutStep extends Step {
     };
     const plan = RolloutPlan.parse((await real.bench.call("Plan", body)).body);
     const move = () => {
-      model.begin(body.image, plan, this.#policy);
+      model.begin(body.image, plan, {
+        ...this.#policy,
+        isOneWave: this.#percentages.length === 1,
+      });
       model.run(this.#failing);
     };
     await callAndCompare(model, real, { operation: "Rollout", body, move });

@@ -20,6 +20,8 @@ export type ModelPolicy = {
   rollsBack: boolean;
   soaks: boolean;
   approvals?: "last_wave" | "after_first" | "every_wave" | undefined;
+  /** Whether the request has one percentage alone. */
+  isOneWave?: boolean;
 };
 
 type ModelWait = "soak" | "window" | "approval" | null;
@@ -105,12 +107,9 @@ export class RolloutModel {
     this.state = "completed";
   }
 
-  /** How many waves there are is known once nothing else keeps the first one: the fleet is frozen then. */
   #waitBeforeWave(): ModelWait {
     if (this.#lacksApproval()) return "approval";
-    if (this.isFrozen && !this.#skipsWindow) return "window";
-    this.isCaptured = true;
-    return this.#lacksApproval() ? "approval" : null;
+    return this.isFrozen && !this.#skipsWindow ? "window" : null;
   }
 
   get #nextWave(): number {
@@ -118,12 +117,12 @@ export class RolloutModel {
   }
 
   #lacksApproval(): boolean {
-    const { approvals } = this.#policy;
+    const { approvals, isOneWave = false } = this.#policy;
     const wave = this.#nextWave;
     if (approvals === undefined || this.#approved.has(wave)) return false;
     if (approvals === "every_wave") return true;
-    if (approvals === "after_first" && wave > 1) return true;
-    return this.isCaptured && wave === this.waves.length;
+    if (wave === 1) return isOneWave;
+    return approvals === "after_first" || wave === this.waves.length;
   }
 
   #runWave(failing: ReadonlySet<string>): void {
