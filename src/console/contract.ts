@@ -6,6 +6,7 @@ import { type Caller, Role } from "#kernel/roles.ts";
 import { operations, RolloutRequest, rolloutStates } from "#rollout/contract.ts";
 import { Progress, RolloutDetail } from "#rollout/history/contract.ts";
 import {
+  ApproveRequest,
   EmptyRequest,
   ResumeRequest,
   RollbackRequest,
@@ -130,6 +131,7 @@ export const operationOrders = {
   Resume: ResumeRequest.extend({ expect: Expectation }),
   Pause: EmptyRequest.extend({ expect: Expectation }),
   Skip: SkipRequest.extend({ expect: Expectation }),
+  Approve: ApproveRequest.extend({ expect: Expectation }),
   Cancel: EmptyRequest.extend({ expect: Expectation }),
   RollbackAll: RollbackRequest.extend({ expect: Expectation }),
 };

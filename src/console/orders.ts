@@ -55,6 +55,7 @@ const operationPaths = {
   resume: "Resume",
   pause: "Pause",
   skip: "Skip",
+  approve: "Approve",
   cancel: "Cancel",
   rollback: "RollbackAll",
 } as const;

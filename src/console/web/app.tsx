@@ -1,8 +1,10 @@
 /** The frame of every page: navigation, the signed-in operator, and whether the shown data is current. */
 import { useEffect } from "preact/hooks";
+import type { Session } from "#console/contract.ts";
 import { readSession, session, signOut } from "./api.ts";
 import { ago } from "./format.ts";
 import { connection, lastEventAtMs, listen, nowMs, trouble } from "./live.ts";
+import { limitWords } from "./may.ts";
 import { SignInPage } from "./pages/sign-in.tsx";
 import { routes } from "./pages.tsx";
 import { Brand } from "./parts/brand.tsx";
@@ -17,10 +19,10 @@ export function App() {
     retry();
   }, []);
   if (session.value === undefined) return <p class="waiting">Connecting to the server…</p>;
-  return session.value === null ? <SignInPage /> : <Shell actor={session.value.actor} />;
+  return session.value === null ? <SignInPage /> : <Shell signedIn={session.value} />;
 }
 
-function Shell({ actor }: { actor: string }) {
+function Shell({ signedIn }: { signedIn: Session }) {
   useEffect(listen, []);
   const route = routes.find(({ matches }) => matches(path.value));
   useEffect(() => {
@@ -45,14 +47,7 @@ function Shell({ actor }: { actor: string }) {
         <div class="bar-end">
           <Connection />
           <ThemeChoice />
-          <button
-            type="button"
-            class="plain"
-            onClick={() => ask(signOutQuestion(actor))}
-            title={`Signed in as ${actor}`}
-          >
-            <span class="who">{actor}</span> Sign out
-          </button>
+          <SignOut signedIn={signedIn} />
         </div>
       </header>
       <main id="main" tabIndex={-1}>
@@ -64,10 +59,30 @@ function Shell({ actor }: { actor: string }) {
   );
 }
 
-function signOutQuestion(actor: string) {
+/** Who is signed in, and what they may do if that is not everything. */
+function SignOut({ signedIn }: { signedIn: Session }) {
+  const { actor } = signedIn;
+  const limits = limitWords(signedIn);
+  return (
+    <button
+      type="button"
+      class="plain"
+      onClick={() => ask(signOutQuestion(actor, limits))}
+      title={`Signed in as ${actor}`}
+    >
+      <span class="who">
+        {actor} {limits !== undefined && <span class="limits">{limits}</span>}
+      </span>{" "}
+      Sign out
+    </button>
+  );
+}
+
+function signOutQuestion(actor: string, limits: string | undefined) {
+  const ends = `This ends the session of ${actor} in this browser. Rollouts are not affected.`;
   return {
     title: "Sign out?",
-    lines: [`This ends the session of ${actor} in this browser. Rollouts are not affected.`],
+    lines: [ends, ...(limits === undefined ? [] : [`This session ${limits}.`])],
     verb: "Sign out",
     isGrave: false,
     run: signOut,

@@ -26,6 +26,7 @@ describe("the request of the form", () => {
     [{ maxFailed: "3" }, { max_failed: { in_all: 3 } }],
     [{ maxFailed: "2 %" }, { max_failed: { in_all: "2%" } }],
     [{ notBefore: "2026-12-01T22:00" }, { not_before: new Date(2026, 11, 1, 22).toISOString() }],
+    [{ approvals: "after_first" }, { approvals: "after_first" }],
     [{ rollsBack: true }, { on_failure: "rollback" }],
     [{ reason: " incident 4711 " }, { reason: "incident 4711" }],
     [{ regions: "eu, us" }, { regions: ["eu", "us"] }],

@@ -2,6 +2,7 @@
 import type { AlertEventView } from "#alerts/contract.ts";
 import { change } from "#console/web/api.ts";
 import { day, duration } from "#console/web/format.ts";
+import { may } from "#console/web/may.ts";
 import { ask } from "#console/web/parts/confirm.tsx";
 
 const kinds = { opened: "Failure", resolved: "Recovery" } as const;
@@ -35,9 +36,11 @@ export function Deliveries({ events, withCheck, reload }: Props) {
             <th>When</th>
             <th>State</th>
             <th>Attempts</th>
-            <th>
-              <span class="visually-hidden">Action</span>
-            </th>
+            {may("operate") && (
+              <th>
+                <span class="visually-hidden">Action</span>
+              </th>
+            )}
           </tr>
         </thead>
         <tbody>
@@ -56,13 +59,15 @@ export function Deliveries({ events, withCheck, reload }: Props) {
                 </span>
               </td>
               <td data-name="Attempts">{event.attempts}</td>
-              <td>
-                {(event.status === "dead" || event.status === "pending") && (
-                  <button type="button" class="small" onClick={() => askRetry(event, reload)}>
-                    Send again…
-                  </button>
-                )}
-              </td>
+              {may("operate") && (
+                <td>
+                  {(event.status === "dead" || event.status === "pending") && (
+                    <button type="button" class="small" onClick={() => askRetry(event, reload)}>
+                      Send again…
+                    </button>
+                  )}
+                </td>
+              )}
             </tr>
           ))}
         </tbody>

@@ -8,6 +8,7 @@ import { LastResults } from "#console/web/checks/results.tsx";
 import { Strip } from "#console/web/checks/strip.tsx";
 import { statusWord, toneOfCheck } from "#console/web/checks/tone.ts";
 import { day, quietEnd } from "#console/web/format.ts";
+import { may } from "#console/web/may.ts";
 import { Sign } from "#console/web/parts/mark.tsx";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { path } from "#console/web/router.tsx";
@@ -27,6 +28,7 @@ type Props = { check: CheckView; reload: () => void; error: string | undefined }
 
 function Shown({ check, reload, error }: Props) {
   const isApi = check.kind === "api";
+  const isOperator = may("operate");
   return (
     <>
       <Heading check={check} reload={reload} />
@@ -34,19 +36,25 @@ function Shown({ check, reload, error }: Props) {
       <section class="panel" aria-label="Overview">
         <Strip check={check} />
         <CheckFacts check={check} />
-        {isApi && <RunNow check={check} />}
+        {isApi && isOperator && <RunNow check={check} />}
       </section>
       {isApi && <ResponseTimes check={check} />}
       {isApi && <Locations check={check} />}
       <Alerts check={check} />
       <LastResults check={check} />
-      <section class="panel" aria-labelledby="maintenance-title">
-        <header class="panel-head">
-          <h2 id="maintenance-title">Maintenance</h2>
-        </header>
-        <MaintenanceForm check={check} reload={reload} />
-      </section>
+      {isOperator && <Maintenance check={check} reload={reload} />}
     </>
+  );
+}
+
+function Maintenance(props: Pick<Props, "check" | "reload">) {
+  return (
+    <section class="panel" aria-labelledby="maintenance-title">
+      <header class="panel-head">
+        <h2 id="maintenance-title">Maintenance</h2>
+      </header>
+      <MaintenanceForm {...props} />
+    </section>
   );
 }
 
@@ -62,7 +70,7 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
           </div>
           {check.since !== null && <p>Since {day(check.since)}</p>}
         </div>
-        <CheckActions check={check} reload={reload} />
+        {may("operate") && <CheckActions check={check} reload={reload} />}
       </div>
       {alert !== null && (
         <Notice tone="bad">

@@ -4,6 +4,7 @@ import { count, day, duration, shortImage, stateName } from "#console/web/format
 import { ProgressChart } from "#console/web/history/progress-chart.tsx";
 import { Image } from "#console/web/parts/image.tsx";
 import { Waiting } from "#console/web/parts/notice.tsx";
+import { approvalNames } from "#console/web/rollout/approval.ts";
 import { choiceLine } from "#console/web/rollout/choice-words.ts";
 import { countHeldBack } from "#console/web/rollout/left-out.ts";
 import { Link, path } from "#console/web/router.tsx";
@@ -86,6 +87,7 @@ const rows: [string, (rollout: PastRollout) => string][] = [
   ["Waves", ({ detail }) => `${detail.wave_percentages.join(", ")} %`],
   ["Reason", ({ detail }) => detail.status.policy?.reason ?? ""],
   ["Choice and order", ({ detail }) => choiceLine(detail.status.policy ?? {})],
+  ["Approvals", approvals],
   ["Sentinels", ({ detail }) => count(detail.status.total)],
   ["Succeeded", ({ detail }) => count(detail.status.succeeded)],
   ["Failed", ({ detail }) => count(detail.status.failed)],
@@ -98,6 +100,11 @@ const rows: [string, (rollout: PastRollout) => string][] = [
 function nameOf({ detail }: PastRollout): string {
   const { image, started_at: at } = detail.status;
   return `${shortImage(image ?? "")}, ${at === null ? "never started" : day(at)}`;
+}
+
+function approvals({ detail }: PastRollout): string {
+  const { approvals: needed } = detail.status.policy ?? {};
+  return needed === undefined ? "" : approvalNames[needed];
 }
 
 /** Of a rollout from history only those are known that a pin has held back while it ran. */

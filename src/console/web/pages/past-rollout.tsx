@@ -3,6 +3,7 @@ import { FleetView } from "#console/web/fleet/fleet-view.tsx";
 import { ProgressChart } from "#console/web/history/progress-chart.tsx";
 import { toFleet } from "#console/web/live.ts";
 import { Waiting } from "#console/web/parts/notice.tsx";
+import { ApprovalsPanel } from "#console/web/rollout/approvals-panel.tsx";
 import { ChoicePanel } from "#console/web/rollout/choice-facts.tsx";
 import { Failures } from "#console/web/rollout/failures.tsx";
 import { Heading } from "#console/web/rollout/heading.tsx";
@@ -41,6 +42,7 @@ export function PastRolloutPage() {
         </div>
         <div class="stack">
           <ChoicePanel policy={detail.status.policy} />
+          <ApprovalsPanel status={detail.status} />
           <Failures failures={detail.failures} />
           <Messages messages={detail.messages} />
         </div>

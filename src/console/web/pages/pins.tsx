@@ -1,4 +1,5 @@
 /** The sentinels that rollouts leave out. */
+import { may } from "#console/web/may.ts";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { PinForm } from "#console/web/pins/pin-form.tsx";
 import { PinTable } from "#console/web/pins/pin-table.tsx";
@@ -17,7 +18,7 @@ export function PinsPage() {
       </div>
       {error !== undefined && <Notice tone="warn">{error}</Notice>}
       <PinTable pins={data.pins} reload={reload} />
-      <PinForm reload={reload} />
+      {may("operate") && <PinForm reload={reload} />}
     </>
   );
 }

@@ -5,6 +5,7 @@ import { FleetView } from "#console/web/fleet/fleet-view.tsx";
 import { fleet, fleetTick, rollout } from "#console/web/live.ts";
 import { Waiting } from "#console/web/parts/notice.tsx";
 import { Actions } from "#console/web/rollout/actions.tsx";
+import { ApprovalsPanel } from "#console/web/rollout/approvals-panel.tsx";
 import { ChoicePanel } from "#console/web/rollout/choice-facts.tsx";
 import { Facts } from "#console/web/rollout/facts.tsx";
 import { Failures } from "#console/web/rollout/failures.tsx";
@@ -40,6 +41,7 @@ function Shown({ rollout: now }: { rollout: LiveRollout }) {
         </div>
         <div class="stack">
           <ChoicePanel policy={status.policy} />
+          <ApprovalsPanel status={status} />
           <Failures failures={now.failures} />
           {status.rollout_id !== null && <Messages messages={now.messages} />}
         </div>

@@ -1,13 +1,12 @@
 /** A new rollout: first its plan, then its start. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { order, read } from "#console/web/api.ts";
-import { sentinels, shortImage } from "#console/web/format.ts";
 import { rollout } from "#console/web/live.ts";
-import { ask } from "#console/web/parts/confirm.tsx";
+import { may } from "#console/web/may.ts";
+import { ask, type Question } from "#console/web/parts/confirm.tsx";
 import { type Faults, faultsOf, noFaults } from "#console/web/parts/faults.ts";
 import { Notice } from "#console/web/parts/notice.tsx";
 import { refusalOfLabels } from "#console/web/rollout/choice.ts";
-import { startWords } from "#console/web/rollout/earliest.ts";
 import { PlanTable } from "#console/web/rollout/plan.tsx";
 import {
   emptyFields,
@@ -16,10 +15,8 @@ import {
   toRequest,
 } from "#console/web/rollout/request.ts";
 import { StartForm } from "#console/web/rollout/start-form.tsx";
+import { type PlannedRollout, startWordsOf } from "#console/web/rollout/start-question.ts";
 import { go } from "#console/web/router.tsx";
-import type { RolloutPlan, RolloutRequest } from "#rollout/contract.ts";
-
-type PlannedRollout = { request: RolloutRequest; plan: RolloutPlan };
 
 export function StartPage() {
   const [fields, setFields] = useState(emptyFields);
@@ -57,6 +54,9 @@ export function StartPage() {
           <p>Nothing changes until you have seen the plan and confirmed it.</p>
         </div>
       </div>
+      {!may("operate") && (
+        <Notice tone="info">You may see a plan here, but not start it: that takes operate.</Notice>
+      )}
       {rollout.value !== undefined && !isLegal && (
         <Notice tone="warn">A rollout has not ended yet. Another one can start when it has.</Notice>
       )}
@@ -85,56 +85,29 @@ function Plan({ planned, isLegal }: { planned: PlannedRollout; isLegal: boolean 
   return (
     <>
       <PlanTable plan={planned.plan} />
-      <div class="row end start-row">
-        <button
-          ref={setButton}
-          type="button"
-          class="main"
-          disabled={!isLegal}
-          onClick={() => ask(startQuestion(planned))}
-        >
-          Start this rollout…
-        </button>
-      </div>
+      {may("operate") && (
+        <div class="row end start-row">
+          <button
+            ref={setButton}
+            type="button"
+            class="main"
+            disabled={!isLegal}
+            onClick={() => ask(startQuestion(planned))}
+          >
+            Start this rollout…
+          </button>
+        </div>
+      )}
     </>
   );
 }
 
-function failureWords({ max_failed: inAll, waves, on_failure: then }: RolloutPlan): string {
-  const what = then === "rollback" ? "The previous images are restored" : "It pauses";
-  const hasLimits = inAll !== null || waves.some(({ max_failed: limit }) => limit !== null);
-  return hasLimits
-    ? `${what} at the first failure that is not allowed.`
-    : `${what} at the first wave with a failure.`;
-}
-
-function nothingWords({ left_out_count: leftOut }: RolloutPlan): string {
-  const who = leftOut > 0 ? "Every sentinel that is not left out" : "Every sentinel";
-  return `${who} runs this image already: the rollout completes at once.`;
-}
-
-function startQuestion({ request, plan }: PlannedRollout) {
+function startQuestion(planned: PlannedRollout): Question {
   const seen = rollout.value?.status;
   const expect = { rollout_id: seen?.rollout_id ?? null, state: seen?.state ?? "idle" };
-  const [first] = plan.waves;
-  const gate = request.gate?.checks.join(", ");
-  return {
-    title: `Start ${shortImage(plan.image)} on ${sentinels(plan.total)}?`,
-    lines: [
-      first === undefined
-        ? nothingWords(plan)
-        : `Wave 1, ${sentinels(first.size)}, starts ${startWords(first, Date.now()) || "now"}; ${plan.waves.length} waves in all.`,
-      gate === undefined
-        ? "Each wave starts when the previous one has succeeded."
-        : `Each wave waits for clean runs of ${gate}.`,
-      ...(plan.left_out_count > 0 ? [`Left out: ${sentinels(plan.left_out_count)}.`] : []),
-      failureWords(plan),
-    ],
-    verb: "Start the rollout",
-    isGrave: false,
-    run: async () => {
-      await order("rollout/start", { ...request, expect });
-      go("/");
-    },
+  const run = async () => {
+    await order("rollout/start", { ...planned.request, expect });
+    go("/");
   };
+  return { ...startWordsOf(planned, Date.now()), run };
 }

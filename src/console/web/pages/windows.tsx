@@ -1,6 +1,7 @@
 /** When the waves of rollouts may start, and when they must not. */
 import { date, inWords } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
+import { may } from "#console/web/may.ts";
 import { Notice, Waiting } from "#console/web/parts/notice.tsx";
 import { useRead } from "#console/web/use-read.ts";
 import { WindowForm } from "#console/web/windows/window-form.tsx";
@@ -21,7 +22,7 @@ export function WindowsPage() {
       {error !== undefined && <Notice tone="warn">{error}</Notice>}
       <Now now={data.now} />
       <WindowTable windows={data.windows} reload={reload} />
-      <WindowForm reload={reload} />
+      {may("operate") && <WindowForm reload={reload} />}
     </>
   );
 }

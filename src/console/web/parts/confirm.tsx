@@ -10,8 +10,8 @@ export type Question = {
   /** The label of the button. */
   verb: string;
   isGrave: boolean;
-  /** A choice, or a text without which the button does nothing. */
-  field?: { label: string; kind: "tick" | "text" };
+  /** A choice, or a text without which, unless it is optional, the button does nothing. */
+  field?: { label: string; kind: "tick" | "text"; isOptional?: true };
   run: (given: Given) => Promise<unknown>;
 };
 
@@ -39,7 +39,8 @@ function Dialog({ title, lines, verb, isGrave, field, run }: Question) {
   const [error, setError] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const [given, setGiven] = useState<Given>({ isTicked: false, text: "" });
-  const isComplete = field?.kind !== "text" || given.text.trim() !== "";
+  const isTextDue = field?.kind === "text" && field.isOptional !== true;
+  const isComplete = !isTextDue || given.text.trim() !== "";
   useEffect(() => dialog.current?.showModal(), []);
   const close = () => {
     // An operation that ends late may find another question, of another session.

@@ -1,11 +1,13 @@
-/** The operations that are legal now; each confirmation says what the operation does. */
+/** The operations that are legal now, for who may do them; each confirmation says what the operation does. */
 import type { LiveRollout } from "#console/contract.ts";
 import { order } from "#console/web/api.ts";
+import { may } from "#console/web/may.ts";
 import { ask, type Given, type Question } from "#console/web/parts/confirm.tsx";
 import { Link } from "#console/web/router.tsx";
 import type { Operation } from "#rollout/contract.ts";
+import { Approve } from "./approve.tsx";
 import { cancelQuestion, pauseQuestion, resumeQuestion, rollbackQuestion } from "./questions.ts";
-import { seenWait, skipLabel, skipQuestion } from "./skip.ts";
+import { isSkippable, seenWait, skipLabel, skipQuestion } from "./skip.ts";
 
 type Action = { operation: Operation; label: string; tone: "" | "main" | "grave" };
 
@@ -18,14 +20,11 @@ const actions: readonly Action[] = [
 ];
 
 export function Actions({ rollout }: { rollout: LiveRollout }) {
-  const legal = new Set(rollout.legal);
-  const hasMoved = rollout.previous_images.length > 0 || rollout.status.failed > 0;
+  const isOperator = may("operate");
   return (
     <div class="row">
       {actions
-        .filter(({ operation }) => legal.has(operation))
-        .filter(({ operation }) => operation !== "RollbackAll" || hasMoved)
-        .filter(({ operation }) => operation !== "Skip" || rollout.status.waiting_for != null)
+        .filter(({ operation }) => isOperator && isOffered(operation, rollout))
         .map(({ operation, label, tone }) => (
           <button
             key={operation}
@@ -36,13 +35,21 @@ export function Actions({ rollout }: { rollout: LiveRollout }) {
             {operation === "Skip" ? skipLabel(rollout.status) : label}
           </button>
         ))}
-      {legal.has("Rollout") && (
+      {rollout.status.waiting_for === "approval" && <Approve rollout={rollout} />}
+      {isOperator && isOffered("Rollout", rollout) && (
         <Link to="/start" class="button main">
           New rollout…
         </Link>
       )}
     </div>
   );
+}
+
+/** Whether it is legal in this state, and has something to do. */
+function isOffered(operation: Operation, { legal, status, previous_images }: LiveRollout): boolean {
+  if (!legal.includes(operation)) return false;
+  if (operation === "RollbackAll") return previous_images.length > 0 || status.failed > 0;
+  return operation !== "Skip" || isSkippable(status);
 }
 
 function questionOf(operation: Operation, rollout: LiveRollout): Question {

@@ -49,7 +49,8 @@ function Tile({ name, children }: { name: string; children: ComponentChildren })
 }
 
 function timeLeft(rollout: LiveRollout): string {
-  if (rollout.status.waiting_for === "window") return "waits";
+  const { waiting_for: what } = rollout.status;
+  if (what === "window" || what === "approval") return "waits";
   const seconds = secondsLeft(rollout);
   return seconds === undefined ? "…" : `~ ${duration(seconds)}`;
 }

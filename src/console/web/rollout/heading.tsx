@@ -37,8 +37,8 @@ export function Heading({ detail, children }: Props) {
         </div>
         {children}
       </div>
-      {status.waiting_for === "window" ? (
-        <WindowWait status={status} />
+      {status.waiting_for === "window" || status.waiting_for === "approval" ? (
+        <Wait status={status} />
       ) : (
         status.reason !== undefined && <Notice tone="warn">{status.reason}</Notice>
       )}
@@ -62,12 +62,13 @@ function StillOrdered({ status }: { status: RolloutDetail["status"] }) {
 }
 
 /** Why nothing starts for now, and for how long. */
-function WindowWait({ status: { reason, until } }: { status: RolloutDetail["status"] }) {
+function Wait({ status }: { status: RolloutDetail["status"] }) {
+  const { waiting_for: what, reason, until } = status;
   return (
     <Notice tone="warn">
       {reason !== undefined && `It ${reason}. `}
       {until !== undefined && `This wait ends ${inWords(until, nowMs.value)}, ${day(until)}. `}
-      <Link to="/windows">All windows</Link>
+      {what === "window" && <Link to="/windows">All windows</Link>}
     </Notice>
   );
 }

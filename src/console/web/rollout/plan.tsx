@@ -25,7 +25,12 @@ export function PlanTable({ plan }: { plan: RolloutPlan }) {
             </span>
             <span class="wave-count">{sentinels(wave.size)}</span>
             <span class="regions quiet">
-              {[regionWords(wave.regions), startWords(wave, Date.now()), soakWords(wave)]
+              {[
+                regionWords(wave.regions),
+                startWords(wave, Date.now()),
+                wave.needs_approval && "needs an approval",
+                soakWords(wave),
+              ]
                 .filter(Boolean)
                 .join(" · ")}
             </span>

@@ -3,6 +3,7 @@ import type { LiveRollout } from "#console/contract.ts";
 import { count, sentinels, shortImage } from "#console/web/format.ts";
 import type { Question } from "#console/web/parts/confirm.tsx";
 import type { WaveView } from "#rollout/history/contract.ts";
+import { isApprovalDue } from "./approval-due.ts";
 
 export type Words = Omit<Question, "run">;
 
@@ -49,31 +50,45 @@ const resumeFirst: Words = {
   isGrave: false,
 };
 
-export function resumeQuestion({ status, waves }: LiveRollout): Words {
+export function resumeQuestion(rollout: LiveRollout): Words {
+  const { status, waves } = rollout;
   if (status.total_waves === 0) return resumeFirst;
   const current = waves[status.current_wave - 1];
   const hasMore = current !== undefined && current.succeeded + current.failed < current.size;
   const next = hasMore ? current : waves[status.current_wave];
   const failed = `Failed, not retried unless ticked: ${sentinels(status.failed)}.`;
-  const mayWait = !hasMore && status.current_wave > 0 && mayHaveInterruptedWait(status);
   return {
     title: "Resume the rollout?",
     lines: [
-      ...(mayWait ? [`The wait after wave ${status.current_wave} goes on first.`] : []),
+      ...(hasMore ? [] : waitLines(rollout, next)),
       next === undefined
         ? "This wave was the last one: nothing more is deployed."
         : `${nextWords(next, hasMore)} ${shortImage(status.image ?? "")}.`,
       ...(status.failed > 0 ? [failed] : []),
     ],
-    verb:
-      next === undefined
-        ? "Complete the rollout"
-        : `${hasMore ? "Continue" : "Start"} wave ${next.wave}`,
+    verb: resumeVerb(rollout, next, hasMore),
     isGrave: false,
     ...(status.failed > 0 && {
       field: { label: "Retry the failed sentinels of this wave first", kind: "tick" as const },
     }),
   };
+}
+
+/** What comes before the next wave starts. */
+function waitLines(rollout: LiveRollout, next: WaveView | undefined): string[] {
+  const { current_wave: current } = rollout.status;
+  const mayWait = current > 0 && mayHaveInterruptedWait(rollout.status);
+  const isDue = next !== undefined && isApprovalDue(rollout, next.wave);
+  return [
+    ...(mayWait ? [`The wait after wave ${current} goes on first.`] : []),
+    ...(isDue ? [`Wave ${next.wave} then waits for an approval.`] : []),
+  ];
+}
+
+function resumeVerb(rollout: LiveRollout, next: WaveView | undefined, hasMore: boolean): string {
+  if (next === undefined) return "Complete the rollout";
+  if (hasMore) return `Continue wave ${next.wave}`;
+  return isApprovalDue(rollout, next.wave) ? "Resume the rollout" : `Start wave ${next.wave}`;
 }
 
 /** A soak or a gate that was interrupted goes on; one that has failed does not. */

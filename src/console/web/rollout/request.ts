@@ -2,6 +2,7 @@
 import { toInstant } from "#console/web/local-time.ts";
 import { toLimit } from "#console/web/parts/lists.ts";
 import type { RolloutRequest } from "#rollout/contract.ts";
+import type { Approvals } from "#rollout/policy/contract.ts";
 import { type ChoiceFields, choiceOf, choicePaths, noChoice } from "./choice.ts";
 
 export type StartFields = ChoiceFields & {
@@ -14,6 +15,8 @@ export type StartFields = ChoiceFields & {
   soakSeconds: string;
   rollsBack: boolean;
   notBefore: string;
+  /** Empty: those of the settings. */
+  approvals: Approvals | "";
   reason: string;
 };
 
@@ -28,6 +31,7 @@ export const emptyFields: StartFields = {
   soakSeconds: "",
   rollsBack: false,
   notBefore: "",
+  approvals: "",
   reason: "",
 };
 
@@ -43,13 +47,14 @@ export const startPaths: Record<keyof StartFields, string> = {
   soakSeconds: "soak_seconds",
   rollsBack: "on_failure",
   notBefore: "not_before",
+  approvals: "approvals",
   reason: "reason",
 };
 
 /** Leaves out empty fields: the server has the defaults. */
 export function toRequest(fields: StartFields): RolloutRequest {
   const percentages = readNumbers(fields.waves);
-  const { checks, cleanRuns, timeoutSeconds, rollsBack } = fields;
+  const { checks, cleanRuns, timeoutSeconds, rollsBack, approvals } = fields;
   const soaks = readNumbers(fields.soakSeconds);
   const notBefore = toInstant(fields.notBefore);
   const maxFailed = toLimit(fields.maxFailed);
@@ -64,6 +69,7 @@ export function toRequest(fields: StartFields): RolloutRequest {
     ...(soaks.length > 0 && { soak_seconds: soaks.length === 1 ? (soaks[0] ?? 0) : soaks }),
     ...(rollsBack && { on_failure: "rollback" }),
     ...(notBefore !== undefined && { not_before: notBefore }),
+    ...(approvals !== "" && { approvals }),
     ...(reason !== "" && { reason }),
     ...choiceOf(fields),
   };

@@ -2,6 +2,11 @@
 import type { RolloutStatus } from "#rollout/contract.ts";
 import type { Words } from "./questions.ts";
 
+/** Whether it waits for something that an operator may skip: an approval has to be given. */
+export function isSkippable({ waiting_for: what }: RolloutStatus): boolean {
+  return what != null && what !== "approval";
+}
+
 export function skipLabel({ waiting_for: what }: RolloutStatus): string {
   return what === "window" ? "Start all the same…" : "Skip the wait…";
 }

@@ -4,6 +4,7 @@ import { rollout } from "#console/web/live.ts";
 import type { Faults } from "#console/web/parts/faults.ts";
 import { TextField } from "#console/web/parts/text-field.tsx";
 import { useFocusOnFault } from "#console/web/parts/use-focus-on-fault.ts";
+import { ApprovalField } from "./approval-field.tsx";
 import { ChoiceFields } from "./choice-fields.tsx";
 import { FailureFields } from "./failure-fields.tsx";
 import { GateFields } from "./gate-fields.tsx";
@@ -47,6 +48,7 @@ export function StartForm({ fields, faults, change, show }: Props) {
       />
       <GateFields {...part} />
       <FailureFields {...part} />
+      <ApprovalField {...part} />
       <TextField
         part={part}
         of="reason"

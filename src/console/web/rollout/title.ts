@@ -1,6 +1,7 @@
 /** The state of a rollout in a few words. Pure. */
 import { stateName } from "#console/web/format.ts";
 import type { RolloutDetail } from "#rollout/history/contract.ts";
+import { awaitedWave } from "./approval.ts";
 
 type Shown = Pick<RolloutDetail, "status" | "ended_at">;
 
@@ -21,6 +22,7 @@ function runningTitle(status: RolloutDetail["status"]): string {
   if (what === "window") {
     return current === 0 ? "Waiting to start the first wave" : `Waiting for a window after ${wave}`;
   }
+  if (what === "approval") return `Waiting for an approval of ${awaitedWave(status)}`;
   const name = stateName(status.state);
   if (total === 0) return `${name}: no wave started yet`;
   if (what === "soak") return `Soaking after ${wave}`;

@@ -1,8 +1,9 @@
-/** A table of rows, windows or pins, each with a button that removes it. */
+/** A table of rows, windows or pins, each with a button that removes it, for who may do that. */
 import type { ComponentChildren } from "preact";
 import { change } from "#console/web/api.ts";
 import { date } from "#console/web/format.ts";
 import { localZone } from "#console/web/local-time.ts";
+import { may } from "#console/web/may.ts";
 import { ask, type Given } from "#console/web/parts/confirm.tsx";
 
 type Listed = { id: string; reason: string; added_by: string; added_at: string };
@@ -54,9 +55,11 @@ function Head({ names }: { names: string[] }) {
         {[...names, "Reason", "Added"].map((name) => (
           <th key={name}>{name}</th>
         ))}
-        <th>
-          <span class="visually-hidden">Remove</span>
-        </th>
+        {may("operate") && (
+          <th>
+            <span class="visually-hidden">Remove</span>
+          </th>
+        )}
       </tr>
     </thead>
   );
@@ -80,16 +83,18 @@ function RowCells<Row extends Listed>({ row, table }: { row: Row; table: Props<R
       <td data-name="Added">
         {date(at)} by {by}
       </td>
-      <td class="number">
-        <button
-          type="button"
-          class="small"
-          aria-label={`Remove ${id}…`}
-          onClick={() => askRemoval(row, table)}
-        >
-          Remove…
-        </button>
-      </td>
+      {may("operate") && (
+        <td class="number">
+          <button
+            type="button"
+            class="small"
+            aria-label={`Remove ${id}…`}
+            onClick={() => askRemoval(row, table)}
+          >
+            Remove…
+          </button>
+        </td>
+      )}
     </tr>
   );
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { LiveRollout } from "#console/contract.ts";
 import { cancelQuestion, resumeQuestion } from "#console/web/rollout/questions.ts";
-import { seenWait, skipLabel, skipQuestion } from "#console/web/rollout/skip.ts";
+import { isSkippable, seenWait, skipLabel, skipQuestion } from "#console/web/rollout/skip.ts";
 import { titleOf } from "#console/web/rollout/title.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 import { SkipRequest } from "#rollout/requests/contract.ts";
@@ -46,6 +46,8 @@ describe("the title", () => {
     [{}, "Waiting to start the first wave"],
     [afterFirst, "Waiting for a window after wave 1 of 2"],
     [{ ...afterFirst, waiting_for: "soak" }, "Soaking after wave 1 of 2"],
+    [{ waiting_for: "approval" }, "Waiting for an approval of the first wave"],
+    [{ ...afterFirst, waiting_for: "approval" }, "Waiting for an approval of wave 2 of 2"],
     [{ ...afterFirst, waiting_for: null }, "In progress: wave 1 of 2"],
     [{ waiting_for: null }, "In progress: no wave started yet"],
     [{ state: "paused", waiting_for: null }, "Paused before the first wave"],
@@ -85,6 +87,15 @@ describe("the confirmation", () => {
   it("of Cancel before the first wave counts no waves", () => {
     expect(cancelQuestion(live({})).lines[0]).toBe("No wave has started: nothing is deployed.");
   });
+});
+
+it.each([
+  ["window", true],
+  ["gate", true],
+  ["approval", false],
+  [null, false],
+] as const)("a wait for %s is skippable: %s", (waiting_for, wanted) => {
+  expect(isSkippable({ ...waiting, waiting_for })).toBe(wanted);
 });
 
 it.each([

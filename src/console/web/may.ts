@@ -1,0 +1,25 @@
+/** What the operator who is signed in may do. The server decides; the page only offers what it would not refuse. */
+import type { Session } from "#console/contract.ts";
+import type { Role } from "#kernel/roles.ts";
+import { session } from "./api.ts";
+
+type Held = Pick<Session, "roles">;
+
+/** The roles that the page asks for; src/kernel/roles.ts includes neither of them in another one. */
+export type Wanted = Extract<Role, "operate" | "approve">;
+
+export function may(wanted: Wanted): boolean {
+  const held = session.value;
+  return held != null && isAllowed(held, wanted);
+}
+
+/** Without a list of roles the server is of an earlier version, in which everybody might do everything. */
+export function isAllowed({ roles }: Held, wanted: Wanted): boolean {
+  return roles === undefined || roles.includes(wanted);
+}
+
+/** "may read, approve"; undefined: it may do everything. Whoever has a session may read. */
+export function limitWords(held: Held): string | undefined {
+  if (isAllowed(held, "operate") && isAllowed(held, "approve")) return undefined;
+  return `may ${[...new Set(["read", ...(held.roles ?? [])])].join(", ")}`;
+}

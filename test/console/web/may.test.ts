@@ -1,0 +1,31 @@
+/** What the page offers to whom, and what it says of it. */
+import { describe, expect, it } from "vitest";
+import { isAllowed, limitWords, type Wanted } from "#console/web/may.ts";
+import * as kernel from "#kernel/roles.ts";
+
+const wanted: readonly Wanted[] = ["operate", "approve"];
+
+describe("what an operator may do", () => {
+  it.each(kernel.roles)("with the role %s is what the server would allow", (role) => {
+    const held = { roles: [role] };
+
+    expect(wanted.map((one) => isAllowed(held, one))).toEqual(
+      wanted.map((one) => kernel.isAllowed(held, one)),
+    );
+  });
+
+  it("is everything in a session of an earlier version, which names no roles", () => {
+    expect(wanted.map((one) => isAllowed({}, one))).toEqual([true, true]);
+  });
+});
+
+it.each<[readonly kernel.Role[] | undefined, string | undefined]>([
+  [undefined, undefined],
+  [kernel.roles, undefined],
+  [["operate", "approve"], undefined],
+  [["read"], "may read"],
+  [["approve"], "may read, approve"],
+  [["read", "operate"], "may read, operate"],
+])("the roles %j are shown as: %s", (roles, words) => {
+  expect(limitWords(roles === undefined ? {} : { roles: [...roles] })).toBe(words);
+});
