@@ -96,11 +96,16 @@ function overlayEnvironment(
   environment: NodeJS.ProcessEnv,
 ): Record<string, unknown> {
   const merged = structuredClone(settings);
-  for (const [name, value] of Object.entries(environment)) {
+  // A whole before its parts, whatever order the environment has.
+  for (const [name, value] of Object.entries(environment).sort(byName)) {
     const path = settingPath(name);
     if (path !== undefined && value !== undefined) assign(merged, path, value);
   }
   return merged;
+}
+
+function byName([a]: [string, unknown], [b]: [string, unknown]): number {
+  return a < b ? -1 : 1;
 }
 
 /** The settings outside of any table. */

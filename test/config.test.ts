@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -154,22 +155,53 @@ describe("readConfig", () => {
 
   it("has what each operator may do, as text and as TOML", () => {
     const hash = "ab".repeat(32);
+    const other = "cd".repeat(32);
     const every = ["read", "operate", "approve", "notify"];
     const operators = {
       alice: { token: hash, roles: every },
-      bob: { token: hash, roles: ["read", "approve"] },
+      bob: { token: other, roles: ["read", "approve"] },
     };
     const file = writeToml(
-      `[control.operators]\nalice = "sha256:${hash}"\nbob = { token = "${hash}", roles = ["read", "approve"] }\n`,
+      `[control.operators]\nalice = "sha256:${hash}"\nbob = { token = "${other}", roles = ["read", "approve"] }\n`,
     );
     const environment = {
       VEDETTE_CONTROL__OPERATORS__ALICE: hash,
-      VEDETTE_CONTROL__OPERATORS__BOB__TOKEN: hash,
+      VEDETTE_CONTROL__OPERATORS__BOB__TOKEN: other,
       VEDETTE_CONTROL__OPERATORS__BOB__ROLES: "read, approve",
     };
 
     expect(readConfig({ environment }).control.operators).toEqual(operators);
     expect(readConfig({ file, environment: {} }).control.operators).toEqual(operators);
+  });
+
+  it("takes no order of the environment for an operator without roles", () => {
+    const ALICE = ["VEDETTE_CONTROL__OPERATORS__ALICE", "ab".repeat(32)] as const;
+    const ROLES = ["VEDETTE_CONTROL__OPERATORS__ALICE__ROLES", "read"] as const;
+
+    for (const entries of [
+      [ALICE, ROLES],
+      [ROLES, ALICE],
+    ]) {
+      const lines = faultsOf(() => readConfig({ environment: Object.fromEntries(entries) }));
+      expect(lines.join()).toContain("control.operators.alice");
+    }
+  });
+
+  it("refuses a token that two callers would have", () => {
+    const hash = createHash("sha256").update("of-nobody").digest("hex");
+    const environment = {
+      INGRESS_TOKEN: "of-nobody",
+      VEDETTE_CONTROL__OPERATORS__ALICE: hash,
+      VEDETTE_CONTROL__OPERATORS__BOB: "ab".repeat(32),
+      VEDETTE_CONTROL__OPERATORS__CEM: "ab".repeat(32),
+    };
+
+    const lines = faultsOf(() => readConfig({ environment })).sort();
+
+    expect(lines).toEqual([
+      expect.stringMatching(/^control\.operators\.alice: is the token of another operator/),
+      expect.stringMatching(/^control\.operators\.cem: is the token of another operator/),
+    ]);
   });
 
   it("says what is wrong with an operator", () => {

@@ -31,8 +31,7 @@ function settingOf(
 ): string {
   const list = roles.map((role) => `"${role}"`).join(", ");
   return [
-    "The token is not shown again. Add this to vedette.toml and start control again:",
-    "[control.operators]",
+    "The token is not shown again. Add this to vedette.toml, below [control.operators], and start control again:",
     `"${name}" = { token = "sha256:${hash}", roles = [${list}] }`,
   ].join("\n");
 }

@@ -96,8 +96,8 @@ export function parseSentinelCount(text: string): number {
 }
 
 export function parseRoles(text: string): Role[] {
-  const names = text.split(",").map((name) => name.trim());
-  return parseBy(Role.array().min(1), names, "For example: read,approve");
+  const names = new Set(text.split(",").map((name) => name.trim()));
+  return parseBy(Role.array().min(1), [...names], "For example: read,approve");
 }
 
 export function parseWave(text: string): number {

@@ -22,7 +22,7 @@ export function recordCall(log: Log, { request, reply, actor }: CallOutcome): vo
   };
   const durationMs = Math.round(reply.elapsedTime);
   if (status === 401) log.warn(fields, "caller without a valid token");
-  else if (status === 403) log.warn(fields, "call not allowed");
+  else if (status === 403 && actor !== undefined) log.warn(fields, "call not allowed");
   else if (!reply.raw.writableFinished) log.info({ ...fields, durationMs }, "caller went away");
   else if (findRoute(path)?.isWrite === true) log.info({ ...fields, durationMs }, "call answered");
   else log.debug({ ...fields, durationMs }, "call answered");

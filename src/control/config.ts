@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import { Role, roles } from "#kernel/roles.ts";
 import { networkList, optionalText, optionalUrl, port, textList } from "#kernel/setting.ts";
@@ -17,11 +18,26 @@ const roleList = z
   .default([...roles]);
 
 /** The hash alone: the operator may do everything. */
-const operator = z.preprocess(
+const OperatorSetting = z.preprocess(
   (value) => (typeof value === "string" ? { token: value } : value),
   z.strictObject({ token: tokenHash, roles: roleList }),
 );
 export type Operator = { token: string; roles: readonly Role[] };
+
+type Tokens = { ingress_token: string; operators: Readonly<Record<string, Operator>> };
+
+/** With one token two names would be one caller, and whose it is would depend on their order. */
+function requireOwnTokens({ ingress_token, operators }: Tokens, context: z.RefinementCtx): void {
+  const known = new Set([createHash("sha256").update(ingress_token).digest("hex")]);
+  for (const [name, { token }] of Object.entries(operators)) {
+    if (known.has(token)) {
+      const message =
+        "is the token of another operator, or the ingress token: each has one of its own";
+      context.addIssue({ code: "custom", path: ["operators", name], message });
+    }
+    known.add(token);
+  }
+}
 
 export const controlConfig = {
   control: z
@@ -31,11 +47,12 @@ export const controlConfig = {
       /** Empty: generated on the first start and stored in `<data_dir>/credentials.json`. */
       ingress_token: optionalText(),
       /** Operators with a token of their own, and what each may do: history records who did what. */
-      operators: z.record(OperatorName, operator).default({}),
+      operators: z.record(OperatorName, OperatorSetting).default({}),
       /** The address that browsers use when there is a proxy in front of us; with https the cookie is Secure. */
       public_url: optionalUrl(),
       /** Proxies (addresses or CIDR) whose X-Forwarded-For is trusted: limits and logs use it. */
       trusted_proxies: networkList(),
     })
+    .superRefine(requireOwnTokens)
     .prefault({}),
 };

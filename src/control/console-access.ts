@@ -1,14 +1,16 @@
 /** The console's access: it identifies operators, and makes calls in their name. */
 import { createHmac } from "node:crypto";
 import type { ConsoleAccess } from "#console/contract.ts";
+import type { Log } from "#kernel/log.ts";
+import { isAllowed } from "#kernel/roles.ts";
 import type { Ingress } from "./ingress.ts";
 import { noSuchHandler, refuseForIngress, requireRole } from "./refusal.ts";
-import { findRoute } from "./routes.ts";
+import { findRoute, roleOf } from "./routes.ts";
 import { type Identify, markedCallers, type Tokens } from "./token.ts";
 
 export function consoleAccess(
   tokens: Tokens,
-  { identify, ingress }: { identify: Identify; ingress: Ingress },
+  { identify, ingress, log }: { identify: Identify; ingress: Ingress; log: Log },
 ): ConsoleAccess {
   return {
     identify,
@@ -17,6 +19,7 @@ export function consoleAccess(
     call: async ({ path, body, by, idempotencyKey, blocks = false, signal }) => {
       const route = findRoute(path);
       if (route === undefined) throw noSuchHandler();
+      if (!isAllowed(by, roleOf(route))) log.warn({ path, actor: by.actor }, "call not allowed");
       requireRole(by, route);
       const answer = await ingress.call({
         path,

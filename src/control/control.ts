@@ -141,7 +141,7 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     isLeaving() ? reply.code(503).send({ status: "closing" }) : { status: "ok" },
   );
   if (settings.console !== undefined) {
-    const access = consoleAccess(settings, { identify, ingress });
+    const access = consoleAccess(settings, { identify, ingress, log });
     app.register(settings.console(access), { prefix: consolePath });
   }
   for (const { plugin } of settings.doors ?? []) app.register(plugin);

@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { endWith } from "#kernel/last-words.ts";
 import type { Log } from "#kernel/log.ts";
 import { describeProblem, type Problem, ProblemError, toProblem } from "#kernel/problem.ts";
-import { type Caller, isAllowed } from "#kernel/roles.ts";
+import { type Caller, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
 import type { IngressAnswer } from "./ingress.ts";
 import { type Route, roleOf } from "./routes.ts";
 
@@ -97,7 +97,7 @@ export function unauthorized(): ProblemError {
 export function requireRole(caller: Caller, route: Route): void {
   const wanted = roleOf(route);
   if (isAllowed(caller, wanted)) return;
-  const detail = `${caller.actor} may ${caller.roles.join(", ")}; this call takes ${wanted} (control.operators)`;
+  const detail = whyNotAllowed(caller, wanted);
   throw new ProblemError({ status: 403, code: "forbidden", detail });
 }
 

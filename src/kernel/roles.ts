@@ -25,6 +25,11 @@ export function isAllowed({ roles: held }: Pick<Caller, "roles">, wanted: Role):
   return held.some((role) => role === wanted || included[role].includes(wanted));
 }
 
+/** In words: what the caller may do, and what a call takes. */
+export function whyNotAllowed({ actor, roles: held }: Caller, wanted: string): string {
+  return `${actor} may ${held.join(", ")}; this call takes ${wanted} (control.operators)`;
+}
+
 /** Whether it has each role by name, which allows more than all of them together. */
 export function hasEveryRole({ roles: held }: Pick<Caller, "roles">): boolean {
   return roles.every((role) => held.includes(role));

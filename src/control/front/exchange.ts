@@ -31,8 +31,19 @@ export function answerRefusal(response: ServerResponse, { status, detail }: Refu
     // The rest of the request is not read.
     connection: "close",
   });
-  response.end(JSON.stringify({ type: "about:blank", title, status, detail, message: detail }));
+  const code = codes[status] ?? "refused";
+  response.end(
+    JSON.stringify({ type: "about:blank", title, status, detail, code, message: detail }),
+  );
 }
+
+const codes: Record<number, string> = {
+  401: "unauthorized",
+  403: "forbidden",
+  405: "method_not_allowed",
+  413: "payload_too_large",
+  502: "bad_gateway",
+};
 
 const challenges = [
   'Basic realm="Restate of Vedette: any name, the ingress token as password", charset="UTF-8"',

@@ -10,7 +10,7 @@ import type { Identify } from "#control/token.ts";
 import { readBody } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";
 import { createPipelineLimit } from "#kernel/pipelines.ts";
-import { type Caller, hasEveryRole, isAllowed } from "#kernel/roles.ts";
+import { type Caller, hasEveryRole, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
 import { signActor, targetOfPath } from "#kernel/signed-actor.ts";
 import { answerRefusal, readToken } from "./exchange.ts";
 import { answerHeaders, forwardedHeaders, requestRestate, sendAnswer } from "./forward.ts";
@@ -179,9 +179,9 @@ function refuseRole(
     caller === undefined ||
     (route === undefined ? hasEveryRole(caller) : isAllowed(caller, roleOf(route)));
   if (mayCall) return undefined;
-  const wanted = route === undefined ? "every role" : `the role ${roleOf(route)}`;
+  const wanted = route === undefined ? "every role" : roleOf(route);
   log.warn({ path, actor: caller.actor }, "call not allowed");
-  return { status: 403, detail: `${caller.actor} has not ${wanted} (control.operators)` };
+  return { status: 403, detail: whyNotAllowed(caller, wanted) };
 }
 
 const tooLarge = { status: 413, detail: "the body is larger than 10 MiB" } as const;

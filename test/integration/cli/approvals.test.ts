@@ -42,7 +42,7 @@ describe("vedette operators add", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^[\w-]{43}\n$/);
     expect(stderr).toMatch(
-      /\[control\.operators\]\n"dora" = \{ token = "sha256:[0-9a-f]{64}", roles = \["read", "operate", "approve", "notify"\] \}/,
+      /below \[control\.operators\].*\n"dora" = \{ token = "sha256:[0-9a-f]{64}", roles = \["read", "operate", "approve", "notify"\] \}/,
     );
     expect(stderr).not.toContain(stdout.trim());
   });

@@ -78,5 +78,7 @@ it("says what was missing", async () => {
 
   const { text } = await call(`${admin}/deployments`, "GET");
 
-  expect(JSON.parse(text).detail).toBe("ada has not every role (control.operators)");
+  expect(JSON.parse(text).detail).toBe(
+    "ada may operate; this call takes every role (control.operators)",
+  );
 });

@@ -108,7 +108,7 @@ describe("a wave that needs an approval", () => {
     expect(withoutWait(waiting)).toBeUndefined();
   });
 
-  it("is watched each minute or so while what soaked before it waits", () => {
+  it("is looked at every ten minutes while what soaked before it is watched", () => {
     const verdict = judge(head());
     if (verdict.action !== "wait") throw new Error("it does not wait");
     const wait = { since: "2026-12-24T11:00:00.000Z", round: 1, soakUntil: "2026-12-24T11:10:00Z" };
