@@ -79,7 +79,7 @@ export default defineConfig({
           include: [
             "test/integration/rollout/operations.test.ts",
             "test/integration/rollout/{choice,conditions}/*.test.ts",
-            "test/integration/monitor/check/api-check.test.ts",
+            "test/integration/monitor/check/{actors,api-check}.test.ts",
             "test/integration/monitor/heartbeat/heartbeat.test.ts",
           ],
           env: { ...env, TEST_REPLAY: "always" },

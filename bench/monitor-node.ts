@@ -1,10 +1,12 @@
 /** The measured process: the worker with the monitor and the delivery, and the door for pings. */
+import { randomBytes } from "node:crypto";
 import { implement } from "@restatedev/restate-sdk";
 import { Registry } from "prom-client";
 import { alertDelivery } from "#alerts/contract.ts";
 import { createAlertDelivery } from "#alerts/services.ts";
 import { createSourceOf } from "#alerts/source.ts";
 import { createControl } from "#control/control.ts";
+import { createReadActor } from "#kernel/actor.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
@@ -82,6 +84,7 @@ const endpoint = await serveEndpoint({
     ...createMonitorServices({
       definitions,
       recorder,
+      readActor: createReadActor(randomBytes(32)),
       readRollout: async () => null,
       failedAtPercent: 0,
       location: "local",

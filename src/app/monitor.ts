@@ -1,6 +1,7 @@
 /** Wires the monitor: the objects that the worker serves, and its doors at control. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Door } from "#control/control.ts";
+import type { ReadActor } from "#kernel/actor.ts";
 import { httpUrl } from "#kernel/address.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
@@ -29,7 +30,7 @@ type MonitorParts = {
 };
 
 export type Monitor = {
-  services: EndpointOptions["services"];
+  createServices: (readActor: ReadActor) => EndpointOptions["services"];
   /** Starts the checks; must be called after the services are registered at Restate. */
   start: (ingressUrl: string) => Promise<void>;
   openDoors: (ingressUrl: string, stops: Stops) => Promise<Door[]>;
@@ -54,18 +55,20 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
   const runCheck = createRunCheck({ probe: createProbe(), target, location, nowMs: Date.now });
   const active = definitions.apiChecks.filter((check) => canRun(check, target));
   return {
-    services: createMonitorServices({
-      definitions,
-      recorder,
-      readRollout: () => readActiveRollout(database),
-      failedAtPercent: failed_at_percent,
-      location,
-      runCheck,
-      activeChecks: new Set(active.map(({ id }) => id)),
-      runners,
-      inbox,
-      pingUrl: ping_url || null,
-    }),
+    createServices: (readActor) =>
+      createMonitorServices({
+        definitions,
+        recorder,
+        readActor,
+        readRollout: () => readActiveRollout(database),
+        failedAtPercent: failed_at_percent,
+        location,
+        runCheck,
+        activeChecks: new Set(active.map(({ id }) => id)),
+        runners,
+        inbox,
+        pingUrl: ping_url || null,
+      }),
     async start(ingressUrl) {
       const watch = await startMonitor(ingressUrl, { definitions, deadlines, log });
       parts.stops.add("monitor", watch.stop);

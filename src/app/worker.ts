@@ -15,6 +15,7 @@ import { createFleetListing, type FleetListing } from "#fleet/listing.ts";
 import { createSentinelService } from "#fleet/service.ts";
 import type { FleetStore } from "#fleet/store.ts";
 import { createFleetStore } from "#fleet/store.ts";
+import { createReadActor } from "#kernel/actor.ts";
 import { httpUrl } from "#kernel/address.ts";
 import type { Database } from "#kernel/database.ts";
 import { inTime } from "#kernel/in-time.ts";
@@ -149,12 +150,13 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
   const findCredential = createFindCredential(process.env, config.registry);
   const pinImage = createPinImage(config.registry, findCredential);
   const admin = createRestateAdmin(parts.adminUrl);
+  const readActor = createReadActor(parts.actorKey);
   const endInvocations = (ids: readonly string[]) => admin.change("kill", ids);
   return [
     createSentinelService({ deployer: createDeployer(driver, store), deployTimeoutMs }),
     createFleetService({ store, listing }),
     results.reads,
-    ...parts.monitor.services,
+    ...parts.monitor.createServices(readActor),
     createChatChannel({
       webhookUrlOf: (channel) => config.slack[`${channel}_webhook_url`],
       spacingMs: config.slack.message_spacing_ms,

@@ -156,7 +156,17 @@ export type OpenAlert = z.infer<typeof OpenAlert>;
 export const Quiet = z.object({
   /** null: not muted. */
   mutedUntilMs: z.int().nullable(),
-  maintenance: z.array(z.object({ fromMs: z.int(), toMs: z.int(), reason: z.string() })),
+  /** Who muted it; absent: nobody did, or an earlier version stored it. */
+  mutedBy: z.string().optional(),
+  maintenance: z.array(
+    z.object({
+      fromMs: z.int(),
+      toMs: z.int(),
+      reason: z.string(),
+      /** Who added it; absent: an earlier version stored it. */
+      by: z.string().optional(),
+    }),
+  ),
 });
 export type Quiet = z.infer<typeof Quiet>;
 

@@ -103,16 +103,24 @@ function reportRun(run: RunNowAnswer): string {
   return `${run.check} at ${run.location}: ${run.grade} (${took})${reason}`;
 }
 
-function describeMute(until: string | null): string {
+function describeMute({ muted_until: until, muted_by: by }: AlertState): string {
   if (until === null) return "not muted";
-  return until.startsWith("9999-") ? "muted until it is unmuted" : `muted until ${until}`;
+  const end = until.startsWith("9999-") ? "until it is unmuted" : `until ${until}`;
+  return `muted ${end}${byWhom(by)}`;
 }
 
-function reportAlertState({ check, muted_until, maintenance, alert }: AlertState): string {
-  const windows = maintenance.map(({ from, to, reason }) => `  ${from} to ${to}: ${plain(reason)}`);
+function byWhom(by: string | null | undefined): string {
+  return by == null ? "" : `, by ${plain(by)}`;
+}
+
+function reportAlertState(state: AlertState): string {
+  const { check, maintenance, alert } = state;
+  const windows = maintenance.map(
+    ({ from, to, reason, by }) => `  ${from} to ${to}: ${plain(reason)}${byWhom(by)}`,
+  );
   const by = alert?.acknowledged_by;
   return [
-    `${check}: ${describeMute(muted_until)}`,
+    `${check}: ${describeMute(state)}`,
     ...(windows.length > 0 ? ["maintenance:", ...windows] : []),
     ...(alert === null
       ? []

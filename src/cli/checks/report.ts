@@ -39,8 +39,9 @@ export function reportChecks({ checks }: CheckList): string {
 
 /** The open alert, who has acknowledged it, whether it pages, and until when the check is quiet. */
 function describeAlert(check: CheckView): string {
-  const { alert, channel, quiet_until, reason } = check;
-  const quiet = quiet_until === null ? "" : `quiet until ${quietEnd(check)}`;
+  const { alert, channel, quiet_until, quiet_by, reason } = check;
+  const by = quiet_by == null ? "" : ` by ${plain(quiet_by)}`;
+  const quiet = quiet_until === null ? "" : `quiet until ${quietEnd(check)}${by}`;
   if (alert === null) return quiet || (reason === null ? "" : plain(reason));
   const { episode, opened_at, acknowledged_by, rollout } = alert;
   return [

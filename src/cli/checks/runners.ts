@@ -3,7 +3,7 @@
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { print, printJson } from "#cli/print.ts";
-import { createTable } from "#cli/table.ts";
+import { createTable, plain } from "#cli/table.ts";
 import { makeToken, registerToken } from "#cli/token.ts";
 import { runnerHandlers, runnerService } from "#monitor/operations/contract.ts";
 
@@ -37,9 +37,9 @@ export async function listRunners(options: GlobalOptions): Promise<number> {
   const { runners } = await connect(options).call(`${runnerService}/List`, {}, output);
   if (options.json) printJson({ runners });
   else {
-    const table = createTable(["location", "added", "last seen"]);
-    for (const { location, created_at, seen_at } of runners) {
-      table.push([location, created_at, seen_at ?? "never"]);
+    const table = createTable(["location", "added", "by", "last seen"]);
+    for (const { location, created_at, added_by, seen_at } of runners) {
+      table.push([location, created_at, plain(added_by ?? ""), seen_at ?? "never"]);
     }
     print(String(table));
   }

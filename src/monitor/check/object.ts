@@ -22,9 +22,12 @@ export function createApiCheckObject(parts: CheckParts) {
   const defined = new Set(parts.definitions.apiChecks.map(({ id }) => id));
   return implement(apiCheckObject, {
     handlers: {
-      ...createOperatorHandlers((ctx) => {
-        find(ctx);
-        return operatedOf(ctx);
+      ...createOperatorHandlers({
+        find: (ctx) => {
+          find(ctx);
+          return operatedOf(ctx);
+        },
+        readActor: parts.readActor,
       }),
       Run: async (ctx) => runNow(ctx, find(ctx), parts),
       ensure: async (ctx) => ensure(ctx, find(ctx), parts),

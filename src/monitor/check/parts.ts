@@ -1,4 +1,5 @@
 import type { RolloutMark } from "#alerts/contract.ts";
+import type { ReadActor } from "#kernel/actor.ts";
 import type { Definitions } from "#monitor/contract.ts";
 import type { RunCheck } from "#monitor/probe/run-check.ts";
 import type { CheckRecorder } from "#monitor/records/recorder.ts";
@@ -7,6 +8,8 @@ import type { CheckRecorder } from "#monitor/records/recorder.ts";
 export type CheckParts = {
   definitions: Pick<Definitions, "apiChecks">;
   recorder: CheckRecorder;
+  /** Who calls, for what operators change. */
+  readActor: ReadActor;
   /** The rollout in progress; null: none. */
   readRollout: () => Promise<RolloutMark | null>;
   /** The percentage of a run's locations that must fail, from the settings; 0: any. */

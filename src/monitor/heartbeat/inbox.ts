@@ -16,6 +16,9 @@ import { createWatches, isPingAhead, type KnownPings, lastPing } from "./watches
 /** `token`: its SHA-256 in hex. */
 export type ReceivedPing = { token: string; atMs: number };
 
+/** `by`: who registers the heartbeat, or replaces its token. */
+type Registration = Pick<ReceivedPing, "token"> & { by: string };
+
 /** The heartbeat of a token, and whether it is watched; null: no heartbeat has this token. */
 export type Recipient = { id: string; isWatched: boolean } | null;
 
@@ -71,9 +74,9 @@ export function createInbox({ database, heartbeats, recordPings }: Parts) {
     },
 
     /** Takes pings under this token from now on. Returns whether there was another one. */
-    async register(id: string, token: string): Promise<{ replaced: boolean }> {
+    async register(id: string, { token, by }: Registration): Promise<{ replaced: boolean }> {
       const { rows } = await database
-        .query(saveToken, [id, Buffer.from(token, "hex"), allowancesMs.get(id)])
+        .query(saveToken, [id, Buffer.from(token, "hex"), allowancesMs.get(id), by])
         .catch(refuseTaken);
       return { replaced: rows[0]?.replaced === true };
     },
@@ -120,7 +123,7 @@ const saveAnnouncement = `
 
 const saveToken = `
   WITH before AS (SELECT count(*) AS tokens FROM heartbeats WHERE id = $1)
-  INSERT INTO heartbeats (id, token_hash, allowance, due_at)
-  VALUES ($1, $2, $3::float8 * interval '1 ms', clock_timestamp() + ${untilFoundAgain})
-  ON CONFLICT (id) DO UPDATE SET token_hash = excluded.token_hash
+  INSERT INTO heartbeats (id, token_hash, allowance, due_at, registered_by)
+  VALUES ($1, $2, $3::float8 * interval '1 ms', clock_timestamp() + ${untilFoundAgain}, $4)
+  ON CONFLICT (id) DO UPDATE SET token_hash = excluded.token_hash, registered_by = excluded.registered_by
   RETURNING (SELECT tokens > 0 FROM before) AS replaced`;

@@ -1,5 +1,6 @@
 /** `Heartbeat`: the virtual object that waits for the pings of one job. */
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
+import { nameOf } from "#kernel/actor.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
 import type { Heartbeat } from "#monitor/contract.ts";
 import { heartbeatObject } from "#monitor/internal.ts";
@@ -20,6 +21,7 @@ type FindHeartbeat = (ctx: { key: string }) => Heartbeat;
 
 export function createHeartbeatObject(parts: HeartbeatParts) {
   const find = createFind(parts);
+  const { readActor } = parts;
   const defined = new Set(parts.definitions.heartbeats.map(({ id }) => id));
   const prepare = async (ctx: ObjectContext) => {
     const heartbeat = find(ctx);
@@ -28,13 +30,15 @@ export function createHeartbeatObject(parts: HeartbeatParts) {
   };
   return implement(heartbeatObject, {
     handlers: {
-      ...createOperatorHandlers((ctx) => operatedOf(ctx, find(ctx))),
+      ...createOperatorHandlers({ find: (ctx) => operatedOf(ctx, find(ctx)), readActor }),
       Register: async (ctx, { token_hash }) => {
         const heartbeat = find(ctx);
         const { id } = heartbeat;
+        const by = nameOf(readActor(ctx));
         const { replaced } = await ctx.run("save-token", () =>
-          parts.inbox.register(id, token_hash),
+          parts.inbox.register(id, { token: token_hash, by }),
         );
+        ctx.console.info("heartbeat registered", { check: id, by, replaced });
         await begin(ctx, heartbeat);
         return { check: id, replaced, ping_url: parts.pingUrl };
       },

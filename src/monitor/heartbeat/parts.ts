@@ -1,4 +1,5 @@
 import type { RolloutMark } from "#alerts/contract.ts";
+import type { ReadActor } from "#kernel/actor.ts";
 import type { Definitions } from "#monitor/contract.ts";
 import type { CheckRecorder } from "#monitor/records/recorder.ts";
 import type { Inbox } from "./inbox.ts";
@@ -7,6 +8,8 @@ import type { Inbox } from "./inbox.ts";
 export type HeartbeatParts = {
   definitions: Pick<Definitions, "heartbeats">;
   recorder: CheckRecorder;
+  /** Who calls, for what operators change. */
+  readActor: ReadActor;
   /** The active rollout; null: none. */
   readRollout: () => Promise<RolloutMark | null>;
   inbox: Inbox;

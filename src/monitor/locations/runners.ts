@@ -6,6 +6,14 @@ import { createIsKnownToken } from "#monitor/known-tokens.ts";
 import { refusal, refuseTaken } from "#monitor/operations/rules.ts";
 export type Runners = ReturnType<typeof createRunners>;
 
+/** `addedBy`: null: an earlier version added it. */
+type KnownRunner = {
+  location: string;
+  createdAt: Date;
+  addedBy: string | null;
+  seenAt: Date | null;
+};
+
 /** Cached, since every run of every check calls `expected`. */
 const expectedTtlMs = 1_000;
 /** A query that hangs would delay the run. */
@@ -25,9 +33,12 @@ export function createRunners(database: Database) {
   const isKnownToken = createIsKnownToken(database, "check_runners");
   return {
     /** Lets the holder of the token with this hash (hex) report for `location`; revokes an earlier token. */
-    async add(location: string, tokenHash: string): Promise<{ replaced: boolean }> {
+    async add(
+      location: string,
+      { tokenHash, by }: { tokenHash: string; by: string },
+    ): Promise<{ replaced: boolean }> {
       const { rows } = await database
-        .query(saveRunner, [location, Buffer.from(tokenHash, "hex")])
+        .query(saveRunner, [location, Buffer.from(tokenHash, "hex"), by])
         .catch(refuseTaken);
       return { replaced: rows[0]?.replaced === true };
     },
@@ -40,11 +51,12 @@ export function createRunners(database: Database) {
       }
     },
 
-    async list(): Promise<{ location: string; createdAt: Date; seenAt: Date | null }[]> {
+    async list(): Promise<KnownRunner[]> {
       const { rows } = await database.query(listRunners);
       return rows.map((row) => ({
         location: row.location,
         createdAt: row.created_at,
+        addedBy: row.added_by,
         seenAt: row.seen_at,
       }));
     },
@@ -69,13 +81,14 @@ export function createRunners(database: Database) {
 
 const saveRunner = `
   WITH before AS (SELECT count(*) AS runners FROM check_runners WHERE location = $1)
-  INSERT INTO check_runners (location, token_hash) VALUES ($1, $2)
-  ON CONFLICT (location) DO UPDATE SET token_hash = excluded.token_hash
+  INSERT INTO check_runners (location, token_hash, added_by) VALUES ($1, $2, $3)
+  ON CONFLICT (location) DO UPDATE SET token_hash = excluded.token_hash, added_by = excluded.added_by
   RETURNING (SELECT runners > 0 FROM before) AS replaced`;
 
 const dropRunner = "DELETE FROM check_runners WHERE location = $1";
 
-const listRunners = "SELECT location, created_at, seen_at FROM check_runners ORDER BY location";
+const listRunners =
+  "SELECT location, created_at, added_by, seen_at FROM check_runners ORDER BY location";
 
 const findExpected =
   "SELECT location FROM check_runners WHERE seen_at IS NOT NULL ORDER BY location";

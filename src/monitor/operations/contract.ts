@@ -44,7 +44,17 @@ const MaintenanceRequest = z
 export const AlertState = z.object({
   check: z.string(),
   muted_until: z.string().nullable(),
-  maintenance: z.array(z.object({ from: z.string(), to: z.string(), reason: z.string() })),
+  /** Who muted it; null: it is not muted, or an earlier version did. Absent: an earlier version. */
+  muted_by: z.string().nullable().optional(),
+  maintenance: z.array(
+    z.object({
+      from: z.string(),
+      to: z.string(),
+      reason: z.string(),
+      /** Who added it; null or absent: an earlier version. */
+      by: z.string().nullable().optional(),
+    }),
+  ),
   alert: z
     .object({
       episode: z.int(),
@@ -118,6 +128,8 @@ const RunnerLocation = z
 const Runner = z.object({
   location: z.string(),
   created_at: z.string(),
+  /** Who added it, or last replaced its token; null or absent: an earlier version. */
+  added_by: z.string().nullable().optional(),
   /** When it last sent a request; null: never. */
   seen_at: z.string().nullable(),
 });

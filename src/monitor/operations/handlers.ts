@@ -1,7 +1,7 @@
 /** The handlers of an operator's operations on alerts, the same for API checks and heartbeats. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
+import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import type { OpenAlert, Quiet } from "#monitor/contract.ts";
-import { notQuiet } from "#monitor/rules/quiet.ts";
 import type { AlertState } from "./contract.ts";
 import { readQuiet, writeQuiet } from "./quiet-state.ts";
 import {
@@ -21,27 +21,43 @@ export type OperatedCheck = {
   writeSnapshot: (nowMs: number) => Promise<void>;
 };
 
-/** `find` throws 404 for a key that names no check. */
-export function createOperatorHandlers(find: (ctx: ObjectContext) => OperatedCheck) {
-  const quiet = (change: (quiet: Quiet, nowMs: number) => Quiet) => async (ctx: ObjectContext) => {
-    const check = find(ctx);
-    const nowMs = await ctx.date.now();
-    writeQuiet(ctx, change(await readQuiet(ctx), nowMs));
-    await check.quietChanged(nowMs);
-    return show(ctx, check, nowMs);
-  };
+/** Changes mute and maintenance as an operator wants it. */
+type Change<Request> = (quiet: Quiet, request: Request & { by: string }, nowMs: number) => Quiet;
+
+type Parts = {
+  /** Throws 404 for a key that names no check. */
+  find: (ctx: ObjectContext) => OperatedCheck;
+  readActor: ReadActor;
+};
+
+export function createOperatorHandlers({ find, readActor }: Parts) {
+  const quiet =
+    <Request extends object>(message: string, change: Change<Request>) =>
+    async (ctx: ObjectContext, request: Request) => {
+      const check = find(ctx);
+      const by = nameOf(readActor(ctx));
+      const nowMs = await ctx.date.now();
+      writeQuiet(ctx, change(await readQuiet(ctx), { ...request, by }, nowMs));
+      ctx.console.info(message, { check: ctx.key, by, ...request });
+      await check.quietChanged(nowMs);
+      return show(ctx, check, nowMs);
+    };
   return {
-    Mute: (ctx: ObjectContext, { until }: { until?: string | undefined }) =>
-      quiet((now, nowMs) => mute(now, until, nowMs))(ctx),
-    Unmute: quiet((now) => ({ ...now, mutedUntilMs: null })),
-    Maintenance: (ctx: ObjectContext, window: { from: string; to: string; reason: string }) =>
-      quiet((now, nowMs) => addMaintenance(now, window, nowMs))(ctx),
-    EndMaintenance: quiet((now) => ({ ...notQuiet, mutedUntilMs: now.mutedUntilMs })),
+    Mute: quiet("check muted", mute),
+    Unmute: quiet("check unmuted", ({ maintenance }) => ({ mutedUntilMs: null, maintenance })),
+    Maintenance: quiet("maintenance added", addMaintenance),
+    EndMaintenance: quiet("maintenance ended", (now) => ({ ...now, maintenance: [] })),
     Acknowledge: async (ctx: ObjectContext, request: Acknowledgement) => {
       const check = find(ctx);
       const nowMs = await ctx.date.now();
       const alert = acknowledge(await check.readAlert(nowMs), request, nowMs);
       await check.writeAlert(alert, nowMs);
+      const { episode } = alert;
+      ctx.console.info("alert acknowledged", {
+        check: ctx.key,
+        by: nameOf(readActor(ctx)),
+        episode,
+      });
       return show(ctx, check, nowMs);
     },
   };

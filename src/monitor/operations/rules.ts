@@ -6,19 +6,26 @@ import type { OpenAlert, Quiet } from "#monitor/contract.ts";
 import type { AlertState, MonitorProblemCode } from "#monitor/operations/contract.ts";
 import { dropPast, muteForeverMs } from "#monitor/rules/quiet.ts";
 
+/** `by`: the operator's name. */
+type By = { by: string };
+
 /** Mutes until `until`; undefined: for ever. Throws 400 `invalid_window` for a time in the past. */
-export function mute(quiet: Quiet, until: string | undefined, nowMs: number): Quiet {
+export function mute(
+  quiet: Quiet,
+  { until, by }: By & { until?: string | undefined },
+  nowMs: number,
+): Quiet {
   const mutedUntilMs = until === undefined ? muteForeverMs : Date.parse(until);
   if (mutedUntilMs <= nowMs) throw refusal(400, "invalid_window", "until has to be in the future");
-  return { ...dropPast(quiet, nowMs), mutedUntilMs };
+  return { ...dropPast(quiet, nowMs), mutedUntilMs, mutedBy: by };
 }
 
-type Window = { from: string; to: string; reason: string };
+type Window = By & { from: string; to: string; reason: string };
 
 /** Adds a window. Throws 400 `invalid_window` if it is past or ends before it begins, or for too many. */
 export function addMaintenance(quiet: Quiet, window: Window, nowMs: number): Quiet {
-  const { from, to, reason } = window;
-  const span = { fromMs: Date.parse(from), toMs: Date.parse(to), reason };
+  const { from, to, reason, by } = window;
+  const span = { fromMs: Date.parse(from), toMs: Date.parse(to), reason, by };
   if (span.toMs <= nowMs) throw refusal(400, "invalid_window", "to has to be in the future");
   if (span.toMs <= span.fromMs) throw refusal(400, "invalid_window", "to has to be after from");
   const current = dropPast(quiet, nowMs);
@@ -53,14 +60,17 @@ export function describeAlertState(
   check: string,
   { quiet, alert }: { quiet: Quiet; alert: OpenAlert | null },
 ): AlertState {
-  const { mutedUntilMs, maintenance } = quiet;
+  const { mutedUntilMs, mutedBy = null, maintenance } = quiet;
   return {
     check,
     muted_until: mutedUntilMs === null ? null : toIso(mutedUntilMs),
-    maintenance: maintenance.map(({ fromMs, toMs, reason }) => ({
+    // An earlier version that unmutes it leaves the name behind.
+    muted_by: mutedUntilMs === null ? null : mutedBy,
+    maintenance: maintenance.map(({ fromMs, toMs, reason, by = null }) => ({
       from: toIso(fromMs),
       to: toIso(toMs),
       reason,
+      by,
     })),
     alert: alert && {
       episode: alert.episode,

@@ -58,6 +58,8 @@ export const CheckView = z.object({
     .nullable(),
   /** The end of mute or maintenance; null: an alert may open. */
   quiet_until: z.string().nullable(),
+  /** Who muted it, or added the window; null: nobody, or an earlier version. Absent: an earlier version. */
+  quiet_by: z.string().nullable().optional(),
   /** The locations of the last runs; a silent one has not reported the last run. */
   locations: z.array(
     z.object({
@@ -238,10 +240,7 @@ export const CheckReplayRequest = z
     failed_at_percent: z.int().min(0).max(100).optional(),
     failed_run_threshold: z.int().min(1).max(100).optional(),
   })
-  .meta({
-    title: "CheckReplayRequest",
-    examples: [{ check: "verify-key", failed_above_ms: 2_000 }],
-  });
+  .meta({ title: "CheckReplayRequest", examples: [{ check: "verify-key", failed_above_ms: 900 }] });
 export type CheckReplayRequest = z.infer<typeof CheckReplayRequest>;
 
 const ReplayOutcome = z.object({

@@ -8,7 +8,7 @@ import type {
   Heartbeat,
 } from "#monitor/contract.ts";
 import { statusAt } from "#monitor/rules/deadline.ts";
-import { quietUntilMs } from "#monitor/rules/quiet.ts";
+import { quietBy, quietUntilMs } from "#monitor/rules/quiet.ts";
 import type { CheckList, CheckView } from "./contract.ts";
 import { type Day, emptyStrip } from "./uptime.ts";
 
@@ -136,6 +136,7 @@ function viewSnapshot(snapshot: CheckSnapshot | undefined, nowMs: number) {
     due_at: toIsoOrNull(snapshot?.dueAtMs),
     alert: viewAlert(snapshot?.alert ?? null),
     quiet_until: toIsoOrNull(snapshot && quietUntilMs(snapshot.quiet, nowMs)),
+    quiet_by: snapshot === undefined ? null : quietBy(snapshot.quiet, nowMs),
     locations: locations.sort((a, b) => a.location.localeCompare(b.location)),
     tls_days_left: tlsDays.length === 0 ? null : Math.min(...tlsDays),
   };

@@ -20,11 +20,20 @@ function mutedSpan({ mutedUntilMs }: Quiet, atMs: number) {
   return mutedUntilMs === null ? [] : [{ fromMs: atMs, toMs: mutedUntilMs }];
 }
 
+/** Who made it quiet at `atMs`: by the mute, else by a window; null: not quiet, or not known. */
+export function quietBy(
+  { mutedUntilMs, mutedBy, maintenance }: Quiet,
+  atMs: number,
+): string | null {
+  if (mutedUntilMs !== null && mutedUntilMs > atMs) return mutedBy ?? null;
+  return maintenance.find(({ fromMs, toMs }) => fromMs <= atMs && toMs > atMs)?.by ?? null;
+}
+
 /** Drops a mute and windows that have ended. */
-export function dropPast(quiet: Quiet, atMs: number): Quiet {
-  const { mutedUntilMs, maintenance } = quiet;
+export function dropPast({ maintenance, ...mute }: Quiet, atMs: number): Quiet {
+  const isMuted = mute.mutedUntilMs !== null && mute.mutedUntilMs > atMs;
   return {
-    mutedUntilMs: mutedUntilMs !== null && mutedUntilMs > atMs ? mutedUntilMs : null,
+    ...(isMuted ? mute : { mutedUntilMs: null }),
     maintenance: maintenance.filter(({ toMs }) => toMs > atMs),
   };
 }

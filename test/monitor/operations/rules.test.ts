@@ -9,7 +9,9 @@ import { notQuiet } from "#monitor/rules/quiet.ts";
 
 const nowMs = Date.UTC(2026, 0, 1);
 const at = (hours: number) => new Date(nowMs + hours * 3_600_000).toISOString();
-const windowOf = (from: number, to: number) => ({ from: at(from), to: at(to), reason: "upgrade" });
+const windowOf = (from: number, to: number) => {
+  return { from: at(from), to: at(to), reason: "upgrade", by: "ada" };
+};
 
 const alert = {
   episode: 2,
@@ -22,18 +24,20 @@ const alert = {
 
 describe("mute", () => {
   it("lasts until the time that is given", () => {
-    expect(mute(notQuiet, at(1), nowMs).mutedUntilMs).toBe(nowMs + 3_600_000);
+    expect(mute(notQuiet, { until: at(1), by: "ada" }, nowMs).mutedUntilMs).toBe(nowMs + 3_600_000);
   });
 
   it("lasts until it is unmuted when no time is given", () => {
-    const quiet = mute(notQuiet, undefined, nowMs);
+    const quiet = mute(notQuiet, { by: "ada" }, nowMs);
 
     const { muted_until } = describeAlertState("c", { quiet, alert: null });
     expect(muted_until).toBe("9999-12-31T23:59:59.000Z");
   });
 
   it("does not end in the past", () => {
-    expect(() => mute(notQuiet, at(-1), nowMs)).toThrow("until has to be in the future");
+    expect(() => mute(notQuiet, { until: at(-1), by: "ada" }, nowMs)).toThrow(
+      "until has to be in the future",
+    );
   });
 });
 
@@ -59,6 +63,26 @@ describe("maintenance", () => {
     for (let n = 1; n <= 100; n += 1) quiet = addMaintenance(quiet, windowOf(n, n + 1), nowMs);
 
     expect(() => addMaintenance(quiet, windowOf(1, 2), nowMs)).toThrow("100 windows");
+  });
+});
+
+describe("what an operator sees", () => {
+  it("names who muted it and who added each window", () => {
+    const muted = mute(notQuiet, { by: "ada" }, nowMs);
+    const quiet = addMaintenance(muted, { ...windowOf(0, 1), by: "grace" }, nowMs);
+
+    const { muted_by, maintenance } = describeAlertState("c", { quiet, alert: null });
+
+    expect([muted_by, maintenance[0]?.by]).toEqual(["ada", "grace"]);
+  });
+
+  it("names nobody where an earlier version stored no name, or left one behind", () => {
+    const span = { fromMs: nowMs, toMs: nowMs + 1, reason: "upgrade" };
+    const quiet = { mutedUntilMs: null, mutedBy: "ada", maintenance: [span] };
+
+    const { muted_by, maintenance } = describeAlertState("c", { quiet, alert: null });
+
+    expect([muted_by, maintenance[0]?.by]).toEqual([null, null]);
   });
 });
 

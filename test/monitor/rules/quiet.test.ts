@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { dropPast, muteForeverMs, notQuiet, quietUntilMs } from "#monitor/rules/quiet.ts";
+import { dropPast, muteForeverMs, notQuiet, quietBy, quietUntilMs } from "#monitor/rules/quiet.ts";
 
 const window = (fromMs: number, toMs: number) => ({ fromMs, toMs, reason: "upgrade" });
 
@@ -34,4 +34,23 @@ it("a mute and windows that have ended are dropped", () => {
   const quiet = { mutedUntilMs: 10, maintenance: [window(0, 10), window(20, 30)] };
 
   expect(dropPast(quiet, 10)).toEqual({ mutedUntilMs: null, maintenance: [window(20, 30)] });
+});
+
+it("the name of who muted it is dropped with the mute", () => {
+  const quiet = { mutedUntilMs: 10, mutedBy: "ada", maintenance: [] };
+
+  expect(dropPast(quiet, 9)).toEqual(quiet);
+  expect(dropPast(quiet, 10)).toEqual({ mutedUntilMs: null, maintenance: [] });
+});
+
+it("is quiet by the name of who muted it, else of who added the window", () => {
+  const maintenance = [{ ...window(10, 20), by: "grace" }];
+  const quiet = { mutedUntilMs: 12, mutedBy: "ada", maintenance };
+
+  expect([11, 12, 19, 20].map((at) => quietBy(quiet, at))).toEqual(["ada", "grace", "grace", null]);
+});
+
+it("is quiet by nobody known when an earlier version stored it", () => {
+  expect(quietBy({ mutedUntilMs: 10, maintenance: [] }, 9)).toBeNull();
+  expect(quietBy({ mutedUntilMs: null, maintenance: [window(10, 20)] }, 10)).toBeNull();
 });

@@ -9,6 +9,7 @@ import { createHeartbeatObject } from "#monitor/heartbeat/object.ts";
 import { createRecordsObject } from "#monitor/records/service.ts";
 import { createResultWriter } from "#monitor/results/record.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
+import { readActor } from "../signed-call.ts";
 import { type AlertWorkerSettings, heartbeatsOf } from "./alert-workers.ts";
 
 const settings = JSON.parse(process.argv[2] ?? "") as AlertWorkerSettings;
@@ -31,6 +32,7 @@ const { url } = await serveEndpoint({
     createHeartbeatObject({
       definitions: { heartbeats },
       recorder,
+      readActor,
       readRollout: async () => null,
       inbox: createInbox({ database, heartbeats, recordPings: recorder.pings }),
       pingUrl: null,

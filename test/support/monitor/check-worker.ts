@@ -11,6 +11,7 @@ import { createRunCheck } from "#monitor/probe/run-check.ts";
 import { createResultWriter } from "#monitor/results/record.ts";
 import { createMonitorServices } from "#monitor/services.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
+import { readActor } from "../signed-call.ts";
 import { anApiCheck } from "./check-builders.ts";
 
 export type CheckWorkerSettings = {
@@ -42,6 +43,7 @@ const { url } = await serveEndpoint({
     ...createMonitorServices({
       definitions: { apiChecks: [check], heartbeats: [] },
       recorder,
+      readActor,
       readRollout: async () => null,
       failedAtPercent: 0,
       location: "local",

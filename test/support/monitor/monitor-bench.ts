@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { implement } from "@restatedev/restate-sdk";
+import { pino } from "pino";
 import { onTestFinished } from "vitest";
 import { type AlertOrder, alertDelivery, type RolloutMark } from "#alerts/contract.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
-import { createLog } from "#kernel/log.ts";
 import type { ApiCheck, Heartbeat } from "#monitor/contract.ts";
 import { createSendDeadlines, watchDeadlines } from "#monitor/heartbeat/deadline-watch.ts";
 import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
@@ -23,6 +23,7 @@ import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { createTestDatabase } from "../run/shared-postgres.ts";
 import { startTestRestate } from "../servers/servers.ts";
+import { postSigned, readActor } from "../signed-call.ts";
 import { waitFor } from "../wait-for.ts";
 
 type BenchOptions = {
@@ -36,12 +37,12 @@ type BenchOptions = {
 
 type Defined = { apiChecks: ApiCheck[]; heartbeats: Heartbeat[] };
 
-const log = createLog({ level: "silent", format: "json" });
-
 /** Everything is stopped when the test that asks for it ends. */
 export async function startMonitorBench(options: BenchOptions) {
   const { apiChecks = [], heartbeats = [], alwaysReplay = false, inactive = [] } = options;
   let definitions: Defined = { apiChecks, heartbeats };
+  const logLines: string[] = [];
+  const log = pino({ level: "info" }, { write: (line) => logLines.push(line) });
   const server = await createTestDatabase();
   onTestFinished(server.stop);
   const database = openDatabase(server.url, log);
@@ -59,6 +60,7 @@ export async function startMonitorBench(options: BenchOptions) {
     ...createMonitorServices({
       definitions: defined,
       recorder,
+      readActor,
       readRollout: async () => situation.rollout,
       failedAtPercent: options.failedAtPercent ?? 0,
       location: "local",
@@ -98,6 +100,8 @@ export async function startMonitorBench(options: BenchOptions) {
     database,
     restate,
     target,
+    /** What the worker has logged, a JSON text each. */
+    logLines,
     orders,
     situation,
     runners,
@@ -114,7 +118,9 @@ export async function startMonitorBench(options: BenchOptions) {
       log,
       nowMs: Date.now,
     }),
-    call: (path: string, body: object = {}) => callIngress(`${ingressUrl}/${path}`, body),
+    /** `by`: the name that the gateway signed; absent: the call did not come through it. */
+    call: (path: string, body: object = {}, by?: string) =>
+      callIngress(`${ingressUrl}/${path}`, body, by),
     results: () => readResults(database),
     untilOrders: (count: number) =>
       waitFor(() => orders.length >= count, { withinMs: 60_000, what: `${count} events` }),
@@ -197,12 +203,8 @@ async function startTarget() {
 
 const ok: RequestListener = (_, outgoing) => outgoing.writeHead(200).end('{"data":{"valid":true}}');
 
-async function callIngress(url: string, body: object) {
-  const answer = await fetch(url, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
+async function callIngress(url: string, body: object, by?: string) {
+  const answer = await postSigned(url, body, by);
   const text = await answer.text();
   return { status: answer.status, body: (text === "" ? null : JSON.parse(text)) as Answer };
 }

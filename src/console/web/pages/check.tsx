@@ -60,6 +60,7 @@ function Maintenance(props: Pick<Props, "check" | "reload">) {
 
 function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
   const { name, status, alert, reason, channel, kind, quiet_until: quietUntil } = check;
+  const quietBy = check.quiet_by == null ? "" : `, by ${check.quiet_by}`;
   return (
     <section class="state-head">
       <div class="page-head">
@@ -79,7 +80,9 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
           {alert.acknowledged_by !== null && ` Acknowledged by ${alert.acknowledged_by}.`}
         </Notice>
       )}
-      {quietUntil !== null && <Notice tone="info">{`Quiet until ${quietEnd(quietUntil)}.`}</Notice>}
+      {quietUntil !== null && (
+        <Notice tone="info">{`Quiet until ${quietEnd(quietUntil)}${quietBy}.`}</Notice>
+      )}
       {channel === null && (
         <Notice tone="warn">
           This {kind === "api" ? "check" : "heartbeat"} has no channel: it pages nobody.

@@ -17,6 +17,7 @@ import { createAlertRoutesObject } from "#routing/incident/object.ts";
 import { freePort } from "../../../support/free-port.ts";
 import { anApiCheck } from "../../../support/monitor/check-builders.ts";
 import { startTestRestate, type TestRestate } from "../../../support/servers/servers.ts";
+import { readActor } from "../../../support/signed-call.ts";
 
 let database: Database;
 let restate: TestRestate;
@@ -52,7 +53,7 @@ function servicesOf(away: Database) {
       ...{ incidentUrl: "", nextCheckAtMs: undefined, listLagMs: 0 },
       backups: createBackupStore(away),
     }),
-    createRunnerRegistry({ runners: createRunners(away), location: "local" }),
+    createRunnerRegistry({ runners: createRunners(away), location: "local", readActor }),
   ];
 }
 

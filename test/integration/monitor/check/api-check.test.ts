@@ -121,7 +121,7 @@ describe("an API check", () => {
       what: "failed runs",
     });
 
-    expect(window.body.maintenance).toEqual([{ from, to, reason: "upgrade" }]);
+    expect(window.body.maintenance).toMatchObject([{ from, to, reason: "upgrade" }]);
     expect(bench.orders).toEqual([]);
     await bench.call(`${object}/EndMaintenance`);
     await bench.untilOrders(1);

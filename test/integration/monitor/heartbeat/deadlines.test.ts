@@ -23,7 +23,7 @@ async function startBench(agoMs: number) {
   onTestFinished(() => database.end());
   const heartbeats = ["nightly", "early", "never"].map((id) => ({ ...nightly, id }));
   const inbox = createInbox({ database, heartbeats, recordPings: async () => {} });
-  await inbox.register("nightly", token);
+  await inbox.register("nightly", { token, by: "ada" });
   const pingedMs = Date.now() - agoMs;
   await inbox.receive({ token, atMs: pingedMs });
   await inbox.release({ id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null });
@@ -122,7 +122,7 @@ it("a watched heartbeat is found at once when a clock was ahead, without a ping 
 it("leaves alone what no clock has set wrong", async () => {
   const { deadlines, inbox, database } = await startBench(1_000);
   const never = createHash("sha256").update("never").digest("hex");
-  await inbox.register("never", never);
+  await inbox.register("never", { token: never, by: "ada" });
   const read = async () => (await database.query("SELECT * FROM heartbeats ORDER BY id")).rows;
   const before = await read();
 
@@ -207,7 +207,7 @@ it("of two polls at once only one finds each deadline", async () => {
 it("finds a watched heartbeat again after a while, also one that never pinged", async () => {
   const { deadlines, inbox, database, pingedMs } = await startBench(1_000);
   const never = createHash("sha256").update("never").digest("hex");
-  await inbox.register("never", never);
+  await inbox.register("never", { token: never, by: "ada" });
   await inbox.look({ id: "nightly", lastPingAtMs: pingedMs, receivedAtMs: null });
   const before = await deadlines.findPassed();
   await database.query("UPDATE heartbeats SET due_at = due_at - interval '11 min'");
@@ -242,7 +242,7 @@ it.each(["postpone", "adopt"] as const)(
     const { deadlines, inbox, database } = await startBench(allowanceMs + 200);
     // Before the other by its id, and behind it in the table.
     const early = createHash("sha256").update("early").digest("hex");
-    await inbox.register("early", early);
+    await inbox.register("early", { token: early, by: "ada" });
     await inbox.receive({ token: early, atMs: Date.now() - allowanceMs - 200 });
     await database.query("UPDATE heartbeats SET due_at = clock_timestamp() - interval '1 s'");
     const passed = await deadlines.findPassed();

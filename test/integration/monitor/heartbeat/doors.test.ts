@@ -115,7 +115,7 @@ const check = anApiCheck({ id: "probe", frequencySeconds: 1, locations: ["eu-cen
 /** A place that reports one run of the check as it is told. */
 async function addPlace(bench: Awaited<ReturnType<typeof startDoors>>, location: string) {
   const token = makeToken();
-  await bench.runners.add(location, hashOf(token));
+  await bench.runners.add(location, { tokenHash: hashOf(token), by: "ada" });
   const client = createRunnerClient({ control: bench.url, token });
   const { checks } = await client.fetchWork();
   return {
@@ -211,7 +211,7 @@ describe("a further place", () => {
   it("has a full report taken faster than it waits, however long each result takes", async () => {
     const bench = await startDoors({ apiChecks: [check] });
     const token = makeToken();
-    await bench.runners.add("fra", hashOf(token));
+    await bench.runners.add("fra", { tokenHash: hashOf(token), by: "ada" });
     let most = 0;
     let telling = 0;
     const told: number[] = [];
