@@ -20,6 +20,7 @@ import { createQuotaCheck } from "#cron/jobs/quota-check.ts";
 import { createCronMetrics } from "#cron/metrics.ts";
 import type { Jobs } from "#cron/object.ts";
 import { createCronServices } from "#cron/services.ts";
+import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import type { DriftReport } from "#routing/incident/contract.ts";
 import { driftCheck } from "#routing/incident/start.ts";
@@ -30,6 +31,7 @@ export type CronParts = {
   config: Config;
   database: Database;
   registry: Registry;
+  readActor: ReadActor;
   /** Of analytics; undefined: the jobs that need it are off. */
   store: AnalyticsStore | undefined;
   /** Undefined: there is no certificate to renew. */
@@ -38,9 +40,10 @@ export type CronParts = {
 
 /** The services of the timed jobs. A job that lacks what it needs is off. */
 export function createCron(parts: CronParts): EndpointOptions["services"] {
-  const { config, database, registry, store, renewCertificate } = parts;
+  const { config, database, registry, readActor, store, renewCertificate } = parts;
   const readDrifts = watchAlertmanagers(config, registry);
   return createCronServices({
+    readActor,
     jobs: {
       "key-refill": createKeyRefill(createRefillKeys(database)),
       "count-keys": createCountKeysJob(createCountKeys(database, registry)),

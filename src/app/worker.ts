@@ -170,6 +170,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       config,
       database,
       registry,
+      readActor,
       store: analytics.reading?.store,
       renewCertificate: createRenewal(base, database),
     }),

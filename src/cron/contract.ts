@@ -25,6 +25,8 @@ export const CronRun = z.object({
   outcome: CronOutcome,
   /** One line: what was done, or why it failed. */
   summary: z.string(),
+  /** Who started it; null: its timer. Absent: an earlier version. */
+  by: z.string().nullable().optional(),
   started_at: z.iso.datetime(),
   ended_at: z.iso.datetime(),
 });
@@ -37,6 +39,8 @@ export const CronStatus = z.object({
   /** Absent when the job is off. */
   next_at: z.iso.datetime().optional(),
   running_since: z.iso.datetime().optional(),
+  /** As `by` of a run. */
+  running_by: z.string().nullable().optional(),
   last_run: CronRun.optional(),
   last_success_at: z.iso.datetime().optional(),
 });

@@ -5,6 +5,12 @@ import { type CronRun, cronHandlers, cronServiceName } from "./contract.ts";
 /** `runId` names the run in messages and in the log. */
 export type RunOrder = { runId: string; startedAtMs: number };
 
+/** `runId`: absent: an earlier version launched it. */
+export type Launched = { invocation: string; runId?: string };
+
+/** The name of the operator who started a run. */
+export type Starter = { runId: string; by: string };
+
 /** One object per job: its timer and its current run. Every exclusive handler is short. */
 export const cronObject = iface.object(
   cronServiceName,
@@ -19,7 +25,8 @@ export const cronObject = iface.object(
     }),
     start: iface.json<Record<string, never>, null>(),
     tick: iface.json<{ generation: number }, null>(),
-    launch: iface.json<Record<string, never>, { invocation: string }>(),
+    launch: iface.json<Record<string, never>, Launched>(),
+    startedBy: iface.json<Starter, null>(),
     finished: iface.json<CronRun, null>(),
   },
   { description: "A timed job; the key is its name." },

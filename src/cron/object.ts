@@ -6,6 +6,7 @@ import {
   type ObjectContext,
   type ObjectSharedContext,
 } from "@restatedev/restate-sdk";
+import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { endsWithin } from "#kernel/attach.ts";
 import { after } from "#kernel/durable-timer.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -18,7 +19,7 @@ import {
   type CronStatus,
   cronJobs,
 } from "./contract.ts";
-import { cronObject, cronRuns } from "./internal.ts";
+import { cronObject, cronRuns, type Launched, type Starter } from "./internal.ts";
 import type { Job } from "./job.ts";
 import { describeSchedule, dueAfterStart, isStuck, nextTick } from "./schedule.ts";
 import {
@@ -28,20 +29,24 @@ import {
   readRunning,
   timers,
   writeEnd,
+  writeLastRun,
   writeRunning,
 } from "./state.ts";
 
 /** The jobs of this installation. An absent job is off: its timer stops at its next tick. */
 export type Jobs = Partial<Record<CronJobName, Job>>;
 
-export function createCronObject(jobs: Jobs) {
+export type CronObjectParts = { jobs: Jobs; readActor: ReadActor };
+
+export function createCronObject({ jobs, readActor }: CronObjectParts) {
   return implement(cronObject, {
     handlers: {
       Status: (ctx) => status(ctx, jobs),
-      Run: (ctx) => runNow(ctx, jobs),
+      Run: (ctx) => runNow(ctx, { jobs, readActor }),
       start: (ctx) => start(ctx, jobs),
       tick: (ctx, { generation }) => tick(ctx, jobs, generation),
       launch: (ctx) => launch(ctx),
+      startedBy,
       finished,
     },
     options: {
@@ -50,6 +55,7 @@ export function createCronObject(jobs: Jobs) {
       handlers: {
         tick: { ingressPrivate: true },
         launch: { ingressPrivate: true },
+        startedBy: { ingressPrivate: true },
         finished: { ingressPrivate: true },
       },
     },
@@ -78,7 +84,7 @@ async function tick(ctx: ObjectContext, jobs: Jobs, generation: number): Promise
     ctx.console.warn("cron job still running, run skipped", { job: ctx.key });
     return null;
   }
-  await launchRun(ctx, timer.dueAtMs);
+  await launchRun(ctx, { notBeforeMs: timer.dueAtMs, by: null });
   return null;
 }
 
@@ -93,35 +99,55 @@ async function arm(ctx: ObjectContext, jobs: Jobs, dueAtMs: number): Promise<voi
 }
 
 /** A timer may fire slightly early: the run is then dated at its grid point, so that its day is right. */
-async function launchRun(ctx: ObjectContext, notBeforeMs = 0): Promise<string> {
+async function launchRun(
+  ctx: ObjectContext,
+  { notBeforeMs, ...starter }: { notBeforeMs: number; by?: null },
+): Promise<Launched> {
   const runId = ctx.rand.uuidv4();
   const startedAtMs = Math.max(await ctx.date.now(), notBeforeMs);
   const order = { runId, startedAtMs };
   const invocation = await ctx.sendClient(cronRuns, ctx.key).run(order).invocationId;
-  writeRunning(ctx, { runId, invocation, startedAtMs });
-  return invocation;
+  writeRunning(ctx, { runId, invocation, startedAtMs, ...starter });
+  return { invocation, runId };
 }
 
 /** Starts a run for the operator, unless one is running. */
-async function launch(ctx: ObjectContext): Promise<{ invocation: string }> {
+async function launch(ctx: ObjectContext): Promise<Launched> {
   if (await isRunning(ctx)) {
     throw problem(409, "already_running", `${ctx.key} is already running; one run at a time`);
   }
-  return { invocation: await launchRun(ctx) };
+  return launchRun(ctx, { notBeforeMs: 0 });
 }
 
-async function runNow(ctx: ObjectSharedContext, jobs: Jobs): Promise<CronRun> {
+async function runNow(
+  ctx: ObjectSharedContext,
+  { jobs, readActor }: CronObjectParts,
+): Promise<CronRun> {
   if (findJob(ctx, jobs) === undefined) {
     throw problem(409, "job_off", `${ctx.key} is off by the settings`);
   }
-  const { invocation } = await ctx.client(cronObject, ctx.key).launch({});
-  return ctx.invocation(InvocationIdParser.fromString(invocation)).attach<CronRun>();
+  const by = nameOf(readActor(ctx));
+  const { invocation, runId } = await ctx.client(cronObject, ctx.key).launch({});
+  const end = ctx.invocation(InvocationIdParser.fromString(invocation)).attach<CronRun>();
+  ctx.console.info("cron job started by an operator", { job: ctx.key, runId, by });
+  // Not an argument of `launch`: earlier versions journaled that call without it, and a run may take long.
+  if (runId !== undefined) ctx.sendClient(cronObject, ctx.key).startedBy({ runId, by });
+  return { ...(await end), by };
+}
+
+/** Stores who started a run. A short one may have ended before. */
+async function startedBy(ctx: ObjectContext, { runId, by }: Starter): Promise<null> {
+  const running = await readRunning(ctx);
+  const lastRun = await readLastRun(ctx);
+  if (running?.runId === runId) writeRunning(ctx, { ...running, by });
+  if (lastRun?.run_id === runId) writeLastRun(ctx, { ...lastRun, by });
+  return null;
 }
 
 async function finished(ctx: ObjectContext, run: CronRun): Promise<null> {
   const running = await readRunning(ctx);
   // A run that was taken for lost may still report its end: then the newer run counts.
-  if (running?.runId === run.run_id) writeEnd(ctx, run);
+  if (running?.runId === run.run_id) writeEnd(ctx, running, run);
   return null;
 }
 
@@ -134,7 +160,7 @@ async function isRunning(ctx: ObjectContext): Promise<boolean> {
   if (running === null) return false;
   const end = await endOf(ctx, running);
   if (end === undefined) return true;
-  writeEnd(ctx, end);
+  writeEnd(ctx, running, end);
   return false;
 }
 
@@ -168,6 +194,7 @@ async function status(ctx: ObjectSharedContext, jobs: Jobs): Promise<CronStatus>
     schedule: job === undefined ? "off" : describeSchedule(job.schedule),
     ...(job !== undefined && timer !== null && { next_at: toIso(timer.dueAtMs) }),
     ...(running !== null && { running_since: toIso(running.startedAtMs) }),
+    ...(running?.by !== undefined && { running_by: running.by }),
     ...(lastRun !== null && { last_run: lastRun }),
     ...(lastSuccess !== null && { last_success_at: lastSuccess }),
   };

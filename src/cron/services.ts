@@ -1,7 +1,7 @@
 /** Creates all objects of the timed jobs. */
-import { createCronObject } from "./object.ts";
+import { type CronObjectParts, createCronObject } from "./object.ts";
 import { createJobRunService, type JobRunParts } from "./run.ts";
 
-export function createCronServices(parts: JobRunParts) {
-  return [createCronObject(parts.jobs), createJobRunService(parts)];
+export function createCronServices(parts: JobRunParts & CronObjectParts) {
+  return [createCronObject(parts), createJobRunService(parts)];
 }

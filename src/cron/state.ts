@@ -4,8 +4,16 @@ import { durableTimer } from "#kernel/durable-timer.ts";
 import type { CronRun } from "./contract.ts";
 import type { Timer } from "./schedule.ts";
 
-/** The active run, and the invocation to attach to. */
-export type ActiveRun = { runId: string; invocation: string; startedAtMs: number };
+/**
+ * The active run, and the invocation to attach to. `by`: the operator who started it; null: its timer did. Absent: the
+ * name has not arrived yet, or an earlier version started it.
+ */
+export type ActiveRun = {
+  runId: string;
+  invocation: string;
+  startedAtMs: number;
+  by?: string | null;
+};
 
 const keys = {
   running: "running",
@@ -21,9 +29,11 @@ export const writeRunning = (ctx: ObjectContext, run: ActiveRun) => ctx.set(keys
 export const readLastRun = (ctx: ObjectSharedContext) => ctx.get<CronRun>(keys.lastRun);
 export const readLastSuccess = (ctx: ObjectSharedContext) => ctx.get<string>(keys.lastSuccessAt);
 
-/** Closes the active run. */
-export function writeEnd(ctx: ObjectContext, run: CronRun): void {
+export const writeLastRun = (ctx: ObjectContext, run: CronRun) => ctx.set(keys.lastRun, run);
+
+/** Closes the active run; its end is stored with the name of who started it. */
+export function writeEnd(ctx: ObjectContext, { by }: ActiveRun, run: CronRun): void {
   ctx.clear(keys.running);
-  ctx.set(keys.lastRun, run);
+  writeLastRun(ctx, { ...run, ...(by !== undefined && { by }) });
   if (run.outcome === "succeeded") ctx.set(keys.lastSuccessAt, run.ended_at);
 }

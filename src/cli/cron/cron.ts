@@ -22,13 +22,27 @@ export async function runJob(job: CronJobName, options: GlobalOptions): Promise<
 }
 
 function reportJobs(jobs: readonly CronStatus[]): string {
-  const table = createTable(["job", "schedule", "next", "last run", "outcome", ""]);
-  for (const { job, schedule, next_at, running_since, last_run } of jobs) {
-    const next = running_since === undefined ? shortTime(next_at) : "running";
-    const { outcome = "", summary = "" } = last_run ?? {};
-    table.push([job, schedule, next, shortTime(last_run?.ended_at), outcome, plain(summary)]);
+  const table = createTable(["job", "schedule", "next", "last run", "by", "outcome", ""]);
+  for (const { job, schedule, last_run, ...status } of jobs) {
+    const { ended_at, by, outcome = "", summary = "" } = last_run ?? {};
+    const last = [shortTime(ended_at), starterOf(by), outcome, plain(summary)];
+    table.push([job, schedule, describeNext(status), ...last]);
   }
   return String(table);
+}
+
+function describeNext({
+  next_at,
+  running_since,
+  running_by,
+}: Pick<CronStatus, "next_at" | "running_since" | "running_by">): string {
+  if (running_since === undefined) return shortTime(next_at);
+  return running_by === undefined ? "running" : `running, by ${starterOf(running_by)}`;
+}
+
+/** Empty when an earlier version started the run. */
+function starterOf(by: string | null | undefined): string {
+  return by === null ? "timer" : plain(by ?? "");
 }
 
 function shortTime(iso = ""): string {

@@ -149,6 +149,56 @@ describe("a timed job", () => {
     });
   });
 
+  it.each([
+    { mode: "as usual", alwaysReplay: false },
+    { mode: "with every step replayed", alwaysReplay: true },
+  ])("names the operator who started it, running and ended, $mode", async ({ alwaysReplay }) => {
+    const gate = Promise.withResolvers<null>();
+    const { job } = notingJob(never, ({ step }) => step("wait", () => gate.promise));
+    const bench = await startCronBench({ jobs: { "quota-check": job }, alwaysReplay });
+    const run = bench.call("quota-check", "Run", "ada");
+    const status = async () => (await bench.call("quota-check", "Status")).body;
+    await expect.poll(status).toMatchObject({ running_by: "ada" });
+
+    gate.resolve(null);
+
+    expect((await run).body).toMatchObject({ outcome: "succeeded", by: "ada" });
+    await expect.poll(status).toMatchObject({ last_run: { outcome: "succeeded", by: "ada" } });
+    const logged = bench.logLines.find((line) => line.includes("cron job started by an operator"));
+    expect(JSON.parse(logged ?? "{}")).toMatchObject({ job: "quota-check", by: "ada" });
+  });
+
+  it("names an operator whose run was killed", async () => {
+    const { job, runsAtMs } = notingJob(never, ({ step }) =>
+      step("hang", () => new Promise<null>(() => {})),
+    );
+    const bench = await startCronBench({ jobs: { "quota-check": job } });
+    const first = bench.call("quota-check", "Run", "ada");
+    const status = async () => (await bench.call("quota-check", "Status")).body;
+    await expect.poll(status).toMatchObject({ running_by: "ada" });
+    await untilRuns(runsAtMs, 1);
+    await bench.killRunner();
+    await first;
+
+    bench.call("quota-check", "Run", "grace").catch(() => {});
+
+    await expect.poll(status).toMatchObject({
+      running_by: "grace",
+      last_run: { outcome: "lost", by: "ada" },
+    });
+    await bench.killRunner();
+  });
+
+  it("names nobody when its timer started it", async () => {
+    const { job } = notingJob(everySecond);
+    const bench = await startCronBench({ jobs: { "count-keys": job } });
+
+    await bench.start();
+
+    const status = async () => (await bench.call("count-keys", "Status")).body;
+    await expect.poll(status).toMatchObject({ last_run: { outcome: "succeeded", by: null } });
+  });
+
   it("whose step keeps failing has failed, pings nothing, and runs again", async () => {
     let attempts = 0;
     const { job } = notingJob(never, ({ step }) =>

@@ -16,6 +16,7 @@ import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { startFakeChat } from "../alerts/fake-chat.ts";
 import { startTestRestate } from "../servers/servers.ts";
+import { postSigned, readActor } from "../signed-call.ts";
 
 type BenchOptions = {
   jobs: Jobs;
@@ -41,6 +42,7 @@ export async function startCronBench({
   const services = [
     ...createCronServices({
       jobs,
+      readActor,
       heartbeatUrlOf: () => heartbeat.url,
       pingHeartbeat: createPingHeartbeat({ minTimeout: 10, maxTimeout: 10 }),
       metrics: createCronMetrics(registry),
@@ -54,12 +56,8 @@ export async function startCronBench({
   const { adminUrl, ingressUrl } = restate;
   await registerWorker({ adminUrl, workerUrl: worker.url, revision: "cron" });
 
-  const call = async (job: CronJobName, handler: "Status" | "Run") => {
-    const answer = await fetch(`${ingressUrl}/${cronServiceName}/${job}/${handler}`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: "{}",
-    });
+  const call = async (job: CronJobName, handler: "Status" | "Run", by?: string) => {
+    const answer = await postSigned(`${ingressUrl}/${cronServiceName}/${job}/${handler}`, {}, by);
     return { status: answer.status, body: (await answer.json()) as Record<string, never> };
   };
 
