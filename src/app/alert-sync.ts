@@ -3,14 +3,20 @@ import type { EndpointOptions } from "@restatedev/restate-sdk";
 import type { Registry } from "prom-client";
 import type { Config } from "#config.ts";
 import { everyMinutes, nextTick } from "#cron/schedule.ts";
+import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import { createAlertRoutes } from "#routing/incident/services.ts";
 import { routes, sources } from "#routing/routes.ts";
 
-type SyncParts = { config: Config; database: Database; registry: Registry };
+type SyncParts = {
+  config: Config;
+  database: Database;
+  registry: Registry;
+  readActor: ReadActor;
+};
 
 export function createAlertSync(parts: SyncParts): EndpointOptions["services"] {
-  const { config, database, registry } = parts;
+  const { config, database, registry, readActor } = parts;
   const { url, api_key: apiKey, ids_file: idsFile } = config.incident;
   const { drift_check_minutes, list_lag_seconds } = config.incident;
   return createAlertRoutes({
@@ -24,6 +30,7 @@ export function createAlertSync(parts: SyncParts): EndpointOptions["services"] {
     rows: { routes, sources },
     database,
     registry,
+    readActor,
   });
 }
 

@@ -165,7 +165,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     createChatLog(database),
     createReleaseService(endInvocations),
     ...createAlerts({ config, database, registry, results, links: parts.links }),
-    ...createAlertSync({ config, database, registry }),
+    ...createAlertSync({ config, database, registry, readActor }),
     ...createCron({
       config,
       database,

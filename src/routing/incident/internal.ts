@@ -15,6 +15,9 @@ export type OwnedRoutes = Record<string, OwnedRoute>;
 
 export type ApplyBegun = { applyId: string; invocation: string };
 
+/** The name of the operator who started an apply. */
+export type Starter = { applyId: string; by: string };
+
 export type ApplyWork = {
   applyId: string;
   startedAtMs: number;
@@ -57,6 +60,7 @@ export const alertRoutesObject = iface.object(
       description: "The routes as they were before one apply.",
     }),
     begin: iface.json<ApplyRequest, ApplyBegun>(),
+    startedBy: iface.json<Starter, null>(),
     note: iface.json<RouteNote, null>(),
     intend: iface.json<Creation, null>(),
     keep: iface.json<{ applyId: string; backup: string }, null>(),

@@ -1,5 +1,6 @@
 /** The virtual object of alert routes, which operators call. */
 import { implement, type ObjectSharedContext } from "@restatedev/restate-sdk";
+import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { attachOrLost } from "#kernel/attach.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError } from "#kernel/terminal.ts";
@@ -22,7 +23,7 @@ import {
   readLastApply,
   readOwned,
 } from "./state.ts";
-import { begin, finish, intend, keepBackup, lost, note } from "./work.ts";
+import { begin, finish, intend, keepBackup, lost, note, startedBy } from "./work.ts";
 
 export type ObjectParts = {
   /** Empty: nothing can be applied. */
@@ -32,6 +33,7 @@ export type ObjectParts = {
   /** How long after its creation a route may be missing in lists. */
   listLagMs: number;
   backups: BackupStore;
+  readActor: ReadActor;
 };
 
 const hidden = { ingressPrivate: true };
@@ -50,6 +52,7 @@ export function createAlertRoutesObject(parts: ObjectParts) {
       Backups: (ctx) => readNow(ctx, listing, backups.list),
       Backup: (ctx, { backup }) => readBackup(ctx, backup, backups),
       begin,
+      startedBy,
       note,
       intend,
       keep: keepBackup,
@@ -75,6 +78,7 @@ export function createAlertRoutesObject(parts: ObjectParts) {
       asTerminalError,
       handlers: {
         begin: hidden,
+        startedBy: hidden,
         note: hidden,
         intend: hidden,
         keep: hidden,
@@ -112,7 +116,7 @@ function beginnings(creations: OpenCreations): RoutesStatus["creations"] {
 async function apply(
   ctx: ObjectSharedContext,
   request: ApplyRequest,
-  { incidentUrl }: ObjectParts,
+  { incidentUrl, readActor }: ObjectParts,
 ): Promise<ApplyResult> {
   if (incidentUrl === "") {
     const detail = "incident.url and incident.api_key are not set where Vedette runs";
@@ -123,12 +127,18 @@ async function apply(
     const detail = `the plan is for ${planned}, but Vedette uses ${incidentUrl}`;
     throw problem(409, "other_incident_service", detail);
   }
+  const by = nameOf(readActor(ctx));
   const { applyId, invocation } = await ctx.client(alertRoutesObject, ctx.key).begin(request);
-  return attachOrLost(ctx, invocation, (ended) =>
+  const end = attachOrLost(ctx, invocation, (ended) =>
     ctx
       .client(alertRoutesObject, ctx.key)
       .lost({ applyId, reason: `the apply ended early: ${ended}` }),
   );
+  const { adopt, prune } = request;
+  ctx.console.info("alert routes apply started", { applyId, by, adopt, prune });
+  // After the steps that earlier versions journaled: their applies are continued by this version.
+  ctx.sendClient(alertRoutesObject, ctx.key).startedBy({ applyId, by });
+  return { ...(await end), by };
 }
 
 async function readBackup(

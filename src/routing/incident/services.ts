@@ -1,5 +1,6 @@
 /** Creates the Restate objects of the sync of alert routes. */
 import type { Registry } from "prom-client";
+import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import { createBackupStore } from "./backups.ts";
 import { readIdsFile } from "./ids-file.ts";
@@ -22,15 +23,17 @@ export type AlertRoutesParts = {
   rows: Rows;
   database: Database;
   registry: Registry;
+  readActor: ReadActor;
 };
 
 export function createAlertRoutes(parts: AlertRoutesParts) {
   const { incident, idsFile, nextCheckAtMs, listLagMs, rows, database, registry } = parts;
+  const { readActor } = parts;
   const isConfigured = incident.url !== "" && incident.apiKey !== "";
   const incidentUrl = isConfigured ? incident.url : "";
   const backups = createBackupStore(database);
   return [
-    createAlertRoutesObject({ incidentUrl, nextCheckAtMs, listLagMs, backups }),
+    createAlertRoutesObject({ incidentUrl, nextCheckAtMs, listLagMs, backups, readActor }),
     createApplyService({
       send: createSend(incident),
       incidentUrl,

@@ -5,7 +5,13 @@ import { endsWithin } from "#kernel/attach.ts";
 import { toIso } from "#kernel/time.ts";
 import type { ApplyRequest, ApplyResult } from "#routing/incident/contract.ts";
 import { listJobs } from "./apply.ts";
-import { type ApplyBegun, alertRoutesRuns, type Creation, type RouteNote } from "./internal.ts";
+import {
+  type ApplyBegun,
+  alertRoutesRuns,
+  type Creation,
+  type RouteNote,
+  type Starter,
+} from "./internal.ts";
 import { problem } from "./problem.ts";
 import {
   type ApplyInProgress,
@@ -16,6 +22,7 @@ import {
   writeApplying,
   writeCreations,
   writeEnd,
+  writeLastApply,
   writeOwned,
 } from "./state.ts";
 
@@ -40,6 +47,15 @@ export async function begin(ctx: ObjectContext, request: ApplyRequest): Promise<
     invocation,
   });
   return { applyId, invocation };
+}
+
+/** Stores who started an apply. A short one may have ended before. */
+export async function startedBy(ctx: ObjectContext, { applyId, by }: Starter): Promise<null> {
+  const applying = await readApplying(ctx);
+  const last = await readLastApply(ctx);
+  if (applying?.apply_id === applyId) writeApplying(ctx, { ...applying, by });
+  if (last?.apply_id === applyId) writeLastApply(ctx, { ...last, by });
+  return null;
 }
 
 /** How long the end of an invocation that has ended may take to show. */
@@ -89,7 +105,7 @@ export async function keepBackup(
 /** An apply that was closed as lost may still report its end: a newer one is not overwritten by it. */
 export async function finish(ctx: ObjectContext, result: ApplyResult): Promise<void> {
   const applying = await readApplying(ctx);
-  if (applying?.apply_id === result.apply_id) writeEnd(ctx, result);
+  if (applying?.apply_id === result.apply_id) writeEnd(ctx, applying, result);
 }
 
 /** Closes an apply whose run was killed, with the results that it has noted so far. */
@@ -103,7 +119,7 @@ export async function lost(
   ctx.console.error("alert routes apply lost", { applyId, detail: reason });
   const ended_at = toIso(await ctx.date.now());
   const result: ApplyResult = { ...progress, outcome: "stopped", doubled: [], ended_at };
-  writeEnd(ctx, result);
+  writeEnd(ctx, applying, result);
   return result;
 }
 

@@ -20,7 +20,7 @@ export function Sync({ sync, trouble }: { sync: Status | null; trouble: string |
         {sync === null ? <Notice tone="warn">{trouble}</Notice> : <Drift drift={sync.drift} />}
         {sync?.applying != null && (
           <Notice tone="info">
-            {`An apply is running: ${sync.applying.routes.length} of ${sync.applying.total} routes.`}
+            {`An apply is running${byWhom(sync.applying)}: ${sync.applying.routes.length} of ${sync.applying.total} routes.`}
           </Notice>
         )}
         {sync?.last_apply != null && <LastApply result={sync.last_apply} />}
@@ -74,7 +74,7 @@ function Drift({ drift }: Pick<Status, "drift">) {
 function LastApply({ result }: { result: NonNullable<Status["last_apply"]> }) {
   return (
     <details>
-      <summary>{`Last apply: ${result.outcome}, ${day(result.ended_at)}`}</summary>
+      <summary>{`Last apply: ${result.outcome}, ${day(result.ended_at)}${byWhom(result)}`}</summary>
       <List>
         {result.doubled.map(({ name, advice }) => (
           <li key={`doubled ${name}`}>{advice}</li>
@@ -93,6 +93,10 @@ function LastApply({ result }: { result: NonNullable<Status["last_apply"]> }) {
       </List>
     </details>
   );
+}
+
+function byWhom({ by }: { by?: string | undefined }): string {
+  return by === undefined ? "" : `, by ${by}`;
 }
 
 function List({ children }: { children: ComponentChildren }) {

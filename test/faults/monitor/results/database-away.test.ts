@@ -52,6 +52,7 @@ function servicesOf(away: Database) {
     createAlertRoutesObject({
       ...{ incidentUrl: "", nextCheckAtMs: undefined, listLagMs: 0 },
       backups: createBackupStore(away),
+      readActor,
     }),
     createRunnerRegistry({ runners: createRunners(away), location: "local", readActor }),
   ];

@@ -88,6 +88,15 @@ describe("alert routes", () => {
     expect(routes.incident.double.faults).toEqual([]);
   });
 
+  it("name who applied them, in their status and for the command", async () => {
+    const by = async () => (await routes.status()).last_apply?.by;
+    await expect.poll(by).toBe("ingress-token");
+
+    const { stdout } = await routes.run("status");
+
+    expect(stdout).toMatch(/^last apply: applied at \S+, by ingress-token$/m);
+  });
+
   it("are in step then, and people are notified that drift has ended", async () => {
     await untilDrift("in_step");
 
