@@ -53,6 +53,7 @@ function deliveryOf(database: Database, noteAccepted: ReturnType<typeof createRe
     database,
     noteAccepted: noteAccepted.delivered,
     registry: new Registry(),
+    readActor: createReadActor(randomBytes(32)),
   });
 }
 

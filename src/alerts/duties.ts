@@ -13,7 +13,7 @@ export const alertsDuties: Duties = {
     retry: { restoredBy: "goOn" },
     goOn: { restoredBy: "goOn" },
   }),
-  ...dutiesOf(alertRecord, { save: again }),
+  ...dutiesOf(alertRecord, { save: again, retriedBy: again }),
 };
 
 export const alertsServices: readonly string[] = [alertQueue, alertRecord, alertEvents].map(

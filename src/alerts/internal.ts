@@ -11,7 +11,11 @@ export const alertQueue = iface.object(alertDelivery.name, {
   goOn: iface.json<Record<string, never>, null>(),
 });
 
+/** Events that an operator sends again. */
+export type RetriedEvents = { eventIds: string[]; by: string };
+
 /** One object per check stores the delivery status of its events, in order. */
 export const alertRecord = iface.object("vedette.v1.AlertRecord", {
   save: iface.json<{ records: EventRecord[] }, null>(),
+  retriedBy: iface.json<RetriedEvents, null>(),
 });

@@ -9,7 +9,7 @@ import type { EventStore } from "./store.ts";
 /** Called when the receiver has accepted an event; twice after a crash in between. */
 export type NoteAccepted = (event: AlertTransition, atMs: number) => Promise<void>;
 
-type RecorderParts = { store: Pick<EventStore, "save">; noteAccepted: NoteAccepted };
+type RecorderParts = { store: Pick<EventStore, "save" | "retriedBy">; noteAccepted: NoteAccepted };
 
 export function createAlertRecorder({ store, noteAccepted }: RecorderParts) {
   const note = async ({ entry, acceptedAtMs }: EventRecord): Promise<void> => {
@@ -29,6 +29,13 @@ export function createAlertRecorder({ store, noteAccepted }: RecorderParts) {
         for (const fault of faults.filter((one) => one !== null)) {
           ctx.console.error("alert record given up", { fault });
         }
+        return null;
+      },
+      retriedBy: async (ctx, retried) => {
+        const fault = await ctx.run("save-retry", () =>
+          whyUnwritable(() => store.retriedBy(retried)),
+        );
+        if (fault !== null) ctx.console.error("alert record given up", { fault });
         return null;
       },
     },

@@ -1,10 +1,11 @@
 /** The operators' queries and actions as a Restate service, called through the gateway like the rest. */
 import { implement } from "@restatedev/restate-sdk";
 import { type AlertEventProblemCode, alertEvents } from "#alerts/contract.ts";
+import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError, toTerminalError } from "#kernel/terminal.ts";
-import { alertQueue } from "./internal.ts";
+import { alertQueue, alertRecord } from "./internal.ts";
 import type { RoutedOrder } from "./queue.ts";
 import type { EventStore } from "./store.ts";
 
@@ -16,9 +17,10 @@ type Parts = {
   store: Pick<EventStore, "list" | "find">;
   /** Where an event is posted, and its body; undefined: no source is configured. */
   preview: (order: RoutedOrder) => { address: string; body: object } | undefined;
+  readActor: ReadActor;
 };
 
-export function createAlertEvents({ store, preview }: Parts) {
+export function createAlertEvents({ store, preview, readActor }: Parts) {
   return implement(alertEvents, {
     handlers: {
       List: (ctx, request) => readNow(ctx, listing, () => store.list(request)),
@@ -28,8 +30,16 @@ export function createAlertEvents({ store, preview }: Parts) {
         const { address, body } = preview(found.order) ?? { address: null, body: null };
         return { ...found.view, address, body: body as Record<string, unknown> | null };
       },
-      Retry: (ctx, { event_id }) =>
-        ctx.client(alertQueue, checkOf(event_id)).retry({ eventId: event_id }),
+      Retry: async (ctx, { event_id }) => {
+        const check = checkOf(event_id);
+        const retry = await ctx.client(alertQueue, check).retry({ eventId: event_id });
+        const { event_ids: eventIds } = retry;
+        const by = nameOf(readActor(ctx));
+        ctx.console.info("alert events sent again", { events: eventIds, by });
+        // After what the queue has sent there: the rows exist by then.
+        ctx.sendClient(alertRecord, check).retriedBy({ eventIds, by });
+        return retry;
+      },
     },
     options: { journalRetention: 0, asTerminalError },
   });

@@ -1,5 +1,6 @@
 /** Creates all objects and services of the alert delivery. */
 import type { Registry } from "prom-client";
+import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import { createAttempt, createPreview } from "./attempt.ts";
 import { countAttempts, showEvents } from "./metrics.ts";
@@ -19,6 +20,7 @@ export type AlertDeliveryParts = {
   database: Database;
   noteAccepted: NoteAccepted;
   registry: Registry;
+  readActor: ReadActor;
 };
 
 export function createAlertDelivery(parts: AlertDeliveryParts) {
@@ -30,6 +32,6 @@ export function createAlertDelivery(parts: AlertDeliveryParts) {
   return [
     createAlertQueue({ attempt: countAttempts(attempt, registry), giveUpAfterMs }),
     createAlertRecorder({ store, noteAccepted }),
-    createAlertEvents({ store, preview }),
+    createAlertEvents({ store, preview, readActor: parts.readActor }),
   ];
 }

@@ -3,6 +3,7 @@ import type { AlertEventList, AlertEventListRequest, AlertEventView } from "#ale
 import type { Database } from "#kernel/database.ts";
 import { createJointWrites } from "#kernel/groups.ts";
 import type { AlertTransition } from "./contract.ts";
+import type { RetriedEvents } from "./internal.ts";
 import { tokenRefused } from "./outcome.ts";
 import type { EventRecord, RoutedOrder } from "./queue.ts";
 
@@ -29,6 +30,11 @@ export function createEventStore(database: Database, { keepDays }: { keepDays: n
   return {
     /** Writes the state of an event, and deletes events that are too old. */
     save: (record: EventRecord): Promise<void> => save(record),
+
+    /** Stores who sends the events again. */
+    async retriedBy({ eventIds, by }: RetriedEvents): Promise<void> {
+      await database.query(noteRetry, [eventIds, by]);
+    },
 
     async list({ status, check, limit }: AlertEventListRequest): Promise<AlertEventList> {
       const { rows } = await database.query(listEvents, [status ?? null, check ?? null, limit]);
@@ -95,6 +101,11 @@ const saveEvents = `
     OR excluded.attempts = alert_events.attempts
       AND (excluded.status <> 'pending' OR alert_events.status = 'pending')`;
 
+// Locked in the same order, for the same reason.
+const noteRetry = `
+  WITH locked AS (SELECT event_id FROM alert_events WHERE event_id = ANY ($1) ORDER BY event_id FOR UPDATE)
+  UPDATE alert_events SET retried_by = $2 FROM locked WHERE locked.event_id = alert_events.event_id`;
+
 const dropOld = `
   DELETE FROM alert_events
   WHERE queued_at < now() - make_interval(days => $1) AND status NOT IN ('pending', 'dead')`;
@@ -126,6 +137,7 @@ type Row = Pick<
   | "channel"
   | "status"
   | "attempts"
+  | "retried_by"
   | "cause"
 > & { event_at: Date; queued_at: Date; next_attempt_at: Date | null; accepted_at: Date | null } & {
   transition: AlertTransition;

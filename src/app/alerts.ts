@@ -4,6 +4,7 @@ import type { Registry } from "prom-client";
 import { createAlertDelivery } from "#alerts/services.ts";
 import { createSourceOf } from "#alerts/source.ts";
 import type { Config } from "#config.ts";
+import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import type { Results } from "./results.ts";
@@ -12,6 +13,7 @@ type AlertParts = {
   config: Config;
   database: Database;
   registry: Registry;
+  readActor: ReadActor;
   results: Results;
   links: Pick<ConsoleLinks, "toCheck">;
 };
@@ -19,7 +21,7 @@ type AlertParts = {
 const dayMs = 24 * 60 * 60_000;
 
 export function createAlerts(parts: AlertParts): EndpointOptions["services"] {
-  const { config, database, registry, results } = parts;
+  const { config, database, registry, readActor, results } = parts;
   const { alerts, incident } = config;
   return createAlertDelivery({
     sourceOf: createSourceOf(incident.url, alerts),
@@ -30,5 +32,6 @@ export function createAlerts(parts: AlertParts): EndpointOptions["services"] {
     database,
     noteAccepted: results.recorder.delivered,
     registry,
+    readActor,
   });
 }

@@ -164,7 +164,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     }),
     createChatLog(database),
     createReleaseService(endInvocations),
-    ...createAlerts({ config, database, registry, results, links: parts.links }),
+    ...createAlerts({ config, database, registry, readActor, results, links: parts.links }),
     ...createAlertSync({ config, database, registry, readActor }),
     ...createCron({
       config,

@@ -152,10 +152,11 @@ function describeCause({ cause, next_attempt_at }: AlertEventView): string {
 }
 
 function reportEvent(event: AlertEventDetail): string {
-  const { address, body, attempts, accepted_at, cause } = event;
+  const { address, body, attempts, accepted_at, retried_by, cause } = event;
   return [
     `${plain(event.event_id)} (${plain(event.name)}): ${paintStatus(event.status)}, ${attempts} tries`,
     `since ${shortTime(event.event_at)}${accepted_at === null ? "" : `, accepted ${shortTime(accepted_at)}`}`,
+    ...(retried_by == null ? [] : [`sent again by ${plain(retried_by)}`]),
     ...(cause === null ? [] : [`because: ${describeCause(event)}`]),
     address === null
       ? "It cannot be posted: the settings have no source for it."

@@ -37,6 +37,26 @@ describe("events that are not accepted", () => {
     expect(await bench.list({ status: "dead" })).toEqual([]);
   });
 
+  it.each([false, true])(
+    "names who sent it again, with every step replayed: %s",
+    async (alwaysReplay) => {
+      const bench = await startAlertBench({ alwaysReplay });
+      bench.receiver.script.push({ status: 400 });
+      await bench.enqueue(episodes(1));
+      await bench.untilStatus("verify-key:1:resolved", "dead");
+      const names = async () => (await bench.list()).map(({ retried_by }) => retried_by);
+      expect(await names()).toEqual([null, null]);
+
+      await bench.retry("verify-key:1:opened", "ada");
+
+      await expect.poll(names).toEqual(["ada", "ada"]);
+      await bench.untilStatus("verify-key:1:resolved", "accepted");
+      expect(await names()).toEqual(["ada", "ada"]);
+      const line = bench.logLines.find((text) => text.includes("alert events sent again"));
+      expect(JSON.parse(line ?? "{}")).toMatchObject({ by: "ada", events: eventIdsOf(1) });
+    },
+  );
+
   it("shows an event with its body and where it goes, and no token", async () => {
     const bench = await startAlertBench();
     bench.receiver.script.push({ status: 400 });

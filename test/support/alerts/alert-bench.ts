@@ -13,6 +13,7 @@ import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { createTestDatabase } from "../run/shared-postgres.ts";
 import { startTestRestate } from "../servers/servers.ts";
+import { postSigned, readActor } from "../signed-call.ts";
 import { makeTempDir } from "../temp-dir.ts";
 import { waitFor } from "../wait-for.ts";
 import { startAlertReceiver } from "./alert-receiver.ts";
@@ -64,6 +65,7 @@ export async function startAlertBench(options: BenchOptions = {}) {
       noted.push({ eventId, atMs });
     },
     registry,
+    readActor,
   });
   const { alwaysReplay = false } = options;
   const restate = await startTestRestate({ services: [], alwaysReplay });
@@ -75,12 +77,8 @@ export async function startAlertBench(options: BenchOptions = {}) {
   const { adminUrl, ingressUrl } = restate;
   await registerWorker({ adminUrl, workerUrl: worker.url, revision: "alerts" });
 
-  const call = async (pathOf: string, body: unknown) => {
-    const answer = await fetch(`${ingressUrl}/${pathOf}`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
+  const call = async (pathOf: string, body: unknown, by?: string) => {
+    const answer = await postSigned(`${ingressUrl}/${pathOf}`, body, by);
     return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
   };
   const list = async (request: object = {}) =>
@@ -106,7 +104,8 @@ export async function startAlertBench(options: BenchOptions = {}) {
       }
     },
     show: (eventId: string) => call("vedette.v1.AlertEvents/Show", { event_id: eventId }),
-    retry: (eventId: string) => call("vedette.v1.AlertEvents/Retry", { event_id: eventId }),
+    retry: (eventId: string, by?: string) =>
+      call("vedette.v1.AlertEvents/Retry", { event_id: eventId }, by),
     receivedIds: () => receiver.events.map(({ eventId }) => eventId),
     untilReceived: (count: number) =>
       waitFor(() => receiver.events.length >= count, {

@@ -47,6 +47,7 @@ const { url } = await serveEndpoint({
       database,
       noteAccepted: recorder.delivered,
       registry: new Registry(),
+      readActor,
     }),
   ],
 });

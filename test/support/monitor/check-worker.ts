@@ -67,6 +67,7 @@ const { url } = await serveEndpoint({
       database,
       noteAccepted: recorder.delivered,
       registry: new Registry(),
+      readActor,
     }),
   ],
 });

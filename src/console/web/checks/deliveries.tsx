@@ -56,6 +56,7 @@ export function Deliveries({ events, withCheck, reload }: Props) {
                   <span class={`tag ${tones[event.status]}`}>{words[event.status]}</span>
                   {event.delay_ms !== null && ` after ${duration(event.delay_ms / 1_000)}`}
                   {event.cause !== null && <span class="reason"> {event.cause}</span>}
+                  {event.retried_by != null && ` sent again by ${event.retried_by}`}
                 </span>
               </td>
               <td data-name="Attempts">{event.attempts}</td>

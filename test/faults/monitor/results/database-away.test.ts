@@ -48,6 +48,7 @@ function servicesOf(away: Database) {
     createAlertEvents({
       store: createEventStore(away, { keepDays: 30 }),
       preview: () => undefined,
+      readActor,
     }),
     createAlertRoutesObject({
       ...{ incidentUrl: "", nextCheckAtMs: undefined, listLagMs: 0 },
