@@ -154,7 +154,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
   const endInvocations = (ids: readonly string[]) => admin.change("kill", ids);
   return [
     createSentinelService({ deployer: createDeployer(driver, store), deployTimeoutMs }),
-    createFleetService({ store, listing }),
+    createFleetService({ store, listing, readActor }),
     results.reads,
     ...parts.monitor.createServices(readActor),
     createChatChannel({

@@ -131,6 +131,8 @@ export const FleetList = z.object({
   next_cursor: z.string().optional(),
   /** Why the fleet's newest list was not accepted; these sentinels may be out of date then. */
   list_problem: z.string().optional(),
+  /** Who last confirmed a list that lacked many sentinels. Absent: nobody has, or an earlier version. */
+  list_confirmed: z.object({ by: z.string(), at: z.iso.datetime() }).optional(),
 });
 export type FleetList = z.infer<typeof FleetList>;
 

@@ -1,12 +1,17 @@
 /** Updates the table `sentinels` from the fleet's list. */
 import type pg from "pg";
 import { type Database, inTransaction } from "#kernel/database.ts";
-import type { FleetMember } from "./contract.ts";
+import type { FleetList, FleetMember } from "./contract.ts";
 import type { ListedSentinel } from "./drivers/driver.ts";
 import { refuseList } from "./list-refusal.ts";
 
 /** A list, and the time right before it was requested, by the clock of Postgres. */
 export type DatedList = { askedAt: string; sentinels: readonly ListedSentinel[] };
+
+export type Confirmation = NonNullable<FleetList["list_confirmed"]>;
+
+/** `confirmedBy`: the operator who confirmed the list; null: nobody had to. */
+type WriteTerms = { limitPercent: number; confirmedBy: string | null };
 
 export type ListStore = ReturnType<typeof createListStore>;
 
@@ -24,12 +29,13 @@ export function createListStore(database: Database, maxMissingPercent: number) {
     /**
      * Writes the list, unless a newer one is written already, and returns the fleet as in the table then.
      * Rows that a deploy has written since the list was requested are not changed. Throws
-     * `fleet_list_refused` for a list that lacks too many sentinels, unless `isConfirmed`.
+     * `fleet_list_refused` for a list that lacks too many sentinels, unless an operator has confirmed it.
      */
-    write(list: DatedList, { isConfirmed = false } = {}): Promise<FleetMember[]> {
-      const limitPercent = isConfirmed ? 100 : maxMissingPercent;
+    write(list: DatedList, confirmedBy: string | null = null): Promise<FleetMember[]> {
+      const limitPercent = confirmedBy === null ? maxMissingPercent : 100;
+      const terms = { limitPercent, confirmedBy };
       return inTransaction(database, async (transaction) => {
-        if (await isNewest(transaction, list)) await writeList(transaction, list, limitPercent);
+        if (await isNewest(transaction, list)) await writeList(transaction, list, terms);
         return readMembers(transaction);
       });
     },
@@ -40,6 +46,16 @@ export function createListStore(database: Database, maxMissingPercent: number) {
         "SELECT problem FROM fleet_lists WHERE fleet = 'singleton'",
       );
       return rows[0]?.problem ?? null;
+    },
+
+    /** Who last confirmed a list that was written, and when; null: nobody has. */
+    async readConfirmation(): Promise<Confirmation | null> {
+      const { rows } = await database.query<{ by: string; at: Date }>(
+        `SELECT confirmed_by AS by, confirmed_at AS at FROM fleet_lists
+         WHERE fleet = 'singleton' AND confirmed_by IS NOT NULL`,
+      );
+      const [row] = rows;
+      return row === undefined ? null : { by: row.by, at: row.at.toISOString() };
     },
 
     /** Stores why no list was written; the next written list clears it. */
@@ -68,7 +84,7 @@ async function isNewest(transaction: pg.PoolClient, { askedAt }: DatedList): Pro
 async function writeList(
   transaction: pg.PoolClient,
   { askedAt, sentinels }: DatedList,
-  limitPercent: number,
+  { limitPercent, confirmedBy }: WriteTerms,
 ): Promise<void> {
   const ids = sentinels.map(({ id }) => id);
   const { rows } = await transaction.query<{ known: number; missing: number }>(
@@ -90,9 +106,11 @@ async function writeList(
   ]);
   await transaction.query("DELETE FROM sentinels WHERE id <> ALL($1)", [ids]);
   await transaction.query(
-    `UPDATE fleet_lists SET asked_at = $1, problem = NULL, problem_at = NULL
+    `UPDATE fleet_lists SET asked_at = $1, problem = NULL, problem_at = NULL,
+       confirmed_by = coalesce($2, confirmed_by),
+       confirmed_at = CASE WHEN $2::text IS NULL THEN confirmed_at ELSE now() END
      WHERE fleet = 'singleton'`,
-    [askedAt],
+    [askedAt, confirmedBy],
   );
 }
 

@@ -9,7 +9,7 @@ import type { FleetMember, FleetProblemCode } from "./contract.ts";
 import { type Driver, type ListedSentinel, UnreachableError } from "./drivers/driver.ts";
 import type { ListMetrics } from "./list-metrics.ts";
 import { requireCount } from "./list-refusal.ts";
-import type { ListStore } from "./list-store.ts";
+import type { Confirmation, ListStore } from "./list-store.ts";
 
 export type ListingParts = {
   driver: Pick<Driver, "list">;
@@ -24,10 +24,15 @@ export type FleetListing = {
    * the list lacks too many known sentinels; then nothing is written.
    */
   list: () => Promise<FleetMember[]>;
-  /** As `list`, but accepts any list with exactly `count` sentinels; otherwise `fleet_list_changed`. */
-  confirm: (count: number) => Promise<FleetMember[]>;
+  /**
+   * As `list`, but accepts any list with exactly `count` sentinels; otherwise `fleet_list_changed`. `by`: the
+   * operator who confirms it.
+   */
+  confirm: (count: number, by: string) => Promise<FleetMember[]>;
   /** Why the newest list was not accepted; null: it was. */
   problem: () => Promise<string | null>;
+  /** Who last confirmed a list; null: nobody has. */
+  confirmation: () => Promise<Confirmation | null>;
   /** Lists `everyMs` after each success, and sooner after a failure, until stopped. */
   refreshEvery: (everyMs: number) => { first: Promise<void>; stop: () => Promise<void> };
 };
@@ -57,13 +62,14 @@ export function createFleetListing(parts: ListingParts): FleetListing {
   const list = () => take(async () => ofDatabase(store.write(await request())));
   return {
     list,
-    confirm: (count) =>
+    confirm: (count, by) =>
       take(async () => {
         const dated = await request();
         requireCount(dated.sentinels.length, count);
-        return ofDatabase(store.write(dated, { isConfirmed: true }));
+        return ofDatabase(store.write(dated, by));
       }),
     problem: store.readProblem,
+    confirmation: store.readConfirmation,
     refreshEvery: (everyMs) => refreshEvery(list, { everyMs, log: parts.log }),
   };
 }

@@ -16,17 +16,23 @@ export async function listSentinels(options: GlobalOptions): Promise<number> {
   const sentinels: FleetList["sentinels"] = [];
   let cursor: string | undefined;
   let problem: string | undefined;
+  let confirmed: FleetList["list_confirmed"];
   do {
     const page = await connection.sentinels({ limit: pageSize, ...(cursor && { cursor }) });
     sentinels.push(...page.sentinels);
     cursor = page.next_cursor;
     problem = page.list_problem;
+    confirmed = page.list_confirmed;
     if (sentinels.length > mostSentinels || (cursor && page.sentinels.length === 0)) {
       throw new Error("the list of sentinels does not end: is the address that of control?");
     }
   } while (cursor !== undefined);
   if (problem !== undefined) complain(`This list may be out of date: ${plain(problem)}`);
-  if (options.json) printJson({ sentinels, ...(problem && { list_problem: problem }) });
+  const ofList = {
+    ...(problem && { list_problem: problem }),
+    ...(confirmed && { list_confirmed: confirmed }),
+  };
+  if (options.json) printJson({ sentinels, ...ofList });
   else print(reportSentinels(sentinels));
   return 0;
 }

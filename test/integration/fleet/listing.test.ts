@@ -215,21 +215,33 @@ describe("a refused list", () => {
     const short = listingOf(() => fleetOf(1));
     await short.list().catch(() => {});
 
-    await short.confirm(1);
+    await short.confirm(1, "ada");
 
     expect(await rows()).toEqual([{ id: "gw-1", running_image: v1 }]);
     expect(await short.problem()).toBeNull();
+    expect((await short.confirmation())?.by).toBe("ada");
   });
 
   it("is not taken by a confirmation of another number", async () => {
     await listingOf(() => fleetOf(4)).list();
 
     const short = listingOf(() => fleetOf(1));
-    const confirmed = short.confirm(2);
+    const confirmed = short.confirm(2, "grace");
 
     await expect(confirmed).rejects.toMatchObject({ code: "fleet_list_changed" });
     expect(await rows()).toHaveLength(4);
     expect(await short.problem()).toBeNull();
+    expect((await short.confirmation())?.by).not.toBe("grace");
+  });
+
+  it("keeps the name of who confirmed it when later lists are taken", async () => {
+    const listing = listingOf(() => fleetOf(4));
+    await listing.confirm(4, "ada");
+    const confirmed = await listing.confirmation();
+
+    await listing.list();
+
+    expect(await listing.confirmation()).toEqual(confirmed);
   });
 });
 

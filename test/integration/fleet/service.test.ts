@@ -17,6 +17,7 @@ import {
   type TestDatabase,
   type TestRestate,
 } from "../../support/servers/servers.ts";
+import { postSigned, readActor } from "../../support/signed-call.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const v2 = "registry.example.com/vedette/sentinel:v2";
@@ -51,7 +52,7 @@ beforeAll(async () => {
   restate = await startTestRestate({
     services: [
       createSentinelService({ deployer, deployTimeoutMs: 4_000 }),
-      createFleetService({ store, listing }),
+      createFleetService({ store, listing, readActor }),
       caller,
     ],
   });
@@ -69,12 +70,8 @@ beforeEach(() => {
   fleet.behave(() => ({ readyAfterMs: 0 }));
 });
 
-const post = async (path: string, body: unknown) => {
-  const answer = await fetch(`${restate.ingressUrl}/${path}`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
+const post = async (path: string, body: unknown, by?: string) => {
+  const answer = await postSigned(`${restate.ingressUrl}/${path}`, body, by);
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
 };
 
@@ -209,6 +206,14 @@ describe("ConfirmList", () => {
     const answer = await post("vedette.v1.FleetService/ConfirmList", { count: 30 });
 
     expect(answer).toEqual({ status: 200, body: { total: 30 } });
+  });
+
+  it("is kept with the name of who confirmed, which the list of the fleet shows", async () => {
+    await post("vedette.v1.FleetService/ConfirmList", { count: 30 }, "ada");
+
+    const { body } = await post("vedette.v1.FleetService/List", { limit: 1 });
+
+    expect(body["list_confirmed"]).toEqual({ by: "ada", at: expect.any(String) });
   });
 
   it("refuses another number at once, and says how many there are", async () => {

@@ -17,6 +17,7 @@ import type { HeadPolicy } from "#rollout/state.ts";
 import { startFakeChat } from "../alerts/fake-chat.ts";
 import { createTestDatabase } from "../run/shared-postgres.ts";
 import { startTestRestate } from "../servers/servers.ts";
+import { readActor } from "../signed-call.ts";
 import { createTestListing } from "./fleet-listing.ts";
 import { createMemoryFleet } from "./memory-fleet.ts";
 
@@ -60,7 +61,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
     alwaysReplay,
     services: [
       createSentinelService({ deployer: createDeployer(fleet.driver, store), deployTimeoutMs }),
-      createFleetService({ store, listing }),
+      createFleetService({ store, listing, readActor }),
       createChatChannel({ webhookUrlOf: () => chat.url, spacingMs: 0 }),
       testService,
       ...createRolloutServices({
