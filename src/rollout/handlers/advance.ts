@@ -135,8 +135,8 @@ async function startWave(
   const head = withoutAnyWait(ended);
   const wave = head.waves[waveIndex] as WaveProgress;
   const currentWave = waveIndex + 1;
-  const { rolloutId } = head;
-  ctx.console.info("starting wave", { rolloutId, wave: currentWave, size: wave.size });
+  const { rolloutId, startedBy: by } = head;
+  ctx.console.info("starting wave", { rolloutId, wave: currentWave, size: wave.size, by });
   await announce(ctx, { ...head, currentWave }, "wave started");
   const windowsEpoch = await readWindowsEpoch(ctx);
   const oneByOne = head.unavailable === undefined ? {} : { oneByOne: true as const };

@@ -35,15 +35,17 @@ export async function begin(
   if (before !== null) await keepSuperseded(ctx, before);
   const rolloutId = ctx.rand.uuidv4();
   const drain = before === null ? {} : drainOf(before);
-  ctx.console.info("starting sentinel rollout", { rolloutId, image: request.image });
+  const { isSigned, ...wanted } = request;
+  const startedBy = nameOf({ by: wanted.startedBy, ...(isSigned && { isSigned }) });
+  const { image } = wanted;
+  ctx.console.info("starting sentinel rollout", { rolloutId, image, by: startedBy });
   // Journaled: the settings may be others when this handler is tried again.
   const settings = await ctx.run("read-settings", () => defaults);
   const policy = withDefaults(settings, request.policy);
   const run = { rolloutId, kind: "rollout", drain: waitList(before), policy } as const;
   const runner = await startRun(ctx, run);
-  const { isSigned, ...wanted } = { ...request, policy };
-  const startedBy = nameOf({ by: wanted.startedBy, ...(isSigned && { isSigned }) });
-  const head = newHead({ ...wanted, startedBy, rolloutId, runner, at: await ctx.date.now() });
+  const at = await ctx.date.now();
+  const head = newHead({ ...wanted, policy, startedBy, rolloutId, runner, at });
   await announce(ctx, { ...head, drain }, { event: "rollout started", by: startedBy });
   // Last: if this handler is killed before the new head is written, the old rollout needs its batches.
   if (before !== null) clearBatches(ctx, before);

@@ -137,8 +137,8 @@ async function withLateResults(
 /** Ends a run early: a rollout pauses; a rollback is over, and RollbackAll may be called again. */
 async function endEarly(ctx: ObjectContext, head: RolloutHead): Promise<RolloutHead> {
   stopWork(ctx, head);
-  const { rolloutId, reason } = head;
-  ctx.console.warn("rollout run ended early", { rolloutId, reason });
+  const { rolloutId, reason, startedBy: by } = head;
+  ctx.console.warn("rollout run ended early", { rolloutId, reason, by });
   return head.state === "rolling_back"
     ? announce(
         ctx,
