@@ -267,6 +267,14 @@ describe("vedette cron", () => {
     expect(stdout).toBe("succeeded: 0 keys refilled\n");
   });
 
+  it("lists who ran a job", async () => {
+    await run("cron", "run", "count-keys");
+
+    const listed = async () => (await run("cron", "list")).stdout;
+
+    await expect.poll(listed).toMatch(/count-keys .* ingress-token .* succeeded/);
+  });
+
   it("refuses a job that is off", async () => {
     const { code, stderr } = await run("cron", "run", "certificate-renewal");
 

@@ -75,6 +75,18 @@ it("is quiet until the end of adjoining windows and mute", () => {
   expect(until(nowMs - minute, window(-2, 0))).toBeNull();
 });
 
+it("names who muted it, as far as that is known", () => {
+  const byOf = (quiet: CheckSnapshot["quiet"]) => {
+    const snapshots = new Map([["verify-key", aSnapshot({ quiet })]]);
+    const from = { definitions, snapshots, days: new Map(), alertTime: new Map(), nowMs };
+    return listChecks(from).checks[0]?.quiet_by;
+  };
+  const mutedUntilMs = nowMs + minute;
+
+  expect(byOf({ mutedUntilMs, mutedBy: "ada", maintenance: [] })).toBe("ada");
+  expect(byOf({ mutedUntilMs, maintenance: [] })).toBeNull();
+});
+
 const daily = aHeartbeat({ periodSeconds: 86_400, graceSeconds: 3_600 });
 
 function viewHeartbeat(snapshot: Partial<CheckSnapshot>) {

@@ -95,6 +95,9 @@ describe("alert routes", () => {
     const { stdout } = await routes.run("status");
 
     expect(stdout).toMatch(/^last apply: applied at \S+, by ingress-token$/m);
+    const lines = routes.program.output().split("\n");
+    const line = lines.find((text) => text.includes("alert routes apply started"));
+    expect(JSON.parse(line ?? "{}")).toMatchObject({ by: "ingress-token", adopt: false });
   });
 
   it("are in step then, and people are notified that drift has ended", async () => {
