@@ -147,6 +147,9 @@ describe("checks watch", () => {
   it("prints a line for a change, and ends with Ctrl-C", async () => {
     const status = { checkId: "rate-limit", lastAtMs: Date.now() };
     await recorder.snapshot(aSnapshot({ ...status, takenAtMs: futureMs() }));
+    // The program may answer with a list that it has read before.
+    const isShown = async () => /rate-limit +ok/.test((await vedette("list")).stdout);
+    await waitFor(isShown, { withinMs: 20_000, what: "the snapshot in the list" });
     const child = spawn(process.execPath, [entry, "checks", "watch", "rate-limit"], {
       env: { PATH: process.env["PATH"], VEDETTE_DATA_DIR: program.dataDir },
       stdio: ["ignore", "pipe", "inherit"],
