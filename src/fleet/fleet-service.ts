@@ -44,13 +44,11 @@ export function createFleetService({ store, listing, readActor }: FleetServicePa
       List: (ctx, request) => readNow(ctx, sentinels, () => read(request)),
       ConfirmList: async (ctx, { count }) => {
         const by = nameOf(readActor(ctx));
-        const total = await readNow(
-          ctx,
-          confirmation,
-          async () => (await listing.confirm(count, by)).length,
-        );
-        ctx.console.info("fleet list confirmed", { by, total });
-        return { total };
+        const confirmed = await readNow(ctx, confirmation, async () => ({
+          total: (await listing.confirm(count, by)).length,
+        }));
+        ctx.console.info("fleet list confirmed", { by, ...confirmed });
+        return confirmed;
       },
     },
     options: {
