@@ -1,0 +1,37 @@
+/** What is known about whether an image has passed CI. */
+import { z } from "zod";
+
+/**
+ * `commit`: the statuses and check runs of the commit that the image was built from. `signature`: a signature by
+ * one of the signers in the settings. `provenance`: a signed statement that names builder and source. `label`:
+ * labels of the image.
+ */
+export const CiKind = z.enum(["commit", "signature", "provenance", "label"]);
+export type CiKind = z.infer<typeof CiKind>;
+
+/**
+ * `missing`: there is no evidence. `unverifiable`: there is, but it proves nothing. `unavailable`: whoever has it
+ * could not be asked.
+ */
+export const CiResult = z.enum([
+  "passed",
+  "failed",
+  "pending",
+  "missing",
+  "unverifiable",
+  "unavailable",
+]);
+export type CiResult = z.infer<typeof CiResult>;
+
+/** One kind of evidence about one image. */
+export const CiEvidence = z.object({
+  kind: CiKind,
+  result: CiResult,
+  /** Whether a rollout may start: it has passed, or the settings let this result pass. */
+  passes: z.boolean(),
+  /** In words, at most 500 characters. */
+  detail: z.string(),
+  /** Where a person can look. */
+  url: z.string().optional(),
+});
+export type CiEvidence = z.infer<typeof CiEvidence>;

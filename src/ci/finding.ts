@@ -1,0 +1,22 @@
+/** What one kind of check found out about an image. */
+import type { CiResult } from "./contract.ts";
+
+export type Finding = {
+  result: CiResult;
+  /** In words; what others have said in it is cleaned and bounded. */
+  detail: string;
+  url?: string;
+};
+
+/**
+ * What is attached to an image in its registry. `name` is for people: a tag, or the beginning of a digest. A `bundle`
+ * is a Sigstore bundle as JSON. A `cosign` one is a layer of cosign's own tags (`sha256-<hex>.sig`, `.att`): the
+ * signed payload or DSSE envelope, whose signature and certificate are in the annotations.
+ */
+export type Attachment = { name: string; body: Buffer } & (
+  | { kind: "bundle" }
+  | { kind: "cosign"; mediaType: string; annotations: Readonly<Record<string, string>> }
+);
+
+/** An image's manifest: its exact bytes, and their digest (`sha256:…`). */
+export type Subject = { digest: string; manifest: Buffer };
