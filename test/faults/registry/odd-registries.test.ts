@@ -2,12 +2,12 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { Credential } from "#registry/credentials.ts";
-import { createPinImage } from "#registry/pin.ts";
 import {
   type RegistryReply,
   type RegistryRequest,
   startFakeRegistry,
 } from "../../support/servers/fake-registry.ts";
+import { createPinImage } from "../../support/servers/image-gate.ts";
 
 /** The registries of these tests are on this machine, so the settings have to name them. */
 const settings = { allowed: [], insecure: ["127.0.0.1"], token_hosts: [], docker_config: "" };

@@ -1,7 +1,7 @@
 /** Tokens of a service that gives unusual values and lifetimes. */
 import { afterEach, expect, it, vi } from "vitest";
-import { createPinImage } from "#registry/pin.ts";
 import { startFakeRegistry } from "../../support/servers/fake-registry.ts";
+import { createPinImage } from "../../support/servers/image-gate.ts";
 
 const settings = { allowed: [], insecure: ["127.0.0.1"], token_hosts: [], docker_config: "" };
 const digest = `sha256:${"ab".repeat(32)}`;

@@ -1,7 +1,7 @@
 /** The image gate cannot be used to reach this machine's own services. */
 import { expect, it } from "vitest";
-import { createPinImage } from "#registry/pin.ts";
 import { startFakeRegistry } from "../../support/servers/fake-registry.ts";
+import { createPinImage } from "../../support/servers/image-gate.ts";
 
 const digest = `sha256:${"ab".repeat(32)}`;
 const found = { status: 200, headers: { "docker-content-digest": digest } };

@@ -1,12 +1,12 @@
 /** The image gate in front of a real registry: open, with a password, with tokens. */
 import { describe, expect, it } from "vitest";
 import { createFindCredential } from "#registry/credentials.ts";
-import { createPinImage } from "#registry/pin.ts";
 import {
   type DockerRegistry,
   registryUser,
   startDockerRegistry,
 } from "../../support/servers/docker-registry.ts";
+import { createPinImage } from "../../support/servers/image-gate.ts";
 import { hasPrograms } from "../../support/servers/programs.ts";
 import { startTokenIssuer } from "../../support/servers/token-issuer.ts";
 

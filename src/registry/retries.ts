@@ -1,0 +1,56 @@
+/** Tries requests to a registry again after trouble that may be temporary. */
+import { setTimeout as delay } from "node:timers/promises";
+import pRetry from "p-retry";
+import { RegistryTrouble, refuse } from "./refusal.ts";
+
+/** Retries after the first attempt; their time limit; the longest `Retry-After` of a registry that we accept. */
+const retries = 3;
+const patienceMs = 30_000;
+const longestAskedWaitMs = 10_000;
+
+/**
+ * Retries after `RegistryTrouble`, no sooner than the registry's `Retry-After`. Throws a `ProblemError` (503
+ * registry_unavailable) when it lasts; `describe` says what cannot be done, and why.
+ */
+export async function withRetries<T>(
+  action: () => Promise<T>,
+  describe: (why: string) => string,
+): Promise<T> {
+  let notBeforeMs = 0;
+  const attempt = async () => {
+    await delayUntil(notBeforeMs);
+    return action();
+  };
+  try {
+    const tried = pRetry(attempt, {
+      retries,
+      minTimeout: 200,
+      maxRetryTime: patienceMs,
+      onFailedAttempt: ({ error }) => {
+        const { afterMs = 0 } = error instanceof RegistryTrouble ? error : {};
+        notBeforeMs = performance.now() + afterMs;
+      },
+      shouldRetry: ({ error }) =>
+        error instanceof RegistryTrouble && (error.afterMs ?? 0) <= longestAskedWaitMs,
+    });
+    return await Promise.race([tried, tooLate()]);
+  } catch (error) {
+    if (!(error instanceof RegistryTrouble)) throw error;
+    throw refuse("registry_unavailable", `${describe(error.message)}; try again ${whenOf(error)}`);
+  }
+}
+
+/** A limit for the whole, because an attempt has several requests that may each take almost their timeout. */
+async function tooLate(): Promise<never> {
+  await delay(patienceMs + longestAskedWaitMs, undefined, { ref: false });
+  throw new RegistryTrouble("it takes too long");
+}
+
+async function delayUntil(timeMs: number): Promise<void> {
+  const waitMs = timeMs - performance.now();
+  if (waitMs > 0) await delay(waitMs);
+}
+
+function whenOf({ afterMs = 0 }: RegistryTrouble): string {
+  return afterMs === 0 ? "later" : `in ${Math.ceil(afterMs / 1_000)} seconds`;
+}
