@@ -24,8 +24,25 @@ export type DockerRegistry = {
   /** host:port, as it stands in an image's name. */
   host: string;
   /** Pushes an image that holds `content`; answers its digest. Replaces what the tag was. */
-  push: (image: { repository: string; tag: string; content: string }) => Promise<string>;
+  push: (image: PushedImage) => Promise<string>;
+  /** Pushes a manifest with these blobs; answers its digest. `reference`: a tag; absent: its digest alone. */
+  put: (manifest: PushedManifest) => Promise<string>;
   stop: () => Promise<void>;
+};
+
+type PushedImage = {
+  repository: string;
+  tag: string;
+  content: string;
+  labels?: Record<string, string>;
+};
+
+export type PushedManifest = {
+  repository: string;
+  reference?: string;
+  mediaType?: string;
+  manifest: object;
+  blobs?: Buffer[];
 };
 
 /** For the test that asks for it; stopped when that test ends. */
@@ -47,9 +64,13 @@ export async function startDockerRegistry(mode: RegistryMode): Promise<DockerReg
     withinMs: 10_000,
     what: "the registry to answer",
   });
-  const push: DockerRegistry["push"] = (image) =>
-    pushImage(`http://${host}/v2/${image.repository}`, image, authorizationOf(mode, image));
-  return { host, push, stop };
+  const put: DockerRegistry["put"] = async (pushed) => {
+    const authorization = authorizationOf(mode, pushed);
+    const base = `http://${host}/v2/${pushed.repository}`;
+    for (const blob of pushed.blobs ?? []) await pushBlob(base, blob, authorization);
+    return putManifest(base, pushed, authorization);
+  };
+  return { host, put, push: (image) => put(manifestOf(image)), stop };
 }
 
 function configOf(mode: RegistryMode, host: string, dir: string) {
@@ -78,37 +99,41 @@ function authorizationOf(mode: RegistryMode, image: { repository: string }): str
 
 const manifestType = "application/vnd.oci.image.manifest.v1+json";
 
-async function pushImage(
-  base: string,
-  image: { tag: string; content: string },
-  authorization: string,
-): Promise<string> {
-  const config = await pushBlob(base, Buffer.from("{}"), authorization);
-  const layer = await pushBlob(base, Buffer.from(image.content), authorization);
-  const manifest = Buffer.from(
-    JSON.stringify({
-      schemaVersion: 2,
-      mediaType: manifestType,
-      config: { mediaType: "application/vnd.oci.image.config.v1+json", ...config },
-      layers: [{ mediaType: "application/vnd.oci.image.layer.v1.tar", ...layer }],
-    }),
-  );
-  await send(`${base}/manifests/${image.tag}`, {
-    method: "PUT",
-    headers: { authorization, "content-type": manifestType },
-    body: manifest,
-  });
-  return digestOf(manifest);
+function manifestOf({ repository, tag, content, labels }: PushedImage): PushedManifest {
+  const configuration = labels === undefined ? {} : { config: { Labels: labels } };
+  const config = Buffer.from(JSON.stringify(configuration));
+  const layer = Buffer.from(content);
+  const manifest = {
+    schemaVersion: 2,
+    mediaType: manifestType,
+    config: { mediaType: "application/vnd.oci.image.config.v1+json", ...descriptorOf(config) },
+    layers: [{ mediaType: "application/vnd.oci.image.layer.v1.tar", ...descriptorOf(layer) }],
+  };
+  return { repository, reference: tag, manifest, blobs: [config, layer] };
 }
 
-async function pushBlob(base: string, bytes: Buffer, authorization: string) {
-  const digest = digestOf(bytes);
+async function putManifest(
+  base: string,
+  { reference, mediaType = manifestType, manifest }: PushedManifest,
+  authorization: string,
+): Promise<string> {
+  const body = Buffer.from(JSON.stringify(manifest));
+  const { digest } = descriptorOf(body);
+  await send(`${base}/manifests/${reference ?? digest}`, {
+    method: "PUT",
+    headers: { authorization, "content-type": mediaType },
+    body,
+  });
+  return digest;
+}
+
+async function pushBlob(base: string, bytes: Buffer, authorization: string): Promise<void> {
+  const { digest } = descriptorOf(bytes);
   const headers = { authorization };
   const upload = await send(`${base}/blobs/uploads/`, { method: "POST", headers });
   const address = new URL(upload.headers.get("location") ?? "", base);
   address.searchParams.set("digest", digest);
   await send(address, { method: "PUT", headers, body: bytes });
-  return { digest, size: bytes.length };
 }
 
 async function send(address: string | URL, init: RequestInit): Promise<Response> {
@@ -117,6 +142,8 @@ async function send(address: string | URL, init: RequestInit): Promise<Response>
   throw new Error(`${init.method} ${address} answered ${answer.status}: ${await answer.text()}`);
 }
 
-function digestOf(bytes: Buffer): string {
-  return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+/** How a manifest refers to a blob. */
+export function descriptorOf(bytes: Buffer): { digest: string; size: number } {
+  const digest = `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+  return { digest, size: bytes.length };
 }

@@ -1,0 +1,41 @@
+/** Reads what a registry has about an image, by digest: nothing is believed that does not match its digest. */
+import { z } from "zod";
+import type { Exchange } from "./client.ts";
+import type { ImageName } from "./image-name.ts";
+import { digestOf, judge, manifestTypes } from "./manifest.ts";
+import { RegistryTrouble } from "./refusal.ts";
+
+export const Digest = z.string().regex(/^sha256:[a-f0-9]{64}$/);
+
+export type Wanted = { exchange: Exchange; image: ImageName };
+
+/** The exact bytes of a manifest. */
+export function readManifest(wanted: Wanted, digest: string): Promise<Buffer> {
+  return readExactly(wanted, digest, { path: `manifests/${digest}`, accept: manifestTypes });
+}
+
+/** The exact bytes of a blob: an image's configuration, a signature. */
+export function readBlob(wanted: Wanted, digest: string): Promise<Buffer> {
+  return readExactly(wanted, digest, { path: `blobs/${digest}` });
+}
+
+async function readExactly(
+  { exchange, image }: Wanted,
+  digest: string,
+  asked: { path: string; accept?: string },
+): Promise<Buffer> {
+  const answer = await exchange({ method: "GET", ...asked });
+  judge(answer, image);
+  if (digestOf(answer.body) === digest) return answer.body;
+  throw new RegistryTrouble(`the content does not match ${digest}`);
+}
+
+/** A JSON object; undefined for anything else. */
+export function parseObject(bytes: Buffer): unknown {
+  try {
+    const value: unknown = JSON.parse(bytes.toString());
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

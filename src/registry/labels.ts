@@ -1,0 +1,88 @@
+/** Reads the labels of an image (OCI image specification, "Image Configuration"). */
+import { z } from "zod";
+import type { RegistryClient } from "./client.ts";
+import { Digest, parseObject, readBlob, readManifest, type Wanted } from "./content.ts";
+import { type ImageName, parseImageName } from "./image-name.ts";
+import { refuse } from "./refusal.ts";
+import { withRetries } from "./retries.ts";
+
+const Manifest = z.object({ config: z.object({ digest: Digest }) });
+
+const Index = z.object({
+  manifests: z.array(
+    z.object({
+      digest: Digest,
+      annotations: z.record(z.string(), z.string()).nullish(),
+    }),
+  ),
+});
+
+/** Labels are `null` where there are none. Other things than texts are no labels. */
+const Configuration = z.object({
+  config: z
+    .object({ Labels: z.record(z.string(), z.unknown()).nullish() })
+    .nullish()
+    .catch(undefined),
+});
+
+/** Platforms of one image: each costs two requests. */
+const mostPlatforms = 30;
+
+export type ReadLabels = (image: string) => Promise<Map<string, string>>;
+
+/**
+ * The labels of an image that is pinned to its digest. Of an image with several platforms those that all of them have
+ * with the same value: what is deployed may be any of them. Throws a `ProblemError`.
+ */
+export function createReadLabels(client: RegistryClient): ReadLabels {
+  return (image) => {
+    const name = parseImageName(image);
+    const wanted = { exchange: client(name), image: name };
+    return withRetries(
+      () => readLabels(wanted, name.digest ?? ""),
+      (why) => `cannot read the labels of ${name.tagged} (${why})`,
+    );
+  };
+}
+
+async function readLabels(wanted: Wanted, digest: string): Promise<Map<string, string>> {
+  const manifest = await readManifest(wanted, digest);
+  const platforms = platformsOf(manifest, wanted.image);
+  if (platforms === undefined) return labelsOf(wanted, manifest);
+  const all: Map<string, string>[] = [];
+  for (const platform of platforms) {
+    all.push(await labelsOf(wanted, await readManifest(wanted, platform)));
+  }
+  return commonOf(all);
+}
+
+/** The digests of the images in an index; undefined for the manifest of one image. */
+function platformsOf(manifest: Buffer, image: ImageName): string[] | undefined {
+  const { data: index } = Index.safeParse(parseObject(manifest));
+  if (index === undefined) return undefined;
+  const images = index.manifests.filter(({ annotations }) => !isAttestation(annotations));
+  if (images.length <= mostPlatforms) return images.map(({ digest }) => digest);
+  const detail = `${image.tagged} has ${images.length} platforms; at most ${mostPlatforms} are read`;
+  throw refuse("registry_unavailable", detail);
+}
+
+/** BuildKit stores what it knows of a build as a platform of its own. */
+function isAttestation(annotations: Record<string, string> | null | undefined): boolean {
+  return annotations?.["vnd.docker.reference.type"] === "attestation-manifest";
+}
+
+async function labelsOf(wanted: Wanted, manifest: Buffer): Promise<Map<string, string>> {
+  const { data } = Manifest.safeParse(parseObject(manifest));
+  if (data === undefined) return new Map();
+  const { data: configuration } = Configuration.safeParse(
+    parseObject(await readBlob(wanted, data.config.digest)),
+  );
+  const labels = Object.entries(configuration?.config?.Labels ?? {});
+  return new Map(labels.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+}
+
+function commonOf([first = new Map(), ...others]: Map<string, string>[]): Map<string, string> {
+  const isCommon = ([name, value]: [string, string]) =>
+    others.every((labels) => labels.get(name) === value);
+  return new Map([...first].filter(isCommon));
+}

@@ -1,0 +1,207 @@
+/** What is attached to images: by referrers, by the tag schema before them, by cosign's own tags. */
+import { describe, expect, it } from "vitest";
+import { createReadAttachments } from "#registry/attachments.ts";
+import { createRegistryClient } from "#registry/client.ts";
+import {
+  type DockerRegistry,
+  descriptorOf,
+  startDockerRegistry,
+} from "../../support/servers/docker-registry.ts";
+import { type RegistryReply, startFakeRegistry } from "../../support/servers/fake-registry.ts";
+import { hasPrograms } from "../../support/servers/programs.ts";
+
+const settings = { allowed: [], insecure: ["127.0.0.1"], token_hosts: [], docker_config: "" };
+
+const readAttachments = createReadAttachments(createRegistryClient(settings, () => undefined));
+
+const repository = "acme/sentinel";
+const bundleType = "application/vnd.dev.sigstore.bundle.v0.3+json";
+const indexType = "application/vnd.oci.image.index.v1+json";
+const cosignType = "application/vnd.dev.cosign.simplesigning.v1+json";
+
+const read = ({ host }: { host: string }, digest: string) =>
+  readAttachments(`${host}/${repository}:v1@${digest}`);
+
+const bodiesIn = ({ attachments }: Awaited<ReturnType<typeof read>>) =>
+  attachments.map(({ kind, body }) => [kind, String(body)]);
+
+/** An artifact whose one layer is `blob`. */
+function artifactOf(blob: Buffer, mediaType = bundleType, annotations = {}) {
+  const layer = { mediaType, ...descriptorOf(blob), annotations };
+  return { schemaVersion: 2, artifactType: mediaType, config: descriptorOf(blob), layers: [layer] };
+}
+
+const tagOf = (digest: string) => digest.replace(":", "-");
+
+const pushImage = (registry: DockerRegistry) =>
+  registry.push({ repository, tag: "v1", content: "v1" });
+
+describe.skipIf(!hasPrograms("docker-registry"))("a registry that knows no referrers", () => {
+  it("has bundles under the tag that refers to the digest", async () => {
+    const registry = await startDockerRegistry({ auth: "open" });
+    const digest = await pushImage(registry);
+    const bundle = Buffer.from('{"a":"bundle"}');
+    const manifest = artifactOf(bundle);
+    const artifact = await registry.put({ repository, manifest, blobs: [bundle] });
+    const manifests = [
+      { mediaType: "application/vnd.oci.image.manifest.v1+json", digest: artifact, size: 1 },
+    ].map((one) => ({ ...one, artifactType: bundleType }));
+    await registry.put({
+      repository,
+      reference: tagOf(digest),
+      mediaType: indexType,
+      manifest: { schemaVersion: 2, mediaType: indexType, manifests },
+    });
+
+    const found = await read(registry, digest);
+
+    expect(bodiesIn(found)).toEqual([["bundle", '{"a":"bundle"}']]);
+    expect(found.troubles).toEqual([]);
+  });
+
+  it("has signatures and attestations under cosign's tags", async () => {
+    const registry = await startDockerRegistry({ auth: "open" });
+    const digest = await pushImage(registry);
+    const payload = Buffer.from("payload");
+    const annotations = { "dev.cosignproject.cosign/signature": "c2ln" };
+    for (const suffix of ["sig", "att"]) {
+      await registry.put({
+        repository,
+        reference: `${tagOf(digest)}.${suffix}`,
+        manifest: artifactOf(payload, cosignType, annotations),
+        blobs: [payload],
+      });
+    }
+
+    const found = await read(registry, digest);
+
+    const [first] = found.attachments;
+    expect(found.attachments).toHaveLength(2);
+    expect(first).toMatchObject({ kind: "cosign", mediaType: cosignType, annotations });
+    expect(String(first?.body)).toBe("payload");
+  });
+
+  it("has nothing attached, and the manifest all the same", async () => {
+    const registry = await startDockerRegistry({ auth: "open" });
+    const digest = await pushImage(registry);
+
+    const found = await read(registry, digest);
+
+    expect(found).toMatchObject({ attachments: [], troubles: [] });
+    expect(descriptorOf(found.manifest).digest).toBe(digest);
+  });
+});
+
+const manifest = Buffer.from('{"schemaVersion":2}');
+const { digest } = descriptorOf(manifest);
+const bundle = Buffer.from('{"a":"bundle"}');
+const artifact = Buffer.from(JSON.stringify(artifactOf(bundle)));
+
+type Pages = (page: string) => RegistryReply;
+
+/** A registry with referrers, in these pages; `blob`: the layer of each. */
+function startReferrers(pages: Pages, blob = bundle, of = artifact) {
+  return startFakeRegistry(({ path }) => {
+    if (path.includes("/referrers/")) return pages(path.split("?")[1] ?? "");
+    if (path.endsWith(digest)) return { status: 200, body: String(manifest) };
+    if (path.endsWith(descriptorOf(of).digest)) return { status: 200, body: String(of) };
+    if (path.includes("/blobs/")) return { status: 200, body: String(blob) };
+    return { status: 404 };
+  });
+}
+
+const referrer = { artifactType: bundleType, digest: descriptorOf(artifact).digest };
+const page = (manifests: object[], headers = {}): RegistryReply => ({
+  status: 200,
+  headers,
+  body: JSON.stringify({ manifests }),
+});
+
+describe("a registry that knows referrers", () => {
+  it("lists them in pages", async () => {
+    const registry = await startReferrers((query) =>
+      query === ""
+        ? page([], { link: `</v2/${repository}/referrers/${digest}?last=x>; rel="next"` })
+        : page([referrer]),
+    );
+
+    const found = await read(registry, digest);
+
+    expect(bodiesIn(found)).toEqual([["bundle", '{"a":"bundle"}']]);
+  });
+
+  it("lists other things, which nobody reads", async () => {
+    const registry = await startReferrers(() =>
+      page([{ ...referrer, artifactType: "application/spdx+json" }]),
+    );
+
+    const found = await read(registry, digest);
+
+    expect(found.attachments).toEqual([]);
+    expect(registry.requests.filter(({ path }) => path.includes("/blobs/"))).toEqual([]);
+  });
+
+  it("has pages without end: ten are read", async () => {
+    const link = `</v2/${repository}/referrers/${digest}?last=x>; rel="next"`;
+    const registry = await startReferrers(() => page([], { link }));
+
+    await read(registry, digest);
+
+    expect(registry.requests.filter(({ path }) => path.includes("/referrers/"))).toHaveLength(10);
+  });
+
+  it("sends nobody to another host for the next page", async () => {
+    const other = await startFakeRegistry(() => page([]));
+    const link = `<http://${other.host}/v2/x/referrers/y?last=x>; rel="next"`;
+    const registry = await startReferrers((query) => page([], query === "" ? { link } : {}));
+
+    await read(registry, digest);
+
+    expect(other.requests).toEqual([]);
+  });
+
+  it("has more of them than anybody needs: fifty are read", async () => {
+    const registry = await startReferrers(() => page(Array.from({ length: 500 }, () => referrer)));
+
+    const found = await read(registry, digest);
+
+    expect(found.attachments).toHaveLength(50);
+  });
+
+  it("has a layer that is said to be a gigabyte: it is not read", async () => {
+    const [layer] = artifactOf(bundle).layers;
+    const large = Buffer.from(JSON.stringify({ layers: [{ ...layer, size: 1_073_741_824 }] }));
+    const one = { artifactType: bundleType, digest: descriptorOf(large).digest };
+    const registry = await startReferrers(() => page([one]), bundle, large);
+
+    const found = await read(registry, digest);
+
+    expect(found.attachments).toEqual([]);
+  });
+
+  it("has another layer than its digest says: that is trouble, and no attachment", async () => {
+    const registry = await startReferrers(() => page([referrer]), Buffer.from("forged"));
+
+    const found = await read(registry, digest);
+
+    expect(found.attachments).toEqual([]);
+    expect(found.troubles).toEqual([expect.stringContaining("does not match")]);
+  });
+
+  it("is down for the referrers alone: that is trouble, and cosign's tags are read", async () => {
+    const registry = await startReferrers(() => ({ status: 503 }));
+
+    const found = await read(registry, digest);
+
+    expect(found.troubles).toEqual([expect.stringContaining("status 503")]);
+  });
+
+  it.each(["<!doctype html>", "[]", '{"manifests":{}}', "null"])(
+    "answers %s, as one that does not know the question",
+    async (body) => {
+      const registry = await startReferrers(() => ({ status: 200, body }));
+
+      expect(await read(registry, digest)).toMatchObject({ attachments: [], troubles: [] });
+    },
+  );
+});
