@@ -1,0 +1,66 @@
+/** Asks GitHub's API, or one that answers as it does, with limits of time and size. */
+import pRetry from "p-retry";
+import { Agent, request } from "undici";
+import { CiTrouble } from "#ci/trouble.ts";
+
+/** `timeoutMs`: of one request. */
+export type CommitApi = { apiUrl: string; token: string; timeoutMs?: number };
+
+/** The JSON of an answer; undefined for 404 and 422, which an unknown commit has. Throws `CiTrouble`. */
+export type Ask = (path: string) => Promise<unknown>;
+
+/** 100 check runs have about half a megabyte. */
+const largestAnswer = 4 * 1_024 * 1_024;
+
+export function createAsk(api: CommitApi): Ask {
+  const { timeoutMs = 8_000 } = api;
+  const dispatcher = new Agent({ connect: { timeout: timeoutMs }, maxResponseSize: largestAnswer });
+  const asked = { ...api, timeoutMs };
+  return (path) => pRetry(() => ask(`${api.apiUrl}/${path}`, asked, dispatcher), attempts);
+}
+
+const attempts = { retries: 2, minTimeout: 300, shouldRetry: isTransient };
+
+function isTransient({ error }: { error: Error }): boolean {
+  return error instanceof CiTrouble && error.isBrief;
+}
+
+async function ask(
+  address: string,
+  { token, timeoutMs }: Required<CommitApi>,
+  dispatcher: Agent,
+): Promise<unknown> {
+  const { host } = new URL(address);
+  try {
+    const { statusCode, body } = await request(address, {
+      dispatcher,
+      signal: AbortSignal.timeout(timeoutMs),
+      headers: {
+        accept: "application/vnd.github+json",
+        "user-agent": "vedette",
+        "x-github-api-version": "2022-11-28",
+        ...(token !== "" && { authorization: `Bearer ${token}` }),
+      },
+    });
+    const text = await body.text();
+    if (statusCode === 404 || statusCode === 422) return undefined;
+    if (statusCode === 200) return JSON.parse(text);
+    throw refuseStatus(statusCode, host);
+  } catch (error) {
+    if (error instanceof CiTrouble) throw error;
+    if (error instanceof SyntaxError) throw new CiTrouble(`${host} answers no JSON`);
+    const { name, code } = error as NodeJS.ErrnoException;
+    const why = name === "TimeoutError" ? `no answer in ${timeoutMs / 1_000} s` : (code ?? name);
+    const isBrief = code !== "UND_ERR_RES_EXCEEDED_MAX_SIZE";
+    throw new CiTrouble(`${host} cannot be asked (${why})`, { isBrief });
+  }
+}
+
+function refuseStatus(status: number, host: string): CiTrouble {
+  if (status === 401 || status === 403) {
+    const detail = `${host} answered ${status}: ci.commit.token gives no access, or has no requests left`;
+    return new CiTrouble(detail);
+  }
+  const isBrief = status === 429 || status >= 500;
+  return new CiTrouble(`${host} answered ${status}`, { isBrief });
+}

@@ -1,0 +1,61 @@
+/** Whether the commit that an image was built from has passed CI. */
+import type { Finding } from "#ci/finding.ts";
+import { cleanText } from "#kernel/clean-text.ts";
+import type { Commit, ReadStatuses } from "./api.ts";
+import { isSameRepository, readRepository } from "./repository.ts";
+import { judgeStatuses } from "./statuses.ts";
+
+/** Of an image, as the OCI image specification names them ("Annotations"). */
+const revisionLabel = "org.opencontainers.image.revision";
+const sourceLabel = "org.opencontainers.image.source";
+
+type CommitRules = {
+  /** Addresses of the repositories whose commits count. */
+  repositories: readonly string[];
+  required: readonly string[];
+};
+
+/** Throws `CiTrouble` when the API cannot be asked. */
+export async function checkCommit(
+  labels: ReadonlyMap<string, string>,
+  rules: CommitRules,
+  readStatuses: ReadStatuses,
+): Promise<Finding> {
+  const commit = commitOf(labels, rules.repositories);
+  if ("result" in commit) return commit;
+  const { repository, sha } = commit;
+  const url = `${repository.url}/commit/${sha}`;
+  const name = `commit ${sha.slice(0, 12)} of ${repository.owner}/${repository.name}`;
+  const statuses = await readStatuses(commit);
+  if (statuses === undefined) {
+    return {
+      result: "unverifiable",
+      detail: `${name} is not known there, or ci.commit.token gives no access to it`,
+      url,
+    };
+  }
+  const { result, detail } = judgeStatuses(statuses, rules.required);
+  return { result, detail: `${name}: ${detail}`, url };
+}
+
+/** The commit that the labels name, if its repository counts: labels are whatever the one who pushed has set. */
+export function commitOf(
+  labels: ReadonlyMap<string, string>,
+  repositories: readonly string[],
+): Commit | Finding {
+  const [source, sha] = [labels.get(sourceLabel), labels.get(revisionLabel)];
+  if (source === undefined || sha === undefined) {
+    const absent = [sourceLabel, revisionLabel].filter((label) => !labels.has(label));
+    return { result: "missing", detail: `the image has no label ${absent.join(" and ")}` };
+  }
+  if (!/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(sha)) {
+    const detail = `its label ${revisionLabel} is no commit: ${cleanText(sha, 80)}`;
+    return { result: "unverifiable", detail };
+  }
+  const named = readRepository(source);
+  const known = repositories.map(readRepository).filter((one) => one !== undefined);
+  const repository = known.find((one) => named !== undefined && isSameRepository(one, named));
+  if (repository !== undefined) return { repository, sha };
+  const detail = `its label ${sourceLabel} names ${cleanText(source, 120)}, which ci.commit.repositories has not`;
+  return { result: "unverifiable", detail };
+}

@@ -1,0 +1,25 @@
+/** A source repository, as labels, settings and statements name it. */
+
+export type Repository = {
+  /** `https://<host>/<owner>/<name>`, the host in lower case. */
+  url: string;
+  owner: string;
+  name: string;
+};
+
+const part = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$/;
+
+/** undefined: not the address of a repository. `.git` at the end and a slash make no difference. */
+export function readRepository(address: string): Repository | undefined {
+  const url = URL.parse(address.trim());
+  if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
+  const [owner = "", last = "", ...more] = url.pathname.replace(/\/+$/, "").split("/").slice(1);
+  const name = last.replace(/\.git$/, "");
+  if (more.length > 0 || !part.test(owner) || !part.test(name)) return undefined;
+  return { url: `${url.protocol}//${url.host}/${owner}/${name}`, owner, name };
+}
+
+/** Whether two addresses name one repository. Owners and names have no case, as at GitHub. */
+export function isSameRepository(one: Repository, other: Repository): boolean {
+  return one.url.toLowerCase() === other.url.toLowerCase();
+}

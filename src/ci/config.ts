@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { readPairs } from "#kernel/pairs.ts";
+import { optionalText, optionalUrl, textList } from "#kernel/setting.ts";
+import { readRepository } from "./commit/repository.ts";
+import { sigstoreTable } from "./sigstore/config.ts";
+
+/** Results that are no proof, with which an image may pass if the settings say so. */
+const AllowedResult = z.enum(["missing", "unverifiable", "unavailable"]);
+
+/** Text in the environment: `org.example.tests=passed`. */
+const labels = () =>
+  z.preprocess(
+    (value) => (typeof value === "string" ? readPairs(value) : value),
+    z.record(z.string().min(1), z.string()).default({}),
+  );
+
+const repositories = () =>
+  textList().refine((all) => all.every((one) => readRepository(one) !== undefined), {
+    error: "must be addresses of repositories, such as https://github.com/acme/gateway",
+  });
+
+export const ciConfig = {
+  ci: z
+    .strictObject({
+      /** Results with which an image passes all the same. */
+      allow: z
+        .preprocess((value) => textList().safeParse(value).data ?? value, z.array(AllowedResult))
+        .default([]),
+      /** The labels that an image has to have, and their values. */
+      labels: labels(),
+      commit: z
+        .strictObject({
+          /** Of GitHub, or of a server that answers as it does. */
+          api_url: optionalUrl().transform((url) => url || "https://api.github.com"),
+          /** A secret. Empty: only public repositories, and few requests an hour. */
+          token: optionalText(),
+          /** The repositories whose commits count, as the images' labels have them. */
+          repositories: repositories(),
+          /** Statuses and check runs that have to be green. Empty: all that a commit has, one at least. */
+          required: textList(),
+        })
+        .prefault({}),
+      sigstore: sigstoreTable,
+    })
+    .prefault({}),
+};
+export type CiConfig = z.infer<typeof ciConfig.ci>;
