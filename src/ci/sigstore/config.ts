@@ -1,0 +1,67 @@
+import { z } from "zod";
+import type { CiKind } from "#ci/contract.ts";
+import { flag, optionalText, optionalUrl, textList } from "#kernel/setting.ts";
+import { cosignSignature, slsaProvenance, slsaProvenance02 } from "./predicates.ts";
+
+/**
+ * `issuer` is who vouched for the signer, such as https://token.actions.githubusercontent.com; `subject` is the
+ * signer's address or workflow, in which `*` stands for any characters.
+ */
+const Identity = z.strictObject({
+  issuer: z.string().trim().min(1),
+  subject: z
+    .string()
+    .trim()
+    .min(1)
+    .refine((subject) => /[^*]/.test(subject), {
+      error: "would be everybody; write at least a host, such as https://github.com/acme/*",
+    }),
+});
+
+export const sigstoreConfig = z
+  .strictObject({
+    /** Signers with certificates, by names of our own. */
+    identities: z.record(z.string(), Identity).default({}),
+    /** PEM files of the keys of signers without certificates, as `cosign.pub` is. */
+    public_keys: textList(),
+    /**
+     * A file: whose certificates, logs and timestamps we trust, as Sigstore writes it (trusted_root.json). Empty:
+     * those of Sigstore's public instance, or of the private one at `tuf_url`.
+     */
+    trusted_root: optionalText(),
+    /** The address of a private instance's TUF repository, and the file of its root. */
+    tuf_url: optionalUrl(),
+    tuf_root: optionalText(),
+    /** false: an instance without a log. A signature needs no entry in it then, but a certificate still a timestamp. */
+    transparency_log: flag().default(true),
+    /** Builders and repositories that provenance may name; `*` stands for any characters. */
+    builders: textList(),
+    sources: textList(),
+    /** The types of statements that count as a signature. */
+    predicates: textList().default([cosignSignature, slsaProvenance, slsaProvenance02]),
+  })
+  .refine(({ tuf_url, tuf_root }) => (tuf_url === "") === (tuf_root === ""), {
+    error: "tuf_url and tuf_root belong together: a private repository and the root to trust it by",
+    path: ["tuf_root"],
+  })
+  .refine(({ trusted_root, tuf_url }) => trusted_root === "" || tuf_url === "", {
+    error: "is not read when there is a tuf_url; leave one of them out",
+    path: ["trusted_root"],
+  })
+  .prefault({});
+export type SigstoreConfig = z.infer<typeof sigstoreConfig>;
+
+/** Why no image could ever have this kind of evidence with these settings. undefined: it could. */
+export function findGap(
+  kind: Extract<CiKind, "signature" | "provenance">,
+  settings: SigstoreConfig,
+): string | undefined {
+  const { identities, public_keys, builders, sources } = settings;
+  if (Object.keys(identities).length === 0 && public_keys.length === 0) {
+    return `${kind} needs ci.sigstore.identities or ci.sigstore.public_keys: nobody may sign so far`;
+  }
+  if (kind === "signature") return undefined;
+  if (builders.length === 0) return "provenance needs ci.sigstore.builders: none is allowed so far";
+  if (sources.length === 0) return "provenance needs ci.sigstore.sources: none is allowed so far";
+  return undefined;
+}

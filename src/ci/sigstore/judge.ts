@@ -1,0 +1,113 @@
+/** Whether what is attached to an image is the signature, or the provenance, that the settings require. */
+import type { Finding } from "#ci/finding.ts";
+import { cleanText } from "#kernel/clean-text.ts";
+import type { SigstoreConfig } from "./config.ts";
+import type { Inspection, Inspections } from "./inspect.ts";
+import { matchesAny, normalizeSource } from "./pattern.ts";
+import { isProvenance, type Provenance, readProvenance } from "./provenance.ts";
+import { explain, Unfit } from "./unfit.ts";
+import type { Signer } from "./verify.ts";
+
+const maxDetail = 500;
+
+/** Accepts an attachment by returning what it proves. Throws `Unfit` with the reason if it proves nothing. */
+type Accept = (inspection: Inspection) => Finding;
+
+export function judgeSignature(inspections: Inspections, settings: SigstoreConfig): Finding {
+  const isSignature = ({ claim }: Inspection) =>
+    claim?.form !== "statement" || settings.predicates.includes(claim.predicateType);
+  return judge(inspections, { what: "signature", isOne: isSignature }, (inspection) => {
+    const signer = requireSigner(inspection, settings);
+    const type = inspection.claim?.form === "statement" ? inspection.claim.predicateType : "";
+    return pass(`signed by ${describe(signer)}${type === "" ? "" : ` as ${type}`}`);
+  });
+}
+
+export function judgeProvenance(inspections: Inspections, settings: SigstoreConfig): Finding {
+  const isOne = ({ claim }: Inspection) =>
+    claim === undefined || (claim.form === "statement" && isProvenance(claim.predicateType));
+  return judge(inspections, { what: "provenance", isOne }, (inspection) => {
+    const signer = requireSigner(inspection, settings);
+    const { builder, source, run } = requireOrigin(inspection, settings);
+    const detail = `built by ${short(builder)} from ${short(source)}, signed by ${describe(signer)}`;
+    return pass(detail, [run, source]);
+  });
+}
+
+type Wanted = { what: string; isOne: (inspection: Inspection) => boolean };
+
+/** One that is accepted is enough: whoever may push can add others, which must not stop a rollout. */
+function judge({ list, omitted }: Inspections, { what, isOne }: Wanted, accept: Accept): Finding {
+  const candidates = list.filter(isOne);
+  const reasons: string[] = [];
+  for (const inspection of candidates) {
+    try {
+      return accept(inspection);
+    } catch (error) {
+      reasons.push(`${cleanText(inspection.name, 40)}: ${explain(error)}`);
+    }
+  }
+  const more = omitted === 0 ? "" : `; ${omitted} more were not looked at`;
+  if (reasons.length === 0 && omitted === 0) return miss(list, what);
+  const counted = `none of ${reasons.length} attached is a valid ${what}${more}`;
+  return finish("unverifiable", [counted, ...reasons.slice(0, 3)].join("; "));
+}
+
+function miss(list: readonly Inspection[], what: string): Finding {
+  const types = list.map(({ claim }) =>
+    claim?.form === "statement" ? short(claim.predicateType) : "a signature",
+  );
+  const others = [...new Set(types)].slice(0, 3).join(", ");
+  const attached = others === "" ? "" : `; attached is ${others}`;
+  return finish("missing", `no ${what} is attached to the image${attached}`);
+}
+
+/** Throws `Unfit` when nobody signed, or somebody whom the settings do not name. */
+function requireSigner(inspection: Inspection, { identities }: SigstoreConfig): Signer {
+  if ("reason" in inspection) throw new Unfit(inspection.reason);
+  const { signer } = inspection;
+  if (signer.kind === "key") return signer;
+  const isAllowed = Object.values(identities).some(
+    ({ issuer, subject }) => issuer === signer.issuer && matchesAny(signer.subject, [subject]),
+  );
+  if (!isAllowed) throw new Unfit(`is signed by ${describe(signer)}, who is not allowed`);
+  return signer;
+}
+
+/** Throws `Unfit` when builder or source are not allowed. */
+function requireOrigin({ claim }: Inspection, settings: SigstoreConfig): Provenance {
+  if (claim?.form !== "statement") throw new Unfit("is not a statement");
+  const origin = readProvenance(claim.predicateType, claim.predicate);
+  if (!matchesAny(origin.builder, settings.builders)) {
+    throw new Unfit(`the builder ${short(origin.builder)} is not allowed`);
+  }
+  const allowed = settings.sources.map(normalizeSource);
+  const source = normalizeSource(origin.source);
+  if (!matchesAny(source, allowed)) throw new Unfit(`the source ${short(source)} is not allowed`);
+  return { ...origin, source };
+}
+
+function describe(signer: Signer): string {
+  if (signer.kind === "key") return `the key ${signer.file}`;
+  return `${short(signer.subject)} (issuer ${short(signer.issuer)})`;
+}
+
+function short(text: string): string {
+  return cleanText(text, 120);
+}
+
+/** The first of the addresses that a person can open is where to look. */
+function pass(detail: string, addresses: readonly (string | undefined)[] = []): Finding {
+  const url = addresses.map(linkOf).find((address) => address !== undefined);
+  return { ...finish("passed", detail), ...(url === undefined ? {} : { url }) };
+}
+
+function linkOf(text: string | undefined): string | undefined {
+  const url = text === undefined ? null : URL.parse(text);
+  const isLink = url?.protocol === "https:" && url.username === "" && url.password === "";
+  return isLink && url.href.length <= maxDetail ? url.href : undefined;
+}
+
+function finish(result: Finding["result"], detail: string): Finding {
+  return { result, detail: cleanText(detail, maxDetail) };
+}

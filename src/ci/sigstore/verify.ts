@@ -1,0 +1,91 @@
+/**
+ * Who signed a bundle. With a certificate, whose key is thrown away after minutes, the question is whether it was
+ * valid when it signed; the bundle's own word for that time is worth nothing. So a certificate always needs one
+ * timestamp, which is either a log's promise (with its time, signed by the log) or one of a timestamp authority; the
+ * library verifies each that is there, as well as each entry of a log, and refuses the bundle if one is wrong.
+ * With `transparency_log` also an entry in a log, and that the certificate itself is in a log of certificates. Without
+ * it those two are left out, and never the timestamp.
+ * A key has no such time: it counts until its file is removed. With `transparency_log` its signature needs an entry in a
+ * log, and without it whatever is in the bundle about logs and times is not looked at, as it would decide nothing.
+ */
+import { X509Certificate } from "node:crypto";
+import type { SignedEntity, TrustMaterial } from "@sigstore/verify";
+import type { Library } from "./library.ts";
+import type { PublicKey } from "./public-keys.ts";
+import type { Signed } from "./read-bundle.ts";
+import { Unfit } from "./unfit.ts";
+
+export type Signer =
+  | { kind: "certificate"; subject: string; issuer: string }
+  | { kind: "key"; file: string };
+
+export type Trust = {
+  material: TrustMaterial;
+  keys: readonly PublicKey[];
+  hasLog: boolean;
+};
+
+/** Throws, for a signature that is not valid, errors of several classes. */
+export function verify({ bundle, content }: Signed, trust: Trust, library: Library): Signer {
+  const entity = library.toSignedEntity(bundle, content);
+  const material = bundle.verificationMaterial.content;
+  if (material.$case === "publicKey") return verifyByKey(entity, trust, library);
+  const certificate =
+    material.$case === "certificate"
+      ? material.certificate
+      : material.x509CertificateChain.certificates[0];
+  const leaf = new X509Certificate(certificate?.rawBytes ?? "");
+  const logs = trust.hasLog ? 1 : 0;
+  const verifier = new library.Verifier(trust.material, {
+    tlogThreshold: logs,
+    ctlogThreshold: logs,
+    timestampThreshold: 1,
+  });
+  const { identity } = verifier.verify(entity);
+  return { kind: "certificate", ...nameOf(leaf, identity ?? {}) };
+}
+
+type Identity = { subjectAlternativeName?: string; extensions?: { issuer?: string } };
+
+const codeSigning = "1.3.6.1.5.5.7.3.3";
+
+/** The library gives the first of several names, and doesn't ask what the certificate is for. */
+function nameOf(leaf: X509Certificate, identity: Identity): { subject: string; issuer: string } {
+  const { subjectAlternativeName: subject, extensions } = identity;
+  if (leaf.keyUsage?.includes(codeSigning) !== true) {
+    throw new Unfit("its certificate is not for signing code");
+  }
+  if (subject === undefined || !isOnlyName(leaf, subject)) {
+    throw new Unfit("its certificate does not have exactly one address or workflow as its name");
+  }
+  if (extensions?.issuer === undefined) {
+    throw new Unfit("its certificate names no issuer of the identity");
+  }
+  return { subject, issuer: extensions.issuer };
+}
+
+/** Node quotes names that have special characters. */
+function isOnlyName({ subjectAltName }: X509Certificate, name: string): boolean {
+  const forms = [name, JSON.stringify(name)].flatMap((text) => [`URI:${text}`, `email:${text}`]);
+  return subjectAltName !== undefined && forms.includes(subjectAltName);
+}
+
+/** The hint in a bundle is anybody's, so every key is tried. */
+function verifyByKey(entity: SignedEntity, trust: Trust, library: Library): Signer {
+  const bare = trust.hasLog ? entity : { ...entity, tlogEntries: [], timestamps: [] };
+  let latest: unknown = new Unfit("is signed by a key, and ci.sigstore.public_keys has none");
+  for (const { file, key } of trust.keys) {
+    const publicKey = () => ({ publicKey: key, validFor: () => true });
+    const verifier = new library.Verifier(
+      { ...trust.material, publicKey },
+      { tlogThreshold: trust.hasLog ? 1 : 0, ctlogThreshold: 0, timestampThreshold: 0 },
+    );
+    try {
+      verifier.verify(bare);
+      return { kind: "key", file };
+    } catch (error) {
+      latest = error;
+    }
+  }
+  throw latest;
+}
