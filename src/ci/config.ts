@@ -2,7 +2,7 @@ import { z } from "zod";
 import { readPairs } from "#kernel/pairs.ts";
 import { optionalText, optionalUrl, textList } from "#kernel/setting.ts";
 import { readRepository } from "./commit/repository.ts";
-import { sigstoreTable } from "./sigstore/config.ts";
+import { sigstoreConfig } from "./sigstore/config.ts";
 
 /** Results that are no proof, with which an image may pass if the settings say so. */
 const AllowedResult = z.enum(["missing", "unverifiable", "unavailable"]);
@@ -40,7 +40,7 @@ export const ciConfig = {
           required: textList(),
         })
         .prefault({}),
-      sigstore: sigstoreTable,
+      sigstore: sigstoreConfig,
     })
     .prefault({}),
 };

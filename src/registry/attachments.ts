@@ -12,13 +12,13 @@ import { findReferrers } from "./referrers.ts";
 import { withRetries } from "./retries.ts";
 
 /** `name`: a tag, or the beginning of a digest. `cosign`: a layer of cosign's own tags, with what it is annotated by. */
-export type Attachment = { name: string; body: Buffer } & (
+type Attachment = { name: string; body: Buffer } & (
   | { kind: "bundle" }
   | { kind: "cosign"; mediaType: string; annotations: Readonly<Record<string, string>> }
 );
 
 /** `troubles`: why some could not be read. */
-export type Attachments = { manifest: Buffer; attachments: Attachment[]; troubles: string[] };
+type Attachments = { manifest: Buffer; attachments: Attachment[]; troubles: string[] };
 
 const Signatures = z.object({
   layers: z.array(

@@ -39,7 +39,7 @@ export async function checkCommit(
 }
 
 /** The commit that the labels name, if its repository counts: labels are whatever the one who pushed has set. */
-export function commitOf(
+function commitOf(
   labels: ReadonlyMap<string, string>,
   repositories: readonly string[],
 ): Commit | Finding {

@@ -11,7 +11,7 @@ type CombinedStatus = Pick<
   "state" | "sha" | "total_count"
 > & { statuses: Status[] };
 
-export type CommitChecks = { runs?: CheckRun[]; statuses?: Status[] };
+type CommitChecks = { runs?: CheckRun[]; statuses?: Status[] };
 
 export type FakeGithub = {
   apiUrl: string;
@@ -50,25 +50,46 @@ const route = /^\/repos\/([^/]+)\/([^/]+)\/commits\/([^/]+)\/(check-runs|status)
 function answer(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  { commits, ...options }: Pick<FakeGithub, "commits"> & Options,
+  github: Pick<FakeGithub, "commits"> & Options,
 ): void {
-  const { pathname, searchParams } = new URL(incoming.url ?? "", "http://github");
-  const [, owner, name, sha = "", what] = route.exec(pathname) ?? [];
+  const asked = questionOf(incoming);
+  const commit = asked && github.commits.get(`${asked.owner}/${asked.name}@${asked.sha}`);
+  if (typeof commit === "function") {
+    commit(outgoing);
+    return;
+  }
+  const [status, body] = asked === undefined ? badRequest : reply(asked, commit, github);
+  outgoing.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+}
+
+type Question = { owner: string; name: string; sha: string; what: string; query: URLSearchParams };
+type Reply = [status: number, body: unknown];
+
+const badRequest: Reply = [400, { message: "Bad request" }];
+
+/** undefined: not as GitHub's documentation says. */
+function questionOf({ method, url = "", headers }: IncomingMessage): Question | undefined {
+  const { pathname, searchParams: query } = new URL(url, "http://github");
+  const [, owner = "", name = "", sha = "", what] = route.exec(pathname) ?? [];
   const isAsked =
-    incoming.method === "GET" &&
-    incoming.headers.accept === "application/vnd.github+json" &&
-    incoming.headers["x-github-api-version"] === "2022-11-28" &&
-    (incoming.headers["user-agent"] ?? "") !== "";
-  if (!isAsked || what === undefined) return send(outgoing, 400, { message: "Bad request" });
-  const commit = commits.get(`${owner}/${name}@${sha}`);
-  if (typeof commit === "function") return commit(outgoing);
+    method === "GET" &&
+    headers.accept === "application/vnd.github+json" &&
+    headers["x-github-api-version"] === "2022-11-28" &&
+    (headers["user-agent"] ?? "") !== "";
+  return isAsked && what !== undefined ? { owner, name, sha, what, query } : undefined;
+}
+
+function reply(
+  { sha, what, query }: Question,
+  commit: CommitChecks | undefined,
+  options: Options,
+): Reply {
   const hasAnswer = what === "status" || options.hasCheckRuns !== false;
-  if (!hasAnswer) return send(outgoing, 404, { message: "Not Found" });
+  if (!hasAnswer) return [404, { message: "Not Found" }];
   // GitHub answers 422 to a commit that it does not know, in a repository that it does.
-  if (commit === undefined)
-    return send(outgoing, 422, { message: `No commit found for SHA: ${sha}` });
-  const page = pageOf(searchParams, options);
-  send(outgoing, 200, what === "status" ? statusOf(commit, sha, page) : runsOf(commit, page));
+  if (commit === undefined) return [422, { message: `No commit found for SHA: ${sha}` }];
+  const page = pageOf(query, options);
+  return [200, what === "status" ? statusOf(commit, sha, page) : runsOf(commit, page)];
 }
 
 type Page = { first: number; size: number };
@@ -91,8 +112,4 @@ function statusOf({ statuses = [] }: CommitChecks, sha: string, { first, size }:
     total_count: statuses.length,
     statuses: statuses.slice(first, first + size),
   } satisfies CombinedStatus;
-}
-
-function send(outgoing: ServerResponse, status: number, body: unknown): void {
-  outgoing.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }

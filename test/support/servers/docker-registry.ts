@@ -37,7 +37,7 @@ type PushedImage = {
   labels?: Record<string, string>;
 };
 
-export type PushedManifest = {
+type PushedManifest = {
   repository: string;
   reference?: string;
   mediaType?: string;
