@@ -7,6 +7,7 @@ import { analyticsConfig } from "#api/analytics/config.ts";
 import { apiConfig } from "#api/config.ts";
 import { ratelimitConfig } from "#api/ratelimit/config.ts";
 import { acmeConfig } from "#api/tls/config.ts";
+import { ciConfig } from "#ci/config.ts";
 import { controlConfig } from "#control/config.ts";
 import { cronConfig } from "#cron/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
@@ -37,6 +38,7 @@ const Config = z.strictObject({
   ...alertEventsConfig,
   ...alertmanagerConfig,
   ...apiConfig,
+  ...ciConfig,
   ...controlConfig,
   ...cronConfig,
   ...embeddedConfig,

@@ -24,10 +24,11 @@ const mayImport: Record<string, readonly string[]> = {
   cron: ["kernel/", "notify/contract.ts"],
   notify: ["kernel/"],
   registry: ["kernel/"],
+  ci: ["kernel/"],
   sentinel: ["kernel/"],
   worker: ["kernel/"],
   api: ["kernel/"],
-  rollout: ["kernel/", "fleet/contract.ts", "notify/contract.ts"],
+  rollout: ["kernel/", "ci/contract.ts", "fleet/contract.ts", "notify/contract.ts"],
   control: ["kernel/", contracts],
   /** The only one that knows everybody. */
   app: [""],

@@ -23,8 +23,6 @@ import { readInstallation } from "#kernel/installation.ts";
 import { listening } from "#kernel/listen.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
 import { createChatLog } from "#notify/chat-log.ts";
-import { createFindCredential } from "#registry/credentials.ts";
-import { createPinImage } from "#registry/pin.ts";
 import { defaultPolicy } from "#rollout/config.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { startAlertRoutes } from "#routing/incident/start.ts";
@@ -39,6 +37,7 @@ import type { Analytics } from "./analytics.ts";
 import type { Base } from "./base.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import { createCron } from "./cron.ts";
+import { createResolveImage } from "./image-gate.ts";
 import type { Monitor } from "./monitor.ts";
 import { startSentinelKey } from "./own-keys.ts";
 import type { Results } from "./results.ts";
@@ -146,9 +145,6 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
   const { config, registry } = base;
   const { analytics, store, driver, listing, database, results } = parts;
   const deployTimeoutMs = config.fleet.deploy_timeout_seconds * 1_000;
-  const isGated = config.rollout.require_image_in_registry ?? config.fleet.driver !== "process";
-  const findCredential = createFindCredential(process.env, config.registry);
-  const pinImage = createPinImage(config.registry, findCredential);
   const admin = createRestateAdmin(parts.adminUrl);
   const readActor = createReadActor(parts.actorKey);
   const endInvocations = (ids: readonly string[]) => admin.change("kill", ids);
@@ -179,7 +175,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       readMembers: store.members,
       orders: store,
       policy: defaultPolicy(config.rollout),
-      resolveImage: isGated ? pinImage : async (image) => image,
+      resolveImage: createResolveImage(base),
       knownChecks: results.definitions.apiChecks.map(({ id }) => id),
       readChecks: results.readGate,
       database,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CiKind } from "#ci/contract.ts";
 import { readPairs } from "#kernel/pairs.ts";
 import { flag, textList, wholeNumber, wholeNumberIn } from "#kernel/setting.ts";
 import { Limit } from "#rollout/values/contract.ts";
@@ -20,6 +21,13 @@ const labels = () =>
 /** Text in the environment, separated by commas. */
 const regions = () => z.preprocess((value) => textList().safeParse(value).data, RegionOrder);
 
+/** Text in the environment, separated by commas. */
+const ciKinds = () =>
+  z.preprocess(
+    (value) => (value === "none" ? [] : (textList().safeParse(value).data ?? value)),
+    z.array(CiKind).transform((kinds) => [...new Set(kinds)]),
+  );
+
 export const rolloutConfig = {
   rollout: z
     .strictObject({
@@ -27,6 +35,8 @@ export const rolloutConfig = {
       max_parallel: wholeNumber({ min: 1, max: 500, default: 100 }),
       /** Absent: false with the `process` driver, whose images are in no registry, else true. */
       require_image_in_registry: flag().optional(),
+      /** What has to show that an image has passed CI: all of these; `none`: nothing. */
+      require_ci: ciKinds().default([]),
       on_failure: OnFailure.optional(),
       max_failed: z.strictObject({ per_wave: limit(), in_all: limit() }).prefault({}),
       soak_seconds: wholeNumberIn({ min: 0, max: maxSoakSeconds }).optional(),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CiEvidence, type CiProblemCode } from "#ci/contract.ts";
 import {
   Gate,
   GateStatus,
@@ -50,7 +51,14 @@ export type RolloutProblemCode =
   | "image_not_found"
   | "image_not_allowed"
   | "registry_auth"
-  | "registry_unavailable";
+  | "registry_unavailable"
+  | CiProblemCode;
+
+/**
+ * Codes of refusals with 503 that are the answer of the rollout itself: another call with the same idempotency key
+ * gets the same one.
+ */
+export const finalRefusals: readonly string[] = ["registry_unavailable", "ci_unavailable"];
 
 /** Cumulative percentages of the fleet after each wave. */
 export const defaultWavePercentages = [1, 5, 25, 50, 100];
@@ -164,6 +172,8 @@ export const RolloutStatus = z.object({
   outcome: Outcome.nullish(),
   /** What the request and the settings say about failures and soaks. */
   policy: Policy.optional(),
+  /** What shows that the image has passed CI. Absent: the settings ask for nothing, or an earlier version. */
+  ci: z.array(CiEvidence).optional(),
   /**
    * Once the rollout was rolled back: sentinels whose deploy failed, which RollbackAll does not touch.
    * They are still ordered to run the new image. 100 at most; `still_ordered_count` has the count.
@@ -196,6 +206,8 @@ export const RolloutPlan = z.object({
   on_failure: OnFailure.default("pause"),
   /** How many deploys may fail in all; null: there is no such limit. */
   max_failed: z.int().nullable().default(null),
+  /** What shows that the image has passed CI. Rollout refuses an image of which one does not pass. */
+  ci: z.array(CiEvidence).default([]),
   waves: z.array(
     z.object({
       wave: z.int(),
@@ -233,6 +245,7 @@ export const RolloutHistory = z.object({
       waiting_for: z.enum(waitReasons).nullable().default(null),
       until: z.string().optional(),
       policy: Policy.default({}),
+      ci: z.array(CiEvidence).optional(),
       started_by: z.string().nullable(),
       wave_percentages: z.array(z.int()),
       current_wave: z.int(),

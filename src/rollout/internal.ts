@@ -1,5 +1,6 @@
 /** The handlers through which the parts of a rollout call each other. Only public ones are reachable. */
 import { iface } from "@restatedev/restate-sdk";
+import type { CiEvidence } from "#ci/contract.ts";
 import type { Actor } from "#kernel/actor.ts";
 import type { CheckReport } from "./conditions/gate.ts";
 import {
@@ -36,6 +37,7 @@ export type BeginRequest = {
   isSigned?: true;
   gate?: Gate;
   policy?: Policy;
+  ci?: CiEvidence[];
 };
 export type RunHandle = { rolloutId: string; runner: string };
 /** `followedBy`: the run of a rollback that has begun by itself, because of `on_failure`. */

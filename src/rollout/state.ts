@@ -1,5 +1,6 @@
 /** The durable state of the rollout object: every key, its type, and how it is read and written. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
+import type { CiEvidence } from "#ci/contract.ts";
 import type { PauseCause, RolloutStateName, RolloutStatus, SentinelReason } from "./contract.ts";
 import type { Gate, GateStatus, Policy, WaitReason } from "./policy/contract.ts";
 
@@ -86,6 +87,8 @@ export type RolloutHead = {
   gateStatus?: GateStatus;
   /** What the request and the settings say about failures and soaks; absent in earlier versions. */
   policy?: HeadPolicy;
+  /** What showed at the start that the image has passed CI; absent: the settings asked for nothing. */
+  ci?: CiEvidence[];
   /** From the end of a wave until the next thing starts. */
   wait?: WaveWait;
   /** How many waves have ended and were judged; absent in earlier versions: all that have begun. */

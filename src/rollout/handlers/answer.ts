@@ -42,6 +42,7 @@ export function toStatus(head: RolloutHead | null): RolloutStatus {
     ...(head.approved !== undefined && { approved: head.approved }),
     outcome: outcomeOf(head),
     ...policyOf(head),
+    ...(head.ci !== undefined && { ci: head.ci }),
     ...stillOrdered(head),
   };
 }

@@ -1,5 +1,6 @@
 /** The public shared handlers. They hold no lock, so that Cancel never waits for them. */
 import { type ObjectSharedContext, TerminalError } from "@restatedev/restate-sdk";
+import type { CiEvidence } from "#ci/contract.ts";
 import type { Actor, ReadActor } from "#kernel/actor.ts";
 import { attachOrLost } from "#kernel/attach.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -21,6 +22,7 @@ import {
 } from "#rollout/internal.ts";
 import { type Gate, Policy } from "#rollout/policy/contract.ts";
 import type { HistoryRequest, ResumeRequest, RollbackRequest } from "#rollout/requests/contract.ts";
+import { requireCi } from "#rollout/rules/ci.ts";
 import { withDefaults } from "#rollout/rules/defaults.ts";
 import { describePlan } from "#rollout/rules/describe-plan.ts";
 import { planRollout } from "#rollout/rules/plan.ts";
@@ -32,8 +34,13 @@ import { toStatus } from "./answer.ts";
 import { reviveRepair } from "./repair.ts";
 import { reasonOfWait } from "./waiting.ts";
 
-/** Checks that an image exists, and returns it pinned to its digest. Throws a `ProblemError`. */
-export type ResolveImage = (image: string) => Promise<string>;
+/**
+ * Checks that an image exists, and returns it pinned to its digest; with what shows that it has passed CI, where the
+ * settings ask for that. Throws a `ProblemError`.
+ */
+export type ResolveImage = (image: string) => Promise<string | CheckedImage>;
+
+type CheckedImage = { image: string; ci?: CiEvidence[] };
 
 type ReadHistory = (request: HistoryRequest) => Promise<RolloutHistory>;
 
@@ -71,7 +78,8 @@ export function createPublicHandlers(parts: PublicParts) {
       // Refused before the registry is called, so that a second Rollout fails at once.
       nextState("Rollout", (await readHead(ctx))?.state ?? "idle");
       requireKnownChecks(request.gate, parts.knownChecks);
-      const image = await pin(ctx, parts, request.image);
+      const { image, ci } = await pin(ctx, parts, request.image);
+      requireCi(ci);
       const decision = ctx.client(rolloutObject, ctx.key).begin({
         image,
         requestedImage: request.image,
@@ -79,6 +87,7 @@ export function createPublicHandlers(parts: PublicParts) {
         ...nameStarter(parts.readActor(ctx)),
         ...(request.gate !== undefined && { gate: request.gate }),
         ...policyOf(request),
+        ...(ci !== undefined && { ci }),
       });
       return statusOf(await waitForRuns(ctx, await awaitDecision(ctx, decision)));
     },
@@ -110,14 +119,15 @@ export function createPublicHandlers(parts: PublicParts) {
 
     async Plan(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutPlan> {
       requireKnownChecks(request.gate, parts.knownChecks);
-      const image = await pin(ctx, parts, request.image);
+      const { image, ci = [] } = await pin(ctx, parts, request.image);
       const wavePercentages = request.wave_percentages ?? defaultWavePercentages;
       return readNow(ctx, plan, async () => {
         const reads = [parts.listFleet(), parts.readWindows(), parts.readPins()] as const;
         const [fleet, windows, pins] = await Promise.all(reads);
         const policy = withDefaults(parts.policy, policyOf(request).policy);
         const times = { windows, nowMs: Date.now() };
-        const planned = { image, wavePercentages, policy, fleetSize: fleet.length, pins, ...times };
+        const wanted = { image, ci, wavePercentages, policy };
+        const planned = { ...wanted, fleetSize: fleet.length, pins, ...times };
         return describePlan(planned, planRollout(fleet, planned));
       });
     },
@@ -149,8 +159,14 @@ function requireKnownChecks(gate: Gate | undefined, known: readonly string[]): v
   });
 }
 
-function pin(ctx: ObjectSharedContext, parts: PublicParts, image: string): Promise<string> {
-  return ctx.run("resolve-image", () => parts.resolveImage(image), pinRetry);
+/** An earlier version has journaled the image alone. */
+async function pin(
+  ctx: ObjectSharedContext,
+  parts: PublicParts,
+  image: string,
+): Promise<CheckedImage> {
+  const resolved = await ctx.run("resolve-image", () => parts.resolveImage(image), pinRetry);
+  return typeof resolved === "string" ? { image: resolved } : resolved;
 }
 
 /**

@@ -56,7 +56,7 @@ function save(
 }
 
 function shownOf(head: RolloutHead): NonNullable<HistoryEntry["shown"]> & { reason?: string } {
-  const { reason, cause, outcome, waiting_for, until, policy = {} } = toStatus(head);
+  const { reason, cause, outcome, waiting_for, until, policy = {}, ci } = toStatus(head);
   return {
     outcome: outcome ?? null,
     waitingFor: waiting_for ?? null,
@@ -66,6 +66,7 @@ function shownOf(head: RolloutHead): NonNullable<HistoryEntry["shown"]> & { reas
     ...(reason !== undefined && { reason }),
     ...(cause !== undefined && { cause }),
     ...(until !== undefined && { until }),
+    ...(ci !== undefined && { ci }),
   };
 }
 

@@ -1,5 +1,6 @@
 /** The Restate object through which rollouts write their history. */
 import { iface } from "@restatedev/restate-sdk";
+import type { CiEvidence } from "#ci/contract.ts";
 import type { ChatMessage } from "#notify/contract.ts";
 import type { PauseCause, RolloutStatus } from "#rollout/contract.ts";
 import type { Policy } from "#rollout/policy/contract.ts";
@@ -42,6 +43,7 @@ type HistoryView = {
   /** Absent: an earlier version. */
   waves?: Pick<WaveProgress, "percentage" | "size">[];
   leftOut?: number;
+  ci?: CiEvidence[];
 };
 
 /** A row of the table `rollouts`, and one of `rollout_messages`; `toldAt`: the sequence of the latter, if it is older. */

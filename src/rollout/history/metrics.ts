@@ -56,6 +56,12 @@ const gauges: {
     valuesOf: ({ waiting_for: wait }) => waitReasons.map((one) => [one, wait === one ? 1 : 0]),
   },
   {
+    name: "vedette_rollout_ci",
+    help: "What showed that the newest rollout's image has passed CI: 1, or 0 where the settings let it pass.",
+    labelNames: ["kind"],
+    valuesOf: ({ ci = [] }) => ci.map(({ kind, result }) => [kind, result === "passed" ? 1 : 0]),
+  },
+  {
     name: "vedette_rollout_sentinels",
     help: "Sentinels of the newest rollout: all of them, and by outcome.",
     labelNames: ["outcome"],

@@ -116,6 +116,7 @@ function toStatus(row: Row): RolloutStatus {
     left_out: row.left_out,
     outcome: row.outcome,
     policy: row.policy,
+    ...(row.ci !== null && { ci: row.ci }),
     ...(row.reason !== null && { reason: row.reason }),
     ...(row.cause !== null && { cause: row.cause }),
   };

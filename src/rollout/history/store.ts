@@ -99,6 +99,7 @@ function shownRow({ shown, ...entry }: HistoryEntry): unknown[] {
     policy = {},
     waves = null,
     leftOut = 0,
+    ci = null,
   } = shown ?? {};
   return [
     cause,
@@ -108,6 +109,7 @@ function shownRow({ shown, ...entry }: HistoryEntry): unknown[] {
     JSON.stringify(policy),
     waves && JSON.stringify(waves),
     leftOut,
+    ci && JSON.stringify(ci),
   ];
 }
 
@@ -134,15 +136,16 @@ function ifNewer(column: string): string {
 const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
-    sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out)
+    sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out, ci)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-    $18, $19, $20, $21, $22, $23, $24)
+    $18, $19, $20, $21, $22, $23, $24, $25)
   ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, reason = excluded.reason, current_wave = excluded.current_wave,
     total_waves = excluded.total_waves, total = excluded.total, ended_at = excluded.ended_at,
     cause = excluded.cause, outcome = excluded.outcome, waiting_for = excluded.waiting_for,
     waits_until = excluded.waits_until, policy = excluded.policy,
     waves = coalesce(excluded.waves, rollouts.waves), left_out = excluded.left_out,
+    ci = coalesce(excluded.ci, rollouts.ci),
     ${["succeeded", "failed", "reverted", "updated_at", "sequence"].map(ifNewer).join(", ")}
   WHERE NOT EXISTS (SELECT FROM rollout_messages AS m
     WHERE m.rollout_id = excluded.id AND m.sequence > excluded.sequence)`;
@@ -211,6 +214,7 @@ function toRollout(row: any): RolloutHistory["rollouts"][number] {
     waiting_for: row.waiting_for,
     ...(row.waits_until !== null && { until: row.waits_until.toISOString() }),
     policy: row.policy,
+    ...(row.ci !== null && { ci: row.ci }),
     started_by: row.started_by,
     wave_percentages: row.wave_percentages,
     current_wave: row.current_wave,

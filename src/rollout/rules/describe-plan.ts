@@ -1,4 +1,5 @@
 /** The answer of Plan. */
+import type { CiEvidence } from "#ci/contract.ts";
 import type { FleetMember } from "#fleet/contract.ts";
 import { toIso } from "#kernel/time.ts";
 import { needsApproval } from "#rollout/conditions/approval.ts";
@@ -16,6 +17,7 @@ const namedPerWave = 100;
 
 type Planned = {
   image: string;
+  ci: CiEvidence[];
   /** As requested: in a small fleet there are fewer waves. */
   wavePercentages: readonly number[];
   policy: Policy;
@@ -25,7 +27,7 @@ type Planned = {
 };
 
 export function describePlan(
-  { image, wavePercentages, policy, fleetSize, windows, nowMs }: Planned,
+  { image, ci, wavePercentages, policy, fleetSize, windows, nowMs }: Planned,
   { waves, leftOut }: PlannedRollout,
 ): RolloutPlan {
   const total = waves.reduce((sum, wave) => sum + wave.members.length, 0);
@@ -42,6 +44,7 @@ export function describePlan(
     left_out_count: leftOut.length,
     left_out: leftOut.slice(0, namedPerWave).map(({ id, by, reason }) => ({ id, pin: by, reason })),
     on_failure,
+    ci,
     max_failed: countOf(limits?.in_all, total),
     waves: waves.map(({ percentage, covered, members }, i) => ({
       wave: i + 1,

@@ -1,4 +1,5 @@
 /** The transitions of a rollout as messages for people (docs/architecture.md, "Rollout messages"). */
+import type { CiEvidence } from "#ci/contract.ts";
 import type { ChatMessage } from "#notify/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 
@@ -39,6 +40,7 @@ const drafts: Record<RolloutEvent, Draft> = {
     lines: (head) => [
       `Waves at ${head.wavePercentages.join(", ")} % of the fleet, started by ${head.startedBy}.`,
       ...(head.policy?.reason === undefined ? [] : [`Reason: ${head.policy.reason}.`]),
+      ...(head.ci ?? []).map(ciLine),
     ],
   },
   "wave started": {
@@ -179,6 +181,12 @@ function sentinels(count: number): string {
 /** The list is truncated in a large fleet; with a killed batch it has more members than are counted. */
 function notReverted({ notReverted: list, succeeded }: RolloutHead): number {
   return list.length === 0 ? 0 : Math.max(list.length, succeeded);
+}
+
+function ciLine({ kind, result, detail }: CiEvidence): string {
+  return result === "passed"
+    ? `CI, ${kind}: ${detail}.`
+    : `CI, ${kind}: ${result}, which the settings let pass (${detail}).`;
 }
 
 function failureLines(head: RolloutHead): string[] {

@@ -11,6 +11,7 @@ import { signActor } from "#kernel/signed-actor.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { createChatChannel } from "#notify/chat-channel.ts";
 import { type RolloutHandlerName, singletonKey } from "#rollout/contract.ts";
+import type { ResolveImage } from "#rollout/handlers/public.ts";
 import { rolloutObject } from "#rollout/internal.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import type { HeadPolicy } from "#rollout/state.ts";
@@ -32,6 +33,8 @@ type BenchOptions = {
   killsPostgres?: boolean;
   /** What the settings say. */
   policy?: HeadPolicy;
+  /** The image gate; absent: none. */
+  resolveImage?: ResolveImage;
 };
 
 const actorKey = Buffer.alloc(32, 7);
@@ -68,7 +71,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         listFleet: listing.list,
         readMembers: store.members,
         orders: store,
-        resolveImage: async (image) => image,
+        resolveImage: options.resolveImage ?? (async (image) => image),
         knownChecks: ["verify-key", "liveness"],
         readChecks: createReadGate(database, { failedAtPercent: 0 }),
         database,

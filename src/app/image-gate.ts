@@ -1,0 +1,70 @@
+/** Wires the image gate: an image exists, is pinned to its digest, and has passed CI where the settings ask for that. */
+import path from "node:path";
+import { createCheckCi } from "#ci/check.ts";
+import { createReadStatuses } from "#ci/commit/api.ts";
+import type { CiKind } from "#ci/contract.ts";
+import { createImageChecks } from "#ci/image-checks.ts";
+import { findGap as findSigstoreGap } from "#ci/sigstore/config.ts";
+import { createSigstore } from "#ci/sigstore/sigstore.ts";
+import type { Config } from "#config.ts";
+import { createReadAttachments } from "#registry/attachments.ts";
+import { createRegistryClient, type RegistryClient } from "#registry/client.ts";
+import { createFindCredential } from "#registry/credentials.ts";
+import { createReadLabels } from "#registry/labels.ts";
+import { createPinImage } from "#registry/pin.ts";
+import type { ResolveImage } from "#rollout/handlers/public.ts";
+import type { Base } from "./base.ts";
+
+export function createResolveImage(base: Base): ResolveImage {
+  const { registry, rollout, fleet } = base.config;
+  const client = createRegistryClient(registry, createFindCredential(process.env, registry));
+  const pinImage = createPinImage(registry, client);
+  if (rollout.require_ci.length > 0) {
+    const checkCi = createChecks(base, client);
+    return async (image) => {
+      const pinned = await pinImage(image);
+      return { image: pinned, ci: await checkCi(pinned) };
+    };
+  }
+  const isGated = rollout.require_image_in_registry ?? fleet.driver !== "process";
+  return isGated ? pinImage : async (image) => image;
+}
+
+function createChecks({ config, dataDir, log }: Base, client: RegistryClient) {
+  const { ci, rollout } = config;
+  const checksOf = createImageChecks(ci, {
+    readLabels: createReadLabels(client),
+    readAttachments: createReadAttachments(client),
+    readStatuses: createReadStatuses({ apiUrl: ci.commit.api_url, token: ci.commit.token }),
+    signatures: createSigstore(ci.sigstore, { cacheDir: path.join(dataDir, "sigstore") }),
+  });
+  return createCheckCi({ required: rollout.require_ci, allow: ci.allow, checksOf, log });
+}
+
+type Settings = { ci: Config["ci"] } & {
+  rollout: Pick<Config["rollout"], "require_ci" | "require_image_in_registry">;
+};
+
+/** Evidence that no image could have. Returns a line for each fault. */
+export function findUselessCi({ ci, rollout }: Settings): string[] {
+  const { require_ci: required, require_image_in_registry: isInRegistry } = rollout;
+  const gaps = required.map((kind) => findGap(kind, ci)).filter((gap) => gap !== undefined);
+  if (required.length > 0 && isInRegistry === false) {
+    gaps.push(
+      "the registry has the evidence, so rollout.require_image_in_registry must not be false",
+    );
+  }
+  return gaps.map((gap) => `rollout.require_ci: ${gap} (docs/image-gate.md)`);
+}
+
+function findGap(kind: CiKind, { commit, labels, sigstore }: Config["ci"]): string | undefined {
+  if (kind === "commit") {
+    const isNamed = commit.repositories.length > 0;
+    return isNamed ? undefined : "commit needs ci.commit.repositories: no commit counts so far";
+  }
+  if (kind === "label") {
+    const isNamed = Object.keys(labels).length > 0;
+    return isNamed ? undefined : "label needs ci.labels: no label is asked for so far";
+  }
+  return findSigstoreGap(kind, sigstore);
+}

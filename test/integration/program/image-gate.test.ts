@@ -1,0 +1,97 @@
+/** A program whose images have to have passed CI, in front of a real registry. */
+import { describe, expect, it, onTestFinished } from "vitest";
+import { RolloutPlan, RolloutStatus } from "#rollout/contract.ts";
+import { startGate } from "../../support/ci/gate.ts";
+import { runVedette } from "../../support/program/command.ts";
+import { startProgram } from "../../support/program/program.ts";
+import { hasPrograms } from "../../support/servers/programs.ts";
+
+async function startGatedProgram(environment: Record<string, string> = {}) {
+  const gate = await startGate();
+  const program = await startProgram({ ...gate.environment, ...environment });
+  onTestFinished(() => program.dispose());
+  const run = (...args: string[]) =>
+    runVedette(["rollout", ...args, "--data-dir", program.dataDir], {});
+  const metrics = async () => (await fetch(`${program.endpoints().metrics}/metrics`)).text();
+  return { gate, program, run, metrics };
+}
+
+const resultsIn = (plan: RolloutPlan) => plan.ci.map(({ kind, result }) => [kind, result]);
+
+describe.skipIf(!hasPrograms("docker-registry"))("an image of which everything is asked", () => {
+  it("is rolled out by its digest, with what has shown that it passed CI", async () => {
+    const { gate, program, run, metrics } = await startGatedProgram();
+    const { image, digest } = await gate.push("v2");
+    gate.report("v2", "success");
+    await gate.sign(digest);
+
+    const { status, body } = await program.call("Rollout", { image });
+    const shown = await run("status");
+
+    expect(status).toBe(200);
+    const rollout = RolloutStatus.parse(body);
+    expect(rollout).toMatchObject({ state: "completed", image: `${image}@${digest}` });
+    expect(rollout.ci?.map(({ kind, result }) => [kind, result])).toEqual([
+      ["commit", "passed"],
+      ["signature", "passed"],
+      ["provenance", "passed"],
+      ["label", "passed"],
+    ]);
+    expect(shown.stdout).toMatch(/ci +commit passed: commit 76322e2e2e2e of acme\/gateway/);
+    expect(shown.stdout).toMatch(/ci +provenance passed: /);
+    expect(await metrics()).toContain('vedette_rollout_ci{kind="signature"} 1');
+  });
+
+  it("is refused for what is missing, red, pending or signed by others, and the plan says so", async () => {
+    const { gate, program, run } = await startGatedProgram();
+    const { image, digest } = await gate.push("v3");
+    gate.report("v3", "success");
+
+    const unsigned = await program.call("Rollout", { image });
+    await gate.sign(digest, { subject: "https://github.com/mallory/gateway/release.yml" });
+    const foreign = await program.call("Rollout", { image });
+    await gate.sign(digest);
+    gate.report("v3", null);
+    const pending = await program.call("Rollout", { image });
+    gate.report("v3", "failure");
+    const red = await program.call("Rollout", { image });
+    const started = await run("start", image, "--wait");
+    const planned = await run("plan", image);
+    const plan = await program.call("Plan", { image });
+
+    expect(unsigned).toMatchObject({ status: 400, body: { code: "ci_missing" } });
+    expect(foreign).toMatchObject({ status: 400, body: { code: "ci_unverifiable" } });
+    expect(pending).toMatchObject({ status: 409, body: { code: "ci_pending" } });
+    expect(red).toMatchObject({ status: 400, body: { code: "ci_failed" } });
+    expect(red.body["detail"]).toContain("failed: build");
+    expect(started).toMatchObject({ code: 1, stderr: expect.stringContaining("failed: build") });
+    expect(planned).toMatchObject({ code: 0 });
+    expect(planned.stdout).toContain("Rollout refuses this image");
+    expect(resultsIn(RolloutPlan.parse(plan.body))).toEqual([
+      ["commit", "failed"],
+      ["signature", "passed"],
+      ["provenance", "passed"],
+      ["label", "passed"],
+    ]);
+    expect((await program.call("Status")).body["state"]).toBe("idle");
+  });
+
+  it("is let pass where the settings say so, and that is shown", async () => {
+    const { gate, program } = await startGatedProgram({
+      VEDETTE_ROLLOUT__REQUIRE_CI: "commit,signature",
+      VEDETTE_CI__ALLOW: "missing,unavailable",
+    });
+    const { image } = await gate.push("v4");
+    gate.github.commits.set(
+      `acme/gateway@${Buffer.from("v4".padEnd(20, ".")).toString("hex")}`,
+      (answer) => answer.writeHead(403).end("{}"),
+    );
+
+    const { body } = await program.call("Rollout", { image });
+
+    expect(RolloutStatus.parse(body).ci).toMatchObject([
+      { kind: "commit", result: "unavailable", passes: true },
+      { kind: "signature", result: "missing", passes: true },
+    ]);
+  });
+});
