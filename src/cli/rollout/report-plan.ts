@@ -1,6 +1,7 @@
 /** Prints what a rollout would do. */
 import { createTable, plain } from "#cli/table.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
+import { evidenceLines } from "./evidence.ts";
 
 export function reportPlan(plan: RolloutPlan): string {
   const hasTimes = !startsAtOnce(plan);
@@ -29,7 +30,7 @@ export function reportPlan(plan: RolloutPlan): string {
   }
   const left = plan.already_running > 0 ? ` (${plan.already_running} run it already)` : "";
   const head = `${plan.image}\n${plan.total} sentinels in ${plan.waves.length} waves${left}`;
-  return [head, table, failureWords(plan), ...leftOutLines(plan)].join("\n");
+  return [head, table, failureWords(plan), ...ciLines(plan), ...leftOutLines(plan)].join("\n");
 }
 
 /** What is waited for before a wave and after it. */
@@ -44,6 +45,13 @@ function startsAtOnce({ waves }: RolloutPlan): boolean {
   return waves.every(
     ({ earliest_start: start = "" }) => start !== null && !(Date.parse(start) >= inAMinuteMs),
   );
+}
+
+function ciLines({ ci }: RolloutPlan): string[] {
+  const isRefused = ci.some(({ passes }) => !passes);
+  const refusal =
+    "Rollout refuses this image: the settings ask for all of these (rollout.require_ci).";
+  return [...evidenceLines(ci), ...(isRefused ? [refusal] : [])];
 }
 
 /** So many are named, of many. */

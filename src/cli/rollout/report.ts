@@ -3,6 +3,7 @@ import { styleText } from "node:util";
 import { createTable, plain } from "#cli/table.ts";
 import type { FleetList } from "#fleet/contract.ts";
 import type { RollbackResult, RolloutHistory, RolloutStatus } from "#rollout/contract.ts";
+import { evidenceLines } from "./evidence.ts";
 import { isStopped } from "./follow.ts";
 
 type Colour = "green" | "red" | "yellow" | "cyan";
@@ -32,6 +33,7 @@ export function reportStatus(status: RolloutStatus): string {
       : [`  left out   ${status.left_out} by pins and the request`]),
     ...(status.waiting_for == null ? [] : [`  waits for  ${waitWords(status)}`]),
     ...(status.reason === undefined ? [] : [`  reason     ${plain(status.reason)}`]),
+    ...evidenceLines(status.ci ?? []).map((line) => `  ${line}`),
     ...approvalLines(status),
     ...gateLines(status),
     ...named("failed", status.failed_sentinels, failed),
