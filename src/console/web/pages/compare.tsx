@@ -6,6 +6,7 @@ import { Image } from "#console/web/parts/image.tsx";
 import { Waiting } from "#console/web/parts/notice.tsx";
 import { approvalNames } from "#console/web/rollout/approval.ts";
 import { choiceLine } from "#console/web/rollout/choice-words.ts";
+import { evidenceLine } from "#console/web/rollout/evidence-words.ts";
 import { countHeldBack } from "#console/web/rollout/left-out.ts";
 import { Link, path } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
@@ -87,6 +88,7 @@ const rows: [string, (rollout: PastRollout) => string][] = [
   ["Waves", ({ detail }) => `${detail.wave_percentages.join(", ")} %`],
   ["Reason", ({ detail }) => detail.status.policy?.reason ?? ""],
   ["Choice and order", ({ detail }) => choiceLine(detail.status.policy ?? {})],
+  ["CI", ({ detail }) => evidenceLine(detail.status.ci ?? [])],
   ["Approvals", approvals],
   ["Sentinels", ({ detail }) => count(detail.status.total)],
   ["Succeeded", ({ detail }) => count(detail.status.succeeded)],

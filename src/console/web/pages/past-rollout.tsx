@@ -5,6 +5,7 @@ import { toFleet } from "#console/web/live.ts";
 import { Waiting } from "#console/web/parts/notice.tsx";
 import { ApprovalsPanel } from "#console/web/rollout/approvals-panel.tsx";
 import { ChoicePanel } from "#console/web/rollout/choice-facts.tsx";
+import { EvidencePanel } from "#console/web/rollout/evidence.tsx";
 import { Failures } from "#console/web/rollout/failures.tsx";
 import { Heading } from "#console/web/rollout/heading.tsx";
 import { countHeldBack } from "#console/web/rollout/left-out.ts";
@@ -42,6 +43,7 @@ export function PastRolloutPage() {
         </div>
         <div class="stack">
           <ChoicePanel policy={detail.status.policy} />
+          <EvidencePanel status={detail.status} />
           <ApprovalsPanel status={detail.status} />
           <Failures failures={detail.failures} />
           <Messages messages={detail.messages} />

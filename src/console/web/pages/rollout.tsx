@@ -7,6 +7,7 @@ import { Waiting } from "#console/web/parts/notice.tsx";
 import { Actions } from "#console/web/rollout/actions.tsx";
 import { ApprovalsPanel } from "#console/web/rollout/approvals-panel.tsx";
 import { ChoicePanel } from "#console/web/rollout/choice-facts.tsx";
+import { EvidencePanel } from "#console/web/rollout/evidence.tsx";
 import { Facts } from "#console/web/rollout/facts.tsx";
 import { Failures } from "#console/web/rollout/failures.tsx";
 import { GatePanel } from "#console/web/rollout/gate.tsx";
@@ -41,6 +42,7 @@ function Shown({ rollout: now }: { rollout: LiveRollout }) {
         </div>
         <div class="stack">
           <ChoicePanel policy={status.policy} />
+          <EvidencePanel status={status} />
           <ApprovalsPanel status={status} />
           <Failures failures={now.failures} />
           {status.rollout_id !== null && <Messages messages={now.messages} />}

@@ -82,6 +82,7 @@ export function StartPage() {
 function Plan({ planned, isLegal }: { planned: PlannedRollout; isLegal: boolean }) {
   const [button, setButton] = useState<HTMLButtonElement | null>(null);
   useEffect(() => button?.focus(), [button]);
+  const isProven = planned.plan.ci.every(({ passes }) => passes);
   return (
     <>
       <PlanTable plan={planned.plan} />
@@ -91,7 +92,7 @@ function Plan({ planned, isLegal }: { planned: PlannedRollout; isLegal: boolean 
             ref={setButton}
             type="button"
             class="main"
-            disabled={!isLegal}
+            disabled={!isLegal || !isProven}
             onClick={() => ask(startQuestion(planned))}
           >
             Start this rollout…

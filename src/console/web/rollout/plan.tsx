@@ -2,6 +2,7 @@
 import { count, duration, sentinels } from "#console/web/format.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
 import { startWords } from "./earliest.ts";
+import { PlanEvidence } from "./evidence.tsx";
 import { PlanLeftOut } from "./plan-left-out.tsx";
 import { percentWords } from "./wave-part.ts";
 
@@ -12,6 +13,7 @@ export function PlanTable({ plan }: { plan: RolloutPlan }) {
         {sentinels(plan.total)} get <span class="mono">{plan.image}</span>
         {plan.already_running > 0 && ` · ${count(plan.already_running)} run it already`}
       </p>
+      <PlanEvidence plan={plan} />
       <PlanLeftOut plan={plan} />
       <ol class="waves plan">
         {plan.waves.map((wave) => (

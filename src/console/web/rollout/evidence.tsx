@@ -1,0 +1,58 @@
+/** What shows that an image has passed CI. */
+
+import { Sign } from "#console/web/parts/mark.tsx";
+import { Notice } from "#console/web/parts/notice.tsx";
+import type { RolloutPlan, RolloutStatus } from "#rollout/contract.ts";
+import { kindNames, toneOfEvidence, wordsOfEvidence } from "./evidence-words.ts";
+
+type Evidence = RolloutPlan["ci"][number];
+
+/** Of a plan: a rollout of the image is refused while one of them does not pass. */
+export function PlanEvidence({ plan: { ci } }: { plan: RolloutPlan }) {
+  if (ci.length === 0) return null;
+  return (
+    <section class="plan-ci" aria-labelledby="plan-ci-title">
+      <h3 id="plan-ci-title">CI</h3>
+      <EvidenceList evidence={ci} />
+      {ci.some(({ passes }) => !passes) && (
+        <Notice tone="bad">This image is refused: the settings ask for all of these.</Notice>
+      )}
+    </section>
+  );
+}
+
+/** Nothing for a rollout of which no evidence was asked. */
+export function EvidencePanel({ status: { ci = [] } }: { status: RolloutStatus }) {
+  if (ci.length === 0) return null;
+  return (
+    <section class="panel" aria-labelledby="ci-title">
+      <header class="panel-head">
+        <h2 id="ci-title">CI</h2>
+      </header>
+      <EvidenceList evidence={ci} />
+    </section>
+  );
+}
+
+function EvidenceList({ evidence }: { evidence: readonly Evidence[] }) {
+  return (
+    <ul class="plain-list evidence">
+      {evidence.map((one) => (
+        <li key={one.kind}>
+          <Sign tone={toneOfEvidence(one)} />
+          <div>
+            <b>{wordsOfEvidence(one)}</b>: {one.detail}
+            {one.url !== undefined && (
+              <>
+                {" · "}
+                <a href={one.url} target="_blank" rel="noreferrer noopener">
+                  open {kindNames[one.kind].toLowerCase()}
+                </a>
+              </>
+            )}
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
