@@ -53,8 +53,8 @@ function keyOf(certificate: string | undefined): object {
   try {
     const rawBytes = new X509Certificate(certificate).raw.toString("base64");
     return { certificate: { rawBytes } };
-  } catch (cause) {
-    throw new Unfit("has a certificate that cannot be read", { cause });
+  } catch {
+    throw new Unfit("has a certificate that cannot be read");
   }
 }
 

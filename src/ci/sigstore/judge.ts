@@ -19,7 +19,8 @@ export function judgeSignature(inspections: Inspections, settings: SigstoreConfi
   return judge(inspections, { what: "signature", isOne: isSignature }, (inspection) => {
     const signer = requireSigner(inspection, settings);
     const type = inspection.claim?.form === "statement" ? inspection.claim.predicateType : "";
-    return pass(`signed by ${describe(signer)}${type === "" ? "" : ` as ${type}`}`);
+    const detail = `signed by ${describe(signer)}${type === "" ? "" : ` as ${type}`}`;
+    return pass(detail, signer.kind === "certificate" ? [signer.run] : []);
   });
 }
 
@@ -97,7 +98,7 @@ function short(text: string): string {
 }
 
 /** The first of the addresses that a person can open is where to look. */
-function pass(detail: string, addresses: readonly (string | undefined)[] = []): Finding {
+function pass(detail: string, addresses: readonly (string | undefined)[]): Finding {
   const url = addresses.map(linkOf).find((address) => address !== undefined);
   return { ...finish("passed", detail), ...(url === undefined ? {} : { url }) };
 }

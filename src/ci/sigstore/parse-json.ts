@@ -13,8 +13,8 @@ export function parseJson(bytes: Uint8Array): unknown {
   if (depthOf(text) > maxDepth) throw new Unfit(`is nested more than ${maxDepth} levels deep`);
   try {
     return JSON.parse(text);
-  } catch (cause) {
-    throw new Unfit("is not JSON", { cause });
+  } catch {
+    throw new Unfit("is not JSON");
   }
 }
 
@@ -32,8 +32,8 @@ export function parseShape<Shape>(
 function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw new Unfit("is not text", { cause });
+  } catch {
+    throw new Unfit("is not text");
   }
 }
 

@@ -5,13 +5,19 @@ import { join } from "node:path";
 import type { TrustedRoot } from "@sigstore/protobuf-specs";
 import { z } from "zod";
 import { writeFileAtomically } from "#kernel/atomic-file.ts";
+import type { Log } from "#kernel/log.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
 import { unlessLate } from "#kernel/unless-aborted.ts";
 import type { SigstoreConfig } from "./config.ts";
 import { loadLibrary } from "./library.ts";
 import { readText } from "./public-keys.ts";
 
-export type PublishedRootParts = { cacheDir: string; nowMs?: () => number };
+/** `cacheDir` is a folder of our own, created when needed. `log` is told when the mirror is away. */
+export type PublishedRootParts = {
+  cacheDir: string;
+  log?: Pick<Log, "warn">;
+  nowMs?: () => number;
+};
 
 /**
  * How long a copy counts without a look at the mirror; how long it counts when the mirror is away, after which somebody
@@ -26,7 +32,7 @@ type Copy = { checkedAtMs: number; root: unknown };
 
 export function createPublishedRoot(
   settings: Pick<SigstoreConfig, "tuf_url" | "tuf_root">,
-  { cacheDir, nowMs = Date.now }: PublishedRootParts,
+  { cacheDir, log, nowMs = Date.now }: PublishedRootParts,
 ): () => Promise<TrustedRoot> {
   const source = sourceOf(settings, cacheDir);
   let copy: Copy | undefined;
@@ -46,6 +52,10 @@ export function createPublishedRoot(
       } catch (error) {
         if (!isYounger(copy, staleMs, nowMs())) throw error;
         tryAfterMs = nowMs() + againMs;
+        log?.warn(
+          { err: error, source: source.url },
+          "cannot refresh the trusted root of sigstore",
+        );
       }
     }
     const { TrustedRoot } = await loadLibrary();

@@ -6,12 +6,11 @@ import { type Inspections, inspectAll } from "./inspect.ts";
 import { judgeProvenance, judgeSignature } from "./judge.ts";
 import { type Library, loadLibrary } from "./library.ts";
 import { readPublicKeys } from "./public-keys.ts";
+import type { PublishedRootParts } from "./published-root.ts";
+import { isKnown } from "./read-bundle.ts";
 import { createTrustedRoot } from "./trusted-root.ts";
 import { explain } from "./unfit.ts";
 import type { Trust } from "./verify.ts";
-
-/** `cacheDir` is a folder of its own for the trusted root, created when needed. */
-export type SigstoreParts = { cacheDir: string; nowMs?: () => number };
 
 /**
  * Answers `passed` if one attachment is what is asked for, `missing` if none could be, `unverifiable` with reasons if
@@ -31,7 +30,7 @@ type Inspect = (
 type Unavailable = { unavailable: string };
 
 /** Reads the files that the settings name; throws an error that names the one which cannot be used. */
-export function createSigstore(settings: SigstoreConfig, parts: SigstoreParts): Sigstore {
+export function createSigstore(settings: SigstoreConfig, parts: PublishedRootParts): Sigstore {
   const inspect = sharing(createInspect(settings, parts));
   const checkBy =
     (judge: typeof judgeSignature): CheckAttachments =>
@@ -43,7 +42,7 @@ export function createSigstore(settings: SigstoreConfig, parts: SigstoreParts): 
   return { checkSignature: checkBy(judgeSignature), checkProvenance: checkBy(judgeProvenance) };
 }
 
-function createInspect(settings: SigstoreConfig, parts: SigstoreParts): Inspect {
+function createInspect(settings: SigstoreConfig, parts: PublishedRootParts): Inspect {
   const keys = readPublicKeys(settings.public_keys);
   const loadRoot = createTrustedRoot(settings, parts);
   const loadTrust = async (library: Library): Promise<Trust> => ({
@@ -52,7 +51,7 @@ function createInspect(settings: SigstoreConfig, parts: SigstoreParts): Inspect 
     hasLog: settings.transparency_log,
   });
   return async (subject, attachments) => {
-    if (attachments.length === 0) return { list: [], omitted: 0 };
+    if (!attachments.some(isKnown)) return { list: [], omitted: 0 };
     try {
       const library = await loadLibrary();
       const trust = await loadTrust(library);

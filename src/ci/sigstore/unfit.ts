@@ -4,14 +4,18 @@ import { cleanText } from "#kernel/clean-text.ts";
 /** Its message is for people, and may quote what others wrote: it is cleaned where it is shown. */
 export class Unfit extends Error {}
 
-/** What went wrong, in words. The library throws errors of every class on hostile input. */
+/** What went wrong, in words. The library throws errors of every class on hostile input: some are mere accidents. */
 export function explain(error: unknown): string {
-  if (!(error instanceof Error)) return "it cannot be read";
+  const isAccident = error instanceof TypeError || error instanceof RangeError;
+  if (!(error instanceof Error) || isAccident) return "is malformed";
   const { fields } = error as { fields?: unknown };
   const named = Array.isArray(fields) ? ` (${fields.slice(0, 3).join(", ")})` : "";
-  return cleanText(`${error.message}${named}${causeOf(error)}`, 160);
+  const causes = messagesOf(error.cause, 3);
+  return cleanText([`${error.message}${named}`, ...causes].join(": "), 160);
 }
 
-function causeOf({ cause }: Error): string {
-  return cause instanceof Error ? `: ${cause.message}` : "";
+/** The messages of a cause and of its own causes. */
+function messagesOf(cause: unknown, most: number): string[] {
+  if (!(cause instanceof Error) || most === 0) return [];
+  return [cause.message, ...messagesOf(cause.cause, most - 1)];
 }

@@ -9,14 +9,14 @@
  * log, and without it whatever is in the bundle about logs and times is not looked at, as it would decide nothing.
  */
 import { X509Certificate } from "node:crypto";
-import type { SignedEntity, TrustMaterial } from "@sigstore/verify";
+import type { SignedEntity, TrustMaterial, Signer as VerifiedSigner } from "@sigstore/verify";
 import type { Library } from "./library.ts";
 import type { PublicKey } from "./public-keys.ts";
 import type { Signed } from "./read-bundle.ts";
 import { Unfit } from "./unfit.ts";
 
 export type Signer =
-  | { kind: "certificate"; subject: string; issuer: string }
+  | { kind: "certificate"; subject: string; issuer: string; run: string | undefined }
   | { kind: "key"; file: string };
 
 export type Trust = {
@@ -41,11 +41,11 @@ export function verify({ bundle, content }: Signed, trust: Trust, library: Libra
     ctlogThreshold: logs,
     timestampThreshold: 1,
   });
-  const { identity } = verifier.verify(entity);
-  return { kind: "certificate", ...nameOf(leaf, identity ?? {}) };
+  const { identity = {} } = verifier.verify(entity);
+  return { kind: "certificate", ...nameOf(leaf, identity), run: runOf(identity) };
 }
 
-type Identity = { subjectAlternativeName?: string; extensions?: { issuer?: string } };
+type Identity = NonNullable<VerifiedSigner["identity"]>;
 
 const codeSigning = "1.3.6.1.5.5.7.3.3";
 
@@ -62,6 +62,15 @@ function nameOf(leaf: X509Certificate, identity: Identity): { subject: string; i
     throw new Unfit("its certificate names no issuer of the identity");
   }
   return { subject, issuer: extensions.issuer };
+}
+
+/** https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md, "Run Invocation URI" */
+const runInvocation = "1.3.6.1.4.1.57264.1.21";
+
+/** The address of the run that signed: text after the two to four bytes that say so, and how long it is. */
+function runOf({ oids = [] }: Identity): string | undefined {
+  const found = oids.find(({ oid }) => oid?.id.join(".") === runInvocation);
+  return /^\f.{1,3}(https:.*)$/s.exec(found?.value.toString("utf8") ?? "")?.[1];
 }
 
 /** Node quotes names that have special characters. */

@@ -2,7 +2,7 @@
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import * as x509 from "@peculiar/x509";
 import { expect, it } from "vitest";
-import { attach, createSigner } from "../../support/ci/signer.ts";
+import { attach, createSigner, type SignOptions } from "../../support/ci/signer.ts";
 import { createBench, subject } from "../../support/ci/sigstore-bench.ts";
 
 const signer = await createSigner();
@@ -215,12 +215,16 @@ function importKey(key: KeyObject) {
 const address = { type: "email", value: "release@acme.test" } as const;
 const codeSigning = "1.3.6.1.5.5.7.3.3";
 
-/** The answer about an image signed with such a certificate, without logs. */
-async function checkPrivate(names: x509.JsonGeneralNames, usages: string[]) {
+/** The answer about an image signed with such a certificate, without logs unless the options have one. */
+async function checkPrivate(
+  names: x509.JsonGeneralNames,
+  usages: string[],
+  options: SignOptions = { log: "none", isStamped: true },
+) {
   const { trustedRoot, leaf } = await createPrivateSigner(names, usages);
   const identity = { subject: "release@acme.test", issuer: "https://issuer.test" };
-  const settings = { transparency_log: false, identities: { identity } };
-  const bundle = await signer.signStatement({ digest }, { leaf, log: "none", isStamped: true });
+  const settings = { transparency_log: options.log !== "none", identities: { identity } };
+  const bundle = await signer.signStatement({ digest }, { leaf, ...options });
   const { result, detail } = await createBench(trustedRoot, settings).checkSignature(
     attach(bundle),
   );
@@ -244,4 +248,10 @@ it("with a certificate of several names", async () => {
   );
 
   expect(answer).toMatch(/^unverifiable: .*exactly one address/);
+});
+
+it("with a certificate that is in no log at all, when logs are required", async () => {
+  const answer = await checkPrivate([address], [codeSigning], {});
+
+  expect(answer).toMatch(/^unverifiable: .*expected 1 SCTs, got 0/);
 });

@@ -42,6 +42,18 @@ it("names builder, source and signer, and links to the run", async () => {
   });
 });
 
+it.each(["http://a.test/1", "javascript:alert(1)", "https://u:p@a.test/", "1-1"])(
+  "the run %s is no link: that is the source",
+  async (invocationId) => {
+    const { runDetails, ...build } = describeBuild();
+    const details = { ...runDetails, metadata: { invocationId } };
+
+    const { url } = await check({ ...build, runDetails: details });
+
+    expect(url).toBe("https://github.com/acme/gw");
+  },
+);
+
 it("another builder proves nothing", async () => {
   const finding = await check(describeBuild({ builder: "https://laptop.test/" }));
 

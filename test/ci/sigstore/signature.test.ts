@@ -139,3 +139,16 @@ it("a layer that nobody signs, such as a list of packages, is no signature", asy
 
   expect(result).toBe("missing");
 });
+
+it.each([
+  ["https://a.test/runs/1", "https://a.test/runs/1"],
+  [`https://a.test/${"r".repeat(300)}`, `https://a.test/${"r".repeat(300)}`],
+  ["http://a.test/runs/1", undefined],
+  ["https://user:secret@a.test/runs/1", undefined],
+])("a certificate with the run %s is answered with the link %s", async (run, url) => {
+  const bundle = await signer.signStatement({ digest }, { run });
+
+  const finding = await createBench(trustedRoot).checkSignature(attach(bundle));
+
+  expect(finding.url).toBe(url);
+});

@@ -22,17 +22,19 @@ async function createInstance() {
   writeFileSync(tufRoot, mirror.rootJson);
   const attachment = attach(await signer.signStatement({ digest: subject.digest }));
   const clock = { nowMs: Date.now() };
+  const warnings: unknown[] = [];
+  const log = { warn: (_fields: unknown, message?: string) => void warnings.push(message) };
   const settings = { identities: { release }, tuf_url: mirror.url, tuf_root: tufRoot };
   /** As a process that was just started. */
   const start = () => {
-    const parts = { cacheDir, nowMs: () => clock.nowMs };
+    const parts = { cacheDir, log, nowMs: () => clock.nowMs };
     const sigstore = createSigstore(sigstoreConfig.parse(settings), parts);
     return async () => {
       const { result } = await sigstore.checkSignature(subject, [attachment]);
       return result;
     };
   };
-  return { mirror, clock, start, tufRoot, cacheDir };
+  return { mirror, clock, warnings, start, tufRoot, cacheDir };
 }
 
 it("trusts what the mirror publishes", async () => {
@@ -128,6 +130,17 @@ it("gives up within 10 s on a mirror that never answers", async () => {
 
   expect(result).toBe("unavailable");
   expect(performance.now() - startedMs).toBeLessThan(10_000);
+});
+
+it("the log is told that the mirror failed", async () => {
+  const { mirror, clock, start, warnings } = await createInstance();
+  await start()();
+  mirror.state.behaviour = "fails";
+  clock.nowMs += day;
+
+  await start()();
+
+  expect(warnings).toEqual(["cannot refresh the trusted root of sigstore"]);
 });
 
 it("a copy of the future is not trusted to be fresh", async () => {

@@ -4,7 +4,7 @@ import { createHash, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { initializeCA, initializeCTLog } from "@sigstore/mock/dist/fulcio/index.js";
 import { initializeTSA } from "@sigstore/mock/dist/timestamp/index.js";
 
-export type Identity = { subject: string; issuer: string };
+export type Identity = { subject: string; issuer: string; run?: string };
 
 export type Authorities = Awaited<ReturnType<typeof createAuthorities>>;
 
@@ -13,9 +13,12 @@ export async function createAuthorities(now: Date) {
   const certificateLog = await initializeCTLog(createKeys(), now);
   const authority = await initializeCA(createKeys(), certificateLog, now);
   const timestamps = await initializeTSA(createKeys(), now);
-  const certify = async (key: KeyObject, { subject, issuer }: Identity) => {
+  const certify = async (key: KeyObject, { subject, issuer, run }: Identity) => {
     const publicKey = key.export({ format: "der", type: "spki" }) as Buffer<ArrayBuffer>;
-    const extensions = [{ oid: "1.3.6.1.4.1.57264.1.8", value: issuer }];
+    const extensions = [
+      { oid: "1.3.6.1.4.1.57264.1.8", value: issuer },
+      ...(run === undefined ? [] : [{ oid: "1.3.6.1.4.1.57264.1.21", value: run }]),
+    ];
     return toBuffer(
       await authority.issueCertificate({ publicKey, subjectAltName: subject, extensions }),
     );
