@@ -45,9 +45,10 @@ function readPayload(payload: Buffer, subject: Subject): Claim {
 /** https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md */
 const Statement = z.object({
   _type: z.enum(["https://in-toto.io/Statement/v0.1", "https://in-toto.io/Statement/v1"]),
-  subject: z.array(z.object({ digest: z.object({ sha256: z.string().optional() }) })),
+  // There may be very many, so that only what is looked for is looked at.
+  subject: z.array(z.unknown()),
   predicateType: z.string().min(1),
-  predicate: z.unknown(),
+  predicate: z.unknown().optional(),
 });
 
 function readStatement(
@@ -59,8 +60,11 @@ function readStatement(
   }
   const statement = parseShape(payload, { shape: Statement, what: "a statement" });
   const { predicateType, predicate } = statement;
-  const isAboutImage = statement.subject.some(
-    ({ digest }) => `sha256:${digest.sha256}` === subject.digest,
-  );
+  const isAboutImage = statement.subject.some((named) => digestOf(named) === subject.digest);
   return { form: "statement", isAboutImage, predicateType, predicate };
+}
+
+function digestOf(named: unknown): string | undefined {
+  const { digest } = (named ?? {}) as { digest?: { sha256?: unknown } | null };
+  return typeof digest?.sha256 === "string" ? `sha256:${digest.sha256}` : undefined;
 }

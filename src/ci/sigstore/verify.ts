@@ -34,7 +34,7 @@ export function verify({ bundle, content }: Signed, trust: Trust, library: Libra
     material.$case === "certificate"
       ? material.certificate
       : material.x509CertificateChain.certificates[0];
-  const leaf = new X509Certificate(certificate?.rawBytes ?? "");
+  const leaf = readCertificate(certificate?.rawBytes);
   const logs = trust.hasLog ? 1 : 0;
   const verifier = new library.Verifier(trust.material, {
     tlogThreshold: logs,
@@ -43,6 +43,14 @@ export function verify({ bundle, content }: Signed, trust: Trust, library: Libra
   });
   const { identity = {} } = verifier.verify(entity);
   return { kind: "certificate", ...nameOf(leaf, identity), run: runOf(identity) };
+}
+
+function readCertificate(rawBytes: Buffer | undefined): X509Certificate {
+  try {
+    return new X509Certificate(rawBytes ?? "");
+  } catch {
+    throw new Unfit("has a certificate that cannot be read");
+  }
 }
 
 type Identity = NonNullable<VerifiedSigner["identity"]>;

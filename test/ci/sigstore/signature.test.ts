@@ -26,6 +26,25 @@ it("so does a statement of the older version", async () => {
   expect(result).toBe("passed");
 });
 
+it.each([
+  ["without a predicate", (statement: object) => ({ ...statement, predicate: undefined })],
+  [
+    "about several images",
+    ({ subject, ...statement }: { subject: object[] }) => ({
+      ...statement,
+      subject: [null, 1, {}, { digest: null }, { digest: { sha512: "a" } }, ...subject],
+    }),
+  ],
+])("a statement %s passes", async (_name, change) => {
+  const { dsseEnvelope } = await signer.signStatement({ digest });
+  const statement = JSON.parse(Buffer.from(dsseEnvelope.payload, "base64").toString());
+  const bundle = await signer.signEnvelope(Buffer.from(JSON.stringify(change(statement))));
+
+  const { result } = await createBench(trustedRoot).checkSignature(attach(bundle));
+
+  expect(result).toBe("passed");
+});
+
 it("a statement of an unknown version proves nothing", async () => {
   const bundle = await signer.signStatement({ digest, version: "v9" });
 
