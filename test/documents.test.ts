@@ -48,6 +48,9 @@ const environment = {
   VEDETTE_ROLLOUT__REGIONS: "eu,us",
   VEDETTE_ROLLOUT__MAX_PER_REGION: "25%",
   VEDETTE_ROLLOUT__MAX_UNAVAILABLE: "10%",
+  VEDETTE_CI__LABELS: "tests=passed",
+  VEDETTE_CI__SIGSTORE__IDENTITIES__RELEASE__ISSUER: "https://token.actions.githubusercontent.com",
+  VEDETTE_CI__SIGSTORE__IDENTITIES__RELEASE__SUBJECT: "https://github.com/acme/gateway/*",
   VEDETTE_FLEET__LIST_MAX_MISSING_PERCENT: "49",
 };
 const settings = pathsOf(readConfig({ environment }), "");

@@ -36,7 +36,7 @@ function createChecks({ config, dataDir, log }: Base, client: RegistryClient) {
     readLabels: createReadLabels(client),
     readAttachments: createReadAttachments(client),
     readStatuses: createReadStatuses({ apiUrl: ci.commit.api_url, token: ci.commit.token }),
-    signatures: createSigstore(ci.sigstore, { cacheDir: path.join(dataDir, "sigstore") }),
+    signatures: createSigstore(ci.sigstore, { cacheDir: path.join(dataDir, "sigstore"), log }),
   });
   return createCheckCi({ required: rollout.require_ci, allow: ci.allow, checksOf, log });
 }

@@ -72,7 +72,7 @@ function nameOf(leaf: X509Certificate, identity: Identity): { subject: string; i
   return { subject, issuer: extensions.issuer };
 }
 
-/** https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md, "Run Invocation URI" */
+/** The extension "Run Invocation URI" of Fulcio (https://github.com/sigstore/fulcio, "Fulcio OID information"). */
 const runInvocation = "1.3.6.1.4.1.57264.1.21";
 
 /** The address of the run that signed: text after the two to four bytes that say so, and how long it is. */

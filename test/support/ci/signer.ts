@@ -29,7 +29,7 @@ export const release: Identity = {
   issuer: "https://token.actions.githubusercontent.com",
 };
 
-export type Signer = Awaited<ReturnType<typeof createSigner>>;
+type Signer = Awaited<ReturnType<typeof createSigner>>;
 
 export async function createSigner() {
   // The authorities' own certificates begin when they are made, which is a moment later.
