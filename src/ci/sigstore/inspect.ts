@@ -15,7 +15,7 @@ export type Inspection = { name: string; claim: Claim | undefined } & (
 
 export type Inspections = { list: Inspection[]; omitted: number };
 
-/** Anybody who may push can attach as much as they like. With the 7 s of the trusted root, a check takes 10 s at most. */
+/** Whoever may push can attach as much as they like. With the 7 s for the trusted root, a check takes 10 s. */
 const mostAttachments = 50;
 const limitMs = 3_000;
 

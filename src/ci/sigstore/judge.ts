@@ -71,7 +71,7 @@ function requireSigner(inspection: Inspection, { identities }: SigstoreConfig): 
   const isAllowed = Object.values(identities).some(
     ({ issuer, subject }) => issuer === signer.issuer && matchesAny(signer.subject, [subject]),
   );
-  if (!isAllowed) throw new Unfit(`is signed by ${describe(signer)}, who is not allowed`);
+  if (!isAllowed) throw new Unfit(`its signer is not allowed: ${describe(signer)}`);
   return signer;
 }
 
@@ -94,7 +94,7 @@ function describe(signer: Signer): string {
 }
 
 function short(text: string): string {
-  return cleanText(text, 120);
+  return cleanText(text, 160);
 }
 
 /** The first of the addresses that a person can open is where to look. */

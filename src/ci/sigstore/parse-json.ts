@@ -39,7 +39,7 @@ function decode(bytes: Uint8Array): string {
 
 const steps: Readonly<Record<string, number>> = { "[": 1, "{": 1, "]": -1, "}": -1 };
 
-/** How deep the arrays and objects of a JSON text are nested. Not recursive, as the text may be nothing but brackets. */
+/** How deep a JSON text is nested. Not recursive, as the text may be nothing but brackets. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;

@@ -11,7 +11,7 @@ export function explain(error: unknown): string {
   const { fields } = error as { fields?: unknown };
   const named = Array.isArray(fields) ? ` (${fields.slice(0, 3).join(", ")})` : "";
   const causes = messagesOf(error.cause, 3);
-  return cleanText([`${error.message}${named}`, ...causes].join(": "), 160);
+  return cleanText([`${error.message}${named}`, ...causes].join(": "), 240);
 }
 
 /** The messages of a cause and of its own causes. */

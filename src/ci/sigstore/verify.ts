@@ -1,12 +1,13 @@
 /**
- * Who signed a bundle. With a certificate, whose key is thrown away after minutes, the question is whether it was
- * valid when it signed; the bundle's own word for that time is worth nothing. So a certificate always needs one
- * timestamp, which is either a log's promise (with its time, signed by the log) or one of a timestamp authority; the
- * library verifies each that is there, as well as each entry of a log, and refuses the bundle if one is wrong.
- * With `transparency_log` also an entry in a log, and that the certificate itself is in a log of certificates. Without
- * it those two are left out, and never the timestamp.
- * A key has no such time: it counts until its file is removed. With `transparency_log` its signature needs an entry in a
- * log, and without it whatever is in the bundle about logs and times is not looked at, as it would decide nothing.
+ * Who signed a bundle.
+ *
+ * A certificate is valid for minutes, so it has to be known when it signed, and not from the bundle itself. It always
+ * needs a timestamp: a log's promise, which the log signs together with its time, or one of a timestamp authority. The
+ * library verifies each that is there, and each entry of a log, and refuses the bundle if one of them is wrong. With
+ * `transparency_log` it needs an entry in a log as well, and has to be in a log of certificates itself.
+ *
+ * A key counts until its file is removed, whenever it signed. With `transparency_log` its signature needs an entry in a
+ * log; without, what the bundle has about logs and times is not looked at, as it would decide nothing.
  */
 import { X509Certificate } from "node:crypto";
 import type { SignedEntity, TrustMaterial, Signer as VerifiedSigner } from "@sigstore/verify";

@@ -208,6 +208,25 @@ it("a trusted root that cannot be used is no word about the image", async () => 
   });
 });
 
+it("whom to trust does not matter when nothing that is attached could be signed", async () => {
+  const bench = createBench({ ...trustedRoot, tlogs: [{ publicKey: { rawBytes: "AAAA" } }] });
+
+  const { result } = await bench.checkSignature({ ...layer, mediaType: "text/spdx+json" });
+
+  expect(result).toBe("missing");
+});
+
+it("what the library stumbles over is told in plain words", async () => {
+  const timestampVerificationData = { rfc3161Timestamps: [{ signedTimestamp: "MAA=" }] };
+  const verificationMaterial = { ...good.verificationMaterial, timestampVerificationData };
+
+  const { detail } = await createBench(trustedRoot).checkSignature(
+    attach({ ...good, verificationMaterial }, "odd"),
+  );
+
+  expect(detail).toBe("none of 1 attached is a valid signature; odd: is malformed");
+});
+
 it("a file that is no trusted root ends the start", () => {
   expect(() => createBench({ mediaType: "text/plain" })).toThrow(
     "trusted_root.json is not a trusted root of Sigstore as JSON",

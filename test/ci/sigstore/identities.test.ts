@@ -22,7 +22,7 @@ it("another workflow may not, and the answer says who it was", async () => {
   const finding = await check({ subject });
 
   expect(finding.result).toBe("unverifiable");
-  expect(finding.detail).toContain(`is signed by ${subject}`);
+  expect(finding.detail).toContain(`its signer is not allowed: ${subject}`);
 });
 
 it.each([

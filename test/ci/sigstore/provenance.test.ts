@@ -83,7 +83,7 @@ it("another signer proves nothing", async () => {
 
   expect(finding).toMatchObject({
     result: "unverifiable",
-    detail: expect.stringContaining("who is not allowed"),
+    detail: expect.stringContaining("its signer is not allowed"),
   });
 });
 

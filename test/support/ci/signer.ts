@@ -29,8 +29,6 @@ export const release: Identity = {
   issuer: "https://token.actions.githubusercontent.com",
 };
 
-type Signer = Awaited<ReturnType<typeof createSigner>>;
-
 export async function createSigner() {
   // The authorities' own certificates begin when they are made, which is a moment later.
   const now = new Date(Math.ceil(Date.now() / 1000 + 5) * 1000);
