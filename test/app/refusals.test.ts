@@ -107,3 +107,36 @@ describe("the worker of an external Restate", () => {
     expect(lineOf(empty)).toContain("is not a public key of Restate");
   });
 });
+
+describe("evidence of CI", () => {
+  const sigstore = "VEDETTE_CI__SIGSTORE__";
+  const signer = {
+    [`${sigstore}IDENTITIES__RELEASE__ISSUER`]: "https://token.actions.githubusercontent.com",
+    [`${sigstore}IDENTITIES__RELEASE__SUBJECT`]: "https://github.com/acme/gateway/*",
+  };
+
+  it.each([
+    ["commit", {}, "commit needs ci.commit.repositories"],
+    ["label", {}, "label needs ci.labels"],
+    ["signature", {}, "signature needs ci.sigstore.identities or ci.sigstore.public_keys"],
+    ["provenance", signer, "provenance needs ci.sigstore.builders"],
+    [
+      "label",
+      { VEDETTE_CI__LABELS: "a=b", VEDETTE_ROLLOUT__REQUIRE_IMAGE_IN_REGISTRY: "false" },
+      "rollout.require_image_in_registry must not be false",
+    ],
+  ])("of the kind %s is refused where no image could have it: %j", (kind, environment, words) => {
+    const [line, ...others] = linesOf({ VEDETTE_ROLLOUT__REQUIRE_CI: kind, ...environment });
+
+    expect(line).toContain(words);
+    expect(others).toEqual([]);
+  });
+
+  it.each(["none", "", "signature"])("may be %j", (kind) => {
+    expect(linesOf({ VEDETTE_ROLLOUT__REQUIRE_CI: kind, ...signer })).toEqual([]);
+  });
+
+  it("is asked of the worker alone", () => {
+    expect(linesOf({ VEDETTE_ROLLOUT__REQUIRE_CI: "commit" }, ["api", "control"])).toEqual([]);
+  });
+});

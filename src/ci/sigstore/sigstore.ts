@@ -16,10 +16,7 @@ import type { Trust } from "./verify.ts";
  * Answers `passed` if one attachment is what is asked for, `missing` if none could be, `unverifiable` with reasons if
  * some could but are not, and `unavailable` if it is not known whom to trust. Never rejects.
  */
-type CheckAttachments = (
-  subject: Subject,
-  attachments: readonly Attachment[],
-) => Promise<Finding>;
+type CheckAttachments = (subject: Subject, attachments: readonly Attachment[]) => Promise<Finding>;
 
 export type Sigstore = { checkSignature: CheckAttachments; checkProvenance: CheckAttachments };
 
