@@ -77,7 +77,7 @@ export default defineConfig({
           ...shared,
           name: "replay",
           include: [
-            "test/integration/rollout/operations.test.ts",
+            "test/integration/rollout/{ci,operations}.test.ts",
             "test/integration/rollout/{choice,conditions}/*.test.ts",
             "test/integration/monitor/check/{actors,api-check}.test.ts",
             "test/integration/monitor/heartbeat/heartbeat.test.ts",

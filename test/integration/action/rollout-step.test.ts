@@ -305,16 +305,19 @@ it("ends with 1 and the reason when the rollout is refused", async () => {
   expect({ code, output }).toEqual({ code: 1, output: "::error::a rollout is in progress\n" });
 });
 
-it("ends with 1 and the reason when the image's registry is unavailable", async () => {
-  const body = { code: "registry_unavailable", detail: "registry.example.com does not answer" };
-  const replies = { Rollout: [{ status: 503, body }] };
-  const control = await startScriptedControl({ scenes: completing, replies });
+it.each(["registry_unavailable", "ci_unavailable"])(
+  "ends with 1 and the reason when it is refused with %s, which another attempt would be too",
+  async (code) => {
+    const body = { code, detail: "registry.example.com does not answer" };
+    const replies = { Rollout: [{ status: 503, body }] };
+    const control = await startScriptedControl({ scenes: completing, replies });
 
-  const { code, output } = await runStep(control.url);
+    const end = await runStep(control.url);
 
-  expect({ code, output }).toEqual({ code: 1, output: `::error::${body.detail}\n` });
-  expect(control.callsOf("Rollout")).toHaveLength(1);
-});
+    expect(end).toMatchObject({ code: 1, output: `::error::${body.detail}\n` });
+    expect(control.callsOf("Rollout")).toHaveLength(1);
+  },
+);
 
 it("does not accept an HTML page of another server as an answer", async () => {
   const replies = { Status: [{ status: 200, body: "<html>" }] };
