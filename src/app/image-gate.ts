@@ -1,7 +1,7 @@
 /** Wires the image gate: an image exists, is pinned to its digest, and has passed CI where the settings ask for that. */
 import path from "node:path";
 import { createCheckCi } from "#ci/check.ts";
-import { createReadStatuses } from "#ci/commit/api.ts";
+import { createCommitApi } from "#ci/commit/api.ts";
 import type { CiKind } from "#ci/contract.ts";
 import { createImageChecks } from "#ci/image-checks.ts";
 import { findGap as findSigstoreGap } from "#ci/sigstore/config.ts";
@@ -35,7 +35,7 @@ function createChecks({ config, dataDir, log }: Base, client: RegistryClient) {
   const checksOf = createImageChecks(ci, {
     readLabels: createReadLabels(client),
     readAttachments: createReadAttachments(client),
-    readStatuses: createReadStatuses({ apiUrl: ci.commit.api_url, token: ci.commit.token }),
+    commits: createCommitApi({ apiUrl: ci.commit.api_url, token: ci.commit.token }),
     signatures: createSigstore(ci.sigstore, { cacheDir: path.join(dataDir, "sigstore"), log }),
   });
   return createCheckCi({ required: rollout.require_ci, allow: ci.allow, checksOf, log });

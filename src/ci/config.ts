@@ -36,6 +36,8 @@ export const ciConfig = {
           token: optionalText(),
           /** The repositories whose commits count, as the images' labels have them. */
           repositories: repositories(),
+          /** Branches on one of which the commit has to be. Empty: any commit, of a pull request too. */
+          branches: textList(),
           /** Statuses and check runs that have to be green. Empty: all that a commit has, one at least. */
           required: textList(),
         })

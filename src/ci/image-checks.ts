@@ -1,5 +1,5 @@
 /** The checks of one image: what each kind reads, and who judges it. */
-import type { ReadStatuses } from "./commit/api.ts";
+import type { CommitApi } from "./commit/api.ts";
 import { checkCommit } from "./commit/check.ts";
 import type { CiConfig } from "./config.ts";
 import type { CiKind } from "./contract.ts";
@@ -14,7 +14,7 @@ export type ImageSources = {
   readAttachments: (
     image: string,
   ) => Promise<{ manifest: Buffer; attachments: Attachment[]; troubles: string[] }>;
-  readStatuses: ReadStatuses;
+  commits: CommitApi;
   signatures: CheckSignatures;
 };
 
@@ -37,7 +37,7 @@ export function createImageChecks(settings: CiConfig, sources: ImageSources) {
       throw new CiTrouble(troubles.join("; "));
     };
     return {
-      commit: async () => checkCommit(await labels(), settings.commit, sources.readStatuses),
+      commit: async () => checkCommit(await labels(), settings.commit, sources.commits),
       label: async () => judgeLabels(await labels(), settings.labels),
       signature: () => judgeAttached(sources.signatures.checkSignature),
       provenance: () => judgeAttached(sources.signatures.checkProvenance),

@@ -1,14 +1,19 @@
-/** Reads statuses and check runs of a commit from GitHub's API, or one that answers as it does. */
+/** Reads what is known of a commit from GitHub's API, or one that answers as it does. */
 import { z } from "zod";
 import { CiTrouble } from "#ci/trouble.ts";
-import { type CommitApi, createAsk } from "./ask.ts";
+import { type Access, createAsk } from "./ask.ts";
 import type { Repository } from "./repository.ts";
 import type { CommitStatus } from "./statuses.ts";
 
 export type Commit = { repository: Repository; sha: string };
 
-/** undefined: the API does not know the commit. Throws `CiTrouble`. */
-export type ReadStatuses = (commit: Commit) => Promise<CommitStatus[] | undefined>;
+/** They throw `CiTrouble`. */
+export type CommitApi = {
+  /** Statuses and check runs; undefined: the API does not know the commit. */
+  readStatuses: (commit: Commit) => Promise<CommitStatus[] | undefined>;
+  /** Whether the commit is the branch's newest one or before it; false also for a branch that is not there. */
+  isOnBranch: (commit: Commit, branch: string) => Promise<boolean>;
+};
 
 /** How a check run ended, where it was good; where it has shown nothing (GitHub keeps no branch from merging then). */
 const conclusions: Record<string, CommitStatus["state"]> = {
@@ -38,20 +43,32 @@ const Statuses = z.object({
     .nullish(),
 });
 
+/** How many commits the second one has that the first one has not. */
+const Comparison = z.object({ total_commits: z.number() });
+
 const perPage = 100;
 const mostPages = 10;
 
-export function createReadStatuses(api: CommitApi): ReadStatuses {
-  const ask = createAsk(api);
-  return async ({ repository: { owner, name }, sha }) => {
-    const base = `repos/${owner}/${name}/commits/${sha}`;
-    const [runs, statuses] = await Promise.all([
-      readPages((page) => ask(`${base}/check-runs?filter=latest&${page}`), runsIn),
-      readPages((page) => ask(`${base}/status?${page}`), statusesIn),
-    ]);
-    // A server without check runs answers 404 to the one question, an unknown commit to both.
-    if (runs === undefined && statuses === undefined) return undefined;
-    return [...(runs ?? []), ...latestOf(statuses ?? [])];
+export function createCommitApi(access: Access): CommitApi {
+  const ask = createAsk(access);
+  return {
+    async readStatuses({ repository: { owner, name }, sha }) {
+      const base = `repos/${owner}/${name}/commits/${sha}`;
+      const [runs, statuses] = await Promise.all([
+        readPages((page) => ask(`${base}/check-runs?filter=latest&${page}`), runsIn),
+        readPages((page) => ask(`${base}/status?${page}`), statusesIn),
+      ]);
+      // A server without check runs answers 404 to the one question, an unknown commit to both.
+      if (runs === undefined && statuses === undefined) return undefined;
+      return [...(runs ?? []), ...latestOf(statuses ?? [])];
+    },
+
+    async isOnBranch({ repository: { owner, name }, sha }, branch) {
+      const range = `${encodeURIComponent(branch)}...${sha}`;
+      // The first page has the changed files, which nobody reads here.
+      const body = await ask(`repos/${owner}/${name}/compare/${range}?per_page=1&page=2`);
+      return body !== undefined && parse(Comparison, body).total_commits === 0;
+    },
   };
 }
 
@@ -65,7 +82,7 @@ async function readPages(
   const found: CommitStatus[] = [];
   for (let page = 1; page <= mostPages; page += 1) {
     const body = await ask(`per_page=${perPage}&page=${page}`);
-    if (body === undefined) return page === 1 ? undefined : found;
+    if (body === undefined && page === 1) return undefined;
     const { statuses, total } = read(body);
     found.push(...statuses);
     if (statuses.length === 0 || found.length >= total) return found;

@@ -4,7 +4,7 @@ import { Agent, request } from "undici";
 import { CiTrouble } from "#ci/trouble.ts";
 
 /** `timeoutMs`: of one request. */
-export type CommitApi = { apiUrl: string; token: string; timeoutMs?: number };
+export type Access = { apiUrl: string; token: string; timeoutMs?: number };
 
 /** The JSON of an answer; undefined for 404 and 422, which an unknown commit has. Throws `CiTrouble`. */
 export type Ask = (path: string) => Promise<unknown>;
@@ -12,7 +12,7 @@ export type Ask = (path: string) => Promise<unknown>;
 /** 100 check runs have about half a megabyte. */
 const largestAnswer = 4 * 1_024 * 1_024;
 
-export function createAsk(api: CommitApi): Ask {
+export function createAsk(api: Access): Ask {
   const { timeoutMs = 8_000 } = api;
   const dispatcher = new Agent({ connect: { timeout: timeoutMs }, maxResponseSize: largestAnswer });
   const asked = { ...api, timeoutMs };
@@ -27,7 +27,7 @@ function isTransient({ error }: { error: Error }): boolean {
 
 async function ask(
   address: string,
-  { token, timeoutMs }: Required<CommitApi>,
+  { token, timeoutMs }: Required<Access>,
   dispatcher: Agent,
 ): Promise<unknown> {
   const { host } = new URL(address);

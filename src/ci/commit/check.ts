@@ -1,7 +1,7 @@
 /** Whether the commit that an image was built from has passed CI. */
 import type { Finding } from "#ci/finding.ts";
 import { cleanText } from "#kernel/clean-text.ts";
-import type { Commit, ReadStatuses } from "./api.ts";
+import type { Commit, CommitApi } from "./api.ts";
 import { isSameRepository, readRepository } from "./repository.ts";
 import { judgeStatuses } from "./statuses.ts";
 
@@ -12,6 +12,8 @@ const sourceLabel = "org.opencontainers.image.source";
 type CommitRules = {
   /** Addresses of the repositories whose commits count. */
   repositories: readonly string[];
+  /** On one of which it has to be; empty: on any, or on none. */
+  branches: readonly string[];
   required: readonly string[];
 };
 
@@ -19,23 +21,34 @@ type CommitRules = {
 export async function checkCommit(
   labels: ReadonlyMap<string, string>,
   rules: CommitRules,
-  readStatuses: ReadStatuses,
+  api: CommitApi,
 ): Promise<Finding> {
   const commit = commitOf(labels, rules.repositories);
   if ("result" in commit) return commit;
   const { repository, sha } = commit;
   const url = `${repository.url}/commit/${sha}`;
   const name = `commit ${sha.slice(0, 12)} of ${repository.owner}/${repository.name}`;
-  const statuses = await readStatuses(commit);
+  const [statuses, isOnBranch] = await Promise.all([
+    api.readStatuses(commit),
+    isOnAny(commit, rules.branches, api),
+  ]);
   if (statuses === undefined) {
-    return {
-      result: "unverifiable",
-      detail: `${name} is not known there, or ci.commit.token gives no access to it`,
-      url,
-    };
+    const detail = `${name} is not known there, or ci.commit.token gives no access to it`;
+    return { result: "unverifiable", detail, url };
+  }
+  if (!isOnBranch) {
+    const detail = `${name} is not on ${rules.branches.join(" or ")} (ci.commit.branches)`;
+    return { result: "unverifiable", detail, url };
   }
   const { result, detail } = judgeStatuses(statuses, rules.required);
   return { result, detail: `${name}: ${detail}`, url };
+}
+
+/** A repository's API knows commits of forks and pull requests, too. */
+async function isOnAny(commit: Commit, branches: readonly string[], api: CommitApi) {
+  if (branches.length === 0) return true;
+  const found = await Promise.all(branches.map((branch) => api.isOnBranch(commit, branch)));
+  return found.includes(true);
 }
 
 /** The commit that the labels name, if its repository counts: labels are whatever the one who pushed has set. */

@@ -1,9 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { ReadStatuses } from "#ci/commit/api.ts";
+import type { CommitApi } from "#ci/commit/api.ts";
 import { checkCommit } from "#ci/commit/check.ts";
 
 const sha = "3f".repeat(20);
-const rules = { repositories: ["https://github.com/acme/gateway"], required: ["build"] };
+const rules = {
+  repositories: ["https://github.com/acme/gateway"],
+  branches: [] as string[],
+  required: ["build"],
+};
 
 const labelsWith = (labels: Record<string, string>) =>
   new Map(
@@ -14,11 +18,21 @@ const labelsWith = (labels: Record<string, string>) =>
     }),
   );
 
-const green: ReadStatuses = async () => [{ name: "build", state: "green" }];
-
-const neverAsked: ReadStatuses = async () => {
-  throw new Error("this commit must not be asked for");
+const fail = async () => {
+  throw new Error("this must not be asked for");
 };
+const neverAsked: CommitApi = { readStatuses: fail, isOnBranch: fail };
+
+const green: CommitApi = {
+  ...neverAsked,
+  readStatuses: async () => [{ name: "build", state: "green" }],
+};
+
+/** The commit is on these branches. */
+const greenOn = (...branches: string[]): CommitApi => ({
+  ...green,
+  isOnBranch: async (_, branch) => branches.includes(branch),
+});
 
 describe("checkCommit", () => {
   it("passes with the statuses of the commit that the labels name", async () => {
@@ -67,8 +81,22 @@ describe("checkCommit", () => {
   );
 
   it("believes nothing of a commit that is not known there", async () => {
-    const finding = await checkCommit(labelsWith({}), rules, async () => undefined);
+    const unknown = { ...neverAsked, readStatuses: async () => undefined };
+
+    const finding = await checkCommit(labelsWith({}), rules, unknown);
 
     expect(finding.result).toBe("unverifiable");
+  });
+
+  it.each([
+    [["main"], ["main"], "passed"],
+    [["main", "release"], ["release"], "passed"],
+    [["main"], ["a-fork-of-main"], "unverifiable"],
+  ] as const)("of %j has to be on one: on %j it is %s", async (branches, on, result) => {
+    const wanted = { ...rules, branches };
+
+    const finding = await checkCommit(labelsWith({}), wanted, greenOn(...on));
+
+    expect(finding.result).toBe(result);
   });
 });

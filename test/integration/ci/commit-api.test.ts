@@ -1,6 +1,6 @@
 /** Statuses and check runs of commits, over HTTP. */
 import { describe, expect, it } from "vitest";
-import { createReadStatuses } from "#ci/commit/api.ts";
+import { createCommitApi } from "#ci/commit/api.ts";
 import { readRepository } from "#ci/commit/repository.ts";
 import { CiTrouble } from "#ci/trouble.ts";
 import { type FakeGithub, startFakeGithub } from "../../support/ci/fake-github.ts";
@@ -15,7 +15,8 @@ function neverRead(): never {
   throw new Error("the address is one");
 }
 
-const readFrom = (apiUrl: string, token = "") => createReadStatuses({ apiUrl, token })(commit);
+const readFrom = (apiUrl: string, token = "") =>
+  createCommitApi({ apiUrl, token }).readStatuses(commit);
 
 const run = (of: string, conclusion: "success" | "failure" | "skipped" | "neutral" | null) => ({
   name: of,
@@ -79,6 +80,25 @@ describe("GitHub", () => {
 
     const sent = github.requests.map(({ authorization }) => authorization);
     expect(sent).toEqual(["Bearer a-token", "Bearer a-token", undefined, undefined]);
+  });
+});
+
+describe("a branch", () => {
+  const isOn = async (branch: string, branches: Record<string, number>) => {
+    const github = await githubWith({ branches });
+    return createCommitApi({ apiUrl: github.apiUrl, token: "" }).isOnBranch(commit, branch);
+  };
+
+  it.each([
+    ["main", 0, true],
+    ["release/v2 & more", 0, true],
+    ["main", 3, false],
+  ])("%s that lacks %i commits before this one has it: %s", async (branch, ahead, expected) => {
+    expect(await isOn(branch, { [branch]: ahead })).toBe(expected);
+  });
+
+  it("that is not there has no commit", async () => {
+    expect(await isOn("gone", { main: 0 })).toBe(false);
   });
 });
 
@@ -148,9 +168,11 @@ describe("trouble", () => {
 
   it("is an answer that never comes", async () => {
     const apiUrl = await serveAnswer(() => {});
-    const read = createReadStatuses({ apiUrl, token: "", timeoutMs: 100 });
+    const api = createCommitApi({ apiUrl, token: "", timeoutMs: 100 });
 
-    await expect(read(commit)).rejects.toThrow(/cannot be asked \(no answer in 0\.1 s\)/);
+    await expect(api.readStatuses(commit)).rejects.toThrow(
+      /cannot be asked \(no answer in 0\.1 s\)/,
+    );
   });
 
   it("is a redirect: nobody else gets the token", async () => {

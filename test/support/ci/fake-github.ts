@@ -11,7 +11,14 @@ type CombinedStatus = Pick<
   "state" | "sha" | "total_count"
 > & { statuses: Status[] };
 
-type CommitChecks = { runs?: CheckRun[]; statuses?: Status[] };
+type Comparison = Pick<components["schemas"]["commit-comparison"], "status" | "total_commits">;
+
+/** `branches`: how many commits each lacks to have this one. */
+type CommitChecks = {
+  runs?: CheckRun[];
+  statuses?: Status[];
+  branches?: Record<string, number>;
+};
 
 export type FakeGithub = {
   apiUrl: string;
@@ -46,6 +53,7 @@ export async function startFakeGithub(options: Options = {}): Promise<FakeGithub
 }
 
 const route = /^\/repos\/([^/]+)\/([^/]+)\/commits\/([^/]+)\/(check-runs|status)$/;
+const compareRoute = /^\/repos\/([^/]+)\/([^/]+)\/compare\/([^/]+)\.\.\.([^/]+)$/;
 
 function answer(
   incoming: IncomingMessage,
@@ -70,13 +78,20 @@ const badRequest: Reply = [400, { message: "Bad request" }];
 /** undefined: not as GitHub's documentation says. */
 function questionOf({ method, url = "", headers }: IncomingMessage): Question | undefined {
   const { pathname, searchParams: query } = new URL(url, "http://github");
-  const [, owner = "", name = "", sha = "", what] = route.exec(pathname) ?? [];
+  const [, owner = "", name = "", sha = "", what] = route.exec(pathname) ?? compareParts(pathname);
   const isAsked =
     method === "GET" &&
     headers.accept === "application/vnd.github+json" &&
     headers["x-github-api-version"] === "2022-11-28" &&
     (headers["user-agent"] ?? "") !== "";
   return isAsked && what !== undefined ? { owner, name, sha, what, query } : undefined;
+}
+
+/** As those of `route`: `what` is the branch. */
+function compareParts(pathname: string): string[] {
+  const [all = "", owner = "", name = "", branch = "", sha = ""] =
+    compareRoute.exec(pathname) ?? [];
+  return all === "" ? [] : [all, owner, name, sha, `branch ${decodeURIComponent(branch)}`];
 }
 
 function reply(
@@ -88,8 +103,15 @@ function reply(
   if (!hasAnswer) return [404, { message: "Not Found" }];
   // GitHub answers 422 to a commit that it does not know, in a repository that it does.
   if (commit === undefined) return [422, { message: `No commit found for SHA: ${sha}` }];
+  if (what.startsWith("branch ")) return comparisonOf(commit.branches?.[what.slice(7)]);
   const page = pageOf(query, options);
   return [200, what === "status" ? statusOf(commit, sha, page) : runsOf(commit, page)];
+}
+
+function comparisonOf(ahead: number | undefined): Reply {
+  if (ahead === undefined) return [404, { message: "Not Found" }];
+  const status = ahead === 0 ? ("behind" as const) : ("diverged" as const);
+  return [200, { status, total_commits: ahead } satisfies Comparison];
 }
 
 type Page = { first: number; size: number };
