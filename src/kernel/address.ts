@@ -58,6 +58,14 @@ export function httpUrl({ host, port }: { host: string; port: number }): string 
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
+/** Whether the host of a URL is a loopback address (RFC 8252, 7.3), or the name of one. */
+export function isLoopback(hostname: string): boolean {
+  const address = hostname.replace(/^\[|\]$/g, "");
+  return hostname === "localhost" || isListed(loopback, address);
+}
+
+const loopback = ["127.0.0.0/8", "::1"];
+
 const thisMachine = ["127.0.0.0/8", "::1", "0.0.0.0", "::"];
 
 /** Whether the host of a URL is this machine; an IPv6 host may be in brackets. */

@@ -18,16 +18,20 @@ const included: Record<Role, readonly Role[]> = {
   notify: [],
 };
 
-/** A caller that `control` has authenticated: its name in logs and records, and its roles. */
-export type Caller = { actor: string; roles: readonly Role[] };
+/**
+ * A caller that `control` has authenticated: its name in logs and records, its roles, and the setting that
+ * gives them, which is `control.operators` if absent.
+ */
+export type Caller = { actor: string; roles: readonly Role[]; grantedBy?: string };
 
 export function isAllowed({ roles: held }: Pick<Caller, "roles">, wanted: Role): boolean {
   return held.some((role) => role === wanted || included[role].includes(wanted));
 }
 
 /** In words: what the caller may do, and what a call takes. */
-export function whyNotAllowed({ actor, roles: held }: Caller, wanted: string): string {
-  return `${actor} may ${held.join(", ")}; this call takes ${wanted} (control.operators)`;
+export function whyNotAllowed(caller: Caller, wanted: string): string {
+  const { actor, roles: held, grantedBy = "control.operators" } = caller;
+  return `${actor} may ${held.join(", ")}; this call takes ${wanted} (${grantedBy})`;
 }
 
 /** Whether it has each role by name, which allows more than all of them together. */
