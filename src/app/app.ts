@@ -1,5 +1,6 @@
 /** Wires the program: its parts, the order of their start, and what each of them gets. */
 import type { Config } from "#config.ts";
+import { createLogouts } from "#console/logouts.ts";
 import type { Credentials, Endpoints } from "#embedded/contract.ts";
 import { loadCredentials } from "#embedded/credentials.ts";
 import { openDataDir } from "#embedded/data-dir.ts";
@@ -23,6 +24,7 @@ import { createMonitor } from "./monitor.ts";
 import { refuseSettings } from "./refusals.ts";
 import { startRestateFront } from "./restate-front.ts";
 import { createResults } from "./results.ts";
+import { prepareSignIn } from "./sign-in.ts";
 import { createStops, type Stops } from "./stops.ts";
 import { startWorker } from "./worker.ts";
 
@@ -166,7 +168,9 @@ type RestateServer = Awaited<ReturnType<typeof startRestateServer>>;
 async function startDurable(base: Base, wanted: Role[], parts: DurableParts) {
   const restate = await startRestateServer(base, parts.stops);
   const actorKey = await readActorKey(parts.database);
-  const shared = { ...parts, ...restate, actorKey };
+  const logouts = createLogouts(parts.database, base.log);
+  const signIn = prepareSignIn(base, { actorKey, logouts });
+  const shared = { ...parts, ...restate, actorKey, logouts, signIn };
   const { addresses, close } = await startRestateFront(base, shared);
   const worker = wanted.includes("worker") ? await startWorker(base, shared) : undefined;
   // Stopped before the worker, so that the worker can still answer calls in flight.

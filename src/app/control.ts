@@ -3,8 +3,10 @@ import { bucketSecondsOf, createReadOutcomes } from "#api/analytics/usage.ts";
 import { createListApis } from "#api/operator/list-apis.ts";
 import { buildConsole } from "#console/build.ts";
 import { createConsole } from "#console/console.ts";
+import type { Logouts } from "#console/logouts.ts";
 import { createIsKeyReused } from "#control/call-keys.ts";
 import { createControl } from "#control/control.ts";
+import type { SignIn } from "#control/sign-in/sign-in.ts";
 import { createFleetReader } from "#fleet/reader.ts";
 import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/listen.ts";
@@ -25,6 +27,8 @@ type ControlParts = {
   results: Results;
   monitor: Monitor;
   analytics: Analytics;
+  logouts: Logouts;
+  signIn: SignIn | undefined;
   links: ConsoleLinks;
   stops: Stops;
 };
@@ -45,10 +49,11 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
     log,
     isLeaving: base.departure.isAnnounced,
     doors,
+    signIn: parts.signIn,
     isKeyReused: createIsKeyReused(database, log),
     ...(results.findPublicPage !== null && { findPublicPage: results.findPublicPage }),
     console: createConsole({
-      database,
+      logouts: parts.logouts,
       log,
       dir,
       publicUrl,

@@ -1,13 +1,21 @@
 /** Wires the guarded addresses of Restate. */
 import type { Server } from "node:http";
+import { createFindCaller } from "#control/find-caller.ts";
 import { createAdminFront, createIngressFront, type Front } from "#control/front/front.ts";
+import type { SignIn } from "#control/sign-in/sign-in.ts";
 import { createIdentify } from "#control/token.ts";
 import { httpUrl } from "#kernel/address.ts";
 import { listening } from "#kernel/listen.ts";
 import type { Base } from "./base.ts";
 import type { Stops } from "./stops.ts";
 
-type FrontParts = { ingressUrl: string; adminUrl: string; actorKey: Uint8Array; stops: Stops };
+type FrontParts = {
+  ingressUrl: string;
+  adminUrl: string;
+  actorKey: Uint8Array;
+  signIn: SignIn | undefined;
+  stops: Stops;
+};
 
 /** `addresses` are for `endpoints.json`; `close` may be called more than once. */
 type RestateFront = {
@@ -19,10 +27,9 @@ type RestateFront = {
 export async function startRestateFront(base: Base, parts: FrontParts): Promise<RestateFront> {
   const { config, credentials, log } = base;
   const { ingressUrl, adminUrl, actorKey, stops } = parts;
-  const identify = createIdentify({
-    ingressToken: credentials.ingress_token,
-    operators: config.control.operators,
-  });
+  const { operators } = config.control;
+  const byToken = createIdentify({ ingressToken: credentials.ingress_token, operators });
+  const identify = createFindCaller(byToken, parts.signIn?.find);
   const settings = { ingressUrl, adminUrl, identify, actorKey, log };
   const { ingress_port: ingressPort, admin_port: adminPort, front_host } = config.restate;
   const isExternal = config.restate.ingress_url !== "";

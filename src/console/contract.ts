@@ -16,14 +16,43 @@ import { RoutesStatus } from "#routing/incident/contract.ts";
 
 /** The gateway's functions for the console: identify operators, and call Restate. */
 export type ConsoleAccess = {
-  /** Whose token it is; undefined for an unknown token. */
+  /** Whose token it is; undefined for an unknown token. A session of the command line is no token. */
   identify: (token: string) => Caller | undefined;
   /** By name, with a mark that changes with the token and the roles. */
   callers: ReadonlyMap<string, Caller & { mark: string }>;
   /** Secret, the same in every process that has the same ingress token. */
   sessionKey: Uint8Array;
+  /** Signing in at an identity provider; absent: people have tokens only. */
+  provider?: ProviderAccess;
   /** Calls a handler in the name of `by`, if it may. Throws the refusal, a `ProblemError`. */
   call: (call: ConsoleCall) => Promise<unknown>;
+};
+
+/** Signing in at an identity provider. What is refused is a `ProblemError` that the person can read. */
+export type ProviderAccess = {
+  /** The provider's host, for people. */
+  host: string;
+  /** `flow`: sealed secrets, which the browser keeps until it comes back. */
+  begin: (begin: {
+    redirectUri: string;
+    /** Where the browser goes in the end. */
+    returnTo: string;
+    remote: string;
+  }) => Promise<{ url: string; flow: string }>;
+  /** The `returnTo` of a flow. */
+  returnOf: (flow: string) => string;
+  /** The session, for the query with which the browser came back. */
+  finish: (end: { flow: string; query: string; remote: string }) => Promise<ProviderSession>;
+  /** Who such a session belongs to now; undefined: it has ended because the settings have changed. */
+  find: (session: Pick<ProviderSession, "actor" | "roles" | "mark">) => Caller | undefined;
+};
+
+type ProviderSession = {
+  id: string;
+  actor: string;
+  roles: Role[];
+  mark: string;
+  endsAtMs: number;
 };
 
 type ConsoleCall = {
@@ -45,6 +74,18 @@ export const consolePath = "/console";
 export const livePath = "/api/live";
 
 export const SignIn = z.strictObject({ token: z.string().trim().min(1).max(512) });
+
+/** How to sign in, before anybody has. */
+export const SignInChoice = z.object({
+  /** The host of the identity provider; null: there is only a field for a token. */
+  provider: z.string().nullable(),
+  /** Why the last sign-in at the provider did not succeed. */
+  trouble: z.string().nullable(),
+});
+export type SignInChoice = z.infer<typeof SignInChoice>;
+
+/** Begins a sign-in at the provider; the answer is the address at which it goes on. */
+export const ProviderSignIn = z.strictObject({ return_to: z.string().max(2_000) });
 
 export const Session = z.object({
   /** The operator's name, `ingress-token` for the shared one. */

@@ -3,6 +3,8 @@ import { z } from "zod";
 import { Role, roles } from "#kernel/roles.ts";
 import { networkList, optionalText, optionalUrl, port, textList } from "#kernel/setting.ts";
 import { OperatorName } from "./contract.ts";
+import { OidcSetting } from "./oidc-config.ts";
+import { lowerCaseName } from "./person-name.ts";
 
 /** The settings have the hash, never the token: `printf %s "$TOKEN" | sha256sum` makes it. */
 const tokenHash = z
@@ -20,22 +22,54 @@ const roleList = z
 /** The hash alone: the operator may do everything. */
 const OperatorSetting = z.preprocess(
   (value) => (typeof value === "string" ? { token: value } : value),
-  z.strictObject({ token: tokenHash, roles: roleList }),
+  z
+    .strictObject({
+      token: tokenHash.optional(),
+      roles: roleList,
+      /** The name that the identity provider has for this operator, who signs in there. */
+      sign_in: z.string().trim().min(1).max(320).optional(),
+    })
+    .refine(({ token, sign_in }) => token !== undefined || sign_in !== undefined, {
+      error: "needs a token, or sign_in",
+    }),
 );
-export type Operator = { token: string; roles: readonly Role[] };
+/** Absent `token`: the operator has none; absent `sign_in`: the operator does not sign in at the provider. */
+export type Operator = {
+  token?: string | undefined;
+  roles: readonly Role[];
+  sign_in?: string | undefined;
+};
 
-type Tokens = { ingress_token: string; operators: Readonly<Record<string, Operator>> };
+type Operators = Readonly<Record<string, Operator>>;
+type Tokens = { ingress_token: string; operators: Operators };
 
 /** With one token two names would be one caller, and whose it is would depend on their order. */
 function requireOwnTokens({ ingress_token, operators }: Tokens, context: z.RefinementCtx): void {
   const known = new Set([createHash("sha256").update(ingress_token).digest("hex")]);
   for (const [name, { token }] of Object.entries(operators)) {
+    if (token === undefined) continue;
     if (known.has(token)) {
       const message =
         "is the token of another operator, or the ingress token: each has one of its own";
       context.addIssue({ code: "custom", path: ["operators", name], message });
     }
     known.add(token);
+  }
+}
+
+type SignIns = { operators: Operators; oidc: { issuer: string; name_claim: string } };
+
+/** Somebody with two names could approve their own rollout. */
+function requireOwnSignIns({ operators, oidc }: SignIns, context: z.RefinementCtx): void {
+  const known = new Set(Object.keys(operators));
+  for (const [name, { token, sign_in }] of Object.entries(operators)) {
+    if (sign_in === undefined) continue;
+    const complain = (message: string) =>
+      context.addIssue({ code: "custom", path: ["operators", name, "sign_in"], message });
+    const signIn = lowerCaseName(sign_in, oidc.name_claim);
+    if (signIn !== name && known.has(signIn)) complain("is another operator, or theirs");
+    if (oidc.issuer === "" && token === undefined) complain("needs control.oidc.issuer");
+    known.add(signIn);
   }
 }
 
@@ -48,11 +82,14 @@ export const controlConfig = {
       ingress_token: optionalText(),
       /** Operators with a token of their own, and what each may do: history records who did what. */
       operators: z.record(OperatorName, OperatorSetting).default({}),
+      /** Signing in at an identity provider, by OpenID Connect. */
+      oidc: OidcSetting,
       /** The address that browsers use when there is a proxy in front of us; with https the cookie is Secure. */
       public_url: optionalUrl(),
       /** Proxies (addresses or CIDR) whose X-Forwarded-For is trusted: limits and logs use it. */
       trusted_proxies: networkList(),
     })
     .superRefine(requireOwnTokens)
+    .superRefine(requireOwnSignIns)
     .prefault({}),
 };

@@ -1,6 +1,6 @@
 /** The console's access: it identifies operators, and makes calls in their name. */
 import { createHmac } from "node:crypto";
-import type { ConsoleAccess } from "#console/contract.ts";
+import type { ConsoleAccess, ProviderAccess } from "#console/contract.ts";
 import type { Log } from "#kernel/log.ts";
 import { isAllowed } from "#kernel/roles.ts";
 import type { Ingress } from "./ingress.ts";
@@ -8,12 +8,21 @@ import { noSuchHandler, refuseForIngress, requireRole } from "./refusal.ts";
 import { findRoute, roleOf } from "./routes.ts";
 import { type Identify, markedCallers, type Tokens } from "./token.ts";
 
+type Parts = {
+  /** By a token alone. */
+  identify: Identify;
+  ingress: Ingress;
+  log: Log;
+  provider: ProviderAccess | undefined;
+};
+
 export function consoleAccess(
   tokens: Tokens,
-  { identify, ingress, log }: { identify: Identify; ingress: Ingress; log: Log },
+  { identify, ingress, log, provider }: Parts,
 ): ConsoleAccess {
   return {
     identify,
+    ...(provider !== undefined && { provider }),
     callers: markedCallers(tokens),
     sessionKey: createHmac("sha256", tokens.ingressToken).update("vedette console").digest(),
     call: async ({ path, body, by, idempotencyKey, blocks = false, signal }) => {

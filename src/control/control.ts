@@ -15,11 +15,11 @@ import { faultLines } from "#kernel/faults.ts";
 import type { Log } from "#kernel/log.ts";
 import { limitPipelines } from "#kernel/pipelines.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import type { Caller } from "#kernel/roles.ts";
 import { type IsKeyReused, idempotencyKey } from "./call-keys.ts";
 import { recordCall } from "./call-log.ts";
 import type { Operator } from "./config.ts";
 import { consoleAccess } from "./console-access.ts";
+import { createFindCaller, createRequestCallers } from "./find-caller.ts";
 import { createIngress, type Ingress, type IngressLimits } from "./ingress.ts";
 import { trackResponses } from "./open-responses.ts";
 import {
@@ -34,7 +34,9 @@ import {
   unauthorized,
 } from "./refusal.ts";
 import { findRoute, isBlocking, isForeignKey, isSend, type Route } from "./routes.ts";
-import { bearerOf, createIdentify, type Identify } from "./token.ts";
+import { createSignInDoor } from "./sign-in/door.ts";
+import type { SignIn } from "./sign-in/sign-in.ts";
+import { createIdentify } from "./token.ts";
 
 export type ControlSettings = {
   ingressUrl: string;
@@ -62,6 +64,8 @@ export type ControlSettings = {
   isKeyReused?: IsKeyReused;
   /** Doors: they authenticate callers by tokens of their own. */
   doors?: readonly Door[];
+  /** Signing in at an identity provider; absent: callers have tokens only. */
+  signIn?: SignIn | undefined;
   /** The console, which authenticates people by a session of its own; absent: there is none. */
   console?: ConsolePlugin;
 };
@@ -90,6 +94,8 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     ...settings.ingressLimits,
   });
   const identify = createIdentify(settings);
+  const callers = createRequestCallers(createFindCaller(identify, settings.signIn?.find));
+  const doors = [...(settings.doors ?? []), createSignInDoor(settings.signIn, identify)];
   const refuse = createRefuse(log);
   const app = fastify({
     bodyLimit: bodyLimitBytes,
@@ -108,12 +114,11 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     genReqId: () => randomUUID(),
     clientErrorHandler: refuseBrokenRequest,
     // The router refuses an address that it cannot decode before any hook runs.
-    frameworkErrors: (_error, request, reply) =>
-      refuse(
-        callerOf(request as FastifyRequest, identify) ? noSuchHandler() : unauthorized(),
-        request as FastifyRequest,
-        reply as FastifyReply,
-      ),
+    frameworkErrors: async (_error, given, reply) => {
+      const request = given as FastifyRequest;
+      const isKnown = (await callers.find(request)) !== undefined;
+      refuse(isKnown ? noSuchHandler() : unauthorized(), request, reply as FastifyReply);
+    },
   });
   limitPipelines(app);
   const responses = trackResponses(app.server, { isLong, silenceMs: settings.silenceMs });
@@ -125,15 +130,15 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   });
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(safetyHeaders).header("x-request-id", request.id);
-    if (isHealthCheck(request) || hasOwnDoor(request, settings)) return;
+    if (isHealthCheck(request) || hasOwnDoor(request, settings, doors)) return;
     const page = await publicPageOf(request, settings);
     if (page !== null) return sendPage(reply, page);
-    const caller = callerOf(request, identify);
+    const caller = await callers.find(request);
     if (caller === undefined) throw unauthorized();
     requireRole(caller, requireRoute(request));
   });
   app.addHook("onResponse", async (request, reply) => {
-    recordCall(log, { request, reply, actor: callerOf(request, identify)?.actor });
+    recordCall(log, { request, reply, actor: callers.of(request)?.actor });
   });
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply));
   readBodiesAsJson(app);
@@ -141,12 +146,13 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     isLeaving() ? reply.code(503).send({ status: "closing" }) : { status: "ok" },
   );
   if (settings.console !== undefined) {
-    const access = consoleAccess(settings, { identify, ingress, log });
+    const provider = settings.signIn?.console;
+    const access = consoleAccess(settings, { identify, ingress, log, provider });
     app.register(settings.console(access), { prefix: consolePath });
   }
-  for (const { plugin } of settings.doors ?? []) app.register(plugin);
+  for (const { plugin } of doors) app.register(plugin);
   app.post("/*", (request, reply) => {
-    const { actor = "" } = callerOf(request, identify) ?? {};
+    const { actor = "" } = callers.of(request) ?? {};
     return forward(request, reply, { ingress, actor, isKeyReused: settings.isKeyReused });
   });
   app.setNotFoundHandler((request) => {
@@ -170,12 +176,12 @@ function trustedProxiesOf({ trustedProxies = [] }: ControlSettings): string[] | 
   return trustedProxies.length > 0 ? [...trustedProxies] : false;
 }
 
-function callerOf(request: FastifyRequest, identify: Identify): Caller | undefined {
-  return identify(bearerOf(request.headers.authorization));
-}
-
 /** Whether a door or the console authenticates the caller of this path, and not the gateway. */
-function hasOwnDoor(request: FastifyRequest, { console, doors = [] }: ControlSettings): boolean {
+function hasOwnDoor(
+  request: FastifyRequest,
+  { console }: ControlSettings,
+  doors: readonly Door[],
+): boolean {
   const path = pathOf(request);
   if (doors.some(({ isMine }) => isMine(path))) return true;
   return console !== undefined && (path === consolePath || path.startsWith(`${consolePath}/`));

@@ -49,8 +49,9 @@ export function bearerOf(header: string | undefined): string {
 
 function* knownOf({ ingressToken, operators = {} }: Tokens): Generator<[Caller, Buffer]> {
   yield [{ actor: sharedActor, roles }, digest(ingressToken)];
-  for (const [actor, { token, roles: held }] of Object.entries(operators))
-    yield [{ actor, roles: held }, Buffer.from(token, "hex")];
+  for (const [actor, { token, roles: held }] of Object.entries(operators)) {
+    if (token !== undefined) yield [{ actor, roles: held }, Buffer.from(token, "hex")];
+  }
 }
 
 /** Digests all have the same length, which a comparison in constant time needs. */

@@ -6,7 +6,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { trackResponses } from "#control/open-responses.ts";
 import { findRoute, isBlocking, type Route, roleOf } from "#control/routes.ts";
-import type { Identify } from "#control/token.ts";
 import { readBody } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";
 import { createPipelineLimit } from "#kernel/pipelines.ts";
@@ -21,7 +20,8 @@ export type FrontSettings = {
   /** The addresses of Restate itself. */
   ingressUrl: string;
   adminUrl: string;
-  identify: Identify;
+  /** Whose token or session it is; undefined: nobody's. */
+  identify: (bearer: string) => Caller | undefined | Promise<Caller | undefined>;
   /** Shared with the worker: callers' names are signed with it. */
   actorKey: Uint8Array;
   log: Log;
@@ -137,7 +137,7 @@ async function findCaller(
   const { method = "", url: path = "", headers } = request;
   const { authorization } = headers;
   if (authorization !== undefined) {
-    const caller = identify(readToken(authorization));
+    const caller = await identify(readToken(authorization));
     if (caller === undefined)
       log.warn({ path: path.split("?")[0] }, "restate called without a valid token");
     return caller === undefined ? undefined : { caller };

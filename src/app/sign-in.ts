@@ -1,0 +1,29 @@
+/** Wires signing in at an identity provider. */
+import { createHmac } from "node:crypto";
+import { createProvider } from "#control/sign-in/provider.ts";
+import { createSignIn, type Logouts, type SignIn } from "#control/sign-in/sign-in.ts";
+import type { Base } from "./base.ts";
+
+type SignInParts = { actorKey: Uint8Array; logouts: Logouts };
+
+/** undefined: no provider is set. Does not ask the provider: `control` starts also while that is down. */
+export function prepareSignIn(
+  { config, credentials, log }: Base,
+  { actorKey, logouts }: SignInParts,
+): SignIn | undefined {
+  const { oidc, operators } = config.control;
+  if (oidc.issuer === "") return undefined;
+  return createSignIn({
+    oidc,
+    operators,
+    provider: createProvider(oidc),
+    secret: secretOf(actorKey, credentials.ingress_token),
+    logouts,
+    log,
+  });
+}
+
+/** Nobody makes a session with the ingress token alone; and with another one, all sessions end. */
+function secretOf(actorKey: Uint8Array, ingressToken: string): Uint8Array {
+  return createHmac("sha256", actorKey).update(`vedette sign-in ${ingressToken}`).digest();
+}

@@ -1,0 +1,166 @@
+/** The addresses at which the command line signs in and out. The front of `control` leaves them to this file. */
+import { createHash } from "node:crypto";
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from "fastify";
+import type { z } from "zod";
+import { bearerOf, type Identify } from "#control/token.ts";
+import { isLoopback } from "#kernel/address.ts";
+import { faultLines } from "#kernel/faults.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import {
+  type BeginAnswer,
+  BeginRequest,
+  type DeviceAnswer,
+  DeviceRequest,
+  FinishRequest,
+  type PollAnswer,
+  PollRequest,
+  type SignedIn,
+  signInPath,
+  type WhoAmI,
+} from "./contract.ts";
+import { createDevices } from "./device.ts";
+import { createFlows, flowMs } from "./flows.ts";
+import type { PersonSession } from "./people.ts";
+import type { SignIn } from "./sign-in.ts";
+
+type Door = { isMine: (path: string) => boolean; plugin: FastifyPluginAsync };
+
+/** `signIn` undefined: nobody signs in here, but whoever has a token may ask whose it is. */
+export function createSignInDoor(signIn: SignIn | undefined, identify: Identify): Door {
+  return {
+    isMine: (path) => path.startsWith(`${signInPath}/`),
+    plugin: async (app) => {
+      serveSession(app, { signIn, identify });
+      if (signIn === undefined) {
+        app.post(`${signInPath}/*`, () => {
+          throw notConfigured();
+        });
+        return;
+      }
+      serveRedirects(app, signIn);
+      serveDevices(app, signIn);
+    },
+  };
+}
+
+function serveRedirects(app: FastifyInstance, { core, bearers }: SignIn): void {
+  const flows = createFlows(core, "sign-in of the command line");
+
+  app.post(`${signInPath}/begin`, async (request): Promise<z.infer<typeof BeginAnswer>> => {
+    const { redirect_uri: redirectUri, challenge } = parse(BeginRequest, request);
+    requireOwnRedirect(redirectUri);
+    const begin = { redirectUri, bound: challenge, remote: request.ip };
+    const { url, state, flow } = await flows.begin(begin);
+    const provider = core.provider.host;
+    return { provider, authorization_url: url, state, flow, expires_in: flowMs / 1_000 };
+  });
+
+  app.post(`${signInPath}/finish`, async (request): Promise<SignedIn> => {
+    const { flow: sealed, verifier, query } = parse(FinishRequest, request);
+    const flow = flows.open(sealed);
+    requireSecret(verifier, flow.bound);
+    const claims = await core.finish(flow, { query, remote: request.ip });
+    const session = core.openSession(claims, { remote: request.ip, how: "command line" });
+    return toSignedIn(session, bearers.seal(session));
+  });
+}
+
+function serveDevices(app: FastifyInstance, { core, bearers }: SignIn): void {
+  const devices = createDevices(core);
+
+  app.post(`${signInPath}/device`, async (request): Promise<z.infer<typeof DeviceAnswer>> => {
+    const { challenge } = parse(DeviceRequest, request);
+    const start = await devices.begin(challenge, request.ip);
+    return {
+      provider: core.provider.host,
+      user_code: start.userCode,
+      verification_uri: start.verificationUri,
+      complete_uri: start.completeUri ?? null,
+      flow: start.flow,
+      interval: start.intervalSeconds,
+      expires_in: start.expiresInSeconds,
+    };
+  });
+
+  app.post(`${signInPath}/device/poll`, async (request): Promise<z.infer<typeof PollAnswer>> => {
+    const { flow: sealed, verifier } = parse(PollRequest, request);
+    const flow = devices.open(sealed);
+    requireSecret(verifier, flow.challenge);
+    const { session, intervalSeconds: interval } = await devices.poll(flow, request.ip);
+    const signedIn = session === undefined ? null : toSignedIn(session, bearers.seal(session));
+    return { signed_in: signedIn, interval };
+  });
+}
+
+type SessionParts = { signIn: SignIn | undefined; identify: Identify };
+
+function serveSession(app: FastifyInstance, { signIn, identify }: SessionParts): void {
+  app.get(`${signInPath}/session`, async (request): Promise<z.infer<typeof WhoAmI>> => {
+    const bearer = bearerOf(request.headers.authorization);
+    const found = await signIn?.find(bearer);
+    const caller = found?.caller ?? identify(bearer);
+    if (caller === undefined) throw unknownBearer();
+    const ends_at = found === undefined ? null : toIso(found.session.endsAtMs);
+    const by = found === undefined ? "token" : "sign-in";
+    return { actor: caller.actor, roles: [...caller.roles], by, ends_at };
+  });
+
+  app.delete(`${signInPath}/session`, async (request, reply) => {
+    const found = await signIn?.find(bearerOf(request.headers.authorization));
+    if (signIn === undefined || found === undefined) throw unknownBearer();
+    await signIn.logouts.add(found.session);
+    const { actor } = found.session;
+    signIn.core.log.info({ actor, remote: request.ip, how: "command line" }, "signed out");
+    return reply.code(204).send();
+  });
+}
+
+function parse<Schema extends z.ZodType>(
+  schema: Schema,
+  { body = {} }: FastifyRequest,
+): z.infer<Schema> {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const detail = faultLines(parsed.error, "body").join("\n");
+  throw new ProblemError({ status: 400, code: "invalid_request", detail });
+}
+
+/** Codes go to a program on the person's own machine only (RFC 8252, 7.3 and 8.3). */
+function requireOwnRedirect(text: string): void {
+  const url = URL.parse(text);
+  const isOwn =
+    url?.protocol === "http:" &&
+    isLoopback(url.hostname) &&
+    url.port !== "" &&
+    url.href === `http://${url.host}/callback`;
+  if (isOwn) return;
+  const detail = "redirect_uri: must be http://127.0.0.1:<port>/callback, or the same of localhost";
+  throw new ProblemError({ status: 400, code: "invalid_request", detail });
+}
+
+/** Whoever has seen a code and its state cannot finish a sign-in that another program has begun. */
+function requireSecret(verifier: string, challenge: string): void {
+  if (createHash("sha256").update(verifier).digest("base64url") === challenge) return;
+  const detail = "this sign-in was begun by another program";
+  throw new ProblemError({ status: 403, code: "sign_in_refused", detail });
+}
+
+function toSignedIn(session: PersonSession, token: string): SignedIn {
+  const { actor, roles, endsAtMs } = session;
+  return { token, actor, roles, ends_at: toIso(endsAtMs) };
+}
+
+function toIso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function notConfigured(): ProblemError {
+  const detail =
+    "nobody signs in here: no identity provider is set (control.oidc). Use a token instead";
+  return new ProblemError({ status: 404, code: "sign_in_off", detail });
+}
+
+function unknownBearer(): ProblemError {
+  const detail = "this is no session that lasts, and no token that is known";
+  return new ProblemError({ status: 401, code: "unauthorized", detail });
+}

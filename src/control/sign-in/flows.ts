@@ -1,0 +1,50 @@
+/**
+ * Sign-ins that have begun. Their secrets are kept by whoever has begun them, sealed, so that any process may
+ * finish one, and none of them stores anything.
+ */
+import { z } from "zod";
+import { createSealer } from "#kernel/seal.ts";
+import type { Core } from "./core.ts";
+import type { Flow } from "./provider.ts";
+import { expired } from "./refusals.ts";
+
+/** How long a person may take at the provider. */
+export const flowMs = 600_000;
+
+const SealedFlow = z.object({
+  state: z.string(),
+  nonce: z.string(),
+  verifier: z.string(),
+  redirectUri: z.string(),
+  bound: z.string(),
+});
+
+/**
+ * `bound` is what the sign-in is for. Of the console: where the browser goes in the end. Of the command line:
+ * the digest of its secret.
+ */
+type Begin = { redirectUri: string; bound: string; remote: string };
+
+export type Flows = {
+  begin: (begin: Begin) => Promise<{ url: string; state: string; flow: string }>;
+  /** Throws 400 for one that has expired, or is not ours. */
+  open: (sealed: string) => Flow & { bound: string };
+};
+
+export function createFlows(core: Core, purpose: string): Flows {
+  const { provider, secret, nowMs } = core;
+  const sealer = createSealer(SealedFlow, { secret, purpose });
+  return {
+    begin: async ({ redirectUri, bound, remote }) => {
+      core.requireWithin(remote);
+      const { flow, url } = await core.ask(remote, () => provider.begin(redirectUri));
+      const sealed = sealer.seal({ ...flow, bound }, nowMs() + flowMs);
+      return { url, state: flow.state, flow: sealed };
+    },
+    open: (sealed) => {
+      const flow = sealer.open(sealed, nowMs());
+      if (flow === undefined) throw expired();
+      return flow;
+    },
+  };
+}

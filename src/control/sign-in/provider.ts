@@ -1,0 +1,206 @@
+/** The identity provider: everything that is asked of it, through openid-client. */
+import type * as Client from "openid-client";
+import type { OidcSettings } from "#control/oidc-config.ts";
+import { isClean } from "#kernel/clean-text.ts";
+import { type BoundedFetch, createBoundedFetch, type FetchLimits } from "./bounded-fetch.ts";
+import { type Claims, readClaim } from "./claims.ts";
+import { ProviderTrouble } from "./refusals.ts";
+
+/** The secrets of one sign-in, between its begin and its end. */
+export type Flow = { state: string; nonce: string; verifier: string; redirectUri: string };
+
+export type DeviceStart = {
+  deviceCode: string;
+  userCode: string;
+  verificationUri: string;
+  /** Has the code in it; undefined: the provider has no such address. */
+  completeUri: string | undefined;
+  intervalSeconds: number;
+  expiresInSeconds: number;
+};
+
+export type DevicePoll = { claims: Claims } | { pending: true; isTooFast: boolean };
+
+/** Each throws `ProviderTrouble`, or an error of the library: `describeFailure` puts them into words. */
+export type Provider = {
+  /** Its host, for people. */
+  host: string;
+  /** A new sign-in, and the address at which the person continues it. */
+  begin: (redirectUri: string) => Promise<{ flow: Flow; url: string }>;
+  /** The claims, for the query with which the provider sent the browser back. */
+  finish: (flow: Flow, query: string) => Promise<Claims>;
+  beginDevice: () => Promise<DeviceStart>;
+  pollDevice: (deviceCode: string) => Promise<DevicePoll>;
+};
+
+/** How long the provider's addresses are used without being read again. */
+const freshForMs = 3_600_000;
+
+const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
+
+type Library = typeof Client;
+type Ready = { client: Library; found: Client.Configuration };
+type Options = { nowMs?: () => number; limits?: FetchLimits };
+
+/** Asks the provider only when somebody signs in: `control` starts without it. */
+export function createProvider(oidc: OidcSettings, options: Options = {}): Provider {
+  const scope = oidc.scopes.join(" ");
+  const discover = createDiscovery(oidc, options);
+  return {
+    host: new URL(oidc.issuer).host,
+
+    begin: async (redirectUri) => {
+      const { client, found } = await discover();
+      const { randomNonce: nonce, randomPKCECodeVerifier: verifier, randomState: state } = client;
+      const flow = { state: state(), nonce: nonce(), verifier: verifier(), redirectUri };
+      const url = client.buildAuthorizationUrl(found, {
+        redirect_uri: redirectUri,
+        scope,
+        state: flow.state,
+        nonce: flow.nonce,
+        code_challenge: await client.calculatePKCECodeChallenge(flow.verifier),
+        code_challenge_method: "S256",
+      });
+      return { flow, url: requireAddress(url.href) };
+    },
+
+    finish: async ({ state, nonce, verifier, redirectUri }, query) => {
+      const ready = await discover();
+      const callback = new URL(redirectUri);
+      callback.search = query;
+      const tokens = await ready.client.authorizationCodeGrant(ready.found, callback, {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: verifier,
+        idTokenExpected: true,
+      });
+      return readClaims(ready, { oidc, tokens });
+    },
+
+    beginDevice: async () => {
+      const { client, found } = await discover();
+      if (found.serverMetadata().device_authorization_endpoint === undefined) {
+        throw new ProviderTrouble("it offers no sign-in by a code (RFC 8628)");
+      }
+      return checkDevice(await client.initiateDeviceAuthorization(found, { scope }));
+    },
+
+    pollDevice: async (deviceCode) => {
+      const ready = await discover();
+      try {
+        const parameters = { device_code: deviceCode };
+        const tokens = await ready.client.genericGrantRequest(ready.found, deviceGrant, parameters);
+        return { claims: await readClaims(ready, { oidc, tokens }) };
+      } catch (error) {
+        const { error: word } = error as { error?: unknown };
+        const isTooFast = word === "slow_down";
+        if (isTooFast || word === "authorization_pending") return { pending: true, isTooFast };
+        throw error;
+      }
+    },
+  };
+}
+
+/** The provider's addresses; several sign-ins at once read them once, and each one after a failure anew. */
+function createDiscovery(oidc: OidcSettings, { nowMs = Date.now, limits }: Options) {
+  const isPlain = oidc.issuer.startsWith("http:");
+  const fetch = createBoundedFetch(isPlain, limits);
+  let known: { ready: Promise<Ready>; atMs: number } | undefined;
+  return (): Promise<Ready> => {
+    if (known !== undefined && nowMs() - known.atMs < freshForMs) return known.ready;
+    const reading = { ready: readProvider(oidc, { fetch, isPlain }), atMs: nowMs() };
+    known = reading;
+    reading.ready.catch(() => {
+      if (known === reading) known = undefined;
+    });
+    return reading.ready;
+  };
+}
+
+async function readProvider(
+  oidc: OidcSettings,
+  { fetch, isPlain }: { fetch: BoundedFetch; isPlain: boolean },
+): Promise<Ready> {
+  const client = await import("openid-client");
+  const found = await client.discovery(
+    new URL(oidc.issuer),
+    oidc.client_id,
+    undefined,
+    oidc.client_secret === "" ? client.None() : authenticate(client, oidc.client_secret),
+    {
+      [client.customFetch]: fetch as Client.CustomFetch,
+      execute: [
+        // The signature of ID tokens, although they come from the provider itself.
+        client.enableNonRepudiationChecks,
+        ...(isPlain ? [client.allowInsecureRequests] : []),
+      ],
+    },
+  );
+  return { client, found };
+}
+
+/** By the method that the provider has; without a word of it that is Basic (RFC 8414, 2). */
+function authenticate(client: Library, secret: string): Client.ClientAuth {
+  const methods = {
+    basic: client.ClientSecretBasic(secret),
+    post: client.ClientSecretPost(secret),
+  };
+  return (server, ...rest) => {
+    const offered = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+    const method = offered.includes("client_secret_basic") ? "basic" : "post";
+    methods[method](server, ...rest);
+  };
+}
+
+type Tokens = Client.TokenEndpointResponse & Client.TokenEndpointResponseHelpers;
+
+/** Those of the ID token, and of the UserInfo endpoint if the ID token lacks the name or the roles. */
+async function readClaims(
+  { client, found }: Ready,
+  { oidc, tokens }: { oidc: OidcSettings; tokens: Tokens },
+): Promise<Claims> {
+  const claims: Claims | undefined = tokens.claims();
+  if (claims === undefined) throw new ProviderTrouble("it sent no ID token");
+  const { name_claim: name, roles_claim: roles } = oidc;
+  const wanted = [name, roles, ...(name === "email" ? ["email_verified"] : [])];
+  const isWhole = wanted.every((claim) => readClaim(claims, claim) !== undefined);
+  if (isWhole || found.serverMetadata().userinfo_endpoint === undefined) return claims;
+  const info = await client.fetchUserInfo(found, tokens.access_token, String(claims["sub"]));
+  return joinClaims(claims, info);
+}
+
+/** An address and whether it is verified come from the same answer. */
+export function joinClaims(idToken: Claims, userInfo: Claims): Claims {
+  const { email: _, email_verified: __, ...others } = idToken;
+  const isWhole = Object.hasOwn(idToken, "email") && Object.hasOwn(idToken, "email_verified");
+  const source = isWhole ? idToken : userInfo;
+  const { email, email_verified } = source;
+  return { ...userInfo, ...others, email, email_verified };
+}
+
+const longestCode = 2_000;
+const longestAddress = 4_000;
+
+function checkDevice(answer: Client.DeviceAuthorizationResponse): DeviceStart {
+  const { device_code: deviceCode, user_code: userCode, interval = 5 } = answer;
+  if (deviceCode.length > longestCode || !isClean(userCode, 64)) {
+    throw new ProviderTrouble("its code is not usable");
+  }
+  const { verification_uri: address, verification_uri_complete: complete } = answer;
+  return {
+    deviceCode,
+    userCode,
+    verificationUri: requireAddress(address),
+    completeUri: complete === undefined ? undefined : requireAddress(complete),
+    intervalSeconds: Math.min(Math.max(interval, 1), 60),
+    expiresInSeconds: Math.min(Math.max(answer.expires_in, 1), 900),
+  };
+}
+
+/** People open it, and a terminal shows it. */
+function requireAddress(text: string): string {
+  const url = URL.parse(text);
+  const isWeb = url !== null && /^https?:$/.test(url.protocol);
+  if (isWeb && text.length <= longestAddress) return url.href;
+  throw new ProviderTrouble("it names an address that cannot be opened");
+}

@@ -1,0 +1,103 @@
+/** Why a sign-in does not succeed, in words for the person who tries. */
+import { cleanText } from "#kernel/clean-text.ts";
+import { ProblemError } from "#kernel/problem.ts";
+import type { ClaimRefusal } from "./claims.ts";
+
+export type SignInCode =
+  | "sign_in_refused"
+  | "sign_in_expired"
+  | "sign_in_unavailable"
+  | "no_public_url"
+  | "too_many_attempts"
+  | "forbidden";
+
+export function signInProblem(
+  status: number,
+  code: SignInCode,
+  detail: string,
+  options?: ErrorOptions,
+): ProblemError {
+  return new ProblemError({ status, code, detail }, options);
+}
+
+export function refuseClaims({ detail }: ClaimRefusal): ProblemError {
+  return signInProblem(403, "forbidden", detail);
+}
+
+export function expired(): ProblemError {
+  const detail = "This sign-in has expired, or was completed already. Begin again.";
+  return signInProblem(400, "sign_in_expired", detail);
+}
+
+export function foreignState(): ProblemError {
+  const detail =
+    "This answer belongs to another sign-in than the one begun last here. Begin again.";
+  return signInProblem(400, "sign_in_refused", detail);
+}
+
+export function tooMany(): ProblemError {
+  const detail = "Too many sign-ins from your address. Wait a minute.";
+  return signInProblem(429, "too_many_attempts", detail);
+}
+
+/** The identity provider did not answer in time, or not as it should. */
+export class ProviderTrouble extends Error {}
+
+/**
+ * What the identity provider, or the library that reads its answers, objects to. `fault` is for the log:
+ * it has no part of an answer, which might have tokens.
+ */
+export function describeFailure(
+  error: unknown,
+  host: string,
+): { problem: ProblemError; fault: string } {
+  if (error instanceof ProblemError) return { problem: error, fault: error.code };
+  const trouble = findTrouble(error);
+  if (trouble !== undefined) return { problem: unavailable(host, trouble), fault: trouble };
+  const { code, error: word, error_description: words } = error as ProviderError;
+  if (code === "OAUTH_AUTHORIZATION_RESPONSE_ERROR") {
+    return { problem: refusedThere(host, { word, words }), fault: said(word) };
+  }
+  if (word === "invalid_grant") return { problem: usedCode(), fault: said(word) };
+  if (word === "access_denied") return { problem: refusedThere(host, { word }), fault: said(word) };
+  if (word === "expired_token") return { problem: expired(), fault: said(word) };
+  const fault = word === undefined ? wordsOf(error) : said(word);
+  return { problem: unavailable(host, `its answer is not usable (${fault})`), fault };
+}
+
+type ProviderError = { code?: unknown; error?: unknown; error_description?: unknown };
+
+/** The library wraps errors of requests. */
+function findTrouble(error: unknown, depth = 0): string | undefined {
+  if (error instanceof ProviderTrouble) return error.message;
+  if (!(error instanceof Error) || depth > 4) return undefined;
+  return findTrouble(error.cause, depth + 1);
+}
+
+function wordsOf(error: unknown): string {
+  return cleanText(error instanceof Error ? error.message : "unknown", 200);
+}
+
+function said(word: unknown): string {
+  return typeof word === "string" ? cleanText(word, 60) : "no error code";
+}
+
+function refusedThere(
+  host: string,
+  { word, words }: { word: unknown; words?: unknown },
+): ProblemError {
+  const reason = word === "access_denied" ? "you, or the provider, have refused it" : said(word);
+  const more = typeof words === "string" && words !== "" ? ` (${cleanText(words, 200)})` : "";
+  return signInProblem(403, "sign_in_refused", `${host} did not sign you in: ${reason}${more}.`);
+}
+
+function usedCode(): ProblemError {
+  const detail =
+    "The identity provider does not take this answer again, or no longer. Begin again.";
+  return signInProblem(400, "sign_in_expired", detail);
+}
+
+function unavailable(host: string, why: string): ProblemError {
+  const detail = `Signing in at ${host} is not possible now: ${why}. Sessions and tokens go on working.`;
+  return signInProblem(503, "sign_in_unavailable", detail);
+}
