@@ -1,5 +1,4 @@
 /** The console: a page, its session, its stream of events, its reads and its writes. */
-import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import type { Caller } from "#kernel/roles.ts";
 import type { Operation, RolloutStateName } from "#rollout/contract.ts";
@@ -9,9 +8,10 @@ import { createFleetView, type FleetTables } from "./fleet.ts";
 import { createGuard } from "./guard.ts";
 import { type ListApis, type ReadOutcomes, serveKeyUsage } from "./key-usage.ts";
 import { createLive } from "./live.ts";
-import { createLogouts } from "./logouts.ts";
+import type { Logouts } from "./logouts.ts";
 import { readStatus, serveOrders } from "./orders.ts";
 import { servePages } from "./pages.ts";
+import { serveProviderSignIn } from "./provider-sign-in.ts";
 import { serveReads } from "./reads.ts";
 import type { ReadRollouts } from "./rollouts.ts";
 import { type Routing, serveRouting } from "./routing.ts";
@@ -20,7 +20,7 @@ import { serveSignIn } from "./sign-in.ts";
 import { serveStream } from "./stream.ts";
 
 export type ConsoleParts = {
-  database: Database;
+  logouts: Logouts;
   log: Log;
   /** The built page. */
   dir: string;
@@ -40,9 +40,8 @@ export type ConsoleParts = {
 const itself: Caller = { actor: "console", roles: ["read"] };
 
 export function createConsole(parts: ConsoleParts): ConsolePlugin {
-  const { database, log, publicUrl, legalOperations } = parts;
+  const { logouts, log, publicUrl, legalOperations } = parts;
   return (access) => async (app) => {
-    const logouts = createLogouts(database, log);
     const guard = createGuard(access, { logouts, publicUrl });
     const { rollouts } = parts;
     const fleet = createFleetView(parts);
@@ -53,7 +52,9 @@ export function createConsole(parts: ConsoleParts): ConsolePlugin {
       legalOperations,
       log,
     });
-    serveSignIn(app, { access, guard, logouts, log, isSecure: publicUrl.startsWith("https:") });
+    const signIn = { access, guard, logouts, log, isSecure: publicUrl.startsWith("https:") };
+    serveSignIn(app, signIn);
+    serveProviderSignIn(app, { ...signIn, publicUrl });
     serveStream(app, { guard, live });
     serveOrders(app, { access, guard, live, log });
     serveReads(app, { access, guard, rollouts, fleet });

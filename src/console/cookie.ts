@@ -1,16 +1,40 @@
-import { sessionMs } from "./session.ts";
+/** The console's cookies: the session, and a sign-in at the identity provider that has begun. */
 
-const name = "vedette_session";
+type CookieOptions = { isSecure: boolean };
+
+const sessionName = "vedette_session";
+const signInName = "vedette_sign_in";
 
 /** The session's part of a `Cookie` header; empty when there is none. */
 export function readCookie(header: string | undefined): string {
-  const parts = (header ?? "").split(";").map((part) => part.trim());
-  return parts.find((part) => part.startsWith(`${name}=`))?.slice(name.length + 1) ?? "";
+  return read(header, sessionName);
 }
 
 /** Scripts cannot read it, and other sites cannot send it; an empty `value` deletes it. */
-export function writeCookie(value: string, { isSecure }: { isSecure: boolean }): string {
-  const age = value === "" ? 0 : sessionMs / 1_000;
-  const base = `${name}=${value}; Path=/console; HttpOnly; SameSite=Strict; Max-Age=${age}`;
+export function writeCookie(
+  value: string,
+  { isSecure, endsAtMs = 0 }: CookieOptions & { endsAtMs?: number },
+): string {
+  const seconds = value === "" ? 0 : Math.max(Math.floor((endsAtMs - Date.now()) / 1_000), 0);
+  const base = `${sessionName}=${value}; Path=/console; HttpOnly; SameSite=Strict; Max-Age=${seconds}`;
   return isSecure ? `${base}; Secure` : base;
+}
+
+/** Where the browser begins a sign-in at the provider, and where it comes back. */
+export const signInCookiePath = "/console/api/sign-in";
+
+export function readSignInCookie(header: string | undefined): string {
+  return read(header, signInName);
+}
+
+/** Lax: the provider's page sends the browser back with it. For ten minutes; an empty `value` deletes it. */
+export function writeSignInCookie(value: string, { isSecure }: CookieOptions): string {
+  const seconds = value === "" ? 0 : 600;
+  const base = `${signInName}=${value}; Path=${signInCookiePath}; HttpOnly; SameSite=Lax; Max-Age=${seconds}`;
+  return isSecure ? `${base}; Secure` : base;
+}
+
+function read(header: string | undefined, name: string): string {
+  const parts = (header ?? "").split(";").map((part) => part.trim());
+  return parts.find((part) => part.startsWith(`${name}=`))?.slice(name.length + 1) ?? "";
 }

@@ -30,7 +30,7 @@ export const pageHeaders = {
 export type Guard = ReturnType<typeof createGuard>;
 
 /** A session, and what its operator may do now. */
-export type SignedIn = Ticket & Caller;
+export type SignedIn = Omit<Ticket, "roles"> & Caller;
 
 export function createGuard(access: ConsoleAccess, parts: { logouts: Logouts; publicUrl: string }) {
   const { sessionKey, callers } = access;
@@ -39,11 +39,17 @@ export function createGuard(access: ConsoleAccess, parts: { logouts: Logouts; pu
   const requireSession = async (request: FastifyRequest): Promise<SignedIn> => {
     const ticket = unseal(readCookie(request.headers.cookie), sessionKey, Date.now());
     if (ticket === undefined) throw signedOut();
-    const caller = callers.get(ticket.actor);
-    if (caller === undefined || caller.mark !== ticket.mark) throw signedOut();
-    if (!isAllowed(caller, "read")) throw signedOut();
+    const caller = findCaller(ticket);
+    if (caller === undefined || !isAllowed(caller, "read")) throw signedOut();
     if (await parts.logouts.has(ticket)) throw signedOut();
-    return { ...ticket, roles: caller.roles };
+    return { ...ticket, ...caller };
+  };
+
+  /** undefined: the token was replaced since, or the settings of the identity provider have changed. */
+  const findCaller = ({ actor, mark, roles }: Ticket): Caller | undefined => {
+    if (roles !== undefined) return access.provider?.find({ actor, mark, roles });
+    const caller = callers.get(actor);
+    return caller?.mark === mark ? { actor, roles: caller.roles } : undefined;
   };
 
   /** Throws 403 for a write that did not come from our own page. */
@@ -57,7 +63,7 @@ export function createGuard(access: ConsoleAccess, parts: { logouts: Logouts; pu
   return {
     requireSession,
     requireOwnPage,
-    csrfOf: (ticket: Ticket) => csrfOf(ticket, sessionKey),
+    csrfOf: (ticket: Pick<Ticket, "id">) => csrfOf(ticket, sessionKey),
     /** The session of a write, which also must carry the session's CSRF token. */
     requireWriter: async (request: FastifyRequest): Promise<SignedIn> => {
       requireOwnPage(request);

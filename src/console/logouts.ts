@@ -1,4 +1,4 @@
-/** Sessions that ended by signing out: cached here, and stored in Postgres for other processes and restarts. */
+/** Sessions that ended by signing out, also those of the command line: cached here, and stored in Postgres for other processes and restarts. */
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import type { Ticket } from "./session.ts";
@@ -8,14 +8,16 @@ export type Logouts = ReturnType<typeof createLogouts>;
 /** How long it takes at most until another process knows of a sign-out. */
 const freshForMs = 5_000;
 
+type Session = Pick<Ticket, "id" | "endsAtMs">;
+
 export function createLogouts(database: Database, log: Log) {
   const ended = new Set<string>();
   /** Sign-outs that are not in the database yet, because it is down. */
-  const unwritten = new Map<string, Ticket>();
+  const unwritten = new Map<string, Session>();
   let readAtMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
 
-  const write = async ({ id, endsAtMs }: Ticket) => {
+  const write = async ({ id, endsAtMs }: Session) => {
     await database.query(insertLogout, [id, new Date(endsAtMs)]);
     unwritten.delete(id);
   };
@@ -41,13 +43,13 @@ export function createLogouts(database: Database, log: Log) {
   };
 
   return {
-    async has({ id }: Ticket): Promise<boolean> {
+    async has({ id }: Pick<Session, "id">): Promise<boolean> {
       await refresh();
       return ended.has(id);
     },
 
     /** Ends a session in this process at once, and in all others as soon as it is stored. */
-    async add(ticket: Ticket): Promise<void> {
+    async add(ticket: Session): Promise<void> {
       ended.add(ticket.id);
       unwritten.set(ticket.id, ticket);
       await write(ticket).catch((error: Error) =>

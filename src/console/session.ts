@@ -1,21 +1,25 @@
 /**
  * Sessions are signed tickets: they survive a restart and need no database, so that a rollout can be
- * stopped while Postgres is down. A session ends by expiry, by signing out, or when its token is replaced.
+ * stopped while Postgres is down. A session ends by expiry, by signing out, or when its token is replaced; one
+ * of somebody who has signed in at an identity provider, when the settings of that change.
  */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
+import { Role } from "#kernel/roles.ts";
 
 const Ticket = z.object({
   id: z.string(),
   actor: z.string(),
-  /** The mark of the token that was used to sign in. */
+  /** The mark of the token that was used to sign in, or of the settings of the identity provider. */
   mark: z.string(),
+  /** What the provider's groups allow, when the person signed in there; absent: a token was used. */
+  roles: z.array(Role).optional(),
   endsAtMs: z.number(),
 });
 export type Ticket = z.infer<typeof Ticket>;
 
 /** Long enough for a shift and its hand-over. */
-export const sessionMs = 12 * 3_600_000;
+const sessionMs = 12 * 3_600_000;
 
 export function createTicket(actor: string, { mark, nowMs }: { mark: string; nowMs: number }) {
   const id = randomBytes(16).toString("base64url");
@@ -37,7 +41,7 @@ export function unseal(text: string, key: Uint8Array, nowMs: number): Ticket | u
 }
 
 /** The CSRF token: pages of this session send it with writes, and pages of other sites cannot know it. */
-export function csrfOf(ticket: Ticket, key: Uint8Array): string {
+export function csrfOf(ticket: Pick<Ticket, "id">, key: Uint8Array): string {
   return sign(`csrf.${ticket.id}`, key);
 }
 

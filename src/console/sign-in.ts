@@ -1,5 +1,5 @@
 /** Signing in, signing out, and reading the session. */
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { type Caller, isAllowed } from "#kernel/roles.ts";
@@ -16,14 +16,15 @@ type Parts = { access: ConsoleAccess; guard: Guard; logouts: Logouts; log: Log; 
 export function serveSignIn(app: FastifyInstance, parts: Parts): void {
   const { access, guard, logouts, log, isSecure } = parts;
   const attempts = createAttempts();
-  const answer = (ticket: Ticket, { roles }: Pick<Caller, "roles">): Session => ({
-    actor: ticket.actor,
+  const answer = (
+    { id, actor, endsAtMs }: Pick<Ticket, "id" | "actor" | "endsAtMs">,
+    { roles }: Pick<Caller, "roles">,
+  ): Session => ({
+    actor,
     roles: [...roles],
-    csrf: guard.csrfOf(ticket),
-    ends_at: new Date(ticket.endsAtMs).toISOString(),
+    csrf: guard.csrfOf({ id }),
+    ends_at: new Date(endsAtMs).toISOString(),
   });
-  const setCookie = (reply: FastifyReply, value: string) =>
-    reply.header("set-cookie", writeCookie(value, { isSecure }));
 
   app.post("/api/session", async (request, reply) => {
     guard.requireOwnPage(request);
@@ -38,8 +39,10 @@ export function serveSignIn(app: FastifyInstance, parts: Parts): void {
     if (!isAllowed(caller, "read")) throw notForPeople(caller);
     const mark = access.callers.get(actor)?.mark ?? "";
     const ticket = createTicket(actor, { mark, nowMs: Date.now() });
-    log.info({ actor, remote: request.ip }, "signed in");
-    setCookie(reply, seal(ticket, access.sessionKey));
+    log.info({ actor, remote: request.ip, how: "token" }, "signed in");
+    const { endsAtMs } = ticket;
+    const cookie = writeCookie(seal(ticket, access.sessionKey), { isSecure, endsAtMs });
+    reply.header("set-cookie", cookie);
     return answer(ticket, caller);
   });
 
@@ -52,7 +55,7 @@ export function serveSignIn(app: FastifyInstance, parts: Parts): void {
     const ticket = await guard.requireWriter(request);
     await logouts.add(ticket);
     log.info({ actor: ticket.actor }, "signed out");
-    setCookie(reply, "");
+    reply.header("set-cookie", writeCookie("", { isSecure }));
     return reply.code(204).send();
   });
 }

@@ -9,6 +9,7 @@ import type {
   RoutingView,
   SentinelDetail,
   Session,
+  SignInChoice,
   SimulationRequest,
 } from "#console/contract.ts";
 import type { checkReaders } from "#monitor/results/contract.ts";
@@ -70,6 +71,17 @@ export function change<Answer = unknown>(name: string, body: object): Promise<An
 export async function signIn(token: string): Promise<void> {
   session.value = await call<Session>("POST", "session", { token });
   signedOutBecause.value = null;
+}
+
+/** How people sign in here, and why the last sign-in at the identity provider failed. */
+export function readSignInChoice(): Promise<SignInChoice> {
+  return call<SignInChoice>("GET", "sign-in");
+}
+
+/** Leaves the page for that of the identity provider, which sends the browser back to `returnTo`. */
+export async function signInAtProvider(returnTo: string): Promise<void> {
+  const { url } = await call<{ url: string }>("POST", "sign-in", { return_to: returnTo });
+  location.assign(url);
 }
 
 export async function signOut(): Promise<void> {

@@ -1,61 +1,46 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { signedOutBecause, signIn } from "#console/web/api.ts";
+import type { SignInChoice } from "#console/contract.ts";
+import { readSignInChoice, signedOutBecause } from "#console/web/api.ts";
 import { Brand } from "#console/web/parts/brand.tsx";
 import { Notice } from "#console/web/parts/notice.tsx";
+import { ProviderButton } from "#console/web/sign-in/provider-button.tsx";
+import { TokenForm } from "#console/web/sign-in/token-form.tsx";
+
+/** An earlier version of the server has no choice: then there are tokens only. */
+const tokensOnly: SignInChoice = { provider: null, trouble: null };
 
 export function SignInPage() {
-  const field = useRef<HTMLInputElement>(null);
-  const [error, setError] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
+  const [choice, setChoice] = useState<SignInChoice>();
+  const isAsked = useRef(false);
   useEffect(() => {
     document.title = "Sign in · Vedette";
-    field.current?.focus();
+    // Once: the answer's note is not given again.
+    if (isAsked.current) return;
+    isAsked.current = true;
+    void readSignInChoice().then(setChoice, () => setChoice(tokensOnly));
   }, []);
-  const send = async (event: Event) => {
-    event.preventDefault();
-    setBusy(true);
-    setError(undefined);
-    try {
-      await signIn(field.current?.value ?? "");
-    } catch (problem) {
-      setError((problem as Error).message);
-      setBusy(false);
-      field.current?.select();
-    }
-  };
   return (
     <main class="sign-in">
-      <form onSubmit={(event) => void send(event)}>
+      <div class="sign-in-box">
         <h1>
           <Brand />
         </h1>
         {signedOutBecause.value !== null && <Notice tone="warn">{signedOutBecause.value}</Notice>}
-        <label>
-          <span class="label">Token</span>
-          <input
-            ref={field}
-            type="password"
-            name="token"
-            autoComplete="current-password"
-            required
-            aria-invalid={error !== undefined}
-            aria-describedby="token-hint token-error"
-          />
-        </label>
-        <p id="token-hint" class="hint">
-          Your own operator token, or the ingress token. Changes are recorded under your name.
-        </p>
-        <p
-          id="token-error"
-          role="alert"
-          class={error === undefined ? "visually-hidden" : "refused"}
-        >
-          {error}
-        </p>
-        <button type="submit" class="main" disabled={isBusy}>
-          {isBusy ? "Signing in…" : "Sign in"}
-        </button>
-      </form>
+        {choice !== undefined && <Ways choice={choice} />}
+      </div>
     </main>
+  );
+}
+
+function Ways({ choice: { provider, trouble } }: { choice: SignInChoice }) {
+  if (provider === null) return <TokenForm isFirst />;
+  return (
+    <>
+      <ProviderButton provider={provider} trouble={trouble ?? undefined} />
+      <p class="or" aria-hidden="true">
+        or
+      </p>
+      <TokenForm isFirst={false} />
+    </>
   );
 }

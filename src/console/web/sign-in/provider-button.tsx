@@ -1,0 +1,36 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { signInAtProvider } from "#console/web/api.ts";
+
+/** `trouble`: why the sign-in failed from which the browser comes. */
+export function ProviderButton(props: { provider: string; trouble: string | undefined }) {
+  const button = useRef<HTMLButtonElement>(null);
+  const [error, setError] = useState(props.trouble);
+  const [isBusy, setBusy] = useState(false);
+  useEffect(() => button.current?.focus(), []);
+  const begin = async () => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      await signInAtProvider(`${location.pathname}${location.search}`);
+    } catch (problem) {
+      setError((problem as Error).message);
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <p role="alert" class={error === undefined ? "visually-hidden" : "refused"}>
+        {error}
+      </p>
+      <button
+        ref={button}
+        type="button"
+        class="main"
+        disabled={isBusy}
+        onClick={() => void begin()}
+      >
+        {isBusy ? "Going there…" : `Sign in with ${props.provider}`}
+      </button>
+    </>
+  );
+}
