@@ -12,6 +12,7 @@ import { addPinCommands } from "./pins/commands.ts";
 import { complain } from "./print.ts";
 import { addRolloutCommands } from "./rollout/commands.ts";
 import { addSentinelCommands } from "./sentinels/commands.ts";
+import { addSignInCommands } from "./sign-in/commands.ts";
 import { addWindowCommands } from "./windows/commands.ts";
 
 /**
@@ -64,6 +65,7 @@ export function createProgram(exit: (code: number) => void): Command {
     .option("--roles <roles>", "of read, operate, approve, notify (default: all)", parseRoles)
     .option("--json", "print JSON for programs", false)
     .action(load(exit, async () => (await import("./add-operator.ts")).addOperator));
+  addSignInCommands(program, exit);
   addRolloutCommands(program, exit);
   addWindowCommands(program, exit);
   addPinCommands(program, exit);
@@ -88,6 +90,7 @@ Examples:
   vedette checks list                                   the status of every check
 
 Away from the machine that Vedette runs on:
-  export VEDETTE_CONTROL_URL=https://rollouts.example.com INGRESS_TOKEN=…
+  export VEDETTE_CONTROL_URL=https://rollouts.example.com
+  vedette login                                         or INGRESS_TOKEN=…
   vedette rollout status
 `;

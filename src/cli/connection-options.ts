@@ -2,12 +2,16 @@ import type { Command } from "commander";
 
 /** The options of every command that calls a running Vedette. */
 export function withConnection(command: Command): Command {
+  return withAddress(command).option(
+    "--token-file <file>",
+    "file with a token (default: INGRESS_TOKEN, else `vedette login`, else local)",
+  );
+}
+
+/** Those of a command that needs no token. */
+export function withAddress(command: Command): Command {
   return command
     .option("--url <address>", "where control listens (default: VEDETTE_CONTROL_URL, else local)")
-    .option(
-      "--token-file <file>",
-      "file with the ingress token (default: INGRESS_TOKEN, else local)",
-    )
     .option(
       "--data-dir <directory>",
       "of a local Vedette (default: VEDETTE_DATA_DIR, else .vedette)",

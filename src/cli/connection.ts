@@ -14,7 +14,7 @@ import {
   singletonKey,
 } from "#rollout/contract.ts";
 import { answerLimits, OversizeError, readAnswer } from "./answer.ts";
-import { findTarget, type Target, type TargetOptions } from "./target.ts";
+import { findTarget, sessionEnded, type Target, type TargetOptions } from "./target.ts";
 
 /** The program did not answer; a retry may succeed. */
 export class ConnectionError extends Error {}
@@ -149,6 +149,7 @@ async function post(target: Target, address: string, call: Call): Promise<unknow
   const answer = await send(target, address, call);
   const body = parseJson(answer.text);
   if (answer.status < 300) return body;
+  if (answer.status === 401 && target.isSession === true) throw new Error(sessionEnded(target.url));
   const { detail, code } = (body ?? {}) as { detail?: string; code?: string };
   const message = detail ?? `${target.url} answered ${answer.status}`;
   // The gateway, or a proxy in front of it, answers so while something behind it is down. A refusal by the

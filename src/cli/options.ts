@@ -161,6 +161,13 @@ export function parsePageSize(text: string): number {
   throw new InvalidArgumentError("a whole number from 1 to 1000.");
 }
 
+/** A port to listen on; it has to be known at the provider, so none is 0. */
+export function parsePort(text: string): number {
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535) return port;
+  throw new InvalidArgumentError("a port, for example 8250.");
+}
+
 function parseIso(text: string): number {
   return /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
 }

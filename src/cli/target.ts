@@ -5,6 +5,7 @@ import { Credentials, Endpoints } from "#embedded/contract.ts";
 import { isThisMachine } from "#kernel/address.ts";
 import { isGone } from "#kernel/owned-process.ts";
 import { readIfThere } from "#kernel/read-if-there.ts";
+import { hasEnded, readSession } from "./saved-session.ts";
 
 export type TargetOptions = {
   url?: string | undefined;
@@ -12,24 +13,43 @@ export type TargetOptions = {
   dataDir?: string | undefined;
 };
 
-export type Target = { url: string; token: string };
+/** `isSession`: the token is that of a session of `vedette login`, which may end. */
+export type Target = { url: string; token: string; isSession?: boolean };
 
 type Environment = Record<string, string | undefined>;
 
 /**
- * Reads address and token: options first, then the environment, then the data directory of a local
- * Vedette. An empty variable, as CI systems set them, counts as not set. The local token is only sent to this
- * machine: for any other address the caller must name a token.
+ * Reads address and token: options first, then the environment, then the session of `vedette login` at this
+ * address, then the data directory of a local Vedette. An empty variable, as CI systems set them, counts as not
+ * set. The local token is only sent to this machine: for any other address the caller must name a token.
  */
 export function findTarget(options: TargetOptions, environment: Environment): Target {
-  const dataDir = options.dataDir ?? (environment["VEDETTE_DATA_DIR"] || ".vedette");
-  const url = checkUrl(
-    options.url ?? (environment["VEDETTE_CONTROL_URL"] || readControlUrl(dataDir)),
-  );
-  const href = url.href.replace(/\/+$/, "");
-  if (options.tokenFile !== undefined) return { url: href, token: readToken(options.tokenFile) };
-  const token = environment["INGRESS_TOKEN"] || readLocalToken(dataDir, url);
-  return { url: href, token };
+  const url = findUrl(options, environment);
+  if (options.tokenFile !== undefined) return { url, token: readToken(options.tokenFile) };
+  const named = environment["INGRESS_TOKEN"];
+  if (named !== undefined && named !== "") return { url, token: named };
+  const session = readSession(url, environment);
+  if (session === undefined)
+    return { url, token: readLocalToken(dataDirOf(options, environment), url) };
+  // Not the local token instead, which would make this call in another name.
+  if (hasEnded(session, Date.now())) throw new Error(sessionEnded(url));
+  return { url, token: session.token, isSession: true };
+}
+
+/** The address of control, without a trailing slash. */
+export function findUrl(options: TargetOptions, environment: Environment): string {
+  const named = options.url ?? environment["VEDETTE_CONTROL_URL"];
+  const text = options.url ?? (named || readControlUrl(dataDirOf(options, environment)));
+  return checkUrl(text).href.replace(/\/+$/, "");
+}
+
+/** What to do about a session that has ended. */
+export function sessionEnded(url: string): string {
+  return `your session at ${url} has ended: run \`vedette login\`, or \`vedette logout\` to go on without one`;
+}
+
+function dataDirOf({ dataDir }: TargetOptions, environment: Environment): string {
+  return dataDir ?? (environment["VEDETTE_DATA_DIR"] || ".vedette");
 }
 
 function checkUrl(text: string): URL {
@@ -60,13 +80,14 @@ function readControlUrl(dataDir: string): string {
 const controlUrl = Endpoints.pick({ control: true, process: true });
 const ingressToken = Credentials.pick({ ingress_token: true });
 
-function readLocalToken(dataDir: string, url: URL): string {
+function readLocalToken(dataDir: string, href: string): string {
+  const url = new URL(href);
   const found = isThisMachine(url.hostname)
     ? readFrom(path.join(dataDir, "credentials.json"), ingressToken)
     : undefined;
   if (found !== undefined) return found.ingress_token;
   throw new Error(
-    `no token for ${url.origin}: set INGRESS_TOKEN, or name a file with --token-file`,
+    `no token for ${url.origin}: run \`vedette login\`, set INGRESS_TOKEN, or name a file with --token-file`,
   );
 }
 

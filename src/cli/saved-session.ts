@@ -1,0 +1,66 @@
+/** The sessions of `vedette login`: one file for each address, which its owner alone can read. */
+import { createHash } from "node:crypto";
+import { mkdirSync, rmSync } from "node:fs";
+import path from "node:path";
+import { z } from "zod";
+import { writeFileAtomically } from "#kernel/atomic-file.ts";
+import { readIfThere } from "#kernel/read-if-there.ts";
+
+const SavedSession = z.object({
+  /** The address of control, without a trailing slash. */
+  url: z.string(),
+  token: z.string().min(1),
+  actor: z.string(),
+  ends_at: z.string(),
+});
+export type SavedSession = z.infer<typeof SavedSession>;
+
+type Environment = Record<string, string | undefined>;
+
+/** undefined: nobody has signed in at this address, or has signed out since. */
+export function readSession(url: string, environment: Environment): SavedSession | undefined {
+  const file = fileOf(url, environment);
+  const text = file === undefined ? undefined : readIfThere(file);
+  if (text === undefined) return undefined;
+  const found = SavedSession.safeParse(parseJson(text));
+  if (!found.success) throw new Error(`${file} is damaged: run \`vedette login\``);
+  return found.data.url === url ? found.data : undefined;
+}
+
+export function saveSession(session: SavedSession, environment: Environment): void {
+  const file = requireFile(session.url, environment);
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  writeFileAtomically(file, `${JSON.stringify(session)}\n`);
+}
+
+export function deleteSession(url: string, environment: Environment): void {
+  rmSync(requireFile(url, environment), { force: true });
+}
+
+export function hasEnded({ ends_at }: SavedSession, nowMs: number): boolean {
+  return !(Date.parse(ends_at) > nowMs);
+}
+
+/** Where the session of an address is stored. Throws without a home directory. */
+export function requireFile(url: string, environment: Environment): string {
+  const file = fileOf(url, environment);
+  if (file !== undefined) return file;
+  throw new Error("there is nowhere to keep a session: set HOME or XDG_CONFIG_HOME");
+}
+
+/** By the XDG Base Directory Specification, which ignores a relative XDG_CONFIG_HOME. */
+function fileOf(url: string, environment: Environment): string | undefined {
+  const { XDG_CONFIG_HOME: named = "", HOME: home = "" } = environment;
+  if (!path.isAbsolute(named) && home === "") return undefined;
+  const config = path.isAbsolute(named) ? named : path.join(home, ".config");
+  const name = createHash("sha256").update(url).digest("hex").slice(0, 32);
+  return path.join(config, "vedette", "sessions", `${name}.json`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

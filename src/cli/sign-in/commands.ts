@@ -1,0 +1,29 @@
+/** `vedette login`, `logout` and `whoami`: signing in at the identity provider that `control` has. */
+import type { Command } from "commander";
+import { withAddress, withConnection } from "#cli/connection-options.ts";
+import { type Exit, load } from "#cli/load.ts";
+import { parsePort } from "#cli/options.ts";
+
+export function addSignInCommands(program: Command, exit: Exit): void {
+  withAddress(program.command("login"))
+    .description(
+      "sign in at the identity provider, in a browser; further commands act in your name",
+    )
+    .option(
+      "--device",
+      "by a code that is entered in a browser anywhere, for a machine without one",
+    )
+    .option(
+      "--port <port>",
+      "come back at http://localhost:<port>/callback (default: a free port of 127.0.0.1)",
+      parsePort,
+    )
+    .option("--no-browser", "print the address, and open no browser")
+    .action(load(exit, async () => (await import("./login.ts")).login));
+  withAddress(program.command("logout"))
+    .description("end the session of `vedette login`, here and at control")
+    .action(load(exit, async () => (await import("./logout.ts")).logout));
+  withConnection(program.command("whoami"))
+    .description("print in whose name commands act, and what that name may do")
+    .action(load(exit, async () => (await import("./whoami.ts")).whoAmI));
+}
