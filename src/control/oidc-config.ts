@@ -13,7 +13,9 @@ const issuer = z
   });
 
 function isSafeUrl(text: string): boolean {
-  const { protocol, hostname, search, hash, username } = new URL(text);
+  const url = URL.parse(text);
+  if (url === null) return false;
+  const { protocol, hostname, search, hash, username } = url;
   const isPlain = search === "" && hash === "" && username === "";
   return isPlain && (protocol === "https:" || isLoopback(hostname));
 }

@@ -50,7 +50,9 @@ function encrypt(text: string, key: Uint8Array): string {
 
 function decrypt(text: string, key: Uint8Array): string | undefined {
   const bytes = Buffer.from(text, "base64url");
-  if (bytes.length < sizes.iv + sizes.tag) return undefined;
+  // Other texts that are decoded to the same bytes are not accepted.
+  const isExact = bytes.toString("base64url") === text;
+  if (!isExact || bytes.length < sizes.iv + sizes.tag) return undefined;
   const opening = createDecipheriv(cipher, key, bytes.subarray(0, sizes.iv), {
     authTagLength: sizes.tag,
   });

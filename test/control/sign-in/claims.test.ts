@@ -1,0 +1,181 @@
+/** Who somebody is by the claims of the identity provider. */
+import { describe, expect, it } from "vitest";
+import { readConfig } from "#config.ts";
+import { type Claims, identifyPerson, type PeopleSettings } from "#control/sign-in/claims.ts";
+
+const token = "ab".repeat(32);
+
+function settingsOf(environment: Record<string, string> = {}): PeopleSettings {
+  return readConfig({
+    environment: {
+      VEDETTE_CONTROL__OIDC__ISSUER: "https://login.example.com",
+      VEDETTE_CONTROL__OIDC__CLIENT_ID: "vedette",
+      VEDETTE_CONTROL__OIDC__ROLES: "managers=operate,read;leads=approve;platform=notify",
+      VEDETTE_CONTROL__OPERATORS__ADA__SIGN_IN: "Ada@Example.com",
+      VEDETTE_CONTROL__OPERATORS__ADA__ROLES: "approve",
+      VEDETTE_CONTROL__OPERATORS__BEN: token,
+      ...environment,
+    },
+  }).control;
+}
+
+const settings = settingsOf();
+
+const cem: Claims = {
+  sub: "1",
+  email: "cem@example.com",
+  email_verified: true,
+  groups: ["managers"],
+};
+
+const callerOf = (claims: Claims, by = settings) => {
+  const identified = identifyPerson(claims, by);
+  return "caller" in identified ? identified.caller : identified.refusal.code;
+};
+
+describe("identifyPerson", () => {
+  it("answers the e-mail address and the roles of the groups", () => {
+    expect(callerOf(cem)).toEqual({
+      actor: "cem@example.com",
+      roles: ["read", "operate"],
+      grantedBy: "control.oidc",
+    });
+  });
+
+  it.each([
+    [["managers"], ["read", "operate"]],
+    [
+      ["leads", "managers", "others"],
+      ["read", "operate", "approve"],
+    ],
+    [["platform", "platform"], ["notify"]],
+    ["leads", ["approve"]],
+    [["leads", 7, null, {}, ["managers"]], ["approve"]],
+    [[...Array(4_999).fill("x"), "leads"], ["approve"]],
+  ])("groups of %j give %j", (groups, roles) => {
+    expect(callerOf({ ...cem, groups })).toMatchObject({ roles });
+  });
+
+  it.each([
+    [undefined],
+    [null],
+    [[]],
+    ["others"],
+    ["Managers"],
+    ["managers,leads"],
+    [["__proto__", "constructor", "toString"]],
+    [7],
+    [true],
+    [{ 0: "managers", length: 1 }],
+    [[["managers"]]],
+    [[...Array(5_000).fill("x"), "managers"]],
+  ])("groups of %j give no role, and a refusal that says which claim and settings", (groups) => {
+    const identified = identifyPerson({ ...cem, groups }, settings);
+
+    expect(identified).toEqual({
+      refusal: {
+        code: "no_role",
+        name: "cem@example.com",
+        detail: expect.stringMatching(
+          /^cem@example\.com has no role here: .*"groups".*control\.oidc\.roles.*default_roles/,
+        ),
+      },
+    });
+  });
+
+  it("gives the default roles to whom no group gives one, and to nobody else", () => {
+    const open = settingsOf({ VEDETTE_CONTROL__OIDC__DEFAULT_ROLES: "read" });
+
+    expect(callerOf({ ...cem, groups: [] }, open)).toMatchObject({ roles: ["read"] });
+    expect(callerOf({ ...cem, groups: "platform" }, open)).toMatchObject({ roles: ["notify"] });
+  });
+
+  it.each([
+    ["CEM@Example.COM", "cem@example.com"],
+    ["ada@example.com", "ada"],
+    ["ADA@EXAMPLE.COM", "ada"],
+  ])("knows %s as %s", (email, actor) => {
+    expect(callerOf({ ...cem, email })).toMatchObject({ actor });
+  });
+
+  it("gives a linked operator the roles of the row, whatever the groups are", () => {
+    const claims = { ...cem, email: "ada@example.com", groups: ["managers"] };
+
+    expect(callerOf(claims)).toEqual({ actor: "ada", roles: ["approve"] });
+  });
+
+  it.each([
+    ["no address", { email: undefined }, "no_name"],
+    ["an empty address", { email: "" }, "no_name"],
+    ["spaces", { email: "  " }, "no_name"],
+    ["a number", { email: 7 }, "no_name"],
+    ["a list", { email: ["cem@example.com"] }, "no_name"],
+    ["an object", { email: { toString: "cem" } }, "no_name"],
+    ["null", { email: null }, "no_name"],
+    ["an unverified address", { email_verified: false }, "unverified_email"],
+    ["one of which nothing is said", { email_verified: undefined }, "unverified_email"],
+    ["one that is verified as text", { email_verified: "true" }, "unverified_email"],
+    [
+      "a linked one that is not verified",
+      { email: "ada@example.com", email_verified: 1 },
+      "unverified_email",
+    ],
+    ["a control character", { email: "cem@example.com\u0000" }, "unfit_name"],
+    ["a line break", { email: "cem\n@example.com" }, "unfit_name"],
+    ["an escape sequence", { email: "\u001b[2Jcem" }, "unfit_name"],
+    ["a mark of text direction", { email: "cem\u202emoc" }, "unfit_name"],
+    ["a space around it", { email: " cem@example.com" }, "unfit_name"],
+    ["a lone surrogate", { email: "cem\ud800" }, "unfit_name"],
+    ["a megabyte", { email: "c".repeat(1_000_000) }, "unfit_name"],
+    ["more than 64 characters", { email: `${"c".repeat(60)}@example.com` }, "unfit_name"],
+    ["a plus sign", { email: "cem+test@example.com" }, "unfit_name"],
+    ["letters beyond ASCII", { email: "çem@example.com" }, "unfit_name"],
+    ["the name of the ingress token", { email: "ingress-token" }, "unfit_name"],
+    ["that of local callers", { email: "local-caller" }, "unfit_name"],
+    ["that of Restate's console", { email: "Restate-Console" }, "unfit_name"],
+    ["an operator's name", { email: "ben" }, "name_taken"],
+    ["an operator's name in capitals", { email: "BEN" }, "name_taken"],
+    ["the name of a linked operator", { email: "ada" }, "name_taken"],
+  ])("refuses %s", (_what, changes, code) => {
+    expect(callerOf({ ...cem, ...changes })).toBe(code);
+  });
+
+  it("takes no letter for another one that looks like it, or becomes it in lower case", () => {
+    const kim = settingsOf({ VEDETTE_CONTROL__OPERATORS__KIM__SIGN_IN: "kim@example.com" });
+
+    expect(callerOf({ ...cem, email: "\u212aim@example.com" }, kim)).toBe("unfit_name");
+    expect(callerOf({ ...cem, email: "Kim@example.com" }, kim)).toMatchObject({ actor: "kim" });
+  });
+
+  it("does not repeat a hostile value in the refusal", () => {
+    const identified = identifyPerson({ ...cem, email: "<script>\u001b[2J" }, settings);
+
+    expect(JSON.stringify(identified)).not.toMatch(/script|u001b/);
+  });
+
+  it("takes the case of sub as it is, where linked operators may have any name", () => {
+    const bySub = settingsOf({
+      VEDETTE_CONTROL__OIDC__NAME_CLAIM: "sub",
+      VEDETTE_CONTROL__OPERATORS__ADA__SIGN_IN: "auth0|AbC",
+    });
+    const known = ["auth0|AbC", "auth0|abc", "cem"].map((sub) => callerOf({ ...cem, sub }, bySub));
+
+    expect(known).toEqual([
+      { actor: "ada", roles: ["approve"] },
+      "unfit_name",
+      expect.objectContaining({ actor: "cem" }),
+    ]);
+  });
+
+  it("reads claims by a whole name with dots, or else by a path", () => {
+    const nested = settingsOf({ VEDETTE_CONTROL__OIDC__ROLES_CLAIM: "realm_access.roles" });
+    const claims = { ...cem, realm_access: { roles: ["leads"] } };
+
+    expect(callerOf(claims, nested)).toMatchObject({ roles: ["approve"] });
+    expect(callerOf({ ...claims, "realm_access.roles": "platform" }, nested)).toMatchObject({
+      roles: ["notify"],
+    });
+    expect(callerOf({ ...cem, realm_access: "roles" }, nested)).toBe("no_role");
+    expect(callerOf({ ...cem, realm_access: null }, nested)).toBe("no_role");
+  });
+});
