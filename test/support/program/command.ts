@@ -12,10 +12,15 @@ export const entry = fileURLToPath(new URL("../../../bin/vedette.js", import.met
 export type CommandEnd = { code: number | null; stdout: string; stderr: string };
 
 /** Runs it to its end; one that does not come to an end is ended. */
-export async function runVedette(
+export function runVedette(
   args: string[],
   environment: Record<string, string> = {},
 ): Promise<CommandEnd> {
+  return startVedette(args, environment).ended;
+}
+
+/** Runs it while the test goes on; `said` is what it has written to stderr so far. */
+export function startVedette(args: string[], environment: Record<string, string> = {}) {
   const child = spawn(process.execPath, [entry, ...args], {
     env: { PATH: process.env["PATH"], ...environment },
     stdio: ["ignore", "pipe", "pipe"],
@@ -29,6 +34,6 @@ export async function runVedette(
   child.stderr.on("data", (chunk) => {
     stderr += chunk;
   });
-  const [code] = (await once(child, "close")) as [number | null];
-  return { code, stdout, stderr };
+  const ended = once(child, "close").then(([code]): CommandEnd => ({ code, stdout, stderr }));
+  return { ended, said: () => stderr, end: () => child.kill() };
 }
