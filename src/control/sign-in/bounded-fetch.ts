@@ -10,7 +10,7 @@ export type FetchLimits = {
   maxBytes: number;
 };
 
-export const fetchLimits: FetchLimits = { timeoutMs: 5_000, maxBytes: 512 * 1_024 };
+const fetchLimits: FetchLimits = { timeoutMs: 5_000, maxBytes: 512 * 1_024 };
 
 /** As the library calls it. */
 type FetchOptions = {

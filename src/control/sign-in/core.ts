@@ -19,7 +19,7 @@ export type CoreParts = {
 };
 
 /** How somebody signs in, as the log has it. */
-export type How = "console" | "command line" | "device";
+type How = "console" | "command line" | "device";
 
 /** `remote`: the address of the caller, for the log and the limit. */
 export type Core = {

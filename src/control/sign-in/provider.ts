@@ -19,7 +19,7 @@ export type DeviceStart = {
   expiresInSeconds: number;
 };
 
-export type DevicePoll = { claims: Claims } | { pending: true; isTooFast: boolean };
+type DevicePoll = { claims: Claims } | { pending: true; isTooFast: boolean };
 
 /** Each throws `ProviderTrouble`, or an error of the library: `describeFailure` puts them into words. */
 export type Provider = {

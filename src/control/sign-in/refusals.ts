@@ -3,21 +3,15 @@ import { cleanText } from "#kernel/clean-text.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { ClaimRefusal } from "./claims.ts";
 
-export type SignInCode =
+type SignInCode =
   | "sign_in_refused"
   | "sign_in_expired"
   | "sign_in_unavailable"
-  | "no_public_url"
   | "too_many_attempts"
   | "forbidden";
 
-export function signInProblem(
-  status: number,
-  code: SignInCode,
-  detail: string,
-  options?: ErrorOptions,
-): ProblemError {
-  return new ProblemError({ status, code, detail }, options);
+function signInProblem(status: number, code: SignInCode, detail: string): ProblemError {
+  return new ProblemError({ status, code, detail });
 }
 
 export function refuseClaims({ detail }: ClaimRefusal): ProblemError {

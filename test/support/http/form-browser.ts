@@ -2,12 +2,10 @@
 
 type Page = { url: string; status: number; text: string };
 
-export type FormBrowser = ReturnType<typeof openFormBrowser>;
-
 const mostRedirects = 20;
 
 /** `stopAt`: a redirect to an address that begins so is not followed, but answered. */
-export function openFormBrowser({ stopAt }: { stopAt?: string } = {}) {
+function openFormBrowser({ stopAt }: { stopAt?: string } = {}) {
   const cookies = new Map<string, string>();
 
   const send = async (url: string, fields?: Record<string, string>): Promise<Response> => {
