@@ -5,7 +5,6 @@ import { isLoopback } from "#kernel/address.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { type Caller, isAllowed } from "#kernel/roles.ts";
 import { createSealer } from "#kernel/seal.ts";
 import {
   type ConsoleAccess,
@@ -83,7 +82,6 @@ async function finish(request: FastifyRequest, parts: Finish): Promise<string[]>
   const { access, provider, flow, isSecure } = parts;
   const { search: query } = new URL(request.url, "http://console");
   const session = await provider.finish({ flow, query, remote: request.ip });
-  if (!isAllowed(session, "read")) throw notForPeople(session);
   const { endsAtMs } = session;
   const cookie = writeCookie(seal(session, access.sessionKey), { isSecure, endsAtMs });
   return [cookie, writeSignInCookie("", { isSecure })];
@@ -105,18 +103,27 @@ function wordsFor(error: unknown, { log }: Parts, request: FastifyRequest): stri
 }
 
 /** The address of `control` for the browser. Throws 409 when it is not known for sure. */
-function requireBase({ headers: { host = "" } }: FastifyRequest, publicUrl: string): string {
-  if (publicUrl !== "")
-    return publicUrl.endsWith(consolePath) ? publicUrl.slice(0, -consolePath.length) : publicUrl;
+function requireBase({ headers }: FastifyRequest, publicUrl: string): string {
+  const { host = "", origin } = headers;
+  if (publicUrl !== "") {
+    // The browser would come back there, without the cookie that it gets here.
+    const isThere = origin === undefined || origin === new URL(publicUrl).origin;
+    if (isThere) return withoutPath(publicUrl);
+    throw elsewhere(`To sign in at an identity provider, open this page at ${publicUrl}.`);
+  }
   const own = URL.parse(`http://${host}`);
   // The provider would refuse another address, and a caller could name any.
   if (own !== null && own.host === host && isLoopback(own.hostname)) return own.origin;
-  const detail =
-    "To sign in at an identity provider, control.public_url has to be set: the address at which browsers open this page.";
-  throw new ProblemError({ status: 409, code: "no_public_url", detail });
+  throw elsewhere(
+    "To sign in at an identity provider, control.public_url has to be set: the address at which browsers open this page.",
+  );
 }
 
-function notForPeople({ actor, roles }: Caller): ProblemError {
-  const detail = `${actor} may only ${roles.join(", ")}. The console takes somebody who may read.`;
-  return new ProblemError({ status: 403, code: "forbidden", detail });
+/** The setting may have the console's own address, or that of `control`. */
+function withoutPath(publicUrl: string): string {
+  return publicUrl.endsWith(consolePath) ? publicUrl.slice(0, -consolePath.length) : publicUrl;
+}
+
+function elsewhere(detail: string): ProblemError {
+  return new ProblemError({ status: 409, code: "no_public_url", detail });
 }

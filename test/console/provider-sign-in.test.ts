@@ -108,7 +108,8 @@ describe("the sign-in page", () => {
     async (publicUrl) => {
       const { begin, began } = startPage({ publicUrl });
 
-      const answer = await begin("/console", { host: "10.0.0.7:7071" });
+      const origin = "https://rollouts.example.com";
+      const answer = await begin("/console", { host: "10.0.0.7:7071", origin });
 
       expect(began).toMatchObject([
         { redirectUri: "https://rollouts.example.com/console/api/sign-in/callback" },
@@ -130,6 +131,15 @@ describe("the sign-in page", () => {
 
     expect(answer.statusCode).toBe(409);
     expect(answer.json().detail).toContain("control.public_url");
+  });
+
+  it("sends a browser to the public address that has opened the page at another one", async () => {
+    const { begin, began } = startPage({ publicUrl: "https://rollouts.example.com" });
+
+    const answer = await begin("/console");
+
+    expect([answer.statusCode, began]).toEqual([409, []]);
+    expect(answer.json().detail).toContain("open this page at https://rollouts.example.com");
   });
 
   it("begins nothing for a page of another origin", async () => {
@@ -187,16 +197,6 @@ describe("the way back", () => {
     const { trouble } = (await get("sign-in", sentBack(back))).json();
 
     expect(trouble).toMatch(/^Something went wrong here; the log of request .* has the cause\.$/);
-  });
-
-  it("takes no session for people who may not read", async () => {
-    const finish = async () => ({ ...session, roles: ["notify"] as Role[] });
-    const { begin, get } = startPage({ finish });
-
-    const back = await get("sign-in/callback?code=c", sentBack(await begin("/console")));
-    const { trouble } = (await get("sign-in", sentBack(back))).json();
-
-    expect(trouble).toContain("ada@example.com may only notify");
   });
 
   it("shows no words that a link has, and goes nowhere else, without a flow", async () => {

@@ -16,7 +16,13 @@ export type PeopleSettings = {
   operators: Readonly<Record<string, Operator>>;
 };
 
-type RefusalCode = "no_name" | "unverified_email" | "unfit_name" | "name_taken" | "no_role";
+type RefusalCode =
+  | "no_name"
+  | "unverified_email"
+  | "unfit_name"
+  | "name_taken"
+  | "no_role"
+  | "may_not_read";
 
 /** `detail` is meant for the person; `name` is absent when the provider's name is not fit for a log. */
 export type ClaimRefusal = { code: RefusalCode; detail: string; name?: string };
@@ -124,4 +130,10 @@ function noRole(name: string, { roles_claim: claim }: ClaimSettings): ClaimRefus
     `${name} has no role here: the identity provider sends no value of "${claim}" that is in ` +
     `control.oidc.roles, and control.oidc.default_roles is empty.`;
   return { code: "no_role", detail };
+}
+
+/** For the console, which shows things. */
+export function notForPeople({ actor, roles }: Caller): ClaimRefusal {
+  const detail = `${actor} may only ${roles.join(", ")}. The console takes somebody who may read.`;
+  return { code: "may_not_read", detail, name: actor };
 }

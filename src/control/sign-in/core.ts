@@ -2,7 +2,8 @@
 import type { Operator } from "#control/config.ts";
 import type { OidcSettings } from "#control/oidc-config.ts";
 import type { Log } from "#kernel/log.ts";
-import { type Claims, identifyPerson } from "./claims.ts";
+import { isAllowed } from "#kernel/roles.ts";
+import { type Claims, type Identified, identifyPerson, notForPeople } from "./claims.ts";
 import { createLimit } from "./limit.ts";
 import { createPeople, type People, type PersonSession } from "./people.ts";
 import type { Flow, Provider } from "./provider.ts";
@@ -19,7 +20,7 @@ export type CoreParts = {
 };
 
 /** How somebody signs in, as the log has it. */
-type How = "console" | "command line" | "device";
+export type How = "console" | "command line" | "device";
 
 /** `remote`: the address of the caller, for the log and the limit. */
 export type Core = {
@@ -71,7 +72,7 @@ export function createCore(parts: CoreParts): Core {
       return ask(remote, () => provider.finish(flow, query));
     },
     openSession: (claims, { remote, how }) => {
-      const identified = identifyPerson(claims, parts);
+      const identified = requireReader(identifyPerson(claims, parts), how);
       if ("refusal" in identified) {
         const { code, name } = identified.refusal;
         log.warn({ remote, how, code, ...(name !== undefined && { name }) }, "sign-in refused");
@@ -82,4 +83,11 @@ export function createCore(parts: CoreParts): Core {
       return session;
     },
   };
+}
+
+/** The console is for those who may read. */
+function requireReader(identified: Identified, how: How): Identified {
+  if ("refusal" in identified || how !== "console") return identified;
+  const { caller } = identified;
+  return isAllowed(caller, "read") ? identified : { refusal: notForPeople(caller) };
 }

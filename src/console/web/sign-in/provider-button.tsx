@@ -7,6 +7,12 @@ export function ProviderButton(props: { provider: string; trouble: string | unde
   const [error, setError] = useState(props.trouble);
   const [isBusy, setBusy] = useState(false);
   useEffect(() => button.current?.focus(), []);
+  useEffect(() => {
+    // A browser may show the page as it was left when somebody comes back without signing in.
+    const again = () => setBusy(false);
+    addEventListener("pageshow", again);
+    return () => removeEventListener("pageshow", again);
+  }, []);
   const begin = async () => {
     setBusy(true);
     setError(undefined);

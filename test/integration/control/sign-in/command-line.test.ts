@@ -1,5 +1,9 @@
 /** Signing in for the command line, with a real identity provider. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { createLogouts } from "#console/logouts.ts";
+import { openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import { freePort } from "../../../support/free-port.ts";
 import { signInAs } from "../../../support/http/form-browser.ts";
 import {
   cancelPath,
@@ -22,6 +26,8 @@ const people = {
   unsure: { email: "ada@example.com", email_verified: false, groups: ["release-managers"] },
   taken: verified("cem", ["release-managers"]),
 };
+
+const silent = createLog({ level: "silent", format: "json" });
 
 const redirectUri = "http://127.0.0.1:50505/callback";
 
@@ -308,5 +314,25 @@ describe("a session of the command line", () => {
     await mortal.stop();
 
     expect((await own.call(statusPath, { bearer, body: {} })).status).toBe(200);
+  });
+
+  it("is made, and goes on, while Postgres is away, where a sign-out counts at once", async () => {
+    const database = openDatabase(`postgres://127.0.0.1:${await freePort()}/none`, silent);
+    const logouts = createLogouts(database, silent);
+    const own = await startSignInBench({ environment: environmentOf(), logouts });
+    onTestFinished(async () => {
+      await own.stop();
+      await database.end();
+    });
+    const kept = bench;
+    bench = own;
+    const bearer = bearerOf(await signIn("ada"));
+    bench = kept;
+
+    const before = await own.call(statusPath, { bearer, body: {} });
+    const out = await own.call("/sign-in/session", { bearer, method: "DELETE" });
+    const after = await own.call(statusPath, { bearer, body: {} });
+
+    expect([before, out, after].map(({ status }) => status)).toEqual([200, 204, 401]);
   });
 });

@@ -1,0 +1,74 @@
+/** What every way of signing in has in common, with a provider of the test's. */
+import { expect, it } from "vitest";
+import { readConfig } from "#config.ts";
+import { createCore, type How } from "#control/sign-in/core.ts";
+import { createFlows } from "#control/sign-in/flows.ts";
+import type { Provider } from "#control/sign-in/provider.ts";
+import { createLog } from "#kernel/log.ts";
+
+const flow = { state: "s", nonce: "n", verifier: "v", redirectUri: "http://127.0.0.1:1/callback" };
+
+const provider: Provider = {
+  host: "login.example.com",
+  begin: async (redirectUri) => ({
+    flow: { ...flow, redirectUri },
+    url: "https://login.example.com",
+  }),
+  finish: async () => ({ email: "ada@example.com", email_verified: true, groups: "platform" }),
+  beginDevice: () => Promise.reject(new Error("not asked")),
+  pollDevice: () => Promise.reject(new Error("not asked")),
+};
+
+function startCore() {
+  const environment = {
+    VEDETTE_CONTROL__OIDC__ISSUER: "https://login.example.com",
+    VEDETTE_CONTROL__OIDC__CLIENT_ID: "vedette",
+    VEDETTE_CONTROL__OIDC__ROLES: "platform=notify",
+  };
+  const { oidc, operators } = readConfig({ environment }).control;
+  const lines: object[] = [];
+  const silent = createLog({ level: "silent", format: "json" });
+  const note = (fields: object, message: string) => void lines.push({ ...fields, message });
+  const log = Object.assign(Object.create(silent) as typeof silent, { info: note, warn: note });
+  const clock = { nowMs: 0 };
+  const secret = Buffer.alloc(32);
+  const nowMs = () => clock.nowMs;
+  return { core: createCore({ oidc, operators, provider, secret, log, nowMs }), lines, clock };
+}
+
+const remote = "192.0.2.1";
+
+it.each<[How, string, string]>([
+  ["console", "sign-in refused", "may_not_read"],
+  ["command line", "signed in", ""],
+  ["device", "signed in", ""],
+])("lets in who may not read by the %s: %s", async (how, message, code) => {
+  const { core, lines } = startCore();
+  const claims = await provider.finish(flow, "");
+
+  const open = () => core.openSession(claims, { remote, how });
+
+  if (code !== "") expect(open).toThrow("ada@example.com may only notify");
+  else expect(open()).toMatchObject({ actor: "ada@example.com", roles: ["notify"] });
+  expect(lines).toEqual([expect.objectContaining({ message, how, remote })]);
+});
+
+it("opens a flow for what it was begun for only, for ten minutes", async () => {
+  const { core, clock } = startCore();
+  const flows = createFlows(core, "a test");
+  const begun = await flows.begin({ redirectUri: flow.redirectUri, bound: "b", remote });
+  const opened = flows.open(begun.flow);
+  const other = createFlows(core, "another");
+  clock.nowMs = 600_000;
+
+  expect(opened).toEqual({ ...flow, bound: "b" });
+  expect(() => other.open(begun.flow)).toThrow("has expired");
+  expect(() => flows.open(begun.flow)).toThrow("has expired");
+});
+
+it("asks the provider nothing for an answer of another sign-in", () => {
+  const { core } = startCore();
+
+  expect(() => core.finish(flow, { query: "?code=c&state=t", remote })).toThrow("another sign-in");
+  expect(() => core.finish(flow, { query: "", remote })).toThrow("another sign-in");
+});
