@@ -44,7 +44,7 @@ export type ProviderAccess = {
   /** The session, for the query with which the browser came back. */
   finish: (end: { flow: string; query: string; remote: string }) => Promise<ProviderSession>;
   /** Who such a session belongs to now; undefined: it has ended because the settings have changed. */
-  find: (session: Pick<ProviderSession, "actor" | "roles" | "mark">) => Caller | undefined;
+  find: (session: ProviderSession) => Caller | undefined;
 };
 
 type ProviderSession = {

@@ -46,8 +46,9 @@ export function createGuard(access: ConsoleAccess, parts: { logouts: Logouts; pu
   };
 
   /** undefined: the token was replaced since, or the settings of the identity provider have changed. */
-  const findCaller = ({ actor, mark, roles }: Ticket): Caller | undefined => {
-    if (roles !== undefined) return access.provider?.find({ actor, mark, roles });
+  const findCaller = ({ roles, ...ticket }: Ticket): Caller | undefined => {
+    if (roles !== undefined) return access.provider?.find({ ...ticket, roles });
+    const { actor, mark } = ticket;
     const caller = callers.get(actor);
     return caller?.mark === mark ? { actor, roles: caller.roles } : undefined;
   };

@@ -1,5 +1,5 @@
 /** Sessions of people who have signed in at the identity provider, and what ends them. */
-import { createHash, randomBytes } from "node:crypto";
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import type { Operator } from "#control/config.ts";
 import type { OidcSettings } from "#control/oidc-config.ts";
@@ -11,49 +11,64 @@ export const PersonSession = z.object({
   id: z.string(),
   actor: z.string(),
   roles: z.array(Role),
-  /** Changes with the settings that made these roles. */
-  mark: z.string(),
   endsAtMs: z.number(),
+  /** Proves the rest, under the settings that made these roles. */
+  mark: z.string(),
 });
 export type PersonSession = z.infer<typeof PersonSession>;
 
 export type People = {
   begin: (caller: Caller, nowMs: number) => PersonSession;
   /** What the session's person may do; undefined: the settings have changed since, and it has ended. */
-  find: (session: Pick<PersonSession, "actor" | "roles" | "mark">) => Caller | undefined;
+  find: (session: PersonSession) => Caller | undefined;
 };
 
-type Settings = { oidc: OidcSettings; operators: Readonly<Record<string, Operator>> };
+type Settings = {
+  oidc: OidcSettings;
+  operators: Readonly<Record<string, Operator>>;
+  /** Without it nobody makes a session, not even with the key of the console's cookies. */
+  secret: Uint8Array;
+};
 
 export function createPeople(settings: Settings): People {
   const { session_hours: hours } = settings.oidc;
-  const markOf = (actor: string) => createMark(actor, settings);
   return {
-    begin: ({ actor, roles }, nowMs) => ({
-      id: randomBytes(16).toString("base64url"),
-      actor,
-      roles: [...roles],
-      mark: markOf(actor),
-      endsAtMs: nowMs + hours * 3_600_000,
-    }),
-    find: ({ actor, roles, mark }) => {
-      if (mark !== markOf(actor)) return undefined;
+    begin: ({ actor, roles }, nowMs) => {
+      const id = randomBytes(16).toString("base64url");
+      const session = { id, actor, roles: [...roles], endsAtMs: nowMs + hours * 3_600_000 };
+      return { ...session, mark: createMark(session, settings) };
+    },
+    find: (session) => {
+      const { actor, roles, mark } = session;
+      if (!isSame(mark, createMark(session, settings))) return undefined;
       const isRow = Object.hasOwn(settings.operators, actor);
       return { actor, roles, ...(!isRow && { grantedBy: "control.oidc" }) };
     },
   };
 }
 
-/** Everything that decides about the name and the roles: the provider, the claims, the operator's row. */
-function createMark(actor: string, { oidc, operators }: Settings): string {
+/** Of the session, and of everything that decides about its name and its roles. */
+function createMark(session: Omit<PersonSession, "mark">, settings: Settings): string {
+  const { id, actor, roles, endsAtMs } = session;
+  const text = JSON.stringify([id, actor, roles, endsAtMs, ...groundsOf(actor, settings)]);
+  return createHmac("sha256", settings.secret).update(`vedette mark ${text}`).digest("base64url");
+}
+
+/** The provider, the claims, what they give, and the operator's row. */
+function groundsOf(actor: string, { oidc, operators }: Settings): unknown[] {
   const { issuer, client_id, name_claim, roles_claim, session_hours } = oidc;
   const own = Object.hasOwn(operators, actor) ? operators[actor] : undefined;
   const row = own ?? findLinked(actor, { oidc, operators })?.[1];
   const granted = [Object.entries(oidc.roles).toSorted(), oidc.default_roles];
   const rowParts = row === undefined ? null : [row.token ?? null, row.sign_in ?? null, row.roles];
-  const parts = [issuer, client_id, name_claim, roles_claim, session_hours, granted, rowParts];
-  const hash = createHash("sha256").update("vedette sign-in mark").update(JSON.stringify(parts));
-  return hash.digest("base64url").slice(0, 16);
+  return [issuer, client_id, name_claim, roles_claim, session_hours, granted, rowParts];
+}
+
+/** Compares in constant time. */
+function isSame(given: string, expected: string): boolean {
+  const a = Buffer.from(given);
+  const b = Buffer.from(expected);
+  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 /** What the command line sends instead of a token. A console's cookie is none, and none is a cookie. */

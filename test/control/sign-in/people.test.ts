@@ -14,8 +14,10 @@ const base: Record<string, string> = {
   VEDETTE_CONTROL__OPERATORS__BEN: "ab".repeat(32),
 };
 
-const peopleOf = (changes: Record<string, string> = {}) =>
-  createPeople(readConfig({ environment: { ...base, ...changes } }).control);
+const secret = Buffer.alloc(32, 3);
+
+const peopleOf = (changes: Record<string, string> = {}, by = secret) =>
+  createPeople({ ...readConfig({ environment: { ...base, ...changes } }).control, secret: by });
 
 const roles: Role[] = ["read"];
 const nowMs = Date.parse("2026-11-24T08:00:00Z");
@@ -80,6 +82,25 @@ describe("a session", () => {
 
     expect(after.find(peopleOf().begin(caller, nowMs))).toBeUndefined();
     expect(after.find(peopleOf().begin(other, nowMs))).toBeDefined();
+  });
+
+  it.each([
+    ["another name", { actor: "ben@example.com" }],
+    ["the name of an operator", { actor: "ada" }],
+    ["more roles", { roles: ["read", "approve"] as Role[] }],
+    ["a later end", { endsAtMs: nowMs * 2 }],
+    ["another id, as after signing out", { id: "another" }],
+    ["no mark", { mark: "" }],
+  ])("is nobody's with %s, whoever can sign the console's cookies", (_what, changes) => {
+    const session = peopleOf().begin(free, nowMs);
+
+    expect(peopleOf().find({ ...session, ...changes })).toBeUndefined();
+  });
+
+  it("is not made by another secret", () => {
+    const session = peopleOf({}, Buffer.alloc(32, 4)).begin(free, nowMs);
+
+    expect(peopleOf().find(session)).toBeUndefined();
   });
 
   it("ends when its name becomes that of an operator with a token", () => {
