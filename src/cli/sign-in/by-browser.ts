@@ -1,7 +1,7 @@
 /** Signs in by a browser on this machine. */
 import { spawn } from "node:child_process";
 import { complain } from "#cli/print.ts";
-import { BeginAnswer, SignedIn } from "#control/sign-in/contract.ts";
+import { BeginAnswer, SessionAnswer } from "#control/sign-in/contract.ts";
 import { askControl } from "./ask-control.ts";
 import { type CallbackServer, openCallbackServer } from "./callback-server.ts";
 import type { Secret } from "./secret.ts";
@@ -13,7 +13,7 @@ export async function signInByBrowser(
   url: string,
   secret: Secret,
   { port, opensBrowser }: BrowserOptions,
-): Promise<SignedIn> {
+): Promise<SessionAnswer> {
   const server = await openCallbackServer(port);
   try {
     const body = { redirect_uri: server.redirectUri, challenge: secret.challenge };
@@ -29,9 +29,12 @@ export async function signInByBrowser(
   }
 }
 
-type Begun = { url: string; secret: Secret; begun: BeginAnswer };
+type Attempt = { url: string; secret: Secret; begun: BeginAnswer };
 
-async function finish(server: CallbackServer, { url, secret, begun }: Begun): Promise<SignedIn> {
+async function finish(
+  server: CallbackServer,
+  { url, secret, begun }: Attempt,
+): Promise<SessionAnswer> {
   const { state, flow, expires_in } = begun;
   const late = new AbortController();
   const tooLate = new Error(`nobody has signed in within ${Math.round(expires_in / 60)} minutes`);
@@ -39,7 +42,7 @@ async function finish(server: CallbackServer, { url, secret, begun }: Begun): Pr
   try {
     const { query, answer } = await server.wait(state, late.signal);
     const body = { flow, verifier: secret.verifier, query };
-    const asked = askControl(url, { method: "POST", path: "finish", body }, SignedIn);
+    const asked = askControl(url, { method: "POST", path: "finish", body }, SessionAnswer);
     const signedIn = await asked.catch((error: Error) => {
       answer(`You are not signed in. ${error.message}`);
       throw error;

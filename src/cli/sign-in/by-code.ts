@@ -2,12 +2,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ConnectionError } from "#cli/connection.ts";
 import { complain } from "#cli/print.ts";
-import { DeviceAnswer, PollAnswer, type SignedIn } from "#control/sign-in/contract.ts";
-import { askControl } from "./ask-control.ts";
+import { DeviceAnswer, PollAnswer, type SessionAnswer } from "#control/sign-in/contract.ts";
+import { askControl, Refusal } from "./ask-control.ts";
 import type { Secret } from "./secret.ts";
 
 /** Throws when the person refuses, or when the code has expired. */
-export async function signInByCode(url: string, secret: Secret): Promise<SignedIn> {
+export async function signInByCode(url: string, secret: Secret): Promise<SessionAnswer> {
   const { challenge } = secret;
   const begin = { method: "POST", path: "device", body: { challenge } } as const;
   const begun = await askControl(url, begin, DeviceAnswer);
@@ -23,11 +23,12 @@ export async function signInByCode(url: string, secret: Secret): Promise<SignedI
   }
 }
 
-/** undefined: there was no answer this time, for instance because `control` restarts. */
+/** undefined: there was no answer this time, for instance because `control` or the provider restarts. */
 function askOnce(url: string, body: { flow: string; verifier: string }) {
   const poll = { method: "POST", path: "device/poll", body } as const;
   return askControl(url, poll, PollAnswer).catch((error: unknown) => {
-    if (error instanceof ConnectionError) return undefined;
+    const isAway = error instanceof Refusal && error.status === 503;
+    if (isAway || error instanceof ConnectionError) return undefined;
     throw error;
   });
 }

@@ -3,7 +3,7 @@ import type { GlobalOptions } from "#cli/options.ts";
 import { complain, print, printJson } from "#cli/print.ts";
 import { requireFile, saveSession } from "#cli/saved-session.ts";
 import { findUrl } from "#cli/target.ts";
-import type { SignedIn } from "#control/sign-in/contract.ts";
+import type { SessionAnswer } from "#control/sign-in/contract.ts";
 import { signInByBrowser } from "./by-browser.ts";
 import { signInByCode } from "./by-code.ts";
 import { makeSecret } from "./secret.ts";
@@ -26,7 +26,7 @@ export async function login(options: LoginOptions): Promise<number> {
 }
 
 /** The token itself is never printed. */
-function report(url: string, signedIn: SignedIn, { json }: LoginOptions): void {
+function report(url: string, signedIn: SessionAnswer, { json }: LoginOptions): void {
   const { actor, roles, ends_at } = signedIn;
   if (json) printJson({ url, actor, roles, ends_at });
   else print(`signed in at ${url} as ${actor}, who may ${roles.join(", ")}, until ${ends_at}`);

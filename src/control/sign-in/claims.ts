@@ -27,14 +27,14 @@ type RefusalCode =
 /** `detail` is meant for the person; `name` is absent when the provider's name is not fit for a log. */
 export type ClaimRefusal = { code: RefusalCode; detail: string; name?: string };
 
-export type Identified = { caller: Caller } | { refusal: ClaimRefusal };
+export type Recognition = { caller: Caller } | { refusal: ClaimRefusal };
 
 /** E-mail addresses have 254 characters at most (RFC 5321, erratum 1690), `sub` 255. */
 const longestName = 320;
 const mostGroups = 5_000;
 
 /** The caller that the claims speak of. A linked operator has the name and the roles of its row. */
-export function identifyPerson(claims: Claims, settings: PeopleSettings): Identified {
+export function identifyPerson(claims: Claims, settings: PeopleSettings): Recognition {
   const named = readName(claims, settings.oidc);
   if ("refusal" in named) return named;
   const { name } = named;

@@ -54,17 +54,17 @@ export type DeviceAnswer = z.infer<typeof DeviceAnswer>;
 
 export const PollRequest = z.strictObject({ flow: SealedFlow, verifier: Verifier });
 
-export const SignedIn = z.object({
+export const SessionAnswer = z.object({
   token: z.string().min(1),
   actor: z.string(),
   roles: z.array(Role),
   ends_at: z.string(),
 });
-export type SignedIn = z.infer<typeof SignedIn>;
+export type SessionAnswer = z.infer<typeof SessionAnswer>;
 
 /** null: the person has not answered yet; `interval`: after how many seconds to ask again. */
 export const PollAnswer = z.object({
-  signed_in: SignedIn.nullable(),
+  signed_in: SessionAnswer.nullable(),
   interval: z.number(),
 });
 

@@ -3,7 +3,7 @@ import type { Operator } from "#control/config.ts";
 import type { OidcSettings } from "#control/oidc-config.ts";
 import type { Log } from "#kernel/log.ts";
 import { isAllowed } from "#kernel/roles.ts";
-import { type Claims, type Identified, identifyPerson, notForPeople } from "./claims.ts";
+import { type Claims, identifyPerson, notForPeople, type Recognition } from "./claims.ts";
 import { createLimit } from "./limit.ts";
 import { createPeople, type People, type PersonSession } from "./people.ts";
 import type { Flow, Provider } from "./provider.ts";
@@ -86,7 +86,7 @@ export function createCore(parts: CoreParts): Core {
 }
 
 /** The console is for those who may read. */
-function requireReader(identified: Identified, how: How): Identified {
+function requireReader(identified: Recognition, how: How): Recognition {
   if ("refusal" in identified || how !== "console") return identified;
   const { caller } = identified;
   return isAllowed(caller, "read") ? identified : { refusal: notForPeople(caller) };

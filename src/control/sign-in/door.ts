@@ -14,7 +14,7 @@ import {
   FinishRequest,
   type PollAnswer,
   PollRequest,
-  type SignedIn,
+  type SessionAnswer,
   signInPath,
   type WhoAmI,
 } from "./contract.ts";
@@ -55,13 +55,13 @@ function serveRedirects(app: FastifyInstance, { core, bearers }: SignIn): void {
     return { provider, authorization_url: url, state, flow, expires_in: flowMs / 1_000 };
   });
 
-  app.post(`${signInPath}/finish`, async (request): Promise<SignedIn> => {
+  app.post(`${signInPath}/finish`, async (request): Promise<SessionAnswer> => {
     const { flow: sealed, verifier, query } = parse(FinishRequest, request);
     const flow = flows.open(sealed);
     requireSecret(verifier, flow.bound);
     const claims = await core.finish(flow, { query, remote: request.ip });
     const session = core.openSession(claims, { remote: request.ip, how: "command line" });
-    return toSignedIn(session, bearers.seal(session));
+    return toSessionAnswer(session, bearers.seal(session));
   });
 }
 
@@ -87,7 +87,7 @@ function serveDevices(app: FastifyInstance, { core, bearers }: SignIn): void {
     const flow = devices.open(sealed);
     requireSecret(verifier, flow.challenge);
     const { session, intervalSeconds: interval } = await devices.poll(flow, request.ip);
-    const signedIn = session === undefined ? null : toSignedIn(session, bearers.seal(session));
+    const signedIn = session === undefined ? null : toSessionAnswer(session, bearers.seal(session));
     return { signed_in: signedIn, interval };
   });
 }
@@ -145,7 +145,7 @@ function requireSecret(verifier: string, challenge: string): void {
   throw new ProblemError({ status: 403, code: "sign_in_refused", detail });
 }
 
-function toSignedIn(session: PersonSession, token: string): SignedIn {
+function toSessionAnswer(session: PersonSession, token: string): SessionAnswer {
   const { actor, roles, endsAtMs } = session;
   return { token, actor, roles, ends_at: toIso(endsAtMs) };
 }

@@ -2,8 +2,8 @@
 import type * as Client from "openid-client";
 import type { OidcSettings } from "#control/oidc-config.ts";
 import { isClean } from "#kernel/clean-text.ts";
-import { type BoundedFetch, createBoundedFetch, type FetchLimits } from "./bounded-fetch.ts";
 import { type Claims, readClaim } from "./claims.ts";
+import { createDiscovery, type DiscoveryOptions, type ProviderHandle } from "./discovery.ts";
 import { ProviderTrouble } from "./refusals.ts";
 
 /** The secrets of one sign-in, between its begin and its end. */
@@ -19,7 +19,7 @@ export type DeviceStart = {
   expiresInSeconds: number;
 };
 
-type DevicePoll = { claims: Claims } | { pending: true; isTooFast: boolean };
+export type DevicePoll = { claims: Claims } | { pending: true; isTooFast: boolean };
 
 /** Each throws `ProviderTrouble`, or an error of the library: `describeFailure` puts them into words. */
 export type Provider = {
@@ -33,17 +33,10 @@ export type Provider = {
   pollDevice: (deviceCode: string) => Promise<DevicePoll>;
 };
 
-/** How long the provider's addresses are used without being read again. */
-const freshForMs = 3_600_000;
-
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
-type Library = typeof Client;
-type Ready = { client: Library; found: Client.Configuration };
-type Options = { nowMs?: () => number; limits?: FetchLimits };
-
 /** Asks the provider only when somebody signs in: `control` starts without it. */
-export function createProvider(oidc: OidcSettings, options: Options = {}): Provider {
+export function createProvider(oidc: OidcSettings, options: DiscoveryOptions = {}): Provider {
   const scope = oidc.scopes.join(" ");
   const discover = createDiscovery(oidc, options);
   return {
@@ -101,62 +94,11 @@ export function createProvider(oidc: OidcSettings, options: Options = {}): Provi
   };
 }
 
-/** The provider's addresses; several sign-ins at once read them once, and each one after a failure anew. */
-function createDiscovery(oidc: OidcSettings, { nowMs = Date.now, limits }: Options) {
-  const isPlain = oidc.issuer.startsWith("http:");
-  const fetch = createBoundedFetch(isPlain, limits);
-  let known: { ready: Promise<Ready>; atMs: number } | undefined;
-  return (): Promise<Ready> => {
-    if (known !== undefined && nowMs() - known.atMs < freshForMs) return known.ready;
-    const reading = { ready: readProvider(oidc, { fetch, isPlain }), atMs: nowMs() };
-    known = reading;
-    reading.ready.catch(() => {
-      if (known === reading) known = undefined;
-    });
-    return reading.ready;
-  };
-}
-
-async function readProvider(
-  oidc: OidcSettings,
-  { fetch, isPlain }: { fetch: BoundedFetch; isPlain: boolean },
-): Promise<Ready> {
-  const client = await import("openid-client");
-  const found = await client.discovery(
-    new URL(oidc.issuer),
-    oidc.client_id,
-    undefined,
-    oidc.client_secret === "" ? client.None() : authenticate(client, oidc.client_secret),
-    {
-      [client.customFetch]: fetch as Client.CustomFetch,
-      execute: [
-        // The signature of ID tokens, although they come from the provider itself.
-        client.enableNonRepudiationChecks,
-        ...(isPlain ? [client.allowInsecureRequests] : []),
-      ],
-    },
-  );
-  return { client, found };
-}
-
-/** By the method that the provider has; without a word of it that is Basic (RFC 8414, 2). */
-function authenticate(client: Library, secret: string): Client.ClientAuth {
-  const methods = {
-    basic: client.ClientSecretBasic(secret),
-    post: client.ClientSecretPost(secret),
-  };
-  return (server, ...rest) => {
-    const offered = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
-    const method = offered.includes("client_secret_basic") ? "basic" : "post";
-    methods[method](server, ...rest);
-  };
-}
-
 type Tokens = Client.TokenEndpointResponse & Client.TokenEndpointResponseHelpers;
 
 /** Those of the ID token, and of the UserInfo endpoint if the ID token lacks the name or the roles. */
 async function readClaims(
-  { client, found }: Ready,
+  { client, found }: ProviderHandle,
   { oidc, tokens }: { oidc: OidcSettings; tokens: Tokens },
 ): Promise<Claims> {
   const claims: Claims | undefined = tokens.claims();

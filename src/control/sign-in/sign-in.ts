@@ -28,7 +28,7 @@ export function createSignIn(parts: CoreParts & { logouts: Logouts }): SignIn {
     core,
     bearers,
     logouts,
-    console: consoleSignIn(core),
+    console: createConsoleSignIn(core),
     find: async (bearer) => {
       const session = bearers.open(bearer, core.nowMs());
       const caller = session && core.people.find(session);
@@ -38,7 +38,7 @@ export function createSignIn(parts: CoreParts & { logouts: Logouts }): SignIn {
   };
 }
 
-function consoleSignIn(core: Core): ProviderAccess {
+function createConsoleSignIn(core: Core): ProviderAccess {
   const flows = createFlows(core, "sign-in of the console");
   return {
     host: core.provider.host,

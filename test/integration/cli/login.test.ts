@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { readSession, saveSession } from "#cli/saved-session.ts";
 import { freePort } from "../../support/free-port.ts";
 import { enterCode, signInAs } from "../../support/http/form-browser.ts";
 import { runVedette, startVedette } from "../../support/program/command.ts";
@@ -203,6 +204,19 @@ describe("a session of the command line", () => {
     expect(again.stdout).toMatch(/^nobody is signed in at /);
     expect((await program.callAs(token, "Status")).status).toBe(401);
     expect(own.files().filter((name) => name.endsWith(".json"))).toEqual([]);
+  });
+
+  it("is deleted also while control is away, which the exit code says", async () => {
+    const home = { HOME: tempDir() };
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const ends_at = new Date(Date.now() + 3_600_000).toISOString();
+    saveSession({ url, token: "vds_x", actor: "ada", ends_at }, home);
+
+    const { code, stderr } = await runVedette(["logout", "--url", url], home);
+
+    expect(code).toBe(1);
+    expect(stderr).toContain(`ends there at ${ends_at}`);
+    expect(readSession(url, home)).toBeUndefined();
   });
 
   it("that has ended at control says what to do", async () => {

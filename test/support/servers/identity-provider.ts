@@ -18,6 +18,8 @@ type Options = {
   isWholeIdToken?: boolean;
   /** Whether the client has no secret. */
   isPublic?: boolean;
+  /** Whether the provider takes the secret in the body alone. */
+  takesPost?: boolean;
   port?: number;
 };
 
@@ -56,13 +58,16 @@ export async function startIdentityProvider({ people, port = 0, ...options }: Op
 
 type Form = Omit<Options, "people" | "port">;
 
-function configurationOf(people: People, { isWholeIdToken = false, isPublic = false }: Form) {
+function configurationOf(people: People, options: Form) {
+  const { isWholeIdToken = false, isPublic = false, takesPost = false } = options;
+  const method = takesPost ? "client_secret_post" : "client_secret_basic";
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   return {
     clients: [
       {
         client_id: client.id,
-        ...(isPublic ? { token_endpoint_auth_method: "none" } : { client_secret: client.secret }),
+        token_endpoint_auth_method: isPublic ? "none" : method,
+        ...(!isPublic && { client_secret: client.secret }),
         // Of a native application the ports of loopback addresses are free (RFC 8252, 7.3).
         application_type: "native",
         redirect_uris: [
@@ -82,6 +87,7 @@ function configurationOf(people: People, { isWholeIdToken = false, isPublic = fa
       email: ["email", "email_verified"],
       profile: ["preferred_username", "groups", "realm_access"],
     },
+    clientAuthMethods: [isPublic ? "none" : method],
     conformIdTokenClaims: !isWholeIdToken,
     findAccount: (_: unknown, id: string) => ({
       accountId: id,

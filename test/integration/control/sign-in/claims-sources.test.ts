@@ -15,7 +15,7 @@ const people = {
 
 const redirectUri = "http://127.0.0.1:50505/callback";
 
-type Options = { isWholeIdToken?: boolean; isPublic?: boolean };
+type Options = { isWholeIdToken?: boolean; isPublic?: boolean; takesPost?: boolean };
 
 async function signIn(options: Options, environment: Record<string, string> = {}) {
   const identity = await startIdentityProvider({ people, ...options });
@@ -57,6 +57,10 @@ it("does not when it has them", async () => {
 
 it("needs no secret of a public client", async () => {
   expect(await signIn({ isPublic: true })).toMatchObject({ actor: "ada@example.com" });
+});
+
+it("sends the secret as the provider takes it", async () => {
+  expect(await signIn({ takesPost: true })).toMatchObject({ actor: "ada@example.com" });
 });
 
 it("takes the name of another claim", async () => {
