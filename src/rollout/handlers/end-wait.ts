@@ -76,7 +76,7 @@ function requireApprover(actor: Actor, { startedBy }: RolloutHead): string {
   const by = nameOf(actor);
   if (!isPersonal(by)) {
     throw notAnApprover(
-      `an approval has to have a name: call with a token of your own (control.operators), not as ${by}`,
+      `an approval has to have a name: sign in (vedette login), or call with a token of your own (control.operators), not as ${by}`,
     );
   }
   if (by !== startedBy) return by;
