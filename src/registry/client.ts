@@ -17,8 +17,8 @@ export type Exchange = (request: {
   accept?: string;
 }) => Promise<Answer>;
 
-/** For one image; later requests reuse the authorization of the first one. */
-export type RegistryClient = (image: ImageName) => Exchange;
+/** For one image; later requests reuse the authorization of the first one. `signal` ends them all. */
+export type RegistryClient = (image: ImageName, signal?: AbortSignal) => Exchange;
 
 type Settings = Pick<RegistryConfig, "allowed" | "insecure" | "token_hosts">;
 
@@ -30,7 +30,8 @@ export function createRegistryClient(
   const allowedHosts = settings.allowed.map((entry) => entry.split("/")[0] ?? "");
   const reach = createReach([...allowedHosts, ...insecure, ...tokenHosts], reachLimits);
   const tokens = createTokenSource({ insecure, tokenHosts, reach });
-  return (image) => createExchange({ image, insecure, reach, tokens, findCredential });
+  return (image, signal) =>
+    createExchange({ image, insecure, reach, tokens, findCredential, signal });
 }
 
 type ExchangeParts = {
@@ -39,6 +40,7 @@ type ExchangeParts = {
   reach: Reach;
   tokens: TokenSource;
   findCredential: FindCredential;
+  signal: AbortSignal | undefined;
 };
 
 function createExchange(parts: ExchangeParts): Exchange {
@@ -50,7 +52,8 @@ function createExchange(parts: ExchangeParts): Exchange {
         ...(accept !== undefined && { accept }),
         ...(authorization !== undefined && { authorization }),
       };
-      return sendFollowing({ method, address, headers } satisfies RegistryRequest, parts);
+      const request: RegistryRequest = { method, address, headers, signal: parts.signal };
+      return sendFollowing(request, parts);
     };
     const first = await send();
     // The target of a redirect is not the registry, so it gets no credentials.

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Exchange } from "./client.ts";
 import type { ImageName } from "./image-name.ts";
 import { digestOf, judge, manifestTypes } from "./manifest.ts";
-import { RegistryTrouble } from "./refusal.ts";
+import { RegistryTrouble, refuse, TooLarge } from "./refusal.ts";
 
 export const Digest = z.string().regex(/^sha256:[a-f0-9]{64}$/);
 
@@ -37,5 +37,18 @@ export function parseObject(bytes: Buffer): unknown {
     return typeof value === "object" && value !== null ? value : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** What is larger than we read is a matter of the image and not of its registry: `image_unreadable`. */
+export async function unlessTooLarge<T>(
+  reading: Promise<T>,
+  describe: (why: string) => string,
+): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof TooLarge) throw refuse("image_unreadable", describe(error.message));
+    throw error;
   }
 }

@@ -3,7 +3,7 @@ import { type Dispatcher, request as requestHttp } from "undici";
 import { readRetryAfter } from "#kernel/retry-after.ts";
 import { isPlainHttp } from "./image-name.ts";
 import { isClosedError, type Reach, type ReachLimits, refuseClosed } from "./reach.ts";
-import { RegistryTrouble, refuse } from "./refusal.ts";
+import { RegistryTrouble, refuse, TooLarge } from "./refusal.ts";
 
 /** Of a whole request. */
 const timeoutMs = 5_000;
@@ -18,6 +18,8 @@ export type RegistryRequest = {
   address: URL;
   headers: Record<string, string>;
   body?: string;
+  /** Ends it before its own limit of time. */
+  signal?: AbortSignal | undefined;
 };
 
 export type Answer = {
@@ -35,10 +37,11 @@ export type Answer = {
  * answer; its message has the host, but neither the path nor a secret.
  */
 export async function send(request: RegistryRequest, reach: Reach): Promise<Answer> {
-  const { address, ...options } = request;
+  const { address, signal: given, ...options } = request;
   const dispatcher = reach.dispatcherFor(address);
   try {
-    const signal = AbortSignal.timeout(timeoutMs);
+    const late = AbortSignal.timeout(timeoutMs);
+    const signal = given === undefined ? late : AbortSignal.any([late, given]);
     const answer = await requestHttp(address, { ...options, signal, dispatcher });
     const body = Buffer.from(await answer.body.arrayBuffer());
     const headers = (name: string) => [answer.headers[name] ?? []].flat();
@@ -46,8 +49,13 @@ export async function send(request: RegistryRequest, reach: Reach): Promise<Answ
     return { status: answer.statusCode, header, headers, body, address };
   } catch (error) {
     if (isClosedError(error)) throw refuseClosed(address.host);
+    if (isTooLarge(error)) throw new TooLarge(`too large an answer from ${address.host}`);
     throw new RegistryTrouble(`${describeFailure(error)} from ${address.host}`);
   }
+}
+
+function isTooLarge(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "UND_ERR_RES_EXCEEDED_MAX_SIZE";
 }
 
 function describeFailure(error: unknown): string {

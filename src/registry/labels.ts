@@ -1,7 +1,14 @@
 /** Reads the labels of an image (OCI image specification, "Image Configuration"). */
 import { z } from "zod";
 import type { RegistryClient } from "./client.ts";
-import { Digest, parseObject, readBlob, readManifest, type Wanted } from "./content.ts";
+import {
+  Digest,
+  parseObject,
+  readBlob,
+  readManifest,
+  unlessTooLarge,
+  type Wanted,
+} from "./content.ts";
 import { type ImageName, parseImageName } from "./image-name.ts";
 import { refuse } from "./refusal.ts";
 import { withRetries } from "./retries.ts";
@@ -13,6 +20,7 @@ const Index = z.object({
     z.object({
       digest: Digest,
       annotations: z.record(z.string(), z.string()).nullish(),
+      platform: z.object({ os: z.string() }).nullish(),
     }),
   ),
 });
@@ -28,20 +36,20 @@ const Configuration = z.object({
 /** Platforms of one image: each costs two requests. */
 const mostPlatforms = 30;
 
-export type ReadLabels = (image: string) => Promise<Map<string, string>>;
+export type ReadLabels = (image: string, signal?: AbortSignal) => Promise<Map<string, string>>;
 
 /**
  * The labels of an image that is pinned to its digest. Of an image with several platforms those that all of them have
- * with the same value: what is deployed may be any of them. Throws a `ProblemError`.
+ * with the same value: what is deployed may be any of them. Throws a `ProblemError`; `image_unreadable` and
+ * `image_not_found` are due to the image itself.
  */
 export function createReadLabels(client: RegistryClient): ReadLabels {
-  return (image) => {
+  return (image, signal) => {
     const name = parseImageName(image);
-    const wanted = { exchange: client(name), image: name };
-    return withRetries(
-      () => readLabels(wanted, name.digest ?? ""),
-      (why) => `cannot read the labels of ${name.tagged} (${why})`,
-    );
+    const wanted = { exchange: client(name, signal), image: name };
+    const describe = (why: string) => `cannot read the labels of ${name.tagged} (${why})`;
+    const read = () => unlessTooLarge(readLabels(wanted, name.digest ?? ""), describe);
+    return withRetries(read, describe, signal);
   };
 }
 
@@ -60,15 +68,16 @@ async function readLabels(wanted: Wanted, digest: string): Promise<Map<string, s
 function platformsOf(manifest: Buffer, image: ImageName): string[] | undefined {
   const { data: index } = Index.safeParse(parseObject(manifest));
   if (index === undefined) return undefined;
-  const images = index.manifests.filter(({ annotations }) => !isAttestation(annotations));
+  const images = index.manifests.filter((one) => !isAttestation(one));
   if (images.length <= mostPlatforms) return images.map(({ digest }) => digest);
   const detail = `${image.tagged} has ${images.length} platforms; at most ${mostPlatforms} are read`;
-  throw refuse("registry_unavailable", detail);
+  throw refuse("image_unreadable", detail);
 }
 
-/** BuildKit stores what it knows of a build as a platform of its own. */
-function isAttestation(annotations: Record<string, string> | null | undefined): boolean {
-  return annotations?.["vnd.docker.reference.type"] === "attestation-manifest";
+/** BuildKit stores what it knows of a build as a platform of its own, which nothing runs on. */
+function isAttestation({ annotations, platform }: z.infer<typeof Index>["manifests"][number]) {
+  const isMarked = annotations?.["vnd.docker.reference.type"] === "attestation-manifest";
+  return isMarked && (platform?.os ?? "unknown") === "unknown";
 }
 
 async function labelsOf(wanted: Wanted, manifest: Buffer): Promise<Map<string, string>> {

@@ -29,7 +29,9 @@ export async function findReferrers(wanted: Wanted, digest: string): Promise<Ref
   for (let page = 0; path !== undefined && page < mostPages; page += 1) {
     const answer = await wanted.exchange({ method: "GET", path, accept: indexType });
     const referrers = answer.status === 200 ? referrersIn(answer) : undefined;
-    if (referrers === undefined && page === 0 && isUnknown(answer)) return fromTag(wanted, digest);
+    if (referrers === undefined && page === 0 && isUnknown(answer, wanted.image.host)) {
+      return fromTag(wanted, digest);
+    }
     judge(answer, wanted.image);
     found.push(...(referrers ?? []));
     path = nextPage(answer, digest);
@@ -37,9 +39,12 @@ export async function findReferrers(wanted: Wanted, digest: string): Promise<Ref
   return found;
 }
 
-/** Registries without referrers answer 404, others with an error of theirs or a page for browsers. */
-function isUnknown({ status }: Answer): boolean {
-  return [200, 400, 404, 405, 501].includes(status);
+/**
+ * Registries without referrers answer 404, others with an error of theirs or a page for browsers; some send us to a
+ * page on another host, whatever that answers.
+ */
+function isUnknown({ status, address }: Answer, asked: string): boolean {
+  return address.host !== asked || [200, 400, 404, 405, 406, 410, 422, 501].includes(status);
 }
 
 async function fromTag({ exchange, image }: Wanted, digest: string): Promise<Referrer[]> {
@@ -57,7 +62,7 @@ function referrersIn({ body }: Answer): Referrer[] | undefined {
 
 /** What the next page's link adds to our own address: a registry does not send us to others (RFC 8288). */
 function nextPage({ header }: Answer, digest: string): string | undefined {
-  const [, target] = /<([^>]*)>\s*;[^,]*\brel="?next"?/.exec(header("link") ?? "") ?? [];
+  const [, target] = /<([^<>]*)>\s*;[^,<]*\brel="?next"?/.exec(header("link") ?? "") ?? [];
   if (target === undefined) return undefined;
   const query = target.includes("?") ? target.slice(target.indexOf("?")) : "";
   return query === "" ? undefined : `referrers/${digest}${query}`;

@@ -6,7 +6,8 @@ export type RegistryProblemCode =
   | "image_not_found"
   | "image_not_allowed"
   | "registry_auth"
-  | "registry_unavailable";
+  | "registry_unavailable"
+  | "image_unreadable";
 
 const statuses: Record<RegistryProblemCode, number> = {
   invalid_request: 400,
@@ -14,6 +15,7 @@ const statuses: Record<RegistryProblemCode, number> = {
   image_not_allowed: 400,
   registry_auth: 400,
   registry_unavailable: 503,
+  image_unreadable: 400,
 };
 
 export function refuse(
@@ -33,3 +35,6 @@ export class RegistryTrouble extends Error {
     this.afterMs = afterMs;
   }
 }
+
+/** More than we read of one answer. */
+export class TooLarge extends RegistryTrouble {}

@@ -1,7 +1,7 @@
 /** Tries requests to a registry again after trouble that may be temporary. */
 import { setTimeout as delay } from "node:timers/promises";
 import pRetry from "p-retry";
-import { RegistryTrouble, refuse } from "./refusal.ts";
+import { RegistryTrouble, refuse, TooLarge } from "./refusal.ts";
 
 /** Retries after the first attempt; their time limit; the longest `Retry-After` of a registry that we accept. */
 const retries = 3;
@@ -15,6 +15,7 @@ const longestAskedWaitMs = 10_000;
 export async function withRetries<T>(
   action: () => Promise<T>,
   describe: (why: string) => string,
+  signal?: AbortSignal,
 ): Promise<T> {
   let notBeforeMs = 0;
   const attempt = async () => {
@@ -24,6 +25,7 @@ export async function withRetries<T>(
   try {
     const tried = pRetry(attempt, {
       retries,
+      ...(signal !== undefined && { signal }),
       minTimeout: 200,
       maxRetryTime: patienceMs,
       onFailedAttempt: ({ error }) => {
@@ -31,7 +33,9 @@ export async function withRetries<T>(
         notBeforeMs = performance.now() + afterMs;
       },
       shouldRetry: ({ error }) =>
-        error instanceof RegistryTrouble && (error.afterMs ?? 0) <= longestAskedWaitMs,
+        error instanceof RegistryTrouble &&
+        !(error instanceof TooLarge) &&
+        (error.afterMs ?? 0) <= longestAskedWaitMs,
     });
     return await Promise.race([tried, tooLate()]);
   } catch (error) {

@@ -9,6 +9,7 @@ import {
 } from "../../support/servers/docker-registry.ts";
 import { type RegistryReply, startFakeRegistry } from "../../support/servers/fake-registry.ts";
 import { hasPrograms } from "../../support/servers/programs.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 const settings = { allowed: [], insecure: ["127.0.0.1"], token_hosts: [], docker_config: "" };
 
@@ -100,12 +101,17 @@ const artifact = Buffer.from(JSON.stringify(artifactOf(bundle)));
 type Pages = (page: string) => RegistryReply;
 
 /** A registry with referrers, in these pages; `blob`: the layer of each. */
-function startReferrers(pages: Pages, blob = bundle, of = artifact) {
+function startReferrers(
+  pages: Pages,
+  blob: Buffer | ((path: string) => Buffer) = bundle,
+  of = artifact,
+) {
   return startFakeRegistry(({ path }) => {
     if (path.includes("/referrers/")) return pages(path.split("?")[1] ?? "");
     if (path.endsWith(digest)) return { status: 200, body: String(manifest) };
     if (path.endsWith(descriptorOf(of).digest)) return { status: 200, body: String(of) };
-    if (path.includes("/blobs/")) return { status: 200, body: String(blob) };
+    const layer = typeof blob === "function" ? blob(path) : blob;
+    if (path.includes("/blobs/")) return { status: 200, body: String(layer) };
     return { status: 404 };
   });
 }
@@ -166,6 +172,119 @@ describe("a registry that knows referrers", () => {
     const found = await read(registry, digest);
 
     expect(found.attachments).toHaveLength(50);
+    expect(found.omitted).toBe(450);
+  });
+
+  it.each(["", "application/vnd.oci.empty.v1+json"])(
+    "lists one of the type %j, as some clients do: its layers say what it is",
+    async (artifactType) => {
+      const registry = await startReferrers(() => page([{ ...referrer, artifactType }]));
+
+      const found = await read(registry, digest);
+
+      expect(bodiesIn(found)).toEqual([["bundle", '{"a":"bundle"}']]);
+    },
+  );
+
+  it("lists an image as a referrer, whose layers nobody reads", async () => {
+    const image = Buffer.from(
+      JSON.stringify(artifactOf(bundle, "application/vnd.oci.image.layer")),
+    );
+    const one = { artifactType: "", digest: descriptorOf(image).digest };
+    const registry = await startReferrers(() => page([one]), bundle, image);
+
+    const found = await read(registry, digest);
+
+    expect(found).toMatchObject({ attachments: [], omitted: 0 });
+    expect(registry.requests.filter(({ path }) => path.includes("/blobs/"))).toEqual([]);
+  });
+
+  it("has one that is gone: the others are read", async () => {
+    const gone = { ...referrer, digest: `sha256:${"0".repeat(64)}` };
+    const registry = await startReferrers(() => page([gone, referrer]));
+
+    const found = await read(registry, digest);
+
+    expect(bodiesIn(found)).toEqual([["bundle", '{"a":"bundle"}']]);
+    expect(found).toMatchObject({ omitted: 1, troubles: [] });
+  });
+
+  it.each([
+    ["more than it should be", 10, 1_024],
+    ["more than we read of one", 2_097_152, 2_097_152],
+    ["more than an answer may have", 10, 5_242_880],
+  ])("has a layer of %s: the one beside it is read", async (_, said, real) => {
+    const large = Buffer.alloc(real, " ");
+    const [small] = artifactOf(bundle).layers;
+    const layers = [{ ...small, ...descriptorOf(large), size: said }, small];
+    const both = Buffer.from(JSON.stringify({ layers }));
+    const one = { artifactType: bundleType, digest: descriptorOf(both).digest };
+    const registry = await startReferrers(
+      () => page([one]),
+      (path) => (path.endsWith(descriptorOf(large).digest) ? large : bundle),
+      both,
+    );
+
+    const found = await read(registry, digest);
+
+    expect(bodiesIn(found)).toEqual([["bundle", '{"a":"bundle"}']]);
+    expect(found).toMatchObject({ omitted: 1, troubles: [] });
+  });
+
+  it("has ten megabytes of small ones: eight are read", async () => {
+    const megabyte = Buffer.alloc(1_048_576, " ");
+    const [layer] = artifactOf(megabyte).layers;
+    const many = Buffer.from(JSON.stringify({ layers: Array.from({ length: 10 }, () => layer) }));
+    const one = { artifactType: bundleType, digest: descriptorOf(many).digest };
+    const registry = await startReferrers(() => page([one]), megabyte, many);
+
+    const found = await read(registry, digest);
+
+    expect(found.attachments).toHaveLength(8);
+    expect(found.omitted).toBe(2);
+    expect(registry.requests.filter(({ path }) => path.includes("/blobs/"))).toHaveLength(8);
+  });
+
+  it("has a layer without annotations, which some write as null", async () => {
+    const [layer] = artifactOf(bundle).layers;
+    const plain = Buffer.from(JSON.stringify({ layers: [{ ...layer, annotations: null }] }));
+    const one = { artifactType: bundleType, digest: descriptorOf(plain).digest };
+    const registry = await startReferrers(() => page([one]), bundle, plain);
+
+    expect((await read(registry, digest)).attachments).toHaveLength(1);
+  });
+
+  it("sends us to another host's refusal: the tag is asked for instead", async () => {
+    const other = await startFakeRegistry(() => ({ status: 429 }));
+    const location = `http://${other.host}/packages`;
+    const registry = await startReferrers(() => ({ status: 303, headers: { location } }));
+
+    const found = await read(registry, digest);
+
+    expect(found).toMatchObject({ attachments: [], troubles: [] });
+    const asked = registry.requests.map(({ path }) => path);
+    expect(asked).toContain(`/v2/${repository}/manifests/${tagOf(digest)}`);
+  });
+
+  it.each([406, 410, 422])("answers %i, as one that does not know the question", async (status) => {
+    const registry = await startReferrers(() => ({ status }));
+
+    expect(await read(registry, digest)).toMatchObject({ attachments: [], troubles: [] });
+  });
+
+  it("is given up when nobody waits any more", async () => {
+    const registry = await startReferrers(() => "hang");
+    const waiting = new AbortController();
+
+    const reading = readAttachments(`${registry.host}/${repository}:v1@${digest}`, waiting.signal);
+    await waitFor(() => registry.requests.some(({ path }) => path.includes("/referrers/")), {
+      withinMs: 10_000,
+      what: "the question for referrers",
+    });
+    waiting.abort();
+
+    await expect(reading).resolves.toMatchObject({ troubles: [expect.any(String)] });
+    expect(registry.requests.filter(({ path }) => path.includes("/referrers/"))).toHaveLength(1);
   });
 
   it("has a layer that is said to be a gigabyte: it is not read", async () => {
@@ -176,7 +295,7 @@ describe("a registry that knows referrers", () => {
 
     const found = await read(registry, digest);
 
-    expect(found.attachments).toEqual([]);
+    expect(found).toMatchObject({ attachments: [], omitted: 1 });
   });
 
   it("has another layer than its digest says: that is trouble, and no attachment", async () => {

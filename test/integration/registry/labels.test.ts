@@ -141,7 +141,20 @@ describe("a registry that lies", () => {
 
     const reading = read(registry, descriptorOf(index).digest);
 
-    await expect(reading).rejects.toMatchObject({ code: "registry_unavailable" });
+    await expect(reading).rejects.toMatchObject({ code: "image_unreadable" });
     expect(registry.requests).toHaveLength(1);
+  });
+
+  it("has a configuration that is larger than anybody needs: that is the image's fault", async () => {
+    const large = Buffer.alloc(5 * 1_024 * 1_024, " ");
+    const own = Buffer.from(JSON.stringify({ config: descriptorOf(large) }));
+    const registry = await startFakeRegistry(({ path }) => ({
+      status: 200,
+      body: String(path.includes("/manifests/") ? own : large),
+    }));
+
+    const reading = read(registry, descriptorOf(own).digest);
+
+    await expect(reading).rejects.toMatchObject({ code: "image_unreadable" });
   });
 });
