@@ -56,6 +56,22 @@ it.each(globSync("src/*/**/*.{ts,tsx}"))("%s imports only what its folder may", 
   expect(strangers).toEqual([]);
 });
 
+/** Schemas would make the page twice as large, and their library compiles code, which the page's policy forbids. */
+it.each(globSync("src/console/web/**/*.{ts,tsx}"))(
+  "%s imports only the types of contracts",
+  (file) => {
+    const text = readFileSync(file, "utf8");
+    const imports = text.matchAll(/^import (?!type )([^;]*?) from "#[^"]*\/contract\.ts";/gm);
+
+    const values = [...imports]
+      .flatMap(([, names = ""]) => names.replaceAll(/[{}]/g, "").split(","))
+      .map((name) => name.trim())
+      .filter((name) => name !== "" && !name.startsWith("type "));
+
+    expect(values).toEqual([]);
+  },
+);
+
 /** The table of docs/architecture.md, "Layers", as `mayImport` has it. */
 function documentedImports(): Record<string, string[]> {
   const page = readFileSync("docs/architecture.md", "utf8");

@@ -7,7 +7,6 @@ import { type CronJobName, cronHandlers, cronServiceName } from "#cron/contract.
 import { FleetList, fleetService } from "#fleet/contract.ts";
 import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import {
-  finalRefusals,
   type RolloutHandlerName,
   rolloutHandlers,
   rolloutServiceName,
@@ -154,7 +153,7 @@ async function post(target: Target, address: string, call: Call): Promise<unknow
   const message = detail ?? `${target.url} answered ${answer.status}`;
   // The gateway, or a proxy in front of it, answers so while something behind it is down. A refusal by the
   // rollout itself is stored under its idempotency key: a retry would get the same refusal.
-  const mayRetry = [502, 503, 504].includes(answer.status) && !finalRefusals.includes(code ?? "");
+  const mayRetry = [502, 503, 504].includes(answer.status) && code !== "registry_unavailable";
   throw mayRetry ? new ConnectionError(message) : new Error(message);
 }
 

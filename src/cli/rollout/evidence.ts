@@ -1,6 +1,15 @@
 /** Prints what shows that an image has passed CI. */
-import { type CiEvidence, resultWords } from "#ci/contract.ts";
+import type { CiEvidence, CiResult } from "#ci/contract.ts";
 import { plain } from "#cli/table.ts";
+
+const resultWords: Record<CiResult, string> = {
+  passed: "passed",
+  failed: "failed",
+  pending: "not ended",
+  missing: "missing",
+  unverifiable: "not verifiable",
+  unavailable: "could not be asked",
+};
 
 /** One line for each kind. */
 export function evidenceLines(evidence: readonly CiEvidence[]): string[] {

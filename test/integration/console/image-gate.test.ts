@@ -51,7 +51,7 @@ describe.skipIf(!hasBrowser || !hasPrograms("docker-registry"))("the evidence of
     expect(barriers).toEqual([]);
     expect(provenWords).not.toContain("This image is refused");
     expect(await panel.textContent()).toContain("Provenance passed");
-    expect(href).toMatch(/^https:\/\/github\.com\/acme\/gateway\/commit\//);
+    expect(href).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/acme\/gateway\/commit\//);
     expect(await findBarriers(page)).toEqual([]);
   });
 });

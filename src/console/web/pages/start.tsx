@@ -82,7 +82,7 @@ export function StartPage() {
 function Plan({ planned, isLegal }: { planned: PlannedRollout; isLegal: boolean }) {
   const [button, setButton] = useState<HTMLButtonElement | null>(null);
   useEffect(() => button?.focus(), [button]);
-  const isProven = planned.plan.ci.every(({ passes }) => passes);
+  const isProven = (planned.plan.ci ?? []).every(({ passes }) => passes);
   return (
     <>
       <PlanTable plan={planned.plan} />

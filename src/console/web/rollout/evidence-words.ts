@@ -1,5 +1,5 @@
 /** The words of what shows that an image has passed CI. Pure. */
-import { type CiEvidence, type CiKind, resultWords } from "#ci/contract.ts";
+import type { CiEvidence, CiKind, CiResult } from "#ci/contract.ts";
 import type { Tone } from "#console/web/parts/mark.tsx";
 
 export const kindNames: Record<CiKind, string> = {
@@ -7,6 +7,15 @@ export const kindNames: Record<CiKind, string> = {
   signature: "Signature",
   provenance: "Provenance",
   label: "Labels",
+};
+
+const resultWords: Record<CiResult, string> = {
+  passed: "passed",
+  failed: "failed",
+  pending: "not ended",
+  missing: "missing",
+  unverifiable: "not verifiable",
+  unavailable: "could not be asked",
 };
 
 export function wordsOfEvidence({ kind, result, passes }: CiEvidence): string {

@@ -8,7 +8,7 @@ import { kindNames, toneOfEvidence, wordsOfEvidence } from "./evidence-words.ts"
 type Evidence = RolloutPlan["ci"][number];
 
 /** Of a plan: a rollout of the image is refused while one of them does not pass. */
-export function PlanEvidence({ plan: { ci } }: { plan: RolloutPlan }) {
+export function PlanEvidence({ plan: { ci = [] } }: { plan: RolloutPlan }) {
   if (ci.length === 0) return null;
   return (
     <section class="plan-ci" aria-labelledby="plan-ci-title">
