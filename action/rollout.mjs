@@ -124,7 +124,7 @@ async function attempt({ url, token }, { handler, body, key, signal }) {
   }
   const parsed = text === undefined ? undefined : parseObject(text);
   // A refusal by the rollout itself is stored under this key: a retry would get the same answer.
-  const isFinal = ["registry_unavailable", "ci_unavailable"].includes(parsed?.code);
+  const isFinal = parsed?.code === "registry_unavailable";
   if (!isFinal && [408, 429, 502, 503, 504].includes(answer.status)) return undefined;
   if (answer.ok && parsed !== undefined) return parsed;
   if (answer.ok) throw new StepError(`${url} does not answer as Vedette's control does`);

@@ -54,12 +54,6 @@ export type RolloutProblemCode =
   | "registry_unavailable"
   | CiProblemCode;
 
-/**
- * Codes of refusals with 503 that are the answer of the rollout itself: another call with the same idempotency key
- * gets the same one.
- */
-export const finalRefusals: readonly string[] = ["registry_unavailable", "ci_unavailable"];
-
 /** Cumulative percentages of the fleet after each wave. */
 export const defaultWavePercentages = [1, 5, 25, 50, 100];
 

@@ -3,13 +3,16 @@ import type { CiEvidence, CiResult } from "#ci/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { RolloutProblemCode } from "#rollout/contract.ts";
 
-/** A failure is final; what is pending, or could not be asked, may be tried again. */
+/**
+ * None that clients retry by themselves: the refusal is kept under the call's idempotency key, and another attempt with
+ * it gets the same. What is pending, or could not be found out, is for a new call.
+ */
 const statuses: Record<Exclude<CiResult, "passed">, number> = {
   failed: 400,
   missing: 400,
   unverifiable: 400,
   pending: 409,
-  unavailable: 503,
+  unavailable: 424,
 };
 
 /** In the order in which one of several results is named. */
@@ -20,10 +23,10 @@ const words: Record<Exclude<CiResult, "passed">, string> = {
   missing: "nothing shows that the image has passed CI",
   unverifiable: "what is to show that the image has passed CI cannot be verified",
   pending: "CI has not ended; try again when it has",
-  unavailable: "whether the image has passed CI cannot be asked now; try again in a moment",
+  unavailable: "it cannot be found out now whether the image has passed CI",
 };
 
-/** Throws a `ProblemError` (400, 409 or 503) unless all evidence passes. */
+/** Throws a `ProblemError` (400, 409 or 424) unless all evidence passes. */
 export function requireCi(evidence: readonly CiEvidence[] = []): void {
   const short = evidence.filter(({ passes }) => !passes);
   const result = order.find((one) => short.some((of) => of.result === one));

@@ -305,11 +305,16 @@ it("ends with 1 and the reason when the rollout is refused", async () => {
   expect({ code, output }).toEqual({ code: 1, output: "::error::a rollout is in progress\n" });
 });
 
-it.each(["registry_unavailable", "ci_unavailable"])(
-  "ends with 1 and the reason when it is refused with %s, which another attempt would be too",
-  async (code) => {
+it.each([
+  { status: 503, code: "registry_unavailable" },
+  { status: 424, code: "ci_unavailable" },
+  { status: 409, code: "ci_pending" },
+])(
+  "ends with 1 and the reason when it is refused with $code, which stands for its key",
+  async (refusal) => {
+    const { status, code } = refusal;
     const body = { code, detail: "registry.example.com does not answer" };
-    const replies = { Rollout: [{ status: 503, body }] };
+    const replies = { Rollout: [{ status, body }] };
     const control = await startScriptedControl({ scenes: completing, replies });
 
     const end = await runStep(control.url);

@@ -72,19 +72,23 @@ describe.skipIf(!hasPrograms("curl", "jq"))("the shell step of docs/ci.md", () =
     expect({ code, output }).toEqual({ code: 1, output: "a rollout is in progress\n" });
   });
 
-  it.each(["registry_unavailable", "ci_unavailable"])(
-    "ends with 1 when it is refused with %s, which another attempt would be too",
-    async (code) => {
-      const body = { code, detail: "registry.example.com does not answer" };
-      const replies = { Rollout: [{ status: 503, body }] };
-      const control = await startScriptedControl({ scenes: working, replies });
+  it.each([
+    { status: 503, code: "registry_unavailable" },
+    { status: 424, code: "ci_unavailable" },
+    { status: 409, code: "ci_pending" },
+  ])("ends with 1 when it is refused with $code, which stands for its key", async (refusal) => {
+    const { status, code } = refusal;
+    const body = { code, detail: "registry.example.com does not answer" };
+    const control = await startScriptedControl({
+      scenes: working,
+      replies: { Rollout: [{ status, body }] },
+    });
 
-      const end = await runStep(control.url);
+    const end = await runStep(control.url);
 
-      expect(end).toMatchObject({ code: 1, output: "registry.example.com does not answer\n" });
-      expect(control.callsOf("Rollout")).toHaveLength(1);
-    },
-  );
+    expect(end).toMatchObject({ code: 1, output: "registry.example.com does not answer\n" });
+    expect(control.callsOf("Rollout")).toHaveLength(1);
+  });
 
   it("ends with 1 when no server answers", async () => {
     const { code, output } = await runStep("http://127.0.0.1:1");

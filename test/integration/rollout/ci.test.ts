@@ -78,7 +78,7 @@ describe.each(modes)("a rollout that asks for CI, $mode", ({ alwaysReplay }) => 
     { result: "missing", status: 400 },
     { result: "unverifiable", status: 400 },
     { result: "pending", status: 409 },
-    { result: "unavailable", status: 503 },
+    { result: "unavailable", status: 424 },
   ] as const)(
     "is refused with $status when the evidence is $result",
     async ({ result, status }) => {

@@ -24,7 +24,7 @@ describe("requireCi", () => {
     { result: "missing", status: 400 },
     { result: "unverifiable", status: 400 },
     { result: "pending", status: 409 },
-    { result: "unavailable", status: 503 },
+    { result: "unavailable", status: 424 },
   ] as const)("refuses what is $result with $status", ({ result, status }) => {
     expect(() => requireCi([evidence("passed"), evidence(result)])).toThrow(
       expect.objectContaining({ status, code: `ci_${result}` }),
