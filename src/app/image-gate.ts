@@ -2,11 +2,13 @@
 import path from "node:path";
 import { createCheckCi } from "#ci/check.ts";
 import { createCommitApi } from "#ci/commit/api.ts";
+import { isApiOf } from "#ci/commit/repository.ts";
 import type { CiKind } from "#ci/contract.ts";
 import { createImageChecks } from "#ci/image-checks.ts";
 import { findGap as findSigstoreGap } from "#ci/sigstore/config.ts";
 import { createSigstore } from "#ci/sigstore/sigstore.ts";
 import type { Config } from "#config.ts";
+import { isLoopback } from "#kernel/address.ts";
 import { createReadAttachments } from "#registry/attachments.ts";
 import { createRegistryClient, type RegistryClient } from "#registry/client.ts";
 import { createFindCredential } from "#registry/credentials.ts";
@@ -49,6 +51,8 @@ type Settings = { ci: Config["ci"] } & {
 export function findUselessCi({ ci, rollout }: Settings): string[] {
   const { require_ci: required, require_image_in_registry: isInRegistry } = rollout;
   const gaps = required.map((kind) => findGap(kind, ci)).filter((gap) => gap !== undefined);
+  const fault = needsSigstore(required) ? findUnreadableFile(ci.sigstore) : undefined;
+  if (fault !== undefined) gaps.push(fault);
   if (required.length > 0 && isInRegistry === false) {
     gaps.push(
       "the registry has the evidence, so rollout.require_image_in_registry must not be false",
@@ -58,13 +62,41 @@ export function findUselessCi({ ci, rollout }: Settings): string[] {
 }
 
 function findGap(kind: CiKind, { commit, labels, sigstore }: Config["ci"]): string | undefined {
-  if (kind === "commit") {
-    const isNamed = commit.repositories.length > 0;
-    return isNamed ? undefined : "commit needs ci.commit.repositories: no commit counts so far";
-  }
+  if (kind === "commit") return findCommitGap(commit);
   if (kind === "label") {
     const isNamed = Object.keys(labels).length > 0;
     return isNamed ? undefined : "label needs ci.labels: no label is asked for so far";
   }
   return findSigstoreGap(kind, sigstore);
+}
+
+function needsSigstore(required: readonly CiKind[]): boolean {
+  return required.includes("signature") || required.includes("provenance");
+}
+
+/** Keys and trusted root, which are read at the start. */
+function findUnreadableFile(settings: Config["ci"]["sigstore"]): string | undefined {
+  try {
+    createSigstore(settings, { cacheDir: "" });
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function findCommitGap(commit: Config["ci"]["commit"]): string | undefined {
+  const { repositories, required, api_url: api, token } = commit;
+  if (repositories.length === 0) {
+    return "commit needs ci.commit.repositories: no commit counts so far";
+  }
+  if (required.length === 0) {
+    return "commit needs ci.commit.required: the statuses and check runs that have to be green";
+  }
+  const foreign = repositories.find((one) => !isApiOf(one, api));
+  if (foreign !== undefined) {
+    return `ci.commit.api_url, ${api}, is not that of ${foreign}: it would be asked about somebody else's repository`;
+  }
+  const { protocol, hostname } = new URL(api);
+  if (token === "" || protocol === "https:" || isLoopback(hostname)) return undefined;
+  return "ci.commit.api_url has to be https, so that ci.commit.token is not sent in clear text";
 }

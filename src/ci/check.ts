@@ -2,7 +2,7 @@
 import { cleanText } from "#kernel/clean-text.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { unlessLate } from "#kernel/unless-aborted.ts";
+import { unlessAborted } from "#kernel/unless-aborted.ts";
 import type { CiEvidence, CiKind, CiResult } from "./contract.ts";
 import type { Finding } from "./finding.ts";
 import type { ImageChecks } from "./image-checks.ts";
@@ -15,21 +15,26 @@ type CheckParts = {
   required: readonly CiKind[];
   /** Results with which an image passes, besides `passed`. */
   allow: readonly CiResult[];
-  checksOf: (image: string) => ImageChecks;
+  checksOf: (image: string, signal: AbortSignal) => ImageChecks;
   log: Log;
 };
 
-/** Of one kind: the caller of a rollout waits for it. */
+/** Of all kinds: the caller of a rollout waits for them. */
 const limitMs = 15_000;
 
 const detailLength = 500;
 
 export function createCheckCi({ required, allow, checksOf, log }: CheckParts): CheckCi {
   return (image) => {
-    const checks = checksOf(image);
+    const signal = AbortSignal.timeout(limitMs);
+    const checks = checksOf(image, signal);
     return Promise.all(
       required.map(async (kind) => {
-        const { result, detail, url } = await findOut(checks[kind], log);
+        const asked = unlessAborted(checks[kind](), signal);
+        const { result, detail, url } = await asked.catch((error: Error) => {
+          log.warn({ err: error, kind, image }, "evidence of CI not read");
+          return findingOf(error);
+        });
         const passes = result === "passed" || allow.includes(result);
         const about = { detail: cleanText(detail, detailLength), ...linkOf(url) };
         return { kind, result, passes, ...about };
@@ -44,15 +49,15 @@ function linkOf(url = ""): Pick<CiEvidence, "url"> {
   return address !== null && /^https?:$/.test(address.protocol) ? { url: address.href } : {};
 }
 
-/** Whoever cannot be asked says nothing about the image. */
-async function findOut(check: () => Promise<Finding>, log: Log): Promise<Finding> {
-  const late = new CiTrouble(`no answer within ${limitMs / 1_000} seconds`);
-  try {
-    return await unlessLate(check, { limitMs, late });
-  } catch (error) {
-    log.warn({ err: error }, "evidence of CI not read");
-    const isForPeople = error instanceof CiTrouble || error instanceof ProblemError;
-    const detail = isForPeople ? error.message : "an error of ours; the worker's log has it";
-    return { result: "unavailable", detail };
-  }
+/** Whoever cannot be asked says nothing about the image, but an image that cannot be read is not proven. */
+function findingOf(error: Error): Finding {
+  const { code = "" } = error instanceof ProblemError ? error : {};
+  const isOfImage = ["image_unreadable", "image_not_found"].includes(code);
+  return { result: isOfImage ? "unverifiable" : "unavailable", detail: wordsOf(error) };
+}
+
+function wordsOf(error: Error): string {
+  if (error instanceof CiTrouble || error instanceof ProblemError) return error.message;
+  if (error.name === "TimeoutError") return `no answer within ${limitMs / 1_000} seconds`;
+  return "an error of ours; the worker's log has it";
 }

@@ -23,16 +23,6 @@ export const CiResult = z.enum([
 ]);
 export type CiResult = z.infer<typeof CiResult>;
 
-/** Results in words, as people see them. */
-export const resultWords: Record<CiResult, string> = {
-  passed: "passed",
-  failed: "failed",
-  pending: "not ended",
-  missing: "missing",
-  unverifiable: "not verifiable",
-  unavailable: "could not be asked",
-};
-
 /** Why a rollout of an image is refused. */
 export type CiProblemCode = `ci_${Exclude<CiResult, "passed">}`;
 

@@ -9,13 +9,18 @@ import { CiTrouble } from "./trouble.ts";
 
 /** What is read from the image's registry. They throw a `ProblemError`. */
 export type ImageSources = {
-  readLabels: (image: string) => Promise<ReadonlyMap<string, string>>;
-  /** `troubles`: why some attachments could not be read. */
-  readAttachments: (
-    image: string,
-  ) => Promise<{ manifest: Buffer; attachments: Attachment[]; troubles: string[] }>;
+  readLabels: (image: string, signal: AbortSignal) => Promise<ReadonlyMap<string, string>>;
+  readAttachments: (image: string, signal: AbortSignal) => Promise<Attached>;
   commits: CommitApi;
   signatures: CheckSignatures;
+};
+
+/** `omitted`: how many were too large, too many or gone. `troubles`: why others could not be read now. */
+type Attached = {
+  manifest: Buffer;
+  attachments: Attachment[];
+  omitted: number;
+  troubles: string[];
 };
 
 type Judge = (subject: Subject, attachments: readonly Attachment[]) => Promise<Finding>;
@@ -23,18 +28,19 @@ type CheckSignatures = { checkSignature: Judge; checkProvenance: Judge };
 
 export type ImageChecks = Record<CiKind, () => Promise<Finding>>;
 
-/** Of one image that is pinned to its digest. What several kinds need is read once. */
+/** Of one image that is pinned to its digest. What several kinds need is read once; `signal` ends the reading. */
 export function createImageChecks(settings: CiConfig, sources: ImageSources) {
-  return (image: string): ImageChecks => {
-    const labels = once(() => sources.readLabels(image));
-    const attached = once(() => sources.readAttachments(image));
+  return (image: string, signal: AbortSignal): ImageChecks => {
+    const labels = once(() => sources.readLabels(image, signal));
+    const attached = once(() => sources.readAttachments(image, signal));
     const digest = image.slice(image.indexOf("@") + 1);
     const judgeAttached = async (judge: Judge) => {
-      const { manifest, attachments, troubles } = await attached();
+      const { manifest, attachments, omitted, troubles } = await attached();
       const finding = await judge({ digest, manifest }, attachments);
       // What could not be read may be what is missing.
-      if (finding.result === "passed" || troubles.length === 0) return finding;
-      throw new CiTrouble(troubles.join("; "));
+      if (finding.result === "passed") return finding;
+      if (troubles.length > 0) throw new CiTrouble(troubles.join("; "));
+      return omitted === 0 ? finding : notLookedAt(finding, omitted);
     };
     return {
       commit: async () => checkCommit(await labels(), settings.commit, sources.commits),
@@ -43,6 +49,11 @@ export function createImageChecks(settings: CiConfig, sources: ImageSources) {
       provenance: () => judgeAttached(sources.signatures.checkProvenance),
     };
   };
+}
+
+function notLookedAt({ detail }: Finding, omitted: number): Finding {
+  const counted = `${omitted} attached are too many, too large or gone, and were not looked at`;
+  return { result: "unverifiable", detail: `${detail}; ${counted}` };
 }
 
 function once<Value>(read: () => Promise<Value>): () => Promise<Value> {

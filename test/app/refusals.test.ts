@@ -110,6 +110,10 @@ describe("the worker of an external Restate", () => {
 
 describe("evidence of CI", () => {
   const sigstore = "VEDETTE_CI__SIGSTORE__";
+  const commit = {
+    VEDETTE_CI__COMMIT__REPOSITORIES: "https://github.com/acme/gateway",
+    VEDETTE_CI__COMMIT__REQUIRED: "build",
+  };
   const signer = {
     [`${sigstore}IDENTITIES__RELEASE__ISSUER`]: "https://token.actions.githubusercontent.com",
     [`${sigstore}IDENTITIES__RELEASE__SUBJECT`]: "https://github.com/acme/gateway/*",
@@ -117,6 +121,25 @@ describe("evidence of CI", () => {
 
   it.each([
     ["commit", {}, "commit needs ci.commit.repositories"],
+    [
+      "commit",
+      { VEDETTE_CI__COMMIT__REPOSITORIES: "https://github.com/acme/gateway" },
+      "commit needs ci.commit.required",
+    ],
+    [
+      "commit",
+      { ...commit, VEDETTE_CI__COMMIT__REPOSITORIES: "https://git.example.com/acme/gateway" },
+      "ci.commit.api_url, https://api.github.com, is not that of https://git.example.com/acme/gateway",
+    ],
+    [
+      "commit",
+      {
+        ...commit,
+        VEDETTE_CI__COMMIT__API_URL: "http://api.github.com",
+        VEDETTE_CI__COMMIT__TOKEN: "a-token",
+      },
+      "ci.commit.api_url has to be https",
+    ],
     ["label", {}, "label needs ci.labels"],
     ["signature", {}, "signature needs ci.sigstore.identities or ci.sigstore.public_keys"],
     ["provenance", signer, "provenance needs ci.sigstore.builders"],

@@ -57,6 +57,15 @@ describe("createCheckCi", () => {
     },
   );
 
+  it.each([refuse("image_unreadable", "31 platforms"), refuse("image_not_found", "gone")])(
+    "takes an image that cannot be read for unproven, not for somebody who is away: %s",
+    async (error) => {
+      const [evidence] = await checkLabel(() => Promise.reject(error), ["unavailable"]);
+
+      expect(evidence).toMatchObject({ result: "unverifiable", passes: false });
+    },
+  );
+
   it("shows nothing of an error of ours", async () => {
     const [evidence] = await checkLabel(() => Promise.reject(new TypeError("x is secret")));
 

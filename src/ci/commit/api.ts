@@ -15,11 +15,22 @@ export type CommitApi = {
   isOnBranch: (commit: Commit, branch: string) => Promise<boolean>;
 };
 
-/** How a check run ended, where it was good; where it has shown nothing (GitHub keeps no branch from merging then). */
+/** How a check run ended, where that is no failure. */
 const conclusions: Record<string, CommitStatus["state"]> = {
   success: "green",
-  neutral: "skipped",
-  skipped: "skipped",
+  neutral: "void",
+  skipped: "void",
+  // A run of the same name takes its place.
+  cancelled: "void",
+  stale: "void",
+};
+
+/** Of statuses; `skipped` and `warning` are Gitea's. */
+const states: Record<string, CommitStatus["state"]> = {
+  success: "green",
+  pending: "pending",
+  skipped: "void",
+  warning: "void",
 };
 
 const CheckRuns = z.object({
@@ -31,7 +42,6 @@ const CheckRuns = z.object({
 
 /** Newest first; only the first one of a context counts. */
 const Statuses = z.object({
-  total_count: z.number().optional(),
   statuses: z
     .array(
       z.object({
@@ -51,6 +61,8 @@ const mostPages = 10;
 
 export function createCommitApi(access: Access): CommitApi {
   const ask = createAsk(access);
+  // That of Gitea and Forgejo, which have statuses alone.
+  const mayLackRuns = access.apiUrl.endsWith("/api/v1");
   return {
     async readStatuses({ repository: { owner, name }, sha }) {
       const base = `repos/${owner}/${name}/commits/${sha}`;
@@ -58,9 +70,11 @@ export function createCommitApi(access: Access): CommitApi {
         readPages((page) => ask(`${base}/check-runs?filter=latest&${page}`), runsIn),
         readPages((page) => ask(`${base}/status?${page}`), statusesIn),
       ]);
-      // A server without check runs answers 404 to the one question, an unknown commit to both.
-      if (runs === undefined && statuses === undefined) return undefined;
-      return [...(runs ?? []), ...latestOf(statuses ?? [])];
+      if (statuses === undefined) return undefined;
+      if (runs === undefined && !mayLackRuns) {
+        throw new CiTrouble("it answers 404 to the question for check runs");
+      }
+      return [...(runs ?? []), ...latestOf(statuses)];
     },
 
     async isOnBranch({ repository: { owner, name }, sha }, branch) {
@@ -72,22 +86,35 @@ export function createCommitApi(access: Access): CommitApi {
   };
 }
 
-type Page = { statuses: CommitStatus[]; total: number };
+/** `total`: of all pages; absent: it is not known. */
+type Page = { statuses: CommitStatus[]; total?: number };
 
-/** A server may have shorter pages than we ask for: its total says whether there are more. */
+/**
+ * Undefined: the commit is not known. A server may have shorter pages than we ask for, so that the last one is that
+ * without any. Throws `CiTrouble` for a list that is cut short: what is missing might be red.
+ */
 async function readPages(
   ask: (page: string) => Promise<unknown>,
   read: (body: unknown) => Page,
 ): Promise<CommitStatus[] | undefined> {
   const found: CommitStatus[] = [];
   for (let page = 1; page <= mostPages; page += 1) {
-    const body = await ask(`per_page=${perPage}&page=${page}`);
+    // GitHub has the one name for it, Gitea the other.
+    const body = await ask(`per_page=${perPage}&limit=${perPage}&page=${page}`);
     if (body === undefined && page === 1) return undefined;
-    const { statuses, total } = read(body);
+    const { statuses, total } = body === undefined ? cutShort : read(body);
     found.push(...statuses);
-    if (statuses.length === 0 || found.length >= total) return found;
+    if (statuses.length === 0) return requireWhole(found, total);
+    if (total !== undefined && found.length >= total) return found;
   }
   throw new CiTrouble(`the commit has more than ${mostPages} pages of statuses`);
+}
+
+const cutShort: Page = { statuses: [], total: Number.POSITIVE_INFINITY };
+
+function requireWhole(found: CommitStatus[], total = 0): CommitStatus[] {
+  if (found.length >= total) return found;
+  throw new CiTrouble(`its list of the commit's checks ends after ${found.length}`);
 }
 
 /** Newest first: only the first one of a name counts. */
@@ -108,21 +135,25 @@ function runsIn(body: unknown): Page {
 
 function stateOfRun(status: string, conclusion: string): CommitStatus["state"] {
   if (status !== "completed") return "pending";
-  return Object.hasOwn(conclusions, conclusion) ? (conclusions[conclusion] ?? "red") : "red";
+  return stateOf(conclusions, conclusion);
 }
 
 function statusesIn(body: unknown): Page {
-  const { statuses, total_count } = parse(Statuses, body);
-  const all = (statuses ?? []).map(({ context, state, status }) => ({
-    name: context,
-    state: stateOfStatus(state ?? status ?? ""),
-  }));
-  return { statuses: all, total: total_count ?? all.length };
+  const { statuses } = parse(Statuses, body);
+  return {
+    statuses: (statuses ?? []).map(({ context, state, status }) => ({
+      name: context,
+      state: stateOf(states, state ?? status ?? ""),
+    })),
+  };
 }
 
-function stateOfStatus(state: string): CommitStatus["state"] {
-  if (state === "success") return "green";
-  return state === "pending" ? "pending" : "red";
+/** What we don't know is no success. */
+function stateOf(
+  known: Record<string, CommitStatus["state"]>,
+  word: string,
+): CommitStatus["state"] {
+  return Object.hasOwn(known, word) ? (known[word] ?? "red") : "red";
 }
 
 function parse<Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> {

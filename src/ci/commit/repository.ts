@@ -7,7 +7,8 @@ export type Repository = {
   name: string;
 };
 
-const part = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$/;
+/** A name may begin with a dot, as `.github` does. */
+const part = /^(?!\.{1,2}$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,99}$/;
 
 /** undefined: not the address of a repository. `.git` at the end and a slash make no difference. */
 export function readRepository(address: string): Repository | undefined {
@@ -22,4 +23,10 @@ export function readRepository(address: string): Repository | undefined {
 /** Whether two addresses name one repository. Owners and names have no case, as at GitHub. */
 export function isSameRepository(one: Repository, other: Repository): boolean {
   return one.url.toLowerCase() === other.url.toLowerCase();
+}
+
+/** Whether an API may be that of a repository's host: `api.github.com`, or the same host, or a neighbour of it. */
+export function isApiOf(repository: string, apiUrl: string): boolean {
+  const [host, api] = [URL.parse(repository)?.hostname ?? "", URL.parse(apiUrl)?.hostname ?? ""];
+  return host === api || api === `api.${host}`;
 }

@@ -30,13 +30,18 @@ export const sigstoreConfig = z
      */
     trusted_root: optionalText(),
     /** The address of a private instance's TUF repository, and the file of its root. */
-    tuf_url: optionalUrl(),
+    tuf_url: optionalUrl().refine((url) => url === "" || URL.parse(url)?.username === "", {
+      error: "must have no user and no password: it appears in messages",
+    }),
     tuf_root: optionalText(),
     /** false: an instance without a log. A signature needs no entry in it then, but a certificate still a timestamp. */
     transparency_log: flag().default(true),
     /** Builders and repositories that provenance may name; `*` stands for any characters. */
     builders: textList(),
-    sources: textList(),
+    sources: textList().refine((all) => all.every((one) => !/[@#]/.test(one)), {
+      error:
+        "must be repositories without @ and #: the ref from which an image was built does not count",
+    }),
     /** The types of statements that count as a signature. */
     predicates: textList().default([cosignSignature, slsaProvenance, slsaProvenance02]),
   })

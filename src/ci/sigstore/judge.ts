@@ -1,4 +1,5 @@
 /** Whether what is attached to an image is the signature, or the provenance, that the settings require. */
+import path from "node:path";
 import type { Finding } from "#ci/finding.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import type { SigstoreConfig } from "./config.ts";
@@ -89,7 +90,7 @@ function requireOrigin({ claim }: Inspection, settings: SigstoreConfig): Provena
 }
 
 function describe(signer: Signer): string {
-  if (signer.kind === "key") return `the key ${signer.file}`;
+  if (signer.kind === "key") return `the key ${path.basename(signer.file)}`;
   return `${short(signer.subject)} (issuer ${short(signer.issuer)})`;
 }
 

@@ -1,6 +1,6 @@
 /** The trusted root that an instance of Sigstore publishes by TUF, refreshed daily, with a copy for when it is away. */
 import { createHash } from "node:crypto";
-import { mkdirSync } from "node:fs";
+import { globSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TrustedRoot } from "@sigstore/protobuf-specs";
 import { z } from "zod";
@@ -90,10 +90,31 @@ async function fetchRoot(source: Source, nowMs: () => number): Promise<Copy> {
   const options = { cachePath, timeout: 3_000, retry: { retries: 1, minTimeout: 200 } };
   const where = url === "" ? {} : { mirrorURL: url, rootPath };
   const late = new Error(`it took longer than ${limitMs / 1000} s`);
+  removeDamagedRoots(cachePath);
   const root = await unlessLate(() => getTrustedRoot({ ...options, ...where }), { limitMs, late });
   const copy = { checkedAtMs, root: TrustedRoot.toJSON(root) };
   writeFileAtomically(file, JSON.stringify(copy));
   return copy;
+}
+
+/**
+ * The library writes its root in place, and never gets over one that is cut short. Without one it begins again with that
+ * of the settings.
+ */
+function removeDamagedRoots(cachePath: string): void {
+  for (const file of globSync("*/root.json", { cwd: cachePath })) {
+    const root = join(cachePath, file);
+    if (!isJson(readIfThere(root) ?? "")) rmSync(root, { force: true });
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const StoredCopy = z.object({ checkedAtMs: z.number(), root: z.looseObject({}) });

@@ -49,11 +49,12 @@ function createInspect(settings: SigstoreConfig, parts: PublishedRootParts): Ins
   });
   return async (subject, attachments) => {
     if (!attachments.some(isKnown)) return { list: [], omitted: 0 };
+    const library = await loadLibrary();
     try {
-      const library = await loadLibrary();
       const trust = await loadTrust(library);
       return await inspectAll(subject, attachments, { trust, library });
     } catch (error) {
+      parts.log?.warn({ err: error }, "cannot load the trusted root of sigstore");
       const detail = `the trusted root of Sigstore cannot be loaded: ${explain(error)}`;
       return { unavailable: cleanText(detail, 500) };
     }

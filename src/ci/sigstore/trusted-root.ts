@@ -36,17 +36,41 @@ const nobody: TrustedRoot = {
   timestampAuthorities: [],
 };
 
+const List = z.array(z.looseObject({})).default([]);
+
 const RootFile = z.looseObject({
   mediaType: z.string().startsWith("application/vnd.dev.sigstore.trustedroot"),
+  tlogs: List,
+  certificateAuthorities: List,
+  ctlogs: List,
+  timestampAuthorities: List,
 });
+type RootFile = z.infer<typeof RootFile>;
 
-function readRootFile(file: string): unknown {
+/** One root, or several, one a line, as `gh attestation trusted-root` prints them: each of them is trusted. */
+function readRootFile(file: string): RootFile {
   const text = readText(file, "ci.sigstore.trusted_root");
   try {
-    return RootFile.parse(JSON.parse(text));
+    return parseRoots(text).reduce(joinRoots);
   } catch (cause) {
     throw new Error(`ci.sigstore.trusted_root: ${file} is not a trusted root of Sigstore as JSON`, {
       cause,
     });
   }
+}
+
+function parseRoots(text: string): RootFile[] {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const isOnePerLine = lines.every((line) => line.startsWith("{") && line.trimEnd().endsWith("}"));
+  return (isOnePerLine ? lines : [text]).map((one) => RootFile.parse(JSON.parse(one)));
+}
+
+function joinRoots(one: RootFile, other: RootFile): RootFile {
+  return {
+    ...one,
+    tlogs: [...one.tlogs, ...other.tlogs],
+    certificateAuthorities: [...one.certificateAuthorities, ...other.certificateAuthorities],
+    ctlogs: [...one.ctlogs, ...other.ctlogs],
+    timestampAuthorities: [...one.timestampAuthorities, ...other.timestampAuthorities],
+  };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isSameRepository, readRepository } from "#ci/commit/repository.ts";
+import { isApiOf, isSameRepository, readRepository } from "#ci/commit/repository.ts";
 
 describe("readRepository", () => {
   it.each([
@@ -22,6 +22,7 @@ describe("readRepository", () => {
     "https://github.com/acme",
     "https://github.com/acme/gateway/tree/main",
     "https://github.com/acme/..",
+    "https://github.com/acme/.",
     "https://github.com/acme/%2e%2e",
     "https://github.com/acme/a?b",
     "javascript:alert(1)",
@@ -51,5 +52,17 @@ describe("isSameRepository", () => {
     const one = read("https://github.com/acme/gateway");
 
     expect(isSameRepository(one, read(other))).toBe(false);
+  });
+});
+
+describe("isApiOf", () => {
+  it.each([
+    ["https://github.com/acme/gateway", "https://api.github.com", true],
+    ["https://github.example.com/acme/gateway", "https://github.example.com/api/v3", true],
+    ["https://git.example.com/acme/gateway", "https://git.example.com:3000/api/v1", true],
+    ["https://git.example.com/acme/gateway", "https://api.github.com", false],
+    ["https://github.com/acme/gateway", "https://api.github.com.evil.example", false],
+  ])("of %s, %s: %s", (repository, api, expected) => {
+    expect(isApiOf(repository, api)).toBe(expected);
   });
 });

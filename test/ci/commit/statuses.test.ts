@@ -1,87 +1,65 @@
 import { describe, expect, it } from "vitest";
 import { type CommitStatus, judgeStatuses } from "#ci/commit/statuses.ts";
 
-const green = (name: string): CommitStatus => ({ name, state: "green" });
-const pending = (name: string): CommitStatus => ({ name, state: "pending" });
-const red = (name: string): CommitStatus => ({ name, state: "red" });
+const required = ["build", "test"];
 
-describe("judgeStatuses without required names", () => {
-  it("passes when all are green", () => {
-    expect(judgeStatuses([green("build"), green("test")], [])).toEqual({
-      result: "passed",
-      detail: "green: build, test",
+/** The states of the required names and of others; a name may have several. */
+const judge = (...states: [name: string, state: CommitStatus["state"]][]) =>
+  judgeStatuses(
+    states.map(([name, state]) => ({ name, state })),
+    required,
+  );
+
+describe("judgeStatuses", () => {
+  it("passes when all that are required are green, whatever others say", () => {
+    const finding = judge(
+      ["build", "green"],
+      ["test", "green"],
+      ["nightly", "red"],
+      ["deploy", "pending"],
+    );
+
+    expect(finding).toEqual({ result: "passed", detail: "green: build, test" });
+  });
+
+  it("misses one that is not there", () => {
+    expect(judge(["build", "green"])).toEqual({ result: "missing", detail: "not green: test" });
+  });
+
+  it("misses one that was skipped or cancelled: it has shown nothing", () => {
+    expect(judge(["build", "green"], ["test", "void"])).toEqual({
+      result: "missing",
+      detail: "not green: test",
     });
   });
 
-  it("misses a commit without any", () => {
-    expect(judgeStatuses([], []).result).toBe("missing");
+  it("passes when a run was cancelled for another one of its name, which is green", () => {
+    expect(judge(["build", "green"], ["test", "void"], ["test", "green"]).result).toBe("passed");
   });
 
-  it("fails with a red one, however many are pending", () => {
-    expect(judgeStatuses([pending("build"), red("test"), green("lint")], [])).toEqual({
+  it("is pending, not missing, while one runs that the missing one may wait for", () => {
+    expect(judge(["build", "pending"]).result).toBe("pending");
+  });
+
+  it("is pending while one of two of a name runs", () => {
+    expect(judge(["build", "green"], ["test", "green"], ["test", "pending"]).result).toBe(
+      "pending",
+    );
+  });
+
+  it("fails when one of two of a name is red, however many are pending", () => {
+    expect(judge(["build", "pending"], ["test", "green"], ["test", "red"])).toEqual({
       result: "failed",
       detail: "failed: test",
     });
   });
 
-  it("takes a skipped one for neither good nor bad", () => {
-    const skipped: CommitStatus = { name: "docs", state: "skipped" };
-
-    expect(judgeStatuses([green("build"), skipped], []).result).toBe("passed");
-    expect(judgeStatuses([skipped], []).result).toBe("missing");
-  });
-
-  it("is pending until the last one has ended", () => {
-    expect(judgeStatuses([green("build"), pending("test")], []).result).toBe("pending");
-  });
-
   it("names five and counts the others", () => {
-    const statuses = Array.from({ length: 8 }, (_, i) => green(`job-${i}`));
+    const names = Array.from({ length: 8 }, (_, i) => `job-${i}`);
+    const statuses = names.map((name): CommitStatus => ({ name, state: "green" }));
 
-    expect(judgeStatuses(statuses, []).detail).toBe(
+    expect(judgeStatuses(statuses, names).detail).toBe(
       "green: job-0, job-1, job-2, job-3, job-4 and 3 more",
     );
-  });
-
-  it("cleans the names, which are whatever a pipeline calls itself", () => {
-    const { detail } = judgeStatuses([red(`a\u0007\u202e${"b".repeat(500)}`)], []);
-
-    expect(detail).toBe(`failed: a  ${"b".repeat(57)}`);
-  });
-});
-
-describe("judgeStatuses with required names", () => {
-  const required = ["build", "test"];
-
-  it("passes when those are green, whatever others say", () => {
-    const statuses = [green("build"), green("test"), red("nightly"), pending("deploy")];
-
-    expect(judgeStatuses(statuses, required).result).toBe("passed");
-  });
-
-  it("misses one that is not there", () => {
-    expect(judgeStatuses([green("build")], required)).toEqual({
-      result: "missing",
-      detail: "have not run: test",
-    });
-  });
-
-  it("is pending, not missing, while one runs that the missing one may wait for", () => {
-    expect(judgeStatuses([pending("build")], required).result).toBe("pending");
-  });
-
-  it("misses one that was skipped: it has not run", () => {
-    const statuses: CommitStatus[] = [green("build"), { name: "test", state: "skipped" }];
-
-    expect(judgeStatuses(statuses, required)).toEqual({
-      result: "missing",
-      detail: "have not run: test",
-    });
-  });
-
-  it("fails when one of two of the same name is red", () => {
-    const statuses = [green("build"), green("test"), red("test")];
-
-    expect(judgeStatuses(statuses, required).result).toBe("failed");
   });
 });

@@ -46,6 +46,8 @@ it.each([
   [{ tuf_url: "https://tuf.test" }, "belong together"],
   [{ tuf_root: "root.json" }, "belong together"],
   [{ tuf_url: "https://tuf.test", tuf_root: "a", trusted_root: "b" }, "is not read"],
+  [{ tuf_url: "https://robot:secret@tuf.test", tuf_root: "a" }, "no user and no password"],
+  [{ sources: ["https://github.com/acme/gw@refs/heads/main"] }, "without @ and #"],
   [{ identity: {} }, "identity"],
 ])("%j is refused", (settings, reason) => {
   const parsed = sigstoreConfig.safeParse(settings);

@@ -37,7 +37,7 @@ async function check({ settings = {}, options = {} }: Check) {
 
 it("each key of the settings is tried, and the answer names its file", async () => {
   expect(await check({})).toBe(
-    "passed: signed by the key /cosign.pub as https://sigstore.dev/cosign/sign/v1",
+    "passed: signed by the key cosign.pub as https://sigstore.dev/cosign/sign/v1",
   );
 });
 

@@ -43,7 +43,7 @@ describe("GitHub", () => {
     expect(await readFrom(github.apiUrl)).toEqual([
       { name: "build", state: "green" },
       { name: "test", state: "pending" },
-      { name: "docs", state: "skipped" },
+      { name: "docs", state: "void" },
       { name: "ci/legacy", state: "green" },
       { name: "ci/other", state: "red" },
     ]);
@@ -102,24 +102,65 @@ describe("a branch", () => {
   });
 });
 
-describe("a server that answers as GitHub does", () => {
-  it("need not know check runs", async () => {
-    const github = await startFakeGithub({ hasCheckRuns: false });
-    github.commits.set(name, { statuses: [{ context: "build", state: "success" }] });
+describe("Gitea", () => {
+  const startGitea = async (statuses: { context: string; state: string }[]) => {
+    const gitea = await startFakeGithub({ isGitea: true, longestPage: 30 });
+    gitea.commits.set(name, { statuses } as Parameters<FakeGithub["commits"]["set"]>[1]);
+    return gitea;
+  };
 
-    expect(await readFrom(github.apiUrl)).toEqual([{ name: "build", state: "green" }]);
+  it("has no check runs", async () => {
+    const gitea = await startGitea([{ context: "build", state: "success" }]);
+
+    expect(await readFrom(gitea.apiUrl)).toEqual([{ name: "build", state: "green" }]);
   });
 
-  it("may list a status again: the newest one counts, which comes first", async () => {
-    const github = await startFakeGithub({ hasCheckRuns: false });
-    github.commits.set(name, {
-      statuses: [
-        { context: "build", state: "success" },
-        { context: "build", state: "failure" },
-      ],
+  it("lists a status again: the newest one counts, which comes first", async () => {
+    const gitea = await startGitea([
+      { context: "build", state: "success" },
+      { context: "build", state: "failure" },
+    ]);
+
+    expect(await readFrom(gitea.apiUrl)).toEqual([{ name: "build", state: "green" }]);
+  });
+
+  it("is asked for every page, though it tells of none that follows", async () => {
+    const green = Array.from({ length: 30 }, (_, i) => ({ context: `job-${i}`, state: "success" }));
+    const gitea = await startGitea([...green, { context: "last", state: "failure" }]);
+
+    const statuses = await readFrom(gitea.apiUrl);
+
+    expect(statuses?.at(-1)).toEqual({ name: "last", state: "red" });
+  });
+
+  it.each(["skipped", "warning"])(
+    "has the state %s, which is neither good nor bad",
+    async (state) => {
+      const gitea = await startGitea([{ context: "docs", state }]);
+
+      expect(await readFrom(gitea.apiUrl)).toEqual([{ name: "docs", state: "void" }]);
+    },
+  );
+});
+
+describe("a list that is cut short", () => {
+  it("says nothing: what is missing might be red", async () => {
+    const github = await startFakeGithub({ total: 3 });
+    github.commits.set(name, { runs: [run("build", "success")] });
+
+    await expect(readFrom(github.apiUrl)).rejects.toThrow(/ends after 1/);
+  });
+
+  it("is none of GitHub's check runs alone", async () => {
+    const github = await githubWith((outgoing) => {
+      const { url = "" } = outgoing.req;
+      const isStatus = url.includes("/status");
+      const codecov = [{ context: "codecov", state: "success" }];
+      const body = { statuses: url.endsWith("page=1") ? codecov : [] };
+      outgoing.writeHead(isStatus ? 200 : 404).end(JSON.stringify(isStatus ? body : {}));
     });
 
-    expect(await readFrom(github.apiUrl)).toEqual([{ name: "build", state: "green" }]);
+    await expect(readFrom(github.apiUrl)).rejects.toThrow(/404 to the question for check runs/);
   });
 });
 

@@ -1,5 +1,5 @@
 /** The trusted root of an instance of Sigstore, by TUF from a mirror that is there or away. */
-import { writeFileSync } from "node:fs";
+import { globSync, writeFileSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
@@ -175,6 +175,16 @@ it("a damaged copy is loaded again", async () => {
   await start()();
   const [folder = ""] = await readdir(cacheDir);
   writeFileSync(path.join(cacheDir, folder, "trusted_root.json"), "{");
+
+  expect(await start()()).toBe("passed");
+});
+
+it("a root that a kill has cut short is loaded again", async () => {
+  const { start, clock, cacheDir } = await createInstance();
+  await start()();
+  const [cut = ""] = globSync("**/root.json", { cwd: cacheDir });
+  writeFileSync(path.join(cacheDir, cut), '{"signed":');
+  clock.nowMs += 8 * day;
 
   expect(await start()()).toBe("passed");
 });

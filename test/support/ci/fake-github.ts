@@ -5,7 +5,11 @@ import type { components } from "@octokit/openapi-types";
 import { onTestFinished } from "vitest";
 
 type CheckRun = Pick<components["schemas"]["check-run"], "name" | "status" | "conclusion">;
-type Status = Pick<components["schemas"]["simple-commit-status"], "context" | "state">;
+type Status = {
+  context: string;
+  /** The last two are Gitea's. */
+  state: components["schemas"]["simple-commit-status"]["state"] | "skipped" | "warning";
+};
 type CombinedStatus = Pick<
   components["schemas"]["combined-commit-status"],
   "state" | "sha" | "total_count"
@@ -28,10 +32,15 @@ export type FakeGithub = {
 };
 
 type Options = {
-  /** Servers that answer as GitHub does may know no check runs. */
-  hasCheckRuns?: boolean;
+  /**
+   * As Gitea answers: no check runs, another name for the length of a page, and a total that is that of the page; its
+   * states are more.
+   */
+  isGitea?: boolean;
   /** The longest page, whatever is asked for. */
   longestPage?: number;
+  /** What it says how many there are, where that is not true. */
+  total?: number;
 };
 
 /** For the test that asks for it. */
@@ -49,11 +58,12 @@ export async function startFakeGithub(options: Options = {}): Promise<FakeGithub
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  return { apiUrl: `http://127.0.0.1:${port}`, commits, requests };
+  const api = options.isGitea === true ? "/api/v1" : "";
+  return { apiUrl: `http://127.0.0.1:${port}${api}`, commits, requests };
 }
 
-const route = /^\/repos\/([^/]+)\/([^/]+)\/commits\/([^/]+)\/(check-runs|status)$/;
-const compareRoute = /^\/repos\/([^/]+)\/([^/]+)\/compare\/([^/]+)\.\.\.([^/]+)$/;
+const route = /^(?:\/api\/v1)?\/repos\/([^/]+)\/([^/]+)\/commits\/([^/]+)\/(check-runs|status)$/;
+const compareRoute = /^(?:\/api\/v1)?\/repos\/([^/]+)\/([^/]+)\/compare\/([^/]+)\.\.\.([^/]+)$/;
 
 function answer(
   incoming: IncomingMessage,
@@ -99,13 +109,16 @@ function reply(
   commit: CommitChecks | undefined,
   options: Options,
 ): Reply {
-  const hasAnswer = what === "status" || options.hasCheckRuns !== false;
+  const hasAnswer = what !== "check-runs" || options.isGitea !== true;
   if (!hasAnswer) return [404, { message: "Not Found" }];
   // GitHub answers 422 to a commit that it does not know, in a repository that it does.
   if (commit === undefined) return [422, { message: `No commit found for SHA: ${sha}` }];
   if (what.startsWith("branch ")) return comparisonOf(commit.branches?.[what.slice(7)]);
   const page = pageOf(query, options);
-  return [200, what === "status" ? statusOf(commit, sha, page) : runsOf(commit, page)];
+  return [
+    200,
+    what === "status" ? statusOf(commit, { sha, page, ...options }) : runsOf(commit, page, options),
+  ];
 }
 
 function comparisonOf(ahead: number | undefined): Reply {
@@ -116,22 +129,26 @@ function comparisonOf(ahead: number | undefined): Reply {
 
 type Page = { first: number; size: number };
 
-function pageOf(query: URLSearchParams, { longestPage = 100 }: Options): Page {
-  const size = Math.min(longestPage, Number(query.get("per_page") ?? 30));
+function pageOf(query: URLSearchParams, { longestPage = 100, isGitea = false }: Options): Page {
+  const size = Math.min(longestPage, Number(query.get(isGitea ? "limit" : "per_page") ?? 30));
   return { first: (Number(query.get("page") ?? 1) - 1) * size, size };
 }
 
-function runsOf({ runs = [] }: CommitChecks, { first, size }: Page) {
-  return { total_count: runs.length, check_runs: runs.slice(first, first + size) };
+function runsOf({ runs = [] }: CommitChecks, { first, size }: Page, { total }: Options) {
+  return { total_count: total ?? runs.length, check_runs: runs.slice(first, first + size) };
 }
 
 /** `state` is pending without any status, as at GitHub. */
-function statusOf({ statuses = [] }: CommitChecks, sha: string, { first, size }: Page) {
+function statusOf(
+  { statuses = [] }: CommitChecks,
+  { sha, page: { first, size }, isGitea = false }: Options & { sha: string; page: Page },
+) {
   const isGreen = statuses.length > 0 && statuses.every(({ state }) => state === "success");
+  const shown = statuses.slice(first, first + size);
   return {
     state: isGreen ? "success" : "pending",
     sha,
-    total_count: statuses.length,
-    statuses: statuses.slice(first, first + size),
+    total_count: isGitea ? shown.length : statuses.length,
+    statuses: shown,
   } satisfies CombinedStatus;
 }

@@ -22,6 +22,8 @@ export async function startGate() {
   const trustedRoot = path.join(tempDir(), "trusted_root.json");
   writeFileSync(trustedRoot, JSON.stringify(signer.trustedRoot));
   const sigstore = "VEDETTE_CI__SIGSTORE__";
+  /** At the host of its API, as that of an own server is. */
+  const source = `${github.apiUrl}/acme/gateway`;
 
   const attach = async (digest: string, bundle: object) => {
     const blob = Buffer.from(JSON.stringify(bundle));
@@ -58,19 +60,19 @@ export async function startGate() {
       VEDETTE_REGISTRY__INSECURE: registry.host,
       VEDETTE_CI__LABELS: "org.example.tests=passed",
       VEDETTE_CI__COMMIT__API_URL: github.apiUrl,
-      VEDETTE_CI__COMMIT__REPOSITORIES: "https://github.com/acme/gateway",
+      VEDETTE_CI__COMMIT__REPOSITORIES: source,
       VEDETTE_CI__COMMIT__REQUIRED: "build",
       [`${sigstore}TRUSTED_ROOT`]: trustedRoot,
       [`${sigstore}IDENTITIES__RELEASE__ISSUER`]: release.issuer,
       [`${sigstore}IDENTITIES__RELEASE__SUBJECT`]: release.subject,
-      [`${sigstore}BUILDERS`]: "https://github.com/actions/runner/github-hosted",
+      [`${sigstore}BUILDERS`]: release.subject,
       [`${sigstore}SOURCES`]: "https://github.com/acme/gateway",
     },
     /** Pushes a version whose labels name its commit; answers its name and digest. */
     push: async (version: string) => {
       const labels = {
         "org.example.tests": "passed",
-        "org.opencontainers.image.source": "https://github.com/acme/gateway",
+        "org.opencontainers.image.source": source,
         "org.opencontainers.image.revision": shaOf(version),
       };
       const pushed = { repository, tag: version, content: version, labels };
@@ -93,7 +95,8 @@ export async function startGate() {
         buildDefinition: {
           externalParameters: { workflow: { repository: "https://github.com/acme/gateway" } },
         },
-        runDetails: { builder: { id: "https://github.com/actions/runner/github-hosted" } },
+        // As `actions/attest-build-provenance` writes it.
+        runDetails: { builder: { id: release.subject } },
       };
       const statement = { digest, predicateType: provenanceType, predicate };
       await attach(digest, await signer.signStatement(statement, options));
