@@ -169,7 +169,7 @@ async function startDurable(base: Base, wanted: Role[], parts: DurableParts) {
   const restate = await startRestateServer(base, parts.stops);
   const actorKey = await readActorKey(parts.database);
   const logouts = createLogouts(parts.database, base.log);
-  const signIn = prepareSignIn(base, { actorKey, logouts });
+  const signIn = prepareSignIn(base, { ...parts, actorKey, logouts });
   const shared = { ...parts, ...restate, actorKey, logouts, signIn };
   const { addresses, close } = await startRestateFront(base, shared);
   const worker = wanted.includes("worker") ? await startWorker(base, shared) : undefined;

@@ -1,15 +1,17 @@
 /** Wires signing in at an identity provider. */
 import { createHmac } from "node:crypto";
+import { createNames } from "#control/sign-in/names.ts";
 import { createProvider } from "#control/sign-in/provider.ts";
 import { createSignIn, type Logouts, type SignIn } from "#control/sign-in/sign-in.ts";
+import type { Database } from "#kernel/database.ts";
 import type { Base } from "./base.ts";
 
-type SignInParts = { actorKey: Uint8Array; logouts: Logouts };
+type SignInParts = { actorKey: Uint8Array; database: Database; logouts: Logouts };
 
 /** undefined: no provider is set. Does not ask the provider: `control` starts also while that is down. */
 export function prepareSignIn(
   { config, credentials, log }: Base,
-  { actorKey, logouts }: SignInParts,
+  { actorKey, database, logouts }: SignInParts,
 ): SignIn | undefined {
   const { oidc, operators } = config.control;
   if (oidc.issuer === "") return undefined;
@@ -17,6 +19,7 @@ export function prepareSignIn(
     oidc,
     operators,
     provider: createProvider(oidc),
+    names: createNames(database, log),
     secret: secretOf(actorKey, credentials.ingress_token),
     logouts,
     log,

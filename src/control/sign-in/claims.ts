@@ -21,30 +21,55 @@ type RefusalCode =
   | "unverified_email"
   | "unfit_name"
   | "name_taken"
+  | "not_linked"
+  | "no_subject"
   | "no_role"
   | "may_not_read";
 
 /** `detail` is meant for the person; `name` is absent when the provider's name is not fit for a log. */
 export type ClaimRefusal = { code: RefusalCode; detail: string; name?: string };
 
-export type Recognition = { caller: Caller } | { refusal: ClaimRefusal };
+/** `isLinked`: name and roles are those of an operator's row. */
+export type Recognition = { caller: Caller; isLinked: boolean } | { refusal: ClaimRefusal };
 
 /** E-mail addresses have 254 characters at most (RFC 5321, erratum 1690), `sub` 255. */
 const longestName = 320;
 const mostGroups = 5_000;
 
-/** The caller that the claims speak of. A linked operator has the name and the roles of its row. */
-export function identifyPerson(claims: Claims, settings: PeopleSettings): Recognition {
+/**
+ * The caller that the claims speak of. A linked operator has the name and the roles of its row. Anybody else has
+ * the name that the account had before (`held`), whatever the claim says now, and otherwise that of the claim.
+ */
+export function identifyPerson(
+  claims: Claims,
+  settings: PeopleSettings,
+  held?: string,
+): Recognition {
   const named = readName(claims, settings.oidc);
-  if ("refusal" in named) return named;
-  const { name } = named;
-  const row = findLinked(name, settings);
-  if (row !== undefined) return { caller: { actor: row[0], roles: row[1].roles } };
-  const refusal = refuseName(name, settings);
-  if (refusal !== undefined) return { refusal };
+  const row = "name" in named ? findLinked(named.name, settings) : undefined;
+  if (row !== undefined) {
+    return { caller: { actor: row[0], roles: row[1].roles }, isLinked: true };
+  }
+  const chosen = held === undefined ? chooseName(named, settings) : keepName(held, settings);
+  if ("refusal" in chosen) return chosen;
+  const { name } = chosen;
   const roles = rolesOf(claims, settings.oidc);
   if (roles.length === 0) return { refusal: { ...noRole(name, settings.oidc), name } };
-  return { caller: { actor: name, roles, grantedBy: "control.oidc" } };
+  return { caller: { actor: name, roles, grantedBy: "control.oidc" }, isLinked: false };
+}
+
+type Named = { name: string } | { refusal: ClaimRefusal };
+
+/** Of an account that signs in for the first time. */
+function chooseName(named: Named, settings: PeopleSettings): Named {
+  if ("refusal" in named) return named;
+  const refusal = refuseName(named.name, settings);
+  return refusal === undefined ? named : { refusal };
+}
+
+/** A name that became an operator's, or whose link has gone, needs a link. */
+function keepName(name: string, { operators }: PeopleSettings): Named {
+  return Object.hasOwn(operators, name) ? { refusal: notLinked(name) } : { name };
 }
 
 /** The operator who signs in with this name; undefined: there is none. */
@@ -58,10 +83,7 @@ export function findLinked(
   );
 }
 
-function readName(
-  claims: Claims,
-  { name_claim: claim }: ClaimSettings,
-): { name: string } | { refusal: ClaimRefusal } {
+function readName(claims: Claims, { name_claim: claim }: ClaimSettings): Named {
   const given = readClaim(claims, claim);
   if (typeof given !== "string" || given.trim() === "") return { refusal: noName(claim) };
   if (claim === "email" && readClaim(claims, "email_verified") !== true) {
@@ -124,6 +146,26 @@ function nameTaken(name: string): ClaimRefusal {
     `say so: sign_in of control.operators.`;
   return { code: "name_taken", detail, name };
 }
+
+function notLinked(name: string): ClaimRefusal {
+  const detail =
+    `Your account's name here is ${name}, which is an operator of the settings to whom it is not linked. ` +
+    `An administrator has to set sign_in of control.operators.${name}.`;
+  return { code: "not_linked", detail, name };
+}
+
+/** It was another account's first: of somebody else with this address before, or one that was made anew. */
+export function nameOfAnother(name: string): ClaimRefusal {
+  const detail =
+    `${name} is the name of another account of the identity provider, which has signed in here before. If it ` +
+    `is yours, an administrator has to link it: sign_in of control.operators.`;
+  return { code: "name_taken", detail, name };
+}
+
+export const noSubject: ClaimRefusal = {
+  code: "no_subject",
+  detail: 'The identity provider sends no usable "sub", by which it tells accounts apart.',
+};
 
 function noRole(name: string, { roles_claim: claim }: ClaimSettings): ClaimRefusal {
   const detail =

@@ -2,25 +2,24 @@
 import type { Operator } from "#control/config.ts";
 import type { OidcSettings } from "#control/oidc-config.ts";
 import type { Log } from "#kernel/log.ts";
-import { isAllowed } from "#kernel/roles.ts";
-import { type Claims, identifyPerson, notForPeople, type Recognition } from "./claims.ts";
+import type { Claims } from "./claims.ts";
 import { createLimit } from "./limit.ts";
+import type { Names } from "./names.ts";
 import { createPeople, type People, type PersonSession } from "./people.ts";
 import type { Flow, Provider } from "./provider.ts";
+import { createRecognize, type How, subjectOf } from "./recognize.ts";
 import { describeFailure, foreignState, refuseClaims, tooMany } from "./refusals.ts";
 
 export type CoreParts = {
   oidc: OidcSettings;
   operators: Readonly<Record<string, Operator>>;
   provider: Provider;
+  names: Names;
   /** The same in every process; who has it can make sessions. */
   secret: Uint8Array;
   log: Log;
   nowMs?: () => number;
 };
-
-/** How somebody signs in, as the log has it. */
-export type How = "console" | "command line" | "device";
 
 /** `remote`: the address of the caller, for the log and the limit. */
 export type Core = {
@@ -35,14 +34,15 @@ export type Core = {
   ask: <Answer>(remote: string, question: () => Promise<Answer>) => Promise<Answer>;
   /** The claims, by the query with which the provider has sent the browser back. */
   finish: (flow: Flow, end: { query: string; remote: string }) => Promise<Claims>;
-  /** Throws the 403 for who may not sign in. */
-  openSession: (claims: Claims, by: { remote: string; how: How }) => PersonSession;
+  /** Throws the 403 for who may not sign in, and 503 while Postgres is away. */
+  openSession: (claims: Claims, by: { remote: string; how: How }) => Promise<PersonSession>;
 };
 
 export function createCore(parts: CoreParts): Core {
   const { provider, secret, log, nowMs = Date.now } = parts;
   const people = createPeople(parts);
   const isWithin = createLimit();
+  const recognize = createRecognize({ ...parts, issuer: parts.oidc.issuer });
 
   const requireWithin = (remote: string) => {
     if (!isWithin(remote, nowMs())) throw tooMany();
@@ -71,23 +71,17 @@ export function createCore(parts: CoreParts): Core {
       requireWithin(remote);
       return ask(remote, () => provider.finish(flow, query));
     },
-    openSession: (claims, { remote, how }) => {
-      const identified = requireReader(identifyPerson(claims, parts), how);
-      if ("refusal" in identified) {
-        const { code, name } = identified.refusal;
-        log.warn({ remote, how, code, ...(name !== undefined && { name }) }, "sign-in refused");
-        throw refuseClaims(identified.refusal);
+    openSession: async (claims, { remote, how }) => {
+      const by = { subject: subjectOf(claims), remote, how };
+      const recognized = await recognize(claims, how);
+      if ("refusal" in recognized) {
+        const { code, name } = recognized.refusal;
+        log.warn({ ...by, code, ...(name !== undefined && { name }) }, "sign-in refused");
+        throw refuseClaims(recognized.refusal);
       }
-      const session = people.begin(identified.caller, nowMs());
-      log.info({ actor: session.actor, remote, how }, "signed in");
+      const session = people.begin(recognized.caller, nowMs());
+      log.info({ actor: session.actor, ...by }, "signed in");
       return session;
     },
   };
-}
-
-/** The console is for those who may read. */
-function requireReader(identified: Recognition, how: How): Recognition {
-  if ("refusal" in identified || how !== "console") return identified;
-  const { caller } = identified;
-  return isAllowed(caller, "read") ? identified : { refusal: notForPeople(caller) };
 }

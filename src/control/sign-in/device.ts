@@ -50,7 +50,7 @@ export function createDevices(core: Core): Devices {
       if (!pace.isDue(flow)) return { session: undefined, intervalSeconds: pace.intervalOf(flow) };
       const answer = await core.ask(remote, () => provider.pollDevice(deviceCode));
       if ("claims" in answer) {
-        const session = core.openSession(answer.claims, { remote, how: "device" });
+        const session = await core.openSession(answer.claims, { remote, how: "device" });
         return { session, intervalSeconds: flow.intervalSeconds };
       }
       if (answer.isTooFast) pace.slowDown(flow);

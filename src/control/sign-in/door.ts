@@ -60,7 +60,7 @@ function serveRedirects(app: FastifyInstance, { core, bearers }: SignIn): void {
     const flow = flows.open(sealed);
     requireSecret(verifier, flow.bound);
     const claims = await core.finish(flow, { query, remote: request.ip });
-    const session = core.openSession(claims, { remote: request.ip, how: "command line" });
+    const session = await core.openSession(claims, { remote: request.ip, how: "command line" });
     return toSessionAnswer(session, bearers.seal(session));
   });
 }

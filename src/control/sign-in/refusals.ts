@@ -34,6 +34,14 @@ export function tooMany(): ProblemError {
   return signInProblem(429, "too_many_attempts", detail);
 }
 
+/** Whose name it is has to be known, and remembered, before somebody has it. */
+export function namesAway(): ProblemError {
+  const detail =
+    "Signing in is not possible now: Postgres, which has the names of those who sign in, does not answer. " +
+    "Sessions and tokens go on working.";
+  return signInProblem(503, "sign_in_unavailable", detail);
+}
+
 /** The identity provider did not answer in time, or not as it should. */
 export class ProviderTrouble extends Error {}
 

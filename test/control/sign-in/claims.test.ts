@@ -28,8 +28,8 @@ const cem: Claims = {
   groups: ["managers"],
 };
 
-const callerOf = (claims: Claims, by = settings) => {
-  const identified = identifyPerson(claims, by);
+const callerOf = (claims: Claims, by = settings, held?: string) => {
+  const identified = identifyPerson(claims, by, held);
   return "caller" in identified ? identified.caller : identified.refusal.code;
 };
 
@@ -138,6 +138,37 @@ describe("identifyPerson", () => {
     ["the name of a linked operator", { email: "ada" }, "name_taken"],
   ])("refuses %s", (_what, changes, code) => {
     expect(callerOf({ ...cem, ...changes })).toBe(code);
+  });
+
+  it.each([
+    ["another address", { email: "cem2@example.com" }],
+    ["the name of an operator", { email: "ben" }],
+    ["an address that is not verified", { email_verified: false }],
+    ["an unfit address", { email: "cem+2@example.com" }],
+    ["no address", { email: undefined }],
+  ])("keeps the name that the account has, with the roles of the groups, for %s", (_what, now) => {
+    expect(callerOf({ ...cem, ...now }, settings, "cem@example.com")).toEqual({
+      actor: "cem@example.com",
+      roles: ["read", "operate"],
+      grantedBy: "control.oidc",
+    });
+  });
+
+  it("gives a linked operator the name of the row, whatever name the account has", () => {
+    expect(callerOf({ ...cem, email: "ada@example.com" }, settings, "cem@example.com")).toEqual({
+      actor: "ada",
+      roles: ["approve"],
+    });
+  });
+
+  it("refuses an account that has an operator's name and is not linked to it now", () => {
+    expect(identifyPerson({ ...cem, email: "ada2@example.com" }, settings, "ada")).toEqual({
+      refusal: {
+        code: "not_linked",
+        name: "ada",
+        detail: expect.stringContaining("set sign_in of control.operators.ada."),
+      },
+    });
   });
 
   it("takes no letter for another one that looks like it, or becomes it in lower case", () => {

@@ -1,10 +1,12 @@
 /** What every way of signing in has in common, with a provider of the test's. */
 import { expect, it } from "vitest";
 import { readConfig } from "#config.ts";
-import { createCore, type How } from "#control/sign-in/core.ts";
+import { createCore } from "#control/sign-in/core.ts";
 import { createFlows } from "#control/sign-in/flows.ts";
 import type { Provider } from "#control/sign-in/provider.ts";
+import type { How } from "#control/sign-in/recognize.ts";
 import { createLog } from "#kernel/log.ts";
+import { createMemoryNames } from "../../support/program/memory-names.ts";
 
 const flow = { state: "s", nonce: "n", verifier: "v", redirectUri: "http://127.0.0.1:1/callback" };
 
@@ -14,7 +16,12 @@ const provider: Provider = {
     flow: { ...flow, redirectUri },
     url: "https://login.example.com",
   }),
-  finish: async () => ({ email: "ada@example.com", email_verified: true, groups: "platform" }),
+  finish: async () => ({
+    sub: "1",
+    email: "ada@example.com",
+    email_verified: true,
+    groups: "platform",
+  }),
   beginDevice: () => Promise.reject(new Error("not asked")),
   pollDevice: () => Promise.reject(new Error("not asked")),
 };
@@ -33,7 +40,12 @@ function startCore() {
   const clock = { nowMs: 0 };
   const secret = Buffer.alloc(32);
   const nowMs = () => clock.nowMs;
-  return { core: createCore({ oidc, operators, provider, secret, log, nowMs }), lines, clock };
+  const names = createMemoryNames();
+  return {
+    core: createCore({ oidc, operators, provider, names, secret, log, nowMs }),
+    lines,
+    clock,
+  };
 }
 
 const remote = "192.0.2.1";
@@ -48,9 +60,9 @@ it.each<[How, string, string]>([
 
   const open = () => core.openSession(claims, { remote, how });
 
-  if (code !== "") expect(open).toThrow("ada@example.com may only notify");
-  else expect(open()).toMatchObject({ actor: "ada@example.com", roles: ["notify"] });
-  expect(lines).toEqual([expect.objectContaining({ message, how, remote })]);
+  if (code !== "") await expect(open()).rejects.toThrow("ada@example.com may only notify");
+  else expect(await open()).toMatchObject({ actor: "ada@example.com", roles: ["notify"] });
+  expect(lines).toEqual([expect.objectContaining({ message, how, remote, subject: "1" })]);
 });
 
 it("opens a flow for what it was begun for only, for ten minutes", async () => {

@@ -5,6 +5,7 @@ import { createCore } from "#control/sign-in/core.ts";
 import { createDevices } from "#control/sign-in/device.ts";
 import type { DevicePoll, Provider } from "#control/sign-in/provider.ts";
 import { createLog } from "#kernel/log.ts";
+import { createMemoryNames } from "../../support/program/memory-names.ts";
 
 const start = {
   deviceCode: "d",
@@ -37,7 +38,8 @@ function startDevices(answers: DevicePoll[]) {
   const log = createLog({ level: "silent", format: "json" });
   const secret = Buffer.alloc(32);
   const nowMs = () => clock.nowMs;
-  const core = createCore({ oidc, operators, provider, secret, log, nowMs });
+  const names = createMemoryNames();
+  const core = createCore({ oidc, operators, provider, names, secret, log, nowMs });
   return { devices: createDevices(core), clock, polledAt };
 }
 
@@ -58,7 +60,7 @@ it("asks in the provider's interval, and in a longer one once it was too fast", 
 });
 
 it("makes a session once the provider says who it is", async () => {
-  const claims = { email: "ada@example.com", email_verified: true };
+  const claims = { sub: "1", email: "ada@example.com", email_verified: true };
   const { devices } = startDevices([{ claims }]);
   const flow = devices.open((await devices.begin("c", remote)).flow);
 

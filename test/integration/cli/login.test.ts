@@ -21,6 +21,7 @@ const people = {
   ada: verified("ada@example.com", "managers"),
   ben: verified("ben@example.com", "leads"),
   cem: verified("cem@example.com", "managers", "leads"),
+  dora: verified("dora@example.com", "managers", "leads"),
   nobody: verified("nobody@example.com"),
 };
 
@@ -78,6 +79,12 @@ async function login(on: Machine, as: string, ...args: string[]) {
   const { command, url } = await begin(on, args, authorization);
   const page = await signInAs(as, url);
   return { ...(await command.ended), page, url };
+}
+
+async function waitsForApproval(by: Machine) {
+  await expect
+    .poll(async () => (await by.run("rollout", "status")).stdout, { timeout: 60_000 })
+    .toContain("waits for  the approval");
 }
 
 describe("vedette login", () => {
@@ -272,11 +279,7 @@ describe("a session of the command line", () => {
     await login(ben, "ben");
     const withToken = (...args: string[]) =>
       runVedette([...args, "--url", url], { INGRESS_TOKEN: cemsToken });
-    const waits = async () => {
-      await expect
-        .poll(async () => (await ben.run("rollout", "status")).stdout, { timeout: 60_000 })
-        .toContain("waits for  the approval");
-    };
+    const waits = () => waitsForApproval(ben);
     const request = ["rollout", "start", image, "--waves", "50,100", "--approvals", "every_wave"];
 
     const started = cem.run(...request, "--wait");
@@ -295,5 +298,24 @@ describe("a session of the command line", () => {
 
     expect(bySession.stderr).toContain("cem has started this rollout");
     expect(byBen.code).toBe(0);
+  });
+
+  it("approves no rollout that the same person has started under an earlier address", async () => {
+    const before = machine();
+    const after = machine();
+    await login(before, "dora");
+    const request = ["rollout", "start", image, "--waves", "50,100", "--approvals", "every_wave"];
+    const started = before.run(...request, "--wait");
+    await waitsForApproval(before);
+    people.dora = verified("dora.b@example.com", "managers", "leads");
+
+    const { stdout } = await login(after, "dora");
+    const approved = await after.run("rollout", "approve");
+    await before.run("rollout", "cancel");
+    await started;
+
+    expect(stdout).toContain("as dora@example.com, who may read, operate, approve");
+    expect(approved.code).toBe(1);
+    expect(approved.stderr).toContain("dora@example.com has started this rollout");
   });
 });

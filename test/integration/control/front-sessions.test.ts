@@ -10,6 +10,7 @@ import { createProvider } from "#control/sign-in/provider.ts";
 import { createSignIn } from "#control/sign-in/sign-in.ts";
 import { createIdentify } from "#control/token.ts";
 import { createLog } from "#kernel/log.ts";
+import { createMemoryNames } from "../../support/program/memory-names.ts";
 import { createMemoryLogouts, statusPath } from "../../support/program/sign-in-bench.ts";
 
 async function listen(server: Server): Promise<string> {
@@ -33,7 +34,15 @@ it("are accepted with their roles, until they are signed out", async () => {
   const logouts = createMemoryLogouts();
   const provider = createProvider(oidc);
   const secret = Buffer.alloc(32);
-  const signIn = createSignIn({ oidc, operators, provider, secret, logouts, log });
+  const signIn = createSignIn({
+    oidc,
+    operators,
+    provider,
+    names: createMemoryNames(),
+    secret,
+    logouts,
+    log,
+  });
   const restateUrl = await listen(restate);
   const front = createIngressFront({
     ingressUrl: restateUrl,

@@ -6,9 +6,11 @@ import type { AddressInfo } from "node:net";
 import { readConfig } from "#config.ts";
 import { createControl } from "#control/control.ts";
 import type { FetchLimits } from "#control/sign-in/bounded-fetch.ts";
+import type { Names } from "#control/sign-in/names.ts";
 import { createProvider } from "#control/sign-in/provider.ts";
 import { createSignIn, type Logouts } from "#control/sign-in/sign-in.ts";
 import { createLog } from "#kernel/log.ts";
+import { createMemoryNames } from "./memory-names.ts";
 
 export type SignInBench = Awaited<ReturnType<typeof startSignInBench>>;
 
@@ -16,6 +18,7 @@ type Options = {
   /** The settings, as the program gets them. */
   environment: Record<string, string>;
   logouts?: Logouts;
+  names?: Names;
   limits?: FetchLimits;
   secret?: Uint8Array;
 };
@@ -49,6 +52,7 @@ export async function startSignInBench(options: Options) {
     oidc,
     operators,
     provider: createProvider(oidc, { nowMs, ...(limits !== undefined && { limits }) }),
+    names: options.names ?? createMemoryNames(),
     secret: options.secret ?? Buffer.alloc(32, 5),
     logouts: options.logouts ?? createMemoryLogouts(),
     log,

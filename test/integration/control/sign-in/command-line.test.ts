@@ -1,6 +1,7 @@
 /** Signing in for the command line, with a real identity provider. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { createLogouts } from "#console/logouts.ts";
+import { createNames } from "#control/sign-in/names.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { freePort } from "../../../support/free-port.ts";
@@ -72,6 +73,12 @@ async function signIn(login: string) {
   return finish({ verifier, flow, query: await visit(url, login) });
 }
 
+async function openAwayDatabase() {
+  const database = openDatabase(`postgres://127.0.0.1:${await freePort()}/none`, silent);
+  onTestFinished(() => database.end());
+  return database;
+}
+
 const bearerOf = ({ body }: { body: Record<string, unknown> }) => String(body["token"]);
 
 describe("a sign-in from the command line", () => {
@@ -130,6 +137,7 @@ describe("a sign-in from the command line", () => {
       expect.objectContaining({
         message: "signed in",
         actor: "ada@example.com",
+        subject: "ada",
         how: "command line",
       }),
     );
@@ -316,23 +324,29 @@ describe("a session of the command line", () => {
     expect((await own.call(statusPath, { bearer, body: {} })).status).toBe(200);
   });
 
-  it("is made, and goes on, while Postgres is away, where a sign-out counts at once", async () => {
-    const database = openDatabase(`postgres://127.0.0.1:${await freePort()}/none`, silent);
+  it("goes on while Postgres is away, where a sign-out counts at once", async () => {
+    const bearer = bearerOf(await signIn("ada"));
+    const database = await openAwayDatabase();
     const logouts = createLogouts(database, silent);
     const own = await startSignInBench({ environment: environmentOf(), logouts });
-    onTestFinished(async () => {
-      await own.stop();
-      await database.end();
-    });
-    const kept = bench;
-    bench = own;
-    const bearer = bearerOf(await signIn("ada"));
-    bench = kept;
+    onTestFinished(() => own.stop());
 
     const before = await own.call(statusPath, { bearer, body: {} });
     const out = await own.call("/sign-in/session", { bearer, method: "DELETE" });
     const after = await own.call(statusPath, { bearer, body: {} });
 
     expect([before, out, after].map(({ status }) => status)).toEqual([200, 204, 401]);
+  });
+
+  it("is not made while Postgres is away, which the refusal says", async () => {
+    const names = createNames(await openAwayDatabase(), silent);
+    await bench.stop();
+    bench = await startSignInBench({ environment: environmentOf(), names });
+
+    const { status, body } = await signIn("ada");
+
+    expect([status, body["code"]]).toEqual([503, "sign_in_unavailable"]);
+    expect(body["detail"]).toMatch(/Postgres, which has the names .* does not answer/);
+    await bench.stop();
   });
 });

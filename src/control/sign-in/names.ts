@@ -1,0 +1,84 @@
+/**
+ * The names that accounts of the identity provider have here, in Postgres: a name belongs to the first account
+ * that had it, and an account keeps its first name.
+ */
+import { DatabaseError } from "pg";
+import type { Database } from "#kernel/database.ts";
+import { inTime } from "#kernel/in-time.ts";
+import type { Log } from "#kernel/log.ts";
+import { namesAway } from "./refusals.ts";
+
+export type Account = { issuer: string; subject: string };
+
+/** Each throws 503 when Postgres does not answer in time. */
+export type Names = {
+  /** undefined: the account has no name yet. */
+  find: (account: Account) => Promise<string | undefined>;
+  /**
+   * The name that the account has now: this one, or the one that it had before; undefined: this one belongs to
+   * another account.
+   */
+  take: (account: Account, name: string) => Promise<string | undefined>;
+  /** Gives the account this name, also one that another account has had. */
+  assign: (account: Account, name: string) => Promise<void>;
+};
+
+/** Somebody waits for it, in a browser. */
+const timeoutMs = 3_000;
+
+export function createNames(database: Database, log: Log): Names {
+  const ask = async (statement: string, values: string[]): Promise<Answer> => {
+    let detail = `no answer in ${timeoutMs} ms`;
+    const asked = query(database, { statement, values }).catch((error: Error) => {
+      detail = error.message;
+      return undefined;
+    });
+    const answer = await inTime(() => asked, { limitMs: timeoutMs, otherwise: undefined });
+    if (answer !== undefined) return answer;
+    log.warn({ detail }, "name of a sign-in not looked up");
+    throw namesAway();
+  };
+  return {
+    find: async ({ issuer, subject }) => (await ask(findName, [issuer, subject])).name,
+    take: async ({ issuer, subject }, name) => (await ask(takeName, [issuer, subject, name])).name,
+    assign: async ({ issuer, subject }, name) => {
+      await ask(assignName, [issuer, subject, name]);
+    },
+  };
+}
+
+type Answer = { name: string | undefined };
+
+const uniqueViolation = "23505";
+
+async function query(
+  database: Database,
+  { statement, values }: { statement: string; values: string[] },
+): Promise<Answer> {
+  try {
+    const { rows } = await database.query(statement, values);
+    return { name: rows[0]?.name };
+  } catch (error) {
+    const isTaken = error instanceof DatabaseError && error.code === uniqueViolation;
+    if (isTaken && statement === takeName) return { name: undefined };
+    throw error;
+  }
+}
+
+const findName = "SELECT name FROM sign_in_names WHERE issuer = $1 AND subject = $2";
+
+// Of two processes one inserts. The name of another account violates the other unique index.
+const takeName = `
+  INSERT INTO sign_in_names (issuer, subject, name) VALUES ($1, $2, $3)
+  ON CONFLICT (issuer, subject) DO UPDATE SET last_at = now()
+  RETURNING name`;
+
+// The insert reads the count, so that the name is free before it.
+const assignName = `
+  WITH before AS (
+    DELETE FROM sign_in_names WHERE issuer = $1 AND name = $3 AND subject <> $2 RETURNING subject
+  )
+  INSERT INTO sign_in_names (issuer, subject, name)
+  SELECT $1, $2, $3 FROM (SELECT count(*) FROM before) AS freed
+  ON CONFLICT (issuer, subject) DO UPDATE SET name = excluded.name, last_at = now()
+  RETURNING name`;
