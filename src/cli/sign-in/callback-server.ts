@@ -23,15 +23,17 @@ export async function openCallbackServer(port: number | undefined): Promise<Call
   let expected: string | undefined;
   let isTaken = false;
   const server = createServer((request, response) => {
-    const { pathname, search, searchParams } = new URL(request.url ?? "/", "http://localhost");
-    const isMine = request.method === "GET" && pathname === "/callback";
-    if (!isMine) return sendWords(response, 404, "There is nothing here.");
-    // Anything on this machine may call: only the answer to our own question ends the wait.
-    if (expected === undefined || searchParams.get("state") !== expected || isTaken) {
+    // Any web page may call, with addresses that are none, such as `//`.
+    const url = URL.parse(request.url ?? "/", "http://localhost");
+    if (request.method !== "GET" || url?.pathname !== "/callback") {
+      return sendWords(response, 404, "There is nothing here.");
+    }
+    // Only the answer to our own question ends the wait.
+    if (expected === undefined || url.searchParams.get("state") !== expected || isTaken) {
       return sendWords(response, 400, "This does not belong to the sign-in that waits.");
     }
     isTaken = true;
-    waiting.resolve({ query: search, answer: (words) => sendWords(response, 200, words) });
+    waiting.resolve({ query: url.search, answer: (words) => sendWords(response, 200, words) });
   });
   await listen(server, port ?? 0);
   const { port: own } = server.address() as AddressInfo;
