@@ -23,12 +23,15 @@ export async function signInByCode(url: string, secret: Secret): Promise<Session
   }
 }
 
-/** undefined: there was no answer this time, for instance because `control` or the provider restarts. */
+/**
+ * undefined: there was no answer this time, for instance because `control` or the provider restarts, or because too
+ * many wait behind this address.
+ */
 function askOnce(url: string, body: { flow: string; verifier: string }) {
   const poll = { method: "POST", path: "device/poll", body } as const;
   return askControl(url, poll, PollAnswer).catch((error: unknown) => {
-    const isAway = error instanceof Refusal && error.status === 503;
-    if (isAway || error instanceof ConnectionError) return undefined;
+    const isForNow = error instanceof Refusal && [429, 503].includes(error.status);
+    if (isForNow || error instanceof ConnectionError) return undefined;
     throw error;
   });
 }

@@ -3,7 +3,7 @@ import type { Operator } from "#control/config.ts";
 import type { OidcSettings } from "#control/oidc-config.ts";
 import type { Log } from "#kernel/log.ts";
 import type { Claims } from "./claims.ts";
-import { createLimit } from "./limit.ts";
+import { createLimit, type Limited, limits, networkOf } from "./limit.ts";
 import type { Names } from "./names.ts";
 import { createPeople, type People, type PersonSession } from "./people.ts";
 import type { Flow, Provider } from "./provider.ts";
@@ -28,8 +28,8 @@ export type Core = {
   log: Log;
   nowMs: () => number;
   people: People;
-  /** Throws 429 for an address with too many sign-ins. */
-  requireWithin: (remote: string) => void;
+  /** Throws 429 for too many. `key`: what is counted, when it is not the address. */
+  requireWithin: (what: Limited, by: { remote: string; key?: string }) => void;
   /** Asks the provider. Throws what went wrong as a `ProblemError` for the person. */
   ask: <Answer>(remote: string, question: () => Promise<Answer>) => Promise<Answer>;
   /** The claims, by the query with which the provider has sent the browser back. */
@@ -41,12 +41,9 @@ export type Core = {
 export function createCore(parts: CoreParts): Core {
   const { provider, secret, log, nowMs = Date.now } = parts;
   const people = createPeople(parts);
-  const isWithin = createLimit();
   const recognize = createRecognize({ ...parts, issuer: parts.oidc.issuer });
 
-  const requireWithin = (remote: string) => {
-    if (!isWithin(remote, nowMs())) throw tooMany();
-  };
+  const requireWithin = createRequireWithin({ log, nowMs });
 
   const ask = async <Answer>(remote: string, question: () => Promise<Answer>): Promise<Answer> => {
     try {
@@ -68,7 +65,7 @@ export function createCore(parts: CoreParts): Core {
     ask,
     finish: (flow, { query, remote }) => {
       if (new URLSearchParams(query).get("state") !== flow.state) throw foreignState();
-      requireWithin(remote);
+      requireWithin("finish", { remote, key: flow.state });
       return ask(remote, () => provider.finish(flow, query));
     },
     openSession: async (claims, { remote, how }) => {
@@ -83,5 +80,21 @@ export function createCore(parts: CoreParts): Core {
       log.info({ actor: session.actor, ...by }, "signed in");
       return session;
     },
+  };
+}
+
+/** Only the first refusal of a minute is a line in the log: whoever is refused may go on for long. */
+function createRequireWithin({ log, nowMs }: Pick<Core, "log" | "nowMs">): Core["requireWithin"] {
+  const { begin, finish, poll } = limits;
+  const counters = {
+    begin: createLimit(begin),
+    finish: createLimit(finish),
+    poll: createLimit(poll),
+  };
+  return (what, { remote, key = networkOf(remote) }) => {
+    const verdict = counters[what](key, nowMs());
+    if (verdict === "within") return;
+    if (verdict === "is-first") log.warn({ remote, limit: what }, "too many sign-ins");
+    throw tooMany();
   };
 }

@@ -33,7 +33,7 @@ export function createDevices(core: Core): Devices {
   const pace = createPace(nowMs);
   return {
     begin: async (challenge, remote) => {
-      core.requireWithin(remote);
+      core.requireWithin("begin", { remote });
       const start = await core.ask(remote, () => provider.beginDevice());
       const { deviceCode, intervalSeconds, expiresInSeconds } = start;
       const endsAtMs = nowMs() + expiresInSeconds * 1_000;
@@ -48,6 +48,7 @@ export function createDevices(core: Core): Devices {
     poll: async (flow, remote) => {
       const { deviceCode } = flow;
       if (!pace.isDue(flow)) return { session: undefined, intervalSeconds: pace.intervalOf(flow) };
+      core.requireWithin("poll", { remote });
       const answer = await core.ask(remote, () => provider.pollDevice(deviceCode));
       if ("claims" in answer) {
         const session = await core.openSession(answer.claims, { remote, how: "device" });

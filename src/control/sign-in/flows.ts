@@ -36,7 +36,7 @@ export function createFlows(core: Core, purpose: string): Flows {
   const sealer = createSealer(SealedFlow, { secret, purpose });
   return {
     begin: async ({ redirectUri, bound, remote }) => {
-      core.requireWithin(remote);
+      core.requireWithin("begin", { remote });
       const { flow, url } = await core.ask(remote, () => provider.begin(redirectUri));
       const sealed = sealer.seal({ ...flow, bound }, nowMs() + flowMs);
       return { url, state: flow.state, flow: sealed };

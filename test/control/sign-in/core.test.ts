@@ -84,3 +84,38 @@ it("asks the provider nothing for an answer of another sign-in", () => {
   expect(() => core.finish(flow, { query: "?code=c&state=t", remote })).toThrow("another sign-in");
   expect(() => core.finish(flow, { query: "", remote })).toThrow("another sign-in");
 });
+
+const query = "?code=c&state=s";
+
+it("lets who has begun finish, however many others have begun behind the address", async () => {
+  const { core, lines } = startCore();
+  const flows = createFlows(core, "a test");
+  const begin = () => flows.begin({ redirectUri: flow.redirectUri, bound: "b", remote });
+  for (let n = 0; n < 60; n += 1) await begin();
+
+  const refusals = await Promise.allSettled([begin(), begin(), begin()]);
+  const claims = await core.finish(flow, { query, remote });
+
+  expect(refusals.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+  expect(claims).toMatchObject({ sub: "1" });
+  expect(lines).toEqual([
+    expect.objectContaining({ message: "too many sign-ins", remote, limit: "begin" }),
+  ]);
+});
+
+it("asks the provider ten times a minute for one sign-in, and for others on", async () => {
+  const { core } = startCore();
+  for (let n = 0; n < 10; n += 1) await core.finish(flow, { query, remote });
+
+  expect(() => core.finish(flow, { query, remote })).toThrow("Too many sign-ins");
+  const other = { ...flow, state: "t" };
+  await core.finish(other, { query: "?code=c&state=t", remote });
+});
+
+it("counts the addresses of one visitor in IPv6 together", () => {
+  const { core } = startCore();
+  for (let n = 0; n < 60; n += 1) core.requireWithin("begin", { remote: `2001:db8::${n}` });
+
+  expect(() => core.requireWithin("begin", { remote: "2001:db8::ffff" })).toThrow("Too many");
+  core.requireWithin("begin", { remote: "2001:db8:0:1::1" });
+});

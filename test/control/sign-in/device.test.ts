@@ -76,3 +76,23 @@ it("forgets a code when the provider does", async () => {
 
   expect(() => devices.open(flow)).toThrow("has expired");
 });
+
+it("begins 60 times a minute for an address", async () => {
+  const { devices } = startDevices([]);
+  for (let n = 0; n < 60; n += 1) await devices.begin("c", remote);
+
+  await expect(devices.begin("c", remote)).rejects.toThrow("Too many sign-ins");
+});
+
+it("passes on to the provider what an address asks 300 times a minute", async () => {
+  const { devices, polledAt } = startDevices([]);
+  const flowOf = (n: number) => ({ deviceCode: `d${n}`, challenge: "c", intervalSeconds: 5 });
+  for (let n = 0; n < 300; n += 1) await devices.poll(flowOf(n), remote);
+
+  await expect(devices.poll(flowOf(300), remote)).rejects.toThrow("Too many sign-ins");
+  // One for which it is too early is answered without the provider.
+  await devices.poll(flowOf(1), remote);
+  await devices.poll(flowOf(301), "192.0.2.2");
+
+  expect(polledAt).toHaveLength(301);
+});
