@@ -39,8 +39,8 @@ export type ProviderAccess = {
     returnTo: string;
     remote: string;
   }) => Promise<{ url: string; flow: string }>;
-  /** The `returnTo` of a flow. */
-  returnOf: (flow: string) => string;
+  /** What a flow belongs to; undefined: it has expired, or there is none. */
+  read: (flow: string) => { returnTo: string; state: string } | undefined;
   /** The session, for the query with which the browser came back. */
   finish: (end: { flow: string; query: string; remote: string }) => Promise<ProviderSession>;
   /** Who such a session belongs to now; undefined: it has ended because the settings have changed. */

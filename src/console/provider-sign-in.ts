@@ -1,23 +1,25 @@
 /** Signing in at the identity provider: the browser goes there, and comes back with a code. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { isLoopback } from "#kernel/address.ts";
 import { cleanText } from "#kernel/clean-text.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { createSealer } from "#kernel/seal.ts";
+import { type ConsoleAccess, consolePath, ProviderSignIn, type SignInChoice } from "./contract.ts";
 import {
-  type ConsoleAccess,
-  consolePath,
-  type ProviderAccess,
-  ProviderSignIn,
-  type SignInChoice,
-} from "./contract.ts";
-import { readSignInCookie, signInCookiePath, writeCookie, writeSignInCookie } from "./cookie.ts";
+  noteSeconds,
+  readNoteCookie,
+  readSignInCookie,
+  signInCookiePath,
+  writeCookie,
+  writeNoteCookie,
+  writeSignInCookie,
+} from "./cookie.ts";
 import type { Guard } from "./guard.ts";
 import { parseBody } from "./parse.ts";
 import { localPath } from "./return-path.ts";
-import { seal } from "./session.ts";
+import { seal, type Ticket } from "./session.ts";
 
 type Parts = {
   access: ConsoleAccess;
@@ -31,20 +33,16 @@ type Parts = {
 /** Below it the provider sends the browser back. */
 const callbackPath = `${signInCookiePath}/callback`;
 
-/** How long the page may take to read why a sign-in failed. */
-const noteMs = 600_000;
 const longestNote = 500;
 
 export function serveProviderSignIn(app: FastifyInstance, parts: Parts): void {
   const { access, guard, isSecure, publicUrl } = parts;
   const { provider } = access;
   const notes = createSealer(z.string(), { secret: access.sessionKey, purpose: "sign-in note" });
-  const keep = (reply: FastifyReply, value: string) =>
-    reply.header("set-cookie", writeSignInCookie(value, { isSecure }));
 
   app.get("/api/sign-in", async (request, reply): Promise<SignInChoice> => {
-    const note = notes.open(readSignInCookie(request.headers.cookie), Date.now());
-    if (note !== undefined) keep(reply, "");
+    const note = notes.open(readNoteCookie(request.headers.cookie), Date.now());
+    if (note !== undefined) reply.header("set-cookie", writeNoteCookie("", { isSecure }));
     return { provider: provider?.host ?? null, trouble: note ?? null };
   });
   if (provider === undefined) return;
@@ -57,43 +55,34 @@ export function serveProviderSignIn(app: FastifyInstance, parts: Parts): void {
       returnTo: localPath(return_to),
       remote: request.ip,
     });
-    keep(reply, flow);
+    reply.header("set-cookie", writeSignInCookie(flow, { isSecure }));
     return { url };
   });
 
-  // A link on another site leads here without the flow that belongs to its code, and signs nobody in.
+  // A link on another site leads here without the flow that belongs to its code: it signs nobody in, shows no
+  // words, and ends no sign-in that has begun in another tab.
   app.get("/api/sign-in/callback", async (request, reply) => {
     const flow = readSignInCookie(request.headers.cookie);
+    const known = provider.read(flow);
+    if (known === undefined) return reply.redirect(consolePath, 303);
+    const { search: query } = new URL(request.url, "http://console");
+    const isOfFlow = new URLSearchParams(query).get("state") === known.state;
+    const over = isOfFlow ? [writeSignInCookie("", { isSecure })] : [];
     try {
-      const cookies = await finish(request, { ...parts, provider, flow });
-      return reply.header("set-cookie", cookies).redirect(provider.returnOf(flow), 303);
+      const session = await provider.finish({ flow, query, remote: request.ip });
+      reply.header("set-cookie", [sessionCookie(session, parts), ...over]);
     } catch (error) {
       const words = cleanText(wordsFor(error, parts, request), longestNote);
-      keep(reply, notes.seal(words, Date.now() + noteMs));
-      return reply.redirect(returnOf(provider, flow), 303);
+      const note = notes.seal(words, Date.now() + noteSeconds * 1_000);
+      reply.header("set-cookie", [writeNoteCookie(note, { isSecure }), ...over]);
     }
+    return reply.redirect(known.returnTo, 303);
   });
 }
 
-type Finish = Parts & { provider: ProviderAccess; flow: string };
-
-/** The cookies of the new session. */
-async function finish(request: FastifyRequest, parts: Finish): Promise<string[]> {
-  const { access, provider, flow, isSecure } = parts;
-  const { search: query } = new URL(request.url, "http://console");
-  const session = await provider.finish({ flow, query, remote: request.ip });
+function sessionCookie(session: Ticket, { access, isSecure }: Parts): string {
   const { endsAtMs } = session;
-  const cookie = writeCookie(seal(session, access.sessionKey), { isSecure, endsAtMs });
-  return [cookie, writeSignInCookie("", { isSecure })];
-}
-
-/** The page that the person came from; the first one when the flow is not to be read. */
-function returnOf(provider: ProviderAccess, flow: string): string {
-  try {
-    return provider.returnOf(flow);
-  } catch {
-    return consolePath;
-  }
+  return writeCookie(seal(session, access.sessionKey), { isSecure, endsAtMs });
 }
 
 function wordsFor(error: unknown, { log }: Parts, request: FastifyRequest): string {

@@ -26,11 +26,12 @@ function startPage({ publicUrl = "", finish = async () => session, hasProvider =
     host: "login.example.com",
     begin: async (begin) => {
       began.push(begin);
-      return { url: "https://login.example.com/auth", flow: `flow-to.${begin.returnTo}` };
+      const state = `s${began.length}`;
+      return { url: "https://login.example.com/auth", flow: `${state}.${begin.returnTo}` };
     },
-    returnOf: (flow) => {
-      if (!flow.startsWith("flow-to.")) throw new Error("no flow");
-      return flow.slice("flow-to.".length);
+    read: (flow) => {
+      const [, state, returnTo] = /^(s\d)\.(.*)$/.exec(flow) ?? [];
+      return state === undefined || returnTo === undefined ? undefined : { state, returnTo };
     },
     finish,
     find: ({ actor, roles, mark }) => (mark === "m" ? { actor, roles } : undefined),
@@ -99,7 +100,7 @@ describe("the sign-in page", () => {
       },
     ]);
     expect(cookiesOf(answer)).toEqual([
-      "vedette_sign_in=flow-to./console/checks; Path=/console/api/sign-in; HttpOnly; SameSite=Lax; Max-Age=600",
+      "vedette_sign_in=s1./console/checks; Path=/console/api/sign-in; HttpOnly; SameSite=Lax; Max-Age=600",
     ]);
   });
 
@@ -156,7 +157,7 @@ describe("the way back", () => {
     const { begin, get } = startPage({});
     const begun = await begin("/console/checks?a=1");
 
-    const back = await get("sign-in/callback?code=c&state=s", sentBack(begun));
+    const back = await get("sign-in/callback?code=c&state=s1", sentBack(begun));
     const [cookie = "", flow] = cookiesOf(back);
 
     expect([back.statusCode, back.headers.location]).toEqual([303, "/console/checks?a=1"]);
@@ -175,15 +176,18 @@ describe("the way back", () => {
     const { begin, get } = startPage({ finish });
     const begun = await begin("/console/pins");
 
-    const back = await get("sign-in/callback?error=access_denied", sentBack(begun));
+    const back = await get("sign-in/callback?error=access_denied&state=s1", sentBack(begun));
     const shown = await get("sign-in", sentBack(back));
     const { trouble } = shown.json();
 
     expect([back.statusCode, back.headers.location]).toEqual([303, "/console/pins"]);
-    expect(cookiesOf(back)).toHaveLength(1);
+    expect(cookiesOf(back)).toEqual([
+      expect.stringMatching(/^vedette_sign_in_note=[\w-]+; .*HttpOnly; SameSite=Lax; Max-Age=60$/),
+      expect.stringMatching(/^vedette_sign_in=; .*Max-Age=0$/),
+    ]);
     expect(trouble).toHaveLength(500);
     expect(trouble).not.toContain("\u001b");
-    expect(cookiesOf(shown)[0]).toMatch(/^vedette_sign_in=; .*Max-Age=0$/);
+    expect(cookiesOf(shown)[0]).toMatch(/^vedette_sign_in_note=; .*Max-Age=0$/);
     expect((await get("sign-in")).json().trouble).toBeNull();
   });
 
@@ -210,8 +214,30 @@ describe("the way back", () => {
     );
     const { trouble } = (await get("sign-in", sentBack(back))).json();
 
-    expect(back.headers.location).toBe("/console");
-    expect(trouble).toBe("It has expired.");
+    expect([back.statusCode, back.headers.location]).toEqual([303, "/console"]);
+    expect(cookiesOf(back)).toEqual([]);
+    expect(trouble).toBeNull();
+  });
+
+  it("of an earlier tab leaves the sign-in that has begun in another one", async () => {
+    const finish: ProviderAccess["finish"] = async ({ flow, query }) => {
+      if (query.endsWith(flow.slice(0, 2))) return session;
+      throw new ProblemError({ status: 400, code: "sign_in_refused", detail: "Another one." });
+    };
+    const { begin, get } = startPage({ finish });
+    await begin("/console/first");
+    const second = await begin("/console/second");
+    const jar = sentBack(second);
+
+    const early = await get("sign-in/callback?code=c&state=s1", jar);
+    const both = `${jar}; ${sentBack(early)}`;
+    const shown = await get("sign-in", both);
+    const late = await get("sign-in/callback?code=c&state=s2", both);
+
+    expect(cookiesOf(early).map((line) => line.split("=")[0])).toEqual(["vedette_sign_in_note"]);
+    expect(shown.json().trouble).toBe("Another one.");
+    expect(cookiesOf(late)[0]).toMatch(/^vedette_session=\S/);
+    expect(late.headers.location).toBe("/console/second");
   });
 
   it("ends a session when the settings have changed that it was made with", async () => {

@@ -27,6 +27,8 @@ type Begin = { redirectUri: string; bound: string; remote: string };
 
 export type Flows = {
   begin: (begin: Begin) => Promise<{ url: string; state: string; flow: string }>;
+  /** undefined: it has expired, or is not ours. */
+  read: (sealed: string) => (Flow & { bound: string }) | undefined;
   /** Throws 400 for one that has expired, or is not ours. */
   open: (sealed: string) => Flow & { bound: string };
 };
@@ -34,7 +36,9 @@ export type Flows = {
 export function createFlows(core: Core, purpose: string): Flows {
   const { provider, secret, nowMs } = core;
   const sealer = createSealer(SealedFlow, { secret, purpose });
+  const read = (sealed: string) => sealer.open(sealed, nowMs());
   return {
+    read,
     begin: async ({ redirectUri, bound, remote }) => {
       core.requireWithin("begin", { remote });
       const { flow, url } = await core.ask(remote, () => provider.begin(redirectUri));
@@ -42,7 +46,7 @@ export function createFlows(core: Core, purpose: string): Flows {
       return { url, state: flow.state, flow: sealed };
     },
     open: (sealed) => {
-      const flow = sealer.open(sealed, nowMs());
+      const flow = read(sealed);
       if (flow === undefined) throw expired();
       return flow;
     },

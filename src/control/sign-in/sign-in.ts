@@ -44,7 +44,10 @@ function createConsoleSignIn(core: Core): ProviderAccess {
     host: core.provider.host,
     begin: ({ redirectUri, returnTo, remote }) =>
       flows.begin({ redirectUri, bound: returnTo, remote }),
-    returnOf: (flow) => flows.open(flow).bound,
+    read: (sealed) => {
+      const flow = flows.read(sealed);
+      return flow && { returnTo: flow.bound, state: flow.state };
+    },
     finish: async ({ flow, query, remote }) => {
       const claims = await core.finish(flows.open(flow), { query, remote });
       return core.openSession(claims, { remote, how: "console" });
