@@ -14,6 +14,7 @@ export function ProviderButton(props: { provider: string; trouble: string | unde
     return () => removeEventListener("pageshow", again);
   }, []);
   const begin = async () => {
+    if (isBusy) return;
     setBusy(true);
     setError(undefined);
     try {
@@ -32,7 +33,8 @@ export function ProviderButton(props: { provider: string; trouble: string | unde
         ref={button}
         type="button"
         class="main"
-        disabled={isBusy}
+        // A disabled button would lose the focus, and with it whoever has no mouse.
+        aria-disabled={isBusy}
         onClick={() => void begin()}
       >
         {isBusy ? "Going there…" : `Sign in with ${props.provider}`}
