@@ -97,7 +97,7 @@ function readName(claims: Claims, { name_claim: claim }: ClaimSettings): Named {
 /** Nobody takes an operator's name, or one that stands for nobody in particular. */
 function refuseName(name: string, { oidc, operators }: PeopleSettings): ClaimRefusal | undefined {
   const [fault] = OperatorName.safeParse(name).error?.issues ?? [];
-  if (fault !== undefined) return unfit(oidc.name_claim, `it ${fault.message}`);
+  if (fault !== undefined) return unfit(oidc.name_claim, whyUnfit(name, fault.message));
   return Object.hasOwn(operators, name) ? nameTaken(name) : undefined;
 }
 
@@ -136,8 +136,16 @@ const unverified: ClaimRefusal = {
 };
 
 function unfit(claim: string, why: string): ClaimRefusal {
-  const detail = `The "${claim}" that the identity provider sends cannot be your name here: ${why}.`;
+  const detail =
+    `The "${claim}" that the identity provider sends cannot be your name here: ${why}. An administrator can ` +
+    `link it to a name that can: sign_in of control.operators.`;
   return { code: "unfit_name", detail };
+}
+
+/** Anything but the characters is in the words of the rule. */
+function whyUnfit(name: string, fault: string): string {
+  if (/^[a-z0-9][a-z0-9._@-]*$/.test(name)) return `it ${fault}`;
+  return "it has other characters than a-z, 0-9, and after the first one also . _ @ -";
 }
 
 function nameTaken(name: string): ClaimRefusal {

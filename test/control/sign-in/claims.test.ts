@@ -178,6 +178,24 @@ describe("identifyPerson", () => {
     expect(callerOf({ ...cem, email: "Kim@example.com" }, kim)).toMatchObject({ actor: "kim" });
   });
 
+  it.each([
+    [
+      "o'brien@example.com",
+      /other characters than a-z, 0-9, and after the first one also \. _ @ -\./,
+    ],
+    ["ada+x@example.com", /other characters than a-z/],
+    [`${"c".repeat(60)}@example.com`, /64 characters at most/],
+    ["ingress-token", /name of the ingress token/],
+    ["cem\n@example.com", /unfit characters/],
+  ])("says what is wrong with %j as a name, and that it can be linked", (email, why) => {
+    const identified = identifyPerson({ ...cem, email }, settings);
+
+    expect(identified).toMatchObject({ refusal: { detail: expect.stringMatching(why) } });
+    expect(identified).toMatchObject({
+      refusal: { detail: expect.stringMatching(/link it .*: sign_in of control\.operators\.$/) },
+    });
+  });
+
   it("does not repeat a hostile value in the refusal", () => {
     const identified = identifyPerson({ ...cem, email: "<script>\u001b[2J" }, settings);
 
