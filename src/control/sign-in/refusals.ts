@@ -76,8 +76,19 @@ function findTrouble(error: unknown, depth = 0): string | undefined {
   return findTrouble(error.cause, depth + 1);
 }
 
+/**
+ * The message of the innermost error, which says what the library has compared. Never that of a parser, which has
+ * a piece of what it has read, nor a cause that is no error: it is a part of the answer.
+ */
 function wordsOf(error: unknown): string {
-  return cleanText(error instanceof Error ? error.message : "unknown", 200);
+  let words = "unknown";
+  let inner = error;
+  for (let depth = 0; depth < 5; depth += 1) {
+    if (!(inner instanceof Error) || inner instanceof SyntaxError) break;
+    words = inner.message;
+    inner = inner.cause;
+  }
+  return cleanText(words, 200);
 }
 
 function said(word: unknown): string {

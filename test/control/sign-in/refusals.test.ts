@@ -54,3 +54,16 @@ it("has nothing of an answer's body in what is logged", () => {
 
   expect(problem.message + fault).not.toContain("the-secret-token");
 });
+
+it("has the message of the innermost error in the log, and nothing of what a parser has read", () => {
+  const compared = new Error('unexpected JWT "iss" (issuer) claim value', { cause: { iss: "x" } });
+  const parser = new SyntaxError('Unexpected token in "the-secret-token"');
+  const unread = new Error("the answer is no JSON", { cause: parser });
+
+  const faults = [compared, unread].map((cause) => {
+    const { fault } = describeFailure(new Error("something went wrong", { cause }), host);
+    return fault;
+  });
+
+  expect(faults).toEqual(['unexpected JWT "iss" (issuer) claim value', "the answer is no JSON"]);
+});
