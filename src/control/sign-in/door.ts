@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { bearerOf, type Identify } from "#control/token.ts";
-import { isLoopback } from "#kernel/address.ts";
 import { faultLines } from "#kernel/faults.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import {
@@ -130,7 +129,7 @@ function requireOwnRedirect(text: string): void {
   const url = URL.parse(text);
   const isOwn =
     url?.protocol === "http:" &&
-    isLoopback(url.hostname) &&
+    ["127.0.0.1", "localhost"].includes(url.hostname) &&
     url.port !== "" &&
     url.href === `http://${url.host}/callback`;
   if (isOwn) return;

@@ -241,8 +241,10 @@ describe("a sign-in from the command line", () => {
 
   it.each([
     ["http://localhost:8250/callback", 200],
-    ["http://[::1]:8250/callback", 200],
-  ])("may go back to %s", async (uri, status) => {
+    ["http://127.0.0.1:8250/callback", 200],
+    ["http://[::1]:8250/callback", 400],
+    ["http://127.0.0.2:8250/callback", 400],
+  ])("goes back to this machine by its usual names alone: %s", async (uri, status) => {
     const body = { redirect_uri: uri, challenge: makeSecret().challenge };
 
     expect((await bench.call("/sign-in/begin", { body })).status).toBe(status);
