@@ -28,13 +28,20 @@ export function readSession(url: string, environment: Environment): SavedSession
 }
 
 export function saveSession(session: SavedSession, environment: Environment): void {
-  const file = requireFile(session.url, environment);
-  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  const file = prepareFile(session.url, environment);
   writeFileAtomically(file, `${JSON.stringify(session)}\n`);
 }
 
+/** Makes the folder, and answers the file in it. Throws when there can be none. */
+export function prepareFile(url: string, environment: Environment): string {
+  const file = requireFile(url, environment);
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  return file;
+}
+
 export function deleteSession(url: string, environment: Environment): void {
-  rmSync(requireFile(url, environment), { force: true });
+  const file = fileOf(url, environment);
+  if (file !== undefined) rmSync(file, { force: true });
 }
 
 export function hasEnded({ ends_at }: SavedSession, nowMs: number): boolean {

@@ -37,6 +37,10 @@ describe("a saved session", () => {
     expect(readSession(url, environment)).toBeUndefined();
   });
 
+  it("is deleted without a home directory, where there is none", () => {
+    expect(() => deleteSession(url, {})).not.toThrow();
+  });
+
   it("is below XDG_CONFIG_HOME, if that is an absolute path", () => {
     const config = tempDir();
 

@@ -1,11 +1,13 @@
 /** `vedette login`: a session in one's own name, kept for further commands. */
 import type { GlobalOptions } from "#cli/options.ts";
 import { complain, print, printJson } from "#cli/print.ts";
-import { requireFile, saveSession } from "#cli/saved-session.ts";
+import { hasEnded, prepareFile, readSession, saveSession } from "#cli/saved-session.ts";
 import { findUrl } from "#cli/target.ts";
 import type { SessionAnswer } from "#control/sign-in/contract.ts";
+import { Refusal } from "./ask-control.ts";
 import { signInByBrowser } from "./by-browser.ts";
 import { signInByCode } from "./by-code.ts";
+import { endSession } from "./end-session.ts";
 import { makeSecret } from "./secret.ts";
 
 type LoginOptions = GlobalOptions & { device?: boolean; port?: number; browser: boolean };
@@ -13,16 +15,39 @@ type LoginOptions = GlobalOptions & { device?: boolean; port?: number; browser: 
 export async function login(options: LoginOptions): Promise<number> {
   const url = findUrl(options, process.env);
   // Before somebody signs in for nothing.
-  requireFile(url, process.env);
-  const secret = makeSecret();
-  const { device = false, port, browser } = options;
-  const signedIn = device
-    ? await signInByCode(url, secret)
-    : await signInByBrowser(url, secret, { port, opensBrowser: browser });
+  prepareFile(url, process.env);
+  const signedIn = await signIn(url, options);
   const { token, actor, ends_at } = signedIn;
+  const endEarlier = prepareEnd(url);
   saveSession({ url, token, actor, ends_at }, process.env);
+  await endEarlier();
   report(url, signedIn, options);
   return 0;
+}
+
+async function signIn(url: string, { device = false, port, browser }: LoginOptions) {
+  const secret = makeSecret();
+  try {
+    return device
+      ? await signInByCode(url, secret)
+      : await signInByBrowser(url, secret, { port, opensBrowser: browser });
+  } catch (error) {
+    // A control that is older, or has no provider, knows no such address.
+    const isUnknown = error instanceof Refusal && [401, 404].includes(error.status);
+    throw isUnknown ? new Error(`signing in is not set up at ${url} (${error.message})`) : error;
+  }
+}
+
+/** Of the session that is replaced here, and that nobody could end afterwards. */
+function prepareEnd(url: string): () => Promise<void> {
+  try {
+    const earlier = readSession(url, process.env);
+    if (earlier === undefined || hasEnded(earlier, Date.now())) return async () => {};
+    return async () => void (await endSession(url, earlier.token).catch(() => false));
+  } catch {
+    // It is damaged: the new one takes its place.
+    return async () => {};
+  }
 }
 
 /** The token itself is never printed. */

@@ -1,9 +1,9 @@
 /** `vedette login`, `logout` and `whoami` before the whole program and a real identity provider. */
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { readSession, saveSession } from "#cli/saved-session.ts";
+import { prepareFile, readSession, saveSession } from "#cli/saved-session.ts";
 import { freePort } from "../../support/free-port.ts";
 import { enterCode, signInAs } from "../../support/http/form-browser.ts";
 import { runVedette, startVedette } from "../../support/program/command.ts";
@@ -164,7 +164,7 @@ describe("vedette login", () => {
     expect(code).toBe(1);
     expect(stderr).toContain("vedette: nobody@example.com has no role here");
     expect(page.text).toContain("You are not signed in. nobody@example.com has no role here");
-    expect(own.files()).toEqual([]);
+    expect(own.files().filter((name) => name.endsWith(".json"))).toEqual([]);
   });
 
   it("signs in by a code that is entered in another browser", async () => {
@@ -224,6 +224,28 @@ describe("a session of the command line", () => {
     expect(code).toBe(1);
     expect(stderr).toContain(`ends there at ${ends_at}`);
     expect(readSession(url, home)).toBeUndefined();
+  });
+
+  it("is deleted also when its file is damaged", async () => {
+    const home = { HOME: tempDir() };
+    const url = program.endpoints().control;
+    writeFileSync(prepareFile(url, home), "{");
+
+    const { code, stderr } = await runVedette(["logout", "--url", url], home);
+
+    expect([code, stderr]).toEqual([0, expect.stringContaining("is damaged: it is deleted")]);
+    expect(readSession(url, home)).toBeUndefined();
+  });
+
+  it("ends at control when another one takes its place", async () => {
+    const own = machine();
+    await login(own, "ada");
+    const { token } = JSON.parse(readFileSync(own.sessionFile(), "utf8"));
+
+    await login(own, "ada");
+
+    expect((await program.callAs(token, "Status")).status).toBe(401);
+    expect((await own.run("whoami")).code).toBe(0);
   });
 
   it("that has ended at control says what to do", async () => {

@@ -1,0 +1,17 @@
+import { z } from "zod";
+import { ConnectionError } from "#cli/connection.ts";
+import { askControl, Refusal } from "./ask-control.ts";
+
+/** Ends a session at `control`. Returns whether it has ended there: not when `control` is away, or in trouble. */
+export async function endSession(url: string, token: string): Promise<boolean> {
+  try {
+    await askControl(url, { method: "DELETE", path: "session", token }, z.null());
+    return true;
+  } catch (error) {
+    if (error instanceof ConnectionError) return false;
+    if (error instanceof Refusal && error.status >= 500) return false;
+    // It has ended there already.
+    if (error instanceof Refusal && error.status === 401) return true;
+    throw error;
+  }
+}
