@@ -1,6 +1,6 @@
 /** Wires the monitor: the objects that the worker serves, and its doors at control. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
-import type { Door } from "#control/control.ts";
+import type { Door } from "#control/door.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import { httpUrl } from "#kernel/address.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";

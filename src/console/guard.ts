@@ -2,10 +2,11 @@
 import type { FastifyRequest } from "fastify";
 import { ProblemError } from "#kernel/problem.ts";
 import { type Caller, isAllowed } from "#kernel/roles.ts";
+import { isSameSecret } from "#kernel/same-secret.ts";
 import type { ConsoleAccess } from "./contract.ts";
 import { readCookie } from "./cookie.ts";
 import type { Logouts } from "./logouts.ts";
-import { csrfOf, isSame, type Ticket, unseal } from "./session.ts";
+import { csrfOf, type Ticket, unseal } from "./session.ts";
 
 /** No content from other hosts, no inline content, no frames. */
 export const pageHeaders = {
@@ -70,7 +71,7 @@ export function createGuard(access: ConsoleAccess, parts: { logouts: Logouts; pu
       requireOwnPage(request);
       const session = await requireSession(request);
       const given = request.headers["x-csrf-token"];
-      if (!isSame(String(given ?? ""), csrfOf(session, sessionKey))) throw foreignPage();
+      if (!isSameSecret(String(given ?? ""), csrfOf(session, sessionKey))) throw foreignPage();
       return session;
     },
   };

@@ -3,9 +3,10 @@
  * stopped while Postgres is down. A session ends by expiry, by signing out, or when its token is replaced; one
  * of somebody who has signed in at an identity provider, when the settings of that change.
  */
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { z } from "zod";
 import { Role } from "#kernel/roles.ts";
+import { isSameSecret } from "#kernel/same-secret.ts";
 
 const Ticket = z.object({
   id: z.string(),
@@ -35,7 +36,7 @@ export function seal(ticket: Ticket, key: Uint8Array): string {
 /** The ticket of a cookie; undefined when its signature is wrong, another version wrote it, or it has expired. */
 export function unseal(text: string, key: Uint8Array, nowMs: number): Ticket | undefined {
   const [body = "", signature = ""] = text.split(".");
-  if (!isSame(signature, sign(`ticket.${body}`, key))) return undefined;
+  if (!isSameSecret(signature, sign(`ticket.${body}`, key))) return undefined;
   const { data: ticket } = Ticket.safeParse(JSON.parse(Buffer.from(body, "base64url").toString()));
   return ticket !== undefined && ticket.endsAtMs > nowMs ? ticket : undefined;
 }
@@ -43,13 +44,6 @@ export function unseal(text: string, key: Uint8Array, nowMs: number): Ticket | u
 /** The CSRF token: pages of this session send it with writes, and pages of other sites cannot know it. */
 export function csrfOf(ticket: Pick<Ticket, "id">, key: Uint8Array): string {
   return sign(`csrf.${ticket.id}`, key);
-}
-
-/** Compares in constant time. */
-export function isSame(given: string, expected: string): boolean {
-  const a = Buffer.from(given);
-  const b = Buffer.from(expected);
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 function sign(text: string, key: Uint8Array): string {

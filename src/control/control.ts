@@ -3,13 +3,7 @@
  * authenticated, listed and well-formed calls reach Restate.
  */
 import { randomBytes, randomUUID } from "node:crypto";
-import {
-  type FastifyInstance,
-  type FastifyPluginAsync,
-  type FastifyReply,
-  type FastifyRequest,
-  fastify,
-} from "fastify";
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { type ConsolePlugin, consolePath, livePath } from "#console/contract.ts";
 import { faultLines } from "#kernel/faults.ts";
 import type { Log } from "#kernel/log.ts";
@@ -19,6 +13,7 @@ import { type IsKeyReused, idempotencyKey } from "./call-keys.ts";
 import { recordCall } from "./call-log.ts";
 import type { Operator } from "./config.ts";
 import { consoleAccess } from "./console-access.ts";
+import type { Door } from "./door.ts";
 import { createFindCaller, createRequestCallers } from "./find-caller.ts";
 import { createIngress, type Ingress, type IngressLimits } from "./ingress.ts";
 import { trackResponses } from "./open-responses.ts";
@@ -69,9 +64,6 @@ export type ControlSettings = {
   /** The console, which authenticates people by a session of its own; absent: there is none. */
   console?: ConsolePlugin;
 };
-
-/** Routes that are served beside the gateway, to callers that are neither operators nor Restate's. */
-export type Door = { isMine: (path: string) => boolean; plugin: FastifyPluginAsync };
 
 /** The page at a path; null: there is none, and the path is handled like any other. */
 type FindPublicPage = (

@@ -66,9 +66,9 @@ export function isLoopback(hostname: string): boolean {
 
 const loopback = ["127.0.0.0/8", "::1"];
 
-const thisMachine = ["127.0.0.0/8", "::1", "0.0.0.0", "::"];
+const unspecified = ["0.0.0.0", "::"];
 
 /** Whether the host of a URL is this machine; an IPv6 host may be in brackets. */
 export function isThisMachine(hostname: string): boolean {
-  return hostname === "localhost" || isListed(thisMachine, hostname.replace(/^\[|\]$/g, ""));
+  return isLoopback(hostname) || isListed(unspecified, hostname.replace(/^\[|\]$/g, ""));
 }

@@ -2,7 +2,8 @@
  * The name of a caller on its way through Restate. Any client that reaches Restate's own ingress can send
  * any header, so the gateway signs the name, and a signature is valid for one request only.
  */
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
+import { isSameSecret } from "./same-secret.ts";
 
 export const actorHeader = "x-vedette-actor";
 const actorProofHeader = "x-vedette-actor-proof";
@@ -30,9 +31,7 @@ export function isSigned(
 ): boolean {
   const actor = headers.get(actorHeader);
   if (actor === undefined) return false;
-  const given = Buffer.from(headers.get(actorProofHeader) ?? "");
-  const expected = Buffer.from(proofOf(actor, request, key));
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  return isSameSecret(headers.get(actorProofHeader) ?? "", proofOf(actor, request, key));
 }
 
 /** The target of a path at the ingress; undefined for one that cannot be decoded. */

@@ -1,7 +1,8 @@
 /** The addresses at which the command line signs in and out. The front of `control` leaves them to this file. */
 import { createHash } from "node:crypto";
-import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { z } from "zod";
+import type { Door } from "#control/door.ts";
 import { bearerOf, type Identify } from "#control/token.ts";
 import { faultLines } from "#kernel/faults.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -21,8 +22,6 @@ import { createDevices } from "./device.ts";
 import { createFlows, flowMs } from "./flows.ts";
 import type { PersonSession } from "./people.ts";
 import type { SignIn } from "./sign-in.ts";
-
-type Door = { isMine: (path: string) => boolean; plugin: FastifyPluginAsync };
 
 /** `signIn` undefined: nobody signs in here, but whoever has a token may ask whose it is. */
 export function createSignInDoor(signIn: SignIn | undefined, identify: Identify): Door {

@@ -1,9 +1,10 @@
 /** Sessions of people who have signed in at the identity provider, and what ends them. */
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { Operator } from "#control/config.ts";
 import type { OidcSettings } from "#control/oidc-config.ts";
 import { type Caller, Role } from "#kernel/roles.ts";
+import { isSameSecret } from "#kernel/same-secret.ts";
 import { createSealer } from "#kernel/seal.ts";
 import { findLinked } from "./claims.ts";
 
@@ -40,7 +41,7 @@ export function createPeople(settings: Settings): People {
     },
     find: (session) => {
       const { actor, roles, mark } = session;
-      if (!isSame(mark, createMark(session, settings))) return undefined;
+      if (!isSameSecret(mark, createMark(session, settings))) return undefined;
       const isRow = Object.hasOwn(settings.operators, actor);
       return { actor, roles, ...(!isRow && { grantedBy: "control.oidc" }) };
     },
@@ -62,13 +63,6 @@ function groundsOf(actor: string, { oidc, operators }: Settings): unknown[] {
   const granted = [Object.entries(oidc.roles).toSorted(), oidc.default_roles];
   const rowParts = row === undefined ? null : [row.token ?? null, row.sign_in ?? null, row.roles];
   return [issuer, client_id, name_claim, roles_claim, session_hours, granted, rowParts];
-}
-
-/** Compares in constant time. */
-function isSame(given: string, expected: string): boolean {
-  const a = Buffer.from(given);
-  const b = Buffer.from(expected);
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 /** What the command line sends instead of a token. A console's cookie is none, and none is a cookie. */

@@ -5,11 +5,11 @@
  * memory is its own. Started by `embedded-engine.ts`, with the data directory
  * as argument; the password is sent over the channel to the parent, so that no process list shows it.
  */
-import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setPriority } from "node:os";
 import type { Session } from "chdb";
+import { isSameSecret } from "#kernel/same-secret.ts";
 import {
   hardLimitMs,
   maxStatementBytes,
@@ -105,9 +105,8 @@ async function execute(lane: Lane, request: StatementRequest): Promise<string> {
 }
 
 function isAuthorized(request: IncomingMessage, password: string): boolean {
-  const given = Buffer.from(request.headers.authorization ?? "");
-  const wanted = Buffer.from(`Basic ${Buffer.from(`default:${password}`).toString("base64")}`);
-  return given.length === wanted.length && timingSafeEqual(given, wanted);
+  const wanted = `Basic ${Buffer.from(`default:${password}`).toString("base64")}`;
+  return isSameSecret(request.headers.authorization ?? "", wanted);
 }
 
 async function answer(engine: Engine, request: IncomingMessage, response: ServerResponse) {

@@ -1,7 +1,8 @@
 /** Pings and the reports of further places through the gateway, on a real Restate and a real database. */
 import { createHash, randomBytes } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createControl, type Door } from "#control/control.ts";
+import { createControl } from "#control/control.ts";
+import type { Door } from "#control/door.ts";
 import { createLog } from "#kernel/log.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import { createPingDoor } from "#monitor/heartbeat/ping-gateway.ts";
