@@ -10,6 +10,7 @@ import { acmeConfig } from "#api/tls/config.ts";
 import { ciConfig } from "#ci/config.ts";
 import { controlConfig } from "#control/config.ts";
 import { cronConfig } from "#cron/config.ts";
+import { definitionsConfig } from "#definitions/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
 import { fleetConfig } from "#fleet/config.ts";
 import { faultLines } from "#kernel/faults.ts";
@@ -42,6 +43,7 @@ const Config = z.strictObject({
   ...controlConfig,
   ...cronConfig,
   ...embeddedConfig,
+  ...definitionsConfig,
   ...fleetConfig,
   ...incidentConfig,
   ...monitorConfig,

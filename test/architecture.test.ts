@@ -20,6 +20,7 @@ const mayImport: Record<string, readonly string[]> = {
   embedded: ["kernel/"],
   fleet: ["kernel/"],
   monitor: ["kernel/", "alerts/contract.ts"],
+  definitions: ["kernel/", "alerts/contract.ts", "monitor/contract.ts", "routing/contract.ts"],
   metrics: ["kernel/"],
   cron: ["kernel/", "notify/contract.ts"],
   notify: ["kernel/"],

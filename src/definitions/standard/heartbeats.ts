@@ -1,0 +1,72 @@
+/** The heartbeats of Vedette's own jobs (docs/monitoring.md). */
+import type { HeartbeatRow } from "#definitions/rows/contract.ts";
+
+const minute = 60;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+export const heartbeats: readonly HeartbeatRow[] = [
+  {
+    id: "certificate-workflow",
+    name: "Certificate Workflow",
+    environment: "production",
+    watches: "certificate renewal cron job",
+    periodSeconds: day,
+    graceSeconds: 2 * hour,
+    channels: ["production"],
+  },
+  {
+    id: "workflows-refill",
+    name: "Workflows: Refill",
+    environment: "production",
+    watches: "key refill cron job",
+    periodSeconds: day,
+    graceSeconds: hour,
+    channels: [],
+  },
+  {
+    id: "workflows-count-keys",
+    name: "Workflows: Count Keys",
+    environment: "production",
+    watches: "count-keys job",
+    periodSeconds: 5 * minute,
+    graceSeconds: minute,
+    channels: [],
+  },
+  {
+    id: "quota-check",
+    name: "Quota Check",
+    environment: "production",
+    watches: "quota check cron job",
+    periodSeconds: day,
+    graceSeconds: hour,
+    channels: [],
+  },
+  {
+    id: "certificate-workflow-staging",
+    name: "Certificate Workflow (Staging)",
+    environment: "staging",
+    watches: "certificate renewal cron job",
+    periodSeconds: day,
+    graceSeconds: 2 * hour,
+    channels: ["staging"],
+  },
+  {
+    id: "key-refill-staging",
+    name: "Key Refill (Staging)",
+    environment: "staging",
+    watches: "key refill cron job",
+    periodSeconds: day,
+    graceSeconds: hour,
+    channels: ["staging"],
+  },
+  {
+    id: "quota-check-staging",
+    name: "Quota Check (Staging)",
+    environment: "staging",
+    watches: "quota check cron job",
+    periodSeconds: day,
+    graceSeconds: hour,
+    channels: ["staging"],
+  },
+];

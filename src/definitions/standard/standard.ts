@@ -1,0 +1,14 @@
+/** Vedette's own rows, those of `extends: ["standard"]` and of a program without a file of definitions. */
+import { CheckRow, type DefinitionSet } from "#definitions/rows/contract.ts";
+import { channels } from "./channels.ts";
+import { checksOf } from "./checks.ts";
+import { heartbeats } from "./heartbeats.ts";
+import { routes, sources } from "./routes.ts";
+
+/** The settings that the rows depend on. */
+export type StandardSettings = { monitor: { rate_limit_locations: readonly string[] } };
+
+export function standardSet({ monitor }: StandardSettings): DefinitionSet {
+  const checks = checksOf(monitor.rate_limit_locations).map((row) => CheckRow.parse(row));
+  return { locations: [], channels, checks, heartbeats, sources, routes };
+}
